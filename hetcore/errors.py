@@ -1,0 +1,15 @@
+"""The errors of hetcore: each says what is wrong, where, and what to do, in one sentence."""
+
+__all__ = ["DataError", "ModelFileError", "ParameterError"]
+
+
+class DataError(ValueError):
+    """Data that cannot be used as they are: names the source, column and row where known, and the cure."""
+
+
+class ParameterError(ValueError):
+    """A parameter outside its domain: names the parameter, its value, the rule and the cure."""
+
+
+class ModelFileError(ValueError):
+    """A file that is not a valid model file of hetcore: names the reason."""

@@ -1,0 +1,111 @@
+"""The event after each boosting round, and the callbacks that receive it.
+
+A callback is any callable that takes a `RoundEnd` and may return True to stop: the model is then a valid model of the
+rounds done. The library knows of no user interface; progress bars, early stopping and the studio's live view are callbacks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tqdm.auto import tqdm
+
+from hetcore.errors import ParameterError
+
+__all__ = ["Callback", "EarlyStopping", "ProgressBar", "RoundEnd"]
+
+
+@dataclass(frozen=True)
+class RoundEnd:
+    """What one boosting round ended with.
+
+    Attributes
+    ----------
+    method : str
+        Class name of the estimator.
+    index : int
+        Round just finished, from 0.
+    total : int
+        Rounds asked for.
+    losses : mapping of str to float
+        Loss by set of rows: "train" always; "left_out" (labelled rows that the round's subsample left out) and "held_out"
+        (rows of `eval_y`) where there are such rows.
+    source_weights, graph_weights : mapping of str to float
+        Weights in [0, 1] by name; each mapping sums to 1 (or is empty).
+    residual_autocorrelation : mapping of str to float
+        By graph: Pearson correlation in [-1, 1] of the residuals over linked labelled pairs, NaN where undefined.
+    detail : mapping
+        What the method adds, JSON-able: see the method's docstring.
+    seconds : float
+        Wall seconds since the fit began.
+    """
+
+    method: str
+    index: int
+    total: int
+    losses: Mapping[str, float]
+    source_weights: Mapping[str, float] = field(default_factory=dict)
+    graph_weights: Mapping[str, float] = field(default_factory=dict)
+    residual_autocorrelation: Mapping[str, float] = field(default_factory=dict)
+    detail: Mapping[str, Any] = field(default_factory=dict)
+    seconds: float = 0.0
+
+
+Callback = Callable[[RoundEnd], "bool | None"]
+
+
+class ProgressBar:
+    """Show a tqdm bar over the rounds, with the last training loss beside it."""
+
+    def __init__(self) -> None:
+        self._bar: Any = None
+
+    def __call__(self, event: RoundEnd) -> None:
+        if self._bar is None or event.index == 0:
+            self._bar = tqdm(total=event.total, desc=event.method)
+        self._bar.update(event.index + 1 - self._bar.n)
+        self._bar.set_postfix({name: f"{value:.4g}" for name, value in event.losses.items()})
+        if event.index + 1 == event.total:
+            self._bar.close()
+
+
+class EarlyStopping:
+    """Stop when a loss has not fallen by more than `tol` for `patience` rounds.
+
+    Parameters
+    ----------
+    patience : int, default=10
+        Rounds without improvement before stopping; at least 1.
+    monitor : str, default="left_out"
+        Which of `RoundEnd.losses` to watch; rounds that lack it are passed over.
+    tol : float, default=0.0
+        Smallest fall that counts as an improvement, in the loss's own unit.
+
+    Raises
+    ------
+    ParameterError
+        If `patience` is below 1 or `tol` is negative.
+    """
+
+    def __init__(self, patience: int = 10, monitor: str = "left_out", tol: float = 0.0) -> None:
+        if patience < 1:
+            raise ParameterError(f"patience={patience!r} must be at least 1: give the number of rounds to wait.")
+        if tol < 0:
+            raise ParameterError(f"tol={tol!r} must not be negative: 0 counts any fall as an improvement.")
+        self.patience, self.monitor, self.tol = patience, monitor, tol
+        self.best = float("inf")
+        self.waited = 0
+
+    def __call__(self, event: RoundEnd) -> bool:
+        if event.index == 0:
+            self.best, self.waited = float("inf"), 0
+        value = event.losses.get(self.monitor)
+        if value is None:
+            return False
+        if value < self.best - self.tol:
+            self.best, self.waited = value, 0
+        else:
+            self.waited += 1
+        return self.waited >= self.patience
