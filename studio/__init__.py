@@ -1,0 +1,1 @@
+"""What the pages of the studio share: uploads, jobs, run store, scenarios, exports; none knows Streamlit."""

@@ -1,0 +1,76 @@
+"""Every limit of the studio, in one place."""
+
+from __future__ import annotations
+
+import os
+from typing import NamedTuple
+
+import psutil
+
+__all__ = ["GIB", "JOBS", "MIB", "UPLOADS", "JobLimits", "UploadLimits", "from_environment"]
+
+MIB = 2**20
+GIB = 2**30
+
+
+class UploadLimits(NamedTuple):
+    """What an upload may have and what reading it may cost."""
+
+    file_bytes: int = 50 * MIB
+    rows: int = 2_000_000
+    columns: int = 20_000
+    cells: int = 50_000_000
+    edges: int = 5_000_000
+    line_bytes: int = 16 * MIB
+    header_characters: int = 1_000
+    unpacked_bytes: int = 200 * MIB
+    unpacked_ratio: int = 200
+    archive_members: int = 10_000
+    xml_token_bytes: int = 64 * 1024
+    nesting: int = 64
+    parser_memory: int = 3 * GIB
+    parser_seconds: float = 20.0
+    parsers_at_once: int = 2
+
+
+class JobLimits(NamedTuple):
+    """What training may take.
+
+    Attributes
+    ----------
+    workers : int
+        Trainings at once.
+    memory : int
+        Bytes of address space of one worker process.
+    waiting : int
+        Unfinished runs of one owner.
+    idle_seconds : float
+        A run that nobody has polled for so long stops.
+    kept_seconds, kept_runs : float, int
+        An ended run is forgotten when nobody has polled it for so long, or when so many newer ones have ended.
+    stop_grace : float
+        Seconds that a stopped run has to end its round before its process is killed.
+    datasets : int
+        Data sets that a worker keeps for the next run.
+    """
+
+    workers: int
+    memory: int
+    waiting: int = 20
+    idle_seconds: float = 600.0
+    kept_seconds: float = 3600.0
+    kept_runs: int = 64
+    stop_grace: float = 3.0
+    datasets: int = 3
+
+
+def from_environment() -> JobLimits:
+    """Return the limits of this machine; HETCORE_WORKERS, HETCORE_WORKER_GIB and HETCORE_IDLE_MINUTES override them."""
+    workers = int(os.environ.get("HETCORE_WORKERS", 0)) or min(os.cpu_count() or 1, 4)
+    share = max(4 * GIB, int(psutil.virtual_memory().total * 0.8 / workers))
+    memory = int(float(os.environ.get("HETCORE_WORKER_GIB", 0)) * GIB) or share
+    return JobLimits(workers, memory, idle_seconds=60 * float(os.environ.get("HETCORE_IDLE_MINUTES", 10)))
+
+
+UPLOADS = UploadLimits()
+JOBS = from_environment()

@@ -1,0 +1,59 @@
+"""Play, pause, one round, stop: a fit's callback that does what the person's buttons say."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+__all__ = ["ORDERS", "Player"]
+
+ORDERS = ("pause", "resume", "step", "stop")
+
+
+class Player:
+    """A callback that sends each round's event away, waits while paused, and returns True once stopped.
+
+    Parameters
+    ----------
+    send : callable
+        Takes ("round", event), ("paused", None) or ("running", None); called from the fit's thread only.
+    paused : bool
+        Whether to wait before the first round.
+    """
+
+    def __init__(self, send: Callable[[tuple[str, Any]], None], paused: bool = False) -> None:
+        self._send = send
+        self._changed = threading.Condition()
+        self._paused = paused
+        self._steps = 0
+        self.stopped = False
+
+    def order(self, order: str) -> None:
+        """Take one of `ORDERS`, from any thread; orders that make no difference are ignored."""
+        with self._changed:
+            if order in ("pause", "resume"):
+                self._steps = 0
+            elif order == "step" and self._paused:
+                self._steps += 1
+            self._paused = order in ("pause", "step") or (self._paused and order != "resume")
+            self.stopped = self.stopped or order == "stop"
+            self._changed.notify_all()
+
+    def __call__(self, event: Any) -> bool:
+        """Send the event of a round; True if the fit shall end here."""
+        self._send(("round", event))
+        return self.wait()
+
+    def wait(self) -> bool:
+        """Wait while paused; True if the fit shall end here."""
+        with self._changed:
+            if self._held():
+                self._send(("paused", None))
+                self._changed.wait_for(lambda: not self._held())
+                self._send(("running", None))
+            self._steps = max(0, self._steps - 1)
+            return self.stopped
+
+    def _held(self) -> bool:
+        return self._paused and not self._steps and not self.stopped

@@ -1,0 +1,35 @@
+"""Foreign errors and names from users, in words fit for one sentence on a page."""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["LONGEST", "explained", "one_sentence", "shown"]
+
+LONGEST = 300
+"""Characters of a sentence, at most."""
+
+_PATH = re.compile(r"(?:[A-Za-z]:)?(?:[/\\][\w.\-+@ ]+){2,}")
+
+
+def shown(name: str, longest: int = 60) -> str:
+    """Return a name from a user without line breaks and control characters, and shortened in the middle."""
+    visible = "".join(character if character.isprintable() else "\ufffd" for character in str(name))
+    half = longest // 2
+    return visible if len(visible) <= longest else f"{visible[:half - 1]}…{visible[-half:]}"
+
+
+def one_sentence(text: str) -> str:
+    """Return the first line of a message without server paths, at most `LONGEST` characters long."""
+    lines = str(text).strip().splitlines() or [""]
+    line = _PATH.sub("a file of the server", lines[0])
+    line = "".join(character if character.isprintable() else "\ufffd" for character in line)
+    return line if len(line) < LONGEST else f"{line[:LONGEST - 2]}…"
+
+
+def explained(error: BaseException) -> str:
+    """Return what an error says: our own errors as they are, foreign ones with their kind and a hint."""
+    if type(error).__module__.startswith(("hetcore.", "studio.")):
+        return one_sentence(str(error))
+    said = one_sentence(f"{type(error).__name__}: {error}" if str(error) else type(error).__name__)[:200]
+    return f"The computation stopped with an error of its own ({said}): please try other settings or report it."

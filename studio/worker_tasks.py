@@ -1,0 +1,163 @@
+"""What a worker process does with a task: find the estimator or function, fit or call it, gather what is shown."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from hetcore.errors import ParameterError
+from studio import scenarios
+from studio.job_types import FunctionTask, RunResult, TrainingTask
+from studio.player import Player
+
+__all__ = ["ESTIMATORS", "FUNCTIONS", "find_estimator", "find_function", "perform"]
+
+ESTIMATORS: dict[str, type] = {}
+"""Estimators by class name beside those of hetcore; tests add theirs."""
+
+FUNCTIONS: set[str] = {
+    "hetcore.tuning:cross_validate",
+    "studio.layouts:layout",
+}
+"""What a `FunctionTask` may call, as "package.module:function"."""
+
+
+def find_estimator(name: str) -> type:
+    """Return the estimator class of that name.
+
+    Raises
+    ------
+    ParameterError
+        If neither `ESTIMATORS` nor hetcore has a class of that name with a fit.
+    """
+    import hetcore
+
+    found = ESTIMATORS.get(name) or getattr(hetcore, name, None) or getattr(_baselines(), name, None)
+    if not (inspect.isclass(found) and hasattr(found, "fit")):
+        raise ParameterError(f"estimator={name!r:.80} is not a method of hetcore: choose one of the studio's methods.")
+    return found
+
+
+def _baselines() -> Any:
+    return importlib.import_module("hetcore.baselines")
+
+
+def find_function(path: str) -> Callable[..., Any]:
+    """Return an allowed function.
+
+    Raises
+    ------
+    ParameterError
+        If the path is not in `FUNCTIONS`.
+    """
+    if path not in FUNCTIONS:
+        raise ParameterError(f"function={path!r:.80} may not run as a job: add it to studio.worker_tasks.FUNCTIONS.")
+    module, _, name = path.partition(":")
+    return getattr(importlib.import_module(module), name)
+
+
+def perform(task: TrainingTask | FunctionTask, player: Player) -> RunResult:
+    """Do the task, sending its events to the player."""
+    if isinstance(task, FunctionTask):
+        return _call(task, player)
+    return _train(task, player)
+
+
+def _call(task: FunctionTask, player: Player) -> RunResult:
+    started = time.perf_counter()
+    function = find_function(task.path)
+    value = function(**task.kwargs, **_accepted(function, callbacks=(player,)))
+    return RunResult(value=value, stopped=player.stopped, seconds=time.perf_counter() - started)
+
+
+def _train(task: TrainingTask, player: Player) -> RunResult:
+    started = time.perf_counter()
+    model = find_estimator(task.estimator)(**task.params)
+    if player.wait():
+        return RunResult(stopped=True)
+    if isinstance(task.data, Mapping):
+        gathered = _fit_arrays(model, task, player)
+    else:
+        gathered = _fit_data(model, task, player)
+    return RunResult(**gathered, **_learned(model), stopped=player.stopped, seconds=time.perf_counter() - started)
+
+
+def _fit_arrays(model: Any, task: TrainingTask, player: Player) -> dict[str, Any]:
+    optional = _accepted(model.fit, callbacks=(player,), eval_y=task.eval_y)
+    model.fit(**task.data, **task.fit_params, **optional)
+    prediction = model.predict(task.data["X"])
+    return {"predictions": pl.DataFrame({"id": [str(k) for k in range(len(prediction))], "prediction": prediction})}
+
+
+def _fit_data(model: Any, task: TrainingTask, player: Player) -> dict[str, Any]:
+    scenario = scenarios.apply(task.data, task.operations)
+    data = scenario.data
+    y = scenario.y if task.y is None else scenarios.aligned(task.y, task.data, data)
+    eval_y = scenario.eval_y if task.eval_y is None else scenarios.aligned(task.eval_y, task.data, data)
+    optional = _accepted(model.fit, callbacks=(player,), eval_y=eval_y)
+    model.fit(data, data.y if y is None else y, **task.fit_params, **optional)
+    predictions = _predictions(model, data, data.y if y is None else y, eval_y)
+    return {"predictions": predictions, "contributions": _contributions(model, data)}
+
+
+def _accepted(function: Callable[..., Any], **optional: Any) -> dict[str, Any]:
+    """Return those of the optional arguments that the function takes and that are not None."""
+    taken = inspect.signature(function).parameters
+    return {name: value for name, value in optional.items() if name in taken and value is not None}
+
+
+def _predictions(model: Any, data: Any, y: np.ndarray, eval_y: np.ndarray | None) -> pl.DataFrame:
+    columns = {"id": list(data.ids), "label": _labels(y)}
+    if eval_y is not None:
+        columns["held_out"] = _labels(eval_y)
+    if "return_coverage" in inspect.signature(model.predict).parameters:
+        prediction, coverage = model.predict(data, return_coverage=True)
+        columns |= {"prediction": prediction.tolist(), "coverage": coverage.tolist()}
+    else:
+        columns["prediction"] = np.asarray(model.predict(data)).tolist()
+    return pl.DataFrame(columns | _probabilities(model, data), strict=False)
+
+
+def _labels(y: np.ndarray) -> list[Any]:
+    """Return labels as a list with None for the missing ones."""
+    y = np.asarray(y)
+    if y.dtype == object:
+        return [None if label is None else str(label) for label in y]
+    return [None if np.isnan(label) else float(label) for label in y]
+
+
+def _probabilities(model: Any, data: Any) -> dict[str, Any]:
+    if not hasattr(model, "predict_proba"):
+        return {}
+    probabilities = np.asarray(model.predict_proba(data))
+    return {f"p:{label}": probabilities[:, k] for k, label in enumerate(model.classes_)}
+
+
+def _contributions(model: Any, data: Any) -> pl.DataFrame | None:
+    if not hasattr(model, "contributions"):
+        return None
+    said = np.asarray(model.contributions(data))
+    return pl.DataFrame({"id": list(data.ids)} | {name: said[:, k] for k, name in enumerate(data.source_names)})
+
+
+def _learned(model: Any) -> dict[str, Any]:
+    return {
+        "model": _model_file(model),
+        "history": getattr(model, "history_", None),
+        "source_weights": dict(getattr(model, "source_weights_", {})),
+        "graph_weights": dict(getattr(model, "graph_weights_", {})),
+    }
+
+
+def _model_file(model: Any) -> bytes | None:
+    """Return the bytes of the model file, None for a method that hetcore does not save."""
+    if not hasattr(model, "_get_state"):
+        return None
+    persistence = importlib.import_module("hetcore.persistence")
+    return persistence.to_bytes(model)
