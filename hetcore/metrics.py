@@ -1,0 +1,323 @@
+r"""One metric, one function, its formula in the docstring.
+
+Rows whose target is unknown (NaN or None) are passed over, so that a whole `data.y` can be given. In the formulas, m is
+the number of rows with a known target, and sums run over those.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hetcore.errors import DataError, ParameterError
+
+__all__ = [
+    "error_rate",
+    "gaussian_nll",
+    "interval_coverage",
+    "known_targets",
+    "log_loss",
+    "macro_f1",
+    "mae",
+    "morans_i",
+    "morans_i_band",
+    "residual_autocorrelation",
+    "rmse",
+]
+
+SMALLEST_PROBABILITY = 1e-15
+
+
+def known_targets(y: ArrayLike) -> NDArray[np.bool_]:
+    """Return (n,) bool: which targets are known, that is neither None nor NaN."""
+    y = np.asarray(y)
+    if y.dtype.kind in "fc":
+        return ~np.isnan(y)
+    if y.dtype != object:
+        return np.ones(len(y), dtype=bool)
+    return np.array([value is not None and value == value for value in y], dtype=bool)
+
+
+def error_rate(y_true: ArrayLike, y_pred: ArrayLike) -> float:
+    """Return the share of wrong labels, (1/m) sum_i [y_pred_i != y_true_i], in [0, 1].
+
+    Parameters
+    ----------
+    y_true, y_pred : (n,) array-like
+        Labels; y_true None where unknown.
+
+    Raises
+    ------
+    DataError
+        If lengths differ or no target is known.
+    """
+    true, pred = _known_rows(y_true, y_pred)
+    return float(np.mean(true != pred))
+
+
+def macro_f1(y_true: ArrayLike, y_pred: ArrayLike) -> float:
+    """Return the mean over the classes of F1 = 2 TP / (2 TP + FP + FN), in [0, 1].
+
+    The classes are those that the known targets or their predictions hold.
+
+    Parameters
+    ----------
+    y_true, y_pred : (n,) array-like
+        Labels; y_true None where unknown.
+
+    Raises
+    ------
+    DataError
+        If lengths differ or no target is known.
+    """
+    true, pred = _known_rows(y_true, y_pred)
+    _, codes = np.unique(np.concatenate([true, pred]).astype(str), return_inverse=True)
+    true, pred, size = codes[: len(true)], codes[len(true) :], codes.max() + 1
+    hits = np.bincount(true[true == pred], minlength=size)
+    named = np.bincount(true, minlength=size) + np.bincount(pred, minlength=size)
+    return float(np.mean(2 * hits / named))
+
+
+def log_loss(y_true: ArrayLike, probabilities: ArrayLike, classes: ArrayLike) -> float:
+    """Return -(1/m) sum_i ln p_i(y_i) in nats; probabilities below 1e-15 count as 1e-15.
+
+    Parameters
+    ----------
+    y_true : (n,) array-like
+        Labels, None where unknown; a label that is not among `classes` has the probability 0.
+    probabilities : (n, K) array-like
+        Of each class, in [0, 1].
+    classes : (K,) array-like
+        The labels of the columns.
+
+    Raises
+    ------
+    DataError
+        If shapes do not fit or no target is known.
+    """
+    true, probabilities = _known_rows(y_true, probabilities)
+    classes = np.asarray(classes)
+    if probabilities.shape[1:] != classes.shape:
+        raise DataError(
+            f"probabilities has shape {probabilities.shape} for {len(classes)} classes: give one column each."
+        )
+    told = np.where(true[:, None] == classes, probabilities, 0.0).sum(axis=1)
+    return float(-np.log(np.maximum(told, SMALLEST_PROBABILITY)).mean())
+
+
+def rmse(y_true: ArrayLike, y_pred: ArrayLike) -> float:
+    """Return the root of the mean squared error, sqrt((1/m) sum_i (y_pred_i - y_true_i)^2), in the target's unit.
+
+    Parameters
+    ----------
+    y_true, y_pred : (n,) array-like
+        Numbers; y_true NaN where unknown.
+
+    Raises
+    ------
+    DataError
+        If lengths differ or no target is known.
+    """
+    true, pred = _known_rows(y_true, y_pred)
+    return float(np.sqrt(np.mean((pred - true) ** 2)))
+
+
+def mae(y_true: ArrayLike, y_pred: ArrayLike) -> float:
+    """Return the mean absolute error, (1/m) sum_i |y_pred_i - y_true_i|, in the target's unit.
+
+    Parameters
+    ----------
+    y_true, y_pred : (n,) array-like
+        Numbers; y_true NaN where unknown.
+
+    Raises
+    ------
+    DataError
+        If lengths differ or no target is known.
+    """
+    true, pred = _known_rows(y_true, y_pred)
+    return float(np.mean(np.abs(pred - true)))
+
+
+def gaussian_nll(y_true: ArrayLike, mean: ArrayLike, deviation: ArrayLike) -> float:
+    """Return (1/m) sum_i [ln(s_i sqrt(2 pi)) + (y_i - f_i)^2 / (2 s_i^2)] in nats.
+
+    Parameters
+    ----------
+    y_true : (n,) array-like
+        Numbers y; NaN where unknown.
+    mean, deviation : (n,) array-like
+        Predicted mean f and standard deviation s > 0.
+
+    Raises
+    ------
+    DataError
+        If lengths differ, no target is known or a deviation is not positive.
+    """
+    true, mean, deviation = _known_rows(y_true, mean, deviation)
+    if not (deviation > 0).all():
+        raise DataError(f"The smallest deviation is {deviation.min()!r}: standard deviations must be positive.")
+    return float(np.mean(np.log(deviation * np.sqrt(2 * np.pi)) + 0.5 * ((true - mean) / deviation) ** 2))
+
+
+def interval_coverage(y_true: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> float:
+    """Return the share of targets inside their interval, (1/m) sum_i [lower_i <= y_i <= upper_i], in [0, 1].
+
+    Parameters
+    ----------
+    y_true : (n,) array-like
+        Numbers; NaN where unknown.
+    lower, upper : (n,) array-like
+        Ends of the intervals.
+
+    Raises
+    ------
+    DataError
+        If lengths differ or no target is known.
+    """
+    true, lower, upper = _known_rows(y_true, lower, upper)
+    return float(np.mean((lower <= true) & (true <= upper)))
+
+
+def residual_autocorrelation(residuals: ArrayLike, graph: Any) -> float:
+    r"""Return the Pearson correlation of residuals over linked pairs, in [-1, 1].
+
+    With L the links between instances of known residual, each in both directions, and c the mean over them of r_i,
+
+        sum_{(i,j) in L} (r_i - c)(r_j - c) / sum_{(i,j) in L} (r_i - c)^2 .
+
+    Several columns (residuals by class) are centred one by one and their sums added up. 0 means that the links have
+    nothing more to tell; the correlation of the labels themselves is the same with labels for residuals.
+
+    Parameters
+    ----------
+    residuals : (n,) or (n, K) array-like of float
+        Target minus prediction; NaN where the target is unknown.
+    graph : hetcore.Graph
+        Over the same n instances.
+
+    Returns
+    -------
+    float
+        NaN where it is undefined: no linked pair, or the same residual at both ends of all.
+
+    Raises
+    ------
+    DataError
+        If the graph has another number of nodes.
+    """
+    values, _, row, column = _links_of_known(residuals, graph)
+    if not len(row):
+        return float("nan")
+    centred = values - values[row].mean(axis=0)
+    spread = (centred[row] ** 2).sum()
+    return float((centred[row] * centred[column]).sum() / spread) if spread > _rounding(values[row]) else float("nan")
+
+
+def morans_i(values: ArrayLike, graph: Any) -> float:
+    r"""Return Moran's I, (m / sum_ij w_ij) sum_ij w_ij z_i z_j / sum_i z_i^2 with z = value - mean.
+
+    Unlike `residual_autocorrelation` it honours the weights w of the links and centres over all instances of known
+    value, linked or not. Without autocorrelation its expectation is -1 / (m - 1).
+
+    Parameters
+    ----------
+    values : (n,) array-like of float
+        NaN where unknown.
+    graph : hetcore.Graph
+        Over the same n instances.
+
+    Returns
+    -------
+    float
+        NaN where it is undefined: no linked pair, or one value only.
+
+    Raises
+    ------
+    DataError
+        If the graph has another number of nodes.
+    """
+    values, weights, row, column = _links_of_known(values, graph)
+    known = values[~np.isnan(values)]
+    if not len(row):
+        return float("nan")
+    centred = values[:, 0] - known.mean()
+    spread = ((known - known.mean()) ** 2).sum()
+    cross = (weights * centred[row] * centred[column]).sum()
+    return float(len(known) / weights.sum() * cross / spread) if spread > _rounding(known) else float("nan")
+
+
+def morans_i_band(
+    values: ArrayLike, graph: Any, n_permutations: int = 199, level: float = 0.95, random_state: int | None = 0
+) -> tuple[float, float]:
+    """Return the band of Moran's I for values that have nothing to do with the graph.
+
+    The known values are shuffled over their instances `n_permutations` times. The ends are quantiles of the I's,
+    and the share `level` of them lies between.
+
+    Parameters
+    ----------
+    values : (n,) array-like of float
+        NaN where unknown.
+    graph : hetcore.Graph
+        Over the same n instances.
+    n_permutations : int, default=199
+        Shuffles, at least 1.
+    level : float, default=0.95
+        Probability in (0, 1).
+    random_state : int or None, default=0
+        Seed of the shuffles.
+
+    Returns
+    -------
+    low, high : float
+
+    Raises
+    ------
+    ParameterError
+        If `n_permutations` or `level` is outside its domain.
+    DataError
+        If the graph has another number of nodes.
+    """
+    if n_permutations < 1 or not 0 < level < 1:
+        raise ParameterError(f"{n_permutations=}, {level=}: give at least 1 permutation and a level in (0, 1).")
+    values = np.array(values, dtype=np.float64)
+    rng, known = np.random.default_rng(random_state), np.flatnonzero(~np.isnan(values))
+    shuffled = np.full(n_permutations, np.nan)
+    for turn in range(n_permutations):
+        values[known] = rng.permutation(values[known])
+        shuffled[turn] = morans_i(values, graph)
+    low, high = np.quantile(shuffled, [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)
+
+
+def _known_rows(y_true: ArrayLike, *others: ArrayLike) -> list[NDArray]:
+    """Return all arrays at the rows whose target is known."""
+    arrays = [np.asarray(array) for array in (y_true, *others)]
+    if len({len(array) for array in arrays}) > 1:
+        raise DataError(f"The arrays have {[len(array) for array in arrays]} rows: give them the same length.")
+    known = known_targets(arrays[0])
+    if not known.any():
+        raise DataError(f"None of the {len(known)} targets is known: give at least one.")
+    rows = [array[known] for array in arrays]
+    numbers = all(array.dtype.kind in "fiub" for array in arrays[1:]) and arrays[0].dtype.kind in "fiub"
+    return [row.astype(np.float64) for row in rows] if numbers else rows
+
+
+def _links_of_known(values: ArrayLike, graph: Any) -> tuple[NDArray, NDArray, NDArray, NDArray]:
+    """Return values as (n, K) columns, and weight, row and column of the links with known values at both ends."""
+    values = np.asarray(values, dtype=np.float64)
+    values = values.reshape(len(values), -1)
+    if len(values) + 1 != len(graph.indptr):
+        raise DataError(f"There are {len(values)} values for {len(graph.indptr) - 1} nodes: give one value a node.")
+    known = ~np.isnan(values).any(axis=1)
+    row = np.repeat(np.arange(len(values)), np.diff(graph.indptr))
+    both = known[row] & known[graph.indices]
+    return values, graph.weights[both].astype(np.float64), row[both], graph.indices[both]
+
+
+def _rounding(values: NDArray) -> float:
+    """Return the sum of squares that rounding alone leaves where all values are the same."""
+    return values.size * (1e-12 * np.abs(values).max()) ** 2
