@@ -1,0 +1,43 @@
+"""Boosting for heterogeneous data: several tables, several graphs, labels for some of the instances.
+
+The estimators are imported when they are first asked for, so that `import hetcore` stays fast: numba loads with them.
+"""
+
+from importlib import import_module
+from typing import Any
+
+from hetcore.data import Graph, HetData, Source
+from hetcore.errors import DataError, ModelFileError, ParameterError
+from hetcore.events import EarlyStopping, ProgressBar, RoundEnd
+
+__version__ = "0.1.0"
+
+_LAZY = {
+    "GBCClassifier": "hetcore.methods.consensus",
+    "GBCRegressor": "hetcore.methods.consensus",
+    "load": "hetcore.persistence",
+    "save": "hetcore.persistence",
+}
+
+__all__ = [
+    "DataError",
+    "EarlyStopping",
+    "Graph",
+    "HetData",
+    "ModelFileError",
+    "ParameterError",
+    "ProgressBar",
+    "RoundEnd",
+    "Source",
+    *_LAZY,
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module 'hetcore' has no attribute {name!r}")
+    return getattr(import_module(_LAZY[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_LAZY])

@@ -1,0 +1,234 @@
+"""The encoder of one column, by kind: `fit(column)`, `fill(out, column)`, `names`, `width` and its state."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+from hetcore.data.columns import FLOAT_MAX
+from hetcore.data.kinds import as_numbers, as_text, levels
+
+__all__ = ["ENCODERS", "ArrayEncoder", "BinaryEncoder", "NominalEncoder", "RealEncoder", "TextEncoder"]
+
+MAX_LEVELS = 64
+MAX_WORDS = 500
+WORD = re.compile(r"(?u)\b\w\w+\b")
+
+State = tuple[dict[str, Any], dict[str, NDArray]]
+
+
+@dataclass(frozen=True)
+class RealEncoder:
+    """A number, as it is."""
+
+    width = 1
+
+    @classmethod
+    def fit(cls, series: pl.Series) -> RealEncoder:
+        return cls()
+
+    def names(self, column: str) -> list[str]:
+        return [column]
+
+    def fill(self, out: NDArray[np.float32], series: pl.Series) -> None:
+        numbers = as_numbers(series)
+        out[:, 0] = numbers.set(numbers.abs() > FLOAT_MAX, None).fill_null(np.nan).to_numpy()
+
+    def to_state(self) -> State:
+        return {}, {}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any], arrays: dict[str, NDArray]) -> RealEncoder:
+        return cls()
+
+
+@dataclass(frozen=True)
+class BinaryEncoder:
+    """0 for the first of two values, 1 for the second, missing for any other."""
+
+    values: list[str]
+    width = 1
+
+    @classmethod
+    def fit(cls, series: pl.Series) -> BinaryEncoder:
+        return cls(levels(series))
+
+    def names(self, column: str) -> list[str]:
+        return [column]
+
+    def fill(self, out: NDArray[np.float32], series: pl.Series) -> None:
+        codes = _codes(series, self.values)
+        out[:, 0] = np.where(codes >= 0, codes, np.nan)
+
+    def to_state(self) -> State:
+        return {"levels": self.values}, {}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any], arrays: dict[str, NDArray]) -> BinaryEncoder:
+        return cls(_checked_texts(state["levels"], 2))
+
+
+@dataclass(frozen=True)
+class NominalEncoder:
+    """One column for each frequent value, and one for the rest if there was a rest."""
+
+    values: list[str]
+    rest: bool
+
+    @classmethod
+    def fit(cls, series: pl.Series) -> NominalEncoder:
+        counts = as_text(series).drop_nulls().alias("value").value_counts(name="n")
+        frequent = counts.filter(pl.col("n") >= 2).sort("n", "value", descending=[True, False])["value"]
+        frequent = frequent.head(MAX_LEVELS)
+        return cls(frequent.to_list(), len(frequent) < counts.height or len(frequent) == 0)
+
+    @property
+    def width(self) -> int:
+        return len(self.values) + self.rest
+
+    def names(self, column: str) -> list[str]:
+        return [f"{column}={value}" for value in self.values] + [f"{column}: other"] * self.rest
+
+    def fill(self, out: NDArray[np.float32], series: pl.Series) -> None:
+        codes = _codes(series, self.values)
+        known = series.is_not_null().to_numpy()
+        for i in range(len(self.values)):
+            out[:, i] = codes == i
+        if self.rest:
+            out[:, -1] = codes < 0
+        out[~known] = np.nan
+
+    def to_state(self) -> State:
+        return {"levels": self.values, "rest": self.rest}, {}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any], arrays: dict[str, NDArray]) -> NominalEncoder:
+        if not isinstance(state["rest"], bool):
+            raise ValueError("rest is not true or false")
+        return cls(_checked_texts(state["levels"], MAX_LEVELS), state["rest"])
+
+
+@dataclass(frozen=True)
+class TextEncoder:
+    """TF-IDF over a vocabulary; the number of words where no word occurs in two rows."""
+
+    vocabulary: list[str]
+    idf: NDArray[np.float32]
+
+    @classmethod
+    def fit(cls, series: pl.Series) -> TextEncoder:
+        vectorizer = TfidfVectorizer(max_features=MAX_WORDS, min_df=2, sublinear_tf=True, dtype=np.float32)
+        try:
+            vectorizer.fit(as_text(series).drop_nulls())
+        except ValueError:  # scikit-learn's only word for an empty vocabulary
+            return cls([], np.empty(0, np.float32))
+        return cls(vectorizer.get_feature_names_out().tolist(), vectorizer.idf_.astype(np.float32))
+
+    @property
+    def width(self) -> int:
+        return len(self.vocabulary) or 1
+
+    def names(self, column: str) -> list[str]:
+        return [f"{column}: {word}" for word in self.vocabulary] or [f"{column}: number of words"]
+
+    def fill(self, out: NDArray[np.float32], series: pl.Series) -> None:
+        texts = as_text(series)
+        known = texts.is_not_null().to_numpy()
+        if not known.any():
+            return
+        given = texts.drop_nulls()
+        if self.vocabulary:
+            out[known] = self._vectorizer.transform(given).toarray()
+        else:
+            out[known, 0] = given.str.count_matches(WORD.pattern.removeprefix("(?u)")).to_numpy()
+
+    @cached_property
+    def _vectorizer(self) -> TfidfVectorizer:
+        vectorizer = TfidfVectorizer(vocabulary=self.vocabulary, sublinear_tf=True, dtype=np.float32)
+        vectorizer.idf_ = self.idf
+        return vectorizer
+
+    def to_state(self) -> State:
+        return {"vocabulary": self.vocabulary}, {"idf": self.idf}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any], arrays: dict[str, NDArray]) -> TextEncoder:
+        words, idf = _checked_texts(state["vocabulary"], MAX_WORDS), arrays["idf"]
+        if idf.dtype != np.float32 or idf.shape != (len(words),) or not (np.isfinite(idf) & (idf > 0)).all():
+            raise ValueError("the weights of words do not fit the words")
+        return cls(words, idf)
+
+
+@dataclass(frozen=True)
+class ArrayEncoder:
+    """The numbers of each row's array, in C order."""
+
+    shape: tuple[int, ...]
+
+    @classmethod
+    def fit(cls, array: NDArray) -> ArrayEncoder:
+        return cls(tuple(array.shape[1:]))
+
+    @staticmethod
+    def numbers(series: pl.Series) -> NDArray[np.float32]:
+        """Return a column of number lists as (m, ...) with NaN for missing."""
+        shape = series.dtype.shape
+        rows = series.cast(pl.Array(pl.Float32, shape)).to_list()
+        empty = np.full(shape, np.nan, dtype=np.float32)
+        return np.array([empty if row is None else row for row in rows], dtype=np.float32).reshape(len(rows), *shape)
+
+    @property
+    def width(self) -> int:
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    def names(self, column: str) -> list[str]:
+        if len(self.shape) == 1:
+            return [f"{column}[{i}]" for i in range(self.width)]
+        return [f"{column}[{', '.join(map(str, index))}]" for index in np.ndindex(*self.shape)]
+
+    def fill(self, out: NDArray[np.float32], array: NDArray) -> None:
+        if array.shape[1:] != self.shape:
+            raise ValueError(f"rows of shape {array.shape[1:]} where training had {self.shape}")
+        out[:] = array.reshape(len(array), -1)
+
+    def to_state(self) -> State:
+        return {"shape": list(self.shape)}, {}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any], arrays: dict[str, NDArray]) -> ArrayEncoder:
+        shape = state["shape"]
+        if not all(type(size) is int and 0 < size < 2**31 for size in shape) or not 0 < len(shape) <= 8:
+            raise ValueError(f"the shape {shape} of an array")
+        return cls(tuple(shape))
+
+
+ENCODERS = {
+    "real": RealEncoder,
+    "binary": BinaryEncoder,
+    "nominal": NominalEncoder,
+    "text": TextEncoder,
+    "array": ArrayEncoder,
+}
+
+
+def _codes(series: pl.Series, values: list[str]) -> NDArray[np.int64]:
+    """Return each cell's place in `values`, -1 for missing and for anything else."""
+    if not values:
+        return np.full(len(series), -1, dtype=np.int64)
+    codes = as_text(series).replace_strict(values, list(range(len(values))), default=-1, return_dtype=pl.Int64)
+    return codes.fill_null(-1).to_numpy()
+
+
+def _checked_texts(values: Any, limit: int) -> list[str]:
+    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+        raise ValueError("values that are not a list of texts")
+    if len(values) > limit or len(set(values)) < len(values):
+        raise ValueError(f"more than {limit} values, or one twice")
+    return values

@@ -1,0 +1,113 @@
+"""Columns of a table: what types become, and a guess of each column's kind with the reason.
+
+What types become: booleans, whole and real numbers and text stay. A category or enum becomes its text, a decimal a real
+number, a date or date-time the days since 1970, a time the seconds since midnight, a duration seconds, a list of words
+a text with spaces. Lists of numbers of one length are an "array" column. Anything else (structs, bytes, objects,
+ragged lists) is left out and reported. NaN counts as missing, as does a number that 32-bit floats can't hold.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from hetcore.data.report import Finding
+from hetcore.data.words import counted, quoted
+
+__all__ = ["FLOAT_MAX", "Guess", "clean_columns", "plain", "value_findings"]
+
+FLOAT_MAX = float(np.finfo(np.float32).max)
+DAY_MS = 86_400_000.0
+
+Guess = tuple[str, str]
+
+
+def clean_columns(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[Finding]]:
+    """Return the frame with plain types and without infinite values, and what was changed or left out."""
+    columns, findings = {}, []
+    for series in frame.iter_columns():
+        column, refusal = plain(series)
+        if column is None:
+            findings.append(Finding("unusable_column", f"column {quoted(series.name)}", 1, refusal))
+        else:
+            columns[series.name] = column
+    cleaned, infinite = _without_infinities(pl.DataFrame(list(columns.values())))
+    return cleaned, findings + infinite
+
+
+def plain(series: pl.Series) -> tuple[pl.Series | None, str]:
+    """Return a column as boolean, number, text or numeric array; or None and the sentence that says why not."""
+    dtype = series.dtype
+    if dtype in (pl.Boolean, pl.String):
+        return series, ""
+    if dtype == pl.Null or dtype == pl.Decimal or dtype in (pl.Int128, pl.UInt128, pl.Float16):
+        return series.cast(pl.Float64), ""
+    if dtype.is_numeric():
+        return series, ""
+    if dtype in (pl.Categorical, pl.Enum):
+        return series.cast(pl.String), ""
+    if dtype.is_temporal():
+        return _time_number(series), ""
+    if dtype in (pl.List, pl.Array):
+        return _listed_column(series)
+    return None, f"its type {dtype} holds no number, category or text: left out"
+
+
+def _time_number(series: pl.Series) -> pl.Series:
+    if series.dtype == pl.Date:
+        return series.to_physical().cast(pl.Float64)
+    if series.dtype == pl.Datetime:
+        return series.dt.epoch("ms").cast(pl.Float64) / DAY_MS
+    if series.dtype == pl.Duration:
+        return series.dt.total_milliseconds().cast(pl.Float64) / 1000.0
+    return series.to_physical().cast(pl.Float64) / 1e9
+
+
+def _listed_column(series: pl.Series) -> tuple[pl.Series | None, str]:
+    inner = series.dtype.inner
+    if series.dtype == pl.Array and inner.is_numeric():
+        return series, ""
+    if inner in (pl.String, pl.Categorical, pl.Enum):
+        lists = series.cast(pl.List(pl.String))
+        return lists.list.drop_nulls().list.join(" "), ""
+    if series.dtype == pl.List and inner.is_numeric():
+        lengths = series.list.len().drop_nulls().unique()
+        if len(lengths) == 1 and lengths[0] > 0:
+            return series.cast(pl.Array(inner, int(lengths[0]))), ""
+        return None, f"its lists have {len(lengths)} different lengths or are empty: left out; give lists of one length"
+    return None, f"its type {series.dtype} is nested: left out; unnest it into plain columns"
+
+
+def _without_infinities(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[Finding]]:
+    names = [name for name, dtype in frame.schema.items() if dtype.is_float()]
+    if not names:
+        return frame, []
+    bad = frame.select((pl.col(name).abs() > FLOAT_MAX).sum() for name in names).row(0)
+    nans = frame.select(pl.col(name).is_nan().sum() for name in names).row(0)
+    # polars orders NaN above every number, so NaN counts in `bad` too.
+    counts = {name: all_bad - nan for name, all_bad, nan in zip(names, bad, nans) if all_bad > 0}
+    usable = pl.when(pl.col(list(counts)).abs() <= FLOAT_MAX).then(pl.col(list(counts)))
+    cleaned = frame.with_columns(usable) if counts else frame
+    return cleaned, _infinite_finding({name: count for name, count in counts.items() if count})
+
+
+def _infinite_finding(counts: dict[str, int]) -> list[Finding]:
+    if not counts:
+        return []
+    total = sum(counts.values())
+    where = counted(len(counts), "column")
+    message = f"{counted(total, 'value')} infinite or beyond ±{FLOAT_MAX:.1e} in {where}: taken as missing"
+    return [Finding("infinite_value", "", total, message, tuple(counts))]
+
+
+def value_findings(missing: dict[str, int], constant: list[str], n_rows: int) -> list[Finding]:
+    """Report the columns without any value, and those with one value only."""
+    empty = [name for name, count in missing.items() if count == n_rows]
+    findings = []
+    if empty:
+        message = f"{counted(len(empty), 'column')} without any value: kept, but nothing can be learned there"
+        findings.append(Finding("empty_column", "", len(empty), message, tuple(empty)))
+    if constant:
+        message = f"{counted(len(constant), 'column')} with one value only: kept, but nothing can be learned there"
+        findings.append(Finding("constant_column", "", len(constant), message, tuple(constant)))
+    return findings

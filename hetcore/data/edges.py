@@ -1,0 +1,134 @@
+"""Readers of graphs: a polars edge list, a networkx graph or (ids, scipy sparse), all to one list of raw edges."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import networkx as nx
+import numpy as np
+import polars as pl
+import scipy.sparse
+from numpy.typing import NDArray
+
+from hetcore.data.identity import as_ids, positions, unique_ids
+from hetcore.data.report import Finding
+from hetcore.data.words import counted, listed
+from hetcore.errors import DataError
+
+__all__ = ["RawEdges", "read_edges"]
+
+
+class RawEdges(NamedTuple):
+    """Edges as given: `ids` the distinct nodes, `a` and `b` (e,) their places with -1 for a missing id, `weights` (e,).
+
+    A weight that is no number is NaN. `mirrored` says that the format itself lists each edge in both directions.
+    """
+
+    ids: pl.Series
+    a: NDArray[np.int64]
+    b: NDArray[np.int64]
+    weights: NDArray[np.float64]
+    findings: list[Finding]
+    mirrored: bool
+
+
+def read_edges(data: Any) -> RawEdges:
+    """Read a graph in any of the accepted forms.
+
+    Raises
+    ------
+    DataError
+        If it is none of them, or lacks what its form needs.
+    """
+    if isinstance(data, pl.DataFrame):
+        return _from_frame(data)
+    if isinstance(data, nx.Graph):
+        return _from_networkx(data)
+    if isinstance(data, tuple) and len(data) == 2 and scipy.sparse.issparse(data[1]):
+        return _from_sparse(*data)
+    forms = "a polars edge list (source, target[, weight]), a networkx graph or (ids, scipy sparse matrix)"
+    raise DataError(f"A graph can't be read from {type(data).__name__}: give {forms}.")
+
+
+def _from_frame(frame: pl.DataFrame) -> RawEdges:
+    source, target, weight = _edge_columns(frame)
+    (sources, findings), (targets, more) = as_ids(frame[source]), as_ids(frame[target])
+    ids = unique_ids(sources, targets)
+    unused = [name for name in frame.columns if name not in (source, target, weight)]
+    if unused:
+        message = f"{counted(len(unused), 'column')} of the edge list not used"
+        more = [*more, Finding("unused_column", "", len(unused), message, tuple(unused))]
+    weights = np.ones(frame.height) if weight is None else _weight_column(frame[weight])
+    return RawEdges(ids, positions(sources, ids), positions(targets, ids), weights, findings + more, False)
+
+
+def _edge_columns(frame: pl.DataFrame) -> tuple[str, str, str | None]:
+    columns = frame.columns
+    if "source" in columns and "target" in columns:
+        return "source", "target", "weight" if "weight" in columns else None
+    if len(columns) in (2, 3):
+        return columns[0], columns[1], columns[2] if len(columns) == 3 else None
+    cure = "name the ends 'source' and 'target', and a weight 'weight'"
+    raise DataError(f"The edge list has the columns {listed(columns)}, which do not say what links what: {cure}.")
+
+
+def _weight_column(series: pl.Series) -> NDArray[np.float64]:
+    if series.dtype == pl.String:
+        series = series.str.strip_chars()
+    elif not (series.dtype.is_numeric() or series.dtype in (pl.Boolean, pl.Null)):
+        raise DataError(f"The weight column {series.name!r} of type {series.dtype} holds no numbers: give numbers.")
+    return series.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
+
+
+def _from_networkx(graph: nx.Graph) -> RawEdges:
+    nodes = list(graph.nodes)
+    texts, findings = as_ids(nodes)
+    ids = unique_ids(texts)
+    place = dict(zip(nodes, positions(texts, ids).tolist()))
+    edges = list(graph.edges(data="weight", default=None))
+    a = np.fromiter((place[edge[0]] for edge in edges), np.int64, len(edges))
+    b = np.fromiter((place[edge[1]] for edge in edges), np.int64, len(edges))
+    bare = sum(edge[2] is None for edge in edges)
+    if 0 < bare < len(edges):
+        message = f"{counted(bare, 'edge')} without a weight beside edges with one: weight 1 taken"
+        findings.append(Finding("missing_weight", "", bare, message))
+    return RawEdges(ids, a, b, _numbers([edge[2] for edge in edges]), findings + _merged_nodes(texts, ids), False)
+
+
+def _numbers(values: list[Any]) -> NDArray[np.float64]:
+    """Return weights as numbers: 1 for None, NaN for what is no number."""
+    try:
+        return np.array([1.0 if value is None else value for value in values], dtype=np.float64).reshape(len(values))
+    except (TypeError, ValueError, OverflowError):
+        return np.array([_number(value) for value in values], dtype=np.float64)
+
+
+def _number(value: Any) -> float:
+    try:
+        return 1.0 if value is None else float(value)
+    except (TypeError, ValueError, OverflowError):
+        return float("nan")
+
+
+def _merged_nodes(texts: pl.Series, ids: pl.Series) -> list[Finding]:
+    again = texts.filter(~texts.is_first_distinct() & texts.is_not_null())
+    if len(again) == 0:
+        return []
+    message = f"{counted(len(again), 'node')} with the same id as another once written as text: merged"
+    return [Finding("merged_node", "", len(again), message, tuple(again.head(5)))]
+
+
+def _from_sparse(given: Any, matrix: Any) -> RawEdges:
+    texts, findings = as_ids(given)
+    if matrix.ndim != 2 or matrix.shape != (len(texts), len(texts)):
+        shape = f"{len(texts):,} x {len(texts):,}"
+        raise DataError(f"The matrix has shape {matrix.shape} for {counted(len(texts), 'id')}: give one of {shape}.")
+    if matrix.dtype.kind not in "iufb":
+        raise DataError(f"The matrix holds values of type {matrix.dtype}: give real numbers.")
+    coo = scipy.sparse.coo_array(matrix)
+    ids = unique_ids(texts)
+    place = positions(texts, ids)
+    row, column = coo.coords
+    return RawEdges(
+        ids, place[row], place[column], coo.data.astype(np.float64), findings + _merged_nodes(texts, ids), True
+    )

@@ -1,0 +1,117 @@
+"""From a source's columns to the float32 matrix that trees and linear models take; NaN is missing.
+
+| kind | becomes |
+|---|---|
+| real | itself; text that is no number is missing |
+| binary | 0 for the lower of the two values, 1 for the other |
+| nominal | a column of 0 and 1 for each of the (at most 64) commonest values that occur twice, and one for the rest |
+| text | TF-IDF of the (at most 500) commonest words that occur in two rows (scikit-learn, sublinear) |
+| array | its numbers in C order |
+
+A value never seen in `fit` counts as one of the rest (nominal) or as missing (binary). A missing cell is NaN in all of
+its columns.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hetcore.data.column_encoders import ENCODERS, ArrayEncoder
+from hetcore.data.source import Source
+from hetcore.data.words import listed, quoted
+from hetcore.errors import DataError, ModelFileError
+
+__all__ = ["SourceEncoder"]
+
+
+class SourceEncoder:
+    """Encode one source; learned from the source it is fitted on, used on any source with these columns.
+
+    Attributes
+    ----------
+    feature_names : list of str (d,)
+        Names of the encoded columns, such as "year", "genre=drama", "plot: ship", "array[3]".
+    """
+
+    def fit(self, source: Source) -> SourceEncoder:
+        """Learn levels and vocabularies from a source."""
+        encoders = [(name, kind, ENCODERS[kind].fit(_column(source, name))) for name, kind in source.kinds.items()]
+        return self._set(encoders)
+
+    def _set(self, encoders: list[tuple[str, str, Any]]) -> SourceEncoder:
+        self._encoders = encoders
+        self.feature_names = [feature for name, _, encoder in encoders for feature in encoder.names(name)]
+        return self
+
+    def transform(self, source: Source) -> NDArray[np.float32]:
+        """Encode a source; columns that it lacks are missing, columns that are new are passed over.
+
+        Returns
+        -------
+        ndarray of float32, (source.n_rows, d), Fortran order
+
+        Raises
+        ------
+        DataError
+            If the source has none of the columns, or an array of another shape.
+        """
+        if not any(name in source.kinds for name, _, _ in self._encoders):
+            names = listed(name for name, _, _ in self._encoders)
+            raise DataError(f"The source has the columns {listed(source.columns)}: give some of {names}.")
+        encoded = np.full((source.n_rows, len(self.feature_names)), np.nan, dtype=np.float32, order="F")
+        start = 0
+        for name, kind, encoder in self._encoders:
+            if name in source.kinds:
+                self._fill(encoded[:, start : start + encoder.width], source, name, kind, encoder)
+            start += encoder.width
+        return encoded
+
+    def _fill(self, out: NDArray[np.float32], source: Source, name: str, kind: str, encoder: Any) -> None:
+        if (kind == "array") != (source.guess[name][0] == "array"):
+            rule = f"give it as in training, as {kind}"
+            raise DataError(f"Column {quoted(name)} is {source.kinds[name]} here and was {kind} in training: {rule}.")
+        encoder.fill(out, _column(source, name))
+
+    def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray]]:
+        """Return what was learned as a JSON-able dict and a dict of arrays."""
+        columns, arrays = [], {}
+        for i, (name, kind, encoder) in enumerate(self._encoders):
+            state, more = encoder.to_state()
+            columns.append({"name": name, "kind": kind, **state})
+            arrays |= {f"{i}:{key}": value for key, value in more.items()}
+        return {"columns": columns}, arrays
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any], arrays: dict[str, NDArray]) -> SourceEncoder:
+        """Rebuild an encoder from `to_state`.
+
+        Raises
+        ------
+        ModelFileError
+            If the state is not one that `to_state` gives.
+        """
+        try:
+            encoders = [_rebuilt(i, column, arrays) for i, column in enumerate(state["columns"])]
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise ModelFileError(f"The columns of a source are described wrongly ({error}): save it again.") from None
+        return cls()._set(encoders)
+
+
+def _rebuilt(i: int, column: dict[str, Any], arrays: dict[str, NDArray]) -> tuple[str, str, Any]:
+    name, kind = column["name"], column["kind"]
+    if not isinstance(name, str):
+        raise ValueError(f"column name {quoted(name)}")
+    prefix = f"{i}:"
+    own = {key.removeprefix(prefix): value for key, value in arrays.items() if key.startswith(prefix)}
+    return name, kind, ENCODERS[kind].from_state(column, own)
+
+
+def _column(source: Source, name: str) -> Any:
+    """Return a column of a table, or the numbers of an array (m, ...)."""
+    if source.array is not None:
+        return source.array
+    series = source.frame[name]
+    return ArrayEncoder.numbers(series) if source.guess[name][0] == "array" else series

@@ -1,0 +1,214 @@
+"""One graph: undirected weighted links between instances, in CSR."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import polars as pl
+import scipy.sparse
+from numpy.typing import NDArray
+
+from hetcore.data.columns import FLOAT_MAX
+from hetcore.data.edges import RawEdges, read_edges
+from hetcore.data.fingerprint import hash_array, hash_column
+from hetcore.data.identity import positions
+from hetcore.data.report import Finding
+from hetcore.data.words import counted
+
+__all__ = ["Graph"]
+
+SMALLEST = float(np.finfo(np.float32).smallest_subnormal)
+
+
+class Graph:
+    """An undirected weighted graph over ids, without self-loops and repeated edges.
+
+    What is dropped or merged is counted in `findings`. Dropped: edges with a missing end, self-loops, weights that
+    are negative, zero, missing or not finite. Merged to one edge: an edge listed again in the same direction, with the
+    sum of the weights; an edge listed in both directions, with the larger of the two (what a symmetric listing means).
+
+    Parameters
+    ----------
+    data : polars DataFrame, networkx graph, or (ids, scipy sparse matrix)
+        An edge list with the columns `source`, `target` and, if there is one, `weight` (or two or three columns in
+        this order); a networkx graph, whose edge attribute `weight` counts (1 where absent); or ids and a matrix.
+
+    Attributes
+    ----------
+    ids : ndarray of str (n,)
+        The nodes; for a graph inside a `HetData`, exactly its ids.
+    indptr : ndarray of int32 (n + 1,), indices : ndarray of int32 (2e,), weights : ndarray of float32 (2e,)
+        Symmetric CSR: the neighbours of node i are `indices[indptr[i]:indptr[i + 1]]`, ascending; weights > 0.
+    n_edges : int
+        Undirected edges e.
+    findings : tuple of Finding
+        What was dropped or merged.
+    n_given : int
+        Edges given.
+
+    Raises
+    ------
+    DataError
+        If `data` is none of the three forms, or lacks what its form needs.
+    """
+
+    def __init__(self, data: Any) -> None:
+        raw = read_edges(data)
+        a, b, weights, findings = _usable(raw)
+        self.n_given = len(raw.a)
+        matrix, more = _merged(a, b, weights, raw)
+        self.findings = (*raw.findings, *findings, *more)
+        self._set(raw.ids, matrix)
+
+    def _set(self, id_series: pl.Series, matrix: scipy.sparse.csr_array) -> None:
+        matrix.sort_indices()
+        self.id_series = id_series
+        self.indptr = matrix.indptr.astype(np.int32, copy=False)
+        self.indices = matrix.indices.astype(np.int32, copy=False)
+        self.weights = matrix.data.astype(np.float32, copy=False)
+
+    @cached_property
+    def ids(self) -> NDArray[np.object_]:
+        return self.id_series.to_numpy()
+
+    @property
+    def n(self) -> int:
+        """Nodes."""
+        return len(self.id_series)
+
+    @property
+    def n_edges(self) -> int:
+        return len(self.indices) // 2
+
+    @property
+    def degree(self) -> NDArray[np.int64]:
+        """Neighbours of each node, (n,)."""
+        return np.diff(self.indptr).astype(np.int64)
+
+    def adjacency(self) -> scipy.sparse.csr_array:
+        """Return the symmetric weight matrix (n, n) over the graph's own memory."""
+        return scipy.sparse.csr_array((self.weights, self.indices, self.indptr), shape=(self.n, self.n))
+
+    def edges(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float32]]:
+        """Return each edge once: ends a < b and weight, each (e,)."""
+        rows = np.repeat(np.arange(self.n, dtype=np.int32), np.diff(self.indptr))
+        once = rows < self.indices
+        return rows[once], self.indices[once], self.weights[once]
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return the edge list: source, target, weight."""
+        a, b, weights = self.edges()
+        return pl.DataFrame({"source": self.id_series[a], "target": self.id_series[b], "weight": weights})
+
+    def aligned(self, ids: pl.Series) -> Graph:
+        """Return the graph over other ids; nodes that are not among them go, with their edges.
+
+        Parameters
+        ----------
+        ids : polars Series of String (n,)
+            Distinct ids.
+        """
+        return self if ids is self.id_series else self.placed(positions(self.id_series, ids), ids)
+
+    def placed(self, place: NDArray[np.int64], ids: pl.Series) -> Graph:
+        """Return the graph over `ids`, where node i goes to `place[i]`, or goes away at -1."""
+        if len(place) == len(ids) and np.array_equal(place, np.arange(len(ids))):
+            return self._copy(ids, self.adjacency())
+        a, b, weights = self.edges()
+        a, b = place[a], place[b]
+        known = (a >= 0) & (b >= 0)
+        return self.with_edge_arrays(a[known], b[known], weights[known], ids)
+
+    def with_edge_arrays(self, a: NDArray, b: NDArray, weights: NDArray, ids: pl.Series | None = None) -> Graph:
+        """Return a graph with the given edges (each once, either direction, no self-loop), findings as they are."""
+        ids = self.id_series if ids is None else ids
+        return self._copy(ids, _symmetric(a, b, weights, len(ids)))
+
+    def _copy(self, id_series: pl.Series, matrix: scipy.sparse.csr_array) -> Graph:
+        other = object.__new__(Graph)
+        other.n_given, other.findings = self.n_given, self.findings
+        other._set(id_series, matrix)
+        return other
+
+    def digest(self) -> str:
+        """Return the SHA-256 of ids, links and weights, in hexadecimal."""
+        return self._digest
+
+    @cached_property
+    def _digest(self) -> str:
+        sha = hashlib.sha256()
+        hash_column(sha, self.id_series)
+        for array in (self.indptr, self.indices, self.weights):
+            hash_array(sha, array)
+        return sha.hexdigest()
+
+    def __repr__(self) -> str:
+        return f"Graph({counted(self.n, 'node')}, {counted(self.n_edges, 'edge')})"
+
+
+def _usable(raw: RawEdges) -> tuple[NDArray, NDArray, NDArray, list[Finding]]:
+    """Drop edges with a missing end, self-loops and bad weights, in this order; count each edge once."""
+    missing = (raw.a < 0) | (raw.b < 0)
+    loop = ~missing & (raw.a == raw.b)
+    weights = raw.weights
+    bad = ~missing & ~loop & ~((weights >= 0) & (weights <= FLOAT_MAX))
+    zero = ~missing & ~loop & (weights >= 0) & (weights < SMALLEST)
+    findings = [
+        _dropped("missing_end", missing, raw, "with a missing id at an end"),
+        _dropped("self_loop", loop, raw, "from an instance to itself"),
+        _dropped("bad_weight", bad, raw, "with a weight that is negative, missing or not finite"),
+        _dropped("zero_weight", zero, raw, "with weight 0"),
+    ]
+    keep = ~(missing | loop | bad | zero)
+    return raw.a[keep], raw.b[keep], weights[keep], [finding for finding in findings if finding]
+
+
+def _dropped(kind: str, which: NDArray[np.bool_], raw: RawEdges, what: str) -> Finding | None:
+    count = int(which.sum())
+    if count == 0:
+        return None
+    some = np.flatnonzero(which)[:5]
+    examples = tuple(_edge_text(raw.ids, raw.a[i], raw.b[i], raw.weights[i]) for i in some)
+    return Finding(kind, "", count, f"{counted(count, 'edge')} {what}: dropped", examples)
+
+
+def _edge_text(ids: pl.Series, a: int, b: int, weight: float) -> str:
+    ends = [ids[int(end)] if end >= 0 else "?" for end in (a, b)]
+    return f"{ends[0]} – {ends[1]}, weight {weight:g}"
+
+
+def _merged(a: NDArray, b: NDArray, weights: NDArray, raw: RawEdges) -> tuple[scipy.sparse.csr_array, list[Finding]]:
+    """Merge repeated edges: the sum in one direction, the larger of the two directions."""
+    n = len(raw.ids)
+    directed = scipy.sparse.coo_array((weights, (a, b)), shape=(n, n)).tocsr()
+    directed.sum_duplicates()
+    symmetric = directed.maximum(directed.T).tocsr()
+    symmetric.data = np.minimum(symmetric.data, FLOAT_MAX)
+    repeated, both = len(a) - directed.nnz, directed.nnz - symmetric.nnz // 2
+    findings = []
+    if repeated:
+        message = f"{counted(repeated, 'edge')} listed again in the same direction: merged, their weights summed"
+        findings.append(Finding("repeated_edge", "", repeated, message, _repeated_examples(a, b, raw.ids)))
+    if both and not raw.mirrored:
+        message = f"{counted(both, 'edge')} listed in both directions: merged, the larger of the two weights kept"
+        findings.append(Finding("both_directions", "", both, message))
+    uneven = (directed != directed.T).nnz // 2 if raw.mirrored else 0
+    if uneven:
+        message = f"{counted(uneven, 'edge')} with other weights in the two directions: the larger of the two kept"
+        findings.append(Finding("uneven_edge", "", uneven, message))
+    return symmetric, findings
+
+
+def _repeated_examples(a: NDArray, b: NDArray, ids: pl.Series) -> tuple[str, ...]:
+    keys, counts = np.unique(a * len(ids) + b, return_counts=True)
+    ends = (divmod(int(key), len(ids)) for key in keys[counts > 1][:5])
+    return tuple(f"{ids[i]} – {ids[j]}" for i, j in ends)
+
+
+def _symmetric(a: NDArray, b: NDArray, weights: NDArray, n: int) -> scipy.sparse.csr_array:
+    ends = (np.concatenate([a, b]).astype(np.int32), np.concatenate([b, a]).astype(np.int32))
+    values = np.concatenate([weights, weights]).astype(np.float32)
+    return scipy.sparse.coo_array((values, ends), shape=(n, n)).tocsr()

@@ -1,0 +1,144 @@
+"""Instance ids: text exactly as given, and their numbers 0..n-1.
+
+Text stays as it is, so "001" is not "1". Whole numbers become their decimal text, other scalar types the text that
+polars gives them. A null, a NaN and the empty text are missing ids.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from hetcore.data.report import Finding
+from hetcore.data.words import counted, quoted
+from hetcore.errors import DataError
+
+__all__ = ["as_ids", "id_findings", "positions", "unique_ids"]
+
+
+def as_ids(values: Any) -> tuple[pl.Series, list[Finding]]:
+    """Read ids as text.
+
+    Parameters
+    ----------
+    values : polars Series, numpy array or sequence
+        Ids of any scalar type, shape (m,).
+
+    Returns
+    -------
+    ids : polars Series of String, named "id", with null for a missing id
+    findings : list of Finding
+        What was converted.
+
+    Raises
+    ------
+    DataError
+        If the values are not one-dimensional or are of a type that is no id (lists, bytes, objects).
+    """
+    given = _as_series(values)
+    ids = _as_text(given).alias("id")
+    ids = ids.set(ids == "", None) if ids.has_nulls() or (ids == "").any() else ids
+    findings = []
+    if given.dtype != pl.String and given.dtype != pl.Null and not given.dtype.is_(pl.Categorical):
+        findings.append(_converted(given, ids))
+    return ids, findings
+
+
+def _as_series(values: Any) -> pl.Series:
+    if isinstance(values, pl.Series):
+        return values
+    if isinstance(values, np.ndarray) and values.ndim != 1:
+        raise DataError(f"Ids must be one-dimensional, not of shape {values.shape}: give one id for each row.")
+    if isinstance(values, str | bytes) or not hasattr(values, "__len__"):
+        raise DataError(f"Ids must be a list, an array or a polars Series, not {type(values).__name__}.")
+    if isinstance(values, np.ndarray) and values.dtype.kind in "iufb":
+        return pl.Series("id", values)
+    return pl.Series("id", [_id_text(value) for value in values], dtype=pl.String)
+
+
+def _id_text(value: Any) -> str | None:
+    if value is None or (isinstance(value, float | np.floating) and np.isnan(value)):
+        return None
+    if isinstance(value, str):
+        return _checked_text(str(value))
+    if isinstance(value, bool | np.bool_):
+        return "true" if value else "false"
+    if isinstance(value, int | np.integer):
+        return str(int(value))
+    if isinstance(value, float | np.floating):
+        return str(int(value)) if float(value).is_integer() else repr(float(value))
+    raise DataError(f"The id {quoted(value)} of type {type(value).__name__} is neither text nor number: make it text.")
+
+
+def _checked_text(value: str) -> str:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise DataError(f"The id {quoted(value)} holds half a surrogate pair, no character: mend it.") from None
+    return value
+
+
+def _as_text(series: pl.Series) -> pl.Series:
+    dtype = series.dtype
+    if dtype.is_float():
+        series = series.fill_nan(None)
+        whole = (series.is_finite() & (series.floor() == series)).fill_null(True).all()
+        return series.cast(pl.Int128).cast(pl.String) if whole else series.cast(pl.String)
+    if dtype.is_nested() or dtype in (pl.Binary, pl.Object) or dtype == pl.Duration:
+        raise DataError(f"Ids of type {dtype} can't be used: convert the id column to text.")
+    return series.cast(pl.String)
+
+
+def _converted(given: pl.Series, ids: pl.Series) -> Finding:
+    message = f"{counted(len(given), 'id')} of type {given.dtype} became text"
+    return Finding("id_converted", "", len(given), message, tuple(ids.drop_nulls().head(5)))
+
+
+def id_findings(ids: pl.Series, repeated: pl.Series, noun: str = "row") -> list[Finding]:
+    """Report rows without an id, rows that repeat an id, and ids that begin or end with a space.
+
+    Parameters
+    ----------
+    ids : polars Series of String (m,)
+        Ids as read, null where missing.
+    repeated : polars Series of Boolean (m,)
+        Which rows repeat an earlier row's id.
+    noun : str
+        What a row is called in the message.
+    """
+    findings, missing, again = [], ids.null_count(), int(repeated.sum())
+    if missing:
+        rows = tuple(f"row {i + 1}" for i in ids.is_null().arg_true().head(5))
+        findings.append(Finding("missing_id", "", missing, f"{counted(missing, noun)} without an id: dropped", rows))
+    if again:
+        message = f"{counted(again, noun)} with an id that an earlier {noun} has: dropped, the first of each id is kept"
+        examples = tuple(ids.filter(repeated).unique(maintain_order=True).head(5))
+        findings.append(Finding("repeated_id", "", again, message, examples))
+    spaced = ids.filter(ids.str.contains(r"^\s|\s$").fill_null(False))
+    if len(spaced):
+        message = f"{counted(len(spaced), 'id')} with a space at the beginning or end: kept as given"
+        findings.append(Finding("spaced_id", "", len(spaced), message, tuple(spaced.head(5))))
+    return findings
+
+
+def unique_ids(*columns: pl.Series) -> pl.Series:
+    """Return the distinct ids of several columns, in order of first appearance, without nulls."""
+    ids = pl.concat([column.alias("id") for column in columns]) if columns else pl.Series("id", [], dtype=pl.String)
+    return ids.filter(ids.is_first_distinct() & ids.is_not_null())
+
+
+def positions(ids: pl.Series, universe: pl.Series) -> NDArray[np.int64]:
+    """Return each id's place in `universe` (distinct ids), -1 for an id that is not there or is null.
+
+    Returns
+    -------
+    ndarray of int64, (len(ids),)
+    """
+    if len(ids) == len(universe) and (ids == universe).fill_null(False).all():
+        return np.arange(len(ids), dtype=np.int64)
+    table = pl.DataFrame({"id": universe, "at": np.arange(len(universe), dtype=np.int64)})
+    found = pl.DataFrame({"id": ids}).join(table, on="id", how="left", maintain_order="left")
+    return found["at"].fill_null(-1).to_numpy().copy()

@@ -1,0 +1,147 @@
+"""A column's kind: guessed with a reason, and changed by hand where the values allow it.
+
+real: a number, used by its order. binary: two values. nominal: one of several values without order. text: words.
+array: many numbers per row (an image, an embedding, a list of numbers).
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from hetcore.data.report import Finding
+from hetcore.data.words import counted, listed, quoted
+from hetcore.errors import DataError
+
+__all__ = ["KINDS", "as_numbers", "as_text", "check_kind", "guess_kinds", "levels"]
+
+KINDS = ("real", "binary", "nominal", "text", "array")
+LIST_MARKS = r"\S[|;]\S|, "
+
+
+def guess_kinds(frame: pl.DataFrame) -> tuple[dict[str, tuple[str, str]], list[str]]:
+    """Guess every column's kind.
+
+    Returns
+    -------
+    guess : dict of column to (kind, why)
+    constant : list of str
+        The columns with one value in every row.
+    """
+    numbers = [name for name, dtype in frame.schema.items() if dtype.is_numeric()]
+    extremes = _extremes(frame, numbers)
+    guess, constant = {}, []
+    for name, dtype in frame.schema.items():
+        if name in extremes:
+            guess[name], one_value = _guess_number(dtype, *extremes[name])
+        elif dtype == pl.Boolean:
+            guess[name], one_value = ("binary", "true or false"), frame[name].n_unique() == 1
+        elif dtype == pl.String:
+            guess[name], one_value = _guess_text(frame[name])
+        else:
+            guess[name], one_value = ("array", "a list of numbers of one length in every row"), False
+        if one_value and frame.height > 1:
+            constant.append(name)
+    return guess, constant
+
+
+def _extremes(frame: pl.DataFrame, names: list[str]) -> dict[str, tuple]:
+    """Return min, max, whether there is nothing between them, and the count of missing values, for each column."""
+    if not names:
+        return {}
+    low = frame.select(pl.col(names).min()).row(0)
+    high = frame.select(pl.col(names).max()).row(0)
+    missing = frame.select(pl.col(names).null_count()).row(0)
+    two = frame.select(((pl.col(n) == pl.col(n).min()) | (pl.col(n) == pl.col(n).max())).all() for n in names).row(0)
+    return {n: (low[i], high[i], two[i], missing[i]) for i, n in enumerate(names)}
+
+
+def _guess_number(dtype: pl.DataType, low: float, high: float, two: bool, missing: int) -> tuple[tuple[str, str], bool]:
+    if low is None:
+        return ("real", "every value is missing"), False
+    if low == high:
+        return ("real", f"a number, {quoted(low)} wherever it is given"), missing == 0
+    if two:
+        return ("binary", f"two values only: {quoted(low)} and {quoted(high)}"), False
+    word = "whole numbers" if dtype.is_integer() else "numbers"
+    return ("real", f"{word} from {low:.6g} to {high:.6g}"), False
+
+
+def _guess_text(series: pl.Series) -> tuple[tuple[str, str], bool]:
+    counts = series.drop_nulls().value_counts(name="n")
+    values, n, rows = counts[series.name], counts["n"], max(int(counts["n"].sum()), 1)
+    if len(values) == 0:
+        return ("nominal", "every value is missing"), False
+    if _numeric_text(values):
+        return ("real", "numbers written as text"), len(values) == 1 and not series.has_nulls()
+    if len(values) <= 2:
+        kind = "binary" if len(values) == 2 else "nominal"
+        return (kind, f"only {listed(values.sort())}"), len(values) == 1 and not series.has_nulls()
+    words = float((values.str.count_matches(r"\w+") * n).sum()) / rows
+    lists = float(n.filter(values.str.contains(LIST_MARKS)).sum()) / rows
+    if len(values) > min(20, rows / 2) and (words > 3 or lists > 0.3):
+        why = f"{words:.1f} words in a value on average" if words > 3 else f"{lists:.0%} of the values list words"
+        return ("text", why), False
+    return ("nominal", f"{counted(len(values), 'different value')} in {counted(rows, 'row')}"), False
+
+
+def _numeric_text(values: pl.Series) -> bool:
+    """Tell whether all values are numbers; codes such as "007" are not."""
+    if values.str.contains(r"^\s*[+-]?0\d").any():
+        return False
+    return bool(values.str.strip_chars().cast(pl.Float64, strict=False).is_not_null().all())
+
+
+def as_numbers(series: pl.Series) -> pl.Series:
+    """Return a column as Float64: text is parsed (null where it is no number), booleans become 0 and 1."""
+    if series.dtype == pl.String:
+        parsed = series.str.strip_chars().cast(pl.Float64, strict=False)
+        return parsed.set(~parsed.is_finite().fill_null(False), None) if len(parsed) else parsed
+    return series.cast(pl.Float64)
+
+
+def as_text(series: pl.Series) -> pl.Series:
+    """Return a column as text, null where missing; a whole number is written the same whatever its type."""
+    if series.dtype == pl.String:
+        return series
+    texts = series.cast(pl.String)
+    return texts.str.strip_suffix(".0") if series.dtype.is_float() else texts
+
+
+def levels(series: pl.Series) -> list[str]:
+    """Return the distinct values of a column as text: numbers in their order, text in alphabetical order."""
+    return as_text(series.drop_nulls().unique().sort()).to_list()
+
+
+def check_kind(series: pl.Series, kind: str) -> list[Finding]:
+    """Check that a column can be of a kind.
+
+    Returns
+    -------
+    list of Finding
+        What the change of kind loses.
+
+    Raises
+    ------
+    DataError
+        If there is no such kind, or the column's values do not allow it.
+    """
+    name = quoted(series.name)
+    if kind not in KINDS:
+        raise DataError(f"The kind {quoted(kind)} of column {name} is not one of {listed(KINDS)}: choose one of them.")
+    if (kind == "array") != (series.dtype == pl.Array):
+        raise DataError(f"Column {name} of type {series.dtype} can't be of kind {kind!r}: leave its kind as guessed.")
+    count = series.drop_nulls().n_unique() if kind == "binary" else 0
+    if count > 2:
+        raise DataError(f"Column {name} has {count:,} different values and a binary one has two: make it 'nominal'.")
+    return _check_real(series) if kind == "real" and series.dtype == pl.String else []
+
+
+def _check_real(series: pl.Series) -> list[Finding]:
+    numbers = as_numbers(series)
+    lost = series.filter(numbers.is_null() & series.is_not_null())
+    if len(lost) == 0:
+        return []
+    if numbers.null_count() == len(numbers):
+        raise DataError(f"Column {quoted(series.name)} holds no number at all: make it 'nominal' or 'text'.")
+    message = f"{counted(len(lost), 'value')} that are not numbers: taken as missing"
+    return [Finding("not_a_number", f"column {quoted(series.name)}", len(lost), message, tuple(lost.head(5)))]

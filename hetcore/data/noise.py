@@ -1,0 +1,125 @@
+"""Noise for what-if questions: a source whose values say less, a graph whose edges say less.
+
+The strength `sd` is in units of each column's own standard deviation. A real column with independent noise of that size
+keeps the correlation r = 1/√(1 + sd²) with itself. Other kinds get the noise that loses as much: each cell of a binary
+or nominal column is, with probability 1 − r, redrawn from the column's own values, and each word of a text column is,
+with that probability, exchanged among the rows. Missing stays missing.
+"""
+
+from __future__ import annotations
+
+import zlib
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from hetcore.data.graph import Graph
+from hetcore.data.kinds import as_numbers, as_text
+from hetcore.data.source import Source
+
+__all__ = ["noisy_source", "rewired", "thinned"]
+
+REWIRE_ROUNDS = 20
+
+
+def noisy_source(source: Source, sd: float, seed: int) -> Source:
+    """Return the source with noise in every column; each column has its own stream of random numbers."""
+    if sd == 0:
+        return source
+    if source.array is not None:
+        return source.with_values(_noisy_array(source.array, sd, np.random.default_rng(seed)))
+    columns = [_noisy_column(source.frame[name], kind, sd, seed) for name, kind in source.kinds.items()]
+    return source.with_values(pl.DataFrame(columns))
+
+
+def _noisy_column(series: pl.Series, kind: str, sd: float, seed: int) -> pl.Series:
+    rng = np.random.default_rng([seed, zlib.crc32(series.name.encode())])
+    lost = 1.0 - 1.0 / np.hypot(1.0, sd)
+    if kind == "real":
+        return _noisy_numbers(as_numbers(series), sd, rng)
+    if kind == "array":
+        width = series.dtype.shape
+        values = _noisy_array(np.stack(series.to_numpy()).reshape(len(series), -1), sd, rng)
+        return pl.Series(series.name, values.reshape(len(series), *width))
+    return _exchanged_words(series, lost, rng) if kind == "text" else _redrawn(series, lost, rng)
+
+
+def _noisy_numbers(numbers: pl.Series, sd: float, rng: np.random.Generator) -> pl.Series:
+    spread = numbers.std() or 0.0
+    return numbers + pl.Series(rng.standard_normal(len(numbers)) * (sd * spread))
+
+
+def _noisy_array(array: NDArray, sd: float, rng: np.random.Generator) -> NDArray[np.float32]:
+    """Add noise in units of each position's standard deviation over the rows; NaN stays NaN."""
+    values = array.astype(np.float32)
+    known = np.isfinite(values)
+    count = np.maximum(known.sum(axis=0), 1)
+    mean = np.sum(values, axis=0, where=known, dtype=np.float64) / count
+    spread = np.sqrt(np.sum((values - mean) ** 2, axis=0, where=known, dtype=np.float64) / count)
+    values += rng.standard_normal(values.shape, dtype=np.float32) * (sd * spread).astype(np.float32)
+    return values
+
+
+def _redrawn(series: pl.Series, lost: float, rng: np.random.Generator) -> pl.Series:
+    """Redraw known cells, each with probability `lost`, from the column's known values."""
+    known = series.is_not_null().arg_true().to_numpy()
+    if len(known) == 0:
+        return series
+    source = np.arange(len(series))
+    hit = known[rng.random(len(known)) < lost]
+    source[hit] = rng.choice(known, size=len(hit))
+    return series[source]
+
+
+def _exchanged_words(series: pl.Series, lost: float, rng: np.random.Generator) -> pl.Series:
+    """Permute words among rows, each word taking part with probability `lost`; every row keeps its number of words."""
+    texts = as_text(series)
+    words = pl.DataFrame({"row": np.arange(len(texts)), "word": texts.str.split(" ")}).drop_nulls()
+    words = words.explode("word", empty_as_null=True)
+    hit = np.flatnonzero(rng.random(words.height) < lost)
+    source = np.arange(words.height)
+    source[hit] = rng.permutation(hit)
+    words = words.with_columns(words["word"][source])
+    mixed = words.group_by("row", maintain_order=True).agg(pl.col("word").str.join(" "))
+    rows = pl.DataFrame({"row": np.arange(len(texts))})
+    return rows.join(mixed, on="row", how="left", maintain_order="left")["word"].alias(series.name)
+
+
+def thinned(graph: Graph, share: float, seed: int) -> Graph:
+    """Return the graph without a random `share` of its edges."""
+    a, b, weights = graph.edges()
+    gone = np.random.default_rng(seed).permutation(len(a))[: round(share * len(a))]
+    keep = np.ones(len(a), dtype=bool)
+    keep[gone] = False
+    return graph.with_edge_arrays(a[keep], b[keep], weights[keep])
+
+
+def rewired(graph: Graph, share: float, seed: int) -> Graph:
+    """Return the graph with a random `share` of its edges exchanging their ends: every node keeps its degree.
+
+    Exchanges that would make a self-loop or a second copy of an edge are drawn again; the few that never fit stay as
+    they were, or go if their old place is taken by then.
+    """
+    rng = np.random.default_rng(seed)
+    a, b, weights = graph.edges()
+    b = b.copy()
+    todo = rng.permutation(len(a))[: round(share * len(a))]
+    for _ in range(REWIRE_ROUNDS):
+        if len(todo) < 2:
+            break
+        b[todo] = b[rng.permutation(todo)]
+        wrong = np.flatnonzero(_misfits(a, b, graph.n))
+        partners = rng.integers(0, len(a), size=len(wrong))
+        todo = np.unique(np.concatenate([wrong, partners])) if len(wrong) else wrong
+    good = ~_misfits(a, b, graph.n)
+    return graph.with_edge_arrays(a[good], b[good], weights[good])
+
+
+def _misfits(a: NDArray, b: NDArray, n: int) -> NDArray[np.bool_]:
+    """Return which edges are self-loops or repeat an earlier edge."""
+    keys = np.minimum(a, b).astype(np.int64) * n + np.maximum(a, b)
+    _, first = np.unique(keys, return_index=True)
+    wrong = np.ones(len(a), dtype=bool)
+    wrong[first] = False
+    return wrong | (a == b)

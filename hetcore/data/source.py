@@ -1,0 +1,273 @@
+"""One source: the records of some instances, as a table (polars) or as an array with one row per instance."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from hetcore.data.columns import FLOAT_MAX, clean_columns, value_findings
+from hetcore.data.fingerprint import hash_array, hash_column
+from hetcore.data.identity import as_ids, id_findings
+from hetcore.data.kinds import check_kind, guess_kinds
+from hetcore.data.report import Finding
+from hetcore.data.words import counted, listed, quoted
+from hetcore.errors import DataError
+
+__all__ = ["Source"]
+
+ARRAY = "array"
+
+
+class Source:
+    """The records of one source, at most one per instance.
+
+    Rows without an id and rows that repeat an id are dropped (the first of each id is kept) and reported in `findings`,
+    so `n_given` rows came in and `n_rows` are used.
+
+    Parameters
+    ----------
+    ids : polars Series, numpy array or sequence (m,)
+        The instance of each row. Text stays as it is; whole numbers become their decimal text.
+    data : polars DataFrame with m rows, or numpy array (m, ...)
+        A table without its id column, or numbers of any shape (a matrix, images), of kind "array". A one-dimensional
+        array or a polars Series is a table of one column.
+    kinds : mapping of str to str, optional
+        Kinds to use in place of the guessed: column -> "real", "binary", "nominal", "text" or "array".
+
+    Attributes
+    ----------
+    ids : ndarray of str (m,)
+        The instances of the rows used.
+    frame : polars DataFrame or None
+        The table, types made plain (see `hetcore.data.columns`); None for an array.
+    array : ndarray (m, ...) or None
+        The array, NaN for missing; None for a table.
+    kinds : dict of str to str
+        The kind of each column; an array is one column named "array".
+    guess : dict of str to (str, str)
+        Each column's guessed kind and why.
+    findings : tuple of Finding
+        What was dropped or changed.
+    n_given : int
+        Rows given.
+
+    Raises
+    ------
+    DataError
+        If there is no column or no row to use, lengths differ, or a kind does not fit its column.
+    """
+
+    def __init__(self, ids: Any, data: Any, kinds: Mapping[str, str] | None = None) -> None:
+        texts, findings = as_ids(ids)
+        frame, array = _table_or_array(data)
+        self.n_given = len(texts)
+        _check_rows(self.n_given, len(frame) if array is None else len(array))
+        repeated = ~texts.is_first_distinct() & texts.is_not_null()
+        findings += id_findings(texts, repeated)
+        keep = ~repeated & texts.is_not_null()
+        if not keep.all():
+            texts = texts.filter(keep)
+            frame, array = (None, array[keep.to_numpy()]) if frame is None else (frame.filter(keep), None)
+        if len(texts) == 0:
+            raise DataError(f"None of the {counted(self.n_given, 'row')} has an id: fill the id column.")
+        self.id_series = texts
+        self._set_values(frame, array, findings)
+        self._set_kinds(kinds or {})
+
+    @classmethod
+    def from_frame(cls, frame: pl.DataFrame, id_column: str, kinds: Mapping[str, str] | None = None) -> Source:
+        """Read a table whose column `id_column` holds the ids.
+
+        Raises
+        ------
+        DataError
+            If `frame` is no polars DataFrame, there is no such column, or no other column.
+        """
+        if not isinstance(frame, pl.DataFrame):
+            raise DataError(_no_table(frame))
+        if id_column not in frame.columns:
+            known = listed(frame.columns)
+            raise DataError(f"There is no id column {quoted(id_column)}: set id_column to one of the columns {known}.")
+        if frame.width == 1:
+            raise DataError(f"There is no column beside the id column {quoted(id_column)}: add at least one column.")
+        return cls(frame[id_column], frame.drop(id_column), kinds)
+
+    def _set_values(self, frame: pl.DataFrame | None, array: NDArray | None, findings: list[Finding]) -> None:
+        if frame is None:
+            self.frame, (self.array, more) = None, _without_infinities(array)
+            shape = "x".join(map(str, array.shape[1:]))
+            self.guess = {ARRAY: (ARRAY, f"an array of {shape} numbers in every row")}
+        else:
+            self.array, (self.frame, more) = None, clean_columns(frame)
+            if self.frame.width == 0:
+                raise DataError(f"None of the columns can be used: {'; '.join(str(f).rstrip('.') for f in more[:3])}.")
+            self.guess, constant = guess_kinds(self.frame)
+            more = more + value_findings(self._missing, constant, self.n_rows)
+        self.findings = (*findings, *more)
+
+    def _set_kinds(self, kinds: Mapping[str, str]) -> None:
+        self.kinds = {column: kind for column, (kind, _) in self.guess.items()}
+        for column, kind in kinds.items():
+            if column not in self.kinds:
+                raise DataError(f"There is no column {quoted(column)} among {listed(self.kinds)}: name one of them.")
+            if kind != self.kinds[column]:
+                self.findings += tuple(check_kind(self.column(column), kind))
+            self.kinds[column] = kind
+
+    @property
+    def n_rows(self) -> int:
+        """Rows used."""
+        return len(self.id_series)
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns; an array is one column named "array"."""
+        return list(self.kinds)
+
+    @property
+    def n_columns(self) -> int:
+        """Columns of the table, or numbers per row of the array."""
+        return self.frame.width if self.array is None else int(np.prod(self.array.shape[1:], dtype=np.int64))
+
+    @cached_property
+    def ids(self) -> NDArray[np.object_]:
+        return self.id_series.to_numpy()
+
+    @cached_property
+    def _missing(self) -> dict[str, int]:
+        if self.frame is None:
+            return {ARRAY: int(np.isnan(self.array).sum()) if self.array.dtype.kind == "f" else 0}
+        return dict(zip(self.frame.columns, self.frame.null_count().row(0)))
+
+    @property
+    def missing(self) -> dict[str, float]:
+        """Share of missing values in [0, 1] by column."""
+        cells = max(self.n_rows, 1) * (1 if self.array is None else max(self.n_columns, 1))
+        return {column: count / cells for column, count in self._missing.items()}
+
+    @property
+    def missing_share(self) -> float:
+        """Share of missing values in [0, 1] over all cells."""
+        return sum(self.missing.values()) / max(len(self.missing), 1)
+
+    def column(self, name: str) -> pl.Series:
+        """Return one column; an array's rows as a column of lists."""
+        return self.frame[name] if self.frame is not None else pl.Series(name, [], dtype=pl.Array(pl.Float32, 1))
+
+    def with_kinds(self, kinds: Mapping[str, str]) -> Source:
+        """Return the same records with other column kinds.
+
+        Parameters
+        ----------
+        kinds : mapping of str to str
+            Column -> "real", "binary", "nominal", "text" or "array"; columns not named keep theirs.
+
+        Raises
+        ------
+        DataError
+            If there is no such column, or its values do not allow the kind.
+        """
+        other = self._copy()
+        other._set_kinds({**self.kinds, **kinds})
+        return other
+
+    def take(self, rows: NDArray) -> Source:
+        """Return the records of the given row numbers, kinds as they are."""
+        values = self.frame[rows] if self.array is None else self.array[rows]
+        return self._copy(id_series=self.id_series[rows], values=values)
+
+    def with_values(self, values: pl.DataFrame | NDArray) -> Source:
+        """Return the same instances and kinds with other values of the same shape and column names."""
+        return self._copy(values=values)
+
+    def _copy(self, id_series: pl.Series | None = None, values: pl.DataFrame | NDArray | None = None) -> Source:
+        other = object.__new__(Source)
+        other.id_series = self.id_series if id_series is None else id_series
+        other.frame, other.array = self.frame, self.array
+        if values is not None:
+            other.frame, other.array = (values, None) if self.array is None else (None, values)
+        other.n_given, other.findings = self.n_given, self.findings
+        other.kinds, other.guess = dict(self.kinds), dict(self.guess)
+        return other
+
+    def digest(self) -> str:
+        """Return the SHA-256 of ids, kinds and values, in hexadecimal; equal content has equal digests."""
+        return self._digest
+
+    @cached_property
+    def _digest(self) -> str:
+        sha = hashlib.sha256(repr(list(self.kinds.items())).encode())
+        hash_column(sha, self.id_series)
+        for series in self.frame.iter_columns() if self.array is None else ():
+            hash_column(sha, series)
+        if self.array is not None:
+            hash_array(sha, self.array)
+        return sha.hexdigest()
+
+    def __repr__(self) -> str:
+        what = counted(self.n_columns, "column") if self.array is None else f"array of shape {self.array.shape[1:]}"
+        return f"Source({counted(self.n_rows, 'row')}, {what}: {listed(map(str, self.columns), 4)})"
+
+
+def _table_or_array(data: Any) -> tuple[pl.DataFrame | None, NDArray | None]:
+    """Return (table, None) or (None, array)."""
+    if isinstance(data, pl.Series):
+        data = data.to_frame()
+    if isinstance(data, pl.DataFrame):
+        if data.width == 0:
+            raise DataError("The table has no column: give at least one.")
+        return data, None
+    if not isinstance(data, np.ndarray):
+        raise DataError(_no_table(data))
+    if data.dtype.kind in "OUT" or data.ndim == 1:
+        return _small_table(data), None
+    if data.dtype.kind not in "iufb" or data.ndim == 0 or 0 in data.shape[1:]:
+        raise DataError(f"An array of type {data.dtype} and shape {data.shape} is no source: give rows of numbers.")
+    return None, data.astype(np.uint8) if data.dtype.kind == "b" else data
+
+
+def _small_table(data: NDArray) -> pl.DataFrame:
+    """Return an array of text, or a one-dimensional one, as a table."""
+    if data.ndim > 2:
+        raise DataError(f"An array of text has one or two dimensions, not {data.ndim}: give a polars DataFrame.")
+    columns = data.reshape(len(data), -1).T
+    try:
+        series = [pl.Series(f"column {i + 1}", column.tolist(), strict=True) for i, column in enumerate(columns)]
+    except (TypeError, pl.exceptions.PolarsError) as error:
+        raise DataError(f"The array mixes types in a column ({error}): give a polars DataFrame.") from None
+    return pl.DataFrame(series)
+
+
+def _no_table(data: Any) -> str:
+    cure = "read it with polars, or give hetcore.Source(ids, array) for numpy arrays"
+    if isinstance(data, pl.LazyFrame):
+        cure = "call .collect() first"
+    elif type(data).__module__.startswith("pandas"):
+        cure = "call polars.from_pandas(...) first"
+    elif type(data).__module__.startswith("scipy"):
+        cure = "call .toarray() first, or give it as a graph"
+    return f"The data are of type {type(data).__name__}, not a polars DataFrame or a numpy array: {cure}."
+
+
+def _check_rows(n_ids: int, n_rows: int) -> None:
+    if n_ids != n_rows:
+        raise DataError(f"There are {counted(n_ids, 'id')} for {counted(n_rows, 'row')}: give one id for each row.")
+    if n_rows == 0:
+        raise DataError("There is no row: give at least one record.")
+
+
+def _without_infinities(array: NDArray) -> tuple[NDArray, list[Finding]]:
+    if array.dtype.kind != "f":
+        return array, []
+    bad = np.abs(array) > FLOAT_MAX
+    count = int(bad.sum())
+    if count == 0:
+        return array, []
+    message = f"{counted(count, 'value')} infinite or beyond ±{FLOAT_MAX:.1e}: taken as missing"
+    return np.where(bad, np.nan, array).astype(array.dtype), [Finding("infinite_value", "", count, message)]

@@ -1,0 +1,113 @@
+"""Settings of an experiment: which labels are known, and which instances lose sources."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hetcore.data.hetdata import HetData
+from hetcore.errors import DataError, ParameterError
+
+__all__ = ["label_split", "non_overlapping"]
+
+STRATA = 10
+
+
+def label_split(data: HetData, fraction: float, seed: int = 0, stratify: bool = True) -> NDArray:
+    """Keep a random fraction of the labels and hide the rest.
+
+    Parameters
+    ----------
+    data : HetData
+        With at least one label.
+    fraction : float
+        Share of the labels to keep, in (0, 1]; at least one is kept.
+    seed : int, default=0
+        Seed of the choice.
+    stratify : bool, default=True
+        Keep the same share of each class (at least one label of each), or of each tenth of the sorted numbers.
+
+    Returns
+    -------
+    ndarray (n,)
+        Like `data.y`, with NaN or None where hidden.
+
+    Raises
+    ------
+    ParameterError, DataError
+        If `fraction` is outside (0, 1], or there is no label.
+    """
+    if not 0 < fraction <= 1:
+        raise ParameterError(f"fraction={fraction!r} must be above 0 and at most 1: 0.1 keeps one label in ten.")
+    labelled = np.flatnonzero(data.labelled)
+    if len(labelled) == 0:
+        raise DataError("The data have no label to split: give a target.")
+    rng = np.random.default_rng(seed)
+    strata = _strata(data, labelled) if stratify else np.zeros(len(labelled), dtype=np.int64)
+    keep = labelled[_chosen(strata, fraction, rng, each=stratify and data.target_kind == "classification")]
+    y = np.full(data.n, np.nan if data.y.dtype.kind == "f" else None, dtype=data.y.dtype)
+    y[keep] = data.y[keep]
+    return y
+
+
+def _strata(data: HetData, labelled: NDArray[np.int64]) -> NDArray[np.int64]:
+    if data.target_kind == "classification":
+        return np.unique(data.y[labelled].astype(str), return_inverse=True)[1]
+    strata = np.empty(len(labelled), dtype=np.int64)
+    strata[np.argsort(data.y[labelled], kind="stable")] = np.arange(len(labelled)) * STRATA // len(labelled)
+    return strata
+
+
+def _chosen(strata: NDArray[np.int64], fraction: float, rng: np.random.Generator, each: bool) -> NDArray[np.int64]:
+    """Choose round(fraction * m) places, the same share of each stratum up to rounding.
+
+    What rounding leaves over goes to the strata with the largest remainders, equal ones in random order.
+    """
+    sizes = np.bincount(strata)
+    exact = sizes * fraction
+    quota = np.floor(exact + 1e-9).astype(np.int64)
+    order = np.lexsort((rng.permutation(len(sizes)), -(exact - quota)))
+    quota[order[: max(1, round(fraction * len(strata))) - quota.sum()]] += 1
+    if each:
+        quota = np.maximum(quota, 1)
+    shuffled = rng.permutation(len(strata))
+    by_stratum = shuffled[np.argsort(strata[shuffled], kind="stable")]
+    rank = np.arange(len(strata)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return np.sort(by_stratum[rank < np.repeat(quota, sizes)])
+
+
+def non_overlapping(data: HetData, share: float = 0.3, seed: int = 0) -> HetData:
+    """Let a random share of the instances lose half of their sources.
+
+    An instance with c sources loses c // 2 of them, chosen at random, so one with a single source keeps it.
+
+    Parameters
+    ----------
+    data : HetData
+    share : float, default=0.3
+        Share of the instances in [0, 1].
+    seed : int, default=0
+        Seed of both choices.
+
+    Raises
+    ------
+    ParameterError
+        If `share` is outside [0, 1].
+    """
+    if not 0 <= share <= 1:
+        raise ParameterError(f"share={share!r} must be in [0, 1]: 0.3 is three instances in ten.")
+    rng = np.random.default_rng(seed)
+    hit = rng.permutation(data.n)[: round(share * data.n)]
+    lost = np.zeros(data.mask.shape, dtype=bool)
+    lost[:, hit] = _half(data.mask[:, hit], rng)
+    for i, name in enumerate(data.source_names):
+        if lost[i].any() and not np.array_equal(lost[i], data.mask[i]):
+            data = data.hide_source(name, lost[i])
+    return data
+
+
+def _half(mask: NDArray[np.bool_], rng: np.random.Generator) -> NDArray[np.bool_]:
+    """Choose, in each column, half (rounded down) of the true cells."""
+    keys = np.where(mask, rng.random(mask.shape), np.inf)
+    rank = np.argsort(np.argsort(keys, axis=0), axis=0)
+    return mask & (rank < mask.sum(axis=0) // 2)

@@ -1,0 +1,211 @@
+"""The target: numbers for regression, or text labels for classification, for some of the instances."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from hetcore.data.identity import as_ids, id_findings
+from hetcore.data.kinds import as_numbers
+from hetcore.data.report import Finding
+from hetcore.data.words import counted, listed, quoted
+from hetcore.errors import DataError, ParameterError
+
+__all__ = ["TASKS", "as_labels", "placed_labels", "read_target", "unlabelled"]
+
+TASKS = ("regression", "classification")
+
+
+def read_target(target: Any, id_column: str, task: str | None) -> tuple[pl.Series, NDArray, str | None, list[Finding]]:
+    """Read a table of labels.
+
+    Parameters
+    ----------
+    target : polars DataFrame (id, y) or tuple (ids, y)
+        A table with the column `id_column` (else its first column is the id) and one more column.
+    id_column : str
+        Name of the id column.
+    task : "regression", "classification" or None
+        None guesses: numbers are a regression, anything else a classification.
+
+    Returns
+    -------
+    ids : polars Series of String (m,), distinct
+    y : ndarray (m,), float64 with NaN or object with None
+    kind : "regression", "classification" or None (no label at all and no type)
+    findings : list of Finding
+
+    Raises
+    ------
+    DataError
+        If the table has not two columns or its labels can't be used.
+    """
+    given, labels = _two_columns(target, id_column)
+    ids, findings = as_ids(given)
+    repeated = ~ids.is_first_distinct() & ids.is_not_null()
+    keep = (~repeated & ids.is_not_null()).to_numpy()
+    y, kind, more = as_labels(labels, task)
+    findings += id_findings(ids, repeated) + _contradictions(ids, y, repeated)
+    return ids.filter(keep), y[keep], kind, findings + more
+
+
+def _two_columns(target: Any, id_column: str) -> tuple[Any, Any]:
+    if isinstance(target, tuple) and len(target) == 2:
+        if len(target[0]) != len(target[1]):
+            raise DataError(f"There are {len(target[0]):,} ids for {len(target[1]):,} labels: give one label per id.")
+        return target
+    if not isinstance(target, pl.DataFrame):
+        raise DataError(f"The labels can't be read from {type(target).__name__}: give a polars DataFrame (id, y).")
+    if target.width != 2:
+        raise DataError(f"The labels come with the columns {listed(target.columns)}: select the id and the label.")
+    name = id_column if id_column in target.columns else target.columns[0]
+    return target[name], target.drop(name).to_series()
+
+
+def as_labels(labels: Any, task: str | None = None) -> tuple[NDArray, str | None, list[Finding]]:
+    """Read labels of any type.
+
+    Parameters
+    ----------
+    labels : polars Series, numpy array or sequence (m,)
+        Numbers or class labels; null, None and NaN are unlabelled.
+    task : "regression", "classification" or None
+        None guesses from the type.
+
+    Returns
+    -------
+    y : ndarray (m,), float64 with NaN or object (str) with None
+    kind : "regression", "classification" or None
+    findings : list of Finding
+
+    Raises
+    ------
+    DataError
+        If the labels are of a type that can be neither, or a regression's labels are no numbers.
+    ParameterError
+        If `task` is none of the three.
+    """
+    if task not in (*TASKS, None):
+        raise ParameterError(f"task={task!r} is not one of {listed(TASKS)} or None: choose one of them.")
+    series = _as_series(labels)
+    if series.dtype.is_nested() or series.dtype in (pl.Binary, pl.Object):
+        raise DataError(f"Labels of type {series.dtype} can't be used: give numbers or text.")
+    kind = task or _guess_task(series)
+    if kind == "classification":
+        return _classes(series)
+    return _values(series, kind)
+
+
+def _as_series(labels: Any) -> pl.Series:
+    if isinstance(labels, pl.Series):
+        return labels
+    array = np.asarray(labels) if not isinstance(labels, list | tuple) else np.asarray(labels, dtype=object)
+    if array.ndim != 1:
+        raise DataError(f"Labels must be one-dimensional, not of shape {array.shape}: give one for each instance.")
+    if array.dtype.kind in "iufb":
+        return pl.Series("y", array)
+    values = [None if _is_missing(value) else value for value in array.tolist()]
+    types = {type(value) for value in values if value is not None}
+    if types <= {int, float}:
+        return pl.Series("y", values, dtype=pl.Float64)
+    return pl.Series("y", [None if value is None else _label_text(value) for value in values], dtype=pl.String)
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and value != value)
+
+
+def _label_text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def _guess_task(series: pl.Series) -> str | None:
+    if series.dtype == pl.Null:
+        return None
+    return "regression" if series.dtype.is_numeric() else "classification"
+
+
+def _values(series: pl.Series, kind: str | None) -> tuple[NDArray, str | None, list[Finding]]:
+    if series.dtype.is_temporal():
+        raise DataError(f"Labels of type {series.dtype} are no numbers: convert them, or use task='classification'.")
+    numbers = as_numbers(series)
+    lost = series.filter(numbers.is_null() & series.is_not_null())
+    if series.dtype == pl.String and len(lost):
+        some = f"{counted(len(lost), 'label')} such as {quoted(lost[0])}"
+        raise DataError(f"{some} can't be read as a number: mend them, or use task='classification'.")
+    y = numbers.fill_null(np.nan).to_numpy().astype(np.float64)
+    infinite = np.isinf(y)
+    findings = []
+    if infinite.any():
+        count = int(infinite.sum())
+        message = f"{counted(count, 'infinite label')}: taken as unlabelled"
+        findings.append(Finding("infinite_label", "", count, message))
+        y[infinite] = np.nan
+    return y, kind, findings + _value_findings(y, kind)
+
+
+def _value_findings(y: NDArray, kind: str | None) -> list[Finding]:
+    known = y[~np.isnan(y)]
+    if len(known) == 0:
+        return [Finding("no_label", "", 0, "there is no label: nothing can be trained yet")]
+    if len(known) > 1 and (known == known[0]).all():
+        message = f"all {counted(len(known), 'label')} have the same value {known[0]:g}"
+        return [Finding("one_value", "", len(known), message)]
+    return []
+
+
+def _classes(series: pl.Series) -> tuple[NDArray, str, list[Finding]]:
+    if series.dtype.is_float():
+        series = series.fill_nan(None)
+        whole = (series.is_finite() & (series.floor() == series)).fill_null(True).all()
+        series = series.cast(pl.Int128) if whole else series
+    texts = series.cast(pl.String)
+    y = texts.to_numpy().astype(object)
+    return y, "classification", _class_findings(texts)
+
+
+def _class_findings(texts: pl.Series) -> list[Finding]:
+    counts = texts.drop_nulls().value_counts(sort=True, name="n")
+    labels, total = counts[texts.name], int(counts["n"].sum())
+    if total == 0:
+        return [Finding("no_label", "", 0, "there is no label: nothing can be trained yet")]
+    if len(labels) == 1:
+        return [Finding("one_class", "", total, f"all labels are {quoted(labels[0])}: there is nothing to tell apart")]
+    findings = []
+    if len(labels) > 20 and len(labels) > total / 2:
+        message = f"{counted(len(labels), 'class', 'classes')} in {counted(total, 'label')}: is this an id or a number?"
+        findings.append(Finding("many_classes", "", len(labels), message, tuple(labels.sort().head(5))))
+    numeric = labels.cast(pl.Float64, strict=False).is_not_null()
+    if numeric.any() and not numeric.all():
+        message = "some labels are numbers and some are words: each is taken as a class"
+        examples = (*labels.filter(numeric).sort().head(2), *labels.filter(~numeric).sort().head(3))
+        findings.append(Finding("mixed_labels", "", len(labels), message, examples))
+    return findings
+
+
+def _contradictions(ids: pl.Series, y: NDArray, repeated: pl.Series) -> list[Finding]:
+    if not repeated.any():
+        return []
+    several = pl.DataFrame({"id": ids, "y": [str(v) for v in y]}).filter(pl.col("id").is_not_null())
+    several = several.group_by("id", maintain_order=True).agg(pl.col("y").n_unique()).filter(pl.col("y") > 1)
+    if several.height == 0:
+        return []
+    message = f"{counted(several.height, 'id')} with different labels in different rows: the first is kept"
+    return [Finding("contradicting_label", "", several.height, message, tuple(several["id"].head(5)))]
+
+
+def unlabelled(y: NDArray) -> NDArray[np.bool_]:
+    """Return which labels are missing: NaN in floats, None in objects; (n,) bool."""
+    return np.isnan(y) if y.dtype.kind == "f" else np.equal(y, None)
+
+
+def placed_labels(y: NDArray, place: NDArray[np.int64], n: int) -> NDArray:
+    """Return labels (n,) with `y[i]` at `place[i]` and the rest unlabelled."""
+    full = np.full(n, np.nan) if y.dtype.kind == "f" else np.full(n, None, dtype=object)
+    full[place] = y
+    return full

@@ -1,0 +1,25 @@
+"""Small helpers for the sentences of findings and errors: counts, quoted names, shortened values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+__all__ = ["counted", "listed", "quoted"]
+
+
+def quoted(value: object, width: int = 60) -> str:
+    """Show a value on one line: text in quotes with control characters escaped, cut after `width` characters."""
+    text = repr(value if isinstance(value, str | int | float | bool) or value is None else str(value))
+    return text if len(text) <= width else text[: width - 2] + "…" + text[-1]
+
+
+def listed(values: Iterable[object], limit: int = 8) -> str:
+    """Name up to `limit` values, quoted and parted by commas; say how many more there are."""
+    values = list(values)
+    shown = ", ".join(quoted(value) for value in values[:limit])
+    return f"{shown} and {len(values) - limit:,} more" if len(values) > limit else shown or "(none)"
+
+
+def counted(count: int, noun: str, plural: str | None = None) -> str:
+    """Say a count with its noun: `1 row`, `2 rows`, `3 entries`."""
+    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
