@@ -9,6 +9,7 @@ from typing import NamedTuple
 import polars as pl
 
 from datasets._fetch import RemoteFile
+from hetcore.data import HetData
 
 __all__ = ["Dataset", "Frames", "assemble"]
 
@@ -62,17 +63,12 @@ class Dataset:
     title: str
     story: str
     task: str
-    load: Callable = field(repr=False)
+    load: Callable[[], HetData] = field(repr=False)
     licence: str
     citation: str
     files: tuple[RemoteFile, ...] = ()
 
 
-def assemble(frames: Frames):
+def assemble(frames: Frames) -> HetData:
     """Return the HetData of some frames."""
-    from hetcore.data import HetData, Source
-
-    sources = {
-        name: Source(frame["id"], frame.drop("id"), kinds=frames.kinds[name]) for name, frame in frames.sources.items()
-    }
-    return HetData(sources=sources, graphs=dict(frames.graphs), target=frames.target, id_column="id")
+    return HetData(frames.sources, frames.graphs, frames.target, id_column="id", kinds=frames.kinds)

@@ -12,6 +12,7 @@ import polars as pl
 from datasets._dataset import Dataset, Frames, assemble
 from datasets._fetch import RemoteFile, fetch
 from datasets._links import nearest_edges, standardized
+from hetcore.data import HetData
 
 __all__ = ["MFEAT", "frames", "load"]
 
@@ -64,7 +65,7 @@ def _view(name: str) -> tuple[pl.DataFrame, pl.Series]:
     return features, table[:, -1]
 
 
-def load():
+def load() -> HetData:
     """Return the digits as HetData: 2,000 instances, 5 tables, 2 graphs, 10 classes."""
     return assemble(frames())
 

@@ -16,6 +16,7 @@ import polars as pl
 from datasets._dataset import Dataset, Frames, assemble
 from datasets._fetch import RemoteFile, fetch
 from datasets._links import shared_edges
+from hetcore.data import HetData
 
 __all__ = ["MOVIE_RATINGS", "frames", "load"]
 
@@ -128,7 +129,7 @@ def _genre_flags(films: pl.DataFrame) -> pl.DataFrame:
     return named.select("id", *[pl.col("genres").list.contains(level).cast(pl.Int8).alias(level) for level in levels])
 
 
-def load():
+def load() -> HetData:
     """Return the films as HetData: 3,029 instances, 6 tables, 6 graphs, the IMDb rating as target."""
     return assemble(frames())
 
@@ -140,7 +141,7 @@ MOVIE_RATINGS = Dataset(
     task="regression",
     load=load,
     licence="None stated for the three files, scraped from IMDb and Box Office Mojo: downloaded, never copied.",
-    citation="Box Office Mojo and IMDb, as collected in the GitHub repositories zsowen/Movie_Database, cynricfu/MAGNN and "
-    "danielgrijalva/movie-stats.",
+    citation="Box Office Mojo and IMDb, as collected in zsowen/Movie_Database, cynricfu/MAGNN and "
+    "danielgrijalva/movie-stats on GitHub.",
     files=(FILMS, RATED_BY_ID, RATED_BY_TITLE),
 )

@@ -12,6 +12,7 @@ import polars as pl
 
 from datasets._dataset import Dataset, Frames, assemble
 from datasets._fetch import RemoteFile, fetch
+from hetcore.data import HetData
 
 __all__ = ["TERRORIST_ATTACKS", "frames", "load"]
 
@@ -88,7 +89,7 @@ def _noisy(table: pl.DataFrame, noise_sd: float, seed: int) -> pl.DataFrame:
     return pl.DataFrame(cells, schema=table.columns[1:]).insert_column(0, table["id"])
 
 
-def load():
+def load() -> HetData:
     """Return the attacks as HetData: 1,293 instances, 2 tables (one of them noisy), 2 graphs, 6 classes."""
     return assemble(frames())
 

@@ -1,0 +1,55 @@
+"""The data sets of hetcore: real data by address and checksum, and generators with known truth.
+
+>>> import datasets
+>>> datasets.names()
+['digits_views', 'mfeat', 'terrorist_attacks', 'movie_ratings', 'planted']
+>>> data = datasets.load("digits_views")
+
+Files are downloaded on first use into the folder HETCORE_DATA, or the user's cache folder, and checked by SHA-256.
+"""
+
+from __future__ import annotations
+
+from datasets._dataset import Dataset
+from datasets.digits import DIGITS_VIEWS
+from datasets.generator import PLANTED, Truth, make_heterogeneous
+from datasets.mfeat import MFEAT
+from datasets.movies import MOVIE_RATINGS
+from datasets.terrorist import TERRORIST_ATTACKS
+from hetcore.data import HetData
+from hetcore.errors import ParameterError
+
+__all__ = ["DATASETS", "Dataset", "Truth", "info", "load", "make_heterogeneous", "names"]
+
+DATASETS = {entry.name: entry for entry in (DIGITS_VIEWS, MFEAT, TERRORIST_ATTACKS, MOVIE_RATINGS, PLANTED)}
+
+
+def names() -> list[str]:
+    """Return the names of the data sets, the studio's opening example first."""
+    return list(DATASETS)
+
+
+def info(name: str) -> Dataset:
+    """Return what is known of a data set: title, story, task, licence, citation, files.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such data set.
+    """
+    if name not in DATASETS:
+        raise ParameterError(f"name={name!r} is no data set: give one of {', '.join(DATASETS)}.")
+    return DATASETS[name]
+
+
+def load(name: str) -> HetData:
+    """Return a data set as HetData, downloading its files on first use.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such data set.
+    DataError
+        If a file can't be downloaded, or has another checksum than expected.
+    """
+    return info(name).load()
