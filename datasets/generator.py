@@ -127,7 +127,9 @@ def make_heterogeneous(
         If a parameter is outside its domain.
     """
     n_views = 1 if task == "regression" else n_classes
-    _check(together, task, {"n": (n, 2), "n_sources": (n_sources, 1), "n_features": (n_features, n_views)})
+    _check_words(together=(together, ("views", "parts")), task=(task, ("regression", "classification")))
+    _check_least(n=(n, 2), n_sources=(n_sources, 1), n_noise_sources=(n_noise_sources, 0), n_classes=(n_classes, 2))
+    _check_least(n_features=(n_features, n_views), n_graphs=(n_graphs, 0), degree=(degree, 0))
     _check_shares(missing=missing, noise=noise, labelled=labelled)
     rng = np.random.default_rng(seed)
     shares = _informativeness(informativeness, n_sources, together) + [0.0] * n_noise_sources
@@ -198,16 +200,16 @@ def _check_shares(**shares: float) -> None:
             raise ParameterError(f"{name}={share!r} must be a share in [0, 1]: give 0 for none and 1 for all.")
 
 
-def _check(together: str, task: str, least: Mapping[str, tuple[int, int]]) -> None:
-    for name, value, known in (
-        ("together", together, ("views", "parts")),
-        ("task", task, ("regression", "classification")),
-    ):
+def _check_words(**given: tuple[str, tuple[str, str]]) -> None:
+    for name, (value, known) in given.items():
         if value not in known:
             raise ParameterError(f"{name}={value!r} is not known: give {known[0]!r} or {known[1]!r}.")
-    for name, (value, smallest) in least.items():
-        if value < smallest:
-            raise ParameterError(f"{name}={value!r} must be at least {smallest}: give a larger number.")
+
+
+def _check_least(**given: tuple[float, int]) -> None:
+    for name, (value, least) in given.items():
+        if not value >= least:
+            raise ParameterError(f"{name}={value!r} must be at least {least}: give a larger number.")
 
 
 def load() -> HetData:
