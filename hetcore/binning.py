@@ -1,0 +1,159 @@
+"""Quantile bins: float columns become one byte per value, once for every tree, class, iteration and what-if run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from hetcore.errors import DataError, ModelFileError, ParameterError
+from hetcore.kernels.binning import bin_values, find_thresholds
+from hetcore.kernels.layout import MISSING_BIN
+
+__all__ = ["BinMapper"]
+
+_SAMPLE = 200_000  # rows that quantiles are taken from; more change a threshold by less than 1/1000 of the rows
+
+
+class BinMapper:
+    """Map each column to bins of nearly equal counts.
+
+    A value v falls into the bin numbered by how many thresholds are below v. A column with at most `max_bins` distinct values
+    has one bin for each; thresholds are midpoints between neighbouring values. Missing values (NaN) have bin 255.
+
+    Parameters
+    ----------
+    max_bins : int, default=255
+        Most bins of a column, in [2, 255], the missing one not counted.
+
+    Attributes
+    ----------
+    thresholds : list of (n_bins - 1,) float32
+        Increasing; one array per column.
+    n_bins : (d,) int32
+        Bins of each column, at least 1.
+    missing_bin : int
+        255.
+
+    Raises
+    ------
+    ParameterError
+        If `max_bins` is outside [2, 255].
+    """
+
+    missing_bin = MISSING_BIN
+
+    def __init__(self, max_bins: int = 255) -> None:
+        if not 2 <= max_bins <= MISSING_BIN:
+            raise ParameterError(f"max_bins={max_bins!r} must be in [2, 255]: a bin is one byte, 255 stands for missing.")
+        self.max_bins = int(max_bins)
+        self.thresholds: list[np.ndarray] = []
+        self._use(self.thresholds)
+
+    def fit(self, X: np.ndarray, random_state: int | np.random.Generator = 0) -> BinMapper:
+        """Find the thresholds.
+
+        Parameters
+        ----------
+        X : (n, d) float32
+            NaN is missing.
+        random_state : int or Generator, default=0
+            Draws the 200,000 rows that the thresholds are found from where there are more.
+
+        Returns
+        -------
+        BinMapper
+            This object.
+
+        Raises
+        ------
+        DataError
+            If X is not two-dimensional.
+        """
+        X = _as_table(X)
+        if X.shape[0] > _SAMPLE:
+            chosen = np.random.default_rng(random_state).choice(X.shape[0], _SAMPLE, replace=False)
+            X = X[np.sort(chosen)]
+        self._use([self._cuts(X[:, f]) for f in range(X.shape[1])])
+        return self
+
+    def transform(self, X: np.ndarray) -> np.ndarray:
+        """Return the bins of X.
+
+        Parameters
+        ----------
+        X : (n, d) float32
+            NaN is missing.
+
+        Returns
+        -------
+        (d, n) uint8
+            One row per column of X, C-contiguous.
+
+        Raises
+        ------
+        DataError
+            If X has another number of columns than the data the thresholds were found on.
+        """
+        X = _as_table(X)
+        if X.shape[1] != len(self.thresholds):
+            raise DataError(
+                f"X has {X.shape[1]} columns where the bins were made for {len(self.thresholds)}: give the same columns."
+            )
+        binned = np.empty((X.shape[1], X.shape[0]), np.uint8)
+        bin_values(X, self._padded, self.n_bins, binned)
+        return binned
+
+    def to_arrays(self) -> dict[str, np.ndarray]:
+        """Return the thresholds as two arrays that `from_arrays` takes."""
+        joined = np.concatenate([np.empty(0, np.float32), *self.thresholds])
+        return {"thresholds": joined, "n_bins": self.n_bins.copy()}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> BinMapper:
+        """Rebuild a mapper.
+
+        Raises
+        ------
+        ModelFileError
+            If the arrays are not what `to_arrays` gives.
+        """
+        joined, n_bins = arrays.get("thresholds"), arrays.get("n_bins")
+        _check_arrays(joined, n_bins)
+        mapper = cls()
+        mapper._use(np.split(joined, np.cumsum(n_bins - 1)[:-1]) if n_bins.size else [])
+        return mapper
+
+    def _cuts(self, column: np.ndarray) -> np.ndarray:
+        values = np.sort(column[~np.isnan(column)])
+        room = np.empty(MISSING_BIN, np.float32)
+        return room[: find_thresholds(values, self.max_bins, room)].copy()
+
+    def _use(self, thresholds: list[np.ndarray]) -> None:
+        self.thresholds = thresholds
+        self.n_bins = np.array([cuts.size + 1 for cuts in thresholds], np.int32)
+        self._padded = np.full((len(thresholds), 256), np.inf, np.float32)
+        for row, cuts in zip(self._padded, thresholds):
+            row[: cuts.size] = cuts
+
+
+def _as_table(X: np.ndarray) -> np.ndarray:
+    X = np.ascontiguousarray(X, dtype=np.float32)
+    if X.ndim != 2:
+        raise DataError(f"X has {X.ndim} dimensions and must have 2: rows and columns.")
+    return X
+
+
+def _check_arrays(joined: np.ndarray | None, n_bins: np.ndarray | None) -> None:
+    """Raise ModelFileError unless these are the thresholds and the numbers of bins of a mapper."""
+    if joined is None or n_bins is None or joined.ndim != 1 or n_bins.ndim != 1:
+        raise ModelFileError("The bins of the model file are not two one-dimensional arrays, thresholds and n_bins.")
+    if joined.dtype != np.float32 or n_bins.dtype != np.int32:
+        raise ModelFileError(f"The bins of the model file have types {joined.dtype}, {n_bins.dtype}, not float32, int32.")
+    if ((n_bins < 1) | (n_bins > MISSING_BIN)).any() or (n_bins - 1).sum(dtype=np.int64) != joined.size:
+        raise ModelFileError("The bins of the model file do not add up: n_bins and thresholds disagree.")
+    within = np.ones(joined.size, bool)
+    within[np.cumsum(n_bins - 1)[:-1][np.cumsum(n_bins - 1)[:-1] < joined.size]] = False
+    rising = np.diff(joined, prepend=np.float32(-np.inf)) > 0
+    if np.isnan(joined).any() or not rising[within][1:].all():
+        raise ModelFileError("The thresholds of the model file are not increasing numbers.")

@@ -1,0 +1,172 @@
+"""A sum of scaled trees, kept as a few flat arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hetcore.errors import ModelFileError
+from hetcore.kernels.layout import NODE_DTYPE
+from hetcore.kernels.predictor import STEP_DTYPE, predict_forest
+
+if TYPE_CHECKING:
+    from hetcore.trees import Tree
+
+__all__ = ["Forest", "all_rows", "walking_steps"]
+
+
+def all_rows(n: int, rows: np.ndarray | None) -> np.ndarray:
+    """Return `rows` as uint32, or all n of them for None."""
+    return np.arange(n, dtype=np.uint32) if rows is None else np.ascontiguousarray(rows).astype(np.uint32)
+
+
+def walking_steps(nodes: np.ndarray) -> np.ndarray:
+    """Return the nodes of one tree in the form that prediction walks by: leaves lead to themselves."""
+    steps = np.empty(nodes.size, STEP_DTYPE)
+    leaf, own = nodes["left"] < 0, np.arange(nodes.size, dtype=np.int32)
+    steps["feature"] = np.where(leaf, 0, nodes["feature"])
+    steps["left"] = np.where(leaf, own, nodes["left"])
+    steps["right"] = np.where(leaf, own, nodes["right"])
+    steps["missing_left"] = nodes["missing_left"]
+    steps["limit"] = nodes["threshold_bin"].astype(np.int16) + nodes["missing_left"]
+    return steps
+
+
+class Forest:
+    """A sum of trees: prediction = sum over trees of scale * tree.
+
+    Parameters
+    ----------
+    n_outputs : int, default=1
+        K, the length of every leaf value.
+    """
+
+    def __init__(self, n_outputs: int = 1) -> None:
+        self.n_outputs = int(n_outputs)
+        self._nodes: list[np.ndarray] = []
+        self._values: list[np.ndarray] = []
+        self._scales: list[float] = []
+        self._flat: tuple[np.ndarray, ...] | None = None
+
+    def __len__(self) -> int:
+        """Return the number of trees."""
+        return len(self._nodes)
+
+    def append(self, tree: Tree, scale: float = 1.0) -> None:
+        """Add `scale` times `tree`, which must have `n_outputs` outputs; what it knows of its training rows is left behind."""
+        if tree.values.shape[1] != self.n_outputs:
+            raise ValueError(f"A tree of {tree.values.shape[1]} outputs cannot join a forest of {self.n_outputs}.")
+        self._nodes.append(tree.nodes)
+        self._values.append(tree.values)
+        self._scales.append(float(scale))
+        self._flat = None
+
+    def predict(
+        self, binned: np.ndarray, rows: np.ndarray | None = None, first: int = 0, stop: int | None = None
+    ) -> np.ndarray:
+        """Return the sum of the trees first..stop-1.
+
+        Parameters
+        ----------
+        binned : (d, n) uint8
+        rows : (m,) int32, optional
+            Rows to predict; all by default.
+        first, stop : int, optional
+            Range of trees; all by default.
+
+        Returns
+        -------
+        (m, K) float64
+        """
+        chosen = slice(first, len(self) if stop is None else stop)
+        rows = all_rows(binned.shape[1], rows)
+        out = np.zeros((rows.size, self.n_outputs))
+        steps, values, starts, depths, scales = self._flattened()
+        begins = starts[chosen.start : chosen.stop + 1]
+        predict_forest(np.ascontiguousarray(binned), rows, steps, values, begins, depths[chosen], scales[chosen], out)
+        return out
+
+    def staged_predict(self, binned: np.ndarray, rows: np.ndarray | None = None) -> Iterator[np.ndarray]:
+        """Yield the prediction (m, K) after each tree; the array is the caller's to keep."""
+        total: np.ndarray | float = 0.0
+        for t in range(len(self)):
+            total = total + self.predict(binned, rows, t, t + 1)
+            yield total
+
+    def to_arrays(self) -> dict[str, np.ndarray]:
+        """Return the trees as flat arrays that `from_arrays` takes: nodes, values, starts, scales."""
+        _, values, starts, _, scales = self._flattened()
+        nodes = np.concatenate([np.empty(0, NODE_DTYPE), *self._nodes])
+        return {"nodes": nodes, "values": values, "starts": starts, "scales": scales}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray], n_features: int) -> Forest:
+        """Rebuild a forest over `n_features` binned columns, checking everything that a prediction relies on.
+
+        Raises
+        ------
+        ModelFileError
+            If the arrays are not a forest's.
+        """
+        _check_types(arrays)
+        nodes, values, starts, scales = (arrays[name] for name in ("nodes", "values", "starts", "scales"))
+        _check_shapes(nodes, values, starts, scales)
+        _check_nodes(nodes, starts, n_features)
+        forest = cls(values.shape[1])
+        forest._nodes = np.split(nodes, starts[1:-1]) if scales.size else []
+        forest._values = np.split(values, starts[1:-1]) if scales.size else []
+        forest._scales = scales.tolist()
+        return forest
+
+    def _flattened(self) -> tuple[np.ndarray, ...]:
+        if self._flat is None:
+            sizes = [nodes.size for nodes in self._nodes]
+            self._flat = (
+                np.concatenate([np.empty(0, STEP_DTYPE), *map(walking_steps, self._nodes)]),
+                np.concatenate([np.empty((0, self.n_outputs)), *self._values]),
+                np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+                np.array([nodes["depth"].max() for nodes in self._nodes], np.int64),
+                np.array(self._scales, np.float64),
+            )
+        return self._flat
+
+
+_TYPES = {"nodes": (NODE_DTYPE, 1), "values": (np.float64, 2), "starts": (np.int64, 1), "scales": (np.float64, 1)}
+
+
+def _check_types(arrays: Mapping[str, np.ndarray]) -> None:
+    for name, (dtype, ndim) in _TYPES.items():
+        array = arrays.get(name)
+        if array is None or array.dtype != dtype or array.ndim != ndim:
+            raise ModelFileError(f"The trees of the model file lack {name}, or it is not {ndim}-dimensional {dtype}.")
+
+
+def _check_shapes(nodes: np.ndarray, values: np.ndarray, starts: np.ndarray, scales: np.ndarray) -> None:
+    fits = starts.size == scales.size + 1 and starts[0] == 0 and starts[-1] == nodes.size == values.shape[0]
+    if not fits or (np.diff(starts) < 1).any() or values.shape[1] < 1:
+        raise ModelFileError("The trees of the model file do not add up: starts, nodes, values and scales disagree.")
+    if not (np.isfinite(values).all() and np.isfinite(scales).all()):
+        raise ModelFileError("The trees of the model file have values that are not finite.")
+
+
+def _check_nodes(nodes: np.ndarray, starts: np.ndarray, n_features: int) -> None:
+    """Raise ModelFileError unless every walk from a root ends in a leaf of its tree, after the depth that its nodes state."""
+    sizes = np.diff(starts)
+    begin, size = np.repeat(starts[:-1], sizes), np.repeat(sizes, sizes)
+    inner = np.flatnonzero(nodes["left"] >= 0)
+    if (nodes["right"][nodes["left"] < 0] >= 0).any() or (nodes["missing_left"] > 1).any():
+        raise ModelFileError("The trees of the model file have a node that is half a leaf.")
+    if (nodes["depth"][starts[:-1]] != 0).any():
+        raise ModelFileError("The trees of the model file have a root below depth 0.")
+    feature = nodes["feature"][inner]
+    if ((feature < 0) | (feature >= n_features)).any():
+        raise ModelFileError(f"The trees of the model file split by a column outside 0..{n_features - 1}.")
+    for side in ("left", "right"):
+        child, own = nodes[side][inner].astype(np.int64), inner - begin[inner]
+        if ((child <= own) | (child >= size[inner])).any():
+            raise ModelFileError("The trees of the model file have a child that does not come after its parent.")
+        deeper = nodes["depth"][begin[inner] + child].astype(np.int64) == nodes["depth"][inner].astype(np.int64) + 1
+        if not deeper.all():
+            raise ModelFileError("The trees of the model file have a child that is not one level below its parent.")

@@ -1,0 +1,6 @@
+"""The only room with numba: arrays in, arrays out."""
+
+from hetcore.kernels.cache import cache_folder, kernel
+from hetcore.kernels.warm import warm_up
+
+__all__ = ["cache_folder", "kernel", "warm_up"]

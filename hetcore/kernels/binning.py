@@ -1,0 +1,113 @@
+"""From float columns to uint8 bins: thresholds at quantiles, then a search per value."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hetcore.kernels.cache import kernel
+from hetcore.kernels.layout import MISSING_BIN
+
+_BLOCK = 256  # rows whose values stay near while each column in turn is read across them
+
+
+def _between(low, high):
+    """Return a float32 t with low <= t < high, their middle where float32 has one."""
+    middle = np.float32(low / np.float32(2.0) + high / np.float32(2.0))
+    if low <= middle and middle < high:
+        return middle
+    return low
+
+
+between = kernel(_between)
+
+
+def _run_length(values, i):
+    """Return how many values from place i on equal the one there."""
+    j = i
+    while j < values.shape[0] and values[j] == values[i]:
+        j += 1
+    return j - i
+
+
+run_length = kernel(_run_length)
+
+
+def _find_thresholds(values, max_bins, out):
+    """Cut sorted values into at most `max_bins` bins of nearly equal counts, never between equal values.
+
+    A bin closes at the value where it is nearest to an equal share of what is left, so that a value which many rows have gets
+    a bin of its own and the other bins share the rest. With at most `max_bins` distinct values, each has its bin.
+
+    Parameters
+    ----------
+    values : (m,) float32
+        Sorted, without NaN.
+    max_bins : int
+    out : (254,) float32
+        Receives the thresholds: a value v is in the bin numbered by how many thresholds are below v.
+
+    Returns
+    -------
+    int
+        Number of thresholds.
+    """
+    m = values.shape[0]
+    n_distinct = 0
+    for i in range(m):
+        n_distinct += i == 0 or values[i] != values[i - 1]
+    exact = n_distinct <= max_bins
+    n_cuts, in_bin, rest, i = 0, 0, m, 0
+    run = run_length(values, 0)
+    while i + run < m and n_cuts < max_bins - 1:
+        in_bin += run
+        i += run
+        run = run_length(values, i)
+        share = rest / (max_bins - n_cuts)
+        if exact or in_bin + 0.5 * run >= share:
+            out[n_cuts] = between(values[i - 1], values[i])
+            n_cuts += 1
+            rest -= in_bin
+            in_bin = 0
+    return n_cuts
+
+
+find_thresholds = kernel(_find_thresholds)
+
+
+def _count_below(value, thresholds, n_cuts):
+    """Return how many of the sorted thresholds (256,), padded with inf, are below `value`: a search without branches."""
+    at, half = 0, 128
+    while half > n_cuts:
+        half >>= 1
+    while half > 0:
+        at += half if thresholds[at + half - 1] < value else 0
+        half >>= 1
+    return at
+
+
+count_below = kernel(_count_below)
+
+
+def _bin_values(X, thresholds, n_bins, out):
+    """Write the bin of each value.
+
+    Parameters
+    ----------
+    X : (n, d) float32
+        NaN is missing.
+    thresholds : (d, 256) float32
+        Sorted, padded with inf.
+    n_bins : (d,) int32
+    out : (d, n) uint8
+        Receives bins; `MISSING_BIN` for NaN.
+    """
+    for first in range(0, X.shape[0], _BLOCK):
+        for f in range(X.shape[1]):
+            cuts, n_cuts = thresholds[f], n_bins[f] - 1
+            for i in range(first, min(first + _BLOCK, X.shape[0])):
+                value = X[i, f]
+                bin_ = count_below(value, cuts, n_cuts)
+                out[f, i] = MISSING_BIN if np.isnan(value) else bin_
+
+
+bin_values = kernel(_bin_values)

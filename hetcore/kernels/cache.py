@@ -1,0 +1,109 @@
+"""The one decorator of the project's compiled code, and where compiled code is kept.
+
+Compiled kernels are cached in ``<user cache>/hetcore/kernels/<key>``; the key is a hash of the sources of this package, numba's
+version and the processor, because numba alone does not notice that a helper in another file has changed. ``HETCORE_CACHE``
+names another folder. A folder that cannot be written costs a compilation per process and one log line; a torn cache file is
+dropped and compiled anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numba
+import platformdirs
+from llvmlite import binding
+from numba import njit
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
+
+__all__ = ["cache_folder", "kernel"]
+
+_log = logging.getLogger("hetcore.kernels")
+
+
+def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile `function` at its first call, without the GIL, with NumPy's rules for division by zero.
+
+    Written as ``kernel_name = kernel(_kernel_name)``. Arrays, scalars and NamedTuples go in; no Python object, no function.
+    """
+    compiled = njit(nogil=True, error_model="numpy")(function)
+    if hasattr(compiled, "_cache"):  # absent under NUMBA_DISABLE_JIT=1
+        compiled._cache = _KernelCache(function)
+    return compiled
+
+
+@cache
+def cache_folder() -> Path:
+    """Return the folder that holds this version's compiled kernels (it may not exist yet)."""
+    root = os.environ.get("HETCORE_CACHE") or platformdirs.user_cache_dir("hetcore", appauthor=False)
+    return Path(root).expanduser().absolute() / "kernels" / _key()
+
+
+def _key() -> str:
+    """Hash what a compiled kernel depends on."""
+    digest = hashlib.sha256(f"{numba.__version__} {binding.get_host_cpu_name()}".encode())
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:20]
+
+
+@cache
+def _log_once(message: str) -> None:
+    _log.warning(message)
+
+
+class _Locator(_CacheLocator):
+    """Tell numba to keep a function's code in `cache_folder()`, whose name already says how fresh it is."""
+
+    def __init__(self, line: int) -> None:
+        self._line = line
+
+    @classmethod
+    def from_function(cls, py_func: Callable[..., Any], py_file: str) -> _Locator:
+        return cls(py_func.__code__.co_firstlineno)
+
+    def get_cache_path(self) -> str:
+        return str(cache_folder())
+
+    def get_source_stamp(self) -> str:
+        return "fresh"
+
+    def get_disambiguator(self) -> str:
+        return str(self._line)
+
+
+class _Files(CompileResultCacheImpl):
+    _locator_classes = [_Locator]
+
+
+class _KernelCache(FunctionCache):
+    """numba's file cache, for which no state of the disk is an error."""
+
+    _impl_class = _Files
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception as error:  # a torn pickle can raise anything
+            _log.info("Compiling %s anew: its cache file is torn (%r).", self._name, error)
+            self._drop()
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        try:
+            cache_folder().mkdir(mode=0o700, parents=True, exist_ok=True)
+            super().save_overload(sig, data)
+        except Exception as error:
+            _log_once(f"Compiled kernels stay in memory: {cache_folder()} cannot be written ({error!r}).")
+
+    def _drop(self) -> None:
+        try:
+            self.flush()
+        except OSError as error:
+            _log_once(f"Torn compiled kernels cannot be removed: {cache_folder()} cannot be written ({error!r}).")

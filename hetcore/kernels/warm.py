@@ -1,0 +1,78 @@
+"""Compile every kernel, or load it from the cache, before the first user waits for one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from hetcore.kernels import binning, csr, grower, histogram, medians, predictor
+from hetcore.kernels.layout import LEAF_DTYPE, N_STATE, NODE_DTYPE, Problem, TreeParams, Work
+
+__all__ = ["warm_up"]
+
+
+def _bins() -> None:
+    binning.find_thresholds(np.arange(4, dtype=np.float32), 3, np.empty(254, np.float32))
+    cuts = np.full((2, 256), np.inf, np.float32)
+    binning.bin_values(np.zeros((3, 2), np.float32), cuts, np.ones(2, np.int32), np.empty((2, 3), np.uint8))
+
+
+def _words() -> tuple[np.ndarray, np.ndarray]:
+    gradients, rows = np.ones((3, 1), np.float32), np.arange(3, dtype=np.uint32)
+    words, units = np.zeros((3, 4), np.int64), np.ones(4)
+    histogram.pack_words(gradients, rows, words[:, :1].copy(), units, 2)
+    histogram.fill_words(gradients, gradients, rows, words, units)
+    return words, units
+
+
+def _tree() -> None:
+    words, units = _words()
+    columns, offsets = np.zeros(1, np.int32), np.array([0, 2])
+    problem = Problem(np.zeros((1, 3), np.uint8), columns, columns + np.int32(1), offsets, words, units, 1, 1, 0)
+    rows = np.arange(3, dtype=np.uint32)
+    pool, totals, state = np.zeros((1, 2, 4), np.int64), np.zeros((3, 4), np.int64), np.zeros(N_STATE, np.int64)
+    nodes, leaves, free = np.zeros(3, NODE_DTYPE), np.zeros(3, LEAF_DTYPE), np.zeros(1, np.int64)
+    work = Work(rows, rows.copy(), words.copy(), pool, free, nodes, leaves, totals, np.zeros(3, np.int64), state)
+    grower.grow_tree(problem, TreeParams(), work, np.zeros((3, 1)), np.zeros(3, np.int32))
+
+
+def _prediction() -> None:
+    binned, rows, leaf = np.zeros((1, 3), np.uint8), np.arange(3, dtype=np.uint32), np.zeros(3, np.int32)
+    steps, values, out = np.zeros(1, predictor.STEP_DTYPE), np.zeros((1, 1)), np.zeros((3, 1))
+    predictor.find_leaves(binned, rows, steps, 1, leaf)
+    predictor.add_leaf_values(out, rows, leaf, values, 1.0)
+    predictor.predict_forest(binned, rows, steps, values, np.array([0, 1]), np.ones(1, np.int64), np.ones(1), out)
+
+
+def _medians() -> None:
+    medians.leaf_medians(np.zeros(3, np.int32), np.zeros((3, 1)), np.ones(3), np.zeros((1, 1)))
+
+
+def _graphs() -> None:
+    pairs = np.array([0, 1, 2], np.int32), np.array([1, 0], np.int32), np.ones(2, np.float32)
+    values, known = np.zeros((2, 1)), np.ones(2, np.bool_)
+    csr.neighbor_means(*pairs, values, known, 0.0)
+    csr.neighbor_medians(*pairs, values, known, 0.0)
+    csr.edge_correlation(*pairs, values[:, 0].copy(), known)
+
+
+_STEPS = (_bins, _tree, _prediction, _medians, _graphs)
+
+
+def warm_up(progress: Callable[[int, int], object] | None = None) -> None:
+    """Run every kernel once on toy arrays.
+
+    Takes some 10 seconds on first use, a moment when the code is in the cache.
+
+    Parameters
+    ----------
+    progress : callable, optional
+        Called as ``progress(done, total)`` before the first step and after each.
+    """
+    for done, step in enumerate(_STEPS):
+        if progress is not None:
+            progress(done, len(_STEPS))
+        step()
+    if progress is not None:
+        progress(len(_STEPS), len(_STEPS))
