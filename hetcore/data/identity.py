@@ -6,6 +6,7 @@ polars gives them. A null, a NaN and the empty text are missing ids.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -38,25 +39,32 @@ def as_ids(values: Any) -> tuple[pl.Series, list[Finding]]:
     DataError
         If the values are not one-dimensional or are of a type that is no id (lists, bytes, objects).
     """
-    given = _as_series(values)
+    given, converted, type_name = _as_series(values)
     ids = _as_text(given).alias("id")
-    ids = ids.set(ids == "", None) if ids.has_nulls() or (ids == "").any() else ids
-    findings = []
-    if given.dtype != pl.String and given.dtype != pl.Null and not given.dtype.is_(pl.Categorical):
-        findings.append(_converted(given, ids))
-    return ids, findings
+    ids = ids.set(ids == "", None) if (ids == "").any() else ids
+    if not converted:
+        return ids, []
+    message = f"{counted(converted, 'id')} of type {type_name} became text"
+    return ids, [Finding("id_converted", "", converted, message, tuple(ids.drop_nulls().head(5)))]
 
 
-def _as_series(values: Any) -> pl.Series:
+def _as_series(values: Any) -> tuple[pl.Series, int, str]:
+    """Return the ids as a Series, how many of them are not text, and the name of their type."""
+    if isinstance(values, np.ndarray) and values.dtype.kind in "iufb" and values.ndim == 1:
+        values = pl.Series("id", values)
     if isinstance(values, pl.Series):
-        return values
+        is_text = values.dtype in (pl.String, pl.Categorical, pl.Enum, pl.Null)
+        return values, 0 if is_text else len(values), str(values.dtype)
     if isinstance(values, np.ndarray) and values.ndim != 1:
         raise DataError(f"Ids must be one-dimensional, not of shape {values.shape}: give one id for each row.")
-    if isinstance(values, str | bytes) or not hasattr(values, "__len__"):
-        raise DataError(f"Ids must be a list, an array or a polars Series, not {type(values).__name__}.")
-    if isinstance(values, np.ndarray) and values.dtype.kind in "iufb":
-        return pl.Series("id", values)
-    return pl.Series("id", [_id_text(value) for value in values], dtype=pl.String)
+    if isinstance(values, str | bytes | Mapping) or not hasattr(values, "__len__"):
+        raise DataError(
+            f"Ids must be a list, an array or a polars Series, not {type(values).__name__}: give one of them."
+        )
+    values = list(values)
+    others = [value for value in values if value is not None and not isinstance(value, str)]
+    texts = pl.Series("id", [_id_text(value) for value in values], dtype=pl.String)
+    return texts, len(others), type(others[0]).__name__ if others else "str"
 
 
 def _id_text(value: Any) -> str | None:
@@ -90,11 +98,6 @@ def _as_text(series: pl.Series) -> pl.Series:
     if dtype.is_nested() or dtype in (pl.Binary, pl.Object) or dtype == pl.Duration:
         raise DataError(f"Ids of type {dtype} can't be used: convert the id column to text.")
     return series.cast(pl.String)
-
-
-def _converted(given: pl.Series, ids: pl.Series) -> Finding:
-    message = f"{counted(len(given), 'id')} of type {given.dtype} became text"
-    return Finding("id_converted", "", len(given), message, tuple(ids.drop_nulls().head(5)))
 
 
 def id_findings(ids: pl.Series, repeated: pl.Series, noun: str = "row") -> list[Finding]:
