@@ -16,7 +16,7 @@ def shown(name: str, longest: int = 60) -> str:
     """Return a name from a user without line breaks and control characters, and shortened in the middle."""
     visible = "".join(character if character.isprintable() else "\ufffd" for character in str(name))
     half = longest // 2
-    return visible if len(visible) <= longest else f"{visible[:half - 1]}…{visible[-half:]}"
+    return visible if len(visible) <= longest else f"{visible[: half - 1]}…{visible[-half:]}"
 
 
 def one_sentence(text: str) -> str:
@@ -24,7 +24,7 @@ def one_sentence(text: str) -> str:
     lines = str(text).strip().splitlines() or [""]
     line = _PATH.sub("a file of the server", lines[0])
     line = "".join(character if character.isprintable() else "\ufffd" for character in line)
-    return line if len(line) < LONGEST else f"{line[:LONGEST - 2]}…"
+    return line if len(line) < LONGEST else f"{line[: LONGEST - 2]}…"
 
 
 def explained(error: BaseException) -> str:

@@ -1,0 +1,103 @@
+"""Reading one uploaded file, inside the sandbox: which format it is, the reader for it, and what goes back.
+
+Nothing here is called in the studio's own process: see `studio.uploads`.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import polars as pl
+
+from hetcore.data.report import Finding
+from hetcore.errors import DataError
+from studio import parsing_binary, parsing_delimited, parsing_excel, parsing_graphs, parsing_json, parsing_xml
+from studio.parsed import ParsedGraph, ParsedTable
+from studio.parsing_formats import recognised
+from studio.parsing_types import typed
+from studio.sentences import one_sentence
+
+__all__ = ["parse", "refusal"]
+
+_TABLES: dict[str, Callable[..., ParsedTable]] = {
+    "delimited": parsing_delimited.read,
+    "json": parsing_json.read_records,
+    "excel": parsing_excel.read,
+    "parquet": parsing_binary.read_parquet,
+    "arrow": parsing_binary.read_arrow,
+}
+_GRAPHS: dict[str, Callable[..., ParsedGraph]] = {
+    "graphml": parsing_xml.read_graphml,
+    "gexf": parsing_xml.read_gexf,
+    "gml": parsing_graphs.read_gml,
+    "node-link": parsing_json.read_node_link,
+    "matrix-market": parsing_graphs.read_matrix_market,
+}
+
+
+def parse(name: str, want: str, options: Mapping[str, Any], content: bytes) -> tuple[dict[str, Any], list[bytes]]:
+    """Read a file.
+
+    Parameters
+    ----------
+    name : str
+        Its name, for its ending and for sentences.
+    want : str
+        "table" or "graph".
+    options : mapping
+        See `studio.uploads.Options`.
+    content : bytes
+        The file.
+
+    Returns
+    -------
+    words : dict
+        "guesses" (list of str) and "findings" (lists of a Finding's fields), JSON-able.
+    blocks : list of bytes
+        Arrow streams: the table; or the edges and, where the file has them, the nodes.
+
+    Raises
+    ------
+    DataError
+        If the file is not what is wanted.
+    """
+    file_format = recognised(name, want, content)
+    if want == "table":
+        table = typed(_TABLES[file_format](name, content, options), options)
+        return _words(table.guesses, table.findings), [_stream(table.frame)]
+    graph = (
+        _GRAPHS[file_format](name, content, options)
+        if file_format in _GRAPHS
+        else _edge_list(name, file_format, content, options)
+    )
+    frames = [graph.edges] if graph.nodes is None else [graph.edges, graph.nodes]
+    return _words(graph.guesses, graph.findings), [_stream(frame) for frame in frames]
+
+
+def _edge_list(name: str, file_format: str, content: bytes, options: Mapping[str, Any]) -> ParsedGraph:
+    table = _TABLES[file_format](name, content, {**options, "edges": True})
+    return parsing_graphs.edges_of_table(name, table, options)
+
+
+def _words(guesses: list[str], findings: list[Finding]) -> dict[str, Any]:
+    return {"guesses": guesses, "findings": [[f.kind, f.where, f.count, f.message, list(f.examples)] for f in findings]}
+
+
+def _stream(frame: pl.DataFrame) -> bytes:
+    buffer = io.BytesIO()
+    frame.write_ipc_stream(buffer)
+    return buffer.getvalue()
+
+
+def refusal(name: str, error: BaseException) -> str:
+    """Return the sentence for an error of a reader."""
+    if isinstance(error, DataError):
+        return str(error)
+    if isinstance(error, MemoryError):
+        return f"{name} needs more memory than one upload may have: split it or leave columns out."
+    if isinstance(error, RecursionError):
+        return f"{name} is nested too deeply: export it as a plain table or edge list."
+    said = one_sentence(str(error))[:120].rstrip(" .")
+    return f"{name} could not be read ({said}): it is damaged or not what its name says; save it anew as CSV."

@@ -1,0 +1,109 @@
+"""Parquet, Arrow and Feather: limits from the footer first, then plain types."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.ipc
+import pyarrow.parquet
+
+from hetcore.errors import DataError
+from studio.parsed import ParsedTable
+from studio.parsing_names import column_names, refuse_size
+from studio.sentences import shown
+
+__all__ = ["read_arrow", "read_parquet"]
+
+
+def read_parquet(name: str, content: bytes, options: Mapping[str, Any]) -> ParsedTable:
+    """Read a Parquet file.
+
+    Raises
+    ------
+    DataError
+        If it is damaged, larger than the limits, or holds columns that are no plain values.
+    """
+    try:
+        file = pa.parquet.ParquetFile(io.BytesIO(content))
+        refuse_size(name, file.metadata.num_rows, file.metadata.num_columns)
+        _refuse_nested(name, file.schema_arrow)
+        table = file.read(use_threads=False)
+    except (pa.ArrowException, OSError) as error:
+        raise _damaged(name, "Parquet", error) from None
+    return _finished(name, table, "Parquet")
+
+
+def read_arrow(name: str, content: bytes, options: Mapping[str, Any]) -> ParsedTable:
+    """Read an Arrow file, Arrow stream or Feather file (version 2).
+
+    Raises
+    ------
+    DataError
+        If it is damaged, larger than the limits, or holds columns that are no plain values.
+    """
+    opened = pa.ipc.open_file if content.startswith(b"ARROW1") else pa.ipc.open_stream
+    try:
+        reader = opened(pa.BufferReader(content))
+        refuse_size(name, 0, len(reader.schema.names))
+        _refuse_nested(name, reader.schema)
+        table = pa.Table.from_batches(_batches(name, reader), schema=reader.schema)
+        table.validate(full=True)
+    except (pa.ArrowException, OSError) as error:
+        raise _damaged(name, "Arrow", error) from None
+    return _finished(name, table, "Arrow")
+
+
+def _batches(name: str, reader: Any) -> list[pa.RecordBatch]:
+    batches, rows = [], 0
+    source = map(reader.get_batch, range(reader.num_record_batches)) if hasattr(reader, "get_batch") else reader
+    for batch in source:
+        rows += batch.num_rows
+        refuse_size(name, rows, batch.num_columns)
+        batches.append(batch)
+    return batches
+
+
+def _damaged(name: str, what: str, error: Exception) -> DataError:
+    if isinstance(error, pa.ArrowMemoryError):
+        return DataError(f"{name} unpacks to more memory than one upload may have: split it or leave columns out.")
+    return DataError(f"{name} is a damaged or cut off {what} file: write it anew, or save the table as CSV.")
+
+
+def _refuse_nested(name: str, schema: pa.Schema) -> None:
+    for field in schema:
+        if not _plain(field.type):
+            what = shown(str(field.type), 40)
+            raise DataError(f"{name}: column {shown(field.name)!r} holds {what}, not single values: unnest or drop it.")
+
+
+def _plain(kind: pa.DataType) -> bool:
+    inner = kind.value_type if pa.types.is_dictionary(kind) else kind
+    is_text = pa.types.is_string(inner) or pa.types.is_large_string(inner) or str(inner) == "string_view"
+    is_number = pa.types.is_integer(inner) or pa.types.is_floating(inner) or pa.types.is_decimal(inner)
+    return is_text or is_number or pa.types.is_boolean(inner) or pa.types.is_temporal(inner) or pa.types.is_null(inner)
+
+
+def _finished(name: str, table: pa.Table, what: str) -> ParsedTable:
+    names, findings = column_names(table.schema.names)
+    if table.num_rows == 0:
+        raise DataError(f"{name} has columns but no rows: choose a file with at least one row.")
+    if len(names) < 2:
+        raise DataError(f"{name} has one column, but an id column and at least one more are needed.")
+    frame = pl.from_arrow(table.rename_columns(names))
+    refuse_size(name, frame.height, frame.width)
+    return ParsedTable(frame.with_columns(_simple_types(frame)), [what], findings)
+
+
+def _simple_types(frame: pl.DataFrame) -> list[pl.Expr]:
+    """Return casts of categories to text and decimals to numbers; other types stay."""
+    casts = []
+    for name, kind in frame.schema.items():
+        if kind in (pl.Categorical, pl.Enum):
+            casts.append(pl.col(name).cast(pl.String))
+        elif kind in (pl.Decimal, pl.Null, pl.Float16):
+            casts.append(pl.col(name).cast(pl.Float64))
+    return casts

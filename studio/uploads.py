@@ -1,0 +1,184 @@
+"""Uploaded files to tables and graphs: read in a sandbox, with limits, and refused in one sentence.
+
+    frame = read_table("ratings.csv", file)             # polars.DataFrame
+    preview = preview_table("ratings.csv", file)         # frame, what was guessed, what was found
+    graph = read_graph("friends.graphml", file)          # hetcore.data.Graph
+
+Every error is a `hetcore.errors.DataError` of one sentence, shorter than 300 characters, that says what is wrong, where
+(line, row, column) and what to do. Formats: CSV, TSV and other delimited text, JSON records, NDJSON, XLSX, Parquet,
+Arrow and Feather; for graphs also GraphML, GEXF, GML, JSON node-link and MatrixMarket. Limits: `studio.limits.UPLOADS`.
+"""
+
+from __future__ import annotations
+
+import io
+from typing import Any, BinaryIO, NamedTuple
+
+import polars as pl
+
+from hetcore.data.graph import Graph
+from hetcore.data.report import Finding
+from hetcore.errors import DataError
+from studio import sandbox
+from studio.limits import UPLOADS
+from studio.sentences import one_sentence, shown
+
+__all__ = [
+    "GraphPreview",
+    "Options",
+    "TablePreview",
+    "preview_graph",
+    "preview_table",
+    "read_graph",
+    "read_table",
+    "warm_up",
+]
+
+
+class Options(NamedTuple):
+    """What the person says in place of a guess; None leaves the guess.
+
+    Attributes
+    ----------
+    delimiter : str or None
+        One of "," ";" tab "|", for graphs also " ".
+    decimal : "." or "," or None
+        What stands before decimals.
+    encoding : "utf-8", "utf-16", "cp1252", "latin-1" or None
+        Of text files.
+    header : bool or None
+        Whether the first row names the columns.
+    ragged : "refuse" or "skip"
+        What to do with rows of another number of cells; skipped rows are counted in a finding.
+    text_columns : tuple of str
+        Columns that stay text, such as ids.
+    sheet : str or None
+        Of a workbook.
+    ends : (str, str) or None
+        The two columns of an edge list.
+    nodes_by : "id" or "label" or None
+        What names the nodes of GML, GraphML and GEXF.
+    """
+
+    delimiter: str | None = None
+    decimal: str | None = None
+    encoding: str | None = None
+    header: bool | None = None
+    ragged: str = "refuse"
+    text_columns: tuple[str, ...] = ()
+    sheet: str | None = None
+    ends: tuple[str, str] | None = None
+    nodes_by: str | None = None
+
+
+class TablePreview(NamedTuple):
+    """A table, what was guessed to read it (such as "semicolons between columns"), and what was found in it."""
+
+    frame: pl.DataFrame
+    guesses: list[str]
+    findings: list[Finding]
+
+
+class GraphPreview(NamedTuple):
+    """Edges ("source", "target", perhaps "weight"), guesses, findings, and the nodes' attributes by "id" if any."""
+
+    edges: pl.DataFrame
+    guesses: list[str]
+    findings: list[Finding]
+    nodes: pl.DataFrame | None
+
+
+def read_table(name: str, file: bytes | BinaryIO, options: Options = Options()) -> pl.DataFrame:  # noqa: B008 - immutable
+    """Read an uploaded table.
+
+    Parameters
+    ----------
+    name : str
+        The file's name.
+    file : bytes or binary file
+        Its content; a file is read from its beginning.
+    options : Options
+        What the person said in place of guesses.
+
+    Returns
+    -------
+    polars.DataFrame
+        Columns of text, numbers, truth values, dates; null where a cell is empty.
+
+    Raises
+    ------
+    DataError
+        In one sentence, if the file is no table that can be read within the limits.
+    """
+    return preview_table(name, file, options).frame
+
+
+def preview_table(name: str, file: bytes | BinaryIO, options: Options = Options()) -> TablePreview:  # noqa: B008
+    """Read an uploaded table as `read_table` does, and say what was guessed and found."""
+    words, frames = _read(name, file, "table", options)
+    return TablePreview(frames[0], words["guesses"], _findings(words))
+
+
+def read_graph(name: str, file: bytes | BinaryIO, options: Options = Options()) -> Graph:  # noqa: B008
+    """Read an uploaded graph.
+
+    Parameters
+    ----------
+    name : str
+        The file's name.
+    file : bytes or binary file
+        Its content; a file is read from its beginning.
+    options : Options
+        What the person said in place of guesses.
+
+    Returns
+    -------
+    hetcore.data.Graph
+        Undirected, over the ids of the file; `findings` says what was dropped and merged.
+
+    Raises
+    ------
+    DataError
+        In one sentence, if the file is no graph that can be read within the limits.
+    """
+    edges = preview_graph(name, file, options).edges
+    try:
+        return Graph(edges)
+    except DataError as error:
+        raise DataError(one_sentence(f"{shown(name)}: {error}")) from None
+
+
+def preview_graph(name: str, file: bytes | BinaryIO, options: Options = Options()) -> GraphPreview:  # noqa: B008
+    """Read the edges of an uploaded graph, and say what was guessed and found."""
+    words, frames = _read(name, file, "graph", options)
+    return GraphPreview(frames[0], words["guesses"], _findings(words), frames[1] if len(frames) > 1 else None)
+
+
+def warm_up() -> None:
+    """Start the sandbox in the background, so that the first upload need not wait for it."""
+    sandbox.shared().start()
+
+
+def _read(name: str, file: bytes | BinaryIO, want: str, options: Options) -> tuple[dict[str, Any], list[pl.DataFrame]]:
+    name = shown(name.replace("\\", "/").rpartition("/")[2])
+    request = {"name": name, "want": want, "options": options._asdict()}
+    reply = sandbox.shared().ask(name, request, _content(name, file))
+    return reply.words, [pl.read_ipc_stream(io.BytesIO(block)) for block in reply.blocks]
+
+
+def _content(name: str, file: bytes | BinaryIO) -> bytes:
+    """Return the bytes of a file, or refuse it once it is over the limit."""
+    if not isinstance(file, bytes | bytearray | memoryview):
+        if file.seekable():
+            file.seek(0)
+        file = file.read(UPLOADS.file_bytes + 1)
+    if len(file) > UPLOADS.file_bytes:
+        raise DataError(f"{name} is larger than {UPLOADS.file_bytes // 2**20} MB: sample it, or save it as Parquet.")
+    return bytes(file)
+
+
+def _findings(words: dict[str, Any]) -> list[Finding]:
+    return [
+        Finding(kind, where, count, message, tuple(examples))
+        for kind, where, count, message, examples in words["findings"]
+    ]
