@@ -14,10 +14,11 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.base import BaseEstimator
 
-from hetcore import persistence
+from hetcore import archive, persistence
+from hetcore.archive import SEAL
 from hetcore.errors import ModelFileError, ParameterError
 from hetcore.npy import array_bytes, read_array
-from hetcore.persistence import SEAL, dumps, load, save
+from hetcore.persistence import dumps, load, save
 
 NODES = np.dtype([("feature", "<i4"), ("missing_left", "u1"), ("gain", "<f4")])
 
@@ -67,15 +68,15 @@ def resealed(body: bytes) -> bytes:
 
 def rebuilt(content: bytes, change=lambda members: None, recount=True) -> bytes:
     """Take a model file apart, change its members, and put it together with right checksums."""
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        members = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(io.BytesIO(content)) as file:
+        members = {name: file.read(name) for name in file.namelist()}
     change(members)
     if recount:
         header = json.loads(members["header.json"])
         others = {name: data for name, data in members.items() if name != "header.json"}
         sums = {name: {"size": len(d), "sha256": hashlib.sha256(d).hexdigest()} for name, d in others.items()}
         members["header.json"] = json.dumps(header | {"members": sums}).encode()
-    return persistence._sealed(members)
+    return archive._sealed(members)
 
 
 def with_header(content: bytes, **values) -> bytes:
@@ -145,6 +146,13 @@ def test_an_array_of_anything_but_numbers_is_named(model, array):
         dumps(model)
 
 
+@pytest.mark.parametrize(("limit", "value"), [("MAX_MEMBERS", 4), ("MAX_HEADER_BYTES", 100), ("MAX_BYTES", 300)])
+def test_a_model_too_large_to_load_is_not_saved(model, monkeypatch, limit, value):
+    monkeypatch.setattr(archive, limit, value)
+    with pytest.raises(ParameterError, match="too large for a file"):
+        dumps(model)
+
+
 def test_a_class_that_is_not_listed_is_not_saved():
     class Other(Scaler):
         pass
@@ -199,7 +207,8 @@ def test_an_npz_is_refused():
 def test_a_file_over_the_limit_is_not_read(model, tmp_path, monkeypatch):
     save(model, tmp_path / "m")
     monkeypatch.setattr(persistence, "MAX_BYTES", 100)
-    with pytest.raises(ModelFileError, match="over the limit of 100"):
+    monkeypatch.setattr(archive, "MAX_BYTES", 100)
+    with pytest.raises(ModelFileError, match="over 100 bytes"):
         load(tmp_path / "m")
     with pytest.raises(ModelFileError, match="over 100 bytes"):
         load((tmp_path / "m").read_bytes())
@@ -255,33 +264,33 @@ def test_missing_members_are_refused(model):
 
 
 def test_a_file_without_a_header_is_refused(model):
-    with zipfile.ZipFile(io.BytesIO(dumps(model))) as archive:
-        members = {name: archive.read(name) for name in archive.namelist() if name != "header.json"}
+    with zipfile.ZipFile(io.BytesIO(dumps(model))) as file:
+        members = {name: file.read(name) for name in file.namelist() if name != "header.json"}
     with pytest.raises(ModelFileError, match="header.json"):
-        load(persistence._sealed(members))
+        load(archive._sealed(members))
 
 
 def test_duplicate_members_are_refused(model):
     buffer = io.BytesIO(dumps(model))
-    with pytest.warns(UserWarning, match="Duplicate"), zipfile.ZipFile(buffer, "a") as archive:
-        archive.writestr(zipfile.ZipInfo("state.json"), b"{}")
+    with pytest.warns(UserWarning, match="Duplicate"), zipfile.ZipFile(buffer, "a") as file:
+        file.writestr(zipfile.ZipInfo("state.json"), b"{}")
     with pytest.raises(ModelFileError, match="two members of the same name"):
         load(resealed(buffer.getvalue()[:-SEAL]))
 
 
 def test_compressed_members_are_refused(model):
     buffer = io.BytesIO(dumps(model))
-    with zipfile.ZipFile(buffer, "a", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("arrays/3.npy", bytes(10_000_000))
+    with zipfile.ZipFile(buffer, "a", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("arrays/3.npy", bytes(10_000_000))
     with pytest.raises(ModelFileError, match="compressed members"):
         load(resealed(buffer.getvalue()[:-SEAL]))
 
 
 def test_too_many_members_are_refused_before_they_are_listed(model):
     buffer = io.BytesIO(dumps(model))
-    with zipfile.ZipFile(buffer, "a") as archive:
-        for i in range(persistence.MAX_MEMBERS):
-            archive.writestr(zipfile.ZipInfo(f"arrays/{i + 3}.npy"), b"")
+    with zipfile.ZipFile(buffer, "a") as file:
+        for i in range(archive.MAX_MEMBERS):
+            file.writestr(zipfile.ZipInfo(f"arrays/{i + 3}.npy"), b"")
     with pytest.raises(ModelFileError, match="directory is damaged or too long"):
         load(resealed(buffer.getvalue()[:-SEAL]))
 

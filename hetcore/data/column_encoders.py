@@ -19,6 +19,7 @@ __all__ = ["ENCODERS", "ArrayEncoder", "BinaryEncoder", "NominalEncoder", "RealE
 
 MAX_LEVELS = 64
 MAX_WORDS = 500
+CHUNK = 20_000  # rows of text that are dense in memory at once
 WORD = re.compile(r"(?u)\b\w\w+\b")
 
 State = tuple[dict[str, Any], dict[str, NDArray]]
@@ -115,7 +116,7 @@ class NominalEncoder:
         return cls(_checked_texts(state["levels"], MAX_LEVELS), state["rest"])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TextEncoder:
     """TF-IDF over a vocabulary; the number of words where no word occurs in two rows."""
 
@@ -141,12 +142,12 @@ class TextEncoder:
     def fill(self, out: NDArray[np.float32], series: pl.Series) -> None:
         texts = as_text(series)
         known = texts.is_not_null().to_numpy()
-        if not known.any():
-            return
         given = texts.drop_nulls()
-        if self.vocabulary:
-            out[known] = self._vectorizer.transform(given).toarray()
-        else:
+        rows = np.flatnonzero(known)
+        for start in range(0, len(rows) if self.vocabulary else 0, CHUNK):
+            part = given[start : start + CHUNK]
+            out[rows[start : start + CHUNK]] = self._vectorizer.transform(part).toarray()
+        if not self.vocabulary:
             out[known, 0] = given.str.count_matches(WORD.pattern.removeprefix("(?u)")).to_numpy()
 
     @cached_property
@@ -175,14 +176,6 @@ class ArrayEncoder:
     @classmethod
     def fit(cls, array: NDArray) -> ArrayEncoder:
         return cls(tuple(array.shape[1:]))
-
-    @staticmethod
-    def numbers(series: pl.Series) -> NDArray[np.float32]:
-        """Return a column of number lists as (m, ...) with NaN for missing."""
-        shape = series.dtype.shape
-        rows = series.cast(pl.Array(pl.Float32, shape)).to_list()
-        empty = np.full(shape, np.nan, dtype=np.float32)
-        return np.array([empty if row is None else row for row in rows], dtype=np.float32).reshape(len(rows), *shape)
 
     @property
     def width(self) -> int:

@@ -10,16 +10,15 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from hetcore.data.report import Finding
 from hetcore.data.words import counted, quoted
 
-__all__ = ["FLOAT_MAX", "Guess", "clean_columns", "plain", "value_findings"]
+__all__ = ["FLOAT_MAX", "as_array", "clean_columns", "plain", "value_findings"]
 
 FLOAT_MAX = float(np.finfo(np.float32).max)
 DAY_MS = 86_400_000.0
-
-Guess = tuple[str, str]
 
 
 def clean_columns(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[Finding]]:
@@ -31,8 +30,8 @@ def clean_columns(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[Finding]]:
             findings.append(Finding("unusable_column", f"column {quoted(series.name)}", 1, refusal))
         else:
             columns[series.name] = column
-    cleaned, infinite = _without_infinities(pl.DataFrame(list(columns.values())))
-    return cleaned, findings + infinite
+    cleaned, counts = _without_infinities(pl.DataFrame(list(columns.values())))
+    return cleaned, findings + _infinite_finding(counts)
 
 
 def plain(series: pl.Series) -> tuple[pl.Series | None, str]:
@@ -78,17 +77,24 @@ def _listed_column(series: pl.Series) -> tuple[pl.Series | None, str]:
     return None, f"its type {series.dtype} is nested: left out; unnest it into plain columns"
 
 
-def _without_infinities(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[Finding]]:
-    names = [name for name, dtype in frame.schema.items() if dtype.is_float()]
-    if not names:
-        return frame, []
-    bad = frame.select((pl.col(name).abs() > FLOAT_MAX).sum() for name in names).row(0)
-    nans = frame.select(pl.col(name).is_nan().sum() for name in names).row(0)
+def as_array(series: pl.Series) -> NDArray[np.float32]:
+    """Return a column of number lists as (m, ...), NaN for what is missing or beyond 32-bit floats."""
+    values = series.to_numpy().astype(np.float64)
+    return np.where(np.abs(values) <= FLOAT_MAX, values, np.nan).astype(np.float32)
+
+
+def _without_infinities(frame: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, int]]:
+    """Return the frame without NaN and infinite values, and the count of infinite values by column."""
+    floats = [name for name, dtype in frame.schema.items() if dtype.is_float()]
+    bad = frame.select((pl.col(name).abs() > FLOAT_MAX).sum() for name in floats)
+    nans = frame.select(pl.col(name).is_nan().sum() for name in floats)
     # polars orders NaN above every number, so NaN counts in `bad` too.
-    counts = {name: all_bad - nan for name, all_bad, nan in zip(names, bad, nans) if all_bad > 0}
-    usable = pl.when(pl.col(list(counts)).abs() <= FLOAT_MAX).then(pl.col(list(counts)))
-    cleaned = frame.with_columns(usable) if counts else frame
-    return cleaned, _infinite_finding({name: count for name, count in counts.items() if count})
+    touched = [name for name in floats if bad[name][0]]
+    usable = [pl.when(pl.col(name).abs() <= FLOAT_MAX).then(pl.col(name)) for name in touched]
+    counts = {name: bad[name][0] - nans[name][0] for name in touched}
+    arrays = [frame[name] for name, dtype in frame.schema.items() if dtype == pl.Array]
+    counts |= {series.name: int(np.isinf(series.to_numpy()).sum()) for series in arrays}
+    return frame.with_columns(usable), {name: count for name, count in counts.items() if count}
 
 
 def _infinite_finding(counts: dict[str, int]) -> list[Finding]:

@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hetcore.data.column_encoders import ENCODERS, ArrayEncoder
+from hetcore.data.column_encoders import ENCODERS
+from hetcore.data.columns import as_array
 from hetcore.data.source import Source
 from hetcore.data.words import listed, quoted
 from hetcore.errors import DataError, ModelFileError
@@ -114,4 +115,4 @@ def _column(source: Source, name: str) -> Any:
     if source.array is not None:
         return source.array
     series = source.frame[name]
-    return ArrayEncoder.numbers(series) if source.guess[name][0] == "array" else series
+    return as_array(series) if source.guess[name][0] == "array" else series

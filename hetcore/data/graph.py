@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from hetcore.data.columns import FLOAT_MAX
 from hetcore.data.edges import RawEdges, read_edges
 from hetcore.data.fingerprint import hash_array, hash_column
-from hetcore.data.identity import positions
+from hetcore.data.identity import positions, text_array
 from hetcore.data.report import Finding
 from hetcore.data.words import counted
 
@@ -72,7 +72,7 @@ class Graph:
 
     @cached_property
     def ids(self) -> NDArray[np.object_]:
-        return self.id_series.to_numpy()
+        return text_array(self.id_series)
 
     @property
     def n(self) -> int:
@@ -188,7 +188,7 @@ def _merged(a: NDArray, b: NDArray, weights: NDArray, raw: RawEdges) -> tuple[sc
     symmetric = directed.maximum(directed.T).tocsr()
     symmetric.data = np.minimum(symmetric.data, FLOAT_MAX)
     repeated, both = len(a) - directed.nnz, directed.nnz - symmetric.nnz // 2
-    findings = []
+    findings = [] if len(a) else [Finding("no_edge", "", 0, "there is no edge that can be used")]
     if repeated:
         message = f"{counted(repeated, 'edge')} listed again in the same direction: merged, their weights summed"
         findings.append(Finding("repeated_edge", "", repeated, message, _repeated_examples(a, b, raw.ids)))

@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from hetcore.data.graph import Graph
-from hetcore.data.identity import positions, unique_ids
+from hetcore.data.identity import positions, text_array, unique_ids
 from hetcore.data.report import Finding, Report
 from hetcore.data.source import Source
 from hetcore.data.target import placed_labels, read_target, unlabelled
@@ -104,9 +104,7 @@ class HetData(WhatIf, Views):
 
     @cached_property
     def ids(self) -> NDArray[np.object_]:
-        ids = self.id_series.to_numpy().copy()
-        ids.flags.writeable = False
-        return ids
+        return text_array(self.id_series)
 
     @cached_property
     def position(self) -> dict[str, int]:

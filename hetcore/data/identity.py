@@ -17,7 +17,7 @@ from hetcore.data.report import Finding
 from hetcore.data.words import counted, quoted
 from hetcore.errors import DataError
 
-__all__ = ["as_ids", "id_findings", "positions", "unique_ids"]
+__all__ = ["as_ids", "id_findings", "positions", "text_array", "unique_ids"]
 
 
 def as_ids(values: Any) -> tuple[pl.Series, list[Finding]]:
@@ -145,3 +145,10 @@ def positions(ids: pl.Series, universe: pl.Series) -> NDArray[np.int64]:
     table = pl.DataFrame({"id": universe, "at": np.arange(len(universe), dtype=np.int64)})
     found = pl.DataFrame({"id": ids}).join(table, on="id", how="left", maintain_order="left")
     return found["at"].fill_null(-1).to_numpy().copy()
+
+
+def text_array(ids: pl.Series) -> NDArray[np.object_]:
+    """Return ids as a read-only array of str."""
+    texts = ids.to_numpy().astype(object)
+    texts.flags.writeable = False
+    return texts

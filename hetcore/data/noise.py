@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from hetcore.data.columns import as_array
 from hetcore.data.graph import Graph
 from hetcore.data.kinds import as_numbers, as_text
 from hetcore.data.source import Source
@@ -39,9 +40,8 @@ def _noisy_column(series: pl.Series, kind: str, sd: float, seed: int) -> pl.Seri
     if kind == "real":
         return _noisy_numbers(as_numbers(series), sd, rng)
     if kind == "array":
-        width = series.dtype.shape
-        values = _noisy_array(np.stack(series.to_numpy()).reshape(len(series), -1), sd, rng)
-        return pl.Series(series.name, values.reshape(len(series), *width))
+        noisy = pl.Series(series.name, _noisy_array(as_array(series), sd, rng))
+        return pl.select(pl.when(series.is_not_null()).then(noisy).alias(series.name)).to_series()
     return _exchanged_words(series, lost, rng) if kind == "text" else _redrawn(series, lost, rng)
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from hetcore.data.columns import FLOAT_MAX, clean_columns, value_findings
 from hetcore.data.fingerprint import hash_array, hash_column
-from hetcore.data.identity import as_ids, id_findings
+from hetcore.data.identity import as_ids, id_findings, text_array
 from hetcore.data.kinds import check_kind, guess_kinds
 from hetcore.data.report import Finding
 from hetcore.data.words import counted, listed, quoted
@@ -117,8 +117,13 @@ class Source:
             if column not in self.kinds:
                 raise DataError(f"There is no column {quoted(column)} among {listed(self.kinds)}: name one of them.")
             if kind != self.kinds[column]:
-                self.findings += tuple(check_kind(self.column(column), kind))
+                self.findings += tuple(self._check_kind(column, kind))
             self.kinds[column] = kind
+
+    def _check_kind(self, column: str, kind: str) -> list[Finding]:
+        if self.frame is None:
+            raise DataError(f"An array can only be of kind 'array', not {quoted(kind)}: give a table for other kinds.")
+        return check_kind(self.frame[column], kind)
 
     @property
     def n_rows(self) -> int:
@@ -137,7 +142,7 @@ class Source:
 
     @cached_property
     def ids(self) -> NDArray[np.object_]:
-        return self.id_series.to_numpy()
+        return text_array(self.id_series)
 
     @cached_property
     def _missing(self) -> dict[str, int]:
@@ -155,10 +160,6 @@ class Source:
     def missing_share(self) -> float:
         """Share of missing values in [0, 1] over all cells."""
         return sum(self.missing.values()) / max(len(self.missing), 1)
-
-    def column(self, name: str) -> pl.Series:
-        """Return one column; an array's rows as a column of lists."""
-        return self.frame[name] if self.frame is not None else pl.Series(name, [], dtype=pl.Array(pl.Float32, 1))
 
     def with_kinds(self, kinds: Mapping[str, str]) -> Source:
         """Return the same records with other column kinds.
@@ -229,7 +230,9 @@ def _table_or_array(data: Any) -> tuple[pl.DataFrame | None, NDArray | None]:
         return _small_table(data), None
     if data.dtype.kind not in "iufb" or data.ndim == 0 or 0 in data.shape[1:]:
         raise DataError(f"An array of type {data.dtype} and shape {data.shape} is no source: give rows of numbers.")
-    return None, data.astype(np.uint8) if data.dtype.kind == "b" else data
+    values = data.astype(np.uint8) if data.dtype.kind == "b" else data.view()
+    values.flags.writeable = False
+    return None, values
 
 
 def _small_table(data: NDArray) -> pl.DataFrame:

@@ -100,10 +100,8 @@ def non_overlapping(data: HetData, share: float = 0.3, seed: int = 0) -> HetData
     hit = rng.permutation(data.n)[: round(share * data.n)]
     lost = np.zeros(data.mask.shape, dtype=bool)
     lost[:, hit] = _half(data.mask[:, hit], rng)
-    for i, name in enumerate(data.source_names):
-        if lost[i].any() and not np.array_equal(lost[i], data.mask[i]):
-            data = data.hide_source(name, lost[i])
-    return data
+    gone = {name: which for name, which in zip(data.source_names, lost) if which.any()}
+    return data._without_records(gone, f"non_overlapping(share={share!r}, seed={seed!r})")
 
 
 def _half(mask: NDArray[np.bool_], rng: np.random.Generator) -> NDArray[np.bool_]:

@@ -107,7 +107,8 @@ def _as_series(labels: Any) -> pl.Series:
         raise DataError(f"Labels must be one-dimensional, not of shape {array.shape}: give one for each instance.")
     if array.dtype.kind in "iufb":
         return pl.Series("y", array)
-    values = [None if _is_missing(value) else value for value in array.tolist()]
+    values = [value.item() if isinstance(value, np.generic) else value for value in array.tolist()]
+    values = [None if _is_missing(value) else value for value in values]
     types = {type(value) for value in values if value is not None}
     if types <= {int, float}:
         return pl.Series("y", values, dtype=pl.Float64)
@@ -165,8 +166,13 @@ def _classes(series: pl.Series) -> tuple[NDArray, str, list[Finding]]:
         whole = (series.is_finite() & (series.floor() == series)).fill_null(True).all()
         series = series.cast(pl.Int128) if whole else series
     texts = series.cast(pl.String)
-    y = texts.to_numpy().astype(object)
-    return y, "classification", _class_findings(texts)
+    empty = int((texts == "").sum())
+    findings = []
+    if empty:
+        message = f"{counted(empty, 'empty label')}: taken as unlabelled"
+        findings.append(Finding("empty_label", "", empty, message))
+        texts = texts.set(texts == "", None)
+    return texts.to_numpy().astype(object), "classification", findings + _class_findings(texts)
 
 
 def _class_findings(texts: pl.Series) -> list[Finding]:

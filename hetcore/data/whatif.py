@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["WhatIf"]
 
+MAX_SHOWN = 100
+
 
 class WhatIf:
     """The what-if methods of `HetData`; unless said otherwise instances keep their places, so results compare."""
@@ -147,7 +149,7 @@ class WhatIf:
         gone = self._chosen(ids)
         if gone.all():
             raise DataError(f"All {counted(self.n, 'instance')} would be dropped: keep at least one.")
-        return self._taken(np.flatnonzero(~gone), f"drop_instances({self.ids[gone].tolist()!r})")
+        return self._taken(np.flatnonzero(~gone), f"drop_instances({self._shown(gone)})")
 
     def hide_source(self: HetData, name: str, ids: Any) -> HetData:
         """Hide the records that some instances (ids, or a boolean array (n,)) have in a source.
@@ -159,21 +161,30 @@ class WhatIf:
         """
         self._require(name, self.sources, "source")
         gone = self._chosen(ids)
-        rows = np.flatnonzero(~gone[self._row_positions[name]])
-        if len(rows) == 0:
+        if gone[self._row_positions[name]].all():
             raise DataError(f"Source {quoted(name)} would have no record left: leave it out with select instead.")
+        return self._without_records({name: gone}, f"hide_source({name!r}, {self._shown(gone)})")
+
+    def _without_records(self: HetData, gone: Mapping[str, NDArray[np.bool_]], step: str) -> HetData:
+        """Return the data without the records of the instances (n,) given for each source."""
+        rows = {name: np.flatnonzero(~which[self._row_positions[name]]) for name, which in gone.items()}
         return self._replaced(
-            f"hide_source({name!r}, {self.ids[gone].tolist()!r})",
-            sources={**self.sources, name: self.sources[name].take(rows)},
-            _row_positions={**self._row_positions, name: self._row_positions[name][rows]},
+            step,
+            sources=self.sources | {name: self.sources[name].take(kept) for name, kept in rows.items()},
+            _row_positions=self._row_positions | {name: self._row_positions[name][kept] for name, kept in rows.items()},
         )
+
+    def _shown(self: HetData, chosen: NDArray[np.bool_]) -> str:
+        """Return chosen ids as Python text, or their number where a list would be too long to read."""
+        count = int(chosen.sum())
+        return repr(self.ids[chosen].tolist()) if count <= MAX_SHOWN else f"<{count} ids>"
 
     def hide_labels(self: HetData, ids: Any) -> HetData:
         """Make instances (ids, or a boolean array (n,)) unlabelled."""
         gone = self._chosen(ids)
         y = self.y.copy()
         y[gone] = np.nan if y.dtype.kind == "f" else None
-        return self._replaced(f"hide_labels({self.ids[gone].tolist()!r})", y=y)
+        return self._replaced(f"hide_labels({self._shown(gone)})", y=y)
 
     def with_target(self: HetData, y: Any, task: str | None = None) -> HetData:
         """Replace the labels.
