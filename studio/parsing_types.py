@@ -6,6 +6,7 @@ number.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -23,6 +24,10 @@ _TRUTH = ("true", "false")
 _NEARLY = 0.9
 _DATE = r"^\d{4}-\d{2}-\d{2}$"
 _MOMENT = r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}:\d{2}(\.\d+)?$"
+_CODE = r"^[+-]?(0\d|\d{16,}$)"
+_PROMISING = re.compile(
+    r"(true|false|\d{4}-\d\d-\d\d.*|[+-]?[\d,]+([eE][+-]?\d+)?|n/?a|null|none|nil|missing|[-?.#/na]*)$", re.I
+)
 _COMMA_NUMBER = r"^[+-]?(\d+(,\d*)?|,\d+)([eE][+-]?\d+)?$"
 _THOUSANDS = r"^[+-]?\d{1,3}(,\d{3})+$"
 
@@ -33,48 +38,76 @@ def typed(table: ParsedTable, options: Mapping[str, Any]) -> ParsedTable:
     text = [c for c, kind in table.frame.schema.items() if kind == pl.String and c not in keep and not looks_like_id(c)]
     if not text:
         return table
-    columns, findings, commas = _Columns(table.frame.select(text), options.get("decimal"), table.delimiter).typed()
-    guesses = table.guesses + (["decimal comma"] if commas else [])
-    return table._replace(frame=table.frame.with_columns(columns), guesses=guesses, findings=table.findings + findings)
+    bare = table.frame.select(pl.col(text).str.strip_chars())
+    decimal = options.get("decimal")
+    columns = {} if decimal == "," else _plain_numbers(bare)
+    careful = _Careful(decimal, table.delimiter)
+    for name in _unclear(bare.drop(columns)):
+        column = careful.column(name, bare[name])
+        if column is not None:
+            columns[name] = column.alias(name)
+    guesses = table.guesses + (["decimal comma"] if careful.with_comma else [])
+    frame = table.frame.with_columns(columns.values())
+    return table._replace(frame=frame, guesses=guesses, findings=table.findings + careful.findings)
 
 
-class _Columns:
-    """All text columns at once, as one pass over 20,000 columns is quick and 20,000 passes are not."""
+def _plain_numbers(bare: pl.DataFrame) -> dict[str, pl.Series]:
+    """Return the columns that are numbers without question, all at once: one pass over 20,000 is quick."""
+    floats = bare.select(pl.all().cast(pl.Float64, strict=False))
+    same_nulls = zip(bare.columns, bare.null_count().row(0), floats.null_count().row(0))
+    complete = [name for name, before, after in same_nulls if before == after < bare.height]
+    as_written = pl.all().cast(pl.Int64, strict=False).cast(pl.String) == pl.all()
+    whole = _those(bare.select(complete), as_written.fill_null(pl.all().is_null()).all())
+    rest = [name for name in complete if name not in whole]
+    odd = _those(bare.select(rest), pl.all().str.contains(_CODE).any())
+    odd |= _those(floats.select(rest), (pl.all().is_nan() | pl.all().is_infinite()).any())
+    numbers = bare.select(pl.col(name).cast(pl.Int64) for name in complete if name in whole).get_columns()
+    return {column.name: column for column in [*numbers, *(floats[name] for name in rest if name not in odd)]}
 
-    def __init__(self, text: pl.DataFrame, decimal: str | None, delimiter: str) -> None:
-        self._text = text
+
+def _those(frame: pl.DataFrame, condition: pl.Expr) -> set[str]:
+    """Return the columns for which the condition is true."""
+    return {column.name for column in frame.select(condition) if column.item()} if frame.width else set()
+
+
+def _unclear(bare: pl.DataFrame) -> list[str]:
+    """Return the columns that may be something other than text: some cell is a number, or the first looks like more."""
+    if not bare.width:
+        return []
+    numbers = _those(bare, pl.all().cast(pl.Float64, strict=False).is_not_null().any())
+    firsts = bare.select(pl.all().drop_nulls().first()).row(0)
+    return [name for name, first in zip(bare.columns, firsts) if name in numbers or _PROMISING.match(first or "x")]
+
+
+class _Careful:
+    """Reads one column at a time, says what it found, and leaves text where something would be lost.
+
+    Attributes
+    ----------
+    findings : list of Finding
+        What was changed or nearly was.
+    with_comma : int
+        Columns with a decimal comma.
+    """
+
+    def __init__(self, decimal: str | None, delimiter: str) -> None:
         self._decimal = decimal
         self._delimiter = delimiter
-        self._bare = text.with_columns(pl.all().str.strip_chars())
-        self._floats = self._bare.with_columns(pl.all().cast(pl.Float64, strict=False))
-        self._given = (pl.Series(text.null_count().row(0)) * -1 + text.height).to_list()
-        self._numbers = (pl.Series(self._floats.null_count().row(0)) * -1 + text.height).to_list()
-        self._findings: list[Finding] = []
-        self._with_comma = 0
+        self.findings: list[Finding] = []
+        self.with_comma = 0
 
-    def typed(self) -> tuple[list[pl.Series], list[Finding], int]:
-        """Return the columns that changed, the findings, and how many columns had a decimal comma."""
-        columns = []
-        for k, name in enumerate(self._text.columns):
-            column = self._one(name, self._given[k], self._numbers[k]) if self._given[k] else None
-            if column is not None:
-                columns.append(column.alias(name))
-        return columns, self._findings, self._with_comma
-
-    def _one(self, name: str, given: int, numbers: int) -> pl.Series | None:
-        bare = self._bare[name]
-        if numbers == given and self._decimal != ",":
-            return self._number(name, bare, self._floats[name])
+    def column(self, name: str, bare: pl.Series) -> pl.Series | None:
+        """Return the column as numbers, truth values or dates, None if it stays text."""
         bare = bare.set(bare == "", None) if (bare == "").any() else bare
         if bare.null_count() == len(bare):
             return None
-        for read in (self._truth, self._time):
+        for read in (_truth, _time):
             column = read(bare)
             if column is not None:
                 return column
-        return self._almost_number(name, bare, given, numbers)
+        return self._almost_number(name, bare)
 
-    def _almost_number(self, name: str, bare: pl.Series, given: int, numbers: int) -> pl.Series | None:
+    def _almost_number(self, name: str, bare: pl.Series) -> pl.Series | None:
         """Return numbers for a column with decimal commas, or whose other cells say that a value is missing."""
         words = bare.str.to_lowercase().is_in(_MISSING).fill_null(False)
         rest = bare.set(words, None) if words.any() else bare
@@ -83,7 +116,7 @@ class _Columns:
         with_dots = rest if self._decimal == "." else self._with_dots(name, rest)
         floats = with_dots.cast(pl.Float64, strict=False)
         if floats.null_count() > rest.null_count():
-            self._near_miss(name, bare, given, numbers)
+            self._near_miss(name, bare)
             return None
         column = self._number(name, with_dots, floats)
         if column is not None and words.any():
@@ -105,20 +138,20 @@ class _Columns:
                 "thousands", name, len(cells), "may be decimal commas or thousands: kept as text", cells.drop_nulls()
             )
             return cells
-        self._with_comma += 1
+        self.with_comma += 1
         return cells.str.replace(",", ".", literal=True)
 
-    def _near_miss(self, name: str, bare: pl.Series, given: int, numbers: int) -> None:
-        if _NEARLY * given <= numbers < given:
-            odd = self._floats[name].is_null() & bare.is_not_null()
-            rows = odd.arg_true()[:5]
-            examples = tuple(f"{bare[row]!r:.40} in row {row + 1}" for row in rows)
-            words = f"{given - numbers:,} of {given:,} cells are no numbers: the column is kept as text"
-            self._findings.append(Finding("not_a_number", f"column {name!r:.60}", given - numbers, words, examples))
+    def _near_miss(self, name: str, bare: pl.Series) -> None:
+        odd = bare.is_not_null() & bare.cast(pl.Float64, strict=False).is_null()
+        given, strange = len(bare) - bare.null_count(), int(odd.sum())
+        if 0 < strange <= (1 - _NEARLY) * given:
+            examples = tuple(f"{bare[row]!r:.40} in row {row + 1}" for row in odd.arg_true()[:5])
+            words = f"{strange:,} of {counted(given, 'cell')} no number: the column is kept as text"
+            self.findings.append(Finding("not_a_number", f"column {name!r:.60}", strange, words, examples))
 
     def _find(self, kind: str, name: str, count: int, words: str, cells: pl.Series) -> None:
         examples = tuple(str(value)[:40] for value in cells.unique(maintain_order=True).head(5))
-        self._findings.append(
+        self.findings.append(
             Finding(kind, f"column {name!r:.60}", count, f"{counted(count, 'cell')} {words}", examples)
         )
 
@@ -153,17 +186,19 @@ class _Columns:
             self._find(kind, name, len(those), words, those)
         return len(those) > 0
 
-    def _truth(self, bare: pl.Series) -> pl.Series | None:
-        low = bare.str.to_lowercase()
-        return low == "true" if low.drop_nulls().is_in(_TRUTH).all() else None
 
-    def _time(self, bare: pl.Series) -> pl.Series | None:
-        given = bare.drop_nulls()
-        if given[:1].str.contains(_DATE).all() and given.str.contains(_DATE).all():
-            return _complete(bare, bare.str.to_date("%Y-%m-%d", strict=False))
-        if given[:1].str.contains(_MOMENT).all() and given.str.contains(_MOMENT).all():
-            return _complete(bare, bare.str.replace("T", " ").str.to_datetime("%Y-%m-%d %H:%M:%S%.f", strict=False))
-        return None
+def _truth(bare: pl.Series) -> pl.Series | None:
+    low = bare.str.to_lowercase()
+    return low == "true" if low.drop_nulls().is_in(_TRUTH).all() else None
+
+
+def _time(bare: pl.Series) -> pl.Series | None:
+    given = bare.drop_nulls()
+    if given[:1].str.contains(_DATE).all() and given.str.contains(_DATE).all():
+        return _complete(bare, bare.str.to_date("%Y-%m-%d", strict=False))
+    if given[:1].str.contains(_MOMENT).all() and given.str.contains(_MOMENT).all():
+        return _complete(bare, bare.str.replace("T", " ").str.to_datetime("%Y-%m-%d %H:%M:%S%.f", strict=False))
+    return None
 
 
 def _complete(before: pl.Series, after: pl.Series) -> pl.Series | None:
