@@ -53,8 +53,9 @@ def _as_series(values: Any) -> tuple[pl.Series, int, str]:
     if isinstance(values, np.ndarray) and values.dtype.kind in "iufb" and values.ndim == 1:
         values = pl.Series("id", values)
     if isinstance(values, pl.Series):
+        values = values.fill_nan(None) if values.dtype.is_float() else values
         is_text = values.dtype in (pl.String, pl.Categorical, pl.Enum, pl.Null)
-        return values, 0 if is_text else len(values), str(values.dtype)
+        return values, 0 if is_text else len(values) - values.null_count(), str(values.dtype)
     if isinstance(values, np.ndarray) and values.ndim != 1:
         raise DataError(f"Ids must be one-dimensional, not of shape {values.shape}: give one id for each row.")
     if isinstance(values, str | bytes | Mapping) or not hasattr(values, "__len__"):
@@ -62,13 +63,20 @@ def _as_series(values: Any) -> tuple[pl.Series, int, str]:
             f"Ids must be a list, an array or a polars Series, not {type(values).__name__}: give one of them."
         )
     values = list(values)
-    others = [value for value in values if value is not None and not isinstance(value, str)]
+    given = [value for value in values if not _is_missing(value)]
+    if given and all(type(value) is float for value in given):
+        return _as_series(pl.Series("id", values, dtype=pl.Float64))
+    others = [value for value in given if not isinstance(value, str)]
     texts = pl.Series("id", [_id_text(value) for value in values], dtype=pl.String)
     return texts, len(others), type(others[0]).__name__ if others else "str"
 
 
+def _is_missing(value: Any) -> bool:
+    return value is None or (isinstance(value, float | np.floating) and bool(np.isnan(value)))
+
+
 def _id_text(value: Any) -> str | None:
-    if value is None or (isinstance(value, float | np.floating) and np.isnan(value)):
+    if _is_missing(value):
         return None
     if isinstance(value, str):
         return _checked_text(str(value))
@@ -77,7 +85,7 @@ def _id_text(value: Any) -> str | None:
     if isinstance(value, int | np.integer):
         return str(int(value))
     if isinstance(value, float | np.floating):
-        return str(int(value)) if float(value).is_integer() else repr(float(value))
+        return str(int(value)) if float(value).is_integer() else str(float(value))
     raise DataError(f"The id {quoted(value)} of type {type(value).__name__} is neither text nor number: make it text.")
 
 
@@ -92,7 +100,6 @@ def _checked_text(value: str) -> str:
 def _as_text(series: pl.Series) -> pl.Series:
     dtype = series.dtype
     if dtype.is_float():
-        series = series.fill_nan(None)
         whole = (series.is_finite() & (series.floor() == series)).fill_null(True).all()
         return series.cast(pl.Int128).cast(pl.String) if whole else series.cast(pl.String)
     if dtype.is_nested() or dtype in (pl.Binary, pl.Object) or dtype == pl.Duration:
