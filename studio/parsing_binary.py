@@ -29,7 +29,7 @@ def read_parquet(name: str, content: bytes, options: Mapping[str, Any]) -> Parse
     """
     try:
         file = pa.parquet.ParquetFile(io.BytesIO(content))
-        refuse_size(name, file.metadata.num_rows, file.metadata.num_columns)
+        refuse_size(name, file.metadata.num_rows, file.metadata.num_columns, bool(options.get("edges")))
         _refuse_nested(name, file.schema_arrow)
         table = file.read(use_threads=False)
     except (pa.ArrowException, OSError) as error:
@@ -50,19 +50,19 @@ def read_arrow(name: str, content: bytes, options: Mapping[str, Any]) -> ParsedT
         reader = opened(pa.BufferReader(content))
         refuse_size(name, 0, len(reader.schema.names))
         _refuse_nested(name, reader.schema)
-        table = pa.Table.from_batches(_batches(name, reader), schema=reader.schema)
+        table = pa.Table.from_batches(_batches(name, reader, bool(options.get("edges"))), schema=reader.schema)
         table.validate(full=True)
     except (pa.ArrowException, OSError) as error:
         raise _damaged(name, "Arrow", error) from None
     return _finished(name, table, "Arrow")
 
 
-def _batches(name: str, reader: Any) -> list[pa.RecordBatch]:
+def _batches(name: str, reader: Any, edges: bool) -> list[pa.RecordBatch]:
     batches, rows = [], 0
     source = map(reader.get_batch, range(reader.num_record_batches)) if hasattr(reader, "get_batch") else reader
     for batch in source:
         rows += batch.num_rows
-        refuse_size(name, rows, batch.num_columns)
+        refuse_size(name, rows, batch.num_columns, edges)
         batches.append(batch)
     return batches
 
@@ -94,7 +94,6 @@ def _finished(name: str, table: pa.Table, what: str) -> ParsedTable:
     if len(names) < 2:
         raise DataError(f"{name} has one column, but an id column and at least one more are needed.")
     frame = pl.from_arrow(table.rename_columns(names))
-    refuse_size(name, frame.height, frame.width)
     return ParsedTable(frame.with_columns(_simple_types(frame)), [what], findings)
 
 

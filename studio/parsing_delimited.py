@@ -6,14 +6,15 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import polars as pl
 import pyarrow as pa
 import pyarrow.csv
 
 from hetcore.data.report import Finding
+from hetcore.data.words import counted
 from hetcore.errors import DataError
 from studio.limits import UPLOADS
 from studio.parsed import ParsedTable
@@ -35,23 +36,47 @@ def read(name: str, content: bytes, options: Mapping[str, Any]) -> ParsedTable:
     DataError
         If it is no text, has one column, no rows, rows of other lengths, or more than the limits.
     """
-    text, guesses = as_utf8(name, content, options.get("encoding"))
     edges = bool(options.get("edges"))
+    text, guesses = as_utf8(name, content, options.get("encoding"))
     if edges:
         text, guesses = _without_comments(text, guesses)
+    layout = _layout(name, text, options, edges)
+    if layout.delimiter == " ":
+        text = re.sub(rb"[ \t]+", b" ", re.sub(rb"(?m)^[ \t]+|[ \t]+$", b"", text))
+    frame, findings = _cells(name, text, layout, options.get("ragged", "refuse"))
+    frame, trailing = _without_trailing(frame, layout.header) if layout.shifted else (frame, [])
+    _refuse_extent(name, frame, edges)
+    guesses = [f"{_DELIMITERS.get(layout.delimiter, repr(layout.delimiter))} between columns", *guesses]
+    guesses += [] if layout.header else ["no header: columns are numbered"]
+    return ParsedTable(frame, guesses, layout.findings + findings + trailing, layout.delimiter)
+
+
+class _Layout(NamedTuple):
+    """How the file is to be read: `header` is its first row, empty without one; `shifted` if that is too short."""
+
+    delimiter: str
+    names: list[str]
+    header: list[str]
+    shifted: bool
+    findings: list[Finding]
+
+
+def _layout(name: str, text: bytes, options: Mapping[str, Any], edges: bool) -> _Layout:
     lines = _sample_lines(text)
     delimiter = options.get("delimiter") or _delimiter(lines, edges)
-    if delimiter == " ":
-        text = re.sub(rb"[ \t]+", b" ", re.sub(rb"(?m)^[ \t]+|[ \t]+$", b"", text))
-        lines = _sample_lines(text)
-    rows = _split(lines, delimiter)
+    rows = _split(lines if delimiter != " " else re.sub(r"(?m)^[ \t]+|(?<=[ \t])[ \t]+", "", lines), delimiter)
     _refuse_shape(name, rows, edges)
-    shift = len(rows[0]) + 1 == _usual_width(rows[1:])
-    header = shift or (options["header"] if options.get("header") is not None else has_header(rows, edges))
-    table, findings = _table(name, text, delimiter, rows, header, shift, options.get("ragged", "refuse"))
-    guesses = [f"{_DELIMITERS.get(delimiter, repr(delimiter))} between columns", *guesses]
-    guesses += [] if header else ["no header: columns are numbered"]
-    return ParsedTable(table, guesses, findings, delimiter)
+    shifted = len(rows[0]) + 1 == _usual_width(rows[1:])
+    told = options.get("header")
+    header = rows[0] if shifted or (has_header(rows, edges) if told is None else told) else []
+    names, findings = column_names((["row"] if shifted else []) + (header or [""] * len(rows[0])))
+    return _Layout(delimiter, names, header, shifted, findings if header else [])
+
+
+def _refuse_extent(name: str, frame: pl.DataFrame, edges: bool) -> None:
+    if frame.height == 0:
+        raise DataError(f"{name} has a header but no rows: choose a file with at least one row below the header.")
+    refuse_size(name, frame.height, frame.width, edges)
 
 
 def _without_comments(text: bytes, guesses: list[str]) -> tuple[bytes, list[str]]:
@@ -142,57 +167,58 @@ def _is_number(cell: str) -> bool:
     return _NUMBER.match(cell) is not None
 
 
-def _table(
-    name: str, text: bytes, delimiter: str, rows: list[list[str]], header: bool, shift: bool, ragged: str
-) -> tuple[pl.DataFrame, list[Finding]]:
-    width = len(rows[0]) + shift
-    given = (["row"] if shift else []) + rows[0] if header else [""] * width
-    names, findings = column_names(given)
-    frame, more = _cells(name, text, delimiter, names, header, ragged)
-    frame, trailing = _without_trailing(frame, given) if shift else (frame, [])
-    if frame.height == 0:
-        raise DataError(f"{name} has a header but no rows: choose a file with at least one row below the header.")
-    refuse_size(name, frame.height, frame.width)
-    return frame, (findings if header else []) + more + trailing
-
-
-def _without_trailing(frame: pl.DataFrame, given: list[str]) -> tuple[pl.DataFrame, list[Finding]]:
+def _without_trailing(frame: pl.DataFrame, header: list[str]) -> tuple[pl.DataFrame, list[Finding]]:
     """Tell rows that end with a delimiter from rows that begin with a name which the header leaves out."""
     last = frame.columns[-1]
     if frame[last].null_count() < frame.height:
         message = "the header has one name fewer than the rows have cells: the first column is called 'row'"
         return frame, [Finding("short_header", "", 1, message)]
-    names, _ = column_names(given[1:])
+    names, _ = column_names(header)
     finding = Finding(
         "trailing_delimiter", "", frame.height, "every row ends with a delimiter: the empty last column is left out"
     )
     return frame.drop(last).rename(dict(zip(frame.columns, names))), [finding]
 
 
-def _cells(
-    name: str, text: bytes, delimiter: str, names: list[str], header: bool, ragged: str
-) -> tuple[pl.DataFrame, list[Finding]]:
-    """Read every cell as text, and see to rows with another number of cells."""
+def _cells(name: str, text: bytes, layout: _Layout, ragged: str) -> tuple[pl.DataFrame, list[Finding]]:
+    """Read every cell as text, and see to rows with another number of cells and to cells of several lines."""
     odd: list[tuple[int, int]] = []
 
     def on_odd_row(row: Any) -> str:
         odd.append((row.number, row.actual_columns))
         return "skip"
 
+    frame = _all_cells(text, layout, on_odd_row)
+    if layout.header:  # it came as a row, or, where it is too short, as an odd one
+        frame, odd = (frame, odd[1:]) if odd and odd[0][0] == 1 else (frame[1:], odd)
+    findings = _ragged(name, odd, frame.width, frame.height, ragged)
+    return frame, findings + _line_breaks(name, text, frame)
+
+
+def _all_cells(text: bytes, layout: _Layout, on_odd_row: Callable[[Any], str]) -> pl.DataFrame:
     table = pa.csv.read_csv(
         pa.BufferReader(text),
-        read_options=pa.csv.ReadOptions(
-            use_threads=False, block_size=len(text) + 1, column_names=names, skip_rows=0, encoding="utf8"
+        read_options=pa.csv.ReadOptions(use_threads=False, block_size=len(text) + 1, column_names=layout.names),
+        parse_options=pa.csv.ParseOptions(
+            delimiter=layout.delimiter, newlines_in_values=True, invalid_row_handler=on_odd_row
         ),
-        parse_options=pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True, invalid_row_handler=on_odd_row),
         convert_options=pa.csv.ConvertOptions(
-            column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=True, null_values=[""]
+            column_types=dict.fromkeys(layout.names, pa.string()), strings_can_be_null=True, null_values=[""]
         ),
     )
-    frame = pl.from_arrow(table)
-    header_is_odd = bool(odd) and odd[0][0] == 1
-    frame, odd = (frame[1:], odd) if header and not header_is_odd else (frame, odd[1:] if header else odd)
-    return frame, _ragged(name, odd, len(names), frame.height, ragged)
+    return pl.from_arrow(table)
+
+
+def _line_breaks(name: str, text: bytes, frame: pl.DataFrame) -> list[Finding]:
+    """Report cells of several lines, and refuse a quote that swallows the rest of the file."""
+    if b'"' not in text or frame.height >= text.count(b"\n"):
+        return []
+    broken = frame.select(pl.all().str.contains("\n", literal=True).fill_null(False))
+    rows = broken.select(pl.any_horizontal(pl.all())).to_series().arg_true()
+    if len(rows) and rows[-1] == frame.height - 1 and broken[-1, -1] and text.count(b'"') % 2:
+        raise DataError(f"{name} has a quote that is never closed (row {frame.height + 1:,}): close it or remove it.")
+    words = f"{counted(len(rows), 'row')} with line breaks inside quotes"
+    return [Finding("line_break", "", len(rows), words, tuple(f"row {k + 2}" for k in rows[:5]))] if len(rows) else []
 
 
 def _ragged(name: str, odd: list[tuple[int, int]], width: int, rows: int, ragged: str) -> list[Finding]:

@@ -58,7 +58,7 @@ def _edge_columns(frame: pl.DataFrame, options: Mapping[str, Any]) -> tuple[str,
         )
     weight = next((by_name[key] for key in WEIGHT_NAMES if key in by_name and by_name[key] not in ends), None)
     rest = [column for column in frame.columns if column not in ends]
-    if weight is None and len(rest) == 1 and _all_numbers(frame[rest[0]]):
+    if weight is None and not options.get("ends") and len(rest) == 1 and _all_numbers(frame[rest[0]]):
         weight = rest[0]
     return *ends, weight
 

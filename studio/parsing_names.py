@@ -72,11 +72,11 @@ def _renamed(blank: list[str], repeated: list[str], cut: list[str]) -> list[Find
     ]
 
 
-def refuse_size(name: str, rows: int, columns: int) -> None:
-    """Raise DataError if a table has more rows, columns or cells than the limits."""
+def refuse_size(name: str, rows: int, columns: int, edges: bool = False) -> None:
+    """Raise DataError if a table has more rows (or edges, where rows are such), columns or cells than the limits."""
     for count, limit, what in (
         (columns, UPLOADS.columns, "columns"),
-        (rows, UPLOADS.rows, "rows"),
+        (rows, UPLOADS.edges if edges else UPLOADS.rows, "edges" if edges else "rows"),
         (rows * columns, UPLOADS.cells, "cells"),
     ):
         if count > limit:
