@@ -92,9 +92,10 @@ def _downloaded(file: RemoteFile) -> Path:
     downloader = pooch.HTTPDownloader(progressbar=True, timeout=SECONDS_TO_ANSWER)
     try:
         return Path(shelf.fetch(file.name, downloader=downloader))
-    except (OSError, ValueError) as error:  # requests' errors are OSErrors; pooch's wrong checksum is a ValueError
+    except (OSError, ValueError) as error:  # the errors of requests are OSErrors
+        reason = "its SHA-256 is another" if type(error) is ValueError else type(error).__name__
         raise DataError(
-            f"{file.address} could not be downloaded ({type(error).__name__}: {error}): connect to the network and "
-            f"load again, put the file at {cache_folder() / file.name}, or set HETCORE_DATA to a folder that holds "
-            f"{file.name}; the data set digits_views needs no network."
-        ) from error
+            f"{file.address} could not be downloaded ({reason}): connect to the network and load again, put the file "
+            f"at {cache_folder() / file.name}, or set HETCORE_DATA to a folder that holds {file.name}; the data set "
+            "digits_views needs no network."
+        ) from None

@@ -133,7 +133,7 @@ def test_a_download_goes_to_the_cache_and_is_asked_for_once(cache, monkeypatch):
 
 def test_a_download_with_another_checksum_is_refused_and_not_kept(cache, monkeypatch):
     monkeypatch.setattr(requests, "get", lambda url, **_: Answer(b"<html>not found</html>"))
-    with pytest.raises(DataError, match="could not be downloaded"):
+    with pytest.raises(DataError, match="could not be downloaded .its SHA-256 is another"):
         _fetch.fetch(FILE)
     assert not (cache / "owner/repo/folder/table.csv").exists()
 
