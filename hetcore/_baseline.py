@@ -96,10 +96,7 @@ class SelfTraining:
 
     def _learn(self, labelled: NDArray[np.int64], unlabelled: NDArray[np.int64]) -> None:
         check_at_least(n_rounds=(self.n_rounds, 0))
-        if not 0 < self.share <= 1:
-            raise ParameterError(
-                f"share={self.share!r} must be in (0, 1]: 0.25 adds a quarter of the unlabelled a round."
-            )
+        check_share(share=self.share)
         rng = np.random.default_rng(self.random_state)
         rows, labels, pool = labelled, self._labels[labelled], unlabelled
         batch = int(np.ceil(self.share * len(unlabelled)))
