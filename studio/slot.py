@@ -95,6 +95,8 @@ class Slot:
             worker = Worker(self._manager.limits.memory, self._modules)
             with self._manager.changed:
                 self._worker = worker
+                if self._manager.closed:
+                    worker.kill()
             while self.phase != "ready":
                 self._set_phase(worker.receive()[1])
             return True

@@ -35,7 +35,7 @@ MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 
 
 class Case(NamedTuple):
-    """One file: `want` is "table" or "graph"; `answer` is a regular expression for the refusal, None if it is to be read."""
+    """One file that is wanted as a "table" or "graph"; `answer` is a regular expression for its refusal."""
 
     label: str
     name: str

@@ -98,6 +98,11 @@ def double(value: float) -> float:
     return 2 * value
 
 
+def own_pid(data: object) -> int:
+    """Return the process that has the data."""
+    return os.getpid()
+
+
 for _estimator in (TinyRegressor, EndlessRegressor, BrokenRegressor, HungryRegressor, DyingRegressor, DeafRegressor):
     worker_tasks.ESTIMATORS[_estimator.__name__] = _estimator
-worker_tasks.FUNCTIONS.add("tests.studio_stubs:double")
+worker_tasks.FUNCTIONS |= {"tests.studio_stubs:double", "tests.studio_stubs:own_pid"}
