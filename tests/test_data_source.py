@@ -82,6 +82,8 @@ WORDS = [f"word{k} of a longer story" for k in range(30)]
     [
         ([1.5, 2.0, 3.0], "real", "numbers from 1.5 to 3"),
         ([1, 2, 3], "real", "whole numbers from 1 to 3"),
+        ([1.5, 2.5], "real", "numbers from 1.5 to 2.5"),
+        ([2.0, 1.0, None], "binary", "two values only: 1.0 and 2.0"),
         ([1, 0, None], "binary", "two values only: 0 and 1"),
         ([7, 7, 7], "real", "a number, 7 wherever it is given"),
         ([None, None], "real", "every value is missing"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,11 +15,13 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from hetcore.data.columns import FLOAT_MAX
 from hetcore.data.kinds import as_numbers, as_text, levels
+from hetcore.errors import DataError
 
 __all__ = ["ENCODERS", "ArrayEncoder", "BinaryEncoder", "NominalEncoder", "RealEncoder", "TextEncoder"]
 
 MAX_LEVELS = 64
 MAX_WORDS = 500
+MAX_ARRAY = 1 << 24
 CHUNK = 20_000  # rows of text that are dense in memory at once
 WORD = re.compile(r"(?u)\b\w\w+\b")
 
@@ -188,7 +191,7 @@ class ArrayEncoder:
 
     def fill(self, out: NDArray[np.float32], array: NDArray) -> None:
         if array.shape[1:] != self.shape:
-            raise ValueError(f"rows of shape {array.shape[1:]} where training had {self.shape}")
+            raise DataError(f"The rows are of shape {array.shape[1:]}: give shape {self.shape}, as in training.")
         out[:] = array.reshape(len(array), -1)
 
     def to_state(self) -> State:
@@ -197,8 +200,10 @@ class ArrayEncoder:
     @classmethod
     def from_state(cls, state: dict[str, Any], arrays: dict[str, NDArray]) -> ArrayEncoder:
         shape = state["shape"]
-        if not all(type(size) is int and 0 < size < 2**31 for size in shape) or not 0 < len(shape) <= 8:
-            raise ValueError(f"the shape {shape} of an array")
+        if not all(type(size) is int and size > 0 for size in shape) or not 0 < len(shape) <= 8:
+            raise ValueError("the shape of an array")
+        if math.prod(shape) > MAX_ARRAY:
+            raise ValueError(f"an array of more than {MAX_ARRAY:,} numbers in a row")
         return cls(tuple(shape))
 
 

@@ -96,6 +96,8 @@ class SourceEncoder:
         """
         try:
             encoders = [_rebuilt(i, column, arrays) for i, column in enumerate(state["columns"])]
+            if len({name for name, _, _ in encoders}) < len(encoders):
+                raise ValueError("a column occurs twice")
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ModelFileError(f"The columns of a source are described wrongly ({error}): save it again.") from None
         return cls()._set(encoders)

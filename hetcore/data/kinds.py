@@ -60,7 +60,7 @@ def _guess_number(dtype: pl.DataType, low: float, high: float, two: bool, missin
         return ("real", "every value is missing"), False
     if low == high:
         return ("real", f"a number, {quoted(low)} wherever it is given"), missing == 0
-    if two:
+    if two and low == int(low) and high == int(high):
         return ("binary", f"two values only: {quoted(low)} and {quoted(high)}"), False
     word = "whole numbers" if dtype.is_integer() else "numbers"
     return ("real", f"{word} from {low:.6g} to {high:.6g}"), False
