@@ -1,0 +1,372 @@
+"""The run store: what was stored comes back, owners see their own, faults and damage are told and survived."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import os
+import sqlite3
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from polars.testing import assert_frame_equal
+
+from hetcore.errors import DataError
+from studio.database import SCHEMA
+from studio.run import Run
+from studio.store import RunStore, home
+from studio.worker import child_environment
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def opened(folder):
+    """Return a function that opens the store of the folder; all are closed at the end."""
+    made = []
+
+    def open_store() -> RunStore:
+        made.append(RunStore(folder=folder))
+        return made[-1]
+
+    yield open_store
+    for store in made:
+        store.close()
+
+
+def a_run(owner: str = "anna", **changes: object) -> Run:
+    """Return a run."""
+    return Run(**({"owner": owner, "page": "Consensus", "method": "GBCClassifier", "dataset": "mfeat"} | changes))
+
+
+def test_a_run_comes_back_after_a_restart(opened):
+    history = pl.DataFrame({"iteration": [0, 1], "loss:train": [0.5, 0.25]})
+    predictions = pl.DataFrame({"id": ["a"], "prediction": ["x"]})
+    run = a_run(settings={"params": {"lambda0": 1.0}}, results={"error": 0.054}, digest="d", name="ü")
+    store = opened()
+    assert store.warning == ""
+    store.add(run, history, predictions, b"model")
+    store.close()
+    again = opened()
+    stored = again.get("anna", run.id)
+    assert set(stored.blobs) == {"history", "predictions", "model"}
+    assert dataclasses.replace(stored, blobs={}) == run
+    assert_frame_equal(again.history("anna", run.id), history)
+    assert_frame_equal(again.predictions("anna", run.id), predictions)
+    assert again.model("anna", run.id) == b"model"
+    assert again.warning == ""
+
+
+def test_runs_are_listed_newest_first_and_by_page(opened):
+    store, start = opened(), datetime(2026, 3, 29, 1, 30, tzinfo=UTC)
+    runs = [a_run(created=start + timedelta(minutes=k), page="Noise" if k == 1 else "Consensus") for k in (2, 0, 1)]
+    for run in runs:
+        store.add(run)
+    assert store.list("anna") == sorted(runs, key=lambda run: run.created, reverse=True)
+    assert [run.page for run in store.list("anna", page="Noise")] == ["Noise"]
+    assert store.history("anna", runs[0].id) is None
+
+
+def test_owners_see_their_own_runs_only(opened):
+    store = opened()
+    run_id = store.add(a_run(), model=b"secret")
+    assert store.list("ben") == []
+    for look in (store.get, store.history, store.predictions, store.model):
+        with pytest.raises(LookupError, match="not in the list"):
+            look("ben", run_id)
+    with pytest.raises(LookupError):
+        store.rename("ben", run_id, "mine")
+    with pytest.raises(LookupError):
+        store.compare("ben", [run_id])
+    assert store.delete("ben", run_id) is False
+    assert store.get("anna", run_id).name == ""
+
+
+def test_runs_are_renamed_and_deleted_for_good(opened):
+    store = opened()
+    run_id = store.add(a_run(), model=b"m")
+    assert store.rename("anna", run_id, "  first\ntry " + "x" * 300).name == ("first try " + "x" * 300)[:200]
+    assert opened().get("anna", run_id).name.startswith("first try")
+    assert store.delete("anna", run_id) is True
+    assert store.delete("anna", run_id) is False
+    assert opened().list("anna") == []
+
+
+def test_settings_that_differ_are_compared(opened):
+    store = opened()
+    one = a_run(settings={"params": {"lambda0": 1.0, "max_depth": 3}, "operations": []})
+    other = a_run(settings={"params": {"lambda0": 2.0, "max_depth": 3}, "operations": [{"op": "sample"}], "seed": 1})
+    for run in (one, other):
+        store.add(run)
+    assert store.compare("anna", [one.id, other.id]).rows() == [
+        ("operations", "[]", '[{"op":"sample"}]'),
+        ("params.lambda0", "1.0", "2.0"),
+        ("seed", None, "1"),
+    ]
+    assert store.compare("anna", [one.id, one.id]).height == 0
+
+
+def test_values_that_json_does_not_have_are_stored_as_what_is_nearest():
+    run = a_run(results={"x": math.nan, "y": np.float32(0.5), "z": (1, math.inf), 3: Path("p")})
+    assert Run.from_row(run.row()).results == {"x": None, "y": 0.5, "z": [1, None], "3": "p"}
+
+
+def test_names_with_anything_in_them_are_data(opened):
+    store = opened()
+    name = "'); DROP TABLE runs; -- <b>\u202e\x00"
+    run_id = store.add(a_run(owner=name, dataset=name))
+    assert store.get(name, run_id).dataset == name
+
+
+# Faults ---------------------------------------------------------------------------------------------------------------
+
+
+def test_a_folder_that_cannot_be_written_is_told(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    store = RunStore(folder=tmp_path / "file")
+    assert "cannot be opened" in store.warning and "in memory" in store.warning
+    assert str(tmp_path) not in store.warning and len(store.warning) < 300
+    run = a_run()
+    store.add(run, model=b"m")
+    assert [stored.id for stored in store.list("anna")] == [run.id] and store.model("anna", run.id) == b"m"
+    store.rename("anna", run.id, "kept")
+    assert store.get("anna", run.id).name == "kept"
+    assert store.delete("anna", run.id)
+    store.close()
+
+
+def test_a_locked_database_makes_runs_wait_in_memory_until_it_is_free(opened, folder, monkeypatch):
+    monkeypatch.setattr("studio.database.PATIENCE", 0.0)
+    store = opened()
+    first = a_run()
+    store.add(first)
+    other = sqlite3.connect(folder / "runs.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    waiting = a_run()
+    store.add(waiting, model=b"m")
+    assert "locked" in store.warning and "in memory" in store.warning
+    assert waiting.id in {run.id for run in store.list("anna")} and store.model("anna", waiting.id) == b"m"
+    other.execute("ROLLBACK")
+    other.close()
+    last = a_run()
+    store.add(last)
+    assert store.warning == ""
+    assert {run.id for run in opened().list("anna")} == {first.id, waiting.id, last.id}
+    assert opened().model("anna", waiting.id) == b"m"
+
+
+def test_a_full_disk_is_told_and_loses_nothing(opened):
+    store = opened()
+    kept = store.add(a_run())
+    with store._database._begin() as connection:
+        pages = connection.exec_driver_sql("PRAGMA page_count").scalar()
+        connection.exec_driver_sql(f"PRAGMA max_page_count = {pages + 1}")
+    big = store.add(a_run(), model=bytes(1_000_000))
+    assert "the disk is full" in store.warning
+    assert len(store.model("anna", big)) == 1_000_000
+    assert {run.id for run in store.list("anna")} == {kept, big}
+    assert [run.id for run in opened().list("anna")] == [kept]
+
+
+def test_what_is_no_database_is_moved_aside(opened, folder):
+    folder.mkdir()
+    (folder / "runs.db").write_bytes(b"hello" * 1000)
+    store = opened()
+    assert "was damaged and moved aside as runs-damaged-" in store.warning and "none of its runs" in store.warning
+    run_id = store.add(a_run())
+    assert [run.id for run in opened().list("anna")] == [run_id]
+    aside = list(folder.glob("runs-damaged-*.db"))
+    assert len(aside) == 1 and aside[0].read_bytes() == b"hello" * 1000
+
+
+def test_a_newer_database_is_left_alone(opened, folder):
+    store = opened()
+    store.add(a_run())
+    store.close()
+    change(folder, f"UPDATE meta SET value = '{SCHEMA + 1}'")
+    before = (folder / "runs.db").read_bytes()
+    newer = opened()
+    assert "newer studio" in newer.warning
+    assert newer.list("anna") == []
+    newer.add(a_run())
+    newer.close()
+    assert (folder / "runs.db").read_bytes() == before
+
+
+def change(folder: Path, statement: str) -> None:
+    """Change the database behind the store's back."""
+    connection = sqlite3.connect(folder / "runs.db")
+    with connection:
+        connection.execute(statement)
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    connection.close()
+
+
+def test_a_changed_row_is_left_out_and_told(opened, folder):
+    store = opened()
+    good, bad = store.add(a_run()), store.add(a_run())
+    store.close()
+    change(folder, f"UPDATE runs SET results = '{{\"error\":0}}' WHERE id = '{bad}'")
+    again = opened()
+    assert [run.id for run in again.list("anna")] == [good]
+    assert "1 stored run left out" in again.warning
+    with pytest.raises(LookupError):
+        again.get("anna", bad)
+
+
+def test_a_changed_model_is_refused(opened, folder):
+    store = opened()
+    run_id = store.add(a_run(), model=b"model")
+    store.close()
+    change(folder, "UPDATE blobs SET content = x'00'")
+    with pytest.raises(DataError, match="model of this run is damaged"):
+        opened().model("anna", run_id)
+
+
+def test_every_damage_to_the_file_is_noticed_or_harmless(tmp_path):
+    source = tmp_path / "source"
+    store = RunStore(folder=source)
+    runs = {run.id: run for run in (a_run(settings={"k": k}, results={"text": "x" * 500}) for k in range(12))}
+    for run in runs.values():
+        store.add(run, model=run.id.encode() * 50)
+    store.close()
+    content = (source / "runs.db").read_bytes()
+    rng = np.random.default_rng(0)
+    noticed = 0
+    for k in range(40):
+        folder = tmp_path / str(k)
+        folder.mkdir()
+        damaged = bytearray(content)
+        at = int(rng.integers(len(content) - 64))
+        damaged[at : at + 64] = rng.bytes(64)
+        (folder / "runs.db").write_bytes(bytes(damaged))
+        noticed += survives(folder, runs)
+    assert noticed > 12
+
+
+def survives(folder: Path, runs: dict[str, Run]) -> bool:
+    """Check that nothing changed comes back from a damaged database; return whether damage was told."""
+    store = RunStore(folder=folder)
+    listed = store.list("anna")
+    told = bool(store.warning)
+    for run in listed:
+        assert dataclasses.replace(run, blobs={}) == runs[run.id]
+        try:
+            assert store.model("anna", run.id) == run.id.encode() * 50
+        except DataError:
+            told = True
+    assert told or len(listed) == len(runs)
+    added = store.add(a_run())
+    assert added in {run.id for run in store.list("anna")}
+    store.close()
+    return told
+
+
+def test_runs_that_can_be_read_are_taken_over_from_a_damaged_file(opened, folder):
+    store = opened()
+    ids = {store.add(a_run(results={"text": "x" * 3000}), model=b"m" * 5000) for _ in range(5)}
+    store.close()
+    content = bytearray((folder / "runs.db").read_bytes())
+    content[-4096:] = bytes(4096)  # the last page: of a block, so that the rows can be read
+    (folder / "runs.db").write_bytes(bytes(content))
+    again = opened()
+    assert {run.id for run in again.list("anna")} == ids
+    assert "5 runs could be saved" in again.warning
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from studio.run import Run
+from studio.store import RunStore
+store = RunStore(folder=Path(sys.argv[1]))
+while True:
+    run_id = store.add(Run(owner="anna", page="p", method="m", dataset="d"), model=b"m" * 20000)
+    print(run_id, flush=True)
+"""
+
+
+def test_a_run_that_was_acknowledged_survives_kill_9(opened, folder):
+    acknowledged = []
+    for _ in range(3):
+        command = [sys.executable, "-c", WRITER, str(folder)]
+        with subprocess.Popen(command, env=child_environment(), stdout=subprocess.PIPE, text=True) as process:
+            acknowledged += [process.stdout.readline().strip() for _ in range(8)]
+            process.kill()
+            acknowledged += [line.strip() for line in process.stdout if line.endswith("\n")]
+    store = opened()
+    assert store.warning == ""
+    assert set(acknowledged) <= {run.id for run in store.list("anna")}
+    assert all(store.model("anna", run_id) == b"m" * 20000 for run_id in acknowledged)
+
+
+def test_a_database_url_without_driver_or_server_is_told(monkeypatch, tmp_path):
+    monkeypatch.setenv("HETCORE_DATABASE_URL", "postgresql+nodriver://user:secret@localhost/x")
+    store = RunStore(folder=tmp_path)
+    assert "cannot be opened" in store.warning and "secret" not in store.warning
+    run_id = store.add(a_run())
+    assert store.get("anna", run_id).dataset == "mfeat"
+    assert not (tmp_path / "runs.db").exists()
+    store.close()
+
+
+def test_home_is_where_the_environment_says(monkeypatch, tmp_path):
+    monkeypatch.setenv("HETCORE_HOME", str(tmp_path))
+    assert home() == tmp_path
+    monkeypatch.delenv("HETCORE_HOME")
+    assert home().name == "hetcore"
+
+
+def test_the_folder_is_the_users_alone(opened, folder):
+    opened()
+    assert os.stat(folder).st_mode & 0o077 == 0
+
+
+class TwoOwners(RuleBasedStateMachine):
+    """No sequence of calls shows one owner what is the other's."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.store = RunStore(url="sqlite://")
+        self.model: dict[str, dict[str, str]] = {"a": {}, "b": {}}
+
+    @rule(owner=st.sampled_from("ab"))
+    def add(self, owner):
+        self.model[owner][self.store.add(a_run(owner))] = ""
+
+    @rule(owner=st.sampled_from("ab"), name=st.text(max_size=5), k=st.integers(0, 9))
+    def rename(self, owner, name, k):
+        if self.model[owner]:
+            run_id = sorted(self.model[owner])[k % len(self.model[owner])]
+            self.model[owner][run_id] = self.store.rename(owner, run_id, name).name
+
+    @rule(owner=st.sampled_from("ab"), of=st.sampled_from("ab"), k=st.integers(0, 9))
+    def delete(self, owner, of, k):
+        if self.model[of]:
+            run_id = sorted(self.model[of])[k % len(self.model[of])]
+            assert self.store.delete(owner, run_id) == (owner == of)
+            if owner == of:
+                del self.model[of][run_id]
+
+    @invariant()
+    def each_sees_their_own(self):
+        for owner in "ab":
+            assert {run.id: run.name for run in self.store.list(owner)} == self.model[owner]
+
+    def teardown(self):
+        self.store.close()
+
+
+TestTwoOwners = TwoOwners.TestCase
+TestTwoOwners.settings = settings(max_examples=25, stateful_step_count=15, deadline=None, derandomize=True)
