@@ -22,6 +22,8 @@ class Job:
         Whether the person wants it held; what the process says of itself is in `state`.
     deliver : callable or None
         Sends an order to the process that has the run, once it has it.
+    on_end : callable or None
+        Wants the last status and the result.
     """
 
     run_id: str
@@ -35,6 +37,7 @@ class Job:
     events: list[Any] = dataclasses.field(default_factory=list)
     result: RunResult | None = None
     deliver: Callable[[str], None] | None = None
+    on_end: Callable[[Status, RunResult | None], None] | None = None
     _orders: list[str] = dataclasses.field(default_factory=list)
     _since: float | None = None
     _seconds: float = 0.0

@@ -121,6 +121,8 @@ class RunResult:
         The estimator's `history_`.
     source_weights, graph_weights : mapping of str to float
         As learned; empty where the method has none.
+    scores : mapping
+        "metric" ("error" or "RMSE") and its value on the labels of "train" and, if there are such, of "held_out".
     value : Any
         What a `FunctionTask` returned.
     stopped : bool
@@ -135,6 +137,7 @@ class RunResult:
     history: pl.DataFrame | None = None
     source_weights: Mapping[str, float] = field(default_factory=dict)
     graph_weights: Mapping[str, float] = field(default_factory=dict)
+    scores: Mapping[str, Any] = field(default_factory=dict)
     value: Any = None
     stopped: bool = False
     seconds: float = 0.0

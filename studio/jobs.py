@@ -14,6 +14,7 @@ nobody watches for `JobLimits.idle_seconds` stops.
 from __future__ import annotations
 
 import atexit
+import logging
 import secrets
 import threading
 import time
@@ -65,7 +66,13 @@ class Manager:
 
     # What pages call ------------------------------------------------------------------------------------------------
 
-    def submit(self, task: TrainingTask | FunctionTask, owner: str = "", paused: bool = False) -> str:
+    def submit(
+        self,
+        task: TrainingTask | FunctionTask,
+        owner: str = "",
+        paused: bool = False,
+        on_end: Callable[[Status, RunResult | None], None] | None = None,
+    ) -> str:
         """Queue a task and return its run id.
 
         Parameters
@@ -76,13 +83,16 @@ class Manager:
             Whom the queue is to be fair to: a user or a browser session.
         paused : bool
             Whether to wait before the first round, for stepping from the start.
+        on_end : callable or None
+            Called once with the last status and the result, from a thread of the manager's, watched or not: to store
+            the run. It must not touch a page.
 
         Raises
         ------
         ValueError
             If the owner has too many unfinished runs.
         """
-        job = Job(secrets.token_urlsafe(16), owner, self._packer.pack(task), paused, self.clock())
+        job = Job(secrets.token_urlsafe(16), owner, self._packer.pack(task), paused, self.clock(), on_end=on_end)
         with self.changed:
             self._refuse_too_many(owner)
             self._jobs[job.run_id] = job
@@ -169,13 +179,16 @@ class Manager:
         """Stop runs that nobody watches and forget old ones; called every few seconds."""
         with self.changed:
             now = self.clock()
+            ended = []
             for job in self._jobs.values():
                 unwatched = now - job.last_seen > self.limits.idle_seconds
                 if unwatched and not job.stopping and job.state not in ENDED:
                     minutes = f"{self.limits.idle_seconds / 60:.0f} minutes"
                     job.message = f"Nobody watched this run for {minutes}, so it was stopped."
-                    self._give_order(job, "stop")
+                    ended += [job] if self._give_order(job, "stop") else []
             self._forget_old(now)
+        for job in ended:
+            self.tell_end(job)
 
     def close(self) -> None:
         """End every worker process; runs in progress are lost."""
@@ -213,6 +226,14 @@ class Manager:
         self._queue.done(job.owner)
         self.changed.notify_all()
 
+    def tell_end(self, job: Job) -> None:
+        """Call the run's `on_end`; unlike the others without the lock."""
+        if job.on_end is not None:
+            try:
+                job.on_end(job.status(self.clock(), 0, "queued"), job.result)
+            except Exception:  # whoever is told of the end cannot harm the next run
+                _log.exception("What was to follow a run failed.")
+
     # Inside ---------------------------------------------------------------------------------------------------------
 
     def _job(self, run_id: str, owner: str | None = None, watch: bool = True) -> Job:
@@ -235,15 +256,21 @@ class Manager:
     def _order(self, run_id: str, order: str, owner: str | None) -> None:
         assert order in ORDERS
         with self.changed:
-            self._give_order(self._job(run_id, owner), order)
+            job = self._job(run_id, owner)
+            waited = self._give_order(job, order)
+        if waited:
+            self.tell_end(job)
 
-    def _give_order(self, job: Job, order: str) -> None:
+    def _give_order(self, job: Job, order: str) -> bool:
+        """Pass an order on; return whether the run ended by it, which a waiting one does."""
         if job.state in ENDED:
-            return
+            return False
         job.take_order(order, self.clock())
-        if order == "stop" and self._queue.remove(job.owner, job.run_id):
+        waited = order == "stop" and self._queue.remove(job.owner, job.run_id)
+        if waited:
             job.end("stopped", job.message or "Stopped before it began.", None, self.clock())
         self.changed.notify_all()
+        return waited
 
     def _refuse_too_many(self, owner: str) -> None:
         unfinished = sum(job.owner == owner and job.state not in ENDED for job in self._jobs.values())
@@ -261,6 +288,7 @@ class Manager:
                 del self._jobs[job.run_id]
 
 
+_log = logging.getLogger(__name__)
 _manager: Manager | None = None
 _creating = threading.Lock()
 

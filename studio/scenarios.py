@@ -1,10 +1,17 @@
 """The what-if language: operations on a HetData that can be stored, sent, applied and printed as library code.
 
-An operation is a JSON-able mapping with "op" and its arguments:
+An operation is a JSON-able mapping with "op" and its arguments ("seed" is 0 where it is left out):
 
     {"op": "drop_source", "name": "fou"}                          the data without a source
     {"op": "drop_graph", "name": "cites"}                         the data without a graph
-    {"op": "noise", "name": "fac", "sd": 1.0, "seed": 0}          Gaussian noise, in standard deviations of each column
+    {"op": "noise", "name": "fac", "sd": 1.0, "seed": 0}          noise, in standard deviations of each column
+    {"op": "rewire", "name": "cites", "share": 0.2, "seed": 0}    a share of a graph's edges exchange their ends
+    {"op": "thin", "name": "cites", "share": 0.2, "seed": 0}      a share of a graph's edges goes
+    {"op": "edges", "name": "cites", "add": [["a", "b"]], "cut": []}   edges added and cut by hand
+    {"op": "hide_source", "name": "fou", "ids": ["a"]}            some instances lose their records in a source
+    {"op": "hide_labels", "ids": ["a", "b"]}                      some instances lose their label
+    {"op": "drop_instances", "ids": ["a"]}                        some instances go
+    {"op": "kinds", "name": "fou", "kinds": {"x": "nominal"}}     other kinds of columns
     {"op": "sample", "fraction": 0.3, "seed": 0}                  a share of the instances
     {"op": "non_overlapping", "share": 0.3, "seed": 0}            a share of the instances loses half of the sources
     {"op": "labels", "fraction": 0.1, "seed": 0}                  train on a share of the labels, score on the others
@@ -17,96 +24,138 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from hetcore.data import HetData, splits
+from hetcore.data.words import listed, quoted
 from hetcore.errors import DataError, ParameterError
 
 __all__ = ["OPERATIONS", "Scenario", "aligned", "apply", "as_code", "checked"]
-
-Operation = Mapping[str, Any]
 
 
 class Scenario(NamedTuple):
     """Data after the operations; `y` and `eval_y` are (n,) like `data.ids`, or None where nothing chose them."""
 
     data: Any
-    y: np.ndarray | None = None
-    eval_y: np.ndarray | None = None
+    y: NDArray | None = None
+    eval_y: NDArray | None = None
+
+
+class Field(NamedTuple):
+    """What an argument must be: a test, and its words."""
+
+    fits: Callable[[Any], bool]
+    words: str
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _is_seed(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _is_names(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(name, str) for name in value)
+
+
+def _is_pairs(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(_is_names(pair) and len(pair) == 2 for pair in value)
+
+
+def _is_mapping(value: Any) -> bool:
+    return isinstance(value, Mapping) and _is_names([*value.keys(), *value.values()])
+
+
+NAME = Field(lambda value: isinstance(value, str), "a name")
+NUMBER = Field(_is_number, "a finite number")
+SEED = Field(_is_seed, "a whole number of at least 0")
+NAMES = Field(_is_names, "a list of names")
+PAIRS = Field(_is_pairs, "a list of pairs of names")
+MAPPING = Field(_is_mapping, "names with names")
 
 
 class Kind(NamedTuple):
-    """What an operation takes (its default seed is 0), does to the data, and looks like as code."""
+    """What an operation takes, does to the data, and looks like as library code."""
 
-    fields: Mapping[str, type]
+    fields: Mapping[str, Field]
     run: Callable[..., Any]
     code: str
 
 
-def _drop_source(data: Any, name: str) -> Any:
-    _known(name, data.source_names, "source")
-    return data.select(sources=[other for other in data.source_names if other != name], graphs=list(data.graph_names))
+def _without(names: Sequence[str], name: str, what: str) -> list[str]:
+    if name not in names:
+        raise DataError(f"There is no {what} {quoted(name)} to leave out among {listed(names)}: choose one of them.")
+    return [other for other in names if other != name]
 
 
-def _drop_graph(data: Any, name: str) -> Any:
-    _known(name, data.graph_names, "graph")
-    return data.select(sources=list(data.source_names), graphs=[other for other in data.graph_names if other != name])
+def _drop_source(data: HetData, name: str) -> HetData:
+    return data.select(sources=_without(data.source_names, name, "source"))
 
 
-def _noise(data: Any, name: str, sd: float, seed: int) -> Any:
-    _known(name, data.source_names, "source")
-    return data.with_noise(name, sd=sd, seed=seed)
+def _drop_graph(data: HetData, name: str) -> HetData:
+    return data.select(graphs=_without(data.graph_names, name, "graph"))
 
 
-def _sample(data: Any, fraction: float, seed: int) -> Any:
-    return data.sample(fraction, seed=seed)
-
-
-def _non_overlapping(data: Any, share: float, seed: int) -> Any:
-    from hetcore.data.splits import non_overlapping
-
-    return non_overlapping(data, share=share, seed=seed)
-
-
-def _labels(data: Any, fraction: float, seed: int) -> np.ndarray:
-    from hetcore.data.splits import label_split
-
-    return label_split(data, fraction, seed)
-
-
-_SELECT = "data = data.select(sources=[s for s in data.source_names{s}], graphs=[g for g in data.graph_names{g}])"
 OPERATIONS: dict[str, Kind] = {
-    "drop_source": Kind({"name": str}, _drop_source, _SELECT.format(s=" if s != {name}", g="")),
-    "drop_graph": Kind({"name": str}, _drop_graph, _SELECT.format(s="", g=" if g != {name}")),
+    "drop_source": Kind(
+        {"name": NAME}, _drop_source, "data = data.select(sources=[s for s in data.source_names if s != {name}])"
+    ),
+    "drop_graph": Kind(
+        {"name": NAME}, _drop_graph, "data = data.select(graphs=[g for g in data.graph_names if g != {name}])"
+    ),
     "noise": Kind(
-        {"name": str, "sd": float, "seed": int},
-        _noise,
+        {"name": NAME, "sd": NUMBER, "seed": SEED},
+        HetData.with_noise,
         "data = data.with_noise({name}, sd={sd}, seed={seed})",
     ),
-    "sample": Kind({"fraction": float, "seed": int}, _sample, "data = data.sample({fraction}, seed={seed})"),
+    "rewire": Kind(
+        {"name": NAME, "share": NUMBER, "seed": SEED},
+        HetData.with_graph_noise,
+        "data = data.with_graph_noise({name}, share={share}, seed={seed})",
+    ),
+    "thin": Kind(
+        {"name": NAME, "share": NUMBER, "seed": SEED},
+        partial(HetData.with_graph_noise, how="thin"),
+        "data = data.with_graph_noise({name}, share={share}, seed={seed}, how='thin')",
+    ),
+    "edges": Kind(
+        {"name": NAME, "add": PAIRS, "cut": PAIRS},
+        HetData.with_edges,
+        "data = data.with_edges({name}, add={add}, cut={cut})",
+    ),
+    "hide_source": Kind({"name": NAME, "ids": NAMES}, HetData.hide_source, "data = data.hide_source({name}, {ids})"),
+    "hide_labels": Kind({"ids": NAMES}, HetData.hide_labels, "data = data.hide_labels({ids})"),
+    "drop_instances": Kind({"ids": NAMES}, HetData.drop_instances, "data = data.drop_instances({ids})"),
+    "kinds": Kind({"name": NAME, "kinds": MAPPING}, HetData.with_kinds, "data = data.with_kinds({name}, {kinds})"),
+    "sample": Kind({"fraction": NUMBER, "seed": SEED}, HetData.sample, "data = data.sample({fraction}, seed={seed})"),
     "non_overlapping": Kind(
-        {"share": float, "seed": int},
-        _non_overlapping,
+        {"share": NUMBER, "seed": SEED},
+        splits.non_overlapping,
         "data = splits.non_overlapping(data, share={share}, seed={seed})",
     ),
     "labels": Kind(
-        {"fraction": float, "seed": int},
-        _labels,
-        "y = splits.label_split(data, {fraction}, {seed})\n"
+        {"fraction": NUMBER, "seed": SEED},
+        splits.label_split,
+        "y = splits.label_split(data, {fraction}, seed={seed})\n"
         "eval_y = data.y.copy()\n"
-        "eval_y[data.with_target(y).labelled] = None  # score only what was hidden",
+        "eval_y[data.with_target(y, data.target_kind).labelled] = None  # score only what was hidden",
     ),
 }
 
 
-def checked(operations: Iterable[Operation]) -> list[dict[str, Any]]:
-    """Return the operations with their arguments in order, defaults filled in and types right.
+def checked(operations: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the operations with their arguments in order and their defaults filled in.
 
     Raises
     ------
     ParameterError
-        If an operation or an argument is unknown, missing, of another type or not finite, or "labels" comes twice.
+        If an operation or an argument is unknown, missing or of another type, or "labels" comes twice.
     """
     result = [_checked(operation) for operation in operations]
     if sum(operation["op"] == "labels" for operation in result) > 1:
@@ -114,34 +163,34 @@ def checked(operations: Iterable[Operation]) -> list[dict[str, Any]]:
     return result
 
 
-def _checked(operation: Operation) -> dict[str, Any]:
+def _checked(operation: Mapping[str, Any]) -> dict[str, Any]:
     name = operation.get("op") if isinstance(operation, Mapping) else None
     if not isinstance(name, str) or name not in OPERATIONS:
-        raise ParameterError(f"op={name!r:.80} is not an operation: use one of {', '.join(OPERATIONS)}.")
+        raise ParameterError(f"op={quoted(name)} is not an operation: use one of {listed(OPERATIONS)}.")
     fields = OPERATIONS[name].fields
     if unknown := set(operation) - set(fields) - {"op"}:
-        raise ParameterError(f"{name} takes {', '.join(fields)}, not {sorted(map(str, unknown))[0]!r:.80}.")
-    return {"op": name} | {field: _argument(operation, field, kind) for field, kind in fields.items()}
+        raise ParameterError(
+            f"{name} takes {listed(fields)}, not {quoted(sorted(map(str, unknown))[0])}: leave it out."
+        )
+    return {"op": name} | {key: _argument(operation, key, field) for key, field in fields.items()}
 
 
-def _argument(operation: Operation, field: str, kind: type) -> Any:
-    value = operation.get(field, 0 if field == "seed" else None)
-    allowed = (int, float) if kind is float else kind
-    if isinstance(value, bool) or not isinstance(value, allowed) or (kind is float and not math.isfinite(value)):
-        words = {str: "a name", float: "a finite number", int: "a whole number"}[kind]
-        raise ParameterError(f"{operation['op']} needs {field} as {words}, not {value!r:.80}.")
-    return kind(value)
+def _argument(operation: Mapping[str, Any], key: str, field: Field) -> Any:
+    value = operation.get(key, 0 if field is SEED else None)
+    if not field.fits(value):
+        raise ParameterError(f"{operation['op']} needs {key} as {field.words}, not {quoted(value)}: correct it.")
+    return [tuple(pair) for pair in value] if field is PAIRS else value
 
 
-def apply(data: Any, operations: Iterable[Operation]) -> Scenario:
-    """Apply the operations to a HetData, which stays as it is.
+def apply(data: HetData, operations: Iterable[Mapping[str, Any]]) -> Scenario:
+    """Apply the operations to data, which stay as they are.
 
     Raises
     ------
     ParameterError
-        If an operation is not valid.
+        If an operation is not valid, or an argument is outside its domain.
     DataError
-        If it names a source or graph that is not there (any more), or leaves nothing to train on.
+        If it names a source, graph or instance that is not there (any more), or leaves nothing to train on.
     """
     operations = checked(operations)
     for operation in operations:
@@ -149,39 +198,36 @@ def apply(data: Any, operations: Iterable[Operation]) -> Scenario:
             data = _run(data, operation)
     for operation in operations:
         if operation["op"] == "labels":
-            return _hide_labels(data, _run(data, operation))
+            return _hidden(data, _run(data, operation))
     return Scenario(data)
 
 
-def _run(data: Any, operation: dict[str, Any]) -> Any:
-    arguments = {field: value for field, value in operation.items() if field != "op"}
+def _run(data: HetData, operation: dict[str, Any]) -> Any:
+    arguments = {key: value for key, value in operation.items() if key != "op"}
     return OPERATIONS[operation["op"]].run(data, **arguments)
 
 
-def _hide_labels(data: Any, y: np.ndarray) -> Scenario:
+def _hidden(data: HetData, y: NDArray) -> Scenario:
     eval_y = data.y.copy()
-    eval_y[data.with_target(y).labelled] = None
+    eval_y[data.with_target(y, data.target_kind).labelled] = None
     return Scenario(data, y, eval_y)
 
 
-def aligned(values: np.ndarray | None, before: Any, after: Any) -> np.ndarray | None:
+def aligned(values: NDArray | None, before: Any, after: Any) -> NDArray | None:
     """Return labels (n_before,) of `before.ids` in the order of `after.ids`, which may be fewer."""
     if values is None or after is before:
         return values
     return np.asarray(values)[[before.position[identifier] for identifier in after.ids]]
 
 
-def as_code(operations: Sequence[Operation]) -> str:
-    """Print the operations as lines of Python on `data`, with `hetcore.data.splits` as `splits`; names as literals."""
-    operations = sorted(checked(operations), key=lambda operation: operation["op"] == "labels")
-    return "\n".join(_line(operation) for operation in operations)
+def as_code(operations: Iterable[Mapping[str, Any]]) -> str:
+    """Print the operations as lines of Python on `data`, with `hetcore.data.splits` as `splits`; names as literals.
+
+    "labels" comes last and leaves `y` and `eval_y`.
+    """
+    last = sorted(checked(operations), key=lambda operation: operation["op"] == "labels")
+    return "\n".join(_line(operation) for operation in last)
 
 
 def _line(operation: dict[str, Any]) -> str:
-    return OPERATIONS[operation["op"]].code.format(**{field: repr(value) for field, value in operation.items()})
-
-
-def _known(name: str, names: Sequence[str], what: str) -> None:
-    if name not in names:
-        there = ", ".join(map(repr, names)) or "none"
-        raise DataError(f"There is no {what} {name!r:.80} to change: the data have {there:.120}.")
+    return OPERATIONS[operation["op"]].code.format(**{key: repr(value) for key, value in operation.items()})

@@ -174,3 +174,4 @@ class Slot:
         with self._manager.changed:
             self._manager.release(job, state, message, result)
             self.phase, self._job = "ready", None
+        self._manager.tell_end(job)

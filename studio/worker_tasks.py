@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from hetcore import metrics, persistence
 from hetcore.errors import ParameterError
 from studio import scenarios
 from studio.job_types import FunctionTask, RunResult, TrainingTask
@@ -103,7 +104,11 @@ def _fit_data(model: Any, task: TrainingTask, player: Player) -> dict[str, Any]:
     optional = _accepted(model.fit, callbacks=(player,), eval_y=eval_y)
     model.fit(data, data.y if y is None else y, **task.fit_params, **optional)
     predictions = _predictions(model, data, data.y if y is None else y, eval_y)
-    return {"predictions": predictions, "contributions": _contributions(model, data)}
+    return {
+        "predictions": predictions,
+        "contributions": _contributions(model, data),
+        "scores": _scores(predictions, getattr(data, "target_kind", None)),
+    }
 
 
 def _accepted(function: Callable[..., Any], **optional: Any) -> dict[str, Any]:
@@ -122,6 +127,16 @@ def _predictions(model: Any, data: Any, y: np.ndarray, eval_y: np.ndarray | None
     else:
         columns["prediction"] = np.asarray(model.predict(data)).tolist()
     return pl.DataFrame(columns | _probabilities(model, data), strict=False)
+
+
+def _scores(predictions: pl.DataFrame, target_kind: str | None) -> dict[str, Any]:
+    """Return the metric on the labels trained on and on those held out."""
+    name, metric = ("error", metrics.error_rate) if target_kind == "classification" else ("RMSE", metrics.rmse)
+    sets = {"train": "label", "held_out": "held_out"}
+    known = {key: column for key, column in sets.items() if column in predictions and predictions[column].count()}
+    scored = {key: predictions.drop_nulls(column) for key, column in known.items()}
+    values = {key: metric(rows[known[key]].to_numpy(), rows["prediction"].to_numpy()) for key, rows in scored.items()}
+    return {"metric": name, **values}
 
 
 def _labels(y: np.ndarray) -> list[Any]:
@@ -157,7 +172,5 @@ def _learned(model: Any) -> dict[str, Any]:
 
 def _model_file(model: Any) -> bytes | None:
     """Return the bytes of the model file, None for a method that hetcore does not save."""
-    if not hasattr(model, "_get_state"):
-        return None
-    persistence = importlib.import_module("hetcore.persistence")
-    return persistence.to_bytes(model)
+    kind = type(model)
+    return persistence.dumps(model) if persistence.CLASSES.get(kind.__name__) == kind.__module__ else None

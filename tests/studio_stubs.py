@@ -23,7 +23,7 @@ class TinyData:
         self.position = {identifier: k for k, identifier in enumerate(self.ids)}
         self.ballast = bytes(ballast)
 
-    def select(self, sources: list[str], graphs: list[str]) -> TinyData:
+    def select(self, sources: list[str], graphs: list[str] | None = None) -> TinyData:
         """Keep the named sources."""
         return TinyData(len(self.ids), tuple(sources))
 
@@ -37,7 +37,7 @@ class TinyRegressor:
     def fit(self, data, y=None, *, callbacks=(), eval_y=None):
         """Run the rounds, ask the callbacks after each."""
         losses = []
-        self.mean_ = float(np.nanmean(y))
+        self.mean_ = float(np.nanmean(data.y if y is None else y))
         for k in range(self.n_iterations):
             losses.append(1.0 / (k + 1))
             event = RoundEnd("TinyRegressor", k, self.n_iterations, {"train": losses[-1]})

@@ -94,6 +94,21 @@ def test_a_run_sends_its_rounds_and_leaves_its_result(studio):
     assert result.history.height == 4 and not result.stopped
 
 
+def test_the_end_is_told_once_with_the_result_watched_or_not(single):
+    studio, told = single(), []
+    first = studio.submit(task(n_iterations=2), "anna", on_end=lambda status, result: told.append((status, result)))
+    broken = studio.submit(task("BrokenRegressor"), "anna", on_end=lambda status, result: 1 / 0)
+    running = studio.submit(task("EndlessRegressor"), "anna")
+    waiting = studio.submit(task(), "anna", on_end=lambda status, result: told.append((status, result)))
+    until(studio, running, lambda status: status.rounds > 0)
+    studio.stop(waiting)
+    studio.stop(running)
+    ended(studio, running)
+    assert [(status.run_id, status.state) for status, _ in told] == [(first, "finished"), (waiting, "stopped")]
+    assert told[0][1].history.height == 2 and told[1][1] is None
+    assert studio.status(broken).state == "failed"
+
+
 def test_labels_and_held_out_labels_reach_the_fit(studio):
     y = np.array([1, 3, np.nan, np.nan, np.nan, np.nan])
     held_out = np.array([np.nan, np.nan, 5, np.nan, np.nan, np.nan])
@@ -103,6 +118,7 @@ def test_labels_and_held_out_labels_reach_the_fit(studio):
     assert predictions["prediction"].to_list() == [2.0] * 6
     assert predictions["label"].to_list() == [1, 3, None, None, None, None]
     assert predictions["held_out"].to_list() == [None, None, 5, None, None, None]
+    assert studio.result(run_id).scores == {"metric": "RMSE", "train": 1.0, "held_out": 3.0}
 
 
 def test_operations_change_the_data_of_the_run(studio):

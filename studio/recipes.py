@@ -1,0 +1,154 @@
+"""How the data of a run came about, as JSON: built the same way by the studio and by the exported script.
+
+    {"example": "mfeat"}
+    {
+        "sources": [{"name": "films", "file": "films.csv", "id": "title", "drop": ["rating"],
+                     "kinds": {"year": "nominal"}, "options": {"delimiter": ";"}}],
+        "graphs": [{"name": "cast", "file": "cast.csv", "options": {}}],
+        "target": {"file": "films.csv", "id": "title", "column": "rating", "options": {"delimiter": ";"}},
+        "task": "regression"
+    }
+
+"drop", "kinds", "options", "graphs", "target" and "task" may be left out. Files are named without folders.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from hetcore.data import Graph, HetData, Source
+from hetcore.data.words import quoted
+from hetcore.errors import DataError
+from studio.uploads import Options, read_graph, read_table
+
+__all__ = ["as_code", "build", "checked", "files"]
+
+Recipe = Mapping[str, Any]
+_PART = {"name": str, "file": str, "id": str, "column": str, "drop": list, "kinds": dict, "options": dict}
+_NEEDS = {"sources": ("name", "file", "id"), "graphs": ("name", "file"), "target": ("file", "id", "column")}
+
+
+def checked(recipe: Recipe) -> Recipe:
+    """Return a recipe that has what it needs and nothing else.
+
+    Raises
+    ------
+    DataError
+        If a part is missing, unknown or of another type, or a file has a folder in its name.
+    """
+    if set(recipe) == {"example"} and isinstance(recipe["example"], str):
+        return recipe
+    if not recipe.get("sources") or set(recipe) - {"sources", "graphs", "target", "task"}:
+        raise DataError("A recipe has an example, or sources with graphs, target and task: give one of the two.")
+    for kind in ("sources", "graphs"):
+        for part in recipe.get(kind) or ():
+            _check_part(part, kind)
+    if recipe.get("target"):
+        _check_part(recipe["target"], "target")
+    if recipe.get("task") not in (None, "regression", "classification"):
+        raise DataError(f"task={quoted(recipe['task'])} is no task: give 'regression' or 'classification'.")
+    return recipe
+
+
+def _check_part(part: Mapping[str, Any], kind: str) -> None:
+    for field in _NEEDS[kind]:
+        if field not in part:
+            raise DataError(f"A part of {kind} lacks its {field}: give it.")
+    for field, value in part.items():
+        if field not in _PART or not isinstance(value, _PART[field]):
+            raise DataError(f"{kind}: {field}={quoted(value)} is not what a recipe has there: correct it.")
+    if "/" in part["file"] or "\\" in part["file"] or part["file"] in ("", ".", ".."):
+        raise DataError(f"The file {quoted(part['file'])} must be a name without folders: rename it.")
+    if unknown := set(part.get("options", ())) - set(Options._fields):
+        raise DataError(f"{quoted(sorted(unknown)[0])} is no option of reading a file: leave it out.")
+
+
+def files(recipe: Recipe) -> list[str]:
+    """Return the names of the files that a recipe reads, each once."""
+    parts = [*recipe.get("sources", ()), *(recipe.get("graphs") or ()), *filter(None, [recipe.get("target")])]
+    return list(dict.fromkeys(part["file"] for part in parts))
+
+
+def build(recipe: Recipe, content: Callable[[str], bytes]) -> HetData:
+    """Return the data of a recipe.
+
+    Parameters
+    ----------
+    recipe : mapping
+        See the module.
+    content : callable
+        Returns the bytes of a file by its name.
+
+    Raises
+    ------
+    DataError
+        If the recipe is not valid, or a file cannot be used; the message says which and why.
+    """
+    recipe = checked(recipe)
+    if "example" in recipe:
+        import datasets
+
+        return datasets.load(recipe["example"])
+    sources = {part["name"]: _source(part, content) for part in recipe["sources"]}
+    graphs = {part["name"]: _graph(part, content) for part in recipe.get("graphs") or ()}
+    target = _target(recipe["target"], content) if recipe.get("target") else None
+    return HetData(sources, graphs, target, task=recipe.get("task"))
+
+
+def _options(part: Mapping[str, Any]) -> Options:
+    options = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in part.get("options", {}).items()
+    }
+    return Options(**options)
+
+
+def _source(part: Mapping[str, Any], content: Callable[[str], bytes]) -> Source:
+    table = read_table(part["file"], content(part["file"]), _options(part)).drop(part.get("drop", []))
+    try:
+        return Source.from_frame(table, part["id"], part.get("kinds"))
+    except DataError as error:
+        raise DataError(f"Source {quoted(part['name'])}: {error}") from None
+
+
+def _graph(part: Mapping[str, Any], content: Callable[[str], bytes]) -> Graph:
+    return read_graph(part["file"], content(part["file"]), _options(part))
+
+
+def _target(part: Mapping[str, Any], content: Callable[[str], bytes]) -> tuple[Any, Any]:
+    table = read_table(part["file"], content(part["file"]), _options(part))
+    for column in (part["id"], part["column"]):
+        if column not in table.columns:
+            raise DataError(f"There is no column {quoted(column)} in {part['file']}: choose another for the target.")
+    return table[part["id"]], table[part["column"]]
+
+
+def as_code(recipe: Recipe) -> str:
+    """Print a recipe as Python that leaves `data`; names and file names only as literals."""
+    recipe = checked(recipe)
+    if "example" in recipe:
+        return f"data = datasets.load({recipe['example']!r})"
+    sources = "".join(f"    {part['name']!r}: {_source_code(part)},\n" for part in recipe["sources"])
+    graphs = "".join(f"    {part['name']!r}: read_graph({_file_code(part)}),\n" for part in recipe.get("graphs") or ())
+    lines = [f"sources = {{\n{sources}}}", f"graphs = {{\n{graphs}}}" if graphs else "graphs = {}"]
+    arguments = "sources, graphs"
+    if target := recipe.get("target"):
+        lines.append(f"labels = read_table({_file_code(target)})")
+        arguments += f", (labels[{target['id']!r}], labels[{target['column']!r}])"
+    if recipe.get("task"):
+        arguments += f", task={recipe['task']!r}"
+    return "\n".join([*lines, f"data = hc.HetData({arguments})"])
+
+
+def _source_code(part: Mapping[str, Any]) -> str:
+    drop = f".drop({part['drop']!r})" if part.get("drop") else ""
+    kinds = f", {part['kinds']!r}" if part.get("kinds") else ""
+    return f"hc.Source.from_frame(read_table({_file_code(part)}){drop}, {part['id']!r}{kinds})"
+
+
+def _file_code(part: Mapping[str, Any]) -> str:
+    options = ", ".join(
+        f"{key}={value!r}" for key, value in _options(part)._asdict().items() if key in part.get("options", ())
+    )
+    told = f", Options({options})" if options else ""
+    return f"{part['file']!r}, (HERE / {part['file']!r}).read_bytes(){told}"
