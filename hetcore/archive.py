@@ -70,7 +70,9 @@ def _sealed(members: dict[str, bytes]) -> bytes:
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED, allowZip64=False) as archive:
         archive.comment = b"0" * SEAL
         for name, data in members.items():
-            archive.writestr(zipfile.ZipInfo(name), data)
+            member = zipfile.ZipInfo(name)
+            member.create_system = 3  # or the bytes would tell the operating system
+            archive.writestr(member, data)
     body = buffer.getvalue()[:-SEAL]
     return body + _sha(body).encode()
 

@@ -9,6 +9,7 @@ import ast
 import io
 import math
 import re
+from typing import Literal
 
 import numpy as np
 from numpy.lib import format as npy_format
@@ -30,31 +31,22 @@ HEADER = re.compile(
 
 
 def array_bytes(name: str, array: NDArray) -> bytes:
-    """Return an array as `.npy` bytes.
+    """Return an array of booleans, integers, floats, or records of those, as `.npy` bytes.
 
     Raises
     ------
     ParameterError
-        If the array holds objects or text.
+        If the array is of another type or has too many dimensions.
     """
-    array = np.asanyarray(array)
-    if not _plain_type(array.dtype):
-        cure = "keep text in the JSON part"
-        raise ParameterError(
-            f"The array {quoted(name)} of type {array.dtype} can't be saved, only numbers can: {cure}."
-        )
+    array = np.asarray(array)
     buffer = io.BytesIO()
-    npy_format.write_array(buffer, np.asarray(array), version=(1, 0), allow_pickle=False)
+    try:
+        npy_format.write_array(buffer, array, version=(1, 0), allow_pickle=False)
+        _read_header(buffer.getvalue())
+    except ValueError:
+        kind = f"type {array.dtype} and {array.ndim} dimensions"
+        raise ParameterError(f"The array {quoted(name)} of {kind} can't be saved: keep it as plain numbers.") from None
     return buffer.getvalue()
-
-
-def _plain_type(dtype: np.dtype) -> bool:
-    """Tell whether a type is booleans, integers, floats of at most 64 bits, or a packed record of those."""
-    if dtype.fields is None:
-        return dtype.kind in "biuf" and dtype.itemsize <= 8
-    types = [field[0] for field in dtype.fields.values()]
-    packed = dtype.itemsize == sum(one.itemsize for one in types)
-    return packed and all(one.fields is None and _plain_type(one) for one in types)
 
 
 def read_array(data: bytes) -> NDArray:
@@ -65,29 +57,28 @@ def read_array(data: bytes) -> NDArray:
     ModelFileError
         If the header is not as `array_bytes` writes it, or claims another size than the data have.
     """
+    dtype, shape, order, start = _read_header(data)
+    if math.prod(shape) * dtype.itemsize != len(data) - start:
+        claim = f"shape {shape} of {dtype} for {len(data) - start:,} bytes"
+        raise ModelFileError(f"An array's header lies about its size ({claim}): get a fresh copy of the file.")
+    array = np.frombuffer(bytearray(data[start:]), dtype=dtype).reshape(shape, order=order)
+    array = np.ascontiguousarray(array).reshape(shape)
+    _check_booleans(array)
+    return array
+
+
+def _read_header(data: bytes) -> tuple[np.dtype, tuple[int, ...], Literal["C", "F"], int]:
+    """Return type, shape, order and where the values start."""
     start = len(MAGIC) + 2
     end = start + int.from_bytes(data[len(MAGIC) : start], "little")
     header = HEADER.fullmatch(data[start:end].decode("latin-1"))
     if not data.startswith(MAGIC) or header is None:
         raise ModelFileError("An array's header is not one that hetcore writes: get a fresh copy of the file.")
-    dtype, shape = _type_and_shape(header[1], header[3])
-    if math.prod(shape) * dtype.itemsize != len(data) - end:
-        claim = f"shape {shape} of {dtype} for {len(data) - end:,} bytes"
-        raise ModelFileError(f"An array's header lies about its size ({claim}): get a fresh copy of the file.")
-    flat = (
-        np.frombuffer(data, dtype=dtype, offset=end, count=math.prod(shape)) if len(data) > end else np.empty(0, dtype)
-    )
-    array = flat.reshape(shape, order="F" if header[2] == "True" else "C").copy()
-    _check_booleans(array)
-    return array
-
-
-def _type_and_shape(dtype: str, shape: str) -> tuple[np.dtype, tuple[int, ...]]:
     try:
-        sizes = ast.literal_eval(shape)
-        return np.dtype(ast.literal_eval(dtype)), (sizes,) if isinstance(sizes, int) else sizes
+        dtype, shape = np.dtype(ast.literal_eval(header[1])), ast.literal_eval(header[3])
     except (SyntaxError, TypeError, ValueError) as error:
         raise ModelFileError(f"An array's header is not valid ({error}): get a fresh copy of the file.") from None
+    return dtype, (shape,) if isinstance(shape, int) else shape, "F" if header[2] == "True" else "C", end
 
 
 def _check_booleans(array: NDArray) -> None:

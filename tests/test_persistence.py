@@ -7,7 +7,9 @@ import io
 import json
 import os
 import pickle
+import stat
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -110,6 +112,10 @@ def test_the_same_model_gives_the_same_bytes(model):
     assert dumps(model) == dumps(model) == dumps(load(dumps(model)))
 
 
+def test_a_file_of_format_1_loads_for_ever(model):
+    assert_same(load(Path(__file__).parent / "model_format_1.hetcore"), model)
+
+
 def test_saving_over_a_file_is_all_or_nothing(model, tmp_path, monkeypatch):
     path = tmp_path / "m"
     save(model, path)
@@ -126,6 +132,24 @@ def test_saving_over_a_file_is_all_or_nothing(model, tmp_path, monkeypatch):
     assert [entry.name for entry in tmp_path.iterdir()] == ["m"]
 
 
+def test_the_file_is_on_the_disk_before_it_gets_its_name(model, tmp_path, monkeypatch):
+    calls, sync, replace = [], os.fsync, os.replace
+
+    def synced(handle):
+        calls.append(("sync", stat.S_ISDIR(os.fstat(handle).st_mode), os.fstat(handle).st_size))
+        sync(handle)
+
+    def renamed(draft, path):
+        calls.append(("rename", path.name))
+        replace(draft, path)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(os, "replace", renamed)
+    save(model, tmp_path / "m")
+    assert calls[0] == ("sync", False, len(dumps(model))) and calls[1] == ("rename", "m")
+    assert calls[2][:2] == ("sync", True)
+
+
 def test_a_replaced_file_holds_the_new_model(model, tmp_path):
     path = tmp_path / "m"
     path.write_bytes(b"old")
@@ -139,7 +163,21 @@ def test_a_parameter_that_is_no_plain_value_is_named(model, value):
         dumps(model.set_params(names=value))
 
 
-@pytest.mark.parametrize("array", [np.array(["a"]), np.array([None]), np.array([1j]), np.array(["2020"], "M8[D]")])
+NO_NUMBERS = [
+    np.array(["a"]),
+    np.array([None]),
+    np.array([1j]),
+    np.array(["2020"], "M8[D]"),
+    np.zeros(1, np.dtype([("outer", NODES)])),
+    np.zeros(1, np.dtype([("a", "u1"), ("b", "f8")], align=True)),
+    np.zeros(1, np.dtype([("a", "f8", (2,))])),
+    np.zeros(1, np.longdouble),
+    np.zeros(1, ">f8"),
+    np.zeros((1,) * 9),
+]
+
+
+@pytest.mark.parametrize("array", NO_NUMBERS)
 def test_an_array_of_anything_but_numbers_is_named(model, array):
     model.seen_ = array
     with pytest.raises(ParameterError, match="The array 'seen' of type"):
@@ -325,14 +363,23 @@ def test_array_headers_that_lie_are_refused(model, header):
         load(with_member(dumps(model), "arrays/0.npy", data))
 
 
-def test_booleans_other_than_zero_and_one_are_refused():
-    good = array_bytes("a", np.array([True, False]))
-    assert_array_equal(read_array(good), [True, False])
-    with pytest.raises(ModelFileError, match="booleans"):
-        read_array(good[:-1] + b"\x07")
+@pytest.mark.parametrize("dtype", ["?", np.dtype([("x", "<f4"), ("b", "?")])])
+def test_booleans_other_than_zero_and_one_are_refused(dtype):
+    good = array_bytes("a", np.ones(2, dtype=dtype))
+    assert_array_equal(read_array(good), np.ones(2, dtype=dtype))
+    for byte in (b"\x02", b"\xff"):
+        with pytest.raises(ModelFileError, match="booleans"):
+            read_array(good[:-1] + byte)
 
 
-@pytest.mark.parametrize("shape", [(), (0,), (3,), (2, 0, 3), (2, 3)])
+@pytest.mark.parametrize("magic", [b"\x93NUMPY\x02\x00", b"\x93NUMPY\x01\x01", b"\x92NUMPY\x01\x00"])
+def test_arrays_with_another_magic_are_refused(magic):
+    good = array_bytes("a", np.arange(3))
+    with pytest.raises(ModelFileError, match="not one that hetcore writes"):
+        read_array(magic + good[len(magic) :])
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (3,), (2, 0, 3), (2, 3), (1, 2, 1, 1, 1, 1, 1, 2)])
 @pytest.mark.parametrize("dtype", ["u1", "i4", "i8", "f2", "f4", "f8", "?", NODES])
 def test_arrays_come_back_as_they_were(shape, dtype):
     for order in "CF":
@@ -340,6 +387,7 @@ def test_arrays_come_back_as_they_were(shape, dtype):
         array[...] = np.arange(array.size).reshape(shape) % 2 if array.dtype.fields is None else array
         back = read_array(array_bytes("a", array))
         assert back.dtype == array.dtype and back.shape == array.shape
+        assert back.flags.c_contiguous and back.flags.writeable and back.flags.aligned
         assert_array_equal(back, array)
 
 
