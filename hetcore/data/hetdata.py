@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 
 from hetcore.data.graph import Graph
 from hetcore.data.identity import positions, text_array, unique_ids
+from hetcore.data.meeting import label_findings, lonely_source_findings, place_graphs
 from hetcore.data.report import Finding, Report
 from hetcore.data.source import Source
 from hetcore.data.target import placed_labels, read_target, unlabelled
 from hetcore.data.views import Views
 from hetcore.data.whatif import WhatIf
-from hetcore.data.words import counted, listed, quoted
+from hetcore.data.words import listed, quoted
 from hetcore.errors import DataError
 
 __all__ = ["HetData"]
@@ -82,20 +83,15 @@ class HetData(WhatIf, Views):
     ) -> None:
         self.steps: tuple[str, ...] = ()
         self.sources = _read_sources(sources, id_column, kinds or {})
-        read_graphs = _read_graphs(graphs or {})
-        labels = _read_labels(target, id_column, task)
-        known = unique_ids(*(source.id_series for source in self.sources.values()), labels[0])
-        strangers = {name: _strangers(graph, known) for name, graph in read_graphs.items()} if read_graphs else {}
-        self.id_series = unique_ids(known, *strangers.values()) if keep_graph_only and strangers else known
-        self.graphs = {name: graph.aligned(self.id_series) for name, graph in read_graphs.items()}
+        own_graphs = _read_graphs(graphs or {})
+        label_ids, labels, self.target_kind, label_notes = _read_labels(target, id_column, task)
+        known = unique_ids(*(source.id_series for source in self.sources.values()), label_ids)
+        self.id_series, self.graphs, graph_notes = place_graphs(own_graphs, known, keep_graph_only)
         self._row_positions = {name: positions(s.id_series, self.id_series) for name, s in self.sources.items()}
-        self.target_kind = labels[2]
-        self.y = placed_labels(labels[1], positions(labels[0], self.id_series), self.n)
+        self.y = placed_labels(labels, positions(label_ids, self.id_series), self.n)
         self.y.flags.writeable = False
-        findings = _own_findings(self.sources, read_graphs, labels[3])
-        for name, ids in strangers.items():
-            findings += _stranger_findings(name, read_graphs[name], ids, keep_graph_only, known)
-        self.report = Report(findings + self._meeting_findings())
+        notes = _own_findings(self.sources, own_graphs, label_notes) + graph_notes
+        self.report = Report(notes + self._meeting_findings())
 
     @property
     def n(self) -> int:
@@ -154,20 +150,12 @@ class HetData(WhatIf, Views):
 
     def _meeting_findings(self) -> list[Finding]:
         """Report sources and labels that share no instance with anything else."""
-        linked = np.zeros(self.n, dtype=bool)
-        for graph in self.graphs.values():
-            linked |= graph.degree > 0
-        others = self.mask.sum(axis=0) + linked + self.labelled
-        alone = [name for name, rows in self._row_positions.items() if not (others[rows] > 1).any()]
-        sizes = {name: self.sources[name].n_rows for name in alone if len(self.sources) + len(self.graphs) > 1}
-        findings = [Finding("no_common_id", f"source {quoted(name)}", size, NO_COMMON) for name, size in sizes.items()]
-        bare = self.labelled & ~self.mask.any(axis=0)
-        count = int(bare.sum())
-        if count:
-            of = counted(int(self.labelled.sum()), "label")
-            message = f"{count:,} of {of} for ids that no source has: kept as instances without a record"
-            findings.append(Finding("label_without_record", "target", count, message, tuple(self.ids[bare][:5])))
-        return findings
+        recorded = self.mask.any(axis=0)
+        findings = label_findings(self.id_series, self.labelled, recorded)
+        if len(self.sources) + len(self.graphs) == 1:
+            return findings
+        linked = np.any([graph.degree > 0 for graph in self.graphs.values()], axis=0)
+        return lonely_source_findings(self._row_positions, self.mask.sum(axis=0) + linked + self.labelled) + findings
 
     def _replaced(self, step: str, **changes: Any) -> HetData:
         """Return a copy with some attributes changed and `step` noted; nothing cached is carried over."""
@@ -177,9 +165,6 @@ class HetData(WhatIf, Views):
         other.y.flags.writeable = False
         other.steps = (*self.steps, step)
         return other
-
-
-NO_COMMON = "no id in common with any other source, graph or label; are the ids written the same way?"
 
 
 def _read_sources(sources: Mapping[str, Any], id_column: str, kinds: Mapping[str, Any]) -> dict[str, Source]:
@@ -219,30 +204,6 @@ def _read_labels(target: Any, id_column: str, task: str | None) -> tuple[pl.Seri
         return read_target(target, id_column, task)
     except DataError as error:
         raise DataError(f"Target: {error}") from None
-
-
-def _strangers(graph: Graph, known: pl.Series) -> pl.Series:
-    """Return the ids at the graph's edges that are not known."""
-    return graph.id_series.filter((positions(graph.id_series, known) < 0) & (graph.degree > 0))
-
-
-def _stranger_findings(name: str, graph: Graph, strangers: pl.Series, kept: bool, known: pl.Series) -> list[Finding]:
-    place = f"graph {quoted(name)}"
-    unknown = positions(graph.id_series, known) < 0
-    lonely = graph.id_series.filter(unknown & (graph.degree == 0))
-    findings = []
-    if len(lonely):
-        message = f"{counted(len(lonely), 'node')} without an edge, in no source and without a label: left out"
-        findings.append(Finding("lonely_node", place, len(lonely), message, tuple(lonely.head(5))))
-    if len(strangers):
-        a, b, _ = graph.edges()
-        count = int((unknown[a] | unknown[b]).sum())
-        fate = "kept as instances that only graphs know" if kept else "these edges are dropped"
-        message = f"{counted(count, 'edge')} to {counted(len(strangers), 'id')} that no source and no label has: {fate}"
-        findings.append(Finding("unknown_id", place, count, message, tuple(strangers.head(5))))
-    if len(strangers) and bool(unknown.all()):
-        findings.append(Finding("no_common_id", place, graph.n, "no id in common with any source or label"))
-    return findings
 
 
 def _own_findings(sources: Mapping[str, Source], graphs: Mapping[str, Graph], target: list[Finding]) -> list[Finding]:

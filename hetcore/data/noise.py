@@ -98,8 +98,8 @@ def thinned(graph: Graph, share: float, seed: int) -> Graph:
 def rewired(graph: Graph, share: float, seed: int) -> Graph:
     """Return the graph with a random `share` of its edges exchanging their ends: every node keeps its degree.
 
-    Exchanges that would make a self-loop or a second copy of an edge are drawn again; the few that never fit stay as
-    they were, or go if their old place is taken by then.
+    Exchanges that would make a self-loop or a second copy of an edge are drawn again, with as many other edges taking
+    part; the few that still do not fit after some rounds go.
     """
     rng = np.random.default_rng(seed)
     a, b, weights = graph.edges()
