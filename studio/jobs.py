@@ -43,6 +43,8 @@ class Manager:
         Modules that each worker imports at its start.
     clock : callable
         Monotonic seconds.
+    compiled : bool
+        Whether workers compile the kernels before the first run rather than in it.
     """
 
     def __init__(
@@ -50,7 +52,9 @@ class Manager:
         job_limits: limits.JobLimits = limits.JOBS,
         modules: Sequence[str] = (),
         clock: Callable[[], float] = time.monotonic,
+        compiled: bool = True,
     ) -> None:
+        self.compiled = compiled
         self.limits = job_limits
         self.changed = threading.Condition()
         self.clock = clock
@@ -218,6 +222,7 @@ class Manager:
             return None
         job = self._jobs[self._queue.pop()]
         job.leave_queue(self.clock())
+        self.changed.notify_all()
         return job
 
     def release(self, job: Job, state: str, message: str = "", result: RunResult | None = None) -> None:

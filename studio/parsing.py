@@ -13,7 +13,16 @@ import polars as pl
 
 from hetcore.data.report import Finding
 from hetcore.errors import DataError
-from studio import parsing_binary, parsing_delimited, parsing_excel, parsing_graphs, parsing_json, parsing_xml
+from studio import (
+    parsing_binary,
+    parsing_delimited,
+    parsing_excel,
+    parsing_gml,
+    parsing_graphs,
+    parsing_json,
+    parsing_matrix,
+    parsing_xml,
+)
 from studio.parsed import ParsedGraph, ParsedTable
 from studio.parsing_formats import recognised
 from studio.parsing_types import typed
@@ -31,9 +40,9 @@ _TABLES: dict[str, Callable[..., ParsedTable]] = {
 _GRAPHS: dict[str, Callable[..., ParsedGraph]] = {
     "graphml": parsing_xml.read_graphml,
     "gexf": parsing_xml.read_gexf,
-    "gml": parsing_graphs.read_gml,
+    "gml": parsing_gml.read_gml,
     "node-link": parsing_json.read_node_link,
-    "matrix-market": parsing_graphs.read_matrix_market,
+    "matrix-market": parsing_matrix.read_matrix_market,
 }
 
 

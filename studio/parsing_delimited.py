@@ -18,7 +18,7 @@ from hetcore.data.words import counted
 from hetcore.errors import DataError
 from studio.limits import UPLOADS
 from studio.parsed import ParsedTable
-from studio.parsing_names import column_names, looks_like_id, refuse_size
+from studio.parsing_names import END_NAMES, column_names, looks_like_id, refuse_size
 from studio.parsing_text import as_utf8
 
 __all__ = ["read"]
@@ -153,8 +153,6 @@ def has_header(rows: list[list[str]], edges: bool = False) -> bool:
 
 
 def _names_ends(first: list[str]) -> bool:
-    from studio.parsing_names import END_NAMES
-
     return any({cell.strip().lower() for cell in first} >= set(pair) for pair in END_NAMES)
 
 

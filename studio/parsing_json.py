@@ -11,6 +11,7 @@ import polars as pl
 from hetcore.errors import DataError
 from studio.limits import UPLOADS
 from studio.parsed import ParsedGraph, ParsedTable
+from studio.parsing_graphs import finished_graph
 from studio.parsing_names import column_names, refuse_size
 from studio.parsing_text import as_utf8
 from studio.sentences import shown
@@ -181,8 +182,6 @@ def read_node_link(name: str, content: bytes, options: Mapping[str, Any]) -> Par
         raise DataError(
             f'{name} lacks the lists "nodes" and "links" of a node-link graph: export it as node-link, GraphML or CSV.'
         )
-    from studio.parsing_graphs import finished_graph
-
     ids = [_node_id(name, node, k) for k, node in enumerate(nodes, 1)]
     numbered = not any(isinstance(node, dict) and "id" in node for node in nodes)
     edges = [_link(name, link, k, ids if numbered else None) for k, link in enumerate(links, 1)]

@@ -92,7 +92,7 @@ class Slot:
 
     def _start_worker(self) -> bool:
         try:
-            worker = Worker(self._manager.limits.memory, self._modules)
+            worker = Worker(self._manager.limits.memory, self._modules, self._manager.compiled)
             with self._manager.changed:
                 self._worker = worker
                 if self._manager.closed:
@@ -101,6 +101,8 @@ class Slot:
                 self._set_phase(worker.receive()[1])
             return True
         except _GONE:
+            if self._worker is not None:
+                self._worker.kill()  # its socket may end a moment before it does
             if not self._manager.closed:
                 _log.error("A training process could not start.")
             self._set_phase("ready")  # to answer runs with a sentence rather than let them wait

@@ -13,7 +13,6 @@ works again; a damaged file is moved aside and its readable runs are taken over.
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import io
 import os
@@ -32,6 +31,7 @@ from hetcore.data.words import counted
 from hetcore.errors import DataError
 from studio.database import DamagedError, Database, NewerSchemaError
 from studio.run import Run, canonical, sha256
+from studio.salvage import salvage
 from studio.sentences import one_sentence
 
 __all__ = ["Run", "RunStore", "home", "shared"]
@@ -199,7 +199,7 @@ class RunStore:
         except (*_FAULTS, DamagedError) as error:
             self._lasting = f"The database of runs is damaged and cannot be replaced ({_cause(error)}): {_MEMORY}."
             return
-        saved = _salvage(aside, self._database)
+        saved = salvage(aside, self._database)
         words = f"{counted(saved, 'run')} could be saved" if saved else "none of its runs could be read"
         self._lasting = f"The database of runs was damaged and moved aside as {aside.name}: {words}."
 
@@ -242,40 +242,6 @@ def _cause(error: Exception) -> str:
         if words in said:
             return {"readonly": "read-only", "full": "the disk is full"}.get(words, one_sentence(words.lower()))
     return type(getattr(error, "orig", None) or error).__name__
-
-
-def _salvage(damaged: Path, target: Database) -> int:
-    """Copy the runs whose checksums hold from a damaged SQLite file; return how many."""
-    saved = 0
-    try:
-        connection = sqlite3.connect(f"file:{damaged}?mode=ro", uri=True)
-    except sqlite3.Error:
-        return 0
-    connection.row_factory = sqlite3.Row
-    connection.text_factory = lambda text: text.decode(errors="replace")
-    for row in _readable(connection, "SELECT * FROM runs", ()):
-        run = Run.from_row(dict(row))
-        if run is not None:
-            blobs = _readable(connection, "SELECT kind, content FROM blobs WHERE run = ?", (run.id,))
-            saved += _taken(target, run, {blob["kind"]: bytes(blob["content"]) for blob in blobs})
-    connection.close()
-    return saved
-
-
-def _readable(connection: sqlite3.Connection, query: str, arguments: tuple[str, ...]) -> list[sqlite3.Row]:
-    """Return the rows that come before the damage."""
-    rows: list[sqlite3.Row] = []
-    with contextlib.suppress(sqlite3.Error):
-        rows.extend(connection.execute(query, arguments))
-    return rows
-
-
-def _taken(target: Database, run: Run, blobs: dict[str, bytes]) -> bool:
-    try:
-        target.add(run, blobs)
-    except _FAULTS:
-        return False
-    return True
 
 
 def _stream(frame: pl.DataFrame | None) -> bytes | None:

@@ -35,14 +35,24 @@ class Worker:
         Bytes of address space it may take.
     modules : sequence of str
         Modules that it imports beside the library.
+    compiled : bool
+        Whether it compiles the kernels before the first run rather than in it.
     """
 
-    def __init__(self, memory: int, modules: Sequence[str] = ()) -> None:
+    def __init__(self, memory: int, modules: Sequence[str] = (), compiled: bool = True) -> None:
         ours, theirs = socket.socketpair()
         with theirs:
-            command = [sys.executable, "-P", "-m", "studio.worker_main", str(theirs.fileno()), str(memory), *modules]
+            command = [
+                sys.executable,
+                "-P",
+                "-m",
+                "studio.worker_main",
+                str(theirs.fileno()),
+                str(memory),
+                str(int(compiled)),
+            ]
             self._process = subprocess.Popen(  # noqa: S603 - our own module and numbers
-                command,
+                [*command, *modules],
                 env=child_environment(),
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,

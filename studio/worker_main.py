@@ -1,4 +1,4 @@
-"""A worker process: `python -m studio.worker_main FD MEMORY MODULE...` serves one job after another over a socket.
+"""A worker process: `python -m studio.worker_main FD MEMORY COMPILE MODULE...` does one run after another.
 
 It starts before it is needed, loads the library, compiles the kernels, and then trains whatever it is sent, at nice 10
 and within its memory limit. Its own reading thread takes the person's orders while a fit runs. When the studio goes
@@ -101,7 +101,7 @@ def main(arguments: list[str]) -> None:
     server = Server(connection)
     threading.Thread(target=server.listen, name="studio-orders", daemon=True).start()
     connection.send(("phase", "compiling"))
-    _warm_up(arguments[2:])
+    _warm_up(arguments[2] == "1", arguments[3:])
     connection.send(("phase", "ready"))
     server.serve()
 
@@ -114,11 +114,11 @@ def _be_modest(memory: int) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
 
 
-def _warm_up(modules: list[str]) -> None:
+def _warm_up(compiled: bool, modules: list[str]) -> None:
     for module in ("polars", "hetcore", "studio.worker_tasks", *modules):
         importlib.import_module(module)
-    kernels = importlib.import_module("hetcore.kernels")
-    getattr(kernels, "warm_up", lambda: None)()
+    if compiled:
+        importlib.import_module("hetcore.kernels").warm_up()
 
 
 if __name__ == "__main__":

@@ -41,7 +41,7 @@ class Clock:
 @pytest.fixture(scope="module")
 def studio():
     """A manager with two workers."""
-    made = Manager(LIMITS, STUBS)
+    made = Manager(LIMITS, STUBS, compiled=False)
     yield made
     made.close()
 
@@ -53,7 +53,7 @@ def single():
 
     def make(clock: Callable[[], float] | None = None, modules: tuple[str, ...] = STUBS, **limits: float) -> Manager:
         options = {} if clock is None else {"clock": clock}
-        made.append(Manager(LIMITS._replace(workers=1, **limits), modules, **options))
+        made.append(Manager(LIMITS._replace(workers=1, **limits), modules, compiled=False, **options))
         return made[-1]
 
     yield make
@@ -398,7 +398,7 @@ def test_closing_ends_every_process():
 
 
 def test_a_worker_ends_with_the_studio():
-    worker = Worker(LIMITS.memory, STUBS)
+    worker = Worker(LIMITS.memory, STUBS, compiled=False)
     assert worker.receive() == ("phase", "compiling")
     worker._connection.close()
     assert worker._process.wait(PATIENCE) == 0
@@ -407,7 +407,7 @@ def test_a_worker_ends_with_the_studio():
 def test_there_is_one_manager(monkeypatch):
     from studio import jobs
 
-    made = Manager(LIMITS._replace(workers=1), STUBS)
+    made = Manager(LIMITS._replace(workers=1), STUBS, compiled=False)
     monkeypatch.setattr(jobs, "_manager", made)
     assert manager() is manager() is made
     made.close()
