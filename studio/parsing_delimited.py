@@ -40,14 +40,16 @@ def read(name: str, content: bytes, options: Mapping[str, Any]) -> ParsedTable:
     text, guesses = as_utf8(name, content, options.get("encoding"))
     if edges:
         text, guesses = _without_comments(text, guesses)
+    text, skipped = _without_preamble(text, options.get("delimiter"), edges)
     layout = _layout(name, text, options, edges)
     if layout.delimiter == " ":
         text = re.sub(rb"[ \t]+", b" ", re.sub(rb"(?m)^[ \t]+|[ \t]+$", b"", text))
-    frame, findings = _cells(name, text, layout, options.get("ragged", "refuse"))
+    frame, findings = _cells(name, text, layout, options.get("ragged", "refuse"), skipped)
     frame, trailing = _without_trailing(frame, layout.header) if layout.shifted else (frame, [])
     _refuse_extent(name, frame, edges)
     guesses = [f"{_DELIMITERS.get(layout.delimiter, repr(layout.delimiter))} between columns", *guesses]
     guesses += [] if layout.header else ["no header: columns are numbered"]
+    guesses += [f"{counted(skipped, 'line')} above the table left out"] if skipped else []
     return ParsedTable(frame, guesses, layout.findings + findings + trailing, layout.delimiter)
 
 
@@ -80,8 +82,27 @@ def _refuse_extent(name: str, frame: pl.DataFrame, edges: bool) -> None:
 
 
 def _without_comments(text: bytes, guesses: list[str]) -> tuple[bytes, list[str]]:
-    kept, count = re.subn(rb"(?m)^[ \t]*[#%][^\n]*\n?", b"", text)
-    return (kept, [*guesses, f"{count:,} comment lines left out"]) if count else (text, guesses)
+    """Leave out the lines at the top that begin with # or %, unless all lines do, as where ids begin so."""
+    comments = re.match(rb"([ \t]*([#%][^\n]*)?\n)*", text)[0]
+    if not comments.strip() or not text[len(comments) :].strip():
+        return text, guesses
+    count = sum(line.strip() != b"" for line in comments.splitlines())
+    return text[len(comments) :], [*guesses, f"{counted(count, 'comment line')} left out"]
+
+
+def _without_preamble(text: bytes, delimiter: str | None, edges: bool) -> tuple[bytes, int]:
+    """Leave out lines of one cell above the table, such as a title; return how many lines that are."""
+    lines = _sample_lines(text)
+    delimiter = delimiter or _delimiter(lines, edges)
+    reader = csv.reader(io.StringIO(lines, newline=""), delimiter=delimiter)
+    ends, widths = [0], []
+    for row in reader:
+        ends.append(reader.line_num)
+        widths.append(len(row) if any(cell.strip() for cell in row) else 0)
+    first = next((k for k, width in enumerate(widths) if width > 1), 0)
+    if delimiter == " " or not any(widths[:first]):
+        return text, 0
+    return text.split(b"\n", ends[first])[-1], ends[first]
 
 
 def _sample_lines(text: bytes) -> str:
@@ -146,9 +167,9 @@ def has_header(rows: list[list[str]], edges: bool = False) -> bool:
         return True
     if not rest:
         return not any(map(_is_number, first))
-    numeric = [j for j in range(len(first)) if _numbers_below(rest, j)]
-    if numeric:
-        return not all(_is_number(first[j]) for j in numeric)
+    above_numbers = [cell for j, cell in enumerate(first) if cell.strip() and _numbers_below(rest, j)]
+    if above_numbers:
+        return not all(map(_is_number, above_numbers))
     return not edges and not any(map(_is_number, first)) and len(set(first)) == len(first)
 
 
@@ -178,17 +199,17 @@ def _without_trailing(frame: pl.DataFrame, header: list[str]) -> tuple[pl.DataFr
     return frame.drop(last).rename(dict(zip(frame.columns, names))), [finding]
 
 
-def _cells(name: str, text: bytes, layout: _Layout, ragged: str) -> tuple[pl.DataFrame, list[Finding]]:
+def _cells(name: str, text: bytes, layout: _Layout, ragged: str, skipped: int) -> tuple[pl.DataFrame, list[Finding]]:
     """Read every cell as text, and see to rows with another number of cells and to cells of several lines."""
     odd: list[tuple[int, int]] = []
 
     def on_odd_row(row: Any) -> str:
-        odd.append((row.number, row.actual_columns))
+        odd.append((row.number + skipped, row.actual_columns))
         return "skip"
 
     frame = _all_cells(text, layout, on_odd_row)
     if layout.header:  # it came as a row, or, where it is too short, as an odd one
-        frame, odd = (frame, odd[1:]) if odd and odd[0][0] == 1 else (frame[1:], odd)
+        frame, odd = (frame, odd[1:]) if odd and odd[0][0] == 1 + skipped else (frame[1:], odd)
     findings = _ragged(name, odd, frame.width, frame.height, ragged)
     return frame, findings + _line_breaks(name, text, frame)
 

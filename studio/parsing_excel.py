@@ -12,6 +12,7 @@ import fastexcel
 import polars as pl
 
 from hetcore.data.report import Finding
+from hetcore.data.words import counted
 from hetcore.errors import DataError
 from studio.limits import UPLOADS
 from studio.parsed import ParsedTable
@@ -23,6 +24,7 @@ __all__ = ["read"]
 
 _REFERENCE = re.compile(rb'[\s]r=["\']([A-Za-z]{0,8})(\d{1,9})["\']')
 _DIMENSION = re.compile(rb'<(?:\w+:)?dimension[^>]*?ref=["\'](?:[A-Za-z]+\d+:)?([A-Za-z]{1,8})(\d{1,9})["\']')
+_ERROR = re.compile(rb'<(?:\w+:)?c\s[^>]*t="e"')
 _CHUNK = 2**20
 _OVERLAP = 200
 
@@ -35,7 +37,7 @@ def read(name: str, content: bytes, options: Mapping[str, Any]) -> ParsedTable:
     DataError
         If the archive is damaged, encrypted or unpacks to too much, a sheet is too large, or holds no table.
     """
-    _check_archive(name, content)
+    errors = _check_archive(name, content)
     book = fastexcel.read_excel(content)
     sheet, rows = _chosen(name, book, options.get("sheet"))
     first = [["" if cell is None else cell for cell in row] for row in rows[:200].iter_rows()]
@@ -48,18 +50,21 @@ def read(name: str, content: bytes, options: Mapping[str, Any]) -> ParsedTable:
     if frame.width < 2:
         raise DataError(f"{name} has one column, but an id column and at least one more are needed.")
     guesses = ["XLSX", *([] if header else ["no header: columns are numbered"])]
-    return ParsedTable(frame, guesses, (findings if header else []) + _other_sheets(book, sheet))
+    findings = (findings if header else []) + _other_sheets(book, sheet) + _error_cells(errors)
+    return ParsedTable(frame, guesses, findings)
 
 
-def _check_archive(name: str, content: bytes) -> None:
+def _check_archive(name: str, content: bytes) -> int:
+    """Refuse what would unpack to too much; return how many cells hold an error such as #DIV/0!."""
+    errors = 0
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             _check_members(name, archive.infolist(), len(content))
             for member in archive.infolist():
-                if member.filename.lower().endswith(".xml"):
-                    _check_extent(name, archive, member)
+                errors += _check_extent(name, archive, member)
     except (zipfile.BadZipFile, NotImplementedError, EOFError, OSError, RuntimeError) as error:
         raise DataError(f"{name} is a damaged or encrypted workbook: save it anew as XLSX or CSV.") from error
+    return errors
 
 
 def _check_members(name: str, members: list[zipfile.ZipInfo], size: int) -> None:
@@ -74,9 +79,9 @@ def _check_members(name: str, members: list[zipfile.ZipInfo], size: int) -> None
         )
 
 
-def _check_extent(name: str, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> None:
-    """Refuse a sheet whose cells, written or announced, span more than the limits."""
-    rows = columns = 0
+def _check_extent(name: str, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> int:
+    """Refuse a sheet whose cells, written or announced, span more than the limits; return its cells with errors."""
+    rows = columns = errors = 0
     tail = b""
     unpacked = 0
     with archive.open(member) as stream:
@@ -89,7 +94,9 @@ def _check_extent(name: str, archive: zipfile.ZipFile, member: zipfile.ZipInfo) 
                 raise DataError(f"{name} holds XML entities, which are refused: save it anew as XLSX or CSV.")
             rows, columns = _extent(text, rows, columns)
             refuse_size(name, rows, columns)
+            errors += len(_ERROR.findall(text)) - len(_ERROR.findall(tail))
             tail = text[-_OVERLAP:]
+    return errors
 
 
 def _extent(text: bytes, rows: int, columns: int) -> tuple[int, int]:
@@ -118,7 +125,12 @@ def _chosen(name: str, book: Any, told: str | None) -> tuple[str, pl.DataFrame]:
     raise DataError(f"{name} has no sheet with cells in it: choose a workbook with a table.")
 
 
+def _error_cells(count: int) -> list[Finding]:
+    words = f"{counted(count, 'cell')} of the workbook with an error such as #DIV/0!: taken as missing"
+    return [Finding("error_cell", "", count, words)] if count else []
+
+
 def _other_sheets(book: Any, sheet: str) -> list[Finding]:
     others = [other for other in book.sheet_names if other != sheet]
-    words = f"{len(others):,} more sheets are left out; {shown(sheet)!r} was read"
+    words = f"{counted(len(others), 'more sheet')} left out: {shown(sheet)!r} was read"
     return [Finding("other_sheet", "", len(others), words, tuple(others))] if others else []

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import json
+import logging
 import socket
 import subprocess
 import sys
@@ -23,6 +24,7 @@ from studio.worker import child_environment
 
 __all__ = ["Reply", "Sandbox", "shared"]
 
+_log = logging.getLogger(__name__)
 _ANSWER_BYTES = 2**31 - 1
 _SLACK_SECONDS = 5.0
 
@@ -131,6 +133,13 @@ class Sandbox:
         return Reply(words, [connection.recv_bytes(_ANSWER_BYTES) for _ in range(words["blocks"])])
 
     def _obituary(self, name: str, seconds: float) -> str:
+        if self._process is None or self._process.poll() is not None:
+            _log.error(
+                "The server of the upload sandbox ended with status %s.", self._process and self._process.returncode
+            )
+            return (
+                f"{name} could not be read, for the reader of uploads does not run: try again, or restart the studio."
+            )
         if seconds >= self._limits.parser_seconds:
             limit = f"{self._limits.parser_seconds:.0f} seconds"
             return f"{name} takes longer than {limit} to read: split it, or save it as Parquet."

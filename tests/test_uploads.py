@@ -87,6 +87,12 @@ GOOD = [
     ("quotes", b'id,x\n"a,b","say ""hi"""\nc,\n', {"id": ["a,b", "c"], "x": ['say "hi"', None]}, []),
     ("row names", b"x,y\nr1,1,2\nr2,3,4\n", {"row": ["r1", "r2"], "x": [1, 3], "y": [2, 4]}, []),
     ("trailing", b"id,x\na,1,\nb,2,\n", {"id": ["a", "b"], "x": [1, 2]}, []),
+    (
+        "title",
+        b"Export of today\n\nid,x\na,1\nb,2\n",
+        {"id": ["a", "b"], "x": [1, 2]},
+        ["2 lines above the table left out"],
+    ),
     ("semicolon lists", b"id,tags\na,x;y\nb,z;w\n", {"id": ["a", "b"], "tags": ["x;y", "z;w"]}, []),
     ("truth", b"id,x\na,True\nb,false\nc,\n", {"id": ["a", "b", "c"], "x": [True, False, None]}, []),
     ("dates", b"id,x\na,2020-02-29\nb,\n", {"id": ["a", "b"], "x": [date(2020, 2, 29), None]}, []),
@@ -154,6 +160,10 @@ def test_headers_are_made_usable_and_reported():
     assert {found.kind for found in preview.findings} == {"blank_header", "repeated_header"}
 
 
+def test_rows_are_counted_from_the_top_of_the_file():
+    assert "3 cells in row 4 where 2" in refused("a.csv", b"Title\nid,x\na,1\nb,2,3\nc,4\n")
+
+
 def test_ragged_rows_can_be_left_out_and_are_counted():
     preview = preview_table("a.csv", b"id,x\na,1\nb,2,3\nc\nd,4\n", Options(ragged="skip"))
     assert preview.frame["id"].to_list() == ["a", "d"]
@@ -205,9 +215,17 @@ def test_a_small_workbook_is_read():
     content = hostile.workbook(f"<sheetData>{rows}</sheetData>")
     preview = preview_table("a.xlsx", content)
     assert preview.frame.to_dict(as_series=False) == {"id": ["001"], "x": [2.5]}
-    assert "XLSX" in preview.guesses
+    assert "XLSX" in preview.guesses and not preview.findings
     with pytest.raises(DataError, match="no sheet 'T': choose one of S"):
         preview_table("a.xlsx", content, Options(sheet="T"))
+
+
+def test_errors_in_cells_of_a_workbook_are_reported():
+    rows = '<row><c r="A1"><v>1</v></c><c r="B1" t="e"><v>#DIV/0!</v></c></row><row><c r="A2"><v>2</v></c></row>'
+    rows += '<row><c r="A3"><v>3</v></c><c r="B3"><v>5</v></c></row>'
+    preview = preview_table("a.xlsx", hostile.workbook(f"<sheetData>{rows}</sheetData>"))
+    assert preview.frame.to_dict(as_series=False) == {"column_1": [1, 2, 3], "column_2": [None, None, 5]}
+    assert [(found.kind, found.count) for found in preview.findings] == [("error_cell", 1)]
 
 
 def test_a_file_is_read_from_its_beginning_and_not_beyond_the_limit(tmp_path):
@@ -276,6 +294,7 @@ EDGES = [
     ("any names", b"film,actor\nF1,Ann\nF2,Bob\n", [("film", "actor"), ("F1", "Ann"), ("F2", "Bob")]),
     ("header-less", b"001,1\n1,2\n", [("001", "1"), ("1", "2")]),
     ("spaces and comments", b"# a graph\n% by hand\n1  2 0.5\n2 3   1\n", [("1", "2", 0.5), ("2", "3", 1.0)]),
+    ("hashtags", b"#a,#b\n#b,#c\n", [("#a", "#b"), ("#b", "#c")]),
     ("tabs", b"from\tto\na\tb\n", [("a", "b")]),
     ("missing weight", b"source,target,weight\na,b,\nb,c,-1\n", [("a", "b", None), ("b", "c", -1.0)]),
     ("records", b'[{"source": "a", "target": 1}]', [("a", "1")]),
@@ -341,6 +360,44 @@ def test_ends_that_are_no_nodes_and_direction_are_reported():
     preview = preview_graph("g.graphml", content)
     assert preview.edges.rows() == [("a", "b")]
     assert {found.kind: found.count for found in preview.findings} == {"directed": 1, "unknown_node": 1}
+
+
+# Mutations ------------------------------------------------------------------------------------------------------------
+
+VALID = {
+    "a.csv": GOOD[0][1],
+    "a.tsv": GOOD[1][1],
+    "b.csv": GOOD[3][1],
+    "c.csv": GOOD[5][1],
+    "a.json": b'[{"id": "a", "x": 1.5}, {"id": "b", "x": [2, {"y": 3}]}]',
+    "a.ndjson": b'{"id": "a", "x": 1}\n{"id": "b", "x": null}\n',
+    "a.parquet": hostile.parquet(hostile.FRAME),
+    "a.arrow": hostile.arrow(hostile.FRAME),
+    "a.xlsx": hostile.workbook(hostile.cells(A1=1, B1=2, A2=3, B2=4)),
+    "g.csv": EDGES[3][1],
+    "g.graphml": written(nx.write_graphml),
+    "g.gexf": written(nx.write_gexf),
+    "g.gml": written(nx.write_gml),
+    "g.json": EDGES[11][1],
+    "g.mtx": EDGES[13][1],
+}
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("name", VALID)
+def test_damaged_files_are_read_or_refused_in_a_sentence(name, seed):
+    rng = np.random.default_rng(seed)
+    content = bytearray(VALID[name])
+    for _ in range(1 + seed % 3):
+        at, length = int(rng.integers(len(content))), int(rng.integers(1, 8))
+        content[at : at + length] = [b"", rng.bytes(length), b"\x00", b'"', b"[" * length][int(rng.integers(5))]
+    if seed % 4 == 0:
+        del content[int(rng.integers(1, len(content))) :]
+    read = preview_graph if name.startswith("g") else preview_table
+    try:
+        assert read(name, bytes(content))[0].width > 1
+    except DataError as error:
+        assert name in str(error) and len(str(error)) < 300 and "\n" not in str(error)
 
 
 # The sandbox ----------------------------------------------------------------------------------------------------------
