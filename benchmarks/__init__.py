@@ -1,0 +1,1 @@
+"""Side by side with the peers: each script prints what docs/ shows."""

@@ -1,0 +1,105 @@
+"""Run the cells of the GBC tables: data set x setting x method x labelled share x split.
+
+Each finished cell is one line of docs/results/consensus.jsonl; a cell that stands there is not run again, so a run that was
+stopped goes on where it was. Splits are outermost: whatever has been run is complete over the methods for some splits.
+
+    HETCORE_DATA=../shared/data python -m benchmarks.consensus_cells mfeat terrorist_attacks movie_ratings
+    python -m benchmarks.consensus_tables > docs/results.md
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import datasets
+from hetcore import baselines
+from hetcore.data import HetData
+from hetcore.data.splits import label_split, non_overlapping
+
+CELLS = Path(__file__).parent.parent / "docs" / "results" / "consensus.jsonl"
+FRACTIONS = (0.1, 0.3, 0.5, 0.7, 0.9)
+SETTINGS = ("uniform", "non_overlapping")
+TREES: dict[str, Any] = {"n_iterations": 200, "max_depth": 4}
+
+
+def _gbc(data: HetData, **params: Any) -> Any:
+    import hetcore as hc
+
+    return (hc.GBCClassifier if data.target_kind == "classification" else hc.GBCRegressor)(**params)
+
+
+METHODS = {
+    "GBC": lambda data: _gbc(data),
+    "GBC, as printed": lambda data: _gbc(data, as_printed=True, lambda0=0.03, lambda1=0.03, n_iterations=100),
+    "SVM, joined": lambda data: baselines.JoinedSVM(),
+    "SVM, tables only": lambda data: baselines.JoinedSVM(adjacency=False),
+    "SVM, self-trained": lambda data: baselines.SelfTrainedSVM(),
+    "GBDT + neighbour means": lambda data: baselines.NeighborMeansGBDT(**TREES),
+    "GBDT, tables only": lambda data: baselines.JoinedGBDT(adjacency=False, **TREES),
+    "GBDT, joined": lambda data: baselines.JoinedGBDT(**TREES),
+    "GBDT, self-trained": lambda data: baselines.SelfTrainedGBDT(n_rounds=1, **TREES),
+}
+
+
+def run_cell(data: HetData, method: str, fraction: float, split: int) -> dict[str, Any]:
+    """Fit on a share of the labels, return the error on the others: an error rate, or an RMSE."""
+    y = label_split(data, fraction, split)
+    hidden = data.labelled & ~data.with_target(y, task=data.target_kind).labelled
+    start = time.perf_counter()
+    model = METHODS[method](data).fit(data, y)
+    predicted = model.predict(data)[hidden]
+    seconds = time.perf_counter() - start
+    if data.target_kind == "classification":
+        error = float((predicted != data.y[hidden]).mean())
+    else:
+        error = float(np.sqrt(((predicted - data.y[hidden]) ** 2).mean()))
+    cell = {"error": error, "seconds": round(seconds, 2)}
+    weights = getattr(model, "source_weights_", None)
+    return cell | ({"weights": {name: round(w, 4) for name, w in weights.items()}} if weights else {})
+
+
+def finished(path: Path = CELLS) -> dict[tuple, dict[str, Any]]:
+    """Return the finished cells by (data, setting, method, fraction, split)."""
+    lines = path.read_text().splitlines() if path.exists() else []
+    cells = [json.loads(line) for line in lines]
+    return {(c["data"], c["setting"], c["method"], c["fraction"], c["split"]): c for c in cells}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("data", nargs="+", choices=datasets.names())
+    parser.add_argument("--setting", choices=SETTINGS, nargs="+", default=["uniform"])
+    parser.add_argument("--method", choices=list(METHODS), nargs="+", default=list(METHODS))
+    parser.add_argument("--fraction", type=float, nargs="+", default=list(FRACTIONS))
+    parser.add_argument("--splits", type=int, nargs=2, default=(0, 10), metavar=("FIRST", "STOP"))
+    args = parser.parse_args()
+    warnings.simplefilter("ignore")
+    loaded = {name: datasets.load(name) for name in args.data}
+    keys = [
+        (name, setting, method, fraction, split)
+        for split in range(*args.splits)
+        for name in args.data
+        for setting in args.setting
+        for method in args.method
+        for fraction in args.fraction
+    ]
+    for key in keys:
+        if key not in finished():
+            name, setting, method, fraction, split = key
+            data = loaded[name] if setting == "uniform" else non_overlapping(loaded[name], seed=split)
+            cell = dict(zip(("data", "setting", "method", "fraction", "split"), key)) | run_cell(data, *key[2:])
+            CELLS.parent.mkdir(parents=True, exist_ok=True)
+            with CELLS.open("a") as file:
+                file.write(json.dumps(cell) + "\n")
+            print(json.dumps(cell), flush=True)
+
+
+if __name__ == "__main__":
+    main()

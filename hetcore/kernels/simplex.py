@@ -1,0 +1,40 @@
+"""The root of sum_i exp(-loss_i / z) = 1: the temperature that makes exponential weights sum to one."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hetcore.kernels.cache import kernel
+
+
+def _log_temperature(losses):
+    """Return log z for losses > 0, at least two, by a safeguarded Newton step on s(u) = log sum_i exp(-loss_i e^-u).
+
+    s rises in u; its root lies between log(smallest / log p) and log(largest / log p).
+
+    Parameters
+    ----------
+    losses : (p,) float64
+    """
+    low = np.log(losses.min() / np.log(losses.size)) - 1e-9
+    high = np.log(losses.max() / np.log(losses.size)) + 1e-9
+    u = 0.5 * (low + high)
+    for _ in range(200):
+        total, slope = 0.0, 0.0
+        for i in range(losses.size):
+            a = losses[i] * np.exp(-u)
+            w = np.exp(-a)
+            total += w
+            slope += w * a
+        if total > 1.0:
+            high = u
+        else:
+            low = u
+        step = np.log(total) * total / slope if slope > 0.0 and total > 0.0 else np.inf
+        u = u - step if low < u - step < high else 0.5 * (low + high)
+        if high - low < 1e-15 * max(1.0, abs(u)) or abs(step) < 1e-15:
+            break
+    return u
+
+
+log_temperature = kernel(_log_temperature)

@@ -1,0 +1,1 @@
+"""One algorithm, one file; `base` is the frame of every fit."""

@@ -1,0 +1,118 @@
+"""The frame of every boosted fit: validate, encode, start, loop, emit, stop.
+
+A method writes `_start(problem)`, which returns a state with a `round()`, `_view(state)`, which says what a round ended with, and
+`_finish(state)`, which keeps what predicts. A round is a step on the state, so a fit can be watched, paused and stopped
+after any round, and a test can check one round by hand.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import polars as pl
+from sklearn.base import BaseEstimator
+
+from hetcore.data import HetData
+from hetcore.errors import DataError, ParameterError
+from hetcore.events import Callback, RoundEnd
+from hetcore.methods.problem import Problem
+
+__all__ = ["BoostedEstimator", "Rule", "check_params"]
+
+Rule = tuple[str, Any, str]
+"""(parameter, predicate over its value, the rule in words)."""
+
+
+def check_params(params: dict[str, Any], rules: Iterable[Rule]) -> None:
+    """Check parameters against rules.
+
+    Raises
+    ------
+    ParameterError
+        Naming the parameter, its value and the rule.
+    """
+    for name, holds, words in rules:
+        value = params[name]
+        try:
+            good = bool(holds(value))
+        except TypeError:
+            good = False
+        if not good:
+            raise ParameterError(f"{name}={value!r} must be {words}.")
+
+
+class BoostedEstimator(BaseEstimator):
+    """Base of the estimators that boost over a `HetData`; see the module's docstring for what a method writes."""
+
+    _task: str
+    _rules: tuple[Rule, ...]
+
+    def fit(self, data: HetData, y: Any = None, *, callbacks: Iterable[Callback] = (), eval_y: Any = None) -> Any:
+        """Fit to the labelled instances; the unlabelled ones take part (transductive).
+
+        Parameters
+        ----------
+        data : HetData
+        y : (n,) array-like, optional
+            Replaces `data.y`; NaN or None is unlabelled.
+        callbacks : iterable of callable, default=()
+            Each is called after every round with a `RoundEnd` and may return True to stop.
+        eval_y : (n,) array-like, optional
+            Labels to score each round by ("held_out"), never trained on.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ParameterError
+            If a parameter is outside its domain.
+        DataError
+            If there is nothing to learn from: no label, or a single class.
+        """
+        if not isinstance(data, HetData):
+            raise DataError(f"fit takes a HetData, not {type(data).__name__}: build one from tables with hetcore.HetData.")
+        check_params(self.get_params(deep=False), self._rules)
+        problem = Problem.of(data, y, eval_y, self._task)
+        callbacks, start, events = list(callbacks), time.perf_counter(), []
+        with np.errstate(over="ignore", under="ignore"):
+            state = self._start(problem)
+            for t in range(self.n_iterations):
+                state.round()
+                events.append(self._event(state, t, time.perf_counter() - start))
+                if any([callback(events[-1]) for callback in callbacks]):
+                    break
+            self._finish(state)
+        self.n_iterations_ = len(events)
+        self.history_ = history(events)
+        return self
+
+    def _event(self, state: Any, index: int, seconds: float) -> RoundEnd:
+        return RoundEnd(type(self).__name__, index, self.n_iterations, seconds=seconds, **self._view(state))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "n_iterations_")
+
+
+def history(events: list[RoundEnd]) -> pl.DataFrame:
+    """Return one row per round: iteration, seconds, then "loss:*", "metric:*", "weight:*", "graph_weight:*", "step:*", ..."""
+    return pl.DataFrame([_row(event) for event in events], infer_schema_length=None)
+
+
+def _row(event: RoundEnd) -> dict[str, float]:
+    groups = {
+        "loss": event.losses,
+        "metric": event.detail.get("metric", {}),
+        "weight": event.source_weights,
+        "graph_weight": event.graph_weights,
+        "step": event.detail.get("steps", {}),
+        "per_source": event.detail.get("per_source", {}),
+        "autocorrelation": event.residual_autocorrelation,
+    }
+    row: dict[str, float] = {"iteration": event.index, "seconds": event.seconds}
+    row |= {f"{group}:{name}": float(value) for group, values in groups.items() for name, value in values.items()}
+    return row | {"disagreement": float(event.detail.get("disagreement", np.nan))}

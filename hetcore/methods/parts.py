@@ -1,0 +1,134 @@
+"""What a fit keeps of one source: a table's encoded, binned columns and smooth learner, a graph's neighbour averages.
+
+Encoding, binning and landmark features depend on the table alone, so they are made once for each `Source` object and serve
+every fit, class and what-if run that shares it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hetcore.binning import BinMapper
+from hetcore.data import Graph, HetData, Source
+from hetcore.data.encoding import SourceEncoder
+from hetcore.forest import Forest
+from hetcore.smoother import LandmarkFeatures, Smoother
+
+__all__ = ["GraphPart", "Part", "TablePart"]
+
+MAX_BINS = 64
+_PREPARED: WeakKeyDictionary[Source, dict[str, Any]] = WeakKeyDictionary()
+
+
+def _prepared(source: Source) -> dict[str, Any]:
+    made = _PREPARED.get(source)
+    if made is None:
+        encoder = SourceEncoder().fit(source)
+        X = encoder.transform(source)
+        mapper = BinMapper(MAX_BINS).fit(X, 0)
+        made = {"encoder": encoder, "X": X, "mapper": mapper, "binned": mapper.transform(X)}
+        _PREPARED[source] = made
+    return made
+
+
+def _landmarks(source: Source) -> list[LandmarkFeatures]:
+    made = _prepared(source)
+    if "features" not in made:
+        made["features"] = [LandmarkFeatures(made["X"], each, np.random.default_rng(0)) for each in (False, True)]
+        del made["X"]
+    return made["features"]
+
+
+class Part:
+    """One source of a fit.
+
+    Attributes
+    ----------
+    name : str
+    rows : (m,) int64
+        Instances that the source has.
+    covers : (n,) bool
+    binned : (d, m) uint8 or None
+        The columns that trees split by; None until there are any.
+    score : (n, K) float64
+        What the source's smooth learner says, centred; 0 where it says nothing. For labelled rows: had they been left out.
+    trees : (n, K) float32
+        Sum of the source's trees so far.
+    forest : Forest
+    """
+
+    def __init__(self, name: str, rows: NDArray[np.int64], n: int, n_outputs: int) -> None:
+        self.name, self.rows = name, rows
+        self.covers = np.zeros(n, bool)
+        self.covers[rows] = True
+        self.binned: NDArray[np.uint8] | None = None
+        self.mapper: BinMapper | None = None
+        self.score = np.zeros((n, n_outputs))
+        self.trees = np.zeros((n, n_outputs), np.float32)
+        self.forest = Forest(n_outputs)
+
+
+class TablePart(Part):
+    """A table: trees over its columns, and kernel ridge on them."""
+
+    def __init__(self, data: HetData, name: str, n_outputs: int) -> None:
+        super().__init__(name, data.rows(name), data.n, n_outputs)
+        self._source = data.sources[name]
+        made = _prepared(self._source)
+        self.encoder, self.mapper, self.binned = made["encoder"], made["mapper"], made["binned"]
+        self.smoother: Smoother | None = None
+
+    def smooth(self, labelled: NDArray[np.bool_], target: NDArray, weights: NDArray) -> None:
+        """Prepare the smooth learner for the instances' labels, centred targets (n, K) and weights (n,)."""
+        own = np.flatnonzero(labelled[self.rows])
+        if own.size:
+            args = own, target[self.rows[own]], weights[self.rows]
+            self.smoother = Smoother(_landmarks(self._source), *args)
+
+    def refit(self, target: NDArray) -> None:
+        """Fit the smooth learner to targets (n, K) and keep what it says as `score`."""
+        if self.smoother is not None:
+            self.score[self.rows] = self.smoother.fit(target[self.rows])
+
+
+class GraphPart(Part):
+    """A graph: what an instance's neighbours say on average, shrunk to 0 where few of them speak.
+
+    An instance's own label never takes part, so what its neighbours say is as honest for labelled rows as for others.
+    """
+
+    def __init__(self, data: HetData, name: str, n_outputs: int) -> None:
+        graph: Graph = data.graphs[name]
+        super().__init__(name, np.flatnonzero(graph.degree > 0), data.n, n_outputs)
+        self.links = graph.adjacency()
+        self.unit = float(graph.weights.mean()) if graph.n_edges else 1.0
+        self.voice = np.zeros(data.n)
+
+    def listen(self, values: NDArray, voices: NDArray, shrinkage: float) -> None:
+        """Average the neighbours' values (n, K), each with its voice (n,), as `score`; `voice` is the neighbours' total."""
+        self.voice, self.score = averaged(self.links, self.unit, values, voices, shrinkage)
+
+    def columns(self) -> NDArray[np.float32]:
+        """Return the columns that trees split by, (m, K + 1): the averages, and how many neighbours speak."""
+        return graph_columns(self.score[self.rows], self.voice[self.rows])
+
+    def bin(self) -> None:
+        """Fix the columns that trees split by."""
+        X = self.columns()
+        self.mapper = BinMapper(MAX_BINS).fit(X, 0) if self.rows.size else None
+        self.binned = self.mapper.transform(X) if self.mapper is not None else None
+
+
+def averaged(links: Any, unit: float, values: NDArray, voices: NDArray, shrinkage: float) -> tuple[NDArray, NDArray]:
+    """Return the neighbours' total voice (n,) and shrunk average (n, K), with links counted in units of `unit`."""
+    voice = (links @ voices) / unit
+    return voice, (links @ (voices[:, None] * values)) / (unit * (voice + shrinkage)[:, None] + 1e-300)
+
+
+def graph_columns(score: NDArray, voice: NDArray) -> NDArray[np.float32]:
+    """Return neighbour averages (m, K) and the logarithm of 1 + their voice as one table (m, K + 1)."""
+    return np.column_stack([score, np.log1p(voice)]).astype(np.float32)

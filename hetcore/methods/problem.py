@@ -1,0 +1,142 @@
+"""What a fit starts from: labels as numbers, who is labelled, who is only scored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import softmax
+
+from hetcore.data import HetData
+from hetcore.errors import DataError
+from hetcore.losses import HalfSquared, Softmax
+
+__all__ = ["Problem", "Scale"]
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How labels become the K raw scores' targets, and scores become predictions.
+
+    Attributes
+    ----------
+    classes : (K,) object
+        Class names in order; empty for a regression, where K = 1.
+    mean : (K,) float64
+        Class shares of the labelled rows, or the mean label.
+    deviation : float
+        Standard deviation of the labels; 1 for classes.
+    """
+
+    classes: NDArray[np.object_]
+    mean: NDArray[np.float64]
+    deviation: float
+
+    @property
+    def is_classifier(self) -> bool:
+        return self.classes.size > 0
+
+    @property
+    def n_outputs(self) -> int:
+        return max(1, self.classes.size)
+
+    @property
+    def prior(self) -> NDArray[np.float64]:
+        """The constant raw score (K,) that minimises the loss over the labelled rows."""
+        return np.log(np.maximum(self.mean, 1e-12)) if self.is_classifier else np.zeros(1)
+
+    @property
+    def loss(self) -> HalfSquared | Softmax:
+        return Softmax() if self.is_classifier else HalfSquared()
+
+    def codes(self, y: NDArray, known: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Return the targets (n, K): one-hot rows, or standardised numbers; zero where not known."""
+        codes = np.zeros((len(y), self.n_outputs))
+        if self.is_classifier:
+            place = {name: k for k, name in enumerate(self.classes)}
+            codes[np.flatnonzero(known), [place[label] for label in y[known]]] = 1.0
+        else:
+            codes[known, 0] = (y[known].astype(float) - self.mean[0]) / self.deviation
+        return codes
+
+    def fitted(self, raw: NDArray) -> NDArray[np.float64]:
+        """Return what raw scores (n, K) say in the targets' terms: probabilities, or standardised numbers."""
+        return softmax(raw, axis=-1) if self.is_classifier else raw
+
+    def centred(self, raw: NDArray) -> NDArray[np.float64]:
+        """Return `fitted` less the mean: 0 is what one says who knows nothing."""
+        return self.fitted(raw) - self.mean if self.is_classifier else raw
+
+    def labels(self, fitted: NDArray) -> NDArray:
+        """Return the predictions (n,) for fitted values (n, K): class names or numbers."""
+        if self.is_classifier:
+            return self.classes[fitted.argmax(axis=-1)]
+        return fitted[..., 0] * self.deviation + self.mean[0]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One fit's data and labels.
+
+    Attributes
+    ----------
+    data : HetData
+    scale : Scale
+    target : (n, K) float64
+        Codes of the labelled rows, zero elsewhere.
+    labelled, scored : (n,) bool
+        Rows to train on; rows of `eval_y` that are scored and never trained on.
+    truth : (n, K) float64
+        Codes of the scored rows, zero elsewhere.
+    """
+
+    data: HetData
+    scale: Scale
+    target: NDArray[np.float64]
+    labelled: NDArray[np.bool_]
+    scored: NDArray[np.bool_]
+    truth: NDArray[np.float64]
+
+    @property
+    def centred(self) -> NDArray[np.float64]:
+        """The labelled rows' codes less their mean, zero elsewhere."""
+        shift = self.scale.mean if self.scale.is_classifier else 0.0
+        return np.where(self.labelled[:, None], self.target - shift, 0.0)
+
+    @classmethod
+    def of(cls, data: HetData, y: Any, eval_y: Any, task: str) -> Problem:
+        """Read labels and scale.
+
+        Raises
+        ------
+        DataError
+            If no instance is labelled, a class problem has one class, or labels can't be read as the task asks.
+        """
+        data = data if y is None and data.target_kind == task else data.with_target(data.y if y is None else y, task)
+        labelled = np.asarray(data.labelled).copy()
+        if not labelled.any():
+            raise DataError(f"None of the {data.n:,} instances is labelled: give a target, or y with some labels.")
+        scale = _scale(data, labelled, task)
+        scored, truth = np.zeros(data.n, bool), np.zeros((data.n, scale.n_outputs))
+        if eval_y is not None:
+            judged = data.with_target(eval_y, task)
+            known = set(scale.classes)
+            scored = judged.labelled & ~labelled
+            if scale.is_classifier:
+                scored = scored & np.array([label in known for label in judged.y])
+            truth = scale.codes(judged.y, scored)
+        return cls(data, scale, scale.codes(data.y, labelled), labelled, scored, truth)
+
+
+def _scale(data: HetData, labelled: NDArray[np.bool_], task: str) -> Scale:
+    if task == "regression":
+        values = data.y[labelled].astype(float)
+        deviation = float(values.std())
+        small = deviation <= 1e-12 * max(1.0, abs(float(values.mean())))
+        return Scale(np.empty(0, object), np.array([values.mean()]), 1.0 if small else deviation)
+    classes, counts = np.unique(data.y[labelled].astype(str), return_counts=True)
+    if classes.size < 2:
+        raise DataError(f"All {labelled.sum():,} labels are {str(classes[0])!r}: a classifier needs at least two classes.")
+    return Scale(classes.astype(object), (counts + 0.5) / (counts + 0.5).sum(), 1.0)

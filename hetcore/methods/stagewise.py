@@ -1,0 +1,296 @@
+r"""The default round of Gradient Boosting Consensus.
+
+Raw score of instance x:  F(x) = prior + g(x) sum_i b_i f_i(x) + sum_i T_i(x),  over the tables and graphs i that cover x.
+
+    1  prior: the constant that minimises the loss over the labelled rows T; E(x) = 0
+    2  for t = 1..N:
+    3    while t <= consensus_rounds, for each source i in random order:
+    4      table: f_i <- kernel ridge on i's columns: labels on T, pulled to the consensus E with weight lambda0 on U   (4.4)
+    5      graph: f_i <- the neighbours' average: labels count 1, E of unlabelled neighbours lambda1                    (E~)
+    6    b <- argmin over b >= 0 of the loss of F on T, with f_i as they would be had each row been left out     (4.8, 4.10)
+    7    E <- what F says, centred
+    8    from t = consensus_rounds on, draw a subsample S of T; for each source i in random order:
+    9      h <- regression tree on i's columns to the residual of F on S, Newton leaves                          (4.7)
+    10     rho <- what the trees of i were worth so far on the rows that their subsample left out, in [0, 1]     (4.8)
+    11     T_i <- T_i + learning_rate rho h                                                                      (4.9)
+    12   w_i <- the share of source i in what F explains of the labels on rows left out                          (4.10)
+
+A graph is a source like any other: its columns are what the neighbours say, never the instance's own label. Nothing that
+sets a weight or a step has seen the row that it is judged on, so a source of noise gets weight zero instead of weight by
+memory. g(x) makes up for the tables that x lacks: (sum_i v_i / sum_{i covers x} v_i)^gamma with v_i the size of b_i f_i, gamma
+in {0, 1/2, 1} by the loss of line 6.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hetcore.methods.parts import GraphPart, Part, TablePart
+from hetcore.methods.problem import Problem
+from hetcore.trees import Tree, TreeParams, grow
+from hetcore.weights import fit_scales, weights_from_losses
+
+__all__ = ["Stagewise", "gap_factor"]
+
+SHRINKAGE = 2.0  # neighbours' voices that the prior counts for
+FAINT = 1e-3  # voice of an unlabelled neighbour at lambda1 = 0: heard where nobody else speaks
+FIRST_STEP = 0.5  # most that a source's very first tree is worth
+LEAF_LIMIT = 4.0  # largest Newton step of a class score
+GAMMAS = (0.0, 0.5, 1.0)
+
+
+@dataclass
+class Stagewise:
+    """The state of a fit; `round` is one pass of lines 3 to 12."""
+
+    problem: Problem
+    params: dict[str, Any]
+    rng: np.random.Generator
+    parts: list[Part]
+    scales: NDArray[np.float64]
+    base: NDArray[np.float64]  # prior + g sum b f
+    grown: NDArray[np.float64]  # sum of T_i
+    left_out: NDArray[np.float64]  # the part of `grown` that did not see the row
+    n_left_out: NDArray[np.int64]
+    consensus: NDArray[np.float64]  # E
+    heard: NDArray[np.float64]  # the E that the graphs listened to last
+    worth: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))  # (2, parts): numerator, denominator of rho
+    gain: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    steps: dict[str, float] = field(default_factory=dict)
+    gamma: float = 0.0
+    n_rounds: int = 0
+    n_tree_rounds: int = 0
+
+    @classmethod
+    def start(cls, problem: Problem, params: dict[str, Any], rng: np.random.Generator) -> Stagewise:
+        """Encode the sources; line 1."""
+        n, K = problem.data.n, problem.scale.n_outputs
+        parts: list[Part] = [TablePart(problem.data, name, K) for name in problem.data.source_names]
+        parts += [GraphPart(problem.data, name, K) for name in problem.data.graph_names]
+        zeros = np.zeros((n, K))
+        state = cls(
+            problem, params, rng, parts, np.zeros(len(parts)), zeros + problem.scale.prior, zeros.copy(), zeros.copy(),
+            np.zeros(n, np.int64), zeros.copy(), zeros.copy(), np.zeros((2, len(parts))), np.zeros(len(parts)),
+        )  # fmt: skip
+        if params["base_learner"] != "tree":
+            state._prepare_smoothers()
+        return state
+
+    def _prepare_smoothers(self) -> None:
+        labelled = self.problem.labelled
+        self._pull = np.zeros(len(labelled))
+        weight = self.params["lambda0"] * labelled.sum() / max(1, (~labelled).sum())
+        self._pull[~labelled if self.params["pull"] == "unlabelled" else slice(None)] = weight
+        for part in self.parts:
+            if isinstance(part, TablePart):
+                part.smooth(labelled, self.problem.centred, labelled + self._pull)
+
+    @property
+    def raw(self) -> NDArray[np.float64]:
+        """F (n, K): labelled rows as trained."""
+        return self.base + self.grown
+
+    @property
+    def honest(self) -> NDArray[np.float64]:
+        """F (n, K) where each labelled row is scored by the learners that did not see it."""
+        seen = np.maximum(self.n_left_out, 1)
+        scale = np.where(self.n_left_out > 0, self.n_tree_rounds / seen, 1.0)[:, None]
+        return self.base + np.where(self.problem.labelled[:, None], self.left_out * scale, self.grown)
+
+    def round(self) -> None:
+        """Lines 3 to 12."""
+        smooth = self.params["base_learner"] != "tree"
+        if self.n_rounds < self.params["consensus_rounds"]:
+            for i in self.rng.permutation(len(self.parts)):
+                self._refit(self.parts[i], smooth)
+                if smooth and self.params["schedule"] == "sequential" and self.n_rounds:
+                    self._combine(self.scales)
+            if smooth:
+                self._combine(self._fitted_scales())
+            if self.n_rounds + 1 == self.params["consensus_rounds"] or not smooth:
+                self._fix_columns()
+        if self.params["base_learner"] != "kernel" and self.n_rounds + 1 >= self.params["consensus_rounds"]:
+            self._grow_round()
+        self.n_rounds += 1
+
+    def _refit(self, part: Part, smooth: bool) -> None:
+        """Lines 4 and 5."""
+        centred, labelled = self.problem.centred, self.problem.labelled[:, None]
+        if isinstance(part, GraphPart):
+            values = np.where(labelled & self.params["clamp_labels"], centred, self.consensus)
+            part.listen(values, self._voices(), SHRINKAGE)
+            self.heard = self.consensus
+        elif smooth:
+            pull = self._pull[:, None]
+            part.refit(np.where(labelled, (centred + pull * self.consensus) / (1.0 + pull), self.consensus))
+
+    def _voices(self) -> NDArray[np.float64]:
+        return np.where(self.problem.labelled, 1.0, max(self.params["lambda1"], FAINT))
+
+    def _fitted_scales(self) -> NDArray[np.float64]:
+        """Line 6."""
+        labelled, scale = self.problem.labelled, self.problem.scale
+        scores = np.stack([part.score[labelled] for part in self.parts])
+        target = self.problem.target[labelled]
+        if self.params["weights"] == "learned":
+            return self._scales_over_gaps(scores, target)
+        losses = [self._own_loss(i, scores, target) for i in range(len(self.parts))]
+        weights = weights_from_losses(losses, self.params["weights"])
+        joint = np.tensordot(weights, scores, 1)[None]
+        return weights * fit_scales(joint, target, scale.prior)
+
+    def _own_loss(self, i: int, scores: NDArray, target: NDArray) -> float:
+        """Return the mean loss of one source alone over the labelled rows that it covers."""
+        covers = self.parts[i].covers[self.problem.labelled]
+        prior, loss = self.problem.scale.prior, self.problem.scale.loss
+        if not covers.any():
+            return float(loss.value(prior[None], target).mean())
+        own, known = scores[i : i + 1, covers], target[covers]
+        return float(loss.value(prior + fit_scales(own, known, prior)[0] * own[0], known).mean())
+
+    def _scales_over_gaps(self, scores: NDArray, target: NDArray) -> NDArray[np.float64]:
+        """Fit b for each exponent gamma and keep the better; without missing records there is nothing to choose."""
+        prior, loss, labelled = self.problem.scale.prior, self.problem.scale.loss, self.problem.labelled
+        if all(part.covers.all() for part in self.parts if isinstance(part, TablePart)):
+            return fit_scales(scores, target, prior)
+        first = fit_scales(scores, target, prior)
+        best = (np.inf, first)
+        for gamma in GAMMAS:
+            factor = gap_factor(self.sizes(first), self._table_covers(), gamma)[labelled]
+            scales = fit_scales(scores * factor[None, :, None], target, prior)
+            raw = prior + factor[:, None] * np.tensordot(scales, scores, 1)
+            value = float(loss.value(raw, target).mean())
+            if value < best[0] - 1e-6:
+                best, self.gamma = (value, scales), gamma
+        self._gap_sizes = self.sizes(first)
+        return best[1]
+
+    def sizes(self, scales: NDArray) -> NDArray[np.float64]:
+        """Return the size of b_i f_i of each table: its root mean square where the table has a record."""
+        tables = [part for part in self.parts if isinstance(part, TablePart)]
+        return np.array([b * np.sqrt((part.score[part.rows] ** 2).mean()) for b, part in zip(scales, tables)])
+
+    def _table_covers(self) -> NDArray[np.bool_]:
+        return np.stack([part.covers for part in self.parts if isinstance(part, TablePart)])
+
+    @property
+    def gap_sizes(self) -> NDArray[np.float64]:
+        return getattr(self, "_gap_sizes", self.sizes(self.scales))
+
+    def _combine(self, scales: NDArray) -> None:
+        """Line 7."""
+        self.scales = scales
+        factor = gap_factor(self.gap_sizes, self._table_covers(), self.gamma) if self.gamma else 1.0
+        total = np.zeros_like(self.base)
+        for b, part in zip(scales, self.parts):
+            if b:
+                total += b * part.score
+        self.base = self.problem.scale.prior + (total * factor[:, None] if self.gamma else total)
+        self.consensus = self._bounded(self.problem.scale.centred(self.raw))
+
+    def _bounded(self, consensus: NDArray) -> NDArray:
+        """Keep the consensus of unlabelled rows from spreading wider than honest predictions of labelled rows do.
+
+        Class shares are bounded as they are; numbers would be pulled up by agreement alone, round after round.
+        """
+        labelled = self.problem.labelled
+        if self.problem.scale.is_classifier or labelled.all():
+            return consensus
+        known, pulled = consensus[labelled].std(), consensus[~labelled].std()
+        return consensus * min(1.0, known / pulled) if pulled > 0 else consensus
+
+    def _fix_columns(self) -> None:
+        for part in self.parts:
+            if isinstance(part, GraphPart) and part.binned is None:
+                part.bin()
+
+    def _grow_round(self) -> None:
+        """Lines 8 to 11."""
+        rows = np.flatnonzero(self.problem.labelled)
+        size = max(1, int(round(self.params["subsample"] * rows.size)))
+        inside = np.zeros(self.problem.data.n, bool)
+        inside[self.rng.choice(rows, size, replace=False)] = True
+        outside = self.problem.labelled & ~inside
+        residual = self.problem.target - self.problem.scale.fitted(self.raw)
+        for i in self.rng.permutation(len(self.parts)):
+            part = self.parts[i]
+            if part.binned is not None and inside[part.rows].any():
+                if self.params["schedule"] == "sequential":
+                    residual = self.problem.target - self.problem.scale.fitted(self.raw)
+                self._grow(i, part, residual, inside, outside)
+        self.n_left_out += outside
+        self.n_tree_rounds += 1
+
+    def _grow(self, i: int, part: Part, residual: NDArray, inside: NDArray, outside: NDArray) -> None:
+        own = residual[part.rows]
+        d = part.binned.shape[0]
+        count = min(d, max(int(np.ceil(self.params["column_sample"] * d)), min(d, 3)))
+        columns = self.rng.choice(d, count, replace=False).astype(np.int32)
+        rows = np.flatnonzero(inside[part.rows]).astype(np.int32)
+        limits = TreeParams(self.params["max_depth"], -1, self.params["min_samples_leaf"])
+        tree = grow(part.binned, (-own).astype(np.float32), None, rows, columns, limits, part.mapper.n_bins)
+        self._set_newton_leaves(tree, own[rows], self._curvature(part.rows[rows]), rows)
+        said = tree.predict(part.binned)
+        left = np.flatnonzero(outside[part.rows])
+        step = self._step(i, said[left], own[left], self._curvature(part.rows[left]))
+        self.steps[part.name] = step
+        if step > 0:
+            self._add(i, part, tree, said, left, step * self.params["learning_rate"])
+
+    def _curvature(self, rows: NDArray) -> NDArray[np.float64]:
+        return self.problem.scale.loss.hessian(self.base[rows] + self.grown[rows], self.problem.target[rows])
+
+    def _set_newton_leaves(self, tree: Tree, residual: NDArray, curvature: NDArray, rows: NDArray) -> None:
+        """Replace leaf means by residual / (curvature + l2), with K - 1 over K for K class scores that sum to one class."""
+        leaf, nodes = tree.row_leaf[rows], tree.nodes.size
+        K = residual.shape[1]
+        for k in range(K):
+            sums = np.bincount(leaf, residual[:, k], nodes)
+            tree.values[:, k] = sums / (np.bincount(leaf, curvature[:, k], nodes) + self.params["l2"])
+        if self.problem.scale.is_classifier:
+            np.clip(tree.values, -LEAF_LIMIT, LEAF_LIMIT, out=tree.values)
+            tree.values *= (K - 1) / K
+
+    def _step(self, i: int, said: NDArray, residual: NDArray, curvature: NDArray) -> float:
+        """Line 10: the best common step of all trees of source i so far on the rows that each left out."""
+        if self.params["subsample"] >= 1.0:
+            return 1.0
+        first = self.worth[1, i] == 0.0
+        self.worth[:, i] += (said * residual).sum(), (curvature * said**2).sum()
+        if self.worth[1, i] <= 0.0:
+            return 0.0
+        return float(np.clip(self.worth[0, i] / self.worth[1, i], 0.0, FIRST_STEP if first else 1.0))
+
+    def _add(self, i: int, part: Part, tree: Tree, said: NDArray, left: NDArray, scale: float) -> None:
+        """Line 11."""
+        part.forest.append(tree, scale)
+        said = scale * said
+        part.trees[part.rows] += said
+        self.grown[part.rows] += said
+        left_out = part.rows[left]
+        self.left_out[left_out] += said[left]
+        if left.size:
+            self.gain[i] += (said[left] * self.problem.centred[left_out]).sum() / left.size
+
+    def explained(self) -> NDArray[np.float64]:
+        """Line 12, before normalising: what each part explains of the centred labels, a mean over labelled rows it covers."""
+        centred, labelled = self.problem.centred, self.problem.labelled
+        shares = np.zeros(len(self.parts))
+        for i, (b, part) in enumerate(zip(self.scales, self.parts)):
+            covered = labelled & part.covers
+            if covered.any():
+                shares[i] = b * (part.score[covered] * centred[covered]).sum() / covered.sum() + self.gain[i]
+        return np.maximum(shares, 0.0)
+
+
+def gap_factor(sizes: NDArray, covers: NDArray, gamma: float) -> NDArray[np.float64]:
+    """Return g (n,): how much louder the tables that an instance has speak for those (p, n) that it lacks."""
+    total = sizes.sum()
+    present = sizes @ covers
+    if total <= 0:
+        return np.ones(covers.shape[1])
+    return np.where(present > 0, total / np.maximum(present, 1e-12 * total), 1.0) ** gamma

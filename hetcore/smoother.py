@@ -1,0 +1,204 @@
+r"""Kernel ridge regression on landmarks, with the prediction that each labelled row would get if it were left out.
+
+The Gaussian kernel k(x, l) = exp(-|x - l|^2 / s), with s the mean squared distance of the table's rows, is taken at m landmark
+rows l: Phi = K_nm T with T T' = K_mm^-1 (the Nystroem features). Row weights w and targets z give
+
+    c = (Phi' W Phi + a I)^-1 Phi' W z ,    f = Phi c ,
+
+in closed form, and so does the leave-one-out prediction of row j: z_j - (z_j - f_j) / (1 - h_j), h_j = w_j phi_j' (Phi' W Phi +
+a I)^-1 phi_j. The penalty a and whether columns are standardised are chosen by the leave-one-out error. A smooth learner sees
+what shallow trees need hundreds of splits for (a linear trend, a direction between two columns), at the cost of one
+eigendecomposition of m x m.
+
+References: Williams and Seeger (2001), Nystroem method; Rasmussen and Williams (2006), section 5.4.2, leave-one-out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
+
+from hetcore.errors import ModelFileError
+
+__all__ = ["LandmarkFeatures", "Smoother", "landmark_count"]
+
+PENALTIES = np.array([0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0])
+MOST_LANDMARKS = 300
+MOST_FEATURES = 30_000_000  # numbers of Phi kept for one table: 240 MB
+JITTER = 1e-8
+
+
+def landmark_count(n: int) -> int:
+    """Return how many landmarks a table of n rows gets: 300, fewer where Phi would not fit."""
+    return int(max(16, min(MOST_LANDMARKS, n, MOST_FEATURES // max(n, 1))))
+
+
+class LandmarkFeatures:
+    """The features Phi of a table, and what maps new rows to them.
+
+    Parameters
+    ----------
+    X : (n, d) float32
+        NaN is missing and takes its column's mean.
+    standardise : bool
+        Whether columns are divided by their standard deviation.
+    rng : numpy Generator
+        Draws the landmarks.
+
+    Attributes
+    ----------
+    values : (n, m) float64
+        Phi of the table's rows.
+    """
+
+    def __init__(self, X: NDArray, standardise: bool, rng: np.random.Generator) -> None:
+        known = ~np.isnan(X)
+        count = np.maximum(known.sum(axis=0), 1)
+        self.center = np.where(known, X, 0.0).sum(axis=0, dtype=np.float64) / count
+        self.scale = np.ones(X.shape[1])
+        rows = self._rows(X)
+        if standardise:
+            deviation = np.sqrt((rows**2).mean(axis=0))
+            self.scale = np.where(deviation > 1e-12 * np.abs(self.center).clip(1.0), deviation, np.inf)
+            rows = rows / self.scale
+        spread = 2.0 * (rows**2).sum(axis=1).mean()
+        self.scale = self.scale * np.sqrt(spread if spread > 0 else 1.0)
+        rows = rows / np.sqrt(spread if spread > 0 else 1.0)
+        chosen = rng.choice(len(rows), landmark_count(len(rows)), replace=False)
+        self.landmarks = np.unique(rows[chosen], axis=0)
+        kernel = _gaussian(self.landmarks, self.landmarks)
+        kernel[np.diag_indices_from(kernel)] += JITTER * len(kernel)
+        self.factor = np.linalg.cholesky(kernel)
+        self.values = self._features(rows)
+
+    def _rows(self, X: NDArray) -> NDArray[np.float64]:
+        rows = X.astype(np.float64) - self.center
+        rows[np.isnan(rows)] = 0.0
+        return rows / self.scale
+
+    def _features(self, rows: NDArray) -> NDArray[np.float64]:
+        return np.ascontiguousarray(solve_triangular(self.factor, _gaussian(rows, self.landmarks).T, lower=True).T)
+
+    def dual(self, coefficients: NDArray) -> NDArray:
+        """Return the coefficients (m, K) of the kernel at the landmarks that equal `coefficients` of Phi."""
+        return solve_triangular(self.factor, coefficients, lower=True, trans="T")
+
+
+class Smoother:
+    """Kernel ridge on one table, refitted to new targets at the cost of two products with Phi.
+
+    Parameters
+    ----------
+    candidates : list of LandmarkFeatures
+        Of the same table; the one with the lowest leave-one-out error is used.
+    labelled : (n_l,) int
+        Rows of the table that have a label.
+    target : (n_l, K) float64
+        Their centred labels.
+    weights : (n,) float64
+        Weight of each row; rows of weight 0 take no part.
+    """
+
+    def __init__(
+        self, candidates: list[LandmarkFeatures], labelled: NDArray, target: NDArray, weights: NDArray
+    ) -> None:
+        trials = [_penalty(features.values[labelled], target) for features in candidates]
+        best = int(np.argmin([error for error, _ in trials]))
+        self._features, self.penalty = candidates[best], trials[best][1]
+        self.labelled, self.weights = labelled, weights
+        taking = np.flatnonzero(weights > 0)
+        phi = self._features.values[taking]
+        values, vectors = np.linalg.eigh((phi * weights[taking, None]).T @ phi)
+        self._inverse = 1.0 / (np.maximum(values, 0.0) + self.penalty)
+        self._vectors = vectors
+        rotated = self._features.values[labelled] @ vectors
+        self._leverage = np.minimum((rotated**2 @ self._inverse) * weights[labelled], 0.999)
+        self.coefficients = np.zeros((phi.shape[1], target.shape[1]))
+
+    def fit(self, target: NDArray) -> NDArray[np.float64]:
+        """Fit the targets (n, K) of the rows of positive weight.
+
+        Returns
+        -------
+        (n, K) float64
+            The fit; for labelled rows, what it would be had that row been left out.
+        """
+        phi = self._features.values
+        projected = self._vectors.T @ (phi.T @ (self.weights[:, None] * target))
+        self.coefficients = self._vectors @ (self._inverse[:, None] * projected)
+        said = phi @ self.coefficients
+        own = target[self.labelled]
+        said[self.labelled] = own - (own - said[self.labelled]) / (1.0 - self._leverage)[:, None]
+        return said
+
+    def to_arrays(self) -> dict[str, NDArray]:
+        """Return what predicts new rows as arrays that `SmoothPrediction` takes."""
+        features = self._features
+        finite = np.where(np.isfinite(features.scale), features.scale, 0.0)
+        dual = features.dual(self.coefficients)
+        return {"center": features.center, "scale": finite, "landmarks": features.landmarks, "dual": dual}
+
+
+class SmoothPrediction:
+    """A fitted smoother without its training rows.
+
+    Parameters
+    ----------
+    arrays : mapping
+        From `Smoother.to_arrays`: center (d,), scale (d,) with 0 for a column that says nothing, landmarks (m, d), dual (m, K).
+
+    Raises
+    ------
+    ModelFileError
+        If the arrays do not fit together or hold a number that is not finite.
+    """
+
+    NAMES = ("center", "scale", "landmarks", "dual")
+
+    def __init__(self, arrays: Mapping[str, NDArray]) -> None:
+        try:
+            self.center, self.scale, self.landmarks, self.dual = (arrays[name] for name in self.NAMES)
+            d, m = self.center.shape[0], self.landmarks.shape[0]
+            fits = self.center.shape == self.scale.shape == (d,) and self.landmarks.shape == (m, d)
+            fits = fits and self.dual.ndim == 2 and self.dual.shape[0] == m
+            fits = fits and all(arrays[n].dtype == np.float64 and np.isfinite(arrays[n]).all() for n in self.NAMES)
+        except (KeyError, IndexError, AttributeError):
+            fits = False
+        if not fits or (self.scale < 0).any():
+            raise ModelFileError("A smooth learner of the model file does not fit together: save the model again.")
+
+    def predict(self, X: NDArray) -> NDArray[np.float64]:
+        """Return the fit at new rows X (m, d) float32, (m, K)."""
+        rows = X.astype(np.float64) - self.center
+        rows[np.isnan(rows)] = 0.0
+        rows *= np.divide(1.0, self.scale, out=np.zeros_like(self.scale), where=self.scale > 0)
+        return _gaussian(rows, self.landmarks) @ self.dual
+
+    def to_arrays(self) -> dict[str, NDArray]:
+        """Return the arrays given."""
+        return {name: getattr(self, name) for name in self.NAMES}
+
+
+def _gaussian(rows: NDArray, landmarks: NDArray) -> NDArray[np.float64]:
+    """Return exp(-|x - l|^2), (n, m)."""
+    squares = (rows**2).sum(axis=1)[:, None] + (landmarks**2).sum(axis=1)
+    squares -= 2.0 * (rows @ landmarks.T)
+    np.maximum(squares, 0.0, out=squares)
+    return np.exp(np.negative(squares, out=squares), out=squares)
+
+
+def _penalty(phi: NDArray, target: NDArray) -> tuple[float, float]:
+    """Return the lowest mean squared leave-one-out error and its penalty, rows weighted equally."""
+    values, vectors = np.linalg.eigh(phi.T @ phi)
+    rotated = phi @ vectors
+    projected, squares = rotated.T @ target, rotated**2
+    best = (np.inf, float(PENALTIES[-1]))
+    for penalty in PENALTIES:
+        inverse = 1.0 / (np.maximum(values, 0.0) + penalty)
+        leverage = np.minimum(squares @ inverse, 0.999)
+        left_out = (target - rotated @ (inverse[:, None] * projected)) / (1.0 - leverage)[:, None]
+        best = min(best, (float((left_out**2).mean()), float(penalty)))
+    return best
