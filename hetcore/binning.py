@@ -18,8 +18,9 @@ _SAMPLE = 200_000  # rows that quantiles are taken from; more change a threshold
 class BinMapper:
     """Map each column to bins of nearly equal counts.
 
-    A value v falls into the bin numbered by how many thresholds are below v. A column with at most `max_bins` distinct values
-    has one bin for each; thresholds are midpoints between neighbouring values. Missing values (NaN) have bin 255.
+    A value v falls into the bin numbered by how many thresholds are below v. A column with at most `max_bins`
+    distinct values has one bin for each; thresholds are midpoints between neighbouring values. Missing values (NaN)
+    have bin 255.
 
     Parameters
     ----------
@@ -45,7 +46,7 @@ class BinMapper:
 
     def __init__(self, max_bins: int = 255) -> None:
         if not 2 <= max_bins <= MISSING_BIN:
-            raise ParameterError(f"max_bins={max_bins!r} must be in [2, 255]: a bin is one byte, 255 stands for missing.")
+            raise ParameterError(f"max_bins={max_bins!r} must be in [2, 255]: a bin is a byte, and 255 is for missing.")
         self.max_bins = int(max_bins)
         self.thresholds: list[np.ndarray] = []
         self._use(self.thresholds)
@@ -97,9 +98,7 @@ class BinMapper:
         """
         X = _as_table(X)
         if X.shape[1] != len(self.thresholds):
-            raise DataError(
-                f"X has {X.shape[1]} columns where the bins were made for {len(self.thresholds)}: give the same columns."
-            )
+            raise DataError(f"X has {X.shape[1]} columns, the bins {len(self.thresholds)}: give the same columns.")
         binned = np.empty((X.shape[1], X.shape[0]), np.uint8)
         bin_values(X, self._padded, self.n_bins, binned)
         return binned
@@ -149,7 +148,7 @@ def _check_arrays(joined: np.ndarray | None, n_bins: np.ndarray | None) -> None:
     if joined is None or n_bins is None or joined.ndim != 1 or n_bins.ndim != 1:
         raise ModelFileError("The bins of the model file are not two one-dimensional arrays, thresholds and n_bins.")
     if joined.dtype != np.float32 or n_bins.dtype != np.int32:
-        raise ModelFileError(f"The bins of the model file have types {joined.dtype}, {n_bins.dtype}, not float32, int32.")
+        raise ModelFileError(f"The bins of the model file are {joined.dtype}, {n_bins.dtype}, not float32, int32.")
     if ((n_bins < 1) | (n_bins > MISSING_BIN)).any() or (n_bins - 1).sum(dtype=np.int64) != joined.size:
         raise ModelFileError("The bins of the model file do not add up: n_bins and thresholds disagree.")
     within = np.ones(joined.size, bool)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hetcore.errors import ModelFileError
+from hetcore.growth import readable
 from hetcore.kernels.layout import NODE_DTYPE
 from hetcore.kernels.predictor import STEP_DTYPE, predict_forest
 
@@ -55,7 +56,7 @@ class Forest:
         return len(self._nodes)
 
     def append(self, tree: Tree, scale: float = 1.0) -> None:
-        """Add `scale` times `tree`, which must have `n_outputs` outputs; what it knows of its training rows is left behind."""
+        """Add `scale` times `tree`, of `n_outputs` outputs, but not what the tree knows of its training rows."""
         if tree.values.shape[1] != self.n_outputs:
             raise ValueError(f"A tree of {tree.values.shape[1]} outputs cannot join a forest of {self.n_outputs}.")
         self._nodes.append(tree.nodes)
@@ -85,7 +86,7 @@ class Forest:
         out = np.zeros((rows.size, self.n_outputs))
         steps, values, starts, depths, scales = self._flattened()
         begins = starts[chosen.start : chosen.stop + 1]
-        predict_forest(np.ascontiguousarray(binned), rows, steps, values, begins, depths[chosen], scales[chosen], out)
+        predict_forest(readable(binned), rows, steps, values, begins, depths[chosen], scales[chosen], out)
         return out
 
     def staged_predict(self, binned: np.ndarray, rows: np.ndarray | None = None) -> Iterator[np.ndarray]:
@@ -152,7 +153,7 @@ def _check_shapes(nodes: np.ndarray, values: np.ndarray, starts: np.ndarray, sca
 
 
 def _check_nodes(nodes: np.ndarray, starts: np.ndarray, n_features: int) -> None:
-    """Raise ModelFileError unless every walk from a root ends in a leaf of its tree, after the depth that its nodes state."""
+    """Raise ModelFileError unless every walk from a root ends in a leaf of its tree, at the depth that it states."""
     sizes = np.diff(starts)
     begin, size = np.repeat(starts[:-1], sizes), np.repeat(sizes, sizes)
     inner = np.flatnonzero(nodes["left"] >= 0)

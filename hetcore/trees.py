@@ -1,7 +1,7 @@
 """The regression tree that the methods share: binned features in, a tree of vector-valued leaves out.
 
-A method fills `gradients` and `hessians`; `grow` sees nothing else. A leaf's value is the Newton step -G / (H + l2); with
-gradients -(residual * weight) and hessians = weight that is the weighted mean of the residuals.
+A method fills `gradients` and `hessians`; `grow` sees nothing else. A leaf's value is the Newton step -G / (H + l2);
+with gradients -(residual * weight) and hessians = weight that is the weighted mean of the residuals.
 
     mapper = BinMapper().fit(X)
     binned = mapper.transform(X)
@@ -11,23 +11,17 @@ gradients -(residual * weight) and hessians = weight that is the weighted mean o
 
 from __future__ import annotations
 
-import threading
-from typing import Any
-
 import numpy as np
 
 from hetcore.binning import BinMapper
 from hetcore.errors import DataError, ParameterError
 from hetcore.forest import Forest, all_rows, walking_steps
-from hetcore.kernels.grower import grow_tree
-from hetcore.kernels.histogram import fill_words, pack_words
-from hetcore.kernels.layout import LEAF_DTYPE, MISSING_BIN, N_STATE, NODE_DTYPE, Problem, TreeParams, Work
+from hetcore.growth import Table, grow_checked, readable
+from hetcore.kernels.layout import MISSING_BIN, NODE_DTYPE, TreeParams
 from hetcore.kernels.medians import leaf_medians
 from hetcore.kernels.predictor import add_leaf_values, find_leaves
 
 __all__ = ["NODE_DTYPE", "BinMapper", "Forest", "Tree", "TreeParams", "grow", "set_leaf_medians"]
-
-_POOL_BYTES = 256 << 20  # histograms kept for subtraction; a leaf beyond them is built from its rows
 
 
 class Tree:
@@ -55,8 +49,7 @@ class Tree:
         """Return the leaf (m,) int32 of each of `rows` (all by default) of `binned` (d, n)."""
         rows = all_rows(binned.shape[1], rows)
         leaf = np.empty(rows.size, np.int32)
-        depth = int(self.nodes["depth"].max())
-        find_leaves(np.ascontiguousarray(binned), rows, walking_steps(self.nodes), depth, leaf)
+        find_leaves(readable(binned), rows, walking_steps(self.nodes), int(self.nodes["depth"].max()), leaf)
         return leaf
 
     def predict(self, binned: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
@@ -64,9 +57,9 @@ class Tree:
         return self.values[self.apply(binned, rows)]
 
     def add_to(self, predictions: np.ndarray, binned: np.ndarray, scale: float = 1.0) -> None:
-        """Add `scale` times this tree to the predictions of the rows of the table it was grown on.
+        """Add `scale` times this tree to the predictions for the table that it was grown on.
 
-        Rows that it was grown on are not walked down the tree again.
+        Only rows that it was not grown on walk down the tree.
 
         Parameters
         ----------
@@ -75,10 +68,29 @@ class Tree:
         binned : (d, n) uint8
             The table that the tree was grown on.
         scale : float
+
+        Raises
+        ------
+        DataError
+            If `predictions` have another shape or type, or cannot be changed in place.
         """
-        rows = all_rows(binned.shape[1], None)
-        leaf = _known_leaves(self, binned, rows)
-        add_leaf_values(predictions.reshape(rows.size, -1), rows, leaf, self.values, float(scale))
+        n, n_outputs = binned.shape[1], self.values.shape[1]
+        flags = predictions.flags
+        fits = predictions.size == n * n_outputs and predictions.dtype == np.float64
+        if not (fits and flags.c_contiguous and flags.writeable):
+            raise DataError(f"predictions must be a writable, C-contiguous ({n}, {n_outputs}) float64 array.")
+        add_leaf_values(predictions.reshape(n, n_outputs), self._leaves(binned, None), self.values, float(scale))
+
+    def _leaves(self, binned: np.ndarray, rows: np.ndarray | None) -> np.ndarray:
+        """Return the leaves of `rows` of the table that the tree was grown on; only rows new to it walk."""
+        if self.row_leaf is None:
+            return self.apply(binned, rows)
+        leaf = self.row_leaf if rows is None else self.row_leaf[rows]
+        new = np.flatnonzero(leaf < 0)
+        if new.size:
+            leaf = leaf.copy()
+            leaf[new] = self.apply(binned, new if rows is None else rows[new])
+        return leaf
 
 
 def grow(
@@ -89,15 +101,18 @@ def grow(
     columns: np.ndarray | None = None,
     params: TreeParams = TreeParams(),  # noqa: B008
     n_bins: np.ndarray | None = None,
+    n_jobs: int = 1,
 ) -> Tree:
     """Grow a tree that follows the negative gradient.
+
+    The same data give the same tree, bit for bit, whatever the order of the rows and the number of threads.
 
     Parameters
     ----------
     binned : (d, n) uint8
         Bins by column, from `BinMapper.transform`.
     gradients : (n,) or (n, K) float32
-        Of the loss by the prediction; a K-vector in each leaf.
+        Of the loss by the prediction; leaves hold K-vectors.
     hessians : None, (n,) or (n, K) float32
         Second derivatives, not negative; None for 1 each, (n,) for one that all outputs share.
     rows : (m,) int32, optional
@@ -107,6 +122,8 @@ def grow(
     params : TreeParams
     n_bins : (d,) int32, optional
         Bins of each column, from `BinMapper.n_bins`; 255 each by default.
+    n_jobs : int, default=1
+        Threads, at least 1; large tables gain from more.
 
     Returns
     -------
@@ -120,23 +137,21 @@ def grow(
     DataError
         If shapes disagree, a row or column is out of range, a gradient is not finite or a hessian is negative.
     """
-    params = _checked(params)
+    params = _checked(params, n_jobs)
+    if binned.ndim != 2 or binned.dtype != np.uint8:
+        raise DataError(f"binned is {binned.ndim}-dimensional {binned.dtype}: give what BinMapper.transform returns.")
     d, n = binned.shape
-    binned = np.ascontiguousarray(binned)
     gradients = _as_outputs("gradients", gradients, n)
     hessians = np.empty((n, 0), np.float32) if hessians is None else _as_outputs("hessians", hessians, n)
     if hessians.shape[1] not in (0, 1, gradients.shape[1]):
-        raise DataError(f"hessians have {hessians.shape[1]} outputs; give none, 1 or as many as gradients, {gradients.shape[1]}.")
+        raise DataError(f"hessians are {hessians.shape}, gradients {gradients.shape}: give as many outputs, 1 or none.")
     columns = np.arange(d, dtype=np.int32) if columns is None else _indices("columns", columns, d)
-    n_bins = np.full(d, MISSING_BIN, np.int32) if n_bins is None else np.asarray(n_bins, np.int32)
-    if n_bins.shape != (d,) or (n_bins < 1).any() or (n_bins > MISSING_BIN).any():
-        raise DataError(f"n_bins must give each of the {d} columns a number in [1, 255].")
-    everything = rows is None
-    rows = np.arange(n, dtype=np.uint32) if everything else _indices("rows", rows, n).view(np.uint32)
-    if rows.size == 0 or columns.size == 0:
-        raise DataError(f"A tree needs rows and columns; {rows.size} rows and {columns.size} columns were given.")
-    problem = _problem(binned, gradients, hessians, rows, columns, n_bins)
-    return _run(problem, params, rows, everything)
+    n_bins = _bins_of(columns, n_bins, d)
+    rows = None if rows is None else _indices("rows", rows, n).view(np.uint32)
+    if columns.size == 0 or (n if rows is None else rows.size) == 0:
+        raise DataError(f"A tree needs rows and columns: this table is {n} x {d}, or `rows` or `columns` is empty.")
+    table = Table(readable(binned), rows, columns, n_bins)
+    return Tree(*grow_checked(table, gradients, hessians, params, n_jobs))
 
 
 def set_leaf_medians(
@@ -151,8 +166,9 @@ def set_leaf_medians(
     Parameters
     ----------
     tree : Tree
-        Its `values` change in place at leaves that some row reaches with a positive weight.
+        Its `values` change in place, at leaves that some row reaches with a positive weight.
     binned : (d, n) uint8
+        The table that the tree was grown on.
     targets : (n,) or (n, K) float
         Where K is the tree's number of outputs.
     rows : (m,) int32, optional
@@ -163,153 +179,62 @@ def set_leaf_medians(
     Raises
     ------
     DataError
-        If shapes disagree, a row is out of range or a target of `rows` is NaN.
+        If shapes disagree, a row is out of range, or a target or weight of `rows` is NaN.
     """
-    n = binned.shape[1]
-    rows = all_rows(n, None) if rows is None else _indices("rows", rows, n)
+    n, n_outputs = binned.shape[1], tree.values.shape[1]
+    rows = np.arange(n, dtype=np.int32) if rows is None else _indices("rows", rows, n)
     targets = np.asarray(targets, np.float64)
-    if targets.shape not in ((n, tree.values.shape[1]), (n,)) or targets.size != n * tree.values.shape[1]:
-        raise DataError(f"targets have shape {targets.shape}; the tree needs ({n}, {tree.values.shape[1]}).")
-    inside = np.ascontiguousarray(targets.reshape(n, -1)[rows])
-    if np.isnan(inside).any():
-        raise DataError("targets have NaN, which has no place in a median: leave those rows out of `rows`.")
+    if targets.shape != (n, n_outputs) and not (targets.shape == (n,) and n_outputs == 1):
+        raise DataError(f"targets have shape {targets.shape}: the tree needs ({n}, {n_outputs}).")
+    inside = np.ascontiguousarray(targets.reshape(n, n_outputs)[rows])
     weight = np.ones(rows.size) if weights is None else np.asarray(weights, np.float64)[rows]
-    leaf = _known_leaves(tree, binned, rows)
-    leaf_medians(leaf, inside, weight, tree.values)
+    if np.isnan(inside).any() or np.isnan(weight).any():
+        raise DataError("targets or weights have NaN, which no median can hold: leave those rows out of `rows`.")
+    leaf_medians(tree._leaves(binned, rows), inside, weight, tree.values)
 
 
-def _known_leaves(tree: Tree, binned: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Return the leaves of `rows` in the table that the tree was grown on, walking only rows that it was not grown on."""
-    if tree.row_leaf is None:
-        return tree.apply(binned, rows)
-    leaf = tree.row_leaf[rows]
-    others = np.flatnonzero(leaf < 0)
-    if others.size:
-        leaf[others] = tree.apply(binned, rows[others])
-    return leaf
-
-
-def _checked(params: TreeParams) -> TreeParams:
+def _checked(params: TreeParams, n_jobs: int) -> TreeParams:
     """Return `params` with plain numbers, the kernels' signature, or raise ParameterError."""
     depth, leaves, fewest = (int(value) for value in params[:3])
-    rules = (
-        ("max_depth", depth == -1 or depth >= 1, "at least 1, or -1 for no limit"),
-        ("max_leaf_nodes", leaves == -1 or leaves >= 2, "at least 2, or -1 for no limit"),
-        ("min_samples_leaf", fewest >= 1, "at least 1"),
-        ("min_child_weight", params.min_child_weight >= 0, "at least 0"),
-        ("l2", params.l2 >= 0, "at least 0"),
-        ("min_gain", params.min_gain >= 0, "at least 0"),
-    )
-    for name, holds, rule in rules:
-        if not holds:
-            raise ParameterError(f"{name}={getattr(params, name)!r} must be {rule}.")
-    return TreeParams(depth, leaves, fewest, *(float(value) for value in params[3:]))
+    weight, l2, gain = (float(value) for value in params[3:])
+    if not (depth == -1 or depth >= 1):
+        raise ParameterError(f"max_depth={depth} must be at least 1, or -1 for no limit.")
+    if not (leaves == -1 or leaves >= 2):
+        raise ParameterError(f"max_leaf_nodes={leaves} must be at least 2, or -1 for no limit.")
+    if fewest < 1:
+        raise ParameterError(f"min_samples_leaf={fewest} must be at least 1.")
+    for name, value in (("min_child_weight", weight), ("l2", l2), ("min_gain", gain)):
+        if not 0.0 <= value < np.inf:
+            raise ParameterError(f"{name}={value} must be a finite number of at least 0.")
+    if n_jobs < 1:
+        raise ParameterError(f"n_jobs={n_jobs} must be at least 1: give the number of threads.")
+    return TreeParams(depth, leaves, fewest, weight, l2, gain)
 
 
 def _as_outputs(name: str, values: np.ndarray, n: int) -> np.ndarray:
-    values = np.ascontiguousarray(values, np.float32)
-    values = values.reshape(n, -1) if values.ndim == 1 and values.size == n else values
+    """Return `values` as (n, K) float32."""
+    values = readable(np.asarray(values, np.float32))
+    if values.ndim == 1 and values.size == n:
+        return values.reshape(n, 1)
     if values.ndim != 2 or values.shape[0] != n or values.shape[1] < 1:
-        raise DataError(f"{name} have shape {values.shape}; give one row for each of the {n} rows of the table.")
+        raise DataError(f"{name} have shape {values.shape}: give one row for each of the {n} rows of the table.")
     return values
 
 
 def _indices(name: str, values: np.ndarray, stop: int) -> np.ndarray:
-    values = np.array(values, np.int32, ndmin=1)
-    if values.ndim != 1 or (values.size and (values.min() < 0 or values.max() >= stop)):
-        raise DataError(f"{name} must be a list of numbers in [0, {stop - 1}].")
-    return values
+    """Return numbers in [0, stop) as int32."""
+    values = np.asarray(values)
+    whole = values.ndim == 1 and values.dtype.kind in "iu"
+    if not whole or (values.size and not 0 <= values.min() <= values.max() < stop):
+        raise DataError(f"{name} must be a one-dimensional array of whole numbers in [0, {stop - 1}].")
+    return values.astype(np.int32)
 
 
-def _problem(
-    binned: np.ndarray,
-    gradients: np.ndarray,
-    hessians: np.ndarray,
-    rows: np.ndarray,
-    columns: np.ndarray,
-    n_bins: np.ndarray,
-) -> Problem:
-    """Put gradients and hessians into words."""
-    n, n_outputs = gradients.shape
-    packed = n_outputs == 1 and hessians.shape[1] == 0
-    width = 1 if packed else -4 * (-(n_outputs + hessians.shape[1] + 1) // 4)
-    words, units = _room("words", (n, width), np.int64), np.ones(width)
-    bits = rows.size.bit_length() if packed else 0
-    if packed:
-        finite = pack_words(gradients, rows, words, units, bits)
-    else:
-        finite = fill_words(gradients, hessians, rows, words, units)
-    if finite != 0:
-        raise DataError(_WRONG[finite])
-    chosen = n_bins[columns]
-    offsets = np.zeros(columns.size + 1, np.int64)
-    np.cumsum(chosen + 1, out=offsets[1:])
-    return Problem(binned, columns, chosen, offsets, words, units, n_outputs, hessians.shape[1], bits)
-
-
-_WRONG = {
-    1: "gradients or hessians are not all finite: scale the target, or leave those rows out of `rows`.",
-    2: "hessians must not be negative: a sample weight is at least 0.",
-}
-
-
-def _most_leaves(params: TreeParams, m: int) -> int:
-    """Return how many leaves a tree over m rows can have."""
-    limits = [max(m // params.min_samples_leaf, 1)]
-    if params.max_leaf_nodes > 0:
-        limits.append(params.max_leaf_nodes)
-    if 0 <= params.max_depth < 31:
-        limits.append(2**params.max_depth)
-    return min(limits)
-
-
-def _work(problem: Problem, params: TreeParams, rows: np.ndarray) -> Work:
-    """Find room for growing a tree over `rows`."""
-    m, width, n_leaves = rows.size, problem.words.shape[1], _most_leaves(params, rows.size)
-    capacity, bins = 2 * n_leaves - 1, int(problem.offsets[-1])
-    # branch by branch, smaller child first, at most log2(m) histograms wait
-    waiting = n_leaves if params.max_leaf_nodes > 0 else min(n_leaves, m.bit_length() + 2)
-    n_slots = max(min(waiting, _POOL_BYTES // (8 * bins * width)), 1)
-    return Work(
-        rows,
-        _room("spare", (m,), np.uint32),
-        _room("ordered", (m, width), np.int64),
-        _room("pool", (n_slots, bins, width), np.int64),
-        _room("free", (n_slots,), np.int64),
-        _room("nodes", (capacity,), NODE_DTYPE),
-        _room("leaves", (capacity,), LEAF_DTYPE),
-        _room("totals", (capacity, width), np.int64),
-        _room("open", (capacity,), np.int64),
-        _room("state", (N_STATE,), np.int64),
-    )
-
-
-def _run(problem: Problem, params: TreeParams, rows: np.ndarray, everything: bool) -> Tree:
-    work = _work(problem, params, rows)
-    values = _room("values", (work.nodes.shape[0], problem.n_outputs), np.float64)
-    n = problem.binned.shape[1]
-    row_leaf = np.empty(n, np.int32) if everything else np.full(n, -1, np.int32)
-    n_nodes = grow_tree(problem, params, work, values, row_leaf)
-    return Tree(work.nodes[:n_nodes].copy(), values[:n_nodes].copy(), row_leaf)
-
-
-class _Rooms(threading.local):
-    """Buffers that one thread's next tree uses again: fresh pages cost more than a small tree."""
-
-    def __init__(self) -> None:
-        self.buffers: dict[str, np.ndarray] = {}
-
-
-_rooms = _Rooms()
-
-
-def _room(name: str, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
-    """Return an array of any content that is this thread's until it asks for the same name again."""
-    dtype = np.dtype(dtype)
-    size = dtype.itemsize
-    for length in shape:
-        size *= length
-    buffer = _rooms.buffers.get(name)
-    if buffer is None or buffer.size < size:
-        buffer = _rooms.buffers[name] = np.empty(size, np.uint8)
-    return buffer[:size].view(dtype).reshape(shape)
+def _bins_of(columns: np.ndarray, n_bins: np.ndarray | None, d: int) -> np.ndarray:
+    """Return the numbers of bins (c,) int32 of `columns`."""
+    if n_bins is None:
+        return np.full(columns.size, MISSING_BIN, np.int32)
+    n_bins = np.asarray(n_bins)
+    if n_bins.shape != (d,) or (d and not 1 <= n_bins.min() <= n_bins.max() <= MISSING_BIN):
+        raise DataError(f"n_bins must give each of the {d} columns a whole number in [1, {MISSING_BIN}].")
+    return n_bins[columns].astype(np.int32)

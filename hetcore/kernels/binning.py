@@ -32,11 +32,29 @@ def _run_length(values, i):
 run_length = kernel(_run_length)
 
 
+def _survey_runs(values, max_bins):
+    """Return how many values differ, how many of them fill a bin alone, and how many rows the others have."""
+    m, n_distinct, n_heavy, n_light, i = values.shape[0], 0, 0, 0, 0
+    while i < m:
+        run = run_length(values, i)
+        n_distinct += 1
+        if run * max_bins >= m:
+            n_heavy += 1
+        else:
+            n_light += run
+        i += run
+    return n_distinct, n_heavy, n_light
+
+
+survey_runs = kernel(_survey_runs)
+
+
 def _find_thresholds(values, max_bins, out):
     """Cut sorted values into at most `max_bins` bins of nearly equal counts, never between equal values.
 
-    A bin closes at the value where it is nearest to an equal share of what is left, so that a value which many rows have gets
-    a bin of its own and the other bins share the rest. With at most `max_bins` distinct values, each has its bin.
+    A value of at least m / max_bins rows is heavy and fills a bin; the others share the remaining bins, each of which
+    closes where it is nearest to an equal share of the rows left, or before a heavy value if it is half full. With at
+    most `max_bins` distinct values, each has its bin. (LightGBM's rule but for the nearest instead of the next value.)
 
     Parameters
     ----------
@@ -51,23 +69,24 @@ def _find_thresholds(values, max_bins, out):
     int
         Number of thresholds.
     """
-    m = values.shape[0]
-    n_distinct = 0
-    for i in range(m):
-        n_distinct += i == 0 or values[i] != values[i - 1]
-    exact = n_distinct <= max_bins
-    n_cuts, in_bin, rest, i = 0, 0, m, 0
-    run = run_length(values, 0)
+    m, n_cuts, in_bin, i = values.shape[0], 0, 0, 0
+    n_distinct, n_heavy, rest = survey_runs(values, max_bins)
+    spare, run = max(max_bins - n_heavy, 1), run_length(values, 0)
+    share = rest / spare
     while i + run < m and n_cuts < max_bins - 1:
+        following = run_length(values, i + run)
+        heavy, heavy_next = run * max_bins >= m, following * max_bins >= m
         in_bin += run
-        i += run
-        run = run_length(values, i)
-        share = rest / (max_bins - n_cuts)
-        if exact or in_bin + 0.5 * run >= share:
-            out[n_cuts] = between(values[i - 1], values[i])
+        rest -= 0 if heavy else run
+        full = 2 * in_bin >= share if heavy_next else in_bin + 0.5 * following >= share
+        if heavy or full or n_distinct <= max_bins:
+            out[n_cuts] = between(values[i + run - 1], values[i + run])
             n_cuts += 1
-            rest -= in_bin
             in_bin = 0
+            spare -= 0 if heavy else 1
+            share = rest / max(spare, 1)
+        i += run
+        run = following
     return n_cuts
 
 
@@ -75,7 +94,7 @@ find_thresholds = kernel(_find_thresholds)
 
 
 def _count_below(value, thresholds, n_cuts):
-    """Return how many of the sorted thresholds (256,), padded with inf, are below `value`: a search without branches."""
+    """Return how many of the sorted thresholds (256,), padded with inf, are below `value`, without branches."""
     at, half = 0, 128
     while half > n_cuts:
         half >>= 1

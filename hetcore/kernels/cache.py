@@ -1,9 +1,9 @@
 """The one decorator of the project's compiled code, and where compiled code is kept.
 
-Compiled kernels are cached in ``<user cache>/hetcore/kernels/<key>``; the key is a hash of the sources of this package, numba's
-version and the processor, because numba alone does not notice that a helper in another file has changed. ``HETCORE_CACHE``
-names another folder. A folder that cannot be written costs a compilation per process and one log line; a torn cache file is
-dropped and compiled anew.
+Compiled kernels are cached in ``<user cache>/hetcore/kernels/<key>``; the key is a hash of the sources of this
+package, numba's version and the processor, because numba alone does not notice that a helper in another file has
+changed. ``HETCORE_CACHE`` names another folder. A folder that cannot be written costs a compilation per process and
+one log line; a torn cache file is dropped and compiled anew.
 """
 
 from __future__ import annotations
@@ -27,12 +27,19 @@ __all__ = ["cache_folder", "kernel"]
 _log = logging.getLogger("hetcore.kernels")
 
 
-def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
+def kernel(function: Callable[..., Any], allocates: bool = True) -> Callable[..., Any]:
     """Compile `function` at its first call, without the GIL, with NumPy's rules for division by zero.
 
-    Written as ``kernel_name = kernel(_kernel_name)``. Arrays, scalars and NamedTuples go in; no Python object, no function.
+    Written as ``name = kernel(_name)``. Arrays, scalars and NamedTuples go in; no Python object, no function.
+
+    Parameters
+    ----------
+    function : callable
+    allocates : bool, default=True
+        Whether it makes arrays. One that makes none, nor calls one that does, is spared the counting of references,
+        which costs more than the work where a kernel is called for each column of each node.
     """
-    compiled = njit(nogil=True, error_model="numpy")(function)
+    compiled = njit(nogil=True, error_model="numpy", _nrt=allocates, no_cfunc_wrapper=True)(function)
     if hasattr(compiled, "_cache"):  # absent under NUMBA_DISABLE_JIT=1
         compiled._cache = _KernelCache(function)
     return compiled
@@ -90,6 +97,8 @@ class _KernelCache(FunctionCache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
             return super().load_overload(sig, target_context)
+        except OSError:  # not there, or not ours to read; saving will say so
+            return None
         except Exception as error:  # a torn pickle can raise anything
             _log.info("Compiling %s anew: its cache file is torn (%r).", self._name, error)
             self._drop()

@@ -1,4 +1,4 @@
-"""What neighbours say in a graph kept as CSR: `indices[indptr[i]:indptr[i + 1]]` are the neighbours of i, `weights` theirs."""
+"""What neighbours say in a graph in CSR: `indices[indptr[i]:indptr[i + 1]]` are the neighbours of i."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
 """The arrays that the tree kernels share: bins, fixed-point gradients, histograms, nodes.
 
-Histograms add whole numbers: each gradient g of an output is stored as round(g * 2**e) in an int64 "word", with e so large that
-no sum can overflow. Integer sums are exact, so a tree does not depend on the order of the rows or on the number of threads,
-"parent minus child" leaves no rounding noise in empty bins, and a row costs one addition.
+Histograms add whole numbers: a gradient g is stored as round(g * 2**e) in an int64 "word", with e so large that no
+sum can overflow. Integer sums are exact, so a tree does not depend on the order of the rows or on the number of
+threads, "parent minus child" leaves no rounding noise in empty bins, and a row costs one addition per word.
 
-A row has W words. Packed (W = 1: one output, hessian 1 for each row): gradient * 2**count_bits + 1, so that one sum holds the
-gradients and the count. Wide (W a multiple of 4, which the compiler turns into vector additions): K gradients, P hessians (0, 1
-shared by all outputs, or K), a 1 that counts, zeros.
+A row has K gradients, then P hessians (0: each is 1; 1: shared by all outputs; or K), one word each. The last of
+these also counts: it holds value * 2**count_bits + 1, so that one sum has the value above and the number of rows
+below. From three words on, zeros fill them up to a multiple of four, which the compiler adds as vectors.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ NODE_DTYPE = np.dtype(
         ("depth", np.uint16),
     ]
 )
-"""A node: rows whose bin is at most `threshold_bin` go left, the missing ones where `missing_left` says; a leaf has left = -1."""
+"""A node: rows with a bin up to `threshold_bin` go left, missing ones if `missing_left`; a leaf has left = -1."""
 
 LEAF_DTYPE = np.dtype([("start", np.int64), ("stop", np.int64), ("slot", np.int64), ("gain", np.float64)])
 """A node while it grows: its part of `rows`, its histograms' place in the pool (-1: none), its best split's gain."""
@@ -69,18 +69,40 @@ class TreeParams(NamedTuple):
     min_gain: float = 0.0
 
 
+class Words(NamedTuple):
+    """How to read the words of a row or of a sum of rows.
+
+    Attributes
+    ----------
+    units : (W,) float64
+        The worth of 1 in each word: 2**-e.
+    n_outputs, n_hessians : int
+        K and P.
+    count_bits : int
+        Width of the count in the last word used, number K + P - 1.
+    """
+
+    units: np.ndarray
+    n_outputs: int
+    n_hessians: int
+    count_bits: int
+
+
 class Problem(NamedTuple):
     """What a tree is grown on; read only.
 
     Attributes
     ----------
     binned : (d, n) uint8
-    columns : (c,) int32, the features in play
-    n_bins : (c,) int32, their bins without the missing one
-    offsets : (c + 1,) int64, where their bins begin in a histogram; a feature's missing bin comes after its other bins
-    words : (n, W) int64, the rows in fixed point
-    units : (W,) float64, the worth of 1 in each word: 2**-e
-    n_outputs, n_hessians, count_bits : int, K, P and the packed count's width (0: wide)
+    columns : (c,) int32
+        The features in play.
+    n_bins : (c,) int32
+        Their bins, the missing one not counted.
+    offsets : (c + 1,) int64
+        Where their bins begin in a histogram; a feature's missing bin comes after its other bins.
+    words : (n, W) int64
+        The rows in fixed point.
+    reading : Words
     """
 
     binned: np.ndarray
@@ -88,10 +110,73 @@ class Problem(NamedTuple):
     n_bins: np.ndarray
     offsets: np.ndarray
     words: np.ndarray
-    units: np.ndarray
-    n_outputs: int
-    n_hessians: int
-    count_bits: int
+    reading: Words
+
+
+class NodeTerms(NamedTuple):
+    """What the splits of a node have in common.
+
+    Attributes
+    ----------
+    fewest, most : int
+        Rows that may go left.
+    lightest, heaviest, hessian, l2 : float
+        Hessian sum that may go left, that of the node, and the penalty.
+    scale, penalty, floor : float
+        A split's gain is scale * key - penalty; its key must exceed the floor.
+    """
+
+    fewest: int
+    most: int
+    lightest: float
+    heaviest: float
+    hessian: float
+    l2: float
+    scale: float
+    penalty: float
+    floor: float
+
+
+class Room(NamedTuple):
+    """Scratch of one thread for one column after the other.
+
+    Attributes
+    ----------
+    histograms, flat : (GROUP, 256, W) and (GROUP, 256 * W) int64
+        Those of the columns at hand, the same memory twice.
+    bins : (256,) uint8
+        Bins that hold rows.
+    words : (2, 256) int64
+        The counting word left of each cut; another word.
+    reals : (3, 256) float64
+        Hessians left of each cut; its key times a * b; a * b.
+    zeros : (W,) int64
+        Zeros.
+    outputs : (2, 2, K) float64
+        Of both nodes at hand, G_k / s_k and s_k, see `splitting`.
+    """
+
+    histograms: np.ndarray
+    flat: np.ndarray
+    bins: np.ndarray
+    words: np.ndarray
+    reals: np.ndarray
+    zeros: np.ndarray
+    outputs: np.ndarray
+
+
+def make_room(width: int, n_outputs: int) -> Room:
+    """Return scratch for words of `width` and `n_outputs` outputs."""
+    histograms = np.empty((GROUP, 256, width), np.int64)
+    return Room(
+        histograms,
+        histograms.reshape(GROUP, -1),
+        np.empty(256, np.uint8),
+        np.empty((2, 256), np.int64),
+        np.empty((3, 256)),
+        np.zeros(width, np.int64),
+        np.empty((2, 2, n_outputs)),
+    )
 
 
 class Work(NamedTuple):
@@ -99,24 +184,35 @@ class Work(NamedTuple):
 
     Attributes
     ----------
-    rows, spare : (m,) uint32, the rows, those of a node side by side; room to partition them
-    ordered : (m, W) int64, the words of the node at hand in the order of its rows
-    pool : (slots, bins, W) int64, histograms of nodes that may be split
-    free : (slots,) int64, slots not in use
+    rows, spare : (m,) uint32
+        The rows, those of a node side by side; room to partition them.
+    ordered : (m, W) int64
+        The words of the node at hand in the order of its rows.
+    pool, flat_pool : (slots, bins, W) and (slots, bins * W) int64
+        Histograms of nodes that may be split, the same memory twice.
+    free : (slots,) int64
+        Slots not in use.
     nodes : (capacity,) NODE_DTYPE
     leaves : (capacity,) LEAF_DTYPE
-    totals : (capacity, W) int64, sums of the words of each node
-    open : (capacity,) int64, nodes that have a split and wait for it
-    state : (N_STATE,) int64, counters
+    totals : (capacity, W) int64
+        Sums of the words of each node.
+    open : (capacity,) int64
+        Nodes that have a split and wait for it.
+    state : (N_STATE,) int64
+        Counters.
+    found : (threads, 2, 4) float64
+        Best splits of the built node and of the rest, by range of columns.
     """
 
     rows: np.ndarray
     spare: np.ndarray
     ordered: np.ndarray
     pool: np.ndarray
+    flat_pool: np.ndarray
     free: np.ndarray
     nodes: np.ndarray
     leaves: np.ndarray
     totals: np.ndarray
     open: np.ndarray
     state: np.ndarray
+    found: np.ndarray

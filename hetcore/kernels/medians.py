@@ -56,8 +56,8 @@ sum_between = kernel(_sum_between)
 def _weighted_median(values, weights):
     """Return the weighted median of `values` (m,), reordering both arrays; every weight is positive; NaN for no values.
 
-    It is the smallest v such that the weight at or below v is at least half; where that is exactly half, the mean of v and
-    the next value. With equal weights that is the usual median.
+    It is the smallest v such that the weight at or below v is at least half; where that is exactly half, the mean of
+    v and the next value. With equal weights that is the usual median.
     """
     half = 0.5 * sum_between(weights, 0, weights.shape[0])
     low, high, below = 0, values.shape[0] - 1, 0.0
@@ -72,7 +72,10 @@ def _weighted_median(values, weights):
         if below > half:
             return pivot
         if below == half:
-            return 0.5 * (pivot + values[more + 1 :].min())
+            following = np.inf
+            for i in range(more + 1, values.shape[0]):
+                following = min(following, values[i])
+            return 0.5 * (pivot + following)
         low = more + 1
     return np.nan
 

@@ -9,7 +9,7 @@ from hetcore.kernels.cache import kernel
 STEP_DTYPE = np.dtype(
     [("feature", np.int32), ("left", np.int32), ("right", np.int32), ("limit", np.int16), ("missing_left", np.int16)]
 )
-"""A node to walk by: a row whose bin (plus `missing_left`, in 8 bits) is at most `limit` goes left; a leaf leads to itself."""
+"""A node to walk by: a row with bin + missing_left (in 8 bits) <= limit goes left; a leaf leads to itself."""
 
 _BLOCK = 512  # rows that walk together: their bins stay near while all trees pass
 
@@ -27,17 +27,17 @@ def _walk(binned, rows, steps, depth, leaf):
             leaf[i] = step.left if level <= step.limit else step.right
 
 
-walk = kernel(_walk)
+walk = kernel(_walk, allocates=False)
 
 
-def _add_leaf_values(out, rows, leaf, values, scale):
-    """Add scale * values[leaf[i]] to out[rows[i]], for values (n_nodes, K) and out (n, K), both float64."""
-    for i in range(rows.shape[0]):
+def _add_leaf_values(out, leaf, values, scale):
+    """Add scale * values[leaf[i]] to out[i], for values (n_nodes, K) and out (m, K), both float64."""
+    for i in range(leaf.shape[0]):
         for k in range(out.shape[1]):
-            out[rows[i], k] += scale * values[leaf[i], k]
+            out[i, k] += scale * values[leaf[i], k]
 
 
-add_leaf_values = kernel(_add_leaf_values)
+add_leaf_values = kernel(_add_leaf_values, allocates=False)
 
 
 def _find_leaves(binned, rows, steps, depth, leaf):
@@ -47,7 +47,7 @@ def _find_leaves(binned, rows, steps, depth, leaf):
         walk(binned, rows[part], steps, depth, leaf[part])
 
 
-find_leaves = kernel(_find_leaves)
+find_leaves = kernel(_find_leaves, allocates=False)
 
 
 def _predict_forest(binned, rows, steps, values, starts, depths, scales, out):
@@ -66,15 +66,14 @@ def _predict_forest(binned, rows, steps, values, starts, depths, scales, out):
     scales : (n_trees,) float64
     out : (m, K) float64
     """
-    places = np.arange(_BLOCK).astype(np.uint32)
     leaf = np.empty(_BLOCK, np.int32)
     for first in range(0, rows.shape[0], _BLOCK):
-        part = slice(first, min(first + _BLOCK, rows.shape[0]))
-        m = part.stop - part.start
+        stop = min(first + _BLOCK, rows.shape[0])
+        m = stop - first
         for t in range(depths.shape[0]):
-            nodes = slice(starts[t], starts[t + 1])
-            walk(binned, rows[part], steps[nodes], depths[t], leaf[:m])
-            add_leaf_values(out[part], places[:m], leaf[:m], values[nodes], scales[t])
+            begin, end = starts[t], starts[t + 1]
+            walk(binned, rows[first:stop], steps[begin:end], depths[t], leaf[:m])
+            add_leaf_values(out[first:stop], leaf[:m], values[begin:end], scales[t])
 
 
 predict_forest = kernel(_predict_forest)

@@ -1,13 +1,18 @@
 """The best split of a node from the histograms of its columns.
 
-With sums G_k, H_k of gradients and hessians over a node and GL_k, HL_k over its left part, l the l2 penalty, a_k = HL_k + l,
-b_k = HR_k + l and s_k = a_k + b_k = H_k + 2 l, the fall of the loss (XGBoost, Chen & Guestrin 2016, eq. 7, without its 1/2) is
+With sums G_k, H_k of gradients and hessians over a node and GL_k, HL_k over its left part, l the l2 penalty, a_k =
+HL_k + l, b_k = HR_k + l and s_k = a_k + b_k = H_k + 2 l, the fall of the loss (XGBoost, Chen & Guestrin 2016, eq. 7,
+without 1/2) is
 
     gain = sum_k GL_k^2 / a_k + GR_k^2 / b_k - G_k^2 / (H_k + l)
          = sum_k D_k^2 s_k / (a_k b_k)  -  sum_k G_k^2 l / ((H_k + l) s_k),      D_k = GL_k - a_k G_k / s_k.
 
-The second form does not cancel, and its last sum belongs to the node. Where all outputs share a hessian, the splits of a node
-rank by key = sum_k D_k^2 / (a b), and "better" needs no division: sum_k D_k^2 > best key * a * b. Else key = gain + last sum.
+The second form does not cancel, and its last sum, the penalty, belongs to the node. Where all outputs share a
+hessian, the splits of a node rank by key = sum_k D_k^2 / (a b), which needs no division: sum_k D_k^2 > best key * a *
+b. Elsewhere key = gain + penalty.
+
+The cuts of a column are worked through in several short loops over all of them, which the compiler turns into vector
+code.
 """
 
 from __future__ import annotations
@@ -15,176 +20,250 @@ from __future__ import annotations
 import numpy as np
 
 from hetcore.kernels.cache import kernel
-from hetcore.kernels.layout import BIN, KEY, MISSING_LEFT
+from hetcore.kernels.layout import BIN, KEY, MISSING_LEFT, NodeTerms
+from hetcore.kernels.words import mean_hessian, output_hessian, word_count, word_value
 
 UNKNOWN = 2  # `missing_left` of a split that met no missing row
 _NOISE = 1e-24  # gain over G^2 / H that rounding alone can make of equal means
-_TINY = 1e-30  # hessian sums below this are none
+_TINY = 1e-30  # a hessian sum that is none
 
 
-def _output_sums(total, problem, k):
-    """Return a node's sums of gradients and hessians of output k, in real units."""
-    if problem.count_bits > 0:
-        count = total[0] & ((np.int64(1) << problem.count_bits) - 1)
-        return np.float64(total[0] >> problem.count_bits) * problem.units[0], np.float64(count)
-    at = problem.n_outputs + (k if problem.n_hessians > 1 else 0)
-    return np.float64(total[k]) * problem.units[k], np.float64(total[at]) * problem.units[at]
-
-
-output_sums = kernel(_output_sums)
-
-
-def _node_count(total, problem):
-    """Return a node's number of rows."""
-    if problem.count_bits > 0:
-        return total[0] & ((np.int64(1) << problem.count_bits) - 1)
-    return total[problem.n_outputs + problem.n_hessians]
-
-
-node_count = kernel(_node_count)
-
-
-def _node_terms(total, problem, params, slopes):
-    """Return (scale, penalty, floor): gain = scale * key - penalty, and the key that a split must exceed.
-
-    `slopes` (2, W), zeros, receives G_k / s_k in the units of its word, and the square of that unit.
-    """
-    shared = problem.n_hessians <= 1
+def _node_terms(total, reading, params, outputs):
+    """Return what the splits of a node have in common; `outputs` (2, K) receives G_k / s_k and s_k."""
     scale, penalty, score = 1.0, 0.0, 0.0
-    for k in range(problem.n_outputs):
-        gradient, hessian = output_sums(total, problem, k)
+    for k in range(reading.n_outputs):
+        gradient, hessian = word_value(total, reading, k), output_hessian(total, reading, k)
         s = max(hessian + 2.0 * params.l2, _TINY)
-        slopes[0, k] = gradient / s / problem.units[k]
-        slopes[1, k] = problem.units[k] * problem.units[k]
+        outputs[0, k] = gradient / s
+        outputs[1, k] = s
         part = gradient * gradient / max(hessian + params.l2, _TINY)
         score += part
         penalty += part * params.l2 / s
-        if shared:
+        if reading.n_hessians <= 1:
             scale = s
-    return scale, penalty, (penalty + params.min_gain + _NOISE * score) / scale
+    fewest, lightest = params.min_samples_leaf, max(params.min_child_weight, _TINY)
+    hessian = mean_hessian(total, reading)
+    most, heaviest = word_count(total, reading) - fewest, hessian - lightest
+    floor = (penalty + params.min_gain + _NOISE * score) / scale
+    return NodeTerms(fewest, most, lightest, heaviest, hessian, params.l2, scale, penalty, floor)
 
 
-node_terms = kernel(_node_terms)
+node_terms = kernel(_node_terms, allocates=False)
 
 
-def _scan_packed(histogram, total, problem, params, slope, left, best):
-    """Improve `best` by the splits of a packed histogram; `left` (1,) holds the rows that go left before bin 0."""
-    bits, word = problem.count_bits, left[0]
-    mask = (np.int64(1) << bits) - 1
-    n = total[0] & mask
-    fewest = max(np.int64(params.min_samples_leaf), np.int64(np.ceil(params.min_child_weight)))
-    square = problem.units[0] * problem.units[0]
-    key, at = best[KEY] / square, -1
+def _running_sums(histogram, start, c, sums):
+    """Write to `sums` (n_bins,) word c left of a cut after each bin; `start` (W,) is left of them all."""
+    word = start[c]
     for b in range(histogram.shape[0]):
-        word += histogram[b, 0]
-        count = word & mask
-        if count < fewest:
-            continue
-        if n - count < fewest:
-            break
-        a, other = count + params.l2, (n - count) + params.l2
-        d = np.float64(word >> bits) - slope * a
-        if d * d > key * (a * other):
-            key, at = d * d / (a * other), b
-    if at >= 0:
-        best[KEY], best[BIN] = key * square, at
-    return at >= 0
+        word += histogram[b, c]
+        sums[b] = word
 
 
-scan_packed = kernel(_scan_packed)
+running_sums = kernel(_running_sums, allocates=False)
 
 
-def _deviation(left, slopes, squares, a):
-    """Return the sum over words of square * (left - slope * a)^2."""
-    s, t, u, v = 0.0, 0.0, 0.0, 0.0
-    for c in range(0, left.shape[0], 4):
-        d, e = left[c] - slopes[c] * a, left[c + 1] - slopes[c + 1] * a
-        f, g = left[c + 2] - slopes[c + 2] * a, left[c + 3] - slopes[c + 3] * a
-        s += squares[c] * d * d
-        t += squares[c + 1] * e * e
-        u += squares[c + 2] * f * f
-        v += squares[c + 3] * g * g
-    return (s + t) + (u + v)
+def _any_better(gradients, shift, slope, sums, reading, node, key):
+    """Tell whether a single output has a legal cut better than `key`; `gradients`, `sums` (n_bins,) are its words.
+
+    One vector loop: it dismisses nearly all columns.
+    """
+    bits, better = reading.count_bits, 0
+    unit, heft, mask = reading.units[0], 1.0, (np.int64(1) << bits) - 1
+    move, keep = 0, mask
+    if reading.n_hessians > 0:
+        move, keep, heft = bits, np.int64(-1), reading.units[1]
+    for b in range(sums.shape[0]):
+        count, weight = sums[b] & mask, np.float64((sums[b] >> move) & keep) * heft
+        a = weight + node.l2
+        d = np.float64(gradients[b] >> shift) * unit - slope * a
+        legal = (count >= node.fewest) & (count <= node.most) & (weight >= node.lightest) & (weight <= node.heaviest)
+        better += legal & (d * d > key * (a * (node.hessian - weight + node.l2)))
+    return better > 0
 
 
-deviation = kernel(_deviation)
+any_better = kernel(_any_better, allocates=False)
 
 
-def _deviation_each(left, total, slopes, problem, l2):
-    """Return sum_k D_k^2 s_k / (a_k b_k), each output with its own hessian."""
-    value = 0.0
-    for k in range(problem.n_outputs):
-        unit = problem.units[problem.n_outputs + k]
-        a = left[problem.n_outputs + k] * unit + l2
-        s = total[problem.n_outputs + k] * unit + 2.0 * l2
-        d = (left[k] - slopes[k] * a) * problem.units[k]
-        if a > _TINY and s - a > _TINY:
-            value += d * d * s / (a * (s - a))
-    return value
+def _may_improve(histogram, start, node, reading, outputs, room, best):
+    """Tell whether a cut of this column can beat `best`: exact and fast for one output, true for more."""
+    if reading.n_outputs > 1:
+        return True
+    n, last = histogram.shape[0], reading.n_hessians
+    running_sums(histogram, start, last, room.words[0, :n])
+    if last == 0:
+        words = room.words[0, :n]
+        return any_better(words, reading.count_bits, outputs[0, 0], words, reading, node, best[KEY])
+    running_sums(histogram, start, 0, room.words[1, :n])
+    return any_better(room.words[1, :n], 0, outputs[0, 0], room.words[0, :n], reading, node, best[KEY])
 
 
-deviation_each = kernel(_deviation_each)
+may_improve = kernel(_may_improve, allocates=False)
 
 
-def _mean_hessian(words, problem):
-    """Return a sum of hessians: shared, or their mean over the outputs."""
-    first = problem.n_outputs
-    if problem.n_hessians <= 1:
-        return words[first] * problem.units[first]
-    value = 0.0
-    for k in range(problem.n_hessians):
-        value += words[first + k] * problem.units[first + k]
-    return value / problem.n_hessians
-
-
-mean_hessian = kernel(_mean_hessian)
-
-
-def _scan_wide(histogram, total, problem, params, slopes, left, best):
-    """Improve `best` by the splits of a wide histogram; `left` (W,) holds the rows that go left before bin 0."""
-    count_at = problem.n_outputs + problem.n_hessians
-    n, hessian = total[count_at], mean_hessian(total, problem)
-    lightest = max(params.min_child_weight, _TINY)
-    squares = slopes[1]
-    key, at = best[KEY], -1
+def _filled_bins(histogram, last, mask, bins):
+    """Write to `bins` the bins that hold rows; return how many. A cut after an empty bin repeats the one before."""
+    n = 0
     for b in range(histogram.shape[0]):
-        for c in range(0, left.shape[0], 4):
-            left[c] += histogram[b, c]
-            left[c + 1] += histogram[b, c + 1]
-            left[c + 2] += histogram[b, c + 2]
-            left[c + 3] += histogram[b, c + 3]
-        weight = mean_hessian(left, problem)
-        if left[count_at] < params.min_samples_leaf or weight < lightest:
-            continue
-        if n - left[count_at] < params.min_samples_leaf or hessian - weight < lightest:
-            break
-        if problem.n_hessians > 1:
-            value = deviation_each(left, total, slopes[0], problem, params.l2)
-        else:
-            value = deviation(left, slopes[0], squares, weight + params.l2)
-            value /= (weight + params.l2) * (hessian - weight + params.l2)
+        bins[n] = b
+        n += (histogram[b, last] & mask) != 0
+    return n
+
+
+filled_bins = kernel(_filled_bins, allocates=False)
+
+
+def _sums_at(histogram, bins, start, c, sums):
+    """Do what `running_sums` does for cuts after some of the bins, `bins` (j,)."""
+    word = start[c]
+    for j in range(bins.shape[0]):
+        word += histogram[bins[j], c]
+        sums[j] = word
+
+
+sums_at = kernel(_sums_at, allocates=False)
+
+
+def _add_values(sums, shift, unit, out):
+    """Add what the words `sums` (j,) stand for to `out` (j,)."""
+    for j in range(sums.shape[0]):
+        out[j] += np.float64(sums[j] >> shift) * unit
+
+
+add_values = kernel(_add_values, allocates=False)
+
+
+def _cut_weights(histogram, bins, start, reading, sums, others, weights):
+    """Write the hessians left of the cuts to `weights` (j,), the counting word left of them to `sums` (j,)."""
+    n_hessians, last = reading.n_hessians, reading.n_outputs + reading.n_hessians - 1
+    mask = (np.int64(1) << reading.count_bits) - 1
+    sums_at(histogram, bins, start, last, sums)
+    for j in range(sums.shape[0]):
+        weights[j] = np.float64(sums[j] & mask) if n_hessians == 0 else 0.0
+    for c in range(reading.n_outputs, last):
+        sums_at(histogram, bins, start, c, others)
+        add_values(others, 0, reading.units[c] / n_hessians, weights)
+    if n_hessians > 0:
+        add_values(sums, reading.count_bits, reading.units[last] / n_hessians, weights)
+
+
+cut_weights = kernel(_cut_weights, allocates=False)
+
+
+def _cut_products(sums, weights, mask, node, products):
+    """Write a * b of each cut to `products` (j,): infinite where a side has too few rows or too little weight."""
+    for j in range(sums.shape[0]):
+        count, weight = sums[j] & mask, weights[j]
+        legal = (count >= node.fewest) & (count <= node.most) & (weight >= node.lightest) & (weight <= node.heaviest)
+        products[j] = (weight + node.l2) * (node.hessian - weight + node.l2) if legal else np.inf
+
+
+cut_products = kernel(_cut_products, allocates=False)
+
+
+def _add_squares(sums, shift, unit, slope, l2, weights, values):
+    """Add D_k^2 of each cut to `values` (j,), for the words `sums` (j,) of output k and the hessians `weights` (j,)."""
+    for j in range(sums.shape[0]):
+        d = np.float64(sums[j] >> shift) * unit - slope * (weights[j] + l2)
+        values[j] += d * d
+
+
+add_squares = kernel(_add_squares, allocates=False)
+
+
+def _add_shared(histogram, bins, start, node, reading, outputs, room):
+    """Add to room.reals[1] the squares D_k^2 of all outputs, which share a hessian."""
+    n, last = bins.shape[0], reading.n_outputs + reading.n_hessians - 1
+    others, weights, values = room.words[1, :n], room.reals[0, :n], room.reals[1, :n]
+    for k in range(reading.n_outputs):
+        sums_at(histogram, bins, start, k, others)
+        shift = reading.count_bits if k == last else 0
+        add_squares(others, shift, reading.units[k], outputs[0, k], node.l2, weights, values)
+
+
+add_shared = kernel(_add_shared, allocates=False)
+
+
+def _add_quotients(sums, unit, slope, s, hessians, values):
+    """Add D_k^2 s_k / (a_k b_k) of each cut to `values` (j,), from output k's words `sums` and its a_k, `hessians`."""
+    for j in range(sums.shape[0]):
+        d = np.float64(sums[j]) * unit - slope * hessians[j]
+        product = hessians[j] * (s - hessians[j])
+        values[j] += d * d * s / product if product > _TINY else 0.0
+
+
+add_quotients = kernel(_add_quotients, allocates=False)
+
+
+def _add_own(histogram, bins, start, node, reading, outputs, room):
+    """Add to room.reals[1] the quotients of all outputs, each with its own hessian, and make legal products 1."""
+    n, last = bins.shape[0], reading.n_outputs + reading.n_hessians - 1
+    others, hessians, values, products = room.words[1, :n], room.reals[0, :n], room.reals[1, :n], room.reals[2, :n]
+    for k in range(reading.n_outputs):
+        at = reading.n_outputs + k
+        hessians[:] = node.l2
+        sums_at(histogram, bins, start, at, others)
+        add_values(others, reading.count_bits if at == last else 0, reading.units[at], hessians)
+        sums_at(histogram, bins, start, k, others)
+        add_quotients(others, reading.units[k], outputs[0, k], outputs[1, k], hessians, values)
+    for j in range(n):
+        products[j] = 1.0 if products[j] < np.inf else np.inf
+
+
+add_own = kernel(_add_own, allocates=False)
+
+
+def _best_cut(values, products, key):
+    """Return the best of values / products above `key`, and its cut (-1: none)."""
+    better, at = 0, -1
+    for j in range(values.shape[0]):  # vector code, which spares most columns the next loop
+        better += values[j] > key * products[j]
+    for j in range(values.shape[0] if better > 0 else 0):
+        value = values[j] / products[j]
         if value > key:
-            key, at = value, b
+            key, at = value, j
+    return key, at
+
+
+best_cut = kernel(_best_cut, allocates=False)
+
+
+def _scan_cuts(histogram, start, node, reading, outputs, room, best):
+    """Improve `best` by the cuts of one column when the words `start` (W,), its missing rows or none, go left."""
+    if not may_improve(histogram, start, node, reading, outputs, room, best):
+        return False
+    last, mask = reading.n_outputs + reading.n_hessians - 1, (np.int64(1) << reading.count_bits) - 1
+    n = filled_bins(histogram, last, mask, room.bins)
+    bins, sums, weights = room.bins[:n], room.words[0, :n], room.reals[0, :n]
+    values, products = room.reals[1, :n], room.reals[2, :n]
+    cut_weights(histogram, bins, start, reading, sums, room.words[1, :n], weights)
+    cut_products(sums, weights, mask, node, products)
+    values[:] = 0.0
+    if reading.n_hessians > 1:
+        add_own(histogram, bins, start, node, reading, outputs, room)
+    else:
+        add_shared(histogram, bins, start, node, reading, outputs, room)
+    key, at = best_cut(values, products, best[KEY])
     if at >= 0:
-        best[KEY], best[BIN] = key, at
+        best[KEY], best[BIN] = key, bins[at]
     return at >= 0
 
 
-scan_wide = kernel(_scan_wide)
+scan_cuts = kernel(_scan_cuts, allocates=False)
 
 
-def _scan_column(histogram, missing, total, problem, params, slopes, left, best):
+def _scan_column(histogram, missing, node, reading, outputs, room, best):
     """Improve `best` by the splits of one column of a node.
 
     Parameters
     ----------
     histogram : (n_bins, W) int64
-    missing, total : (W,) int64
-        Sums over the column's missing rows and over the node.
-    slopes : (2, W) float64
-        G_k / s_k of the node, and the squared units of the gradients' words, zero elsewhere.
-    left : (W,) int64
-        Room for the running sums.
+    missing : (W,) int64
+        Sums over the column's missing rows.
+    node : NodeTerms
+    reading : Words
+    outputs : (2, K) float64
+        G_k / s_k and s_k of the node.
+    room : Room
     best : (4,) float64
         Key, column, bin and side of the missing rows of the best split so far; the column is the caller's to set.
 
@@ -193,19 +272,14 @@ def _scan_column(histogram, missing, total, problem, params, slopes, left, best)
     bool
         Whether `best` changed.
     """
-    better = False
-    n_missing = node_count(missing, problem)
-    for side in range(2 if n_missing > 0 else 1):
-        for c in range(left.shape[0]):
-            left[c] = missing[c] if side == 1 else 0
-        if problem.count_bits > 0:
-            found = scan_packed(histogram, total, problem, params, slopes[0, 0], left, best)
-        else:
-            found = scan_wide(histogram, total, problem, params, slopes, left, best)
-        if found:
-            best[MISSING_LEFT] = side if n_missing > 0 else UNKNOWN
-            better = True
+    n_missing = word_count(missing, reading)
+    better = scan_cuts(histogram, room.zeros, node, reading, outputs, room, best)
+    if better:
+        best[MISSING_LEFT] = 0 if n_missing > 0 else UNKNOWN
+    if n_missing > 0 and scan_cuts(histogram, missing, node, reading, outputs, room, best):
+        best[MISSING_LEFT] = 1
+        better = True
     return better
 
 
-scan_column = kernel(_scan_column)
+scan_column = kernel(_scan_column, allocates=False)

@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from hetcore.kernels import binning, csr, grower, histogram, medians, predictor
-from hetcore.kernels.layout import LEAF_DTYPE, N_STATE, NODE_DTYPE, Problem, TreeParams, Work
+from hetcore.kernels import binning, csr, grower, medians, predictor
+from hetcore.kernels import words as fixed
+from hetcore.kernels.layout import LEAF_DTYPE, N_STATE, NODE_DTYPE, Problem, TreeParams, Words, Work, make_room
 
 __all__ = ["warm_up"]
 
@@ -18,30 +19,25 @@ def _bins() -> None:
     binning.bin_values(np.zeros((3, 2), np.float32), cuts, np.ones(2, np.int32), np.empty((2, 3), np.uint8))
 
 
-def _words() -> tuple[np.ndarray, np.ndarray]:
-    gradients, rows = np.ones((3, 1), np.float32), np.arange(3, dtype=np.uint32)
-    words, units = np.zeros((3, 4), np.int64), np.ones(4)
-    histogram.pack_words(gradients, rows, words[:, :1].copy(), units, 2)
-    histogram.fill_words(gradients, gradients, rows, words, units)
-    return words, units
-
-
 def _tree() -> None:
-    words, units = _words()
+    gradients, rows = np.ones((3, 1), np.float32), np.arange(3, dtype=np.uint32)
+    words, reading = np.zeros((3, 4), np.int64), Words(np.ones(4), 1, 1, 2)
+    fixed.fill_words(gradients, gradients, rows, words, reading)
     columns, offsets = np.zeros(1, np.int32), np.array([0, 2])
-    problem = Problem(np.zeros((1, 3), np.uint8), columns, columns + np.int32(1), offsets, words, units, 1, 1, 0)
-    rows = np.arange(3, dtype=np.uint32)
+    problem = Problem(np.zeros((1, 3), np.uint8), columns, columns + np.int32(1), offsets, words, reading)
     pool, totals, state = np.zeros((1, 2, 4), np.int64), np.zeros((3, 4), np.int64), np.zeros(N_STATE, np.int64)
     nodes, leaves, free = np.zeros(3, NODE_DTYPE), np.zeros(3, LEAF_DTYPE), np.zeros(1, np.int64)
-    work = Work(rows, rows.copy(), words.copy(), pool, free, nodes, leaves, totals, np.zeros(3, np.int64), state)
-    grower.grow_tree(problem, TreeParams(), work, np.zeros((3, 1)), np.zeros(3, np.int32))
+    open_, found = np.zeros(3, np.int64), np.zeros((1, 2, 4))
+    flat = pool.reshape(1, -1)
+    work = Work(rows, rows.copy(), words.copy(), pool, flat, free, nodes, leaves, totals, open_, state, found)
+    grower.grow_tree(problem, TreeParams(), work, make_room(4, 1), np.zeros((3, 1)), np.zeros(3, np.int32))
 
 
 def _prediction() -> None:
     binned, rows, leaf = np.zeros((1, 3), np.uint8), np.arange(3, dtype=np.uint32), np.zeros(3, np.int32)
     steps, values, out = np.zeros(1, predictor.STEP_DTYPE), np.zeros((1, 1)), np.zeros((3, 1))
     predictor.find_leaves(binned, rows, steps, 1, leaf)
-    predictor.add_leaf_values(out, rows, leaf, values, 1.0)
+    predictor.add_leaf_values(out, leaf, values, 1.0)
     predictor.predict_forest(binned, rows, steps, values, np.array([0, 1]), np.ones(1, np.int64), np.ones(1), out)
 
 

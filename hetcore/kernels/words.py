@@ -1,0 +1,115 @@
+"""Rows in fixed point: from float gradients and hessians to words and back. See `layout` for words."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from hetcore.kernels.cache import kernel
+
+
+def _unit_for(total, bits):
+    """Return the smallest power of two u such that `total` / u is below 2**bits."""
+    if total <= 0.0:
+        return 1.0
+    return math.ldexp(1.0, math.frexp(total)[1] - bits)
+
+
+unit_for = kernel(_unit_for, allocates=False)
+
+
+def _absolute_sums(values, rows, out):
+    """Write the sum of absolute values of each column of `values` over `rows` to `out`; return the smallest value."""
+    out[:] = 0.0
+    smallest = np.inf
+    for r in rows:
+        for k in range(values.shape[1]):
+            out[k] += abs(np.float64(values[r, k]))
+            smallest = min(smallest, np.float64(values[r, k]))
+    return smallest
+
+
+absolute_sums = kernel(_absolute_sums, allocates=False)
+
+
+def _fill_words(gradients, hessians, rows, words, reading):
+    """Write the gradients (n, K) and hessians (n, P) of `rows` to words, and find the units of `reading`.
+
+    Sums stay below 2**61, or that less the bits of the count. Returns 0, or 1 if a value is not finite, or 2 if a
+    hessian is negative.
+    """
+    n_outputs, last = gradients.shape[1], gradients.shape[1] + hessians.shape[1] - 1
+    units = reading.units
+    units[:] = 0.0
+    absolute_sums(gradients, rows, units[:n_outputs])
+    smallest = absolute_sums(hessians, rows, units[n_outputs : last + 1])
+    for c in range(words.shape[1]):
+        if not np.isfinite(units[c]):
+            return 1
+        units[c] = unit_for(units[c], 61 - (reading.count_bits if c == last else 0))
+    for r in rows:
+        for c in range(last + 1):
+            value = gradients[r, c] if c < n_outputs else hessians[r, c - n_outputs]
+            words[r, c] = np.int64(np.rint(value / units[c]))
+        words[r, last] = (words[r, last] << reading.count_bits) + 1
+        for c in range(last + 1, words.shape[1]):
+            words[r, c] = 0
+    return 2 if smallest < 0.0 else 0
+
+
+fill_words = kernel(_fill_words, allocates=False)
+
+
+def _gather_words(words, rows, ordered, total):
+    """Copy the words of `rows` to `ordered`, row after row, and write their sums to `total` (W,)."""
+    total[:] = 0
+    for i in range(rows.shape[0]):
+        for c in range(words.shape[1]):
+            word = words[rows[i], c]
+            ordered[i, c] = word
+            total[c] += word
+
+
+gather_words = kernel(_gather_words, allocates=False)
+
+
+def _word_value(words, reading, c):
+    """Return what word c of a row or sum stands for."""
+    word = words[c]
+    if c == reading.n_outputs + reading.n_hessians - 1:
+        word >>= reading.count_bits
+    return np.float64(word) * reading.units[c]
+
+
+word_value = kernel(_word_value, allocates=False)
+
+
+def _word_count(words, reading):
+    """Return the number of rows of a sum."""
+    return words[reading.n_outputs + reading.n_hessians - 1] & ((np.int64(1) << reading.count_bits) - 1)
+
+
+word_count = kernel(_word_count, allocates=False)
+
+
+def _output_hessian(words, reading, k):
+    """Return the sum of hessians of output k."""
+    if reading.n_hessians == 0:
+        return np.float64(word_count(words, reading))
+    return word_value(words, reading, reading.n_outputs + (k if reading.n_hessians > 1 else 0))
+
+
+output_hessian = kernel(_output_hessian, allocates=False)
+
+
+def _mean_hessian(words, reading):
+    """Return a sum of hessians: the shared one, or their mean over the outputs."""
+    n = max(reading.n_hessians, 1)
+    value = 0.0
+    for k in range(n):
+        value += output_hessian(words, reading, k)
+    return value / n
+
+
+mean_hessian = kernel(_mean_hessian, allocates=False)

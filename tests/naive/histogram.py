@@ -1,0 +1,31 @@
+"""Twins of `hetcore.kernels.histogram`."""
+
+import numpy as np
+
+
+def add_many(histogram, column, rows, ordered):
+    np.add.at(histogram, column[rows], ordered[: len(rows)])
+
+
+def add_single(scratch, binned, columns, rows, ordered):
+    for q in range(4):
+        add_many(scratch[q], binned[columns[min(q, len(columns) - 1)]], rows, ordered)
+
+
+add_double = add_single
+
+
+def build_group(scratch, binned, columns, n_bins, rows, ordered):
+    for q in range(len(columns)):
+        scratch[q] = 0
+        add_many(scratch[q], binned[columns[q]], rows, ordered)
+
+
+def store(histogram, out, width):
+    out[:-width], out[-width:] = histogram[: len(out) - width], histogram[255 * width : 256 * width]
+
+
+def subtract(histogram, out, width):
+    child = np.empty_like(out)
+    store(histogram, child, width)
+    out -= child

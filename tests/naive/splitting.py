@@ -1,0 +1,109 @@
+"""Twins of `hetcore.kernels.splitting`: the gain in its first form, a cut at a time."""
+
+import numpy as np
+
+from hetcore.kernels.layout import BIN, KEY, MISSING_LEFT, NodeTerms
+from tests.naive.words import mean_hessian, output_hessian, word_count, word_value
+
+
+def node_terms(total, reading, params, outputs):
+    G = np.array([word_value(total, reading, k) for k in range(reading.n_outputs)])
+    H = np.array([output_hessian(total, reading, k) for k in range(reading.n_outputs)])
+    outputs[1] = np.maximum(H + 2 * params.l2, 1e-30)
+    outputs[0] = G / outputs[1]
+    score = G**2 / np.maximum(H + params.l2, 1e-30)
+    penalty = (score * params.l2 / outputs[1]).sum()
+    scale = outputs[1][-1] if reading.n_hessians <= 1 else 1.0
+    lightest, hessian = max(params.min_child_weight, 1e-30), mean_hessian(total, reading)
+    most = word_count(total, reading) - params.min_samples_leaf
+    floor = (penalty + params.min_gain + 1e-24 * score.sum()) / scale
+    return NodeTerms(
+        params.min_samples_leaf, most, lightest, hessian - lightest, hessian, params.l2, scale, penalty, floor
+    )
+
+
+def running_sums(histogram, start, c, sums):
+    sums[:] = start[c] + np.cumsum(histogram[:, c])
+
+
+def sums_at(histogram, bins, start, c, sums):
+    sums[:] = start[c] + np.cumsum(histogram[bins, c])
+
+
+def filled_bins(histogram, last, mask, bins):
+    filled = np.flatnonzero(histogram[:, last] & mask)
+    bins[: len(filled)] = filled
+    return len(filled)
+
+
+def add_values(sums, shift, unit, out):
+    out += (sums // 2**shift) * unit
+
+
+def add_squares(sums, shift, unit, slope, l2, weights, values):
+    values += ((sums // 2**shift) * unit - slope * (weights + l2)) ** 2
+
+
+def add_quotients(sums, unit, slope, s, hessians, values):
+    product = hessians * (s - hessians)
+    legal = product > 1e-30
+    values[legal] += ((sums * unit - slope * hessians) ** 2 * s)[legal] / product[legal]
+
+
+def cut_products(sums, weights, mask, node, products):
+    count = sums & mask
+    legal = (count >= node.fewest) & (count <= node.most) & (weights >= node.lightest) & (weights <= node.heaviest)
+    products[:] = np.where(legal, (weights + node.l2) * (node.hessian - weights + node.l2), np.inf)
+
+
+def best_cut(values, products, key):
+    at = -1
+    for j in range(len(values)):
+        if values[j] / products[j] > key:
+            key, at = values[j] / products[j], j
+    return key, at
+
+
+def any_better(gradients, shift, slope, sums, reading, node, key):
+    mask = 2**reading.count_bits - 1
+    weights = (sums & mask).astype(float)
+    if reading.n_hessians:
+        weights = (sums // 2**reading.count_bits) * reading.units[1]
+    products, values = np.empty(len(sums)), np.zeros(len(sums))
+    cut_products(sums, weights, mask, node, products)
+    add_squares(gradients, shift, reading.units[0], slope, node.l2, weights, values)
+    return bool((values > key * products).any())
+
+
+def cut_key(left, total, reading, node):
+    """Return the key of one cut from its left words, NaN where a side has too few rows or too little weight."""
+    right = total - left
+    for side in (left, right):
+        if word_count(side, reading) < node.fewest or mean_hessian(side, reading) < node.lightest:
+            return np.nan
+    gain = 0.0
+    for k in range(reading.n_outputs):
+        for words, sign in ((left, 1), (right, 1), (total, -1)):
+            gain += sign * word_value(words, reading, k) ** 2 / (output_hessian(words, reading, k) + node.l2)
+    return (gain + node.penalty) / node.scale
+
+
+def scan_cuts(histogram, start, node, reading, outputs, room, best):
+    total, left, better = room.total, start.copy(), False
+    for b in range(len(histogram)):
+        left += histogram[b]
+        key = cut_key(left, total, reading, node)
+        if key > best[KEY] * (1 + 1e-12):
+            best[KEY], best[BIN], better = key, b, True
+    return better
+
+
+def scan_column(histogram, missing, node, reading, outputs, room, best):
+    """As the kernel, but that `room.total` (W,) holds the sums over the node."""
+    n_missing = word_count(missing, reading)
+    better = scan_cuts(histogram, np.zeros_like(missing), node, reading, outputs, room, best)
+    if better:
+        best[MISSING_LEFT] = 0 if n_missing else 2
+    if n_missing and scan_cuts(histogram, missing, node, reading, outputs, room, best):
+        best[MISSING_LEFT], better = 1, True
+    return better

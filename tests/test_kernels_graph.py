@@ -1,0 +1,150 @@
+"""Medians, graph averages and predictions against their twins."""
+
+import copy
+
+import numpy as np
+import pytest
+
+from hetcore.kernels import csr, medians, predictor
+from tests.naive import csr as naive_csr
+from tests.naive import medians as naive_medians
+from tests.naive import predictor as naive_predictor
+
+
+def made_graph(n, n_edges, seed=0):
+    """Return a symmetric CSR graph without self-loops, in the types of hetcore.Graph."""
+    rng = np.random.default_rng(seed)
+    dense = np.zeros((n, n), np.float32)
+    pairs = rng.integers(0, max(n, 1), (n_edges, 2)) if n else np.empty((0, 2), int)
+    for a, b in pairs[pairs[:, 0] != pairs[:, 1]]:
+        dense[a, b] = dense[b, a] = rng.integers(1, 4)
+    rows, columns = np.nonzero(dense)
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n))])
+    return indptr.astype(np.int32), columns.astype(np.int32), dense[rows, columns]
+
+
+GRAPHS = {
+    "random": made_graph(60, 200),
+    "sparse": made_graph(60, 15, 1),
+    "no edge": made_graph(20, 0),
+    "one node": made_graph(1, 0),
+    "no node": made_graph(0, 0),
+    "two nodes": made_graph(2, 9),
+}
+
+
+@pytest.fixture(params=GRAPHS.values(), ids=GRAPHS.keys())
+def graph(request):
+    return request.param
+
+
+@pytest.mark.parametrize("n_columns", [1, 3])
+@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
+def test_neighbors(graph, n_columns, share):
+    rng, n = np.random.default_rng(0), len(graph[0]) - 1
+    known = rng.random(n) < share
+    values = rng.normal(size=(n, n_columns)).round(1)
+    values[~known] = np.nan
+    for fill in (0.0, np.nan):
+        ours, twin = (module.neighbor_means(*graph, values, known, fill) for module in (csr, naive_csr))
+        np.testing.assert_allclose(ours[0], twin[0], rtol=1e-12, atol=1e-14)
+        np.testing.assert_array_equal(ours[1], twin[1])
+        ours, twin = (module.neighbor_medians(*graph, values, known, fill) for module in (csr, naive_csr))
+        np.testing.assert_array_equal(ours, twin)
+    assert csr.widest(graph[0]) == naive_csr.widest(graph[0])
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
+def test_correlation_over_edges(graph, share):
+    rng, n = np.random.default_rng(0), len(graph[0]) - 1
+    known = rng.random(n) < share
+    values = rng.normal(size=n) + 100
+    values[~known] = np.nan
+    for module in (csr, naive_csr):
+        assert np.isnan(module.edge_correlation(*graph, np.full(n, 3.7), known))
+    ours, twin = (module.edge_correlation(*graph, values, known) for module in (csr, naive_csr))
+    np.testing.assert_allclose(ours, twin, rtol=1e-9)
+    centers = csr.edge_center(*graph, values, known), naive_csr.edge_center(*graph, values, known)
+    np.testing.assert_allclose(*centers, rtol=1e-12)
+
+
+def test_correlation_of_equal_and_opposite_neighbors():
+    pairs = np.array([0, 1, 2, 3, 4], np.int32), np.array([1, 0, 3, 2], np.int32), np.ones(4, np.float32)
+    known = np.ones(4, bool)
+    assert csr.edge_correlation(*pairs, np.array([1.0, 1.0, 5.0, 5.0]), known) == pytest.approx(1.0)
+    assert csr.edge_correlation(*pairs, np.array([1.0, 5.0, 5.0, 1.0]), known) == pytest.approx(-1.0)
+
+
+def test_weights_of_zero_do_not_count():
+    indptr, indices = np.array([0, 2, 2, 2], np.int32), np.array([1, 2], np.int32)
+    weights = np.array([0, 1], np.float32)
+    values, known = np.array([[0.0], [7.0], [3.0]]), np.ones(3, bool)
+    assert csr.neighbor_means(indptr, indices, weights, values, known, -1.0)[0].tolist() == [[3.0], [-1.0], [-1.0]]
+    assert csr.neighbor_medians(indptr, indices, weights, values, known, -1.0)[0, 0] == 3.0
+
+
+@pytest.mark.parametrize("m", [0, 1, 2, 3, 10, 11, 200, 1001])
+@pytest.mark.parametrize("kind", ["distinct", "ties", "sorted", "reversed", "constant"])
+def test_medians(m, kind):
+    rng = np.random.default_rng(m)
+    values = {
+        "distinct": rng.normal(size=m),
+        "ties": rng.integers(0, 5, m).astype(float),
+        "sorted": np.arange(m, dtype=float),
+        "reversed": -np.arange(m, dtype=float),
+        "constant": np.full(m, 2.5),
+    }[kind]
+    for weights in (np.ones(m), rng.integers(1, 4, m).astype(float)):
+        got = medians.weighted_median(values.copy(), weights.copy())
+        np.testing.assert_equal(got, naive_medians.weighted_median(values, weights))
+        if m:
+            assert got == np.median(np.repeat(values, weights.astype(int)))
+
+
+def test_parts_of_the_median():
+    values, weights = np.array([3.0, 1, 2, 2, 5]), np.array([1.0, 2, 3, 4, 5])
+    assert medians.median_of_three(values, 0, 4) == naive_medians.median_of_three(values, 0, 4) == 3.0
+    assert medians.sum_between(weights, 1, 3) == naive_medians.sum_between(weights, 1, 3) == 5.0
+    less, more = medians.three_way(values, weights, 0, 4, 2.0)
+    assert (values[:less] < 2).all() and (values[less : more + 1] == 2).all() and (values[more + 1 :] > 2).all()
+    assert sorted(zip(values, weights)) == [(1, 2), (2, 3), (2, 4), (3, 1), (5, 5)]
+    leaf = np.array([2, 0, 2, 2], np.int32)
+    for ours, twin in zip(medians.group_by_leaf(leaf, 4), naive_medians.group_by_leaf(leaf, 4)):
+        np.testing.assert_array_equal(ours, twin)
+
+
+@pytest.mark.parametrize("m", [1, 100])
+def test_medians_of_leaves(m):
+    rng = np.random.default_rng(0)
+    leaf, targets = rng.integers(0, 6, m).astype(np.int32), rng.normal(size=(m, 2))
+    weights, values = rng.integers(0, 3, m).astype(float), np.full((8, 2), -9.0)
+    ours, twin = copy.deepcopy(values), copy.deepcopy(values)
+    medians.leaf_medians(leaf, targets, weights, ours)
+    naive_medians.leaf_medians(leaf, targets, weights, twin)
+    np.testing.assert_array_equal(ours, twin)
+    assert (ours[6:] == -9).all()
+
+
+def made_steps():
+    """Return the steps of a tree of 5 nodes: missing go left at the root, right below it."""
+    rows = [(1, 1, 2, 8, 1), (0, 3, 4, 3, 0), (0, 2, 2, 0, 0), (0, 3, 3, 0, 0), (0, 4, 4, 0, 0)]
+    return np.array(rows, predictor.STEP_DTYPE)
+
+
+@pytest.mark.parametrize("n", [1, 511, 512, 513, 1500])
+def test_predictions(n):
+    rng = np.random.default_rng(0)
+    binned = rng.integers(0, 20, (2, n)).astype(np.uint8)
+    binned[rng.random((2, n)) < 0.2] = 255
+    rows, steps = rng.integers(0, n, n).astype(np.uint32), np.tile(made_steps(), 2)
+    values, starts, depths = rng.normal(size=(10, 3)), np.array([0, 5, 10]), np.array([2, 2])
+    outs = np.zeros((2, n, 3))
+    leaves = np.zeros((2, n), np.int32)
+    for module, out, leaf in zip((predictor, naive_predictor), outs, leaves):
+        module.predict_forest(binned, rows, steps, values, starts, depths, np.array([1.0, -0.5]), out)
+        module.find_leaves(binned, rows, steps[:5], 2, leaf)
+        module.add_leaf_values(out, leaf, values, 2.0)
+    np.testing.assert_array_equal(leaves[0], leaves[1])
+    np.testing.assert_allclose(outs[0], outs[1], rtol=1e-12)
+    predictor.walk(binned, rows, steps[:5], 2, leaves[0])
+    np.testing.assert_array_equal(leaves[0], leaves[1])
