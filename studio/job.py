@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
-from studio.job_types import RunResult, Status
-from studio.parcels import Packed
+from studio.job_types import FunctionTask, RunResult, Status, TrainingTask
+from studio.parcels import without_data
 
 __all__ = ["Job"]
 
@@ -28,7 +28,7 @@ class Job:
 
     run_id: str
     owner: str
-    packed: Packed
+    task: TrainingTask | FunctionTask
     paused: bool
     last_seen: float
     state: str = "queued"
@@ -73,8 +73,7 @@ class Job:
         self._count_seconds(now)
         self.state, self.message, self.result, self.stopping = state, message, result, False
         self.deliver = None
-        self.packed.contents.clear()
-        self.packed.payloads.clear()
+        self.task = without_data(self.task)
 
     def status(self, now: float, place: int, waiting_as: str) -> Status:
         """Return the public view."""

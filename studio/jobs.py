@@ -25,7 +25,7 @@ from studio import limits
 from studio.fair_queue import FairQueue
 from studio.job import Job
 from studio.job_types import ENDED, FunctionTask, RunResult, Status, TrainingTask, UnknownRunError
-from studio.parcels import Packer
+from studio.parcels import Packer, without_data
 from studio.player import ORDERS
 from studio.slot import Slot
 
@@ -62,7 +62,7 @@ class Manager:
         self._closing = threading.Event()
         self._jobs: dict[str, Job] = {}
         self._queue = FairQueue()
-        self._packer = Packer()
+        self.packer = Packer()
         self.slots = [Slot(self, modules) for _ in range(job_limits.workers)]
         for slot in self.slots:
             slot.start()
@@ -96,7 +96,7 @@ class Manager:
         ValueError
             If the owner has too many unfinished runs.
         """
-        job = Job(secrets.token_urlsafe(16), owner, self._packer.pack(task), paused, self.clock(), on_end=on_end)
+        job = Job(secrets.token_urlsafe(16), owner, task, paused, self.clock(), on_end=on_end)
         with self.changed:
             self._refuse_too_many(owner)
             self._jobs[job.run_id] = job
@@ -141,7 +141,7 @@ class Manager:
     def task(self, run_id: str, owner: str | None = None) -> TrainingTask | FunctionTask:
         """Return the task as submitted, without its data."""
         with self.changed:
-            return self._job(run_id, owner).packed.task
+            return without_data(self._job(run_id, owner).task)
 
     def pause(self, run_id: str, owner: str | None = None) -> None:
         """Hold the run after the round in progress."""
@@ -216,7 +216,7 @@ class Manager:
         following = next(self._queue.order(), None)
         if following is None:
             return None
-        digests = self._jobs[following].packed.contents.keys()
+        digests = self.packer.known(self._jobs[following].task)
         holders = [other for other in self.slots if other.phase == "ready" and other.holds(digests)]
         if holders and slot not in holders:
             return None

@@ -11,7 +11,7 @@ from typing import Any
 
 from studio.job_types import FunctionTask, Parcel, TrainingTask
 
-__all__ = ["Packer", "Packed"]
+__all__ = ["Packed", "Packer", "without_data"]
 
 
 @dataclasses.dataclass
@@ -43,9 +43,18 @@ class Packer:
             packed.task = dataclasses.replace(task, kwargs={**task.kwargs, **heavy})
         return packed
 
+    def known(self, task: TrainingTask | FunctionTask) -> set[str] | None:
+        """Return the digests of the task's data without reading them; None if some are new."""
+        found = [self._digest(value) for value in _data(task)]
+        return None if None in found else set(found)
+
+    def _digest(self, value: Any) -> str | None:
+        reference, digest = self._known.get(id(value), (None, None))
+        return digest if reference is not None and reference() is value else None
+
     def _parcel(self, value: Any, packed: Packed) -> Parcel:
-        reference, digest = self._known.get(id(value), (None, ""))
-        if reference is None or reference() is not value:
+        digest = self._digest(value)
+        if digest is None:
             payload = _pickled(value)
             digest = hashlib.blake2b(payload, digest_size=16).hexdigest()
             packed.payloads[digest] = payload
@@ -59,6 +68,17 @@ class Packer:
             self._known[key] = (weakref.ref(value, lambda _: self._known.pop(key, None)), digest)
         except TypeError:  # a dict or an array: hashed each time
             self._known.pop(key, None)
+
+
+def without_data(task: TrainingTask | FunctionTask) -> TrainingTask | FunctionTask:
+    """Return the task without its data, to remember it by."""
+    if isinstance(task, TrainingTask):
+        return dataclasses.replace(task, data=None, y=None, eval_y=None)
+    return dataclasses.replace(task, kwargs={name: value for name, value in task.kwargs.items() if not _heavy(value)})
+
+
+def _data(task: TrainingTask | FunctionTask) -> list[Any]:
+    return [task.data] if isinstance(task, TrainingTask) else [value for value in task.kwargs.values() if _heavy(value)]
 
 
 def _heavy(value: Any) -> bool:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import logging
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from studio.job import Job
 from studio.job_types import RunResult
+from studio.sentences import explained
 from studio.worker import Worker
 
 if TYPE_CHECKING:
@@ -54,9 +55,9 @@ class Slot:
         if self._thread is not threading.current_thread():
             self._thread.join(10)
 
-    def holds(self, digests: Iterable[str]) -> bool:
-        """Whether the process has all the data of these digests."""
-        return self._worker is not None and set(digests) <= set(self._worker.held)
+    def holds(self, digests: set[str] | None) -> bool:
+        """Whether the process has all the data of these digests; None stands for data that nobody has."""
+        return self._worker is not None and digests is not None and digests <= set(self._worker.held)
 
     @property
     def pid(self) -> int | None:
@@ -136,14 +137,19 @@ class Slot:
             self._worker.kill()  # its socket may end a moment before it does
             state, message = ("stopped", job.message or _CUT_OFF) if job.stopping else ("failed", _DIED)
             self._end(job, state, message)
+        except Exception as error:  # such as data that cannot be pickled: this run fails, this thread goes on
+            _log.exception("A run failed on its way.")
+            self._worker.kill()
+            self._end(job, "failed", explained(error))
 
     def _hand_over(self, job: Job) -> None:
-        for digest in list(job.packed.contents):
+        packed = self._manager.packer.pack(job.task)
+        for digest in packed.contents:
             if digest in self._worker.held:
                 self._worker.touch(digest)
             else:
-                self._worker.supply(digest, job.packed.payload(digest), self._manager.limits.datasets)
-        self._worker.send("run", job.packed.task, job.paused)
+                self._worker.supply(digest, packed.payload(digest), self._manager.limits.datasets)
+        self._worker.send("run", packed.task, job.paused)
         with self._manager.changed:
             job.connect(lambda order: self._deliver(job, order))
 

@@ -255,6 +255,23 @@ def test_data_are_sent_once_and_the_next_run_goes_where_they_are(studio):
     assert len(set(pids)) == 1
 
 
+def test_data_that_cannot_travel_fail_the_run_in_words(studio):
+    run_id = studio.submit(TrainingTask("TinyRegressor", {}, {"X": lambda: None}), "anna")
+    status = ended(studio, run_id)
+    assert status.state == "failed" and "pickle" in status.message and len(status.message) < 300
+    following = studio.submit(task(), "anna")
+    assert ended(studio, following).state == "finished"
+
+
+def test_a_run_keeps_its_task_and_not_its_data(studio):
+    run_id = studio.submit(task(n_iterations=1), "anna")
+    ended(studio, run_id)
+    assert studio.task(run_id).estimator == "TinyRegressor" and studio.task(run_id).data is None
+    function = studio.run_task("tests.studio_stubs:own_pid", {"data": TinyData()}, "anna")
+    ended(studio, function)
+    assert studio.task(function).kwargs == {}
+
+
 def test_a_worker_forgets_the_oldest_data(single):
     studio = single(datasets=2)
     for size in (1, 2, 1, 3, 1):
