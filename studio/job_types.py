@@ -116,7 +116,7 @@ class RunResult:
         One row per instance: "id", "label" (as trained on), "held_out", "prediction", "coverage" and, for classifiers,
         "p:CLASS".
     contributions : polars.DataFrame or None
-        "id" and what each source predicts, one column per source.
+        "id" and what each source adds to the prediction, one column per source, then "graph:NAME" for each graph.
     history : polars.DataFrame or None
         The estimator's `history_`.
     source_weights, graph_weights : mapping of str to float

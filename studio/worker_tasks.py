@@ -157,8 +157,9 @@ def _probabilities(model: Any, data: Any) -> dict[str, Any]:
 def _contributions(model: Any, data: Any) -> pl.DataFrame | None:
     if not hasattr(model, "contributions"):
         return None
-    said = np.asarray(model.contributions(data))
-    return pl.DataFrame({"id": list(data.ids)} | {name: said[:, k] for k, name in enumerate(data.source_names)})
+    said = np.asarray(model.contributions(data, **_accepted(model.contributions, graphs=True)))
+    names = [*model.source_weights_, *(f"graph:{name}" for name in model.graph_weights_)]
+    return pl.DataFrame({"id": list(data.ids)} | {name: said[:, k] for k, name in enumerate(names[: said.shape[1]])})
 
 
 def _learned(model: Any) -> dict[str, Any]:

@@ -18,9 +18,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import hetcore as hc
 from hetcore import metrics
 from hetcore.errors import DataError, ParameterError
 from studio import export, recipes, scenarios
+from studio.jobs import Manager, TrainingTask
+from studio.limits import GIB, JobLimits
 from studio.run import Run
 from studio.worker import child_environment
 from tests.studio_stubs import TinyRegressor
@@ -60,7 +63,7 @@ def executed(script: str, folder: Path) -> str:
     for name, content in FILES.items():
         (folder / name).write_bytes(content)
     done = subprocess.run(
-        [sys.executable, str(folder / "run.py")], env=child_environment(), capture_output=True, text=True, timeout=300
+        [sys.executable, str(folder / "run.py")], env=child_environment(), capture_output=True, text=True, timeout=500
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -83,6 +86,24 @@ def test_the_notebook_repeats_the_run(tmp_path):
     assert notebook["nbformat"] == 4 and len({cell["id"] for cell in notebook["cells"]}) == len(notebook["cells"])
     code = "\n\n".join("".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code")
     assert executed(code, tmp_path).split()[-1] == repr(result_of(run))
+
+
+def test_the_script_of_a_real_run_prints_its_number(tmp_path):
+    params = {"n_iterations": 4, "max_depth": 2, "random_state": 0}
+    operations = [{"op": "drop_source", "name": "pix"}, {"op": "labels", "fraction": 0.2, "seed": 1}]
+    given = {"data": {"example": "digits_views"}, "operations": operations, "params": params}
+    studio = Manager(JobLimits(workers=1, memory=4 * GIB), compiled=False)
+    data = recipes.build(given["data"], FILES.__getitem__)
+    run_id = studio.submit(TrainingTask("GBCClassifier", params, data, operations=operations))
+    assert studio.wait(run_id, timeout=500).state == "finished"
+    result = studio.result(run_id)
+    studio.close()
+    run = Run("anna", "Consensus", "GBCClassifier", "digits_views", digest=data.digest(), settings=given)
+    assert executed(export.script_of_run(run), tmp_path).split()[-1] == repr(result.scores["held_out"])
+    assert result.history["metric:held_out"][-1] == result.scores["held_out"]
+    predicted = hc.load(result.model).predict(scenarios.apply(data, operations).data)
+    assert predicted.tolist() == result.predictions["prediction"].to_list()
+    assert result.contributions.columns == ["id", *result.source_weights, *(f"graph:{g}" for g in result.graph_weights)]
 
 
 def test_an_example_is_loaded_by_name():
