@@ -26,7 +26,7 @@ from studio import (
 from studio.parsed import ParsedGraph, ParsedTable
 from studio.parsing_formats import recognised
 from studio.parsing_types import typed
-from studio.sentences import one_sentence
+from studio.sentences import foreign
 
 __all__ = ["parse", "refusal"]
 
@@ -108,5 +108,5 @@ def refusal(name: str, error: BaseException) -> str:
         return f"{name} needs more memory than one upload may have: split it or leave columns out."
     if isinstance(error, RecursionError):
         return f"{name} is nested too deeply: export it as a plain table or edge list."
-    said = one_sentence(str(error))[:120].rstrip(" .")
+    said = foreign(error, 120)
     return f"{name} could not be read ({said}): it is damaged or not what its name says; save it anew as CSV."

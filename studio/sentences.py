@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["LONGEST", "explained", "one_sentence", "shown"]
+__all__ = ["LONGEST", "explained", "foreign", "one_sentence", "shown"]
 
 LONGEST = 300
 """Characters of a sentence, at most."""
@@ -20,16 +20,20 @@ def shown(name: str, longest: int = 60) -> str:
 
 
 def one_sentence(text: str) -> str:
-    """Return the first line of a message without server paths, at most `LONGEST` characters long."""
+    """Return the first line of a message, control characters made visible, at most `LONGEST` characters long."""
     lines = str(text).strip().splitlines() or [""]
-    line = _PATH.sub("a file of the server", lines[0])
-    line = "".join(character if character.isprintable() else "\ufffd" for character in line)
+    line = "".join(character if character.isprintable() else "\ufffd" for character in lines[0])
     return line if len(line) < LONGEST else f"{line[: LONGEST - 2]}…"
+
+
+def foreign(error: BaseException, longest: int = 200) -> str:
+    """Return what an error of another library says, in short and without the server's paths."""
+    said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return one_sentence(_PATH.sub("a file of the server", said))[:longest].rstrip(" .")
 
 
 def explained(error: BaseException) -> str:
     """Return what an error says: our own errors as they are, foreign ones with their kind and a hint."""
     if type(error).__module__.startswith(("hetcore.", "studio.")):
         return one_sentence(str(error))
-    said = one_sentence(f"{type(error).__name__}: {error}" if str(error) else type(error).__name__)[:200]
-    return f"The computation stopped with an error of its own ({said}): please try other settings or report it."
+    return f"The computation stopped with an error of its own ({foreign(error)}): try other settings, or report it."

@@ -8,6 +8,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -309,6 +310,21 @@ def test_a_run_that_was_acknowledged_survives_kill_9(opened, folder):
     assert store.warning == ""
     assert set(acknowledged) <= {run.id for run in store.list("anna")}
     assert all(store.model("anna", run_id) == b"m" * 20000 for run_id in acknowledged)
+
+
+def test_processes_and_threads_can_write_at_once(opened, folder):
+    opened()
+    script = WRITER.replace("while True", "for _ in range(15)")
+    command = [sys.executable, "-c", script, str(folder)]
+    writers = [subprocess.Popen(command, env=child_environment(), stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    store = opened()
+    with ThreadPoolExecutor(4) as pool:
+        ids = list(pool.map(lambda _: store.add(a_run()), range(20)))
+    for writer in writers:
+        said, _ = writer.communicate()
+        ids += said.split()
+    assert len(ids) == 50 and set(ids) == {run.id for run in store.list("anna")}
+    assert store.warning == ""
 
 
 def test_a_database_url_without_driver_or_server_is_told(monkeypatch, tmp_path):
