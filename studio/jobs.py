@@ -63,7 +63,8 @@ class Manager:
         self._jobs: dict[str, Job] = {}
         self._queue = FairQueue()
         self.packer = Packer()
-        self.slots = [Slot(self, modules) for _ in range(job_limits.workers)]
+        first = Slot(self, modules)
+        self.slots = [first, *(Slot(self, modules, after=first) for _ in range(1, job_limits.workers))]
         for slot in self.slots:
             slot.start()
         threading.Thread(target=self._sweep_often, name="studio-sweeper", daemon=True).start()

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import NamedTuple
 
 import psutil
+
+from hetcore.errors import ParameterError
 
 __all__ = ["GIB", "JOBS", "MIB", "UPLOADS", "JobLimits", "UploadLimits", "from_environment"]
 
@@ -65,11 +68,25 @@ class JobLimits(NamedTuple):
 
 
 def from_environment() -> JobLimits:
-    """Return the limits of this machine; HETCORE_WORKERS, HETCORE_WORKER_GIB and HETCORE_IDLE_MINUTES override them."""
-    workers = int(os.environ.get("HETCORE_WORKERS", 0)) or min(os.cpu_count() or 1, 4)
+    """Return the limits of this machine; HETCORE_WORKERS, HETCORE_WORKER_GIB and HETCORE_IDLE_MINUTES override them.
+
+    Raises
+    ------
+    ParameterError
+        If one of them is no number.
+    """
+    workers = int(_number("HETCORE_WORKERS")) or min(os.cpu_count() or 1, 4)
     share = max(4 * GIB, int(psutil.virtual_memory().total * 0.8 / workers))
-    memory = int(float(os.environ.get("HETCORE_WORKER_GIB", 0)) * GIB) or share
-    return JobLimits(workers, memory, idle_seconds=60 * float(os.environ.get("HETCORE_IDLE_MINUTES", 10)))
+    memory = int(_number("HETCORE_WORKER_GIB") * GIB) or share
+    return JobLimits(workers, memory, idle_seconds=60 * (_number("HETCORE_IDLE_MINUTES") or 10))
+
+
+def _number(name: str) -> float:
+    """Return the number in an environment variable, 0 if it is not set."""
+    value = os.environ.get(name) or "0"
+    if not re.fullmatch(r"\d+(\.\d*)?", value):
+        raise ParameterError(f"{name}={value!r} must be a number of at least 0: correct the environment variable.")
+    return float(value)
 
 
 UPLOADS = UploadLimits()

@@ -28,15 +28,25 @@ _CANNOT_START = "The training process cannot start: the studio's log says why; r
 class Slot:
     """Keeps one worker process alive and hands it the manager's runs one at a time.
 
+    Parameters
+    ----------
+    manager : Manager
+        Whose runs these are.
+    modules : sequence of str
+        Modules that the process imports.
+    after : Slot or None
+        Another slot that shall be warm first, so that not every process compiles the same kernels at once.
+
     Attributes
     ----------
     phase : str
         "starting", "compiling", "ready" (idle) or "working".
     """
 
-    def __init__(self, manager: Manager, modules: Sequence[str]) -> None:
+    def __init__(self, manager: Manager, modules: Sequence[str], after: Slot | None = None) -> None:
         self._manager = manager
         self._modules = modules
+        self._after = after
         self._worker: Worker | None = None
         self._job: Job | None = None
         self._broken = False
@@ -69,6 +79,11 @@ class Slot:
         return self._worker is not None and self._worker.alive()
 
     def _serve(self) -> None:
+        if self._after is not None:
+            with self._manager.changed:
+                self._manager.changed.wait_for(
+                    lambda: self._manager.closed or self._after.phase in ("ready", "working")
+                )
         while not self._manager.closed:
             started = self._ensure_worker()
             job = self._next_job(started)

@@ -14,10 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hetcore.data import HetData
+from hetcore.errors import ParameterError
 from studio.fair_queue import FairQueue
 from studio.job_types import FunctionTask
 from studio.jobs import Manager, Status, TrainingTask, UnknownRunError, manager
-from studio.limits import GIB, JobLimits
+from studio.limits import GIB, JobLimits, from_environment
 from studio.parcels import Packer
 from studio.player import Player
 from studio.worker import Worker
@@ -470,6 +471,21 @@ def test_the_same_object_is_pickled_once():
     assert Counting.pickled == 1
     assert second.payload(second.task.data.digest)
     assert Counting.pickled == 2
+
+
+def test_limits_come_from_the_machine_or_the_environment(monkeypatch):
+    for name in ("HETCORE_WORKERS", "HETCORE_WORKER_GIB", "HETCORE_IDLE_MINUTES"):
+        monkeypatch.delenv(name, raising=False)
+    usual = from_environment()
+    assert 1 <= usual.workers <= 4 and usual.memory >= 4 * GIB and usual.idle_seconds == 600
+    monkeypatch.setenv("HETCORE_WORKERS", "3")
+    monkeypatch.setenv("HETCORE_WORKER_GIB", "1.5")
+    monkeypatch.setenv("HETCORE_IDLE_MINUTES", "2")
+    told = from_environment()
+    assert (told.workers, told.memory, told.idle_seconds) == (3, 1.5 * GIB, 120)
+    monkeypatch.setenv("HETCORE_WORKERS", "many")
+    with pytest.raises(ParameterError, match="HETCORE_WORKERS='many' must be a number"):
+        from_environment()
 
 
 @settings(max_examples=200, deadline=None, derandomize=True)
