@@ -1,0 +1,45 @@
+"""What every test run stands on: read before any test, and so before NumPy, numba and hetcore."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+REAL_DATA = ROOT.parent / "shared" / "data"
+ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+KEPT_SETTINGS = ("HETCORE_DATA", "HETCORE_CACHE")
+
+
+def _set_environment() -> Path:
+    """Set the environment of the tests and of the processes that they start; return the studio's folder, a new one."""
+    for name in [name for name in os.environ if name.startswith("HETCORE_") and name not in KEPT_SETTINGS]:
+        del os.environ[name]  # a test that reached the user's database would write runs into it
+    home = Path(tempfile.mkdtemp(prefix="hetcore-tests-"))
+    os.environ["HETCORE_HOME"] = str(home)
+    for name in ONE_THREAD:  # spinning threads of several libraries stop each other on few cores
+        os.environ.setdefault(name, "1")
+    if REAL_DATA.is_dir():
+        os.environ.setdefault("HETCORE_DATA", str(REAL_DATA))
+    os.environ.setdefault("HETCORE_CACHE", str(ROOT / ".cache"))
+    for name in KEPT_SETTINGS:  # scripts under test run in other folders
+        if name in os.environ:
+            os.environ[name] = str(Path(os.environ[name]).expanduser().absolute())
+    return home
+
+
+_HOME = _set_environment()
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Remove the studio's folder."""
+    shutil.rmtree(_HOME, ignore_errors=True)
+
+
+def pytest_report_header() -> list[str]:
+    """Say where data and compiled kernels lie."""
+    return [f"{name}: {os.environ.get(name, 'not set: tests on real data are skipped')}" for name in KEPT_SETTINGS]
