@@ -1,7 +1,8 @@
 """Run the cells of the GBC tables: data set x setting x method x labelled share x split.
 
-Each finished cell is one line of docs/results/consensus.jsonl; a cell that stands there is not run again, so a run that was
-stopped goes on where it was. Splits are outermost: whatever has been run is complete over the methods for some splits.
+Each finished cell is one line of docs/results/consensus.jsonl; a cell that stands there is not run again, so a run that
+was stopped goes on where it was. Splits are outermost: whatever has been run is complete over the methods for some
+splits.
 
     HETCORE_DATA=../shared/data python -m benchmarks.consensus_cells mfeat terrorist_attacks movie_ratings
     python -m benchmarks.consensus_tables > docs/results.md

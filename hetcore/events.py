@@ -1,7 +1,8 @@
 """The event after each boosting round, and the callbacks that receive it.
 
 A callback is any callable that takes a `RoundEnd` and may return True to stop: the model is then a valid model of the
-rounds done. The library knows of no user interface; progress bars, early stopping and the studio's live view are callbacks.
+rounds done. The library knows of no user interface; progress bars, early stopping and the studio's live view are
+callbacks.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ class RoundEnd:
     total : int
         Rounds asked for.
     losses : mapping of str to float
-        Loss by set of rows: "train" always; "left_out" (labelled rows that the round's subsample left out) and "held_out"
-        (rows of `eval_y`) where there are such rows.
+        Loss by set of rows: "train" always; "left_out" (labelled rows that the round's subsample left out) and
+        "held_out" (rows of `eval_y`) where there are such rows.
     source_weights, graph_weights : mapping of str to float
         Weights in [0, 1] by name; each mapping sums to 1 (or is empty).
     residual_autocorrelation : mapping of str to float

@@ -6,8 +6,9 @@ r"""Losses of a raw score f against a label y: value, gradient and hessian by f,
 | `Logistic` | real; +1 and -1 for labels | log(1 + exp(-y f)) | -y s(-y f) | y^2 s(y f) s(-y f) |
 | `Softmax` | (n, K) rows on the simplex | log sum_k exp f_k - y . f | p - y | p (1 - p), the diagonal |
 
-with s the logistic function and p = softmax(f). `Logistic` takes a real y because the GBC paper's pull is L(f, E) with a real
-consensus E; that is unbounded in f, which is what `Softmax` with a soft target y mends. Nothing overflows for any finite score.
+with s the logistic function and p = softmax(f). `Logistic` takes a real y because the GBC paper's pull is L(f, E) with
+a real consensus E; that is unbounded in f, which is what `Softmax` with a soft target y mends. Nothing overflows for
+any finite score.
 """
 
 from __future__ import annotations

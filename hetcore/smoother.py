@@ -1,14 +1,14 @@
 r"""Kernel ridge regression on landmarks, with the prediction that each labelled row would get if it were left out.
 
-The Gaussian kernel k(x, l) = exp(-|x - l|^2 / s), with s the mean squared distance of the table's rows, is taken at m landmark
-rows l: Phi = K_nm T with T T' = K_mm^-1 (the Nystroem features). Row weights w and targets z give
+The Gaussian kernel k(x, l) = exp(-|x - l|^2 / s), with s the mean squared distance of the table's rows, is taken at m
+landmark rows l: Phi = K_nm T with T T' = K_mm^-1 (the Nystroem features). Row weights w and targets z give
 
     c = (Phi' W Phi + a I)^-1 Phi' W z ,    f = Phi c ,
 
-in closed form, and so does the leave-one-out prediction of row j: z_j - (z_j - f_j) / (1 - h_j), h_j = w_j phi_j' (Phi' W Phi +
-a I)^-1 phi_j. The penalty a and whether columns are standardised are chosen by the leave-one-out error. A smooth learner sees
-what shallow trees need hundreds of splits for (a linear trend, a direction between two columns), at the cost of one
-eigendecomposition of m x m.
+in closed form, and so does the leave-one-out prediction of row j: z_j - (z_j - f_j) / (1 - h_j), h_j = w_j phi_j' (Phi'
+W Phi + a I)^-1 phi_j. The penalty a and whether columns are standardised are chosen by the leave-one-out error. A
+smooth learner sees what shallow trees need hundreds of splits for (a linear trend, a direction between two columns), at
+the cost of one eigendecomposition of m x m.
 
 References: Williams and Seeger (2001), Nystroem method; Rasmussen and Williams (2006), section 5.4.2, leave-one-out.
 """
@@ -148,7 +148,8 @@ class SmoothPrediction:
     Parameters
     ----------
     arrays : mapping
-        From `Smoother.to_arrays`: center (d,), scale (d,) with 0 for a column that says nothing, landmarks (m, d), dual (m, K).
+        From `Smoother.to_arrays`: center (d,), scale (d,) with 0 for a column that says nothing, landmarks (m, d), dual
+        (m, K).
 
     Raises
     ------

@@ -1,8 +1,8 @@
 r"""Weights of sources: the self-normalised rule of GBC (eqs. 4.10, 4.11), its other readings, and the fitted one.
 
-The paper prints w_i = exp(-l_i / z) "with z such that the weights sum to one": z is inside the exponent. So z is the root of
-sum_i exp(-l_i / z) = 1. It exists and is unique for two or more positive losses, and has no scale: losses times a constant
-give the same weights. Equal losses give 1/p; l = (1, 10) gives (0.835, 0.165).
+The paper prints w_i = exp(-l_i / z) "with z such that the weights sum to one": z is inside the exponent. So z is the
+root of sum_i exp(-l_i / z) = 1. It exists and is unique for two or more positive losses, and has no scale: losses times
+a constant give the same weights. Equal losses give 1/p; l = (1, 10) gives (0.835, 0.165).
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def _fit_squared(scores: NDArray, target: NDArray, prior: NDArray, ridge: float)
 
 
 def _fit_softmax(scores: NDArray, target: NDArray, prior: NDArray, ridge: float, steps: int = 50) -> NDArray:
-    """Projected Newton: scales at 0 that the gradient holds there stay, the others take a Newton step with backtracking."""
+    """Projected Newton: scales that the gradient holds at 0 stay, the others take a Newton step with backtracking."""
     b = np.full(len(scores), 1.0 / len(scores))
     value, gradient, hessian = _softmax_model(b, scores, target, prior, ridge)
     for _ in range(steps):

@@ -1,8 +1,8 @@
 """The frame of every boosted fit: validate, encode, start, loop, emit, stop.
 
-A method writes `_start(problem)`, which returns a state with a `round()`, `_view(state)`, which says what a round ended with, and
-`_finish(state)`, which keeps what predicts. A round is a step on the state, so a fit can be watched, paused and stopped
-after any round, and a test can check one round by hand.
+A method writes `_start(problem)`, which returns a state with a `round()`, `_view(state)`, which says what a round ended
+with, and `_finish(state)`, which keeps what predicts. A round is a step on the state, so a fit can be watched, paused
+and stopped after any round, and a test can check one round by hand.
 """
 
 from __future__ import annotations
@@ -75,7 +75,8 @@ class BoostedEstimator(BaseEstimator):
             If there is nothing to learn from: no label, or a single class.
         """
         if not isinstance(data, HetData):
-            raise DataError(f"fit takes a HetData, not {type(data).__name__}: build one from tables with hetcore.HetData.")
+            kind = type(data).__name__
+            raise DataError(f"fit takes a HetData, not {kind}: build one from tables with hetcore.HetData.")
         check_params(self.get_params(deep=False), self._rules)
         problem = Problem.of(data, y, eval_y, self._task)
         callbacks, start, events = list(callbacks), time.perf_counter(), []
@@ -99,7 +100,7 @@ class BoostedEstimator(BaseEstimator):
 
 
 def history(events: list[RoundEnd]) -> pl.DataFrame:
-    """Return one row per round: iteration, seconds, then "loss:*", "metric:*", "weight:*", "graph_weight:*", "step:*", ..."""
+    """Return one row per round: iteration, seconds, then "loss:*", "metric:*", "weight:*", "graph_weight:*", ..."""
     return pl.DataFrame([_row(event) for event in events], infer_schema_length=None)
 
 

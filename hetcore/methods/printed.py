@@ -11,10 +11,11 @@ r"""Gradient Boosting Consensus to the letter: Algorithm 1 of the paper.
     9    w <- (4.10) from each source's loss on T;  w^ <- (4.11) from each graph's loss over its edges
     10 predict P(sum_i w_i f_i(x)): identity, or the sign; classes one against the others                   (4.6)
 
-L is half the squared error for numbers and the logistic loss of labels +1 and -1 for classes. Sums run over T and U_i as printed,
-so that with few labels the unlabelled rows drown them: lambda has to be small. Read into the paper: the sums of (4.6), E and E~
-are divided by the weights of the sources that cover x and of the graphs in which x has a neighbour, without which an instance
-with few sources is pulled to 0. Subsampling, column sampling and the parameters of the default method are not used.
+L is half the squared error for numbers and the logistic loss of labels +1 and -1 for classes. Sums run over T and U_i
+as printed, so that with few labels the unlabelled rows drown them: lambda has to be small. Read into the paper: the
+sums of (4.6), E and E~ are divided by the weights of the sources that cover x and of the graphs in which x has a
+neighbour, without which an instance with few sources is pulled to 0. Subsampling, column sampling and the parameters of
+the default method are not used.
 """
 
 from __future__ import annotations
@@ -72,8 +73,8 @@ class Printed:
         scores = np.stack([np.where(part.covers[:, None], constant, 0.0) for part in tables])
         forests = [[Forest(1) for _ in range(K)] for _ in tables]
         links = [_row_normalised(graph) for graph in data.graphs.values()]
-        weights, graph_weights = np.full((p, K), 1.0 / p), np.full((q, K), 1.0 / max(q, 1))
-        return cls(problem, params, tables, forests, links, sign, scores, weights, graph_weights, constant, {}, np.zeros(p))
+        weights = np.full((p, K), 1.0 / p), np.full((q, K), 1.0 / max(q, 1))
+        return cls(problem, params, tables, forests, links, sign, scores, *weights, constant, {}, np.zeros(p))
 
     @property
     def loss(self) -> HalfSquared | Logistic:
@@ -197,7 +198,7 @@ def _row_normalised(graph: Any) -> Any:
 def line_search(
     loss: HalfSquared | Logistic, f: NDArray, h: NDArray, targets: NDArray, weights: NDArray, steps: int = 50
 ) -> float:
-    """Return the step rho >= 0 that minimises sum_j weights_j L(f + rho h, targets_j), by a safeguarded Newton step (4.8).
+    """Return the step rho >= 0 that minimises sum_j weights_j L(f + rho h, targets_j), by safeguarded Newton (4.8).
 
     Parameters
     ----------
@@ -219,7 +220,8 @@ def line_search(
         curve = float((weights * loss.hessian(at, targets) * h * h).sum())
         low, high = (step, high) if slope < 0 else (low, step)
         newton = step - slope / curve if curve > 0 else np.inf
-        nxt = newton if low < newton < high else (0.5 * (low + high) if high < LONGEST_STEP else min(2 * step + 1, high))
+        between = 0.5 * (low + high) if high < LONGEST_STEP else min(2 * step + 1, high)
+        nxt = newton if low < newton < high else between
         if not np.isfinite(slope) or abs(nxt - step) <= 1e-10 * max(1.0, step):
             break
         step = nxt

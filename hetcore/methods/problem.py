@@ -138,5 +138,6 @@ def _scale(data: HetData, labelled: NDArray[np.bool_], task: str) -> Scale:
         return Scale(np.empty(0, object), np.array([values.mean()]), 1.0 if small else deviation)
     classes, counts = np.unique(data.y[labelled].astype(str), return_counts=True)
     if classes.size < 2:
-        raise DataError(f"All {labelled.sum():,} labels are {str(classes[0])!r}: a classifier needs at least two classes.")
+        only = str(classes[0])
+        raise DataError(f"All {labelled.sum():,} labels are {only!r}: a classifier needs at least two classes.")
     return Scale(classes.astype(object), (counts + 0.5) / (counts + 0.5).sum(), 1.0)

@@ -69,7 +69,7 @@ def _metric_on(scale: Scale, raw: NDArray, truth: NDArray, rows: NDArray) -> flo
 
 
 def _disagreement(scale: Scale, raw: NDArray, alone: Mapping[str, tuple[NDArray, NDArray]]) -> float:
-    """Return how far tables differ from the ensemble: the share of other classes, or the mean distance in the label's unit."""
+    """Return how far tables differ from the ensemble: share of other classes, or mean distance in the label's unit."""
     said = [_distance(scale, f[has], raw[has]) for f, has in alone.values() if has.any()]
     return float(np.concatenate(said).mean()) if said else float("nan")
 
