@@ -67,13 +67,16 @@ def test_each_kind_of_bad_edge_is_counted_once():
         ("b", "g", 1e300),
         ("b", "h", 0.0),
         ("b", "i", 1e-50),
+        ("c", "c", -1.0),
+        ("c", None, 0.0),
+        (None, None, float("nan")),
         ("a", "b", 2.0),
         ("b", "a", 5.0),
     ]
     graph = Graph(pl.DataFrame(rows, schema=["source", "target", "weight"], orient="row"))
     expected = {
-        "self_loop": 1,
-        "missing_end": 2,
+        "self_loop": 2,
+        "missing_end": 4,
         "bad_weight": 5,
         "zero_weight": 2,
         "repeated_edge": 1,
@@ -92,6 +95,14 @@ def test_repeats_add_up_and_directions_take_the_larger():
     )
     assert edge_set(graph) == {("a", "b", 3.0), ("b", "c", 4.0)}
     assert found(graph) == {"repeated_edge": 1, "both_directions": 1}
+    assert graph.findings[0].examples == ("a – b",)
+
+
+def test_the_digest_is_of_ids_links_and_weights():
+    others = [{"source": ["a", "b"], "target": ["b", "z"]}, {"source": ["a", "a"], "target": ["b", "c"]}]
+    others = [pl.DataFrame({**other, "weight": [2.0, 0.5]}) for other in others]
+    others.append(EDGES.with_columns(weight=pl.Series([2.0, 0.25])))
+    assert len({Graph(edges).digest() for edges in [EDGES, *others]}) == 4
 
 
 def test_weights_written_as_text_are_read():
@@ -168,6 +179,7 @@ def test_aligning_drops_unknown_nodes_and_shares_when_nothing_changes():
     graph = Graph(EDGES)
     part = graph.aligned(pl.Series("id", ["c", "x", "b"]))
     assert part.ids.tolist() == ["c", "x", "b"] and edge_set(part) == {("b", "c", 0.5)}
+    assert edge_set(graph.aligned(pl.Series("id", ["b", "a"]))) == {("a", "b", 2.0)}
     same = graph.aligned(pl.Series("id", ["a", "b", "c"]))
     assert np.shares_memory(same.weights, graph.weights)
 

@@ -179,6 +179,17 @@ def test_labels_worth_a_look_are_reported(labels, kind, count):
     assert found(data)[("target", kind)] == count
 
 
+@pytest.mark.parametrize("labels", [["1", "2", "3"], ["good", "bad", None]])
+def test_labels_of_one_sort_are_not_reported_as_mixed(labels):
+    data = hc.HetData({"one": ONE}, target=pl.DataFrame({"id": ["a", "b", "c"], "y": labels}))
+    assert not found(data)
+
+
+def test_the_id_column_of_the_target_may_stand_anywhere_or_come_first_by_any_name():
+    for target in (pl.DataFrame({"y": ["u"], "id": ["a"]}), pl.DataFrame({"key": ["a"], "y": ["u"]})):
+        assert hc.HetData({"one": ONE}, target=target).y.tolist() == ["u", None, None]
+
+
 def test_infinite_labels_count_as_unlabelled():
     data = hc.HetData({"one": ONE}, target=pl.DataFrame({"id": ["a", "b"], "y": [1.0, -float("inf")]}))
     assert_array_equal(data.y, [1.0, np.nan, np.nan])

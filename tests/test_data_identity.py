@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from numpy.testing import assert_array_equal
 
-from hetcore.data.identity import as_ids, positions, unique_ids
+from hetcore.data.identity import as_ids, id_findings, positions, unique_ids
 from hetcore.errors import DataError
 
 STRANGE = [
@@ -97,11 +97,18 @@ def test_what_is_no_id_is_refused_in_words(given, words):
         as_ids(given)
 
 
+def test_rows_without_an_id_are_named_from_1():
+    (finding,) = id_findings(pl.Series(["a", None, None]), pl.Series([False, False, False]), noun="line")
+    assert str(finding) == "2 lines without an id: dropped (for example 'row 2', 'row 3')."
+
+
 def test_positions_and_unique_ids():
     a, b = pl.Series(["x", None, "y", "x"]), pl.Series(["z", "y"])
     universe = unique_ids(a, b)
     assert universe.to_list() == ["x", "y", "z"]
     assert_array_equal(positions(pl.Series(["z", "?", None, "x"]), universe), [2, -1, -1, 0])
     assert_array_equal(positions(universe, universe), [0, 1, 2])
+    assert_array_equal(positions(universe.reverse(), universe), [2, 1, 0])
+    assert_array_equal(positions(pl.Series(["x", None, "z"]), universe), [0, -1, 2])
     assert positions(pl.Series([], dtype=pl.String), universe).shape == (0,)
     assert unique_ids().to_list() == []
