@@ -33,11 +33,9 @@ def self_normalised(losses: ArrayLike) -> NDArray[np.float64]:
     ParameterError
         If a loss is negative or not finite, or there is none.
     """
-    losses = np.asarray(losses, np.float64)
-    if losses.size == 0 or not np.isfinite(losses).all() or (losses < 0).any():
-        raise ParameterError(f"losses={losses.tolist()!r} must be finite numbers, not negative: check the scores.")
+    losses = _checked(losses)
     largest = losses.max()
-    none = losses <= 1e-290 if largest < 1e-280 else losses <= largest * 1e-300
+    none = losses <= largest * 1e-300
     if losses.size == 1 or none.any():
         return none / none.sum() if none.any() else np.ones(1)
     relative = losses / largest
@@ -53,14 +51,21 @@ def weights_from_losses(losses: ArrayLike, rule: str = "entropy") -> NDArray[np.
     ParameterError
         If the rule is none of these, or a loss is negative or not finite.
     """
-    losses = np.asarray(losses, np.float64)
+    losses = _checked(losses)
     if rule == "entropy":
         return self_normalised(losses)
     if rule == "softmax":
         return softmax(-losses)
     if rule == "equal":
-        return np.full(losses.size, 1.0 / max(losses.size, 1))
+        return np.full(losses.size, 1.0 / losses.size)
     raise ParameterError(f"weights={rule!r} is not one of {', '.join(map(repr, RULES))}: give one of these.")
+
+
+def _checked(losses: ArrayLike) -> NDArray[np.float64]:
+    losses = np.asarray(losses, np.float64)
+    if losses.size == 0 or not np.isfinite(losses).all() or (losses < 0).any():
+        raise ParameterError(f"losses={losses.tolist()!r} must be finite numbers, not negative: check the scores.")
+    return losses
 
 
 def fit_scales(scores: NDArray, target: NDArray, prior: NDArray, ridge: float = 1e-4) -> NDArray[np.float64]:
@@ -83,10 +88,10 @@ def fit_scales(scores: NDArray, target: NDArray, prior: NDArray, ridge: float = 
     (p,) float64
     """
     p, n, K = scores.shape
-    size = np.sqrt((scores**2).mean(axis=(1, 2)))
-    alive = size > 1e-12
     scales = np.zeros(p)
-    if n == 0 or not alive.any():
+    size = np.sqrt((scores**2).sum(axis=(1, 2)) / max(n * K, 1))
+    alive = size > 1e-12
+    if not alive.any():
         return scales
     unit = scores[alive] / size[alive, None, None]
     fit = _fit_squared if K == 1 else _fit_softmax
