@@ -123,14 +123,14 @@ class JoinedGBDT(Baseline):
     ----------
     adjacency : bool, default=True
         Whether the graphs' adjacency rows are joined, or the tables alone.
-    n_iterations : int, default=300
+    n_iterations : int, default=600
         Trees, at least 1.
-    learning_rate : float or None, default=None
-        Shrinkage > 0; None lets CatBoost choose by the number of rows and trees.
-    max_depth : int, default=6
+    learning_rate : float or None, default=0.03
+        Shrinkage in (0, 1]; None lets CatBoost choose by the number of rows and trees.
+    max_depth : int, default=4
         Depth of a tree in [1, 16].
-    column_sample : float, default=0.1
-        Share in (0, 1] of the columns that each split looks at. The joined tables are wide: on those measured, 0.1 has
+    column_sample : float, default=0.2
+        Share in (0, 1] of the columns that each split looks at. The joined tables are wide: on those measured, 0.2 has
         the error of 1 within its spread, several times faster.
     fill : {"mean", "nan"}, default="mean"
         What missing cells become: the column's mean as in eq. (5.20), or left to the trees.
@@ -147,10 +147,10 @@ class JoinedGBDT(Baseline):
         self,
         *,
         adjacency: bool = True,
-        n_iterations: int = 300,
-        learning_rate: float | None = None,
-        max_depth: int = 6,
-        column_sample: float = 0.1,
+        n_iterations: int = 600,
+        learning_rate: float | None = 0.03,
+        max_depth: int = 4,
+        column_sample: float = 0.2,
         fill: str = "mean",
         random_state: int | None = 0,
     ) -> None:
@@ -160,6 +160,8 @@ class JoinedGBDT(Baseline):
     def _new_learner(self, n_classes: int) -> BoostedTrees:
         check_at_least(n_iterations=(self.n_iterations, 1), max_depth=(self.max_depth, 1))
         check_share(column_sample=self.column_sample)
+        if self.learning_rate is not None:
+            check_share(learning_rate=self.learning_rate)
         return BoostedTrees(
             n_classes,
             self.random_state,
@@ -187,10 +189,10 @@ class SelfTrainedGBDT(SelfTraining, JoinedGBDT):
         self,
         *,
         adjacency: bool = True,
-        n_iterations: int = 300,
-        learning_rate: float | None = None,
-        max_depth: int = 6,
-        column_sample: float = 0.1,
+        n_iterations: int = 600,
+        learning_rate: float | None = 0.03,
+        max_depth: int = 4,
+        column_sample: float = 0.2,
         fill: str = "mean",
         n_rounds: int = 3,
         share: float = 0.25,
@@ -219,16 +221,16 @@ class NeighborMeansGBDT(JoinedGBDT):
     adjacency : bool, default=False
         Whether adjacency rows are joined as well.
     n_iterations, learning_rate, max_depth, column_sample, fill, random_state
-        As in `JoinedGBDT`, but `column_sample` is 0.2 by default, as these few columns should be seen often.
+        As in `JoinedGBDT`.
     """
 
     def __init__(
         self,
         *,
         adjacency: bool = False,
-        n_iterations: int = 300,
-        learning_rate: float | None = None,
-        max_depth: int = 6,
+        n_iterations: int = 600,
+        learning_rate: float | None = 0.03,
+        max_depth: int = 4,
         column_sample: float = 0.2,
         fill: str = "mean",
         random_state: int | None = 0,
