@@ -274,6 +274,15 @@ def test_long_and_hostile_names_stay_short_and_on_one_line():
     assert "<script>" not in html and "&lt;script&gt;" in html
 
 
+@pytest.mark.parametrize("name", ["n", "value", "count", "at", "y", "source", "literal", "index"])
+def test_a_column_may_have_any_name(name):
+    words = ["red", "green", "blue", "red"]
+    data = hc.HetData({"one": pl.DataFrame({"id": list("abcd"), name: words})}, target=(list("abcd"), words))
+    assert data.sources["one"].kinds == {name: "nominal"}
+    named = hc.HetData({"one": ONE}, target=pl.DataFrame({"id": list("abcd"), name: words}))
+    assert named.classes == ["blue", "green", "red"]
+
+
 def test_data_can_be_sent_to_another_process():
     data = hc.HetData(
         {"one": ONE, "a": hc.Source(["a"], np.ones((1, 2)))}, {"g": nx.Graph([("a", "b")])}, ONE.rename({"x": "y"})

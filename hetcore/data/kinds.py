@@ -67,8 +67,8 @@ def _guess_number(dtype: pl.DataType, low: float, high: float, two: bool, missin
 
 
 def _guess_text(series: pl.Series) -> tuple[tuple[str, str], bool]:
-    counts = series.drop_nulls().value_counts(name="n")
-    values, n, rows = counts[series.name], counts["n"], max(int(counts["n"].sum()), 1)
+    counts = series.drop_nulls().alias("value").value_counts(name="n")
+    values, n, rows = counts["value"], counts["n"], max(int(counts["n"].sum()), 1)
     if len(values) == 0:
         return ("nominal", "every value is missing"), False
     if _numeric_text(values):

@@ -176,8 +176,8 @@ def _classes(series: pl.Series) -> tuple[NDArray, str, list[Finding]]:
 
 
 def _class_findings(texts: pl.Series) -> list[Finding]:
-    counts = texts.drop_nulls().value_counts(sort=True, name="n")
-    labels, total = counts[texts.name], int(counts["n"].sum())
+    counts = texts.drop_nulls().alias("value").value_counts(sort=True, name="n")
+    labels, total = counts["value"], int(counts["n"].sum())
     if total == 0:
         return [Finding("no_label", "", 0, "there is no label: nothing can be trained yet")]
     if len(labels) == 1:
