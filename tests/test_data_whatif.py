@@ -153,6 +153,16 @@ def test_noise_on_arrays(data):
     )
 
 
+@pytest.mark.parametrize("sd", [0.5, 2.0])
+def test_noise_on_arrays_is_in_units_of_each_position(sd):
+    rng = np.random.default_rng(3)
+    before = (rng.normal(size=(2000, 2, 2)) * [[1, 10], [100, 0]] + [[0, 1000], [5, 7]]).astype(np.float32)
+    data = hc.HetData({"a": hc.Source(np.arange(2000), before)})
+    difference = data.with_noise("a", sd=sd, seed=1).sources["a"].array - before
+    np.testing.assert_allclose(difference.std(axis=0), sd * before.std(axis=0), rtol=0.1, atol=1e-6)
+    np.testing.assert_allclose(difference.mean(axis=0) / [[1, 10], [100, 1]], 0, atol=0.15 * sd)
+
+
 def test_no_noise_changes_nothing_and_seeds_differ(data):
     assert data.with_noise("table", sd=0.0).digest() == data.digest()
     one, two = data.with_noise("table", seed=1), data.with_noise("table", seed=2)
