@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 
 from hetcore.errors import DataError, ParameterError
@@ -208,12 +209,17 @@ def residual_autocorrelation(residuals: ArrayLike, graph: Any) -> float:
     DataError
         If the graph has another number of nodes.
     """
-    values, _, row, column = _links_of_known(residuals, graph)
-    if not len(row):
+    values = _columns_by_node(residuals, graph)
+    known = ~np.isnan(values).any(axis=1)
+    links = scipy.sparse.csr_array((np.ones(len(graph.indices)), graph.indices, graph.indptr), shape=(len(values),) * 2)
+    values, links = values[known], links[known][:, known]
+    linked = links @ np.ones(len(values))
+    if not links.nnz:
         return float("nan")
-    centred = values - values[row].mean(axis=0)
-    spread = (centred[row] ** 2).sum()
-    return float((centred[row] * centred[column]).sum() / spread) if spread > _rounding(values[row]) else float("nan")
+    centred = values - linked @ values / links.nnz
+    spread = linked @ (centred**2).sum(axis=1)
+    rounding = links.nnz * values.shape[1] * (1e-12 * np.abs(values[linked > 0]).max()) ** 2
+    return float((centred * (links @ centred)).sum() / spread) if spread > rounding else float("nan")
 
 
 def morans_i(values: ArrayLike, graph: Any) -> float:
@@ -308,14 +314,20 @@ def _known_rows(y_true: ArrayLike, *others: ArrayLike) -> list[NDArray]:
 
 def _links_of_known(values: ArrayLike, graph: Any) -> tuple[NDArray, NDArray, NDArray, NDArray]:
     """Return values as (n, K) columns, and weight, row and column of the links with known values at both ends."""
-    values = np.asarray(values, dtype=np.float64)
-    values = values.reshape(len(values), -1)
-    if len(values) + 1 != len(graph.indptr):
-        raise DataError(f"There are {len(values)} values for {len(graph.indptr) - 1} nodes: give one value a node.")
+    values = _columns_by_node(values, graph)
     known = ~np.isnan(values).any(axis=1)
     row = np.repeat(np.arange(len(values)), np.diff(graph.indptr))
     both = known[row] & known[graph.indices]
     return values, graph.weights[both].astype(np.float64), row[both], graph.indices[both]
+
+
+def _columns_by_node(values: ArrayLike, graph: Any) -> NDArray[np.float64]:
+    """Return values as (n, K) columns; raise DataError unless there is one row a node."""
+    values = np.asarray(values, dtype=np.float64)
+    values = values.reshape(len(values), -1)
+    if len(values) + 1 != len(graph.indptr):
+        raise DataError(f"There are {len(values)} values for {len(graph.indptr) - 1} nodes: give one value a node.")
+    return values
 
 
 def _rounding(values: NDArray) -> float:

@@ -33,7 +33,7 @@ JITTER = 1e-8
 
 def landmark_count(n: int) -> int:
     """Return how many landmarks a table of n rows gets: 300, fewer where Phi would not fit."""
-    return int(max(16, min(MOST_LANDMARKS, n, MOST_FEATURES // max(n, 1))))
+    return int(min(n, MOST_LANDMARKS, max(16, MOST_FEATURES // max(n, 1))))
 
 
 class LandmarkFeatures:
@@ -100,14 +100,24 @@ class Smoother:
         Their centred labels.
     weights : (n,) float64
         Weight of each row; rows of weight 0 take no part.
+    like : Smoother, optional
+        One of the same candidates, whose choice of features and penalty is taken over.
     """
 
     def __init__(
-        self, candidates: list[LandmarkFeatures], labelled: NDArray, target: NDArray, weights: NDArray
+        self,
+        candidates: list[LandmarkFeatures],
+        labelled: NDArray,
+        target: NDArray,
+        weights: NDArray,
+        like: Smoother | None = None,
     ) -> None:
-        trials = [_penalty(features.values[labelled], target) for features in candidates]
-        best = int(np.argmin([error for error, _ in trials]))
-        self._features, self.penalty = candidates[best], trials[best][1]
+        if like is None:
+            trials = [_penalty(features.values[labelled], target) for features in candidates]
+            best = int(np.argmin([error for error, _ in trials]))
+            self._features, self.penalty = candidates[best], trials[best][1]
+        else:
+            self._features, self.penalty = like._features, like.penalty
         self.labelled, self.weights = labelled, weights
         taking = np.flatnonzero(weights > 0)
         phi = self._features.values[taking]

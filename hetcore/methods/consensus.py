@@ -52,7 +52,7 @@ from hetcore.methods.parts import GraphPart, TablePart
 from hetcore.methods.printed import Printed, PrintedModel
 from hetcore.methods.problem import Problem, Scale
 from hetcore.methods.rounds import describe, shares
-from hetcore.methods.stagewise import FAINT, Stagewise
+from hetcore.methods.stagewise import Stagewise
 from hetcore.smoother import SmoothPrediction
 
 __all__ = ["GBCClassifier", "GBCRegressor"]
@@ -225,7 +225,8 @@ def _weights_from(meta: Any) -> dict[str, float]:
 def _alone(state: Stagewise) -> tuple[dict[str, tuple[NDArray, NDArray]], dict[str, Any]]:
     """Return what each table says alone and where, and the weights."""
     prior, problem = state.problem.scale.prior, state.problem
-    tables = [(b, part) for b, part in zip(state.scales, state.parts) if isinstance(part, TablePart)]
+    own = state.own_scales if state.own_scales.size else state.scales
+    tables = [(b, part) for b, part in zip(own, state.parts) if isinstance(part, TablePart)]
     alone = {part.name: (prior + b * part.score + part.trees, part.covers) for b, part in tables}
     explained, p = state.explained(), len(tables)
     return alone, {
@@ -257,11 +258,9 @@ def _stagewise_model(state: Stagewise) -> StagewiseModel:
             smooth = SmoothPrediction(part.smoother.to_arrays()) if part.smoother is not None else None
             size = float(next(sizes))
             tables.append(Columns(part.name, float(b), part.forest, part.mapper, part.encoder, smooth, size))
-    labelled = state.problem.labelled[:, None] & state.params["clamp_labels"]
-    says = np.where(labelled, state.problem.centred, state.heard).astype(np.float32)
-    memory = Memory(state.problem.data.id_series, says, state._voices().astype(np.float32))
-    faint = max(state.params["lambda1"], FAINT)
-    return StagewiseModel(state.problem.scale, tables, graphs, memory, state.gamma, faint)
+    said = state.says_to_strangers().astype(np.float32)
+    memory = Memory(state.problem.data.id_series, said, state.voices.astype(np.float32))
+    return StagewiseModel(state.problem.scale, tables, graphs, memory, state.gamma, state.params["lambda1"])
 
 
 PARAMETERS = """
@@ -269,7 +268,7 @@ PARAMETERS = """
     ----------
     lambda0 : float, default={lambda0}
         Pull of unlabelled instances to the consensus of the sources, relative to the labels' pull; 0 switches it off.
-    lambda1 : float, default=0.3
+    lambda1 : float, default={lambda1}
         How much an unlabelled neighbour's say counts beside a labelled one's 1; as printed, the pull to the neighbours.
     n_iterations : int, default=40
         Rounds N.
@@ -322,7 +321,7 @@ class GBCRegressor(RegressorMixin, _GBC):
 
     The default lambda0 is 0: a number that all sources agree on is pulled to their common mean, which costs accuracy on the
     film ratings (docs/consensus.md).
-{PARAMETERS.format(lambda0="0.0")}
+{PARAMETERS.format(lambda0="0.0", lambda1="0.3")}
 
     References
     ----------
@@ -362,7 +361,7 @@ class GBCRegressor(RegressorMixin, _GBC):
 class GBCClassifier(ClassifierMixin, _GBC):
     __doc__ = (
         f"""Gradient Boosting Consensus for two or more classes.
-{PARAMETERS.format(lambda0="0.3")}
+{PARAMETERS.format(lambda0="0.3", lambda1="0.1")}
     classes_ : (K,) object
         Class names, sorted.
 
@@ -377,7 +376,7 @@ class GBCClassifier(ClassifierMixin, _GBC):
     def __init__(
         self,
         lambda0: float = 0.3,
-        lambda1: float = 0.3,
+        lambda1: float = 0.1,
         n_iterations: int = 40,
         learning_rate: float = 0.1,
         max_depth: int = 3,

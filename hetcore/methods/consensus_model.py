@@ -100,10 +100,10 @@ class StagewiseModel:
     kind = "stagewise"
 
     def __init__(
-        self, scale: Scale, tables: list[Columns], graphs: list[Columns], memory: Memory, gamma: float, faint: float
+        self, scale: Scale, tables: list[Columns], graphs: list[Columns], memory: Memory, gamma: float, stranger_voice: float
     ) -> None:
         self.scale, self.tables, self.graphs = scale, tables, graphs
-        self.memory, self.gamma, self.faint = memory, gamma, faint
+        self.memory, self.gamma, self.stranger_voice = memory, gamma, stranger_voice
 
     def contributions(self, data: HetData) -> tuple[dict[str, NDArray], dict[str, NDArray]]:
         """Return by source and graph what it adds to the raw score (n, K), and where it has a say (n,)."""
@@ -113,7 +113,7 @@ class StagewiseModel:
         factor = gap_factor(np.array([part.size for part in self.tables]), covers, self.gamma)[:, None]
         adds = {p.name: factor * p.scale * scores[p.name][0] + scores[p.name][1] for p in self.tables}
         alone = self.scale.centred(self.scale.prior + sum(adds.values()))
-        values, voices = self.memory.recall(data, alone, self.faint)
+        values, voices = self.memory.recall(data, alone, self.stranger_voice)
         covered = {name: cover for name, (_, _, cover) in scores.items()}
         for part in self.graphs:
             score, trees, covered[part.name] = part.graph_scores(data, values, voices)
@@ -144,7 +144,7 @@ class StagewiseModel:
         arrays: dict[str, NDArray] = {"memory:values": self.memory.values, "memory:voices": self.memory.voices}
         parts = [_part_state(f"{i}", part, arrays) for i, part in enumerate([*self.tables, *self.graphs])]
         meta = {
-            "parts": parts, "n_tables": len(self.tables), "gamma": self.gamma, "faint": self.faint,
+            "parts": parts, "n_tables": len(self.tables), "gamma": self.gamma, "stranger_voice": self.stranger_voice,
             "ids": self.memory.ids.to_list(),
         }  # fmt: skip
         return meta, arrays
@@ -163,8 +163,8 @@ class StagewiseModel:
         if not 0 < n_tables <= len(parts) or any((p.encoder is None) == (i < n_tables) for i, p in enumerate(parts)):
             raise ModelFileError("The model file's tables and graphs do not add up: save the model again.")
         memory = memory_from(meta["ids"], arrays, scale.n_outputs)
-        gamma, faint = _number(meta["gamma"], 0.0, 1.0), _number(meta["faint"], 0.0, 1e9)
-        return cls(scale, parts[:n_tables], parts[n_tables:], memory, gamma, faint)
+        gamma, stranger_voice = _number(meta["gamma"], 0.0, 1.0), _number(meta["stranger_voice"], 0.0, 1e9)
+        return cls(scale, parts[:n_tables], parts[n_tables:], memory, gamma, stranger_voice)
 
 
 def memory_from(ids: Any, arrays: Mapping[str, NDArray], n_outputs: int) -> Memory:

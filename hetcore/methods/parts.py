@@ -70,6 +70,13 @@ class Part:
         self.score = np.zeros((n, n_outputs))
         self.trees = np.zeros((n, n_outputs), np.float32)
         self.forest = Forest(n_outputs)
+        self._labelled_rows: NDArray[np.int64] | None = None
+
+    def labelled_rows(self, labelled: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Return which of the source's records belong to labelled instances; asked once, the same for the whole fit."""
+        if self._labelled_rows is None:
+            self._labelled_rows = np.flatnonzero(labelled[self.rows])
+        return self._labelled_rows
 
 
 class TablePart(Part):
@@ -84,10 +91,23 @@ class TablePart(Part):
 
     def smooth(self, labelled: NDArray[np.bool_], target: NDArray, weights: NDArray) -> None:
         """Prepare the smooth learner for the instances' labels, centred targets (n, K) and weights (n,)."""
+        self.smoother = self._smoother(labelled, target, weights)
+
+    def smoothed(self, labelled: NDArray[np.bool_], target: NDArray) -> NDArray[np.float64]:
+        """Return what the same smooth learner would say (n, K), had it been fitted to these labels alone."""
+        score = np.zeros_like(self.score)
+        smoother = self._smoother(labelled, target, labelled.astype(np.float64), self.smoother)
+        if smoother is not None:
+            score[self.rows] = smoother.fit(target[self.rows])
+        return score
+
+    def _smoother(
+        self, labelled: NDArray[np.bool_], target: NDArray, weights: NDArray, like: Smoother | None = None
+    ) -> Smoother | None:
         own = np.flatnonzero(labelled[self.rows])
-        if own.size:
-            args = own, target[self.rows[own]], weights[self.rows]
-            self.smoother = Smoother(_landmarks(self._source), *args)
+        if not own.size:
+            return None
+        return Smoother(_landmarks(self._source), own, target[self.rows[own]], weights[self.rows], like)
 
     def refit(self, target: NDArray) -> None:
         """Fit the smooth learner to targets (n, K) and keep what it says as `score`."""
@@ -105,12 +125,17 @@ class GraphPart(Part):
         graph: Graph = data.graphs[name]
         super().__init__(name, np.flatnonzero(graph.degree > 0), data.n, n_outputs)
         self.links = graph.adjacency()
-        self.unit = float(graph.weights.mean()) if graph.n_edges else 1.0
+        self.unit = float(graph.weights.mean(dtype=np.float64)) if graph.n_edges else 1.0
         self.voice = np.zeros(data.n)
 
-    def listen(self, values: NDArray, voices: NDArray, shrinkage: float) -> None:
-        """Average the neighbours' values (n, K), each with its voice (n,), as `score`; `voice` is the neighbours' total."""
-        self.voice, self.score = averaged(self.links, self.unit, values, voices, shrinkage)
+    def listen(self, says: list[tuple[NDArray, NDArray]], voices: NDArray, shrinkage: float) -> None:
+        """Average what the neighbours say, each with its voice (n,), as `score`; `voice` is the neighbours' total.
+
+        `says` lists (listeners (n,) bool, values (n, K)): different rows may hear different things.
+        """
+        for listeners, values in says:
+            self.voice, score = averaged(self.links, self.unit, values, voices, shrinkage)
+            self.score[listeners] = score[listeners]
 
     def columns(self) -> NDArray[np.float32]:
         """Return the columns that trees split by, (m, K + 1): the averages, and how many neighbours speak."""

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hetcore.binning import BinMapper
-from hetcore.data import HetData
+from hetcore.data import Graph, HetData
 from hetcore.data.encoding import SourceEncoder
 from hetcore.errors import ModelFileError
 from hetcore.forest import Forest
@@ -41,7 +41,9 @@ from hetcore.weights import weights_from_losses
 
 __all__ = ["Printed", "PrintedModel", "line_search"]
 
-LONGEST_STEP = 1e3
+LONGEST_MOVE = 1e6  # of a score in one step: a logistic loss may fall for ever
+SMALLEST = 1e-200  # gradient that is taken for zero
+FAINTEST = 1e-100  # weight of a source or graph whose weight underflows: it speaks where nobody else does
 
 
 @dataclass
@@ -59,7 +61,6 @@ class Printed:
     graph_weights: NDArray[np.float64]  # (q, K) w^
     start_value: NDArray[np.float64]  # (K,) the constant of line 1
     steps: dict[str, float]
-    gains: NDArray[np.float64]
 
     @classmethod
     def start(cls, problem: Problem, params: dict[str, Any], rng: np.random.Generator) -> Printed:
@@ -74,7 +75,7 @@ class Printed:
         forests = [[Forest(1) for _ in range(K)] for _ in tables]
         links = [_row_normalised(graph) for graph in data.graphs.values()]
         weights = np.full((p, K), 1.0 / p), np.full((q, K), 1.0 / max(q, 1))
-        return cls(problem, params, tables, forests, links, sign, scores, *weights, constant, {}, np.zeros(p))
+        return cls(problem, params, tables, forests, links, sign, scores, *weights, constant, {})
 
     @property
     def loss(self) -> HalfSquared | Logistic:
@@ -82,18 +83,23 @@ class Printed:
 
     @property
     def consensus(self) -> NDArray[np.float64]:
-        """E (n, K): the sources' weighted mean over those that cover x; 0 where none does."""
-        covers = np.stack([part.covers for part in self.tables])
-        mass = self.weights.T @ covers
-        return np.einsum("pk,pnk->nk", self.weights, self.scores) / np.maximum(mass.T, 1e-300)
+        """E (n, K): the sources' weighted mean over those that cover x; the constant of line 1 where none does."""
+        weights = np.maximum(self.weights, FAINTEST)
+        mass = (weights.T @ self._covers).T
+        total = np.einsum("pk,pnk->nk", weights, self.scores)
+        return np.divide(total, mass, out=np.tile(self.start_value, (len(total), 1)), where=mass > 0)
+
+    @property
+    def _covers(self) -> NDArray[np.bool_]:
+        return np.stack([part.covers for part in self.tables])
 
     def round(self) -> None:
         """Lines 3 to 9."""
         before = self.consensus
         for i, part in enumerate(self.tables):
             consensus = before if self.params["schedule"] == "parallel" else self.consensus
-            for k in range(self.sign.shape[1]):
-                self._fit(i, part, k, *self._terms(i, part, k, consensus))
+            steps = [self._fit(i, part, k, *self._terms(i, part, k, consensus)) for k in range(self.sign.shape[1])]
+            self.steps[part.name] = float(np.mean(steps))
         self.weights = np.stack([self._weights(k) for k in range(self.sign.shape[1])], axis=1)
         if self.links:
             self.graph_weights = np.stack([self._graph_weights(k) for k in range(self.sign.shape[1])], axis=1)
@@ -113,47 +119,57 @@ class Printed:
     def _neighbourhood(self, values: NDArray, says: NDArray, k: int) -> tuple[NDArray, NDArray]:
         """Return E~ (n,) of values (n,) over the neighbours that say something, and where there is one."""
         total, mass = np.zeros(len(values)), np.zeros(len(values))
-        for weight, links in zip(self.graph_weights[:, k], self.links):
+        for weight, links in zip(np.maximum(self.graph_weights[:, k], FAINTEST), self.links):
             share = links @ says.astype(np.float64)
             has = share > 0
             total[has] += weight * (links @ np.where(says, values, 0.0))[has] / share[has]
             mass += weight * has
-        return total / np.maximum(mass, 1e-300), mass > 0
+        return np.divide(total, mass, out=total, where=mass > 0), mass > 0
 
-    def _fit(self, i: int, part: TablePart, k: int, targets: NDArray, weights: NDArray) -> None:
-        """Lines 5 to 8."""
+    def _fit(self, i: int, part: TablePart, k: int, targets: NDArray, weights: NDArray) -> float:
+        """Lines 5 to 8; return rho. The tree fits z over its size, so that no weight w_i is too small for float32."""
         f = self.scores[i, part.rows, k]
         z = -self.weights[i, k] * (weights * self.loss.gradient(f, targets)).sum(axis=0)
-        rows = np.flatnonzero(weights.any(axis=0)).astype(np.int32)
-        if rows.size == 0 or not np.isfinite(z).all():
-            return
+        size, rows = float(np.abs(z).max()), np.flatnonzero(weights.any(axis=0)).astype(np.int32)
+        if rows.size == 0 or size < SMALLEST:
+            return 0.0
         limits = TreeParams(self.params["max_depth"], -1, self.params["min_samples_leaf"])
-        tree = grow(part.binned, (-z).astype(np.float32), None, rows, None, limits, part.mapper.n_bins)
+        tree = grow(part.binned, (-z / size).astype(np.float32), None, rows, None, limits, part.mapper.n_bins)
         h = tree.predict(part.binned)[:, 0]
         step = line_search(self.loss, f, h, targets, weights)
-        self.steps[part.name] = step
         self.forests[i][k].append(tree, self.params["learning_rate"] * step)
         self.scores[i, part.rows, k] = f + self.params["learning_rate"] * step * h
+        return step / size
 
     def _weights(self, k: int) -> NDArray[np.float64]:
         """(4.10), by the mean loss over the labelled rows that a source covers: a sum would favour small sources."""
         losses = []
         for i, part in enumerate(self.tables):
             rows = part.rows[self.problem.labelled[part.rows]]
-            own = self.loss.value(self.scores[i, rows, k], self.sign[rows, k])
-            losses.append(float(own.mean()) if rows.size else float(self.loss.value(0.0, self.sign[:, k]).mean()))
+            f, y = self.scores[i, rows, k], self.sign[rows, k]
+            if not rows.size:
+                f, y = self.start_value[k], self.sign[self.problem.labelled, k]
+            losses.append(float(self.loss.value(f, y).mean()))
         return weights_from_losses(losses, _rule(self.params))
 
     def _graph_weights(self, k: int) -> NDArray[np.float64]:
-        """(4.11): the mean over a graph's edges of sum_i w_i L(f_i(a), f_i(b))."""
-        losses = []
-        for graph in self.problem.data.graphs.values():
-            a, b, _ = graph.edges()
-            total = np.zeros(a.size)
-            for w, f in zip(self.weights[:, k], self.scores[:, :, k]):
-                total += w * self.loss.value(f[a], f[b])
-            losses.append(float(total.mean()) if a.size else 1.0)
-        return weights_from_losses(losses, _rule(self.params))
+        """(4.11), by the mean over a graph's edges; a graph without an edge that a source covers gets 0."""
+        losses = np.array([self._edge_loss(graph, k) for graph in self.problem.data.graphs.values()])
+        known = ~np.isnan(losses)
+        weights = np.zeros(losses.size)
+        if known.any():
+            weights[known] = weights_from_losses(losses[known], _rule(self.params))
+        return weights
+
+    def _edge_loss(self, graph: Graph, k: int) -> float:
+        """Return the mean over the edges of sum_i w_i L(f_i(a), f_i(b)), over the sources that cover both ends."""
+        a, b, _ = graph.edges()
+        total, mass = np.zeros(a.size), np.zeros(a.size)
+        for w, f, covers in zip(np.maximum(self.weights[:, k], FAINTEST), self.scores[:, :, k], self._covers):
+            both = covers[a] & covers[b]
+            total[both] += w * self.loss.value(f[a[both]], f[b[both]])
+            mass += w * both
+        return float((total[mass > 0] / mass[mass > 0]).mean()) if mass.any() else float("nan")
 
     @property
     def raw(self) -> NDArray[np.float64]:
@@ -213,16 +229,17 @@ def line_search(
     float
         Never one that raises the objective; 0 where h is no descent direction.
     """
-    low, high, step = 0.0, LONGEST_STEP, 0.0
+    longest = LONGEST_MOVE / max(np.abs(h).max(initial=0.0), 1e-290)
+    low, high, step = 0.0, longest, 0.0
     for _ in range(steps):
         at = f + step * h
         slope = float((weights * loss.gradient(at, targets) * h).sum())
         curve = float((weights * loss.hessian(at, targets) * h * h).sum())
         low, high = (step, high) if slope < 0 else (low, step)
         newton = step - slope / curve if curve > 0 else np.inf
-        between = 0.5 * (low + high) if high < LONGEST_STEP else min(2 * step + 1, high)
-        nxt = newton if low < newton < high else between
-        if not np.isfinite(slope) or abs(nxt - step) <= 1e-10 * max(1.0, step):
+        between = 0.5 * (low + high) if high < longest else min(2 * step + 1, high)
+        nxt = newton if low <= newton <= high else between
+        if abs(nxt - step) <= 1e-12 * nxt:
             break
         step = nxt
     before = (weights * loss.value(f, targets)).sum()
@@ -250,7 +267,7 @@ class PrintedModel:
 
     def contributions(self, data: HetData) -> tuple[dict[str, NDArray], dict[str, NDArray]]:
         """Return by source its weighted share of the raw score (n, K), and where it has a record (n,)."""
-        K = self.weights.shape[1]
+        K, weights = self.weights.shape[1], np.maximum(self.weights, FAINTEST)
         adds, covered = {}, {}
         mass = np.zeros((data.n, K))
         for i, name in enumerate(self.names):
@@ -259,10 +276,10 @@ class PrintedModel:
                 rows = data.rows(name)
                 binned = self.mappers[i].transform(self.encoders[i].transform(data.sources[name]))
                 f = np.column_stack([forest.predict(binned)[:, 0] for forest in self.forests[i]]) + self.start_value
-                adds[name][rows] = self.weights[i] * f
+                adds[name][rows] = weights[i] * f
                 covered[name][rows] = True
-                mass[rows] += self.weights[i]
-        mass = np.maximum(mass, 1e-300)
+                mass[rows] += weights[i]
+        mass[mass == 0] = 1.0
         return {name: _spread(added / mass, self.scale) for name, added in adds.items()}, covered
 
     def raw(self, data: HetData) -> NDArray[np.float64]:

@@ -133,9 +133,9 @@ class Problem:
 def _scale(data: HetData, labelled: NDArray[np.bool_], task: str) -> Scale:
     if task == "regression":
         values = data.y[labelled].astype(float)
-        deviation = float(values.std())
-        small = deviation <= 1e-12 * max(1.0, abs(float(values.mean())))
-        return Scale(np.empty(0, object), np.array([values.mean()]), 1.0 if small else deviation)
+        size = float(np.abs(values).max()) or 1.0
+        mean, deviation = size * float((values / size).mean()), size * float((values / size).std())
+        return Scale(np.empty(0, object), np.array([mean]), deviation if deviation > 1e-12 * size else size)
     classes, counts = np.unique(data.y[labelled].astype(str), return_counts=True)
     if classes.size < 2:
         only = str(classes[0])

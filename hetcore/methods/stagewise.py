@@ -6,7 +6,7 @@ Raw score of instance x:  F(x) = prior + g(x) sum_i b_i f_i(x) + sum_i T_i(x),  
     2  for t = 1..N:
     3    while t <= consensus_rounds, for each source i in random order:
     4      table: f_i <- kernel ridge on i's columns: labels on T, pulled to the consensus E with weight lambda0 on U   (4.4)
-    5      graph: f_i <- the neighbours' average: labels count 1, E of unlabelled neighbours lambda1                    (E~)
+    5      graph: f_i <- the neighbours' average: a label counts 1, what the tables say of an unlabelled one lambda1    (E~)
     6    b <- argmin over b >= 0 of the loss of F on T, with f_i as they would be had each row been left out     (4.8, 4.10)
     7    E <- what F says, centred
     8    from t = consensus_rounds on, draw a subsample S of T; for each source i in random order:
@@ -37,7 +37,7 @@ from hetcore.weights import fit_scales, weights_from_losses
 __all__ = ["Stagewise", "gap_factor"]
 
 SHRINKAGE = 2.0  # neighbours' voices that the prior counts for
-FAINT = 1e-3  # voice of an unlabelled neighbour at lambda1 = 0: heard where nobody else speaks
+N_FOLDS = 2  # of the labelled rows, so that a labelled row hears its unlabelled neighbours as they would be without its label
 FIRST_STEP = 0.5  # most that a source's very first tree is worth
 LEAF_LIMIT = 4.0  # largest Newton step of a class score
 GAMMAS = (0.0, 0.5, 1.0)
@@ -57,10 +57,11 @@ class Stagewise:
     left_out: NDArray[np.float64]  # the part of `grown` that did not see the row
     n_left_out: NDArray[np.int64]
     consensus: NDArray[np.float64]  # E
-    heard: NDArray[np.float64]  # the E that the graphs listened to last
+    hearsay: list[tuple[NDArray[np.bool_], NDArray[np.float64]]]  # what the tables say of unlabelled neighbours, and to whom
     worth: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))  # (2, parts): numerator, denominator of rho
     gain: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     steps: dict[str, float] = field(default_factory=dict)
+    own_scales: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))  # b of each part, were it the only one
     gamma: float = 0.0
     n_rounds: int = 0
     n_tree_rounds: int = 0
@@ -74,11 +75,32 @@ class Stagewise:
         zeros = np.zeros((n, K))
         state = cls(
             problem, params, rng, parts, np.zeros(len(parts)), zeros + problem.scale.prior, zeros.copy(), zeros.copy(),
-            np.zeros(n, np.int64), zeros.copy(), zeros.copy(), np.zeros((2, len(parts))), np.zeros(len(parts)),
+            np.zeros(n, np.int64), zeros.copy(), [(np.ones(n, bool), zeros)], np.zeros((2, len(parts))), np.zeros(len(parts)),
         )  # fmt: skip
         if params["base_learner"] != "tree":
             state._prepare_smoothers()
+            if problem.data.graphs and (params["lambda1"] > 0 or not params["clamp_labels"]):
+                state.hearsay = state._hearsay()
         return state
+
+    def _hearsay(self) -> list[tuple[NDArray[np.bool_], NDArray[np.float64]]]:
+        """Return what unlabelled neighbours say to whom: (listeners (n,), values (n, K)).
+
+        An unlabelled neighbour was pulled by the label of the very row that listens. So labelled rows are dealt into folds, and a
+        row hears the tables' consensus of the other folds' labels; unlabelled rows hear the mean of them.
+        """
+        labelled = np.flatnonzero(self.problem.labelled)
+        fold = np.full(self.problem.data.n, -1)
+        fold[self.rng.permutation(labelled)] = np.arange(labelled.size) % N_FOLDS
+        said = [self._consensus_of(self.problem.labelled & (fold != k)) for k in range(N_FOLDS)]
+        return [*((fold == k, said[k]) for k in range(N_FOLDS)), (fold < 0, np.mean(said, axis=0))]
+
+    def _consensus_of(self, known: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Return the centred consensus (n, K) of the tables' smooth learners fitted to the labels of `known` alone."""
+        scale, tables = self.problem.scale, [part for part in self.parts if isinstance(part, TablePart)]
+        scores = np.stack([part.smoothed(known, np.where(known[:, None], self.problem.centred, 0.0)) for part in tables])
+        scales = fit_scales(scores[:, known], self.problem.target[known], scale.prior)
+        return self._bounded(scale.centred(scale.prior + np.tensordot(scales, scores, 1)), known)
 
     def _prepare_smoothers(self) -> None:
         labelled = self.problem.labelled
@@ -121,21 +143,31 @@ class Stagewise:
         """Lines 4 and 5."""
         centred, labelled = self.problem.centred, self.problem.labelled[:, None]
         if isinstance(part, GraphPart):
-            values = np.where(labelled & self.params["clamp_labels"], centred, self.consensus)
-            part.listen(values, self._voices(), SHRINKAGE)
-            self.heard = self.consensus
+            part.listen(self._says(), self.voices, SHRINKAGE)
         elif smooth:
             pull = self._pull[:, None]
             part.refit(np.where(labelled, (centred + pull * self.consensus) / (1.0 + pull), self.consensus))
 
-    def _voices(self) -> NDArray[np.float64]:
-        return np.where(self.problem.labelled, 1.0, max(self.params["lambda1"], FAINT))
+    def _says(self) -> list[tuple[NDArray[np.bool_], NDArray[np.float64]]]:
+        """Return what neighbours say to whom: their label, or what the tables predict for them."""
+        known = self.problem.labelled[:, None] & self.params["clamp_labels"]
+        return [(who, np.where(known, self.problem.centred, said)) for who, said in self.hearsay]
+
+    def says_to_strangers(self) -> NDArray[np.float64]:
+        """Return what each instance says (n, K) to one that had no part in the fit."""
+        return self._says()[-1][1]
+
+    @property
+    def voices(self) -> NDArray[np.float64]:
+        """How loudly each instance speaks to its neighbours, (n,)."""
+        return np.where(self.problem.labelled, 1.0, self.params["lambda1"])
 
     def _fitted_scales(self) -> NDArray[np.float64]:
         """Line 6."""
         labelled, scale = self.problem.labelled, self.problem.scale
         scores = np.stack([part.score[labelled] for part in self.parts])
         target = self.problem.target[labelled]
+        self.own_scales = np.array([fit_scales(score[None], target, scale.prior)[0] for score in scores])
         if self.params["weights"] == "learned":
             return self._scales_over_gaps(scores, target)
         losses = [self._own_loss(i, scores, target) for i in range(len(self.parts))]
@@ -149,8 +181,7 @@ class Stagewise:
         prior, loss = self.problem.scale.prior, self.problem.scale.loss
         if not covers.any():
             return float(loss.value(prior[None], target).mean())
-        own, known = scores[i : i + 1, covers], target[covers]
-        return float(loss.value(prior + fit_scales(own, known, prior)[0] * own[0], known).mean())
+        return float(loss.value(prior + self.own_scales[i] * scores[i, covers], target[covers]).mean())
 
     def _scales_over_gaps(self, scores: NDArray, target: NDArray) -> NDArray[np.float64]:
         """Fit b for each exponent gamma and keep the better; without missing records there is nothing to choose."""
@@ -190,14 +221,13 @@ class Stagewise:
             if b:
                 total += b * part.score
         self.base = self.problem.scale.prior + (total * factor[:, None] if self.gamma else total)
-        self.consensus = self._bounded(self.problem.scale.centred(self.raw))
+        self.consensus = self._bounded(self.problem.scale.centred(self.raw), self.problem.labelled)
 
-    def _bounded(self, consensus: NDArray) -> NDArray:
+    def _bounded(self, consensus: NDArray, labelled: NDArray[np.bool_]) -> NDArray:
         """Keep the consensus of unlabelled rows from spreading wider than honest predictions of labelled rows do.
 
         Class shares are bounded as they are; numbers would be pulled up by agreement alone, round after round.
         """
-        labelled = self.problem.labelled
         if self.problem.scale.is_classifier or labelled.all():
             return consensus
         known, pulled = consensus[labelled].std(), consensus[~labelled].std()
@@ -210,47 +240,57 @@ class Stagewise:
 
     def _grow_round(self) -> None:
         """Lines 8 to 11."""
-        rows = np.flatnonzero(self.problem.labelled)
-        size = max(1, int(round(self.params["subsample"] * rows.size)))
+        labelled = np.flatnonzero(self.problem.labelled)
+        size = max(1, int(round(self.params["subsample"] * labelled.size)))
         inside = np.zeros(self.problem.data.n, bool)
-        inside[self.rng.choice(rows, size, replace=False)] = True
-        outside = self.problem.labelled & ~inside
-        residual = self.problem.target - self.problem.scale.fitted(self.raw)
-        for i in self.rng.permutation(len(self.parts)):
-            part = self.parts[i]
-            if part.binned is not None and inside[part.rows].any():
-                if self.params["schedule"] == "sequential":
-                    residual = self.problem.target - self.problem.scale.fitted(self.raw)
-                self._grow(i, part, residual, inside, outside)
-        self.n_left_out += outside
+        inside[self.rng.choice(labelled, size, replace=False)] = True
+        order = self.rng.permutation(len(self.parts))
+        before = self.raw if self.params["schedule"] == "parallel" else None
+        for i in order:
+            if self.parts[i].binned is not None:
+                self._grow(i, self.parts[i], inside, before)
+        self.n_left_out += self.problem.labelled & ~inside
         self.n_tree_rounds += 1
 
-    def _grow(self, i: int, part: Part, residual: NDArray, inside: NDArray, outside: NDArray) -> None:
-        own = residual[part.rows]
-        d = part.binned.shape[0]
-        count = min(d, max(int(np.ceil(self.params["column_sample"] * d)), min(d, 3)))
-        columns = self.rng.choice(d, count, replace=False).astype(np.int32)
-        rows = np.flatnonzero(inside[part.rows]).astype(np.int32)
+    def _grow(self, i: int, part: Part, inside: NDArray[np.bool_], before: NDArray | None) -> None:
+        own = part.labelled_rows(self.problem.labelled)
+        rows = part.rows[own]
+        chosen = inside[rows]
+        if not chosen.any():
+            return
+        residual, curvature = self._slopes(rows, before)
+        d, K = part.binned.shape[0], residual.shape[1]
+        gradients = np.zeros((part.rows.size, K), np.float32)
+        gradients[own] = -residual
         limits = TreeParams(self.params["max_depth"], -1, self.params["min_samples_leaf"])
-        tree = grow(part.binned, (-own).astype(np.float32), None, rows, columns, limits, part.mapper.n_bins)
-        self._set_newton_leaves(tree, own[rows], self._curvature(part.rows[rows]), rows)
+        grown_on = own[chosen].astype(np.int32)
+        tree = grow(part.binned, gradients, None, grown_on, self._columns(d), limits, part.mapper.n_bins)
+        self._set_newton_leaves(tree, residual[chosen], curvature[chosen], grown_on)
         said = tree.predict(part.binned)
-        left = np.flatnonzero(outside[part.rows])
-        step = self._step(i, said[left], own[left], self._curvature(part.rows[left]))
+        left = own[~chosen]
+        step = self._step(i, said[left], residual[~chosen], curvature[~chosen])
         self.steps[part.name] = step
         if step > 0:
             self._add(i, part, tree, said, left, step * self.params["learning_rate"])
 
-    def _curvature(self, rows: NDArray) -> NDArray[np.float64]:
-        return self.problem.scale.loss.hessian(self.base[rows] + self.grown[rows], self.problem.target[rows])
+    def _slopes(self, rows: NDArray, raw: NDArray | None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return residual and curvature (m, K) of the loss at labelled rows."""
+        at = self.base[rows] + self.grown[rows] if raw is None else raw[rows]
+        fitted = self.problem.scale.fitted(at)
+        curvature = fitted * (1.0 - fitted) if self.problem.scale.is_classifier else np.ones_like(fitted)
+        return self.problem.target[rows] - fitted, curvature
+
+    def _columns(self, d: int) -> NDArray[np.int32]:
+        """Draw a tree's columns: a share of d, at least three."""
+        count = min(d, max(int(np.ceil(self.params["column_sample"] * d)), min(d, 3)))
+        return self.rng.choice(d, count, replace=False).astype(np.int32)
 
     def _set_newton_leaves(self, tree: Tree, residual: NDArray, curvature: NDArray, rows: NDArray) -> None:
         """Replace leaf means by residual / (curvature + l2), with K - 1 over K for K class scores that sum to one class."""
-        leaf, nodes = tree.row_leaf[rows], tree.nodes.size
-        K = residual.shape[1]
-        for k in range(K):
-            sums = np.bincount(leaf, residual[:, k], nodes)
-            tree.values[:, k] = sums / (np.bincount(leaf, curvature[:, k], nodes) + self.params["l2"])
+        leaf, nodes, K = tree.row_leaf[rows], tree.nodes.size, residual.shape[1]
+        member = np.zeros((nodes, rows.size))
+        member[leaf, np.arange(rows.size)] = 1.0
+        tree.values[:] = (member @ residual) / (member @ curvature + self.params["l2"])
         if self.problem.scale.is_classifier:
             np.clip(tree.values, -LEAF_LIMIT, LEAF_LIMIT, out=tree.values)
             tree.values *= (K - 1) / K
