@@ -223,6 +223,8 @@ def line_search(
     f, h : (m,) float64
         Scores, and the direction.
     targets, weights : (j, m) float64
+    steps : int, default=50
+        Most Newton steps.
 
     Returns
     -------
