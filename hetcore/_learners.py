@@ -22,6 +22,7 @@ from hetcore._joined import Joined
 __all__ = ["BoostedTrees", "KernelMachine", "dealt_folds"]
 
 BLOCK = 4096  # rows of a kernel matrix at once
+N_BINS = 32  # the error of CatBoost's 254 within its spread on mfeat and the movies, three times faster
 FLAT = -1e9  # decision value of a class that the training rows lack
 
 
@@ -170,6 +171,7 @@ class BoostedTrees:
         self._options |= {
             "random_seed": random_state,
             "thread_count": 1,
+            "border_count": N_BINS,
             "verbose": False,
             "allow_writing_files": False,
         }

