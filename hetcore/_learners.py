@@ -22,7 +22,7 @@ from hetcore._joined import Joined
 __all__ = ["BoostedTrees", "KernelMachine", "dealt_folds"]
 
 BLOCK = 4096  # rows of a kernel matrix at once
-N_BINS = 32  # the error of CatBoost's 254 within its spread on mfeat and the movies, three times faster
+N_BINS = 32  # the error of CatBoost's 254 within its spread on mfeat and the movies, up to three times faster
 FLAT = -1e9  # decision value of a class that the training rows lack
 
 
