@@ -1,8 +1,8 @@
 r"""GBC: Gradient Boosting Consensus.
 
-Several tables describe overlapping sets of things and several graphs link them; some have a label. Each source gets a model
-f_i of its own. Labels pull f_i where there are some; elsewhere the consensus E of all sources does, with weight lambda0, and
-what the neighbours say, with weight lambda1 (eq. 4.4):
+Several tables describe overlapping sets of things and several graphs link them; some have a label. Each source gets a
+model f_i of its own. Labels pull f_i where there are some; elsewhere the consensus E of all sources does, with weight
+lambda0, and what the neighbours say, with weight lambda1 (eq. 4.4):
 
     sum_i w_i sum_{x in T} L(f_i(x), y) + lambda0 sum_i w_i sum_{x in U_i} L(f_i(x), E(x))
         + lambda1 sum_i w_i sum_{x in U_i} L(f_i(x), E~_i(x))
@@ -16,19 +16,20 @@ what the neighbours say, with weight lambda1 (eq. 4.4):
 | E, E~ | consensus of the sources; average over the neighbours |
 | lambda0, lambda1, N | `lambda0`, `lambda1`, `n_iterations` |
 
-`as_printed=True` runs Algorithm 1 to the letter (`hetcore.methods.printed`). On our data that loses to what one would do
-instead, for two reasons: every f_i is fitted to y alone and then averaged, so what the sources know together is lost; and a
-graph reaches the model only through trees on table columns. The default (`hetcore.methods.stagewise`) keeps sources in
-turn, consensus, connectivity, learned weights, missing sources and instances.
+`as_printed=True` runs Algorithm 1 to the letter (`hetcore.methods.printed`). On our data that loses to what one would
+do instead, for two reasons: every f_i is fitted to y alone and then averaged, so what the sources know together is
+lost; and a graph reaches the model only through trees on table columns. The default (`hetcore.methods.stagewise`) keeps
+sources in turn, consensus, connectivity, learned weights, missing sources and instances.
 
 Departures of the default from the paper
 ----------------------------------------
-- A source has two learners: kernel ridge in closed form, which solves the squared-loss objective (4.4) for f_i exactly, and
-  trees that are fitted to what the ensemble of all sources leaves.
-- Classes are softmax scores with class codes as the pull's targets; L(f, E) with the logistic loss and a real E has no bound.
+- A source has two learners: kernel ridge in closed form, which solves the squared-loss objective (4.4) for f_i exactly,
+  and trees that are fitted to what the ensemble of all sources leaves.
+- Classes are softmax scores with class codes as the pull's targets; L(f, E) with the logistic loss and a real E has no
+  bound.
 - lambda is relative: the mean over U_i against the mean over T, whatever their sizes.
-- A graph is a source: it says its neighbours' average, labels counting 1 and the consensus of unlabelled ones lambda1, with its
-  own fitted weight and its own trees. Labels of labelled neighbours are used as they are (`clamp_labels`).
+- A graph is a source: it says its neighbours' average, labels counting 1 and the consensus of unlabelled ones lambda1,
+  with its own fitted weight and its own trees. Labels of labelled neighbours are used as they are (`clamp_labels`).
 - Weights and steps are fitted on rows left out (leave-one-out for kernel ridge, the subsample's rest for trees).
 
 Reference: X. Shi, J.-F. Paiement, D. Grangier, P. S. Yu, "Learning from heterogeneous sources via gradient boosting
@@ -82,7 +83,7 @@ RULES = (
     ("min_samples_leaf", lambda v: _is_whole(v) and v >= 1, "a whole number, at least 1"),
     ("l2", lambda v: _finite(v) and v > 0, "a finite number above 0"),
     ("subsample", lambda v: _finite(v) and 0 < v <= 1, "in (0, 1]: below 1, the rows left out set steps and weights"),
-    ("column_sample", lambda v: _finite(v) and 0 < v <= 1, "in (0, 1]: the share of a table's columns that a tree sees"),
+    ("column_sample", lambda v: _finite(v) and 0 < v <= 1, "in (0, 1]: the share of its columns that a tree sees"),
     ("consensus_rounds", lambda v: _is_whole(v) and v >= 1, "a whole number, at least 1"),
     _one_of("base_learner", LEARNERS),
     _one_of("weights", WEIGHTS),
@@ -138,8 +139,8 @@ class _GBC(BoostedEstimator):
         (n,) float64 or object, aligned with `data.ids`
             In the labels' unit, or class names.
         (n,) object, with `return_coverage`
-            "sources"; "graphs" for an instance in no table, predicted by its neighbours' weighted average; "none" for one
-            that nothing covers, which gets the prior.
+            "sources"; "graphs" for an instance in no table, predicted by its neighbours' weighted average; "none" for
+            one that nothing covers, which gets the prior.
         """
         labels = self.scale_.labels(self._fitted(data)) if hasattr(self, "scale_") else self._fitted(data)
         return (labels, self._coverage(data)) if return_coverage else labels
@@ -169,8 +170,8 @@ class _GBC(BoostedEstimator):
         Returns
         -------
         (n, p) or (n, p, K) float64
-            In the order of `source_weights_` (then `graph_weights_`). A regressor's are in the labels' unit, and the prior (the
-            mean label) plus their sum is the prediction; a classifier's are raw scores, before the softmax.
+            In the order of `source_weights_` (then `graph_weights_`). A regressor's are in the labels' unit, and the
+            prior (the mean label) plus their sum is the prediction; a classifier's are raw scores, before the softmax.
         """
         check_is_fitted(self)
         adds = self.model_.contributions(data)[0]
@@ -196,7 +197,8 @@ class _GBC(BoostedEstimator):
         self.scale_ = _scale_from(meta["scale"], arrays["scale:mean"], self._task)
         kinds = {"stagewise": StagewiseModel, "printed": PrintedModel}
         if meta["kind"] not in kinds:
-            raise ModelFileError(f"The file holds a model of kind {meta['kind']!r}, which is not known: it is not loaded.")
+            kind = meta["kind"]
+            raise ModelFileError(f"The file holds a model of kind {kind!r}, which is not known: it is not loaded.")
         self.model_ = kinds[meta["kind"]].from_state(self.scale_, meta["model"], arrays)
         self.source_weights_ = _weights_from(meta["source_weights"])
         self.graph_weights_ = _weights_from(meta["graph_weights"])
@@ -281,8 +283,8 @@ PARAMETERS = """
     l2 : float, default=1.0
         Added under every leaf's Newton step.
     subsample : float, default=0.6
-        Share of the labelled rows that a round's trees are grown on, in (0, 1]; the rest set steps and weights. At 1 every
-        step is taken whole and the trees' weights are not known.
+        Share of the labelled rows that a round's trees are grown on, in (0, 1]; the rest set steps and weights. At 1
+        every step is taken whole and the trees' weights are not known.
     column_sample : float, default=0.3
         Share of a table's columns that a tree may split by, in (0, 1]; at least three columns.
     consensus_rounds : int, default=4
@@ -306,11 +308,11 @@ PARAMETERS = """
     Attributes
     ----------
     source_weights_, graph_weights_ : dict of str to float
-        Weights in [0, 1], each dict summing to 1: a source's share in what the model explains of the labels on rows left out.
-        With `as_printed`, w of (4.10) and (4.11), the mean over the classes.
+        Weights in [0, 1], each dict summing to 1: a source's share in what the model explains of the labels on rows
+        left out. With `as_printed`, w of (4.10) and (4.11), the mean over the classes.
     history_ : polars DataFrame
-        One row per round: "iteration", "seconds", "loss:SET", "metric:SET", "weight:SOURCE", "graph_weight:GRAPH", "step:PART",
-        "per_source:SOURCE", "autocorrelation:GRAPH", "disagreement".
+        One row per round: "iteration", "seconds", "loss:SET", "metric:SET", "weight:SOURCE", "graph_weight:GRAPH",
+        "step:PART", "per_source:SOURCE", "autocorrelation:GRAPH", "disagreement".
     n_iterations_ : int
         Rounds done."""
 
@@ -319,8 +321,8 @@ class GBCRegressor(RegressorMixin, _GBC):
     __doc__ = (
         f"""Gradient Boosting Consensus for numbers.
 
-    The default lambda0 is 0: a number that all sources agree on is pulled to their common mean, which costs accuracy on the
-    film ratings (docs/consensus.md).
+    The default lambda0 is 0: a number that all sources agree on is pulled to their common mean, which costs accuracy on
+    the film ratings (docs/consensus.md).
 {PARAMETERS.format(lambda0="0.0", lambda1="0.3")}
 
     References
@@ -351,8 +353,9 @@ class GBCRegressor(RegressorMixin, _GBC):
         as_printed: bool = False,
         random_state: int | None = 0,
     ) -> None:
-        self.lambda0, self.lambda1, self.n_iterations, self.learning_rate = lambda0, lambda1, n_iterations, learning_rate
-        self.max_depth, self.min_samples_leaf, self.l2 = max_depth, min_samples_leaf, l2
+        self.lambda0, self.lambda1, self.n_iterations = lambda0, lambda1, n_iterations
+        self.learning_rate, self.l2 = learning_rate, l2
+        self.max_depth, self.min_samples_leaf = max_depth, min_samples_leaf
         self.subsample, self.column_sample, self.consensus_rounds = subsample, column_sample, consensus_rounds
         self.base_learner, self.weights, self.pull, self.clamp_labels = base_learner, weights, pull, clamp_labels
         self.schedule, self.as_printed, self.random_state = schedule, as_printed, random_state
@@ -393,8 +396,9 @@ class GBCClassifier(ClassifierMixin, _GBC):
         as_printed: bool = False,
         random_state: int | None = 0,
     ) -> None:
-        self.lambda0, self.lambda1, self.n_iterations, self.learning_rate = lambda0, lambda1, n_iterations, learning_rate
-        self.max_depth, self.min_samples_leaf, self.l2 = max_depth, min_samples_leaf, l2
+        self.lambda0, self.lambda1, self.n_iterations = lambda0, lambda1, n_iterations
+        self.learning_rate, self.l2 = learning_rate, l2
+        self.max_depth, self.min_samples_leaf = max_depth, min_samples_leaf
         self.subsample, self.column_sample, self.consensus_rounds = subsample, column_sample, consensus_rounds
         self.base_learner, self.weights, self.pull, self.clamp_labels = base_learner, weights, pull, clamp_labels
         self.schedule, self.as_printed, self.random_state = schedule, as_printed, random_state

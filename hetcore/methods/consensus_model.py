@@ -100,7 +100,13 @@ class StagewiseModel:
     kind = "stagewise"
 
     def __init__(
-        self, scale: Scale, tables: list[Columns], graphs: list[Columns], memory: Memory, gamma: float, stranger_voice: float
+        self,
+        scale: Scale,
+        tables: list[Columns],
+        graphs: list[Columns],
+        memory: Memory,
+        gamma: float,
+        stranger_voice: float,
     ) -> None:
         self.scale, self.tables, self.graphs = scale, tables, graphs
         self.memory, self.gamma, self.stranger_voice = memory, gamma, stranger_voice

@@ -1,7 +1,7 @@
 """What a fit keeps of one source: a table's encoded, binned columns and smooth learner, a graph's neighbour averages.
 
-Encoding, binning and landmark features depend on the table alone, so they are made once for each `Source` object and serve
-every fit, class and what-if run that shares it.
+Encoding, binning and landmark features depend on the table alone, so they are made once for each `Source` object and
+serve every fit, class and what-if run that shares it.
 """
 
 from __future__ import annotations
@@ -55,7 +55,8 @@ class Part:
     binned : (d, m) uint8 or None
         The columns that trees split by; None until there are any.
     score : (n, K) float64
-        What the source's smooth learner says, centred; 0 where it says nothing. For labelled rows: had they been left out.
+        What the source's smooth learner says, centred; 0 where it says nothing. For labelled rows: had they been left
+        out.
     trees : (n, K) float32
         Sum of the source's trees so far.
     forest : Forest
