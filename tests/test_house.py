@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from studio import store
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("hetcore", "datasets", "studio", "pages")
@@ -116,3 +120,8 @@ def test_nothing_prints():
 def test_every_page_is_opened_by_a_test():
     tests = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py"))
     assert [path.name for path in (ROOT / "pages").glob("*.py") if path.name not in tests] == []
+
+
+def test_no_test_reaches_the_studio_files_of_the_person_who_runs_it():
+    assert store.home().is_relative_to(Path(tempfile.gettempdir()))
+    assert "HETCORE_DATABASE_URL" not in os.environ
