@@ -62,7 +62,7 @@ class LandmarkFeatures:
         rows = self._rows(X)
         if standardise:
             deviation = np.sqrt((rows**2).mean(axis=0))
-            self.scale = np.where(deviation > 1e-12 * np.abs(self.center).clip(1.0), deviation, np.inf)
+            self.scale = np.where(deviation > 1e-12 * np.abs(self.center), deviation, np.inf)
             rows = rows / self.scale
         spread = 2.0 * (rows**2).sum(axis=1).mean()
         self.scale = self.scale * np.sqrt(spread if spread > 0 else 1.0)
@@ -149,7 +149,8 @@ class Smoother:
         features = self._features
         finite = np.where(np.isfinite(features.scale), features.scale, 0.0)
         dual = features.dual(self.coefficients)
-        return {"center": features.center, "scale": finite, "landmarks": features.landmarks, "dual": dual}
+        arrays = {"center": features.center, "scale": finite, "landmarks": features.landmarks, "dual": dual}
+        return {name: np.ascontiguousarray(array) for name, array in arrays.items()}  # as files keep them: same bits
 
 
 class SmoothPrediction:
