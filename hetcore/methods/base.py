@@ -38,7 +38,7 @@ def check_params(params: dict[str, Any], rules: Iterable[Rule]) -> None:
         value = params[name]
         try:
             good = bool(holds(value))
-        except TypeError:
+        except (TypeError, ValueError):
             good = False
         if not good:
             raise ParameterError(f"{name}={value!r} must be {words}.")

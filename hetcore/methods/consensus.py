@@ -48,7 +48,7 @@ from sklearn.utils.validation import check_is_fitted
 from hetcore.data import HetData
 from hetcore.errors import DataError, ModelFileError
 from hetcore.methods.base import BoostedEstimator
-from hetcore.methods.consensus_model import Columns, Memory, StagewiseModel
+from hetcore.methods.consensus_model import Columns, Memory, StagewiseModel, in_no_table
 from hetcore.methods.parts import GraphPart, TablePart
 from hetcore.methods.printed import Printed, PrintedModel
 from hetcore.methods.problem import Problem, Scale
@@ -70,13 +70,17 @@ def _is_whole(value: Any) -> bool:
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
+def _is_flag(value: Any) -> bool:
+    return isinstance(value, bool | np.bool_)
+
+
 def _finite(value: Any) -> bool:
     return isinstance(value, int | float | np.number) and not isinstance(value, bool) and bool(np.isfinite(value))
 
 
 RULES = (
-    ("lambda0", lambda v: _finite(v) and v >= 0, "a finite number, at least 0: 0 switches the consensus off"),
-    ("lambda1", lambda v: _finite(v) and v >= 0, "a finite number, at least 0: 0 lets only labelled neighbours speak"),
+    ("lambda0", lambda v: _finite(v) and 0 <= v <= 1e9, "in [0, 1e9]: 0 switches the consensus off"),
+    ("lambda1", lambda v: _finite(v) and 0 <= v <= 1e9, "in [0, 1e9]: 0 lets only labelled neighbours speak"),
     ("n_iterations", lambda v: _is_whole(v) and v >= 1, "a whole number, at least 1"),
     ("learning_rate", lambda v: _finite(v) and 0 < v <= 10, "above 0 and at most 10: 0.1 is a good start"),
     ("max_depth", lambda v: _is_whole(v) and (v >= 1 or v == -1), "a whole number, at least 1, or -1 for no limit"),
@@ -89,6 +93,9 @@ RULES = (
     _one_of("weights", WEIGHTS),
     _one_of("pull", ("unlabelled", "all")),
     _one_of("schedule", ("sequential", "parallel")),
+    ("clamp_labels", _is_flag, "True or False"),
+    ("as_printed", _is_flag, "True or False"),
+    ("random_state", lambda v: v is None or (_is_whole(v) and v >= 0), "a whole number, at least 0, or None"),
 )
 
 
@@ -119,7 +126,8 @@ class _GBC(BoostedEstimator):
     def _fitted(self, data: HetData) -> NDArray[np.float64]:
         check_is_fitted(self)
         if not isinstance(data, HetData):
-            raise DataError(f"predict takes a HetData, not {type(data).__name__}: build one with hetcore.HetData.")
+            kind = type(data).__name__
+            raise DataError(f"A prediction takes a HetData, not {kind}: build one with hetcore.HetData.")
         return self.model_.fitted(data, self.graph_weights_)
 
     def predict(self, data: HetData, return_coverage: bool = False) -> Any:
@@ -142,18 +150,16 @@ class _GBC(BoostedEstimator):
             "sources"; "graphs" for an instance in no table, predicted by its neighbours' weighted average; "none" for
             one that nothing covers, which gets the prior.
         """
-        labels = self.scale_.labels(self._fitted(data)) if hasattr(self, "scale_") else self._fitted(data)
+        fitted = self._fitted(data)
+        labels = self.scale_.labels(fitted)
         return (labels, self._coverage(data)) if return_coverage else labels
 
     def _coverage(self, data: HetData) -> NDArray[np.object_]:
-        covered = self.model_.contributions(data)[1]
         rests = np.full(data.n, "none", object)
         for name, graph in data.graphs.items():
             if name in self.graph_weights_:
                 rests[graph.degree > 0] = "graphs"
-        for name, has in covered.items():
-            if name in self.source_weights_:
-                rests[has] = "sources"
+        rests[~in_no_table(data, self.source_weights_)] = "sources"
         return rests
 
     def contributions(self, data: HetData, per_class: bool = False, graphs: bool = False) -> NDArray[np.float64]:
@@ -173,17 +179,12 @@ class _GBC(BoostedEstimator):
             In the order of `source_weights_` (then `graph_weights_`). A regressor's are in the labels' unit, and the
             prior (the mean label) plus their sum is the prediction; a classifier's are raw scores, before the softmax.
         """
-        check_is_fitted(self)
-        adds = self.model_.contributions(data)[0]
-        names = [*self.source_weights_, *(self.graph_weights_ if graphs else ())]
+        best = self._fitted(data).argmax(axis=1)
         nothing = np.zeros((data.n, self.scale_.n_outputs))
-        stack = np.stack([adds.get(name, nothing) for name in names], axis=1)
-        if per_class:
-            return stack * self.scale_.deviation
-        if not self.scale_.is_classifier:
-            return stack[:, :, 0] * self.scale_.deviation
-        best = (self.model_.raw(data)).argmax(axis=1)
-        return stack[np.arange(data.n), :, best]
+        adds = [*self.model_.contributions(data), *[nothing for _ in self.graph_weights_]]
+        count = len(self.source_weights_) + (len(self.graph_weights_) if graphs else 0)
+        stack = np.stack(adds[:count], axis=1) * self.scale_.deviation
+        return stack if per_class else stack[np.arange(data.n), :, best]
 
     def _get_state(self) -> tuple[dict[str, Any], dict[str, NDArray]]:
         check_is_fitted(self)
@@ -201,6 +202,8 @@ class _GBC(BoostedEstimator):
             raise ModelFileError(f"The file holds a model of kind {kind!r}, which is not known: it is not loaded.")
         self.model_ = kinds[meta["kind"]].from_state(self.scale_, meta["model"], arrays)
         self.source_weights_ = _weights_from(meta["source_weights"])
+        if list(self.source_weights_) != self.model_.source_names:
+            raise ModelFileError("The weights of the model file are not those of its sources: save the model again.")
         self.graph_weights_ = _weights_from(meta["graph_weights"])
         self.n_iterations_ = int(meta["n_iterations"])
         if self.scale_.is_classifier:

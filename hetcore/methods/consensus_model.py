@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +20,7 @@ from hetcore.methods.problem import Scale
 from hetcore.methods.stagewise import SHRINKAGE, gap_factor
 from hetcore.smoother import SmoothPrediction
 
-__all__ = ["Columns", "Memory", "StagewiseModel", "said_by_neighbours"]
+__all__ = ["Columns", "Memory", "StagewiseModel", "in_no_table", "memory_from", "said_by_neighbours"]
 
 
 @dataclass
@@ -50,18 +50,17 @@ class Columns:
                 trees[rows] = self.forest.predict(self.mapper.transform(X))
         return smooth, trees, covers
 
-    def graph_scores(self, data: HetData, values: NDArray, voices: NDArray) -> tuple[NDArray, NDArray, NDArray]:
-        """Return f, T (n, K) and coverage (n,) of a graph, given what each instance says and how loudly."""
-        n, K = values.shape
-        trees, covers = np.zeros((n, K)), np.zeros(n, bool)
+    def graph_scores(self, data: HetData, values: NDArray, voices: NDArray) -> tuple[NDArray, NDArray]:
+        """Return f and T (n, K) of a graph, given what each instance says and how loudly."""
+        trees = np.zeros_like(values)
         if self.name not in data.graphs:
-            return np.zeros((n, K)), trees, covers
+            return np.zeros_like(values), trees
         graph = data.graphs[self.name]
         voice, score = averaged(graph.adjacency(), self.unit, values, voices, SHRINKAGE)
         covers = graph.degree > 0
         if len(self.forest) and covers.any():
             trees[covers] = self.forest.predict(self.mapper.transform(graph_columns(score[covers], voice[covers])))
-        return score, trees, covers
+        return score, trees
 
 
 @dataclass
@@ -84,14 +83,23 @@ class Memory:
 def said_by_neighbours(data: HetData, weights: Mapping[str, float], values: NDArray) -> tuple[NDArray, NDArray]:
     """Return the weighted average (n, K) of the neighbours' values over the graphs, and where there is one (n,)."""
     total, mass = np.zeros_like(values), np.zeros(data.n)
-    for name, graph in data.graphs.items():
-        weight = weights.get(name, 0.0) + 1e-9
-        links = graph.adjacency()
+    for name in filter(data.graphs.__contains__, weights):
+        weight = weights[name] + 1e-9
+        links = data.graphs[name].adjacency()
         degree = links @ np.ones(data.n)
         has = degree > 0
         total[has] += weight * (links @ values)[has] / degree[has, None]
         mass += weight * has
     return total / np.maximum(mass, 1e-300)[:, None], mass > 0
+
+
+def in_no_table(data: HetData, names: Iterable[str]) -> NDArray[np.bool_]:
+    """Return which instances have a record in none of the tables named, (n,)."""
+    bare = np.ones(data.n, bool)
+    for name in names:
+        if name in data.sources:
+            bare[data.rows(name)] = False
+    return bare
 
 
 class StagewiseModel:
@@ -111,39 +119,40 @@ class StagewiseModel:
         self.scale, self.tables, self.graphs = scale, tables, graphs
         self.memory, self.gamma, self.stranger_voice = memory, gamma, stranger_voice
 
-    def contributions(self, data: HetData) -> tuple[dict[str, NDArray], dict[str, NDArray]]:
-        """Return by source and graph what it adds to the raw score (n, K), and where it has a say (n,)."""
-        K = self.scale.n_outputs
-        scores = {part.name: part.table_scores(data, K) for part in self.tables}
-        covers = np.stack([cover for _, _, cover in scores.values()])
-        factor = gap_factor(np.array([part.size for part in self.tables]), covers, self.gamma)[:, None]
-        adds = {p.name: factor * p.scale * scores[p.name][0] + scores[p.name][1] for p in self.tables}
-        alone = self.scale.centred(self.scale.prior + sum(adds.values()))
-        values, voices = self.memory.recall(data, alone, self.stranger_voice)
-        covered = {name: cover for name, (_, _, cover) in scores.items()}
-        for part in self.graphs:
-            score, trees, covered[part.name] = part.graph_scores(data, values, voices)
-            adds[part.name] = factor * part.scale * score + trees
-        return adds, covered
+    @property
+    def source_names(self) -> list[str]:
+        return [part.name for part in self.tables]
 
-    def raw(self, data: HetData) -> NDArray[np.float64]:
-        """Return the raw scores (n, K)."""
-        return self.scale.prior + sum(self.contributions(data)[0].values())
+    def contributions(self, data: HetData) -> list[NDArray[np.float64]]:
+        """Return what each table, then each graph, adds to the raw score, (n, K) each."""
+        K = self.scale.n_outputs
+        scores = [part.table_scores(data, K) for part in self.tables]
+        covers = np.stack([cover for _, _, cover in scores])
+        factor = gap_factor(np.array([part.size for part in self.tables]), covers, self.gamma)[:, None]
+        adds = [factor * part.scale * score + trees for part, (score, trees, _) in zip(self.tables, scores)]
+        alone = self.scale.centred(self.scale.prior + sum(adds))
+        values, voices = self.memory.recall(data, alone, self.stranger_voice)
+        for part in self.graphs:
+            score, trees = part.graph_scores(data, values, voices)
+            adds.append(factor * part.scale * score + trees)
+        return adds
 
     def fitted(self, data: HetData, graph_weights: Mapping[str, float]) -> NDArray[np.float64]:
         """Return probabilities (n, K) or standardised numbers (n, 1).
 
         An instance in no table is its neighbours' weighted average.
         """
-        adds, covered = self.contributions(data)
-        fitted = self.scale.fitted(self.scale.prior + sum(adds.values()))
-        bare = ~np.any([covered[part.name] for part in self.tables], axis=0)
+        fitted = self.scale.fitted(self.scale.prior + sum(self.contributions(data)))
+        bare = in_no_table(data, self.source_names)
         if bare.any() and data.graphs:
             shift = self.scale.mean if self.scale.is_classifier else 0.0
             values, _ = self.memory.recall(data, fitted - shift, 1.0)
             average, has = said_by_neighbours(data, graph_weights, values)
             fitted[bare & has] = average[bare & has] + shift
-        return np.clip(fitted, 0.0, 1.0) if self.scale.is_classifier else fitted
+        if not self.scale.is_classifier:
+            return fitted
+        shares = np.clip(fitted, 0.0, 1.0)
+        return shares / shares.sum(axis=1, keepdims=True)
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray]]:
         """Return everything as a JSON-able dict and arrays."""
@@ -210,7 +219,8 @@ def _part_from(key: str, meta: dict[str, Any], arrays: Mapping[str, NDArray], n_
         raise ModelFileError("The bins of the model file are not those of its columns: save the model again.")
     forest = Forest.from_arrays(block("forest"), width if mapper is not None else 0)
     bad_smooth = smooth is not None and (smooth.center.size != width or smooth.dual.shape[1] != n_outputs)
-    if forest.n_outputs != n_outputs or bad_smooth or not isinstance(meta["name"], str):
+    bad_trees = mapper is None and (encoder is not None or len(forest) > 0)
+    if forest.n_outputs != n_outputs or bad_trees or bad_smooth or not isinstance(meta["name"], str):
         raise ModelFileError("The learners of the model file do not fit its columns: save the model again.")
     scale, size, unit = (_number(meta[name], 0.0, 1e300) for name in ("scale", "size", "unit"))
     return Columns(meta["name"], scale, forest, mapper, encoder, smooth, size, unit)

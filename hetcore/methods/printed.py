@@ -33,7 +33,7 @@ from hetcore.data.encoding import SourceEncoder
 from hetcore.errors import ModelFileError
 from hetcore.forest import Forest
 from hetcore.losses import HalfSquared, Logistic
-from hetcore.methods.consensus_model import Memory, memory_from, said_by_neighbours
+from hetcore.methods.consensus_model import Memory, in_no_table, memory_from, said_by_neighbours
 from hetcore.methods.parts import TablePart
 from hetcore.methods.problem import Problem, Scale
 from hetcore.trees import TreeParams, grow
@@ -267,41 +267,34 @@ class PrintedModel:
         self.scale, self.names, self.encoders, self.mappers = scale, names, encoders, mappers
         self.forests, self.weights, self.start_value, self.memory = forests, weights, start_value, memory
 
-    def contributions(self, data: HetData) -> tuple[dict[str, NDArray], dict[str, NDArray]]:
-        """Return by source its weighted share of the raw score (n, K), and where it has a record (n,)."""
+    @property
+    def source_names(self) -> list[str]:
+        return self.names
+
+    def contributions(self, data: HetData) -> list[NDArray[np.float64]]:
+        """Return each source's weighted share of the raw score, (n, K) each; graphs add nothing by themselves."""
         K, weights = self.weights.shape[1], np.maximum(self.weights, FAINTEST)
-        adds, covered = {}, {}
-        mass = np.zeros((data.n, K))
+        adds, mass = [np.zeros((data.n, K)) for _ in self.names], np.zeros((data.n, K))
         for i, name in enumerate(self.names):
-            adds[name], covered[name] = np.zeros((data.n, K)), np.zeros(data.n, bool)
             if name in data.sources:
                 rows = data.rows(name)
                 binned = self.mappers[i].transform(self.encoders[i].transform(data.sources[name]))
                 f = np.column_stack([forest.predict(binned)[:, 0] for forest in self.forests[i]]) + self.start_value
-                adds[name][rows] = weights[i] * f
-                covered[name][rows] = True
+                adds[i][rows] = weights[i] * f
                 mass[rows] += weights[i]
         mass[mass == 0] = 1.0
-        return {name: _spread(added / mass, self.scale) for name, added in adds.items()}, covered
-
-    def raw(self, data: HetData) -> NDArray[np.float64]:
-        """Return the raw scores (n, K of the scale)."""
-        return sum(self.contributions(data)[0].values())
+        return [_spread(added / mass, self.scale) for added in adds]
 
     def fitted(self, data: HetData, graph_weights: Mapping[str, float]) -> NDArray[np.float64]:
         """Return probabilities (n, K), one against the others and normalised, or standardised numbers (n, 1)."""
-        adds, covered = self.contributions(data)
-        raw = sum(adds.values())
-        bare = ~np.any(list(covered.values()), axis=0)
+        raw = sum(self.contributions(data))
+        bare = in_no_table(data, self.names)
+        raw[bare] = _spread(self.start_value[None], self.scale)
         if bare.any() and data.graphs:
             margins = raw[:, 1:] if self.scale.n_outputs == 2 else raw
             values, _ = self.memory.recall(data, margins, 1.0)
             average, has = said_by_neighbours(data, graph_weights, values)
             raw[bare & has] = _spread(average, self.scale)[bare & has]
-            covered = {**covered, "": has}
-        none = ~np.any(list(covered.values()), axis=0)
-        if none.any():
-            raw[none] = _spread(self.start_value[None], self.scale)
         return self.scale.fitted(raw)
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray]]:
