@@ -40,6 +40,7 @@ SHRINKAGE = 2.0  # neighbours' voices that the prior counts for
 N_FOLDS = 2  # of the labelled rows, so that a labelled row hears its unlabelled neighbours as they would be without its label
 FIRST_STEP = 0.5  # most that a source's very first tree is worth
 LEAF_LIMIT = 4.0  # largest Newton step of a class score
+DIVERGED = 1e30  # residual, in the labels' deviation, at which a large learning rate gets no more trees
 GAMMAS = (0.0, 0.5, 1.0)
 
 
@@ -104,9 +105,8 @@ class Stagewise:
 
     def _prepare_smoothers(self) -> None:
         labelled = self.problem.labelled
-        self._pull = np.zeros(len(labelled))
-        weight = self.params["lambda0"] * labelled.sum() / max(1, (~labelled).sum())
-        self._pull[~labelled if self.params["pull"] == "unlabelled" else slice(None)] = weight
+        pulled = ~labelled if self.params["pull"] == "unlabelled" else np.ones(len(labelled), bool)
+        self._pull = self.params["lambda0"] * labelled.sum() / max(1, pulled.sum()) * pulled
         for part in self.parts:
             if isinstance(part, TablePart):
                 part.smooth(labelled, self.problem.centred, labelled + self._pull)
@@ -228,7 +228,7 @@ class Stagewise:
 
         Class shares are bounded as they are; numbers would be pulled up by agreement alone, round after round.
         """
-        if self.problem.scale.is_classifier or labelled.all():
+        if self.problem.scale.is_classifier or labelled.all() or not labelled.any():
             return consensus
         known, pulled = consensus[labelled].std(), consensus[~labelled].std()
         return consensus * min(1.0, known / pulled) if pulled > 0 else consensus
@@ -259,6 +259,8 @@ class Stagewise:
         if not chosen.any():
             return
         residual, curvature = self._slopes(rows, before)
+        if not np.abs(residual).max() < DIVERGED:
+            return
         d, K = part.binned.shape[0], residual.shape[1]
         gradients = np.zeros((part.rows.size, K), np.float32)
         gradients[own] = -residual
