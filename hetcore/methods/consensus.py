@@ -205,19 +205,21 @@ class _GBC(BoostedEstimator):
         if list(self.source_weights_) != self.model_.source_names:
             raise ModelFileError("The weights of the model file are not those of its sources: save the model again.")
         self.graph_weights_ = _weights_from(meta["graph_weights"])
-        self.n_iterations_ = int(meta["n_iterations"])
+        self.n_iterations_ = meta["n_iterations"]
+        if not _is_whole(self.n_iterations_) or self.n_iterations_ < 1:
+            raise ModelFileError(f"The model file tells of {self.n_iterations_!r} rounds: save the model again.")
         if self.scale_.is_classifier:
             self.classes_ = self.scale_.classes
 
 
 def _scale_from(meta: dict[str, Any], mean: NDArray, task: str) -> Scale:
-    classes = np.array(meta["classes"], dtype=object)
-    good = all(isinstance(name, str) for name in classes) and np.isfinite(mean).all() and mean.dtype == np.float64
-    good = good and mean.shape == (max(1, classes.size),) and (classes.size > 1) == (task == "classification")
-    deviation = float(meta["deviation"])
+    names, deviation = meta["classes"], float(meta["deviation"])
+    good = isinstance(names, list) and all(isinstance(name, str) for name in names) and len(set(names)) == len(names)
+    good = good and (len(names) > 1 if task == "classification" else not names)
+    good = good and mean.shape == (max(1, len(names)),) and mean.dtype == np.float64 and np.isfinite(mean).all()
     if not good or not np.isfinite(deviation) or deviation <= 0:
         raise ModelFileError("The labels of the model file are not those of this kind of model: save it again.")
-    return Scale(classes, mean, deviation)
+    return Scale(np.array(names, dtype=object), mean, deviation)
 
 
 def _weights_from(meta: Any) -> dict[str, float]:

@@ -190,6 +190,7 @@ def memory_from(ids: Any, arrays: Mapping[str, NDArray], n_outputs: int) -> Memo
         raise ModelFileError("The model file's ids are not distinct texts: save the model again.")
     values, voices = arrays["memory:values"], arrays["memory:voices"]
     good = values.shape == (len(ids), n_outputs) and voices.shape == (len(ids),)
+    good = good and values.dtype == voices.dtype == np.float32
     if not good or not np.isfinite(values).all() or not np.isfinite(voices).all() or (voices < 0).any():
         raise ModelFileError("What the model file remembers of its instances does not fit together: save it again.")
     return Memory(pl.Series("id", ids, dtype=pl.String), values, voices)
@@ -222,7 +223,11 @@ def _part_from(key: str, meta: dict[str, Any], arrays: Mapping[str, NDArray], n_
     bad_trees = mapper is None and (encoder is not None or len(forest) > 0)
     if forest.n_outputs != n_outputs or bad_trees or bad_smooth or not isinstance(meta["name"], str):
         raise ModelFileError("The learners of the model file do not fit its columns: save the model again.")
-    scale, size, unit = (_number(meta[name], 0.0, 1e300) for name in ("scale", "size", "unit"))
+    scale, size, unit = (
+        _number(meta["scale"], 0, 1e300),
+        _number(meta["size"], 0, 1e300),
+        _number(meta["unit"], 1e-45, 1e39),
+    )
     return Columns(meta["name"], scale, forest, mapper, encoder, smooth, size, unit)
 
 
