@@ -112,7 +112,8 @@ class _GBC(BoostedEstimator):
     def _view(self, state: Stagewise | Printed) -> dict[str, Any]:
         alone, detail = (_alone_printed if self.as_printed else _alone)(state)
         view = describe(state.problem, state.raw, state.honest, alone)
-        view["detail"] |= {"steps": dict(state.steps)} | detail.pop("detail", {})
+        steps = {name: step for name, step in state.steps.items() if name}
+        view["detail"] |= {"steps": steps} | detail.pop("detail", {})
         return view | detail
 
     def _finish(self, state: Stagewise | Printed) -> None:
@@ -235,11 +236,13 @@ def _alone(state: Stagewise) -> tuple[dict[str, tuple[NDArray, NDArray]], dict[s
     own = state.own_scales if state.own_scales.size else state.scales
     tables = [(b, part) for b, part in zip(own, state.parts) if isinstance(part, TablePart)]
     alone = {part.name: (prior + b * part.score + part.trees, part.covers) for b, part in tables}
-    explained, p = state.explained(), len(tables)
+    explained, p, q = state.explained(), len(tables), len(problem.data.graphs)
+    if state.joint_shares:
+        explained = explained[:-1] + explained[-1] * np.array([0.0] * p + list(state.joint_shares.values()))
     return alone, {
         "source_weights": shares(explained[:p], problem.data.source_names),
-        "graph_weights": shares(explained[p:], problem.data.graph_names),
-        "detail": {"shares": shares(explained, [part.name for part in state.parts])},
+        "graph_weights": shares(explained[p : p + q], problem.data.graph_names),
+        "detail": {"shares": shares(explained, [*problem.data.source_names, *problem.data.graph_names])},
     }
 
 
@@ -267,7 +270,8 @@ def _stagewise_model(state: Stagewise) -> StagewiseModel:
             tables.append(Columns(part.name, float(b), part.forest, part.mapper, part.encoder, smooth, size))
     said = state.says_to_strangers().astype(np.float32)
     memory = Memory(state.problem.data.id_series, said, state.voices.astype(np.float32))
-    return StagewiseModel(state.problem.scale, tables, graphs, memory, state.gamma, state.params["lambda1"])
+    args = state.problem.scale, tables, graphs, memory, state.gamma, state.params["lambda1"]
+    return StagewiseModel(*args, dict(state.joint_shares))
 
 
 PARAMETERS = """

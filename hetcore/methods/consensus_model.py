@@ -15,7 +15,7 @@ from hetcore.data.encoding import SourceEncoder
 from hetcore.data.identity import positions
 from hetcore.errors import ModelFileError
 from hetcore.forest import Forest
-from hetcore.methods.parts import averaged, graph_columns
+from hetcore.methods.parts import averaged, graph_columns, joint_links
 from hetcore.methods.problem import Scale
 from hetcore.methods.stagewise import SHRINKAGE, gap_factor
 from hetcore.smoother import SmoothPrediction
@@ -50,14 +50,11 @@ class Columns:
                 trees[rows] = self.forest.predict(self.mapper.transform(X))
         return smooth, trees, covers
 
-    def graph_scores(self, data: HetData, values: NDArray, voices: NDArray) -> tuple[NDArray, NDArray]:
-        """Return f and T (n, K) of a graph, given what each instance says and how loudly."""
+    def graph_scores(self, links: Any, values: NDArray, voices: NDArray) -> tuple[NDArray, NDArray]:
+        """Return f and T (n, K) of a graph's links (n, n), given what each instance says and how loudly."""
         trees = np.zeros_like(values)
-        if self.name not in data.graphs:
-            return np.zeros_like(values), trees
-        graph = data.graphs[self.name]
-        voice, score = averaged(graph.adjacency(), self.unit, values, voices, SHRINKAGE)
-        covers = graph.degree > 0
+        voice, score = averaged(links, self.unit, values, voices, SHRINKAGE)
+        covers = np.diff(links.indptr) > 0
         if len(self.forest) and covers.any():
             trees[covers] = self.forest.predict(self.mapper.transform(graph_columns(score[covers], voice[covers])))
         return score, trees
@@ -115,9 +112,11 @@ class StagewiseModel:
         memory: Memory,
         gamma: float,
         stranger_voice: float,
+        joint_shares: dict[str, float],
     ) -> None:
         self.scale, self.tables, self.graphs = scale, tables, graphs
         self.memory, self.gamma, self.stranger_voice = memory, gamma, stranger_voice
+        self.joint_shares = joint_shares  # of the joint links, the last of `graphs`; empty without them
 
     @property
     def source_names(self) -> list[str]:
@@ -132,9 +131,23 @@ class StagewiseModel:
         adds = [factor * part.scale * score + trees for part, (score, trees, _) in zip(self.tables, scores)]
         alone = self.scale.centred(self.scale.prior + sum(adds))
         values, voices = self.memory.recall(data, alone, self.stranger_voice)
-        for part in self.graphs:
-            score, trees = part.graph_scores(data, values, voices)
-            adds.append(factor * part.scale * score + trees)
+        return adds + self._graph_adds(data, values, voices, factor)
+
+    def _graph_adds(self, data: HetData, values: NDArray, voices: NDArray, factor: NDArray) -> list[NDArray]:
+        """Return what each graph adds (n, K); what the joint links add is shared out among those that `data` has."""
+
+        def added(part: Columns, links: Any) -> NDArray:
+            score, trees = part.graph_scores(links, values, voices)
+            return factor * part.scale * score + trees
+
+        parts = self.graphs[:-1] if self.joint_shares else self.graphs
+        nothing = np.zeros_like(values)
+        adds = [added(p, data.graphs[p.name].adjacency()) if p.name in data.graphs else nothing for p in parts]
+        shares = np.array([self.joint_shares.get(p.name, 0.0) * (p.name in data.graphs) for p in parts])
+        if shares.sum() > 0:
+            links = joint_links(data.graphs, {part.name: part.unit for part in parts})
+            joint = added(self.graphs[-1], links)
+            adds = [add + share * joint for add, share in zip(adds, shares / shares.sum())]
         return adds
 
     def fitted(self, data: HetData, graph_weights: Mapping[str, float]) -> NDArray[np.float64]:
@@ -160,7 +173,7 @@ class StagewiseModel:
         parts = [_part_state(f"{i}", part, arrays) for i, part in enumerate([*self.tables, *self.graphs])]
         meta = {
             "parts": parts, "n_tables": len(self.tables), "gamma": self.gamma, "stranger_voice": self.stranger_voice,
-            "ids": self.memory.ids.to_list(),
+            "ids": self.memory.ids.to_list(), "joint_shares": self.joint_shares,
         }  # fmt: skip
         return meta, arrays
 
@@ -179,7 +192,11 @@ class StagewiseModel:
             raise ModelFileError("The model file's tables and graphs do not add up: save the model again.")
         memory = memory_from(meta["ids"], arrays, scale.n_outputs)
         gamma, stranger_voice = _number(meta["gamma"], 0.0, 1.0), _number(meta["stranger_voice"], 0.0, 1e9)
-        return cls(scale, parts[:n_tables], parts[n_tables:], memory, gamma, stranger_voice)
+        joint = {name: _number(share, 0.0, 1.0) for name, share in meta["joint_shares"].items()}
+        graphs = parts[n_tables:]
+        if joint and [*joint, ""] != [part.name for part in graphs]:
+            raise ModelFileError("The model file's joint graph is not that of its graphs: save the model again.")
+        return cls(scale, parts[:n_tables], graphs, memory, gamma, stranger_voice, joint)
 
 
 def memory_from(ids: Any, arrays: Mapping[str, NDArray], n_outputs: int) -> Memory:

@@ -6,6 +6,7 @@ serve every fit, class and what-if run that shares it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -18,9 +19,10 @@ from hetcore.data.encoding import SourceEncoder
 from hetcore.forest import Forest
 from hetcore.smoother import LandmarkFeatures, Smoother
 
-__all__ = ["GraphPart", "Part", "TablePart"]
+__all__ = ["GraphPart", "Part", "TablePart", "averaged", "graph_columns", "joint_links", "joint_shares", "mean_weight"]
 
 MAX_BINS = 64
+JOINT_POWER = 3
 _PREPARED: WeakKeyDictionary[Source, dict[str, Any]] = WeakKeyDictionary()
 
 
@@ -120,14 +122,19 @@ class GraphPart(Part):
     """A graph: what an instance's neighbours say on average, shrunk to 0 where few of them speak.
 
     An instance's own label never takes part, so what its neighbours say is as honest for labelled rows as for others.
+
+    Attributes
+    ----------
+    links : (n, n) scipy sparse array
+    unit : float
+        Mean weight of a link.
     """
 
-    def __init__(self, data: HetData, name: str, n_outputs: int) -> None:
-        graph: Graph = data.graphs[name]
-        super().__init__(name, np.flatnonzero(graph.degree > 0), data.n, n_outputs)
-        self.links = graph.adjacency()
-        self.unit = float(graph.weights.mean(dtype=np.float64)) if graph.n_edges else 1.0
-        self.voice = np.zeros(data.n)
+    def __init__(self, name: str, links: Any, n_outputs: int) -> None:
+        super().__init__(name, np.flatnonzero(np.diff(links.indptr) > 0), links.shape[0], n_outputs)
+        self.links = links
+        self.unit = mean_weight(links)
+        self.voice = np.zeros(links.shape[0])
 
     def listen(self, says: list[tuple[NDArray, NDArray]], voices: NDArray, shrinkage: float) -> None:
         """Average what the neighbours say, each with its voice (n,), as `score`; `voice` is the neighbours' total.
@@ -158,3 +165,27 @@ def averaged(links: Any, unit: float, values: NDArray, voices: NDArray, shrinkag
 def graph_columns(score: NDArray, voice: NDArray) -> NDArray[np.float32]:
     """Return neighbour averages (m, K) and the logarithm of 1 + their voice as one table (m, K + 1)."""
     return np.column_stack([score, np.log1p(voice)]).astype(np.float32)
+
+
+def mean_weight(links: Any) -> float:
+    """Return the mean weight of the links; 1 where there is none."""
+    return float(links.data.mean(dtype=np.float64)) if links.nnz else 1.0
+
+
+def joint_links(graphs: Mapping[str, Graph], units: Mapping[str, float]) -> Any:
+    """Return the links of all graphs in one (n, n), each with the cube of its weight summed over the graphs.
+
+    Two films that share director, writer and actors are closer than two that share one of them: what a neighbour by
+    several graphs says counts for more than the graphs' averages, taken one by one, can tell.
+    """
+    total = sum(graph.adjacency() * np.float32(1.0 / units[name]) for name, graph in graphs.items() if name in units)
+    links = total.tocsr()
+    links.data = links.data**JOINT_POWER
+    return links
+
+
+def joint_shares(graphs: Mapping[str, Graph], units: Mapping[str, float], links: Any) -> dict[str, float]:
+    """Return how much of the joint links' weight is each graph's, by name, summing to one."""
+    held = {name: (graph.adjacency() / units[name]).multiply(links).sum() for name, graph in graphs.items()}
+    total = sum(held.values())
+    return {name: float(each / total) if total > 0 else 1.0 / len(held) for name, each in held.items()}

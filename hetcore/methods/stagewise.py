@@ -1,13 +1,13 @@
 r"""The default round of Gradient Boosting Consensus.
 
-Raw score of instance x:  F(x) = prior + g(x) sum_i b_i f_i(x) + sum_i T_i(x),  over the tables and graphs i that cover x.
+Raw score of instance x:  F(x) = prior + g(x) sum_i b_i f_i(x) + sum_i T_i(x),  over the tables and graphs i that have x.
 
     1  prior: the constant that minimises the loss over the labelled rows T; E(x) = 0
     2  for t = 1..N:
     3    while t <= consensus_rounds, for each source i in random order:
-    4      table: f_i <- kernel ridge on i's columns: labels on T, pulled to the consensus E with weight lambda0 on U   (4.4)
-    5      graph: f_i <- the neighbours' average: a label counts 1, what the tables say of an unlabelled one lambda1    (E~)
-    6    b <- argmin over b >= 0 of the loss of F on T, with f_i as they would be had each row been left out     (4.8, 4.10)
+    4      table: f_i <- kernel ridge on i's columns: labels on T, pulled to the consensus E by lambda0 on U   (4.4)
+    5      graph: f_i <- the neighbours' average: a label counts 1, what tables say of the unlabelled lambda1  (E~)
+    6    b <- argmin over b >= 0 of the loss of F on T, f_i as it would be had each row been left out    (4.8, 4.10)
     7    E <- what F says, centred
     8    from t = consensus_rounds on, draw a subsample S of T; for each source i in random order:
     9      h <- regression tree on i's columns to the residual of F on S, Newton leaves                          (4.7)
@@ -15,10 +15,11 @@ Raw score of instance x:  F(x) = prior + g(x) sum_i b_i f_i(x) + sum_i T_i(x),  
     11     T_i <- T_i + learning_rate rho h                                                                      (4.9)
     12   w_i <- the share of source i in what F explains of the labels on rows left out                          (4.10)
 
-A graph is a source like any other: its columns are what the neighbours say, never the instance's own label. Nothing that
-sets a weight or a step has seen the row that it is judged on, so a source of noise gets weight zero instead of weight by
-memory. g(x) makes up for the tables that x lacks: (sum_i v_i / sum_{i covers x} v_i)^gamma with v_i the size of b_i f_i, gamma
-in {0, 1/2, 1} by the loss of line 6.
+A graph is a source like any other: its columns are what the neighbours say, never the instance's own label. Two graphs
+or more make one more, in which a link counts the cube of the number of graphs that have it; what it adds is shared out
+among them by their part in it. Nothing that sets a weight or a step has seen the row that it is judged on, so a source
+of noise gets weight zero instead of weight by memory. g(x) makes up for the tables that x lacks:
+(sum_i v_i / sum_{i covers x} v_i)^gamma with v_i the size of b_i f_i, gamma in {0, 1/2, 1} by the loss of line 6.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hetcore.methods.parts import GraphPart, Part, TablePart
+from hetcore.methods.parts import GraphPart, Part, TablePart, joint_links, joint_shares
 from hetcore.methods.problem import Problem
 from hetcore.trees import Tree, TreeParams, grow
 from hetcore.weights import fit_scales, weights_from_losses
@@ -37,8 +38,9 @@ from hetcore.weights import fit_scales, weights_from_losses
 __all__ = ["Stagewise", "gap_factor"]
 
 SHRINKAGE = 2.0  # neighbours' voices that the prior counts for
-N_FOLDS = 2  # of the labelled rows, so that a labelled row hears its unlabelled neighbours as they would be without its label
+N_FOLDS = 2  # of the labelled rows, so that what a row hears of its unlabelled neighbours has not seen its label
 FIRST_STEP = 0.5  # most that a source's very first tree is worth
+MOST_JOINT_LINKS = 50_000_000  # links of all graphs above which they are not joined
 LEAF_LIMIT = 4.0  # largest Newton step of a class score
 DIVERGED = 1e30  # residual, in the labels' deviation, at which a large learning rate gets no more trees
 GAMMAS = (0.0, 0.5, 1.0)
@@ -58,11 +60,12 @@ class Stagewise:
     left_out: NDArray[np.float64]  # the part of `grown` that did not see the row
     n_left_out: NDArray[np.int64]
     consensus: NDArray[np.float64]  # E
-    hearsay: list[tuple[NDArray[np.bool_], NDArray[np.float64]]]  # what the tables say of unlabelled neighbours, and to whom
+    hearsay: list[tuple[NDArray[np.bool_], NDArray[np.float64]]]  # what tables say of the unlabelled, to whom
     worth: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))  # (2, parts): numerator, denominator of rho
     gain: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     steps: dict[str, float] = field(default_factory=dict)
-    own_scales: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))  # b of each part, were it the only one
+    own_scales: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))  # b of each part, were it alone
+    joint_shares: dict[str, float] = field(default_factory=dict)  # each graph's in the joint links
     gamma: float = 0.0
     n_rounds: int = 0
     n_tree_rounds: int = 0
@@ -72,12 +75,21 @@ class Stagewise:
         """Encode the sources; line 1."""
         n, K = problem.data.n, problem.scale.n_outputs
         parts: list[Part] = [TablePart(problem.data, name, K) for name in problem.data.source_names]
-        parts += [GraphPart(problem.data, name, K) for name in problem.data.graph_names]
+        graphs = [GraphPart(name, graph.adjacency(), K) for name, graph in problem.data.graphs.items()]
+        shares: dict[str, float] = {}
+        if len(graphs) > 1 and sum(part.links.nnz for part in graphs) <= MOST_JOINT_LINKS:
+            units = {part.name: part.unit for part in graphs}
+            joint = GraphPart("", joint_links(problem.data.graphs, units), K)
+            shares = joint_shares(problem.data.graphs, units, joint.links)
+            graphs.append(joint)
+        parts += graphs
         zeros = np.zeros((n, K))
         state = cls(
             problem, params, rng, parts, np.zeros(len(parts)), zeros + problem.scale.prior, zeros.copy(), zeros.copy(),
-            np.zeros(n, np.int64), zeros.copy(), [(np.ones(n, bool), zeros)], np.zeros((2, len(parts))), np.zeros(len(parts)),
+            np.zeros(n, np.int64), zeros.copy(), [(np.ones(n, bool), zeros)], np.zeros((2, len(parts))),
+            np.zeros(len(parts)),
         )  # fmt: skip
+        state.joint_shares = shares
         if params["base_learner"] != "tree":
             state._prepare_smoothers()
             if problem.data.graphs and (params["lambda1"] > 0 or not params["clamp_labels"]):
@@ -87,8 +99,8 @@ class Stagewise:
     def _hearsay(self) -> list[tuple[NDArray[np.bool_], NDArray[np.float64]]]:
         """Return what unlabelled neighbours say to whom: (listeners (n,), values (n, K)).
 
-        An unlabelled neighbour was pulled by the label of the very row that listens. So labelled rows are dealt into folds, and a
-        row hears the tables' consensus of the other folds' labels; unlabelled rows hear the mean of them.
+        An unlabelled neighbour was pulled by the label of the very row that listens. So labelled rows are dealt into
+        folds, and a row hears the tables' consensus of the other folds' labels; unlabelled rows hear the mean of them.
         """
         labelled = np.flatnonzero(self.problem.labelled)
         fold = np.full(self.problem.data.n, -1)
@@ -99,7 +111,8 @@ class Stagewise:
     def _consensus_of(self, known: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Return the centred consensus (n, K) of the tables' smooth learners fitted to the labels of `known` alone."""
         scale, tables = self.problem.scale, [part for part in self.parts if isinstance(part, TablePart)]
-        scores = np.stack([part.smoothed(known, np.where(known[:, None], self.problem.centred, 0.0)) for part in tables])
+        target = np.where(known[:, None], self.problem.centred, 0.0)
+        scores = np.stack([part.smoothed(known, target) for part in tables])
         scales = fit_scales(scores[:, known], self.problem.target[known], scale.prior)
         return self._bounded(scale.centred(scale.prior + np.tensordot(scales, scores, 1)), known)
 
@@ -288,7 +301,7 @@ class Stagewise:
         return self.rng.choice(d, count, replace=False).astype(np.int32)
 
     def _set_newton_leaves(self, tree: Tree, residual: NDArray, curvature: NDArray, rows: NDArray) -> None:
-        """Replace leaf means by residual / (curvature + l2), with K - 1 over K for K class scores that sum to one class."""
+        """Replace leaf means by residual / (curvature + l2), times (K - 1) / K for K class scores, one of them spare."""
         leaf, nodes, K = tree.row_leaf[rows], tree.nodes.size, residual.shape[1]
         member = np.zeros((nodes, rows.size))
         member[leaf, np.arange(rows.size)] = 1.0
@@ -319,7 +332,7 @@ class Stagewise:
             self.gain[i] += (said[left] * self.problem.centred[left_out]).sum() / left.size
 
     def explained(self) -> NDArray[np.float64]:
-        """Line 12, before normalising: what each part explains of the centred labels, a mean over labelled rows it covers."""
+        """Line 12, before normalising: what each part explains of the centred labels, a mean over rows it covers."""
         centred, labelled = self.problem.centred, self.problem.labelled
         shares = np.zeros(len(self.parts))
         for i, (b, part) in enumerate(zip(self.scales, self.parts)):
