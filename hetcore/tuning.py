@@ -1,0 +1,332 @@
+r"""Cross-validation of lambda0, lambda1, the number of rounds N, and any other parameter.
+
+    cv = cross_validate(hc.GBCClassifier(), data, {"lambda0": [0, 0.3], "lambda1": [0, 0.1, 1]}, n_iterations=100)
+    cv.table                         # every setting at every N: mean metric and its standard error
+    model = cv.best_estimator(data)  # the best setting, fitted to all labels
+
+One fit gives every N: a model after t of N rounds is the model of t rounds, and each round is scored on the fold that
+was left out. Folds are dealt over the labelled instances only, and the rest take part in every fit as they will in the
+last one. A fold is hidden, not removed: its instances are unlabelled ones like those to be predicted.
+
+References: Hastie, Tibshirani, Friedman (2009), The Elements of Statistical Learning, section 7.10, also for the
+one-standard-error rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from hetcore.data import HetData
+from hetcore.data.words import listed
+from hetcore.errors import DataError, ParameterError
+
+__all__ = ["CrossValidation", "cross_validate", "stratified_folds"]
+
+Grid = Mapping[str, Sequence[Any]]
+Progress = Callable[[int, int], "bool | None"]
+
+DEFAULT_GRID: Grid = {"lambda0": (0.0, 0.1, 0.3, 1.0), "lambda1": (0.0, 0.1, 0.3, 1.0)}
+
+
+@dataclass(frozen=True)
+class CrossValidation:
+    """What cross-validation found.
+
+    Attributes
+    ----------
+    estimator : estimator
+        Not fitted; the settings change its parameters.
+    settings : list of dict
+        The parameters tried.
+    scores : (n_settings, n_folds, N) float64
+        The metric on the fold left out after each round: error rate in [0, 1] or RMSE in the labels' unit, low is good.
+    metric_name : str
+        "error" or "RMSE".
+    one_standard_error : bool
+        Whether the choice is the smallest model within one standard error of the best, or the best.
+    """
+
+    estimator: Any
+    settings: list[dict[str, Any]]
+    scores: NDArray[np.float64]
+    metric_name: str
+    one_standard_error: bool = False
+
+    @cached_property
+    def mean(self) -> NDArray[np.float64]:
+        """Mean over the folds, (n_settings, N)."""
+        return self.scores.mean(axis=1)
+
+    @cached_property
+    def standard_error(self) -> NDArray[np.float64]:
+        """Standard deviation over the folds, over the root of their number, (n_settings, N)."""
+        with np.errstate(invalid="ignore"):  # a fit that diverged has infinite scores
+            error = self.scores.std(axis=1, ddof=1) / np.sqrt(self.scores.shape[1])
+        return np.nan_to_num(error, nan=np.inf, posinf=np.inf)
+
+    @cached_property
+    def table(self) -> pl.DataFrame:
+        """One row for each setting and N: the parameters, "n_iterations", "mean", "standard_error"."""
+        n_rounds = self.mean.shape[1]
+        names = list(dict.fromkeys(name for setting in self.settings for name in setting))
+        columns = {name: _column([setting.get(name) for setting in self.settings], n_rounds) for name in names}
+        columns["n_iterations"] = pl.Series(np.tile(np.arange(1, n_rounds + 1), len(self.settings)))
+        columns |= {"mean": pl.Series(self.mean.ravel()), "standard_error": pl.Series(self.standard_error.ravel())}
+        return pl.DataFrame(columns)
+
+    @cached_property
+    def _chosen(self) -> tuple[int, int]:
+        """Return setting and round: of least mean, or of fewest rounds by the rule and then of least mean."""
+        least = np.unravel_index(self.mean.argmin(), self.mean.shape)
+        if not self.one_standard_error:
+            return int(least[0]), int(least[1])
+        within = self.mean <= self.mean[least] + self.standard_error[least]
+        round_ = int(np.flatnonzero(within.any(axis=0))[0])
+        return int(np.where(within[:, round_], self.mean[:, round_], np.inf).argmin()), round_
+
+    @property
+    def best_params(self) -> dict[str, Any]:
+        """The parameters of the choice, without "n_iterations"."""
+        return dict(self.settings[self._chosen[0]])
+
+    @property
+    def best_n_iterations(self) -> int:
+        return self._chosen[1] + 1
+
+    @property
+    def best_score(self) -> float:
+        """The mean metric of the choice."""
+        return float(self.mean[self._chosen])
+
+    def best_estimator(self, data: HetData | None = None, callbacks: Iterable[Any] = ()) -> Any:
+        """Return a new estimator with the chosen parameters and number of rounds.
+
+        Parameters
+        ----------
+        data : HetData, optional
+            Fits the estimator to all its labels; by default it is not fitted.
+        callbacks : iterable of callable, default=()
+            Passed to the fit.
+        """
+        from sklearn.base import clone
+
+        model = clone(self.estimator).set_params(**self.best_params, n_iterations=self.best_n_iterations)
+        return model if data is None else model.fit(data, callbacks=callbacks)
+
+
+def cross_validate(
+    estimator: Any,
+    data: HetData,
+    grid: Grid | Sequence[Grid] | None = None,
+    *,
+    n_folds: int = 5,
+    n_iterations: int | None = None,
+    one_standard_error: bool = False,
+    random_state: int | None = 0,
+    progress: Progress | None = None,
+    n_jobs: int = 1,
+) -> CrossValidation:
+    """Try parameters, and every number of rounds up to N, on labels left out.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Of this library, fitted round by round; it is not changed.
+    data : HetData
+        With labels for some instances, which are dealt into folds.
+    grid : mapping of str to sequence, or sequence of mappings, optional
+        Values by parameter, all combined; of several grids, one after the other. By default lambda0 and lambda1 over 0,
+        0.1, 0.3 and 1 (lambda1 where there is a graph).
+    n_folds : int, default=5
+        Folds, at least 2 and at most the number of labels.
+    n_iterations : int, optional
+        Rounds N; by default the estimator's.
+    one_standard_error : bool, default=False
+        Choose the fewest rounds within one standard error of the best, or the best.
+    random_state : int or None, default=0
+        Seed of the folds; fits keep the estimator's own.
+    progress : callable, optional
+        Called with (fits done, fits in all). If it returns True, settings not yet fitted in every fold are left out;
+        the first is always finished.
+    n_jobs : int, default=1
+        Processes of joblib, -1 for one a core. Inside `joblib.parallel_config("dask")` a Dask cluster's workers fit.
+
+    Returns
+    -------
+    CrossValidation
+        The same for any `n_jobs`.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is unknown or outside its domain; every setting is checked before the first fit.
+    DataError
+        If there are too few labels, or classes with labels, for the folds.
+    """
+    settings = list(_settings(estimator, data, grid))
+    models = [_model(estimator, setting, n_iterations) for setting in settings]
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0:
+        raise ParameterError(f"n_jobs={n_jobs!r} must be a whole number, not 0: -1 is one process a core.")
+    task = models[0]._task
+    data = data if data.target_kind == task else data.with_target(data.y, task)
+    fold = stratified_folds(data, n_folds, random_state)
+    done = _Count(len(settings) * n_folds, progress)
+    curves = _serial(models, data, fold, done) if n_jobs == 1 else _parallel(models, data, fold, done, n_jobs)
+    kept = sorted(curves)
+    scores = np.stack([curves[i] for i in kept])
+    metric_name = "RMSE" if task == "regression" else "error"
+    return CrossValidation(estimator, [settings[i] for i in kept], scores, metric_name, one_standard_error)
+
+
+def stratified_folds(data: HetData, n_folds: int, random_state: int | None = 0) -> NDArray[np.int64]:
+    """Deal the labelled instances into folds that have nearly the same classes, or spread of numbers.
+
+    Parameters
+    ----------
+    data : HetData
+    n_folds : int
+        At least 2, at most the number of labelled instances.
+    random_state : int or None, default=0
+
+    Returns
+    -------
+    (n,) int64
+        Fold of each instance, -1 for unlabelled ones.
+
+    Raises
+    ------
+    ParameterError
+        If there are less than two folds.
+    DataError
+        If there are fewer labels than folds, or a fold would be all that has labels of a class or two.
+    """
+    labelled = np.flatnonzero(data.labelled)
+    if isinstance(n_folds, bool) or not isinstance(n_folds, int | np.integer) or n_folds < 2:
+        raise ParameterError(f"n_folds={n_folds!r} must be a whole number, at least 2.")
+    if len(labelled) < n_folds:
+        raise DataError(f"There are {len(labelled):,} labels for {n_folds} folds: give more labels or fewer folds.")
+    y = data.y[labelled]
+    y = y.astype(str) if data.target_kind == "classification" else y.astype(float)
+    order = np.lexsort((np.random.default_rng(random_state).random(len(y)), y))
+    fold = np.full(data.n, -1)
+    fold[labelled[order]] = np.arange(len(y)) % n_folds
+    if data.target_kind == "classification":
+        _check_classes(y, fold[labelled], n_folds)
+    return fold
+
+
+def _check_classes(y: NDArray, fold: NDArray, n_folds: int) -> None:
+    """Refuse folds without which one class is left, or none of whose own classes."""
+    for k in range(n_folds):
+        others = np.unique(y[fold != k])
+        if len(others) < 2 or not np.isin(y[fold == k], others).any():
+            few = f"Without fold {k + 1} of {n_folds}, {listed(others)} would be all classes to learn from"
+            raise DataError(f"{few}, or none that the fold has: label two or more of each class.")
+
+
+def _settings(estimator: Any, data: HetData, grid: Grid | Sequence[Grid] | None) -> Iterator[dict[str, Any]]:
+    known = estimator.get_params(deep=False)
+    if grid is None:
+        used = ("lambda0", "lambda1") if data.graphs else ("lambda0",)
+        grid = {name: DEFAULT_GRID[name] for name in used if name in known}
+    for each in [grid] if isinstance(grid, Mapping) else grid:
+        for name, values in each.items():
+            _check_values(name, values, known)
+        yield from (dict(zip(each, combined)) for combined in product(*each.values()))
+
+
+def _check_values(name: str, values: Any, known: Mapping[str, Any]) -> None:
+    if name == "n_iterations":
+        raise ParameterError("The grid names n_iterations, and every number of rounds is tried: give n_iterations=N.")
+    if name not in known:
+        raise ParameterError(f"The grid names {name!r}, which is none of {listed(known)}: name one of them.")
+    if isinstance(values, str) or not isinstance(values, Sequence | np.ndarray) or not len(values):
+        raise ParameterError(f"The grid gives {name} the values {values!r}: give a list of one or more.")
+
+
+def _model(estimator: Any, setting: Mapping[str, Any], n_iterations: int | None) -> Any:
+    """Return an estimator of one setting, its parameters checked."""
+    from sklearn.base import clone
+
+    from hetcore.methods.base import BoostedEstimator, check_params
+
+    if not isinstance(estimator, BoostedEstimator):
+        name = type(estimator).__name__
+        raise ParameterError(f"{name} is not fitted round by round: give an estimator of hetcore.methods.")
+    model = clone(estimator).set_params(**setting)
+    if n_iterations is not None:
+        model.set_params(n_iterations=n_iterations)
+    check_params(model.get_params(deep=False), model._rules)
+    return model
+
+
+class _Count:
+    """Fits done, told to whoever wants to know; `stopped` once that says so."""
+
+    def __init__(self, total: int, progress: Progress | None) -> None:
+        self.total, self.done, self.stopped, self._progress = total, 0, False, progress
+
+    def add(self, fits: int = 1) -> None:
+        self.done += fits
+        if self._progress is not None and self._progress(self.done, self.total):
+            self.stopped = True
+
+
+def _curve(model: Any, data: HetData, fold: NDArray[np.int64], k: int) -> NDArray[np.float64]:
+    """Return the metric on fold k after each round of a fit to the others, (N,)."""
+    nothing = np.nan if data.y.dtype.kind == "f" else None
+    seen, hidden = data.y.copy(), data.y.copy()
+    seen[fold == k], hidden[fold != k] = nothing, nothing
+    curve: list[float] = []
+    model.fit(data, seen, eval_y=hidden, callbacks=[lambda event: curve.append(event.detail["metric"]["held_out"])])
+    return np.nan_to_num(np.array(curve), nan=np.inf)
+
+
+def _serial(models: list[Any], data: HetData, fold: NDArray, count: _Count) -> dict[int, NDArray]:
+    curves: dict[int, NDArray] = {}
+    for i, model in enumerate(models):
+        own = []
+        for k in range(fold.max() + 1):
+            own.append(_curve(model, data, fold, k))
+            count.add()
+            if count.stopped and curves:
+                return curves
+        curves[i] = np.stack(own)
+        if count.stopped:
+            break
+    return curves
+
+
+def _all_curves(i: int, model: Any, data: HetData, fold: NDArray) -> tuple[int, NDArray]:
+    return i, np.stack([_curve(model, data, fold, k) for k in range(fold.max() + 1)])
+
+
+def _parallel(models: list[Any], data: HetData, fold: NDArray, count: _Count, n_jobs: int) -> dict[int, NDArray]:
+    """Fit each setting in one process, all its folds, so that what depends on the data alone is made once."""
+    from joblib import Parallel, delayed
+
+    work = Parallel(n_jobs, return_as="generator_unordered")
+    curves: dict[int, NDArray] = {}
+    for i, own in work(delayed(_all_curves)(i, model, data, fold) for i, model in enumerate(models)):
+        curves[i] = own
+        count.add(len(own))
+        if count.stopped:
+            break
+    return curves
+
+
+def _column(values: list[Any], times: int) -> pl.Series:
+    """Return one value a setting, repeated for each round; values of several types become text."""
+    try:
+        series = pl.Series(values)
+    except (TypeError, pl.exceptions.PolarsError):
+        series = pl.Series([None if value is None else str(value) for value in values])
+    return series.gather(np.repeat(np.arange(len(values)), times))
