@@ -7,32 +7,36 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hetcore.errors import ModelFileError
+from hetcore.errors import DataError, ModelFileError
 from hetcore.growth import readable
 from hetcore.kernels.layout import NODE_DTYPE
-from hetcore.kernels.predictor import STEP_DTYPE, predict_forest
+from hetcore.kernels.predictor import predict_forest
 
 if TYPE_CHECKING:
     from hetcore.trees import Tree
 
-__all__ = ["Forest", "all_rows", "walking_steps"]
+__all__ = ["Forest", "all_rows", "checked_bins"]
 
 
 def all_rows(n: int, rows: np.ndarray | None) -> np.ndarray:
-    """Return `rows` as uint32, or all n of them for None."""
-    return np.arange(n, dtype=np.uint32) if rows is None else np.ascontiguousarray(rows).astype(np.uint32)
+    """Return `rows` as uint32, or all n of them for None; DataError for rows outside [0, n)."""
+    if rows is None:
+        return np.arange(n, dtype=np.uint32)
+    rows = np.asarray(rows)
+    whole = rows.ndim == 1 and rows.dtype.kind in "iu"
+    if not whole or (rows.size and not 0 <= rows.min() <= rows.max() < n):
+        raise DataError(f"rows must be a one-dimensional array of whole numbers in [0, {n - 1}].")
+    return rows.astype(np.uint32)
 
 
-def walking_steps(nodes: np.ndarray) -> np.ndarray:
-    """Return the nodes of one tree in the form that prediction walks by: leaves lead to themselves."""
-    steps = np.empty(nodes.size, STEP_DTYPE)
-    leaf, own = nodes["left"] < 0, np.arange(nodes.size, dtype=np.int32)
-    steps["feature"] = np.where(leaf, 0, nodes["feature"])
-    steps["left"] = np.where(leaf, own, nodes["left"])
-    steps["right"] = np.where(leaf, own, nodes["right"])
-    steps["missing_left"] = nodes["missing_left"]
-    steps["limit"] = nodes["threshold_bin"].astype(np.int16) + nodes["missing_left"]
-    return steps
+def checked_bins(binned: np.ndarray, nodes: np.ndarray) -> np.ndarray:
+    """Return `binned` for kernels that only read it; DataError if it lacks a column that `nodes` split by."""
+    if binned.ndim != 2 or binned.dtype != np.uint8:
+        raise DataError(f"binned is {binned.ndim}-dimensional {binned.dtype}: give what BinMapper.transform returns.")
+    needed = int(nodes["feature"].max(initial=-1)) + 1
+    if binned.shape[0] < needed:
+        raise DataError(f"binned has {binned.shape[0]} columns, the trees need {needed}: give the table's own bins.")
+    return readable(binned)
 
 
 class Forest:
@@ -80,13 +84,18 @@ class Forest:
         Returns
         -------
         (m, K) float64
+
+        Raises
+        ------
+        DataError
+            If a row is out of range or `binned` is not a table of the trees' columns.
         """
         chosen = slice(first, len(self) if stop is None else stop)
         rows = all_rows(binned.shape[1], rows)
         out = np.zeros((rows.size, self.n_outputs))
-        steps, values, starts, depths, scales = self._flattened()
+        nodes, values, starts, scales = self._flattened()
         begins = starts[chosen.start : chosen.stop + 1]
-        predict_forest(readable(binned), rows, steps, values, begins, depths[chosen], scales[chosen], out)
+        predict_forest(checked_bins(binned, nodes), rows, nodes, values, begins, scales[chosen], out)
         return out
 
     def staged_predict(self, binned: np.ndarray, rows: np.ndarray | None = None) -> Iterator[np.ndarray]:
@@ -98,9 +107,7 @@ class Forest:
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         """Return the trees as flat arrays that `from_arrays` takes: nodes, values, starts, scales."""
-        _, values, starts, _, scales = self._flattened()
-        nodes = np.concatenate([np.empty(0, NODE_DTYPE), *self._nodes])
-        return {"nodes": nodes, "values": values, "starts": starts, "scales": scales}
+        return dict(zip(("nodes", "values", "starts", "scales"), self._flattened()))
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray], n_features: int) -> Forest:
@@ -125,10 +132,9 @@ class Forest:
         if self._flat is None:
             sizes = [nodes.size for nodes in self._nodes]
             self._flat = (
-                np.concatenate([np.empty(0, STEP_DTYPE), *map(walking_steps, self._nodes)]),
+                np.concatenate([np.empty(0, NODE_DTYPE), *self._nodes]),
                 np.concatenate([np.empty((0, self.n_outputs)), *self._values]),
                 np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
-                np.array([nodes["depth"].max() for nodes in self._nodes], np.int64),
                 np.array(self._scales, np.float64),
             )
         return self._flat
@@ -153,7 +159,7 @@ def _check_shapes(nodes: np.ndarray, values: np.ndarray, starts: np.ndarray, sca
 
 
 def _check_nodes(nodes: np.ndarray, starts: np.ndarray, n_features: int) -> None:
-    """Raise ModelFileError unless every walk from a root ends in a leaf of its tree, at the depth that it states."""
+    """Raise ModelFileError unless every row falls from its root to a leaf of its tree, at the depth that it states."""
     sizes = np.diff(starts)
     begin, size = np.repeat(starts[:-1], sizes), np.repeat(sizes, sizes)
     inner = np.flatnonzero(nodes["left"] >= 0)
@@ -164,6 +170,7 @@ def _check_nodes(nodes: np.ndarray, starts: np.ndarray, n_features: int) -> None
     feature = nodes["feature"][inner]
     if ((feature < 0) | (feature >= n_features)).any():
         raise ModelFileError(f"The trees of the model file split by a column outside 0..{n_features - 1}.")
+    parents = np.zeros(nodes.size, np.int64)
     for side in ("left", "right"):
         child, own = nodes[side][inner].astype(np.int64), inner - begin[inner]
         if ((child <= own) | (child >= size[inner])).any():
@@ -171,3 +178,7 @@ def _check_nodes(nodes: np.ndarray, starts: np.ndarray, n_features: int) -> None
         deeper = nodes["depth"][begin[inner] + child].astype(np.int64) == nodes["depth"][inner].astype(np.int64) + 1
         if not deeper.all():
             raise ModelFileError("The trees of the model file have a child that is not one level below its parent.")
+        parents += np.bincount(begin[inner] + child, minlength=nodes.size)
+    parents[starts[:-1]] += 1
+    if (parents != 1).any():
+        raise ModelFileError("The trees of the model file have a node without a parent, or with two.")

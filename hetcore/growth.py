@@ -27,6 +27,7 @@ from hetcore.kernels.words import fill_words
 __all__ = ["Table", "grow_checked", "readable"]
 
 _POOL_BYTES = 256 << 20  # histograms kept for subtraction; a leaf beyond them is built from its rows
+_KEPT_BYTES = 64 << 20  # largest buffer that a thread keeps for its next tree
 _SERIAL_VALUES = 2_000_000  # rows * columns below which a second thread costs more than it brings
 _WRONG = {
     1: "gradients or hessians are not all finite: scale the target, or leave those rows out of `rows`.",
@@ -77,7 +78,7 @@ def grow_checked(
     row_leaf = np.empty(n, np.int32) if table.rows is None else np.full(n, -1, np.int32)
     rooms = [_room(t, problem) for t in range(n_parts)]
     if n_parts == 1:
-        n_nodes = grower.grow_tree(problem, params, work, rooms[0], values, row_leaf)
+        n_nodes = grower.grow_tree(problem, params, work, rooms[0], values, row_leaf, grower.WHOLE)
     else:
         n_nodes = _grow_parts(problem, params, work, rooms, values, row_leaf)
     return work.nodes[:n_nodes].copy(), values[:n_nodes].copy(), row_leaf
@@ -88,17 +89,19 @@ def _grow_parts(
 ) -> int:
     """Do what `grower.grow_tree` does, with one thread for each room; the tree is the same, bit for bit."""
     executor = _executor(len(rooms) - 1)
-    grower.start(problem, params, work)
+
+    def do(phase: int, t: int = 0) -> int:
+        return grower.grow_tree(problem, params, work, rooms[t], values, row_leaf, phase)
+
+    do(grower.START)
     going = True
     while going:
-        others = [executor.submit(grower.search, problem, params, work, rooms[t], t) for t in range(1, len(rooms))]
-        grower.search(problem, params, work, rooms[0], 0)
+        others = [executor.submit(do, grower.SEARCH, t) for t in range(1, len(rooms))]
+        do(grower.SEARCH)
         for other in others:
             other.result()
-        grower.conclude(problem, params, work, rooms[0])
-        going = grower.next_step(problem, params, work)
-    grower.finish(problem, params, work, values, row_leaf)
-    return int(work.state[0])
+        going = do(grower.ADVANCE)
+    return do(grower.FINISH)
 
 
 @cache
@@ -117,7 +120,9 @@ def _problem(table: Table, rows: np.ndarray, gradients: np.ndarray, hessians: np
         raise DataError(_WRONG[wrong])
     offsets = np.zeros(table.columns.size + 1, np.int64)
     np.cumsum(table.n_bins + 1, out=offsets[1:])
-    return Problem(table.binned, table.columns, table.n_bins, offsets, words, reading)
+    # measured: below about this many rows a bin, building costs less than storing, loading and subtracting
+    kept_rows = int((1 + width / 8) * offsets[-1] / table.columns.size)
+    return Problem(table.binned, table.columns, table.n_bins, offsets, words, reading, kept_rows)
 
 
 def _most_leaves(params: TreeParams, m: int) -> int:
@@ -136,6 +141,7 @@ def _work(problem: Problem, params: TreeParams, rows: np.ndarray, n_parts: int) 
     capacity, bins = 2 * n_leaves - 1, int(problem.offsets[-1])
     # branch by branch, smaller child first, at most log2(m) histograms wait
     waiting = n_leaves if params.max_leaf_nodes > 0 else min(n_leaves, m.bit_length() + 2)
+    waiting = min(waiting, m // max(problem.kept_rows, 1) + 2)  # waiting nodes share no row
     n_slots = max(min(waiting, _POOL_BYTES // (8 * bins * width)), 1)
     pool = _buffer("pool", (n_slots, bins, width), np.int64)
     return Work(
@@ -172,6 +178,8 @@ def _buffer(name: str, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
     size = dtype.itemsize
     for length in shape:
         size *= length
+    if size > _KEPT_BYTES:
+        return np.empty(shape, dtype)
     kept = _kept.buffers.get(name)
     if kept is None or kept.size < size:
         kept = _kept.buffers[name] = np.empty(size, np.uint8)
@@ -183,7 +191,7 @@ def _room(part: int, problem: Problem) -> Room:
     width, n_outputs = problem.words.shape[1], problem.reading.n_outputs
     room = _kept.rooms.get(part)
     if room is None or room.zeros.size != width or room.outputs.shape[2] != n_outputs:
-        room = _kept.rooms[part] = make_room(width, n_outputs)
+        room = _kept.rooms[part] = make_room(width, n_outputs, part)
     return room
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from hetcore.binning import BinMapper
 from hetcore.errors import DataError, ParameterError
-from hetcore.forest import Forest, all_rows, walking_steps
+from hetcore.forest import Forest, all_rows, checked_bins
 from hetcore.growth import Table, grow_checked, readable
 from hetcore.kernels.layout import MISSING_BIN, NODE_DTYPE, TreeParams
 from hetcore.kernels.medians import leaf_medians
@@ -49,7 +49,7 @@ class Tree:
         """Return the leaf (m,) int32 of each of `rows` (all by default) of `binned` (d, n)."""
         rows = all_rows(binned.shape[1], rows)
         leaf = np.empty(rows.size, np.int32)
-        find_leaves(readable(binned), rows, walking_steps(self.nodes), int(self.nodes["depth"].max()), leaf)
+        find_leaves(checked_bins(binned, self.nodes), rows, self.nodes, leaf)
         return leaf
 
     def predict(self, binned: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
@@ -83,7 +83,7 @@ class Tree:
 
     def _leaves(self, binned: np.ndarray, rows: np.ndarray | None) -> np.ndarray:
         """Return the leaves of `rows` of the table that the tree was grown on; only rows new to it walk."""
-        if self.row_leaf is None:
+        if self.row_leaf is None or self.row_leaf.size != binned.shape[1]:
             return self.apply(binned, rows)
         leaf = self.row_leaf if rows is None else self.row_leaf[rows]
         new = np.flatnonzero(leaf < 0)

@@ -5,7 +5,7 @@ import io
 import numpy as np
 import pytest
 
-from hetcore.errors import ModelFileError
+from hetcore.errors import DataError, ModelFileError
 from hetcore.trees import BinMapper, Forest, TreeParams, grow
 
 
@@ -43,6 +43,21 @@ def test_an_empty_forest_predicts_zero():
     np.testing.assert_array_equal(forest.predict(np.zeros((1, 4), np.uint8)), np.zeros((4, 3)))
     again = Forest.from_arrays(forest.to_arrays(), 1)
     assert len(again) == 0 and again.n_outputs == 3
+
+
+def test_what_would_read_beyond_the_table_is_refused():
+    forest, trees, binned, *_ = made_forest()
+    for predict in (forest.predict, trees[-1].predict):
+        with pytest.raises(DataError, match="binned has 1 columns, the trees need 4"):
+            predict(binned[:1])
+        with pytest.raises(DataError, match="binned is 2-dimensional int16"):
+            predict(binned.astype(np.int16))
+        for rows in ([200], [-1], [[0]], [0.0]):
+            with pytest.raises(DataError, match=r"rows must be .* in \[0, 199\]"):
+                predict(binned, np.array(rows))
+    out = np.zeros((10, 2))
+    trees[-1].add_to(out, binned[:, :10])
+    np.testing.assert_array_equal(out, trees[-1].predict(binned[:, :10]))
 
 
 def test_trees_of_another_width_are_refused():
@@ -84,6 +99,7 @@ BROKEN = {
     "child that is its parent": ("nodes", 3, "right", 0),
     "child beyond the tree": ("nodes", 0, "left", 3),
     "child far away": ("nodes", 0, "right", 2**31 - 1),
+    "child of two": ("nodes", 0, "left", 2),
     "half a leaf": ("nodes", 1, "right", 2),
     "feature beyond the table": ("nodes", 0, "feature", 4),
     "negative feature": ("nodes", 0, "feature", -1),

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from hetcore.kernels import csr, medians, predictor
+from hetcore.kernels.layout import NODE_DTYPE
 from tests.naive import csr as naive_csr
 from tests.naive import medians as naive_medians
 from tests.naive import predictor as naive_predictor
@@ -125,26 +126,42 @@ def test_medians_of_leaves(m):
     assert (ours[6:] == -9).all()
 
 
-def made_steps():
-    """Return the steps of a tree of 5 nodes: missing go left at the root, right below it."""
-    rows = [(1, 1, 2, 8, 1), (0, 3, 4, 3, 0), (0, 2, 2, 0, 0), (0, 3, 3, 0, 0), (0, 4, 4, 0, 0)]
-    return np.array(rows, predictor.STEP_DTYPE)
+def made_nodes():
+    """Return the nodes of a tree of three leaves: missing go left at the root, right below it."""
+    nodes = np.zeros(5, NODE_DTYPE)
+    nodes["left"], nodes["right"] = [1, 3, -1, -1, -1], [2, 4, -1, -1, -1]
+    nodes["feature"], nodes["threshold_bin"] = [1, 0, -1, -1, -1], [7, 3, 0, 0, 0]
+    nodes["missing_left"][0] = 1
+    return nodes
 
 
-@pytest.mark.parametrize("n", [1, 511, 512, 513, 1500])
+@pytest.mark.parametrize("n", [1, 4095, 4096, 4097, 9000])
 def test_predictions(n):
     rng = np.random.default_rng(0)
     binned = rng.integers(0, 20, (2, n)).astype(np.uint8)
     binned[rng.random((2, n)) < 0.2] = 255
-    rows, steps = rng.integers(0, n, n).astype(np.uint32), np.tile(made_steps(), 2)
-    values, starts, depths = rng.normal(size=(10, 3)), np.array([0, 5, 10]), np.array([2, 2])
+    rows, nodes = rng.integers(0, n, n).astype(np.uint32), np.tile(made_nodes(), 2)
+    values, starts = rng.normal(size=(10, 3)), np.array([0, 5, 10])
     outs = np.zeros((2, n, 3))
     leaves = np.zeros((2, n), np.int32)
     for module, out, leaf in zip((predictor, naive_predictor), outs, leaves):
-        module.predict_forest(binned, rows, steps, values, starts, depths, np.array([1.0, -0.5]), out)
-        module.find_leaves(binned, rows, steps[:5], 2, leaf)
+        module.predict_forest(binned, rows, nodes, values, starts, np.array([1.0, -0.5]), out)
+        module.find_leaves(binned, rows, nodes[:5], leaf)
         module.add_leaf_values(out, leaf, values, 2.0)
     np.testing.assert_array_equal(leaves[0], leaves[1])
     np.testing.assert_allclose(outs[0], outs[1], rtol=1e-12)
-    predictor.walk(binned, rows, steps[:5], 2, leaves[0])
-    np.testing.assert_array_equal(leaves[0], leaves[1])
+
+
+def test_rows_fall_to_their_leaves():
+    rng = np.random.default_rng(0)
+    binned, rows = rng.integers(0, 20, (2, 50)).astype(np.uint8), rng.permutation(50)[:40].astype(np.uint32)
+    order, begins, leaf = np.zeros(40, np.uint32), np.zeros((5, 2), np.int64), np.zeros(40, np.int32)
+    predictor.drop_rows(binned, rows, made_nodes(), order, np.zeros(40, np.uint32), begins)
+    naive_predictor.find_leaves(binned, rows, made_nodes(), leaf)
+    for node in (2, 3, 4):
+        np.testing.assert_array_equal(np.sort(order[slice(*begins[node])]), np.flatnonzero(leaf == node))
+    for missing_left in (0, 1):
+        orders = np.arange(40, dtype=np.uint32), np.arange(40, dtype=np.uint32)
+        ours = predictor.sort_sides(binned[0], rows, 9, missing_left, orders[0], np.zeros(40, np.uint32))
+        assert ours == naive_predictor.sort_sides(binned[0], rows, 9, missing_left, orders[1], None)
+        np.testing.assert_array_equal(*orders)

@@ -27,7 +27,7 @@ __all__ = ["cache_folder", "kernel"]
 _log = logging.getLogger("hetcore.kernels")
 
 
-def kernel(function: Callable[..., Any], allocates: bool = True) -> Callable[..., Any]:
+def kernel(function: Callable[..., Any], allocates: bool = True, inner: bool = False) -> Callable[..., Any]:
     """Compile `function` at its first call, without the GIL, with NumPy's rules for division by zero.
 
     Written as ``name = kernel(_name)``. Arrays, scalars and NamedTuples go in; no Python object, no function.
@@ -38,8 +38,11 @@ def kernel(function: Callable[..., Any], allocates: bool = True) -> Callable[...
     allocates : bool, default=True
         Whether it makes arrays. One that makes none, nor calls one that does, is spared the counting of references,
         which costs more than the work where a kernel is called for each column of each node.
+    inner : bool, default=False
+        Whether kernels alone call it. That saves compiling its way in from Python.
     """
-    compiled = njit(nogil=True, error_model="numpy", _nrt=allocates, no_cfunc_wrapper=True)(function)
+    options = {"_nrt": allocates, "no_cfunc_wrapper": True, "no_cpython_wrapper": inner}
+    compiled = njit(nogil=True, error_model="numpy", **options)(function)
     if hasattr(compiled, "_cache"):  # absent under NUMBA_DISABLE_JIT=1
         compiled._cache = _KernelCache(function)
     return compiled

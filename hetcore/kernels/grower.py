@@ -33,6 +33,8 @@ from hetcore.kernels.nodes import apply_split, may_split, new_leaf, pick, releas
 from hetcore.kernels.splitting import node_terms, scan_column
 from hetcore.kernels.words import output_hessian, word_value
 
+WHOLE, START, SEARCH, ADVANCE, FINISH = range(5)  # phases of `grow_tree`
+
 
 def _start(problem, params, work):
     """Line 1: make the root, the first node to be built."""
@@ -46,7 +48,7 @@ def _start(problem, params, work):
     set_built(0, work.nodes.shape[0] > 1 and may_split(work.nodes[0], params), problem, work)
 
 
-start = kernel(_start, allocates=False)
+start = kernel(_start, allocates=False, inner=True)
 
 
 def _split_leaf(node, problem, params, work):
@@ -67,36 +69,18 @@ def _split_leaf(node, problem, params, work):
         release_slot(slot, work.free, work.state)
 
 
-split_leaf = kernel(_split_leaf, allocates=False)
+split_leaf = kernel(_split_leaf, allocates=False, inner=True)
 
 
-def _next_step(problem, params, work):
-    """Line 2: prepare the next search; return False if the tree is done."""
-    queued = work.state[QUEUED]
-    if queued >= 0:
-        work.state[REST] = -1
-        work.state[QUEUED] = -1
-        set_built(queued, True, problem, work)
-        return True
-    if work.state[N_OPEN] == 0 or work.state[N_NODES] + 2 > work.nodes.shape[0]:
-        return False
-    split_leaf(pick(params, work), problem, params, work)
-    return True
-
-
-next_step = kernel(_next_step, allocates=False)
-
-
-def _search(problem, params, work, room, part):
+def _search(problem, params, work, room):
     """Lines 4 and 5 for one part of the columns: build, subtract, find the best splits.
 
     Parameters
     ----------
     room : Room
-    part : int
-        Which of the equal parts of the columns, as many as `work.found` has places for their results.
+        `room.part` says which of the equal parts of the columns, as many as `work.found` has places.
     """
-    built, rest, reading, found = work.state[BUILT], max(work.state[REST], 0), problem.reading, work.found[part]
+    built, rest, reading, found = work.state[BUILT], max(work.state[REST], 0), problem.reading, work.found[room.part]
     wanted, follows = work.state[WANTED] == 1, work.state[REST] >= 0
     kept, parent = work.state[BUILT_SLOT], work.state[REST_SLOT]
     found[:, COLUMN] = -1.0
@@ -107,7 +91,7 @@ def _search(problem, params, work, room, part):
     if not wanted and not follows:
         return
     rows = work.rows[work.leaves[built].start : work.leaves[built].stop]
-    n_columns, n_parts, width = problem.columns.shape[0], work.found.shape[0], problem.words.shape[1]
+    part, n_columns, n_parts, width = room.part, problem.columns.shape[0], work.found.shape[0], problem.words.shape[1]
     stop = n_columns * (part + 1) // n_parts
     for j in range(n_columns * part // n_parts, stop, GROUP):
         end = min(j + GROUP, stop)
@@ -127,7 +111,7 @@ def _search(problem, params, work, room, part):
                     found[1, COLUMN] = q
 
 
-search = kernel(_search, allocates=False)
+search = kernel(_search, allocates=False, inner=True)
 
 
 def _settle(node, slot, problem, params, work, room, best):
@@ -137,6 +121,9 @@ def _settle(node, slot, problem, params, work, room, best):
         return
     terms = node_terms(work.totals[node], problem.reading, params, room.outputs[0])
     record, leaf = work.nodes[node], work.leaves[node]
+    if record.count < problem.kept_rows:
+        release_slot(slot, work.free, work.state)
+        slot = -1
     leaf.gain = terms.scale * best[KEY] - terms.penalty
     leaf.slot = slot
     record.gain = leaf.gain
@@ -147,7 +134,7 @@ def _settle(node, slot, problem, params, work, room, best):
     work.state[N_OPEN] += 1
 
 
-settle = kernel(_settle, allocates=False)
+settle = kernel(_settle, allocates=False, inner=True)
 
 
 def _conclude(problem, params, work, room):
@@ -165,7 +152,25 @@ def _conclude(problem, params, work, room):
         settle(work.state[BUILT], work.state[BUILT_SLOT], problem, params, work, room, found[0, 0])
 
 
-conclude = kernel(_conclude, allocates=False)
+conclude = kernel(_conclude, allocates=False, inner=True)
+
+
+def _advance(problem, params, work, room):
+    """Line 5, then 2 to 4: prepare the next search; return False if the tree is done."""
+    conclude(problem, params, work, room)
+    queued = work.state[QUEUED]
+    if queued >= 0:
+        work.state[REST] = -1
+        work.state[QUEUED] = -1
+        set_built(queued, True, problem, work)
+        return True
+    if work.state[N_OPEN] == 0 or work.state[N_NODES] + 2 > work.nodes.shape[0]:
+        return False
+    split_leaf(pick(params, work), problem, params, work)
+    return True
+
+
+advance = kernel(_advance, allocates=False, inner=True)
 
 
 def _finish(problem, params, work, values, row_leaf):
@@ -182,11 +187,11 @@ def _finish(problem, params, work, values, row_leaf):
                 row_leaf[work.rows[i]] = node
 
 
-finish = kernel(_finish, allocates=False)
+finish = kernel(_finish, allocates=False, inner=True)
 
 
-def _grow_tree(problem, params, work, room, values, row_leaf):
-    """Grow a tree on one thread; return its number of nodes.
+def _grow_tree(problem, params, work, room, values, row_leaf, phase):
+    """Grow a tree on one thread, or do one phase of that: several threads share the search, each for its `room.part`.
 
     Parameters
     ----------
@@ -199,14 +204,26 @@ def _grow_tree(problem, params, work, room, values, row_leaf):
         Receives the value of each node.
     row_leaf : (n,) int32
         Receives the leaf of each row of `work.rows`.
+    phase : int
+        WHOLE, or START, SEARCH, ADVANCE (which returns 0 when the tree is done), FINISH.
+
+    Returns
+    -------
+    int
+        Number of nodes, but for ADVANCE.
     """
-    start(problem, params, work)
-    going = True
-    while going:
-        search(problem, params, work, room, 0)
-        conclude(problem, params, work, room)
-        going = next_step(problem, params, work)
-    finish(problem, params, work, values, row_leaf)
+    if phase == WHOLE or phase == START:
+        start(problem, params, work)
+    if phase == SEARCH:
+        search(problem, params, work, room)
+    if phase == ADVANCE:
+        return int(advance(problem, params, work, room))
+    while phase == WHOLE:
+        search(problem, params, work, room)
+        if not advance(problem, params, work, room):
+            break
+    if phase == WHOLE or phase == FINISH:
+        finish(problem, params, work, values, row_leaf)
     return work.state[N_NODES]
 
 

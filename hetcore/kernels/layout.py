@@ -103,6 +103,8 @@ class Problem(NamedTuple):
     words : (n, W) int64
         The rows in fixed point.
     reading : Words
+    kept_rows : int
+        Fewest rows of a node whose histograms are kept for subtraction: those of a smaller one cost more to keep.
     """
 
     binned: np.ndarray
@@ -111,6 +113,7 @@ class Problem(NamedTuple):
     offsets: np.ndarray
     words: np.ndarray
     reading: Words
+    kept_rows: int
 
 
 class NodeTerms(NamedTuple):
@@ -152,6 +155,8 @@ class Room(NamedTuple):
         Hessians left of each cut; its key times a * b; a * b.
     zeros : (W,) int64
         Zeros.
+    part : int
+        Which part of the columns, from 0.
     outputs : (2, 2, K) float64
         Of both nodes at hand, G_k / s_k and s_k, see `splitting`.
     """
@@ -162,11 +167,12 @@ class Room(NamedTuple):
     words: np.ndarray
     reals: np.ndarray
     zeros: np.ndarray
+    part: int
     outputs: np.ndarray
 
 
-def make_room(width: int, n_outputs: int) -> Room:
-    """Return scratch for words of `width` and `n_outputs` outputs."""
+def make_room(width: int, n_outputs: int, part: int = 0) -> Room:
+    """Return scratch for one part of the columns, words of `width` and `n_outputs` outputs."""
     histograms = np.empty((GROUP, 256, width), np.int64)
     return Room(
         histograms,
@@ -175,6 +181,7 @@ def make_room(width: int, n_outputs: int) -> Room:
         np.empty((2, 256), np.int64),
         np.empty((3, 256)),
         np.zeros(width, np.int64),
+        part,
         np.empty((2, 2, n_outputs)),
     )
 

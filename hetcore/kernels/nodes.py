@@ -16,7 +16,7 @@ def _may_split(record, params):
     return not deep and record.count >= 2 * params.min_samples_leaf
 
 
-may_split = kernel(_may_split, allocates=False)
+may_split = kernel(_may_split, allocates=False, inner=True)
 
 
 def _new_leaf(record, leaf, start, stop, depth):
@@ -34,7 +34,7 @@ def _new_leaf(record, leaf, start, stop, depth):
     leaf.slot = -1
 
 
-new_leaf = kernel(_new_leaf, allocates=False)
+new_leaf = kernel(_new_leaf, allocates=False, inner=True)
 
 
 def _take_slot(free, state):
@@ -45,7 +45,7 @@ def _take_slot(free, state):
     return free[state[N_FREE]]
 
 
-take_slot = kernel(_take_slot, allocates=False)
+take_slot = kernel(_take_slot, allocates=False, inner=True)
 
 
 def _release_slot(slot, free, state):
@@ -55,7 +55,7 @@ def _release_slot(slot, free, state):
         state[N_FREE] += 1
 
 
-release_slot = kernel(_release_slot, allocates=False)
+release_slot = kernel(_release_slot, allocates=False, inner=True)
 
 
 def _set_built(node, wanted, problem, work):
@@ -64,10 +64,11 @@ def _set_built(node, wanted, problem, work):
     gather_words(problem.words, work.rows[leaf.start : leaf.stop], work.ordered, work.totals[node])
     work.state[BUILT] = node
     work.state[WANTED] = wanted
-    work.state[BUILT_SLOT] = take_slot(work.free, work.state) if wanted else -1
+    kept = wanted and leaf.stop - leaf.start >= problem.kept_rows
+    work.state[BUILT_SLOT] = take_slot(work.free, work.state) if kept else -1
 
 
-set_built = kernel(_set_built, allocates=False)
+set_built = kernel(_set_built, allocates=False, inner=True)
 
 
 def _partition(bins, threshold, missing_left, rows, spare):
@@ -103,7 +104,7 @@ def _pick(params, work):
     return node
 
 
-pick = kernel(_pick, allocates=False)
+pick = kernel(_pick, allocates=False, inner=True)
 
 
 def _apply_split(node, problem, work):
@@ -124,4 +125,4 @@ def _apply_split(node, problem, work):
     return left, right
 
 
-apply_split = kernel(_apply_split, allocates=False)
+apply_split = kernel(_apply_split, allocates=False, inner=True)

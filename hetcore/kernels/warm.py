@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from hetcore.kernels import binning, csr, grower, medians, predictor
+from hetcore.kernels import binning, csr, grower, medians, predictor, simplex
 from hetcore.kernels import words as fixed
 from hetcore.kernels.layout import LEAF_DTYPE, N_STATE, NODE_DTYPE, Problem, TreeParams, Words, Work, make_room
 
@@ -24,21 +24,23 @@ def _tree() -> None:
     words, reading = np.zeros((3, 4), np.int64), Words(np.ones(4), 1, 1, 2)
     fixed.fill_words(gradients, gradients, rows, words, reading)
     columns, offsets = np.zeros(1, np.int32), np.array([0, 2])
-    problem = Problem(np.zeros((1, 3), np.uint8), columns, columns + np.int32(1), offsets, words, reading)
+    problem = Problem(np.zeros((1, 3), np.uint8), columns, columns + np.int32(1), offsets, words, reading, 1)
     pool, totals, state = np.zeros((1, 2, 4), np.int64), np.zeros((3, 4), np.int64), np.zeros(N_STATE, np.int64)
     nodes, leaves, free = np.zeros(3, NODE_DTYPE), np.zeros(3, LEAF_DTYPE), np.zeros(1, np.int64)
     open_, found = np.zeros(3, np.int64), np.zeros((1, 2, 4))
     flat = pool.reshape(1, -1)
     work = Work(rows, rows.copy(), words.copy(), pool, flat, free, nodes, leaves, totals, open_, state, found)
-    grower.grow_tree(problem, TreeParams(), work, make_room(4, 1), np.zeros((3, 1)), np.zeros(3, np.int32))
+    values, row_leaf = np.zeros((3, 1)), np.zeros(3, np.int32)
+    grower.grow_tree(problem, TreeParams(), work, make_room(4, 1), values, row_leaf, grower.WHOLE)
 
 
 def _prediction() -> None:
     binned, rows, leaf = np.zeros((1, 3), np.uint8), np.arange(3, dtype=np.uint32), np.zeros(3, np.int32)
-    steps, values, out = np.zeros(1, predictor.STEP_DTYPE), np.zeros((1, 1)), np.zeros((3, 1))
-    predictor.find_leaves(binned, rows, steps, 1, leaf)
+    nodes, values, out = np.zeros(1, NODE_DTYPE), np.zeros((1, 1)), np.zeros((3, 1))
+    nodes["left"] = -1
+    predictor.find_leaves(binned, rows, nodes, leaf)
     predictor.add_leaf_values(out, leaf, values, 1.0)
-    predictor.predict_forest(binned, rows, steps, values, np.array([0, 1]), np.ones(1, np.int64), np.ones(1), out)
+    predictor.predict_forest(binned, rows, nodes, values, np.array([0, 1]), np.ones(1), out)
 
 
 def _medians() -> None:
@@ -53,7 +55,11 @@ def _graphs() -> None:
     csr.edge_correlation(*pairs, values[:, 0].copy(), known)
 
 
-_STEPS = (_bins, _tree, _prediction, _medians, _graphs)
+def _weights() -> None:
+    simplex.log_temperature(np.array([1.0, 2.0]))
+
+
+_STEPS = (_bins, _tree, _prediction, _medians, _graphs, _weights)
 
 
 def warm_up(progress: Callable[[int, int], object] | None = None) -> None:

@@ -3,25 +3,29 @@
 import numpy as np
 
 
-def walk(binned, rows, steps, depth, leaf):
+def sort_sides(bins, rows, limit, missing_left, order, spare):
+    left = (bins[rows[order]].astype(int) + missing_left) % 256 <= limit
+    order[:] = np.concatenate([order[left], order[~left]])
+    return int(left.sum())
+
+
+def find_leaves(binned, rows, nodes, leaf):
     for i, row in enumerate(rows):
         at = 0
-        while steps[at]["left"] != at:
-            step = steps[at]
-            level = (int(binned[step["feature"], row]) + int(step["missing_left"])) % 256
-            at = step["left"] if level <= step["limit"] else step["right"]
+        while nodes[at]["left"] >= 0:
+            node = nodes[at]
+            bin_ = binned[node["feature"], row]
+            goes_left = bool(node["missing_left"]) if bin_ == 255 else bin_ <= node["threshold_bin"]
+            at = node["left"] if goes_left else node["right"]
         leaf[i] = at
-
-
-find_leaves = walk
 
 
 def add_leaf_values(out, leaf, values, scale):
     out += scale * values[leaf]
 
 
-def predict_forest(binned, rows, steps, values, starts, depths, scales, out):
-    for t in range(len(depths)):
-        nodes, leaf = slice(starts[t], starts[t + 1]), np.empty(len(rows), np.int32)
-        walk(binned, rows, steps[nodes], depths[t], leaf)
-        add_leaf_values(out, leaf, values[nodes], scales[t])
+def predict_forest(binned, rows, nodes, values, starts, scales, out):
+    for t in range(len(scales)):
+        part, leaf = slice(starts[t], starts[t + 1]), np.empty(len(rows), np.int32)
+        find_leaves(binned, rows, nodes[part], leaf)
+        add_leaf_values(out, leaf, values[part], scales[t])
