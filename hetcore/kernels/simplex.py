@@ -31,9 +31,9 @@ def _log_temperature(losses):
         else:
             low = u
         step = np.log(total) * total / slope if slope > 0.0 and total > 0.0 else np.inf
-        u = u - step if low < u - step < high else 0.5 * (low + high)
-        if high - low < 1e-15 * max(1.0, abs(u)) or abs(step) < 1e-15:
+        if min(high - low, abs(step)) < 1e-15 * max(1.0, abs(u)):
             break
+        u = u - step if low < u - step < high else 0.5 * (low + high)
     return u
 
 
