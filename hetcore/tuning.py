@@ -154,8 +154,8 @@ def cross_validate(
     random_state : int or None, default=0
         Seed of the folds; fits keep the estimator's own.
     progress : callable, optional
-        Called with (fits done, fits in all). If it returns True, settings not yet fitted in every fold are left out;
-        the first is always finished.
+        Called with (fits done, fits in all). If it returns True, no more settings are begun, and those not fitted in
+        every fold are left out; at least one is finished.
     n_jobs : int, default=1
         Processes of joblib, -1 for one a core. Inside `joblib.parallel_config("dask")` a Dask cluster's workers fit.
 
@@ -313,13 +313,11 @@ def _parallel(models: list[Any], data: HetData, fold: NDArray, count: _Count, n_
     """Fit each setting in one process, all its folds, so that what depends on the data alone is made once."""
     from joblib import Parallel, delayed
 
-    work = Parallel(n_jobs, return_as="generator_unordered")
+    tasks = (delayed(_all_curves)(i, model, data, fold) for i, model in enumerate(models) if not count.stopped)
     curves: dict[int, NDArray] = {}
-    for i, own in work(delayed(_all_curves)(i, model, data, fold) for i, model in enumerate(models)):
+    for i, own in Parallel(n_jobs, return_as="generator_unordered", pre_dispatch="n_jobs")(tasks):
         curves[i] = own
         count.add(len(own))
-        if count.stopped:
-            break
     return curves
 
 
