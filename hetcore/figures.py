@@ -1,0 +1,263 @@
+"""Plotly figures from data, events and models, as plain dicts: the same in a notebook and in the studio.
+
+`plotly.graph_objects.Figure(figure)` shows one in a notebook. A source has the same colour on every figure (Okabe-Ito, told
+apart by colour-blind readers too); lines differ by dash and marker as well. A line has at most 500 points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from hetcore.data import HetData
+
+__all__ = [
+    "alt_text", "autocorrelation", "bars", "bound", "contributions", "coverage", "degrees", "heat", "history_series",
+    "labels", "lines", "missing", "overlap", "style", "weights",
+]  # fmt: skip
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#882255", "#4477AA", "#AA3377", "#7A6F00", "#717581", "#44AA99")
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
+MARKERS = ("circle", "square", "diamond", "triangle-up", "x")
+MOST_POINTS = 500
+CONFIG = {"displaylogo": False, "showSendToCloud": False, "responsive": True}
+
+Figure = dict[str, Any]
+
+
+def style(place: int) -> dict[str, Any]:
+    """Return colour, dash and marker of the source at this place."""
+    i = place % len(COLOURS)
+    turn = (place // len(COLOURS) + place) % len(DASHES)
+    return {"colour": COLOURS[i], "dash": DASHES[turn], "marker": MARKERS[place % len(MARKERS)]}
+
+
+def _layout(x: str, y: str, height: int = 320, **more: Any) -> dict[str, Any]:
+    axis = {"automargin": True, "gridcolor": "rgba(128,128,128,0.2)", "zerolinecolor": "rgba(128,128,128,0.4)"}
+    return {
+        "height": height,
+        "margin": {"l": 8, "r": 8, "t": 8, "b": 8},
+        "xaxis": axis | {"title": {"text": x}},
+        "yaxis": axis | {"title": {"text": y}},
+        "legend": {"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0.0},
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "hovermode": "x unified",
+    } | more
+
+
+def _thin(values: np.ndarray) -> np.ndarray:
+    """Return at most 500 places of a line, first and last among them."""
+    return np.unique(np.linspace(0, len(values) - 1, min(len(values), MOST_POINTS)).astype(int))
+
+
+def lines(
+    x: Sequence[float],
+    series: Mapping[str, Sequence[float]],
+    x_title: str,
+    y_title: str,
+    *,
+    pale: Mapping[str, tuple[Sequence[float], Sequence[float]]] | None = None,
+    order: Sequence[str] = (),
+    dashed: Iterable[str] = (),
+) -> Figure:
+    """Draw one line per series.
+
+    Parameters
+    ----------
+    x : (n,) sequence of float
+    series : mapping of str to (n,) sequence of float
+        NaN leaves a gap.
+    x_title, y_title : str
+    pale : mapping of str to (x, y), optional
+        Lines of an earlier run, drawn pale behind.
+    order : sequence of str
+        All names that can occur, so that a name keeps its colour when another is gone.
+    dashed : iterable of str
+        Names drawn dashed.
+    """
+    order, traces = list(order) or list(series), []
+    for name, (px, py) in (pale or {}).items():
+        colour = style(order.index(name) if name in order else 0)["colour"]
+        line = {"color": colour, "width": 1.5, "dash": "dot"}
+        traces.append(_line(px, py, f"{name}, before", line) | {"opacity": 0.4, "showlegend": False})
+    for name, y in series.items():
+        look = style(order.index(name) if name in order else len(order))
+        line = {"color": look["colour"], "width": 2, "dash": "dash" if name in set(dashed) else "solid"}
+        traces.append(_line(x, y, name, line) | {"marker": {"symbol": look["marker"], "size": 5}})
+    return {"data": traces, "layout": _layout(x_title, y_title)}
+
+
+def _line(x: Sequence[float], y: Sequence[float], name: str, line: dict[str, Any]) -> dict[str, Any]:
+    x, y = np.asarray(x, float), np.asarray(y, float)
+    keep = _thin(x)
+    mode = "lines+markers" if len(keep) <= 60 else "lines"
+    return {"type": "scatter", "mode": mode, "name": name, "x": x[keep], "y": y[keep], "line": line}
+
+
+def weights(
+    x: Sequence[float],
+    series: Mapping[str, Sequence[float]],
+    order: Sequence[str],
+    pale: Mapping[str, tuple[Sequence[float], Sequence[float]]] | None = None,
+) -> Figure:
+    """Draw weights in [0, 1] over the rounds."""
+    figure = lines(x, series, "round", "weight", pale=pale, order=order)
+    figure["layout"]["yaxis"] |= {"range": [0, 1.02]}
+    return figure
+
+
+def bars(values: Mapping[str, float], title: str, order: Sequence[str] = (), horizontal: bool = True) -> Figure:
+    """Draw one bar per name, each in its own colour."""
+    order = list(order) or list(values)
+    colours = [style(order.index(name) if name in order else 0)["colour"] for name in values]
+    names, sizes = list(values), [float(v) for v in values.values()]
+    bar = {"type": "bar", "marker": {"color": colours}, "hovertemplate": "%{label}: %{value:.3g}<extra></extra>"}
+    bar |= {"y": names, "x": sizes, "orientation": "h"} if horizontal else {"x": names, "y": sizes}
+    layout = _layout(title if horizontal else "", "" if horizontal else title, hovermode="closest", showlegend=False)
+    layout["height"] = max(160, 28 * len(names) + 60) if horizontal else 300
+    if horizontal:
+        layout["yaxis"] |= {"autorange": "reversed", "type": "category"}
+    return {"data": [bar], "layout": layout}
+
+
+def contributions(values: Mapping[str, float], order: Sequence[str], unit: str) -> Figure:
+    """Draw what each source and graph adds to one instance's prediction."""
+    return bars(values, f"adds to the prediction ({unit})", order)
+
+
+def autocorrelation(x: Sequence[float], series: Mapping[str, Sequence[float]], order: Sequence[str]) -> Figure:
+    """Draw the correlation of residuals over the links of each graph, by round."""
+    return lines(x, series, "round", "correlation of residuals over links", order=order)
+
+
+def coverage(data: HetData, most: int = 400) -> Figure:
+    """Draw which source has which instance: a row per source, a column per instance, a sample where there are many."""
+    mask = data.mask
+    order = np.lexsort(mask[::-1])[::-1]
+    keep = order[np.unique(np.linspace(0, data.n - 1, min(data.n, most)).astype(int))]
+    shown = mask[:, keep].astype(np.uint8)
+    scale = [[0, "rgba(128,128,128,0.15)"], [1, COLOURS[0]]]
+    trace = {
+        "type": "heatmap", "z": shown, "y": data.source_names, "x": np.linspace(0, 100, len(keep)), "zmin": 0, "zmax": 1,
+        "colorscale": scale, "showscale": False, "ygap": 3,
+        "hovertemplate": "%{y}: %{z}<extra>1 = has a record</extra>",
+    }  # fmt: skip
+    layout = _layout("instances, in per cent, sorted by the sources that have them", "", hovermode="closest")
+    layout["height"] = 34 * len(data.source_names) + 90
+    return {"data": [trace], "layout": layout}
+
+
+def overlap(data: HetData, most: int = 12) -> Figure:
+    """Draw how many instances each combination of sources has, the largest first."""
+    codes, counts = np.unique(data.mask.T, axis=0, return_counts=True)
+    best = np.argsort(-counts, kind="stable")[:most]
+    names = np.array(data.source_names, object)
+    found = {_combination(names, codes[i]): int(counts[i]) for i in best}
+    return bars(found, "instances", order=["-"])
+
+
+def _combination(names: np.ndarray, has: np.ndarray) -> str:
+    if has.all():
+        return "all sources"
+    if not has.any():
+        return "no source"
+    return " + ".join(names[has]) if has.sum() <= (~has).sum() else "all but " + ", ".join(names[~has])
+
+
+def labels(data: HetData) -> Figure:
+    """Draw the labels: a bar per class, or a histogram."""
+    known = data.y[data.labelled]
+    if data.target_kind == "classification":
+        names, counts = np.unique(known.astype(str), return_counts=True)
+        return bars(dict(zip(names.tolist(), counts.tolist())), "labelled instances", order=["-"])
+    counts, edges = np.histogram(known.astype(float), bins=min(40, max(5, int(np.sqrt(max(len(known), 1))))))
+    trace = {"type": "bar", "x": (edges[1:] + edges[:-1]) / 2, "y": counts, "marker": {"color": COLOURS[0]}}
+    return {"data": [trace], "layout": _layout("label", "instances", 260, bargap=0.05, showlegend=False)}
+
+
+def degrees(data: HetData, name: str) -> Figure:
+    """Draw how many instances have how many neighbours in a graph."""
+    values, counts = np.unique(data.graphs[name].degree, return_counts=True)
+    colour = style(data.graph_names.index(name))["colour"]
+    trace = {"type": "scatter", "mode": "markers", "x": values, "y": counts, "marker": {"color": colour, "size": 6}}
+    layout = _layout("neighbours", "instances", 260, showlegend=False, hovermode="closest")
+    layout["yaxis"] |= {"type": "log"}
+    return {"data": [trace], "layout": layout}
+
+
+def missing(data: HetData) -> Figure:
+    """Draw the share of missing values of each source, among the instances that it has."""
+    shares = {name: 100 * source.missing_share for name, source in data.sources.items()}
+    return bars(shares, "missing values, per cent", data.source_names)
+
+
+def heat(
+    x: Sequence[float], y: Sequence[float], z: np.ndarray, titles: tuple[str, str, str], here: tuple | None
+) -> Figure:
+    """Draw a metric over two parameters, the current setting marked.
+
+    Parameters
+    ----------
+    x, y : sequences of float
+    z : (len(y), len(x)) float
+    titles : tuple of str
+        Of x, y and z.
+    here : (x, y) or None
+    """
+    text = [[f"{value:.3g}" for value in row] for row in z]
+    trace = {
+        "type": "heatmap", "z": z, "x": [f"{v:g}" for v in x], "y": [f"{v:g}" for v in y], "colorscale": "Cividis",
+        "reversescale": True, "text": text, "texttemplate": "%{text}", "colorbar": {"title": {"text": titles[2]}},
+        "hovertemplate": f"{titles[0]} %{{x}}, {titles[1]} %{{y}}: %{{z:.4g}}<extra></extra>",
+    }  # fmt: skip
+    layout = _layout(titles[0], titles[1], 340, hovermode="closest")
+    for axis in ("xaxis", "yaxis"):
+        layout[axis] |= {"type": "category"}
+    data = [trace]
+    if here is not None:
+        marker = {"symbol": "star", "size": 16, "color": COLOURS[1], "line": {"color": "white", "width": 1}}
+        spot = {"type": "scatter", "mode": "markers", "x": [f"{here[0]:g}"], "y": [f"{here[1]:g}"], "marker": marker}
+        data.append(spot | {"showlegend": False, "hovertemplate": "current setting<extra></extra>"})
+    return {"data": data, "layout": layout}
+
+
+def bound(first: float, second: float, weight: float | None = None) -> Figure:
+    r"""Draw the error bounds of theorem 4.1 for two sources, one error held at `first`.
+
+    With errors e1 and e2 and weights (w, 1 - w) the bound is sqrt(2 (w^2 e1 + (1 - w)^2 e2)): for equal weights
+    sqrt((e1 + e2) / 2), and at its lowest, for weights like 1 / e, sqrt(2 e1 e2 / (e1 + e2)).
+
+    Parameters
+    ----------
+    first, second : float
+        Errors e1, e2 in (0, 1].
+    weight : float, optional
+        Learned weight of the first source, in [0, 1].
+    """
+    errors = np.linspace(0.005, 1.0, 200)
+    equal = np.sqrt((first + errors) / 2)
+    best = np.sqrt(2 * first * errors / (first + errors))
+    both = {"equal weights": equal, "best weights": best}
+    figure = lines(errors, both, "error of the second source", "bound of the error")
+    if weight is not None:
+        at = float(np.sqrt(2 * (weight**2 * first + (1 - weight) ** 2 * second)))
+        marker = {"symbol": "star", "size": 14, "color": COLOURS[2]}
+        spot = {"type": "scatter", "mode": "markers", "name": "learned weights", "x": [second], "y": [at]}
+        figure["data"].append(spot | {"marker": marker})
+    return figure
+
+
+def alt_text(figure: Figure, what: str) -> str:
+    """Say in words what a figure shows, for those who can't see it."""
+    names = [str(trace.get("name")) for trace in figure["data"] if trace.get("name")]
+    return what + (f": {', '.join(names[:12])}" if names else "")
+
+
+def history_series(history: pl.DataFrame, group: str) -> dict[str, np.ndarray]:
+    """Return the columns "GROUP:NAME" of a model's `history_` by name."""
+    start = f"{group}:"
+    return {c.removeprefix(start): history[c].to_numpy() for c in history.columns if c.startswith(start)}

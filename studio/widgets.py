@@ -1,0 +1,107 @@
+"""What every page draws with: the frame, escaped text, charts."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from hetcore.figures import CONFIG
+from studio import jobs
+from studio.server import PLOTLY_ADDRESS
+
+__all__ = ["chart", "escape", "frame", "live_chart", "number"]
+
+LIVE = """
+let loading = null;
+function plotly(address) {
+  if (window.Plotly) return Promise.resolve(window.Plotly);
+  if (!loading) loading = new Promise((done, failed) => {
+    const script = document.createElement("script");
+    script.src = address; script.onload = () => done(window.Plotly); script.onerror = failed;
+    document.head.appendChild(script);
+  });
+  return loading;
+}
+export default function (component) {
+  const { data, parentElement } = component;
+  const node = parentElement.querySelector(".live-chart");
+  if (node.dataset.version === data.version) return;
+  const figure = JSON.parse(data.figure);
+  const style = getComputedStyle(parentElement);
+  figure.layout.font = { color: style.color, family: style.fontFamily };
+  figure.layout.uirevision = "keep";
+  plotly(data.address).then(Plotly => Plotly.react(node, figure.data, figure.layout, data.config)).then(() => {
+    node.dataset.version = data.version;
+    node.dataset.points = data.points;
+  });
+}
+"""
+SPECIAL = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$:&^=@])")
+
+
+def frame(title: str) -> None:
+    """Begin a page: its name, width, and the way to the others."""
+    st.set_page_config(page_title=f"{title} · hetcore", page_icon=":material/hub:", layout="wide")
+    _start()
+    if title != "Home":
+        st.title(title)
+
+
+@st.cache_resource
+def _start() -> bool:
+    """Start the worker processes, once for the server: they load and compile while the person looks around."""
+    jobs.manager()
+    return True
+
+
+def escape(text: object) -> str:
+    """Return text as Markdown that shows it as it is, whatever it holds."""
+    return SPECIAL.sub(r"\\\1", " ".join(str(text).split()))
+
+
+def number(value: float, metric: str = "") -> str:
+    """Return a number with sensible digits: an error rate in per cent, anything else with three significant digits."""
+    if value is None or not np.isfinite(value):
+        return "–"
+    return f"{100 * value:.1f}%" if metric == "error" else f"{value:.3g}"
+
+
+def chart(figure: dict[str, Any], key: str, alt: str = "") -> None:
+    """Draw a figure that does not change while one looks at it."""
+    st.plotly_chart(figure, key=key, width="stretch", config=CONFIG, alt=alt or None)
+
+
+class _Numbers(json.JSONEncoder):
+    def default(self, value: Any) -> Any:
+        """Return arrays as lists, numbers that are not finite as null."""
+        if isinstance(value, np.ndarray):
+            return [None if isinstance(v, float) and not np.isfinite(v) else v for v in value.ravel().tolist()]
+        return value.item() if isinstance(value, np.generic) else super().default(value)
+
+
+def live_chart(figure: dict[str, Any], key: str, points: int) -> None:
+    """Draw a figure that keeps its node, zoom and hover while its data change.
+
+    Parameters
+    ----------
+    figure : dict
+        Plotly; one-dimensional arrays.
+    key : str
+        The same over reruns.
+    points : int
+        How many points a line has now, told to the page as data-points.
+    """
+    text = json.dumps(figure, cls=_Numbers)
+    content = {"figure": text, "address": PLOTLY_ADDRESS, "config": CONFIG, "points": points}
+    content["version"] = str(hash(text))
+    with st.container(key=key):
+        _live()(data=content, key=f"{key}_node", height=figure["layout"].get("height", 320))
+
+
+def _live() -> Any:
+    html = "<div class='live-chart' style='width:100%;min-height:320px'></div>"
+    return st.components.v2.component("hetcore_live_chart", html=html, js=LIVE, isolate_styles=False)
