@@ -1,0 +1,216 @@
+"""What one person's session works on: the data in use, the what-if operations on them, the files in hand.
+
+Examples are loaded once for all sessions and never change; files of a person stay in their session.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import streamlit as st
+
+import datasets
+from hetcore.data import HetData
+from hetcore.data.words import counted
+from hetcore.errors import DataError
+from studio import scenarios
+from studio.limits import MIB
+from studio.sentences import explained, shown
+from studio.widgets import escape
+
+__all__ = [
+    "Current",
+    "add_operation",
+    "changed",
+    "current",
+    "files_in_hand",
+    "forget_file",
+    "keep_file",
+    "operations",
+    "owner",
+    "undo",
+    "use_example",
+    "use_upload",
+]
+
+DEFAULT = "digits_views"
+SESSION_BYTES = 200 * MIB
+"""Bytes of files that one session keeps."""
+
+
+@dataclass(frozen=True)
+class Current:
+    """The data in use, before what-if operations.
+
+    Attributes
+    ----------
+    data : HetData
+        Shared between sessions if it is an example.
+    title, story : str
+        What people read; not escaped.
+    recipe : mapping
+        How the data came about, see `studio.recipes`.
+    example : str or None
+        Name of the data set, None for files of the person.
+    files : mapping of str to bytes
+        The files of the recipe.
+    """
+
+    data: HetData
+    title: str
+    story: str
+    recipe: Mapping[str, Any]
+    example: str | None = None
+    files: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+
+
+@st.cache_resource(max_entries=8, show_spinner="Loading the example …")
+def _loaded(name: str) -> HetData:
+    return datasets.load(name)
+
+
+def current() -> Current:
+    """Return the data in use: the person's own, else the example in the URL, else the opening example.
+
+    An example that cannot be loaded is answered by the opening one and a sentence on the page.
+    """
+    if (uploaded := st.session_state.get("uploaded")) is not None:
+        return uploaded
+    name = st.query_params.get("data") or st.session_state.get("example") or DEFAULT
+    if (failure := _failure(name)) is not None:
+        st.warning(escape(failure), icon=":material/cloud_off:")
+        name = DEFAULT
+    _remember(name)
+    about = datasets.info(name)
+    return Current(_loaded(name), about.title, about.story, {"example": name}, name)
+
+
+def _failure(name: str) -> str | None:
+    """Return why an example cannot be used, None if it can."""
+    if name not in datasets.names():
+        return "There is no example of the name in the address: the opening example is shown, choose another."
+    try:
+        _loaded(name)
+    except (DataError, OSError) as error:
+        return f"{explained(error)} The opening example is shown."
+    return None
+
+
+def _remember(name: str) -> None:
+    """Keep the example over page switches, which empty the URL; another one starts without operations."""
+    if st.session_state.get("example", name) != name:
+        st.session_state["operations"] = []
+    st.session_state["example"] = name
+    _name_in_url(None if name == DEFAULT else name)
+
+
+def _name_in_url(name: str | None) -> None:
+    if name is None:
+        st.query_params.pop("data", None)
+    elif st.query_params.get("data") != name:
+        st.query_params["data"] = name
+
+
+def use_example(name: str) -> None:
+    """Use an example of `datasets` from now on, without operations.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such example.
+    """
+    datasets.info(name)
+    st.session_state["uploaded"] = None
+    st.session_state["operations"] = []
+    st.session_state["example"] = name
+    _name_in_url(None if name == DEFAULT else name)
+
+
+def use_upload(recipe: Mapping[str, Any], files: Mapping[str, bytes], data: HetData) -> None:
+    """Use data made of the person's files from now on, without operations.
+
+    Parameters
+    ----------
+    recipe : mapping
+        See `studio.recipes`.
+    files : mapping of str to bytes
+        The files of the recipe.
+    data : HetData
+        What `studio.recipes.build` made of them.
+    """
+    parts = [counted(len(data.sources), "table"), counted(len(data.graphs), "graph")]
+    story = f"{' and '.join(parts)} about {counted(data.n, 'instance')}, {int(data.labelled.sum()):,} with a label."
+    st.session_state["uploaded"] = Current(data, "Your data", story, dict(recipe), None, dict(files))
+    st.session_state["operations"] = []
+    _name_in_url(None)
+
+
+def operations() -> list[dict[str, Any]]:
+    """Return the what-if operations on the data in use, in their order, as `studio.scenarios` has them."""
+    return list(st.session_state.get("operations", ()))
+
+
+def add_operation(operation: Mapping[str, Any]) -> None:
+    """Add a what-if operation.
+
+    Raises
+    ------
+    ParameterError, DataError
+        If it is not valid, or cannot be done after those before it; the log stays as it is.
+    """
+    log = scenarios.checked([*operations(), operation])
+    scenarios.apply(current().data, log)
+    st.session_state["operations"] = log
+
+
+def undo() -> None:
+    """Take the last what-if operation back, if there is one."""
+    st.session_state["operations"] = operations()[:-1]
+
+
+def changed() -> HetData:
+    """Return the data in use after the what-if operations; the same object as long as neither changes."""
+    data, log = current().data, operations()
+    if not log:
+        return data
+    kept = st.session_state.get("changed")
+    if kept is None or kept[0] is not data or kept[1] != log:
+        kept = st.session_state["changed"] = (data, log, scenarios.apply(data, log).data)
+    return kept[2]
+
+
+def owner() -> str:
+    """Return the session's name towards the job manager and the store, which nobody else can guess."""
+    if "owner" not in st.session_state:
+        st.session_state["owner"] = secrets.token_urlsafe(24)
+    return st.session_state["owner"]
+
+
+def files_in_hand() -> dict[str, bytes]:
+    """Return the files that the session keeps, by name."""
+    return dict(st.session_state.get("files", {}))
+
+
+def keep_file(name: str, content: bytes) -> None:
+    """Keep a file, in place of one of the same name.
+
+    Raises
+    ------
+    DataError
+        If the session would keep more than `SESSION_BYTES`.
+    """
+    others = [kept for other, kept in files_in_hand().items() if other != name]
+    in_use = st.session_state.get("uploaded")
+    used = {id(kept): len(kept) for kept in [*others, *(in_use.files.values() if in_use else ())]}
+    if sum(used.values()) + len(content) > SESSION_BYTES:
+        limit = SESSION_BYTES // MIB
+        raise DataError(f"{shown(name)} takes your files over {limit} MB: remove some of the others first.")
+    st.session_state["files"] = {**files_in_hand(), name: content}
+
+
+def forget_file(name: str) -> None:
+    """Forget a file; data made of it stay in use."""
+    st.session_state["files"] = {other: kept for other, kept in files_in_hand().items() if other != name}
