@@ -450,10 +450,11 @@ def test_values_of_any_size(task, printed, size):
 @pytest.mark.parametrize("task,printed", KINDS)
 @pytest.mark.parametrize("weights", [[1e-45, 1e-44, 3e38], [3e38, 3e38, 3e38], [1e-45, 1e-45, 1e-45]])
 def test_edge_weights_of_any_size(task, printed, weights):
-    data, _ = _linked(task, weights)
-    fit = model(task, printed).fit(data)
-    assert np.isfinite(scores(fit, data)).all()
-    assert_array_equal(scores(_reloaded(fit), data), scores(fit, data))
+    for graphs in (1, 2):
+        data, _ = _linked(task, weights, graphs)
+        fit = model(task, printed).fit(data)
+        assert np.isfinite(scores(fit, data)).all()
+        assert_array_equal(scores(_reloaded(fit), data), scores(fit, data))
 
 
 # ---- what is refused -------------------------------------------------------------------------------------------------

@@ -178,9 +178,15 @@ def joint_links(graphs: Mapping[str, Graph], units: Mapping[str, float]) -> Any:
     Two films that share director, writer and actors are closer than two that share one of them: what a neighbour by
     several graphs says counts for more than the graphs' averages, taken one by one, can tell.
     """
-    total = sum(graph.adjacency() * np.float32(1.0 / units[name]) for name, graph in graphs.items() if name in units)
-    links = total.tocsr()
+    links = sum(_in_units(graph, units[name]) for name, graph in graphs.items() if name in units).tocsr()
     links.data = links.data**JOINT_POWER
+    return links
+
+
+def _in_units(graph: Graph, unit: float) -> Any:
+    """Return the links (n, n) float32 over their mean weight, which float32 may not be able to invert."""
+    links = graph.adjacency().copy()
+    links.data = (links.data / np.float64(unit)).astype(np.float32)
     return links
 
 

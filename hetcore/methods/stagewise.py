@@ -77,7 +77,8 @@ class Stagewise:
         parts: list[Part] = [TablePart(problem.data, name, K) for name in problem.data.source_names]
         graphs = [GraphPart(name, graph.adjacency(), K) for name, graph in problem.data.graphs.items()]
         shares: dict[str, float] = {}
-        if len(graphs) > 1 and sum(part.links.nnz for part in graphs) <= MOST_JOINT_LINKS:
+        sizes = [part.links.nnz for part in graphs]
+        if np.count_nonzero(sizes) > 1 and sum(sizes) <= MOST_JOINT_LINKS:
             units = {part.name: part.unit for part in graphs}
             joint = GraphPart("", joint_links(problem.data.graphs, units), K)
             shares = joint_shares(problem.data.graphs, units, joint.links)
