@@ -283,6 +283,20 @@ def test_a_column_may_have_any_name(name):
     assert named.classes == ["blue", "green", "red"]
 
 
+@pytest.mark.parametrize("name", ["", 7, None])
+def test_sources_and_graphs_have_names(name):
+    edges = pl.DataFrame({"source": ["a"], "target": ["b"]})
+    with pytest.raises(hc.DataError, match="The source name .* must be a text that is not empty: rename it"):
+        hc.HetData({name: ONE})
+    with pytest.raises(hc.DataError, match="The graph name .* must be a text that is not empty: rename it"):
+        hc.HetData({"one": ONE}, {name: edges})
+    data = hc.HetData({"one": ONE})
+    with pytest.raises(hc.DataError, match="The graph name .* must be a text that is not empty: rename it"):
+        data.with_graph(name, hc.Graph(edges))
+    with pytest.raises(hc.DataError, match="The source name .* must be a text that is not empty: rename it"):
+        data.with_source(name, data.sources["one"])
+
+
 def test_data_can_be_sent_to_another_process():
     data = hc.HetData(
         {"one": ONE, "a": hc.Source(["a"], np.ones((1, 2)))}, {"g": nx.Graph([("a", "b")])}, ONE.rename({"x": "y"})

@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from hetcore.data.graph import Graph
-from hetcore.data.identity import positions, text_array, unique_ids
+from hetcore.data.identity import check_name, positions, text_array, unique_ids
 from hetcore.data.meeting import label_findings, lonely_source_findings, place_graphs
 from hetcore.data.report import Finding, Report
 from hetcore.data.source import Source
@@ -177,8 +177,7 @@ def _read_sources(sources: Mapping[str, Any], id_column: str, kinds: Mapping[str
 
 
 def _read_source(name: str, given: Any, id_column: str, kinds: Mapping[str, str] | None) -> Source:
-    if not isinstance(name, str) or not name:
-        raise DataError(f"The source name {quoted(name)} must be a text that is not empty: rename it.")
+    check_name("source", name)
     try:
         if isinstance(given, Source):
             return given.with_kinds(kinds) if kinds else given
@@ -190,6 +189,7 @@ def _read_source(name: str, given: Any, id_column: str, kinds: Mapping[str, str]
 def _read_graphs(graphs: Mapping[str, Any]) -> dict[str, Graph]:
     read = {}
     for name, given in graphs.items():
+        check_name("graph", name)
         try:
             read[name] = given if isinstance(given, Graph) else Graph(given)
         except DataError as error:

@@ -17,7 +17,13 @@ from hetcore.data.report import Finding
 from hetcore.data.words import counted, quoted
 from hetcore.errors import DataError
 
-__all__ = ["as_ids", "id_findings", "positions", "text_array", "unique_ids"]
+__all__ = ["as_ids", "check_name", "id_findings", "positions", "text_array", "unique_ids"]
+
+
+def check_name(noun: str, name: Any) -> None:
+    """Refuse a name of a source or graph (the `noun`) that is no text, or empty, with a DataError."""
+    if not isinstance(name, str) or not name:
+        raise DataError(f"The {noun} name {quoted(name)} must be a text that is not empty: rename it.")
 
 
 def as_ids(values: Any) -> tuple[pl.Series, list[Finding]]:

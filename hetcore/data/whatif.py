@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from hetcore.data.graph import Graph
-from hetcore.data.identity import as_ids, positions
+from hetcore.data.identity import as_ids, check_name, positions
 from hetcore.data.noise import noisy_source, rewired, thinned
 from hetcore.data.report import Finding
 from hetcore.data.source import Source
@@ -225,6 +225,7 @@ class WhatIf:
         DataError
             If no record belongs to an instance.
         """
+        check_name("source", name)
         place = positions(source.id_series, self.id_series)
         known = np.flatnonzero(place >= 0)
         if len(known) == 0:
@@ -245,6 +246,7 @@ class WhatIf:
 
     def with_graph(self: HetData, name: str, graph: Graph) -> HetData:
         """Add a graph, or replace the one of this name; edges to ids not in `ids` are left out and reported."""
+        check_name("graph", name)
         aligned = graph.aligned(self.id_series)
         findings = [finding.within(f"graph {quoted(name)}") for finding in graph.findings]
         lost = graph.n_edges - aligned.n_edges
