@@ -1,7 +1,7 @@
 """Plotly figures from data, events and models, as plain dicts: the same in a notebook and in the studio.
 
-`plotly.graph_objects.Figure(figure)` shows one in a notebook. A source has the same colour on every figure (Okabe-Ito, told
-apart by colour-blind readers too); lines differ by dash and marker as well. A line has at most 500 points.
+`plotly.graph_objects.Figure(figure)` shows one in a notebook. A source has the same colour on every figure
+(Okabe-Ito, told apart by colour-blind readers too); lines differ by dash and marker as well. A line has at most 500 points.
 """
 
 from __future__ import annotations
@@ -142,7 +142,8 @@ def coverage(data: HetData, most: int = 400) -> Figure:
     shown = mask[:, keep].astype(np.uint8)
     scale = [[0, "rgba(128,128,128,0.15)"], [1, COLOURS[0]]]
     trace = {
-        "type": "heatmap", "z": shown, "y": data.source_names, "x": np.linspace(0, 100, len(keep)), "zmin": 0, "zmax": 1,
+        "type": "heatmap", "z": shown, "y": data.source_names, "x": np.linspace(0, 100, len(keep)), "zmin": 0,
+        "zmax": 1,
         "colorscale": scale, "showscale": False, "ygap": 3,
         "hovertemplate": "%{y}: %{z}<extra>1 = has a record</extra>",
     }  # fmt: skip

@@ -45,7 +45,7 @@ SPECIAL = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$:&^=@])")
 
 def frame(title: str) -> None:
     """Begin a page: its name, width, and the way to the others."""
-    st.set_page_config(page_title=f"{title} · hetcore", page_icon=":material/hub:", layout="wide")
+    st.set_page_config(page_title=f"{title} · hetcore", layout="wide")
     _start()
     if title != "Home":
         st.title(title)

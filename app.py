@@ -1,0 +1,135 @@
+"""The studio: `streamlit run app.py` serves it; as a page this is Home."""
+
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from hetcore.data.words import counted
+from studio import jobs, run_table, session, store, uploads
+from studio.server import MIDDLEWARE, ROUTES
+from studio.widgets import escape, frame
+
+CONSENSUS, DATA, RUNS = "pages/2_Consensus.py", "pages/1_Data.py", "pages/3_Runs.py"
+NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+CARDS = (
+    ("Explore", ":material/insights:", "Which sources help, and which only agree? Watch errors and weights round by "
+     "round.", CONSENSUS, "Open Consensus"),
+    ("Teach", ":material/school:", "Add noise to a source, or drop one: its weight falls while the class looks on.",
+     CONSENSUS, "Try the what-if"),
+    ("What if", ":material/upload_file:", "Your own tables and graphs. Ids need not match everywhere, labels may be "
+     "few.", DATA, "Bring your data"),
+)  # fmt: skip
+READINESS = {
+    "starting": "Starting the training process. You can press Train already.",
+    "compiling": "Compiling, first run only: under half a minute. You can press Train already.",
+    "ready": "Ready to train.",
+}
+
+
+@st.cache_resource
+def warm_up() -> bool:
+    """Start what trainings and uploads need, once for the server."""
+    jobs.manager()
+    uploads.warm_up()
+    return True
+
+
+def home() -> None:
+    """Draw the page."""
+    warm_up()
+    st.title("hetcore studio")
+    st.markdown("Many tables, some graphs, few labels: **one model that says which source to trust.**")
+    opening()
+    cards()
+    last_runs()
+
+
+def opening() -> None:
+    """Say what is loaded, and offer to train on it."""
+    current = session.current()
+    with st.container(border=True, key="opening"):
+        st.markdown(f"**{escape(current.title)}** is loaded: {loaded(current.data)}.")
+        if st.button("Train", type="primary", icon=":material/play_arrow:", key="train_home"):
+            st.session_state["train_now"] = True
+            query = {"data": current.example} if current.example else None
+            st.switch_page(CONSENSUS, query_params=query)
+        advice(current.data)
+        readiness()
+
+
+def loaded(data: Any) -> str:
+    """Return what data are in one phrase: "five tables and two graphs about 1,797 instances, to predict …"."""
+    parts = [several(len(data.sources), "table"), *([several(len(data.graphs), "graph")] if data.graphs else [])]
+    known = int(data.labelled.sum())
+    if data.target_kind is None:
+        told = "nothing to predict yet: choose a label on the Data page"
+    elif data.target_kind == "classification":
+        names = f"{escape(data.classes[0])} to {escape(data.classes[-1])}"
+        told = f"to predict one of {len(data.classes)} classes ({names})"
+    else:
+        told = f"to predict a number between {data.y[data.labelled].min():.4g} and {data.y[data.labelled].max():.4g}"
+    labels = "" if known in (0, data.n) else f", {known:,} with a label"
+    return f"{' and '.join(parts)} about {counted(data.n, 'instance')}{labels}, {told}"
+
+
+def several(count: int, noun: str) -> str:
+    """Return a count in words: "five tables"."""
+    return counted(count, noun) if count >= len(NUMBERS) else f"{NUMBERS[count]} {noun}{'' if count == 1 else 's'}"
+
+
+def advice(data: Any) -> None:
+    """Say which method suits the data, and why."""
+    if len(data.sources) + len(data.graphs) > 1:
+        why = "each source gets a learner, a weight, and what its neighbours say"
+    else:
+        why = "one source alone is plain boosting: add another to see a consensus"
+    st.caption(f"Method: Gradient Boosting Consensus – {why}.")
+
+
+def readiness() -> None:
+    """Say how far the training process is; look again each second until it is ready."""
+    pending = jobs.manager().readiness() != "ready"
+    st.fragment(_readiness, run_every=1.0 if pending else None)(pending)
+
+
+def _readiness(pending: bool) -> None:
+    state = jobs.manager().readiness()
+    if pending and state == "ready":
+        st.rerun()
+    icon = ":material/check_circle:" if state == "ready" else ":material/hourglass_top:"
+    with st.container(key="readiness"):
+        st.caption(f"{icon} {READINESS[state]}")
+
+
+def cards() -> None:
+    """Offer three ways to go on."""
+    for column, (title, icon, words, target, link) in zip(st.columns(3), CARDS):
+        with column.container(border=True, height="stretch"):
+            st.markdown(f"#### {icon} {title}")
+            st.markdown(words)
+            if (Path(__file__).parent / target).exists():
+                st.page_link(target, label=link, icon=":material/arrow_forward:")
+
+
+def last_runs() -> None:
+    """List the newest runs of the session, or say how to get one."""
+    st.subheader("Last runs")
+    runs = store.shared().list(session.owner())
+    if store.shared().warning:
+        st.warning(escape(store.shared().warning), icon=":material/warning:")
+    if not runs:
+        with st.container(border=True, key="no_runs"):
+            st.markdown(":material/history: No runs yet. Press **Train**: what you train is kept here.")
+        return
+    st.dataframe(run_table.table(runs[:5]), hide_index=True, key="last_runs", alt="The newest runs")
+    st.page_link(RUNS, label=f"All {counted(len(runs), 'run')}", icon=":material/arrow_forward:")
+
+
+if __name__ == "__main__":
+    frame("Home")
+    home()
+else:
+    from streamlit.starlette import App
+
+    app = App(Path(__file__).resolve(), routes=ROUTES, middleware=MIDDLEWARE)

@@ -1,0 +1,199 @@
+"""Runs: what was trained, on what, how well; name, compare, reopen, take away, delete."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+import streamlit as st
+
+from hetcore.errors import DataError, ParameterError
+from studio import export, reopening, run_table, session, store
+from studio.run import Run
+from studio.widgets import chart, escape, frame
+
+CONSENSUS = "pages/2_Consensus.py"
+MOST_COMPARED = 8
+
+
+def page() -> None:
+    """Draw the page."""
+    st.markdown("Name, compare, reopen, take away and delete what you trained.")
+    if message := st.session_state.pop("runs_message", ""):
+        st.toast(message)
+    runs = store.shared().list(session.owner())
+    if store.shared().warning:
+        st.warning(escape(store.shared().warning), icon=":material/warning:")
+    if not runs:
+        return no_runs()
+    st.dataframe(run_table.table(runs), hide_index=True, key="runs_table", alt="All runs, newest first")
+    chosen = choice(runs)
+    if len(chosen) == 1:
+        one_run(chosen[0])
+    elif chosen:
+        compare(chosen)
+    else:
+        st.info("Choose one run to open it, or several to compare them.", icon=":material/touch_app:")
+
+
+def no_runs() -> None:
+    """Say how the first run comes about."""
+    with st.container(border=True, key="no_runs"):
+        st.markdown("#### :material/history: No runs yet")
+        st.markdown("What you train is kept here with its settings, curves, predictions and model.")
+        if st.button("Train the first", type="primary", icon=":material/play_arrow:", key="train_first"):
+            st.session_state["train_now"] = True
+            st.switch_page(CONSENSUS)
+
+
+def choice(runs: Sequence[Run]) -> list[Run]:
+    """Let the person choose runs, the newest at first."""
+    by_id = {run.id: run for run in runs}
+    kept = [run_id for run_id in st.session_state.get("chosen_runs", [runs[0].id]) if run_id in by_id]
+    st.session_state["chosen_runs"] = kept
+    chosen = st.multiselect(
+        "Runs",
+        list(by_id),
+        key="chosen_runs",
+        format_func=lambda run_id: title(by_id[run_id]),
+        max_selections=MOST_COMPARED,
+        placeholder="Choose one or more",
+        help="One opens it; two or more are compared.",
+    )
+    return [by_id[run_id] for run_id in chosen]
+
+
+def title(run: Run) -> str:
+    """Return what tells a run from the others."""
+    return f"{run_table.label(run)}, {run_table.result(run)}, {run.created:%d %b %H:%M:%S}"
+
+
+def one_run(run: Run) -> None:
+    """Show a run and what can be done with it."""
+    st.subheader(escape(run_table.label(run)))
+    with st.container(horizontal=True):
+        reopen(run)
+        rename(run)
+        delete(run)
+    curves_and_weights([run])
+    take_away(run)
+    with st.expander("Settings and results", icon=":material/tune:"):
+        st.json({"settings": run.settings, "results": run.results}, expanded=2)
+
+
+def reopen(run: Run) -> None:
+    """Offer to open the run on its page with the same data and settings."""
+    reason = reopening.refusal(run, session.current().recipe)
+    if st.button("Reopen", icon=":material/open_in_new:", disabled=bool(reason), help=reason or None, key="reopen"):
+        if example := run_table.example_of(run):
+            session.use_example(example)
+        for operation in run.settings.get("operations") or ():
+            session.add_operation(operation)
+        st.switch_page(CONSENSUS, query_params=reopening.query(run))
+
+
+def rename(run: Run) -> None:
+    """Offer another name."""
+    with st.popover("Rename", icon=":material/edit:"), st.form(f"rename_{run.id}", border=False):
+        name = st.text_input("Name", run.name, max_chars=200, key=f"name_{run.id}")
+        if st.form_submit_button("Save name"):
+            try:
+                store.shared().rename(session.owner(), run.id, name)
+            except (DataError, LookupError) as error:
+                st.error(escape(error))
+                return
+            done("Renamed.")
+
+
+def delete(run: Run) -> None:
+    """Offer to delete the run, after a question."""
+    with st.popover("Delete", icon=":material/delete:"):
+        st.markdown(f"Delete **{escape(run_table.label(run))}** for good, with its model and predictions?")
+        if st.button("Yes, delete", type="primary", key=f"delete_{run.id}"):
+            store.shared().delete(session.owner(), run.id)
+            done("Deleted.")
+
+
+def done(words: str) -> None:
+    """Draw the page again and say what was done."""
+    st.session_state["runs_message"] = words
+    st.rerun()
+
+
+def take_away(run: Run) -> None:
+    """Offer predictions, model, script and notebook."""
+    st.markdown("##### Take away")
+    try:
+        owner = session.owner()
+        offers = run_table.downloads(run, store.shared().predictions(owner, run.id), store.shared().model(owner, run.id))
+    except (DataError, ParameterError, LookupError) as error:
+        st.warning(escape(error), icon=":material/warning:")
+        return
+    with st.container(horizontal=True):
+        for words, (name, content, mime) in offers.items():
+            st.download_button(
+                words, content, name, mime, key=f"take_{words}", icon=":material/download:", on_click="ignore"
+            )
+
+
+def compare(runs: Sequence[Run]) -> None:
+    """Show runs beside each other."""
+    names = {run.id: f"{place}. {run_table.label(run)}" for place, run in enumerate(runs, 1)}
+    st.subheader(f"{len(runs)} runs side by side")
+    differing = store.shared().compare(session.owner(), list(names)).rename(names)
+    if differing.is_empty():
+        st.markdown("The same settings and the same data.")
+    else:
+        st.markdown("##### Settings that differ")
+        st.dataframe(differing, hide_index=True, key="differing", alt="Settings that differ between the runs")
+    curves_and_weights(runs)
+    per_instance(runs)
+
+
+def curves_and_weights(runs: Sequence[Run]) -> None:
+    """Show learning curves on one axis and weights side by side."""
+    names = {run.id: run_table.label(run) if len(runs) == 1 else f"{k}. {run_table.label(run)}" for k, run in enumerate(runs, 1)}
+    histories = {names[run.id]: history(run) for run in runs}
+    metric = " / ".join(dict.fromkeys(run_table.metric(run)[0] for run in runs))
+    parts = [
+        ("Learning curve", run_table.curves(histories, metric), "run_curves"),
+        ("Weights", run_table.weights_figure({names[run.id]: run_table.weights(run) for run in runs}), "run_weights"),
+    ]
+    for column, (words, figure, key) in zip(st.columns(2), parts):
+        with column:
+            st.markdown(f"##### {words}")
+            if figure is None:
+                st.caption("Not kept for this run.")
+            else:
+                chart(figure, key, words)
+
+
+def history(run: Run) -> pl.DataFrame | None:
+    """Return the history of a run, None if it has none or it cannot be read."""
+    try:
+        return store.shared().history(session.owner(), run.id)
+    except (DataError, LookupError) as error:
+        st.warning(escape(error), icon=":material/warning:")
+        return None
+
+
+def per_instance(runs: Sequence[Run]) -> None:
+    """Show the instances that the first two runs see differently."""
+    st.markdown("##### Instances that differ")
+    try:
+        first, second = (store.shared().predictions(session.owner(), run.id) for run in runs[:2])
+        differing = run_table.changed(first, second)
+    except (DataError, LookupError) as error:
+        st.warning(escape(error), icon=":material/warning:")
+        return
+    if differing is None:
+        st.caption("Predictions were not kept for these runs.")
+        return
+    st.markdown(f"{differing.height:,} predictions differ between 1 and 2.")
+    if differing.height:
+        st.dataframe(differing.head(500), hide_index=True, key="per_instance", alt="Predictions that differ")
+        st.download_button("Differences (CSV)", export.csv(differing), "differences.csv", "text/csv", on_click="ignore")
+
+
+frame("Runs")
+page()
