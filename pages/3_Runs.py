@@ -124,8 +124,8 @@ def take_away(run: Run) -> None:
     """Offer predictions, model, script and notebook."""
     st.markdown("##### Take away")
     try:
-        owner = session.owner()
-        offers = run_table.downloads(run, store.shared().predictions(owner, run.id), store.shared().model(owner, run.id))
+        mine = session.owner(), run.id
+        offers = run_table.downloads(run, store.shared().predictions(*mine), store.shared().model(*mine))
     except (DataError, ParameterError, LookupError) as error:
         st.warning(escape(error), icon=":material/warning:")
         return
@@ -136,9 +136,14 @@ def take_away(run: Run) -> None:
             )
 
 
+def numbered(runs: Sequence[Run]) -> dict[str, str]:
+    """Return a name for each run id, told apart by numbers."""
+    return {run.id: f"{place}. {run_table.label(run)}" for place, run in enumerate(runs, 1)}
+
+
 def compare(runs: Sequence[Run]) -> None:
     """Show runs beside each other."""
-    names = {run.id: f"{place}. {run_table.label(run)}" for place, run in enumerate(runs, 1)}
+    names = numbered(runs)
     st.subheader(f"{len(runs)} runs side by side")
     differing = store.shared().compare(session.owner(), list(names)).rename(names)
     if differing.is_empty():
@@ -152,7 +157,7 @@ def compare(runs: Sequence[Run]) -> None:
 
 def curves_and_weights(runs: Sequence[Run]) -> None:
     """Show learning curves on one axis and weights side by side."""
-    names = {run.id: run_table.label(run) if len(runs) == 1 else f"{k}. {run_table.label(run)}" for k, run in enumerate(runs, 1)}
+    names = numbered(runs)
     histories = {names[run.id]: history(run) for run in runs}
     metric = " / ".join(dict.fromkeys(run_table.metric(run)[0] for run in runs))
     parts = [

@@ -1,0 +1,134 @@
+"""The Runs page: list, name, compare, delete, reopen, take away."""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+
+import polars as pl
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from studio import store
+from studio.run import Run
+
+ROOT = Path(__file__).resolve().parents[2]
+PARAMS = {"lambda0": 1.0, "lambda1": 0.5, "n_iterations": 3}
+
+
+@pytest.fixture
+def owner() -> str:
+    """A new session's name."""
+    return secrets.token_hex(8)
+
+
+def stored(owner: str, error: float = 0.05, prediction: str = "a", **more) -> str:
+    """Store a run as the Consensus page does."""
+    settings = {"data": {"example": "digits_views"}, "operations": [], "params": PARAMS | more.pop("params", {})}
+    results = {
+        "scores": {"metric": "error", "train": 0.0, "held_out": error},
+        "source_weights": {"fou": 0.4, "pix": 0.6},
+        "rounds": 3,
+    }
+    run = Run(owner, "Consensus", "GBCClassifier", "digits_views", settings=settings, results=results, **more)
+    history = pl.DataFrame({"iteration": [0, 1, 2], "metric:held_out": [0.5, 0.2, error]})
+    predictions = pl.DataFrame({"id": ["i0", "i1"], "held_out": ["a", "a"], "prediction": ["a", prediction]})
+    return store.shared().add(run, history, predictions, b"model")
+
+
+def opened(owner: str, **state) -> AppTest:
+    """Open 3_Runs.py as the session of this owner."""
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    app.session_state["owner"] = owner
+    for name, value in state.items():
+        app.session_state[name] = value
+    app.run()
+    return app.switch_page("pages/3_Runs.py").run()
+
+
+def button(app: AppTest, label: str):
+    """Return the button of this name."""
+    return next(button for button in app.button if button.label == label)
+
+
+def words(app: AppTest) -> str:
+    """Return all the text of a page."""
+    return "\n".join(element.value for element in [*app.markdown, *app.caption, *app.subheader])
+
+
+def test_without_runs_it_says_how_to_get_one(owner):
+    app = opened(owner)
+    assert not app.exception
+    assert "No runs yet" in words(app) and not app.dataframe
+
+
+def test_lists_what_tells_runs_apart(owner):
+    stored(owner, 0.031, name="first")
+    app = opened(owner)
+    assert not app.exception
+    row = app.dataframe[0].value.iloc[0]
+    assert (row["name"], row["result"], row["rounds"], row["status"]) == ("first", "error 3.1%", 3, "finished")
+
+
+def test_others_runs_are_not_shown(owner):
+    stored("somebody else", name="secret")
+    stored(owner, name="mine")
+    assert list(opened(owner).dataframe[0].value["name"]) == ["mine"]
+
+
+def test_a_run_can_be_renamed(owner):
+    run_id = stored(owner)
+    app = opened(owner)
+    app.text_input[0].set_value("  the best\none ")
+    button(app, "Save name").click().run()
+    assert not app.exception
+    assert store.shared().get(owner, run_id).name == "the best one"
+    assert "the best one" in list(app.dataframe[0].value["name"])
+
+
+def test_a_run_is_deleted_after_a_question_and_the_others_stay(owner):
+    old, new = stored(owner, name="old"), stored(owner, name="new")
+    app = opened(owner)
+    assert "Delete **new** for good" in words(app)
+    button(app, "Yes, delete").click().run()
+    assert not app.exception
+    assert [run.id for run in store.shared().list(owner)] == [old] and new != old
+
+
+def test_two_runs_are_compared_by_settings_curves_weights_and_instances(owner):
+    first, second = stored(owner, params={"lambda0": 2.0}), stored(owner, prediction="b")
+    app = opened(owner, chosen_runs=[first, second])
+    assert not app.exception
+    differing = app.dataframe[1].value
+    assert list(differing["setting"]) == ["params.lambda0"]
+    assert list(differing.iloc[0])[1:] == ["2.0", "1.0"]
+    assert "1 predictions differ" in words(app) or "1 prediction differs" in words(app)
+    assert "Not kept" not in words(app)
+
+
+def test_runs_are_taken_away_as_files(owner):
+    stored(owner)
+    app = opened(owner)
+    labels = {button.label for button in app.get("download_button")}
+    assert {"Predictions (CSV)", "Predictions (Parquet)", "Model", "Script", "Notebook"} <= labels
+
+
+def test_names_are_shown_as_they_are(owner):
+    stored(owner, name="[x](http://evil.example) <b>bold</b>")
+    app = opened(owner)
+    assert not app.exception
+    assert "](http" not in words(app) and "<b>" not in words(app)
+
+
+def test_a_run_of_files_that_are_gone_cannot_be_reopened(owner):
+    settings = {"data": {"sources": []}, "params": {}}
+    store.shared().add(Run(owner, "Consensus", "GBCClassifier", "films", settings=settings))
+    app = opened(owner)
+    assert not app.exception
+    assert button(app, "Reopen").disabled
+
+
+def test_a_trouble_of_the_store_is_told(owner, monkeypatch):
+    monkeypatch.setattr(store.shared(), "warning", "The database is [locked].")
+    monkeypatch.setattr(store.shared(), "list", lambda owner: [])
+    assert "locked" in opened(owner).warning[0].value
