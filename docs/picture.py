@@ -1,76 +1,47 @@
-"""Draw the README's picture: `python docs/picture.py` trains on the opening example and writes docs/picture.png.
+"""Take the README's picture: `.venv/bin/python -m docs.picture` trains in the studio and writes docs/picture.png.
 
-Needs Debian's chromium, which draws it.
+Needs requirements-dev.txt and Debian's chromium.
 """
 
 from __future__ import annotations
 
-import shutil
-import subprocess
-import sys
+import io
 import tempfile
 from pathlib import Path
 
-import plotly.graph_objects as go
-import polars as pl
-from plotly.subplots import make_subplots
+from PIL import Image
+from playwright.sync_api import Page, sync_playwright
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+from tests.e2e.e2e_studio import studio
 
-import datasets  # noqa: E402 - found by the line above
-import hetcore as hc  # noqa: E402
-from hetcore.data.splits import label_split  # noqa: E402
-
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#882255")
-DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
-WIDTH, HEIGHT = 1200, 460
+CHROMIUM = "/usr/bin/chromium"
+ARGUMENTS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+PICTURE = Path(__file__).parent / "picture.png"
+SIZE = {"width": 1360, "height": 800}
+PATIENCE = 120_000  # milliseconds: a first start compiles
+COLOURS = 128
+LINES = 8  # three of errors, five of weights
 
 
 def main() -> None:
-    """Train, draw, photograph."""
-    data = datasets.load("digits_views")
-    model = hc.GBCClassifier(random_state=0)
-    model.fit(data, label_split(data, fraction=0.1, seed=0), eval_y=data.y)
-    photograph(figure(model.history_, list(model.source_weights_)), ROOT / "docs" / "picture.png")
+    """Start a studio with no runs, train with its first data set, photograph."""
+    with tempfile.TemporaryDirectory() as home, studio(Path(home)) as url, sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        page = browser.new_page(viewport=SIZE)
+        page.set_default_timeout(PATIENCE)
+        page.goto(f"{url}/Consensus?known=10")
+        photograph(page)
+        browser.close()
 
 
-def figure(history: pl.DataFrame, sources: list[str]) -> go.Figure:
-    """Return errors on the left, weights on the right, a line a source in one colour on both."""
-    titles = ("Wrong on the hidden 90% of the digits", "Weight of each source")
-    fig = make_subplots(rows=1, cols=2, subplot_titles=titles, horizontal_spacing=0.09)
-    rounds = (history["iteration"] + 1).to_list()
-    for source, colour, dash in zip(sources, COLOURS, DASHES):
-        line = {"color": colour, "dash": dash, "width": 2}
-        alone, weight = history[f"per_source:{source}"].to_list(), history[f"weight:{source}"].to_list()
-        fig.add_scatter(x=rounds, y=alone, line=line, name=f"{source} alone", legendgroup=source, row=1, col=1)
-        fig.add_scatter(x=rounds, y=weight, line=line, showlegend=False, row=1, col=2)
-    joint = history["metric:held_out"].to_list()
-    fig.add_scatter(x=rounds, y=joint, line={"color": "#111", "width": 4}, name="consensus", row=1, col=1)
-    fig.update_yaxes(tickformat=".0%", rangemode="tozero")
-    fig.update_xaxes(title_text="round")
-    legend = {"orientation": "h", "y": -0.22, "x": 0.5, "xanchor": "center"}
-    font, margin = {"size": 17, "family": "sans-serif"}, {"l": 60, "r": 20, "t": 50, "b": 20}
-    fig.update_annotations(font_size=19)
-    return fig.update_layout(
-        template="simple_white", width=WIDTH, height=HEIGHT, legend=legend, font=font, margin=margin
-    )
-
-
-def photograph(fig: go.Figure, path: Path) -> None:
-    """Write a figure as PNG, drawn by Chromium."""
-    browser = shutil.which("chromium")
-    if browser is None:
-        raise SystemExit("Chromium is not there: install Debian's chromium.")
-    with tempfile.TemporaryDirectory() as folder:
-        page = Path(folder) / "figure.html"
-        body = fig.to_html(full_html=True, config={"staticPlot": True})
-        page.write_text(body.replace("<body>", '<body style="margin:0">'), encoding="utf-8")
-        options = [f"--window-size={WIDTH},{HEIGHT}", "--hide-scrollbars", "--virtual-time-budget=10000"]
-        quiet = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-        subprocess.run(  # noqa: S603 - our own page
-            [browser, *quiet, *options, f"--screenshot={path}", page.as_uri()], check=True, capture_output=True
-        )
+def photograph(page: Page) -> None:
+    """Train, wait until the charts have drawn the last round, and write the picture in few colours."""
+    page.get_by_role("button", name="Train", exact=True).click()
+    page.get_by_text("Training finished").wait_for()
+    page.locator(".stApp[data-test-script-state='notRunning']").wait_for()
+    page.locator(".scatterlayer .trace").nth(LINES - 1).wait_for()
+    image = Image.open(io.BytesIO(page.screenshot(animations="disabled")))
+    image.convert("RGB").quantize(COLOURS).save(PICTURE, optimize=True)
 
 
 if __name__ == "__main__":
