@@ -135,9 +135,8 @@ def test_histograms(n_outputs, n_hessians, group):
     flat, compact = ours[0][0].ravel(), np.arange(21 * width)
     agree("histogram", "store", flat, compact, width)
     agree("histogram", "subtract", flat, compact, width)
-    agree("histogram", "add_many", scratch[0], binned[0], rows, words[rows])
-    if width <= 2:
-        agree("histogram", "add_single" if width == 1 else "add_double", scratch, binned, columns, rows, words[rows])
+    name = {1: "add_single", 2: "add_double"}.get(width, "add_many")
+    agree("histogram", name, scratch, binned, columns, rows, words[rows])
 
 
 class RoomWithTotal:
@@ -155,7 +154,7 @@ def test_best_split_of_a_column(n_outputs, n_hessians, l2, missing, limits):
     _, _, rows, words, reading = made_words(200, n_outputs, n_hessians)
     params = TreeParams(min_samples_leaf=limits[0], min_child_weight=limits[1], l2=l2)
     full, total = np.zeros((256, words.shape[1]), np.int64), words[rows].sum(axis=0)
-    naive_histogram.add_many(full, made_table(missing=missing)[0], rows, words[rows])
+    naive_histogram.add_column(full, made_table(missing=missing)[0], rows, words[rows])
     outputs = np.zeros((2, n_outputs))
     node = node_terms(total, reading, params, outputs)
     twin = naive_splitting.node_terms(total, reading, params, outputs.copy())

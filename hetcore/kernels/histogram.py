@@ -1,9 +1,13 @@
-"""Histograms of one node: sums of its rows' words by bin, column by column. See `layout` for words."""
+"""Histograms of one node: sums of its rows' words by bin, for a group of columns at a time. See `layout` for words.
+
+Four columns side by side share the reading of the rows, and while one waits for its bin the others go on.
+"""
 
 from __future__ import annotations
 
 from hetcore.kernels.cache import kernel
 from hetcore.kernels.layout import GROUP, MISSING_BIN
+from hetcore.kernels.vector import add_row
 
 
 def _add_single(scratch, binned, columns, rows, ordered):
@@ -42,12 +46,18 @@ def _add_double(scratch, binned, columns, rows, ordered):
 add_double = kernel(_add_double, allocates=False)
 
 
-def _add_many(histogram, column, rows, ordered):
-    """Add rows of W words to the histogram (256, W) of one column (n,)."""
+def _add_many(scratch, binned, columns, rows, ordered):
+    """Add rows of W words, W a multiple of 4, to the histograms of `GROUP` columns (a short group repeats its last)."""
+    last = columns.shape[0] - 1
+    a, b = binned[columns[0]], binned[columns[min(1, last)]]
+    c, d = binned[columns[min(2, last)]], binned[columns[min(3, last)]]
+    first, second, third, fourth = scratch[0], scratch[1], scratch[2], scratch[3]
     for i in range(rows.shape[0]):
-        sums, words = histogram[column[rows[i]]], ordered[i]
-        for c in range(ordered.shape[1]):
-            sums[c] += words[c]
+        r = rows[i]
+        add_row(first, a[r], ordered, i)
+        add_row(second, b[r], ordered, i)
+        add_row(third, c[r], ordered, i)
+        add_row(fourth, d[r], ordered, i)
 
 
 add_many = kernel(_add_many, allocates=False)
@@ -75,8 +85,7 @@ def _build_group(scratch, binned, columns, n_bins, rows, ordered):
     elif ordered.shape[1] == 2:
         add_double(scratch, binned, columns, rows, ordered)
     else:
-        for q in range(columns.shape[0]):
-            add_many(scratch[q], binned[columns[q]], rows, ordered)
+        add_many(scratch, binned, columns, rows, ordered)
 
 
 build_group = kernel(_build_group, allocates=False)

@@ -6,7 +6,7 @@ threads, "parent minus child" leaves no rounding noise in empty bins, and a row 
 
 A row has K gradients, then P hessians (0: each is 1; 1: shared by all outputs; or K), one word each. The last of
 these also counts: it holds value * 2**count_bits + 1, so that one sum has the value above and the number of rows
-below. From three words on, zeros fill them up to a multiple of four, which the compiler adds as vectors.
+below. From three words on, zeros fill them up to a multiple of four, which are added as vectors.
 """
 
 from __future__ import annotations

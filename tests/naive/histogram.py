@@ -3,22 +3,22 @@
 import numpy as np
 
 
-def add_many(histogram, column, rows, ordered):
+def add_column(histogram, column, rows, ordered):
     np.add.at(histogram, column[rows], ordered[: len(rows)])
 
 
-def add_single(scratch, binned, columns, rows, ordered):
+def add_many(scratch, binned, columns, rows, ordered):
     for q in range(4):
-        add_many(scratch[q], binned[columns[min(q, len(columns) - 1)]], rows, ordered)
+        add_column(scratch[q], binned[columns[min(q, len(columns) - 1)]], rows, ordered)
 
 
-add_double = add_single
+add_single = add_double = add_many
 
 
 def build_group(scratch, binned, columns, n_bins, rows, ordered):
     for q in range(len(columns)):
         scratch[q] = 0
-        add_many(scratch[q], binned[columns[q]], rows, ordered)
+        add_column(scratch[q], binned[columns[q]], rows, ordered)
 
 
 def store(histogram, out, width):
