@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import polars as pl
 import streamlit as st
 
+from hetcore.data.words import counted
 from hetcore.errors import DataError, ParameterError
 from studio import export, reopening, run_table, session, store
 from studio.run import Run
@@ -85,11 +86,25 @@ def reopen(run: Run) -> None:
     """Offer to open the run on its page with the same data and settings."""
     reason = reopening.refusal(run, session.current().recipe)
     if st.button("Reopen", icon=":material/open_in_new:", disabled=bool(reason), help=reason or None, key="reopen"):
-        if example := run_table.example_of(run):
-            session.use_example(example)
-        for operation in run.settings.get("operations") or ():
-            session.add_operation(operation)
-        st.switch_page(CONSENSUS, query_params=reopening.query(run))
+        try:
+            put_back(run)
+        except (DataError, ParameterError) as error:
+            st.error(escape(error))
+            return
+        st.switch_page(CONSENSUS, query_params={"data": example} if (example := run_table.example_of(run)) else None)
+
+
+def put_back(run: Run) -> None:
+    """Take the run's data in use again, and set the controls of its page."""
+    if example := run_table.example_of(run):
+        session.use_example(example)
+    while session.operations():
+        session.undo()
+    for operation in reopening.operations(run):
+        session.add_operation(operation)
+    current = session.current()
+    values = reopening.controls(run, current.title, current.data.source_names, current.data.graph_names)
+    st.session_state.update(values)
 
 
 def rename(run: Run) -> None:
@@ -194,7 +209,8 @@ def per_instance(runs: Sequence[Run]) -> None:
     if differing is None:
         st.caption("Predictions were not kept for these runs.")
         return
-    st.markdown(f"{differing.height:,} predictions differ between 1 and 2.")
+    verb = "differs" if differing.height == 1 else "differ"
+    st.markdown(f"{counted(differing.height, 'prediction')} {verb} between 1 and 2.")
     if differing.height:
         st.dataframe(differing.head(500), hide_index=True, key="per_instance", alt="Predictions that differ")
         st.download_button("Differences (CSV)", export.csv(differing), "differences.csv", "text/csv", on_click="ignore")

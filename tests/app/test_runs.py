@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from studio import store
+from studio import reopening, store
 from studio.run import Run
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -102,7 +102,7 @@ def test_two_runs_are_compared_by_settings_curves_weights_and_instances(owner):
     differing = app.dataframe[1].value
     assert list(differing["setting"]) == ["params.lambda0"]
     assert list(differing.iloc[0])[1:] == ["2.0", "1.0"]
-    assert "1 predictions differ" in words(app) or "1 prediction differs" in words(app)
+    assert "1 prediction differs between 1 and 2" in words(app)
     assert "Not kept" not in words(app)
 
 
@@ -132,3 +132,20 @@ def test_a_trouble_of_the_store_is_told(owner, monkeypatch):
     monkeypatch.setattr(store.shared(), "warning", "The database is [locked].")
     monkeypatch.setattr(store.shared(), "list", lambda owner: [])
     assert "locked" in opened(owner).warning[0].value
+
+
+def test_reopening_parts_the_data_page_s_operations_from_the_consensus_page_s():
+    before = [{"op": "sample", "fraction": 0.5, "seed": 0}, {"op": "drop_source", "name": "zer"}]
+    own = [
+        {"op": "noise", "name": "fou", "sd": 2.0, "seed": 0},
+        {"op": "drop_source", "name": "pix"},
+        {"op": "labels", "fraction": 0.3, "seed": 0},
+    ]
+    settings = {"data": {"example": "digits_views"}, "params": PARAMS, "operations": before + own}
+    run = Run("me", "Consensus", "GBCClassifier", "Digits", settings=settings)
+    assert reopening.operations(run) == before
+    values = reopening.controls(run, "Digits", ["fou", "pix"], ["mor"])
+    assert values == {
+        "l0": 1.0, "l1": 0.5, "rounds": 3, "sources Digits": ["fou"], "graphs Digits": ["mor"], "known": 30,
+        "noisy Digits": "fou", "sd": 2.0,
+    }  # fmt: skip
