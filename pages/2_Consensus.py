@@ -19,7 +19,7 @@ frame("Consensus")
 current, owner = session.current(), session.owner()
 data = current.data
 state = st.session_state
-INSTANT = 2.0
+INSTANT = 3.0  # an estimate from a run that read the data too: the next one has them
 WORDS = {
     "queued": "Queued", "starting": "Starting a worker", "compiling": "Compiling, first run only", "running": "Training",
     "paused": "Paused", "finished": "Training finished", "stopped": "Training stopped", "failed": "Training failed",
@@ -116,7 +116,7 @@ def start(setting: Setting, paused: bool = False) -> None:
         return
     if state.get("run") and state.get("run_data") == current.title:
         state["before"] = (
-            (state["run_setting"], jobs.manager().events(state["run"], owner=owner)) if known_run() else None
+            (state["run_setting"], jobs.manager().events(state["run"])) if known_run() else None
         )
     else:
         state["before"] = None
@@ -128,7 +128,7 @@ def start(setting: Setting, paused: bool = False) -> None:
 def known_run() -> bool:
     """Whether the run in the session is one that the manager still knows."""
     try:
-        jobs.manager().status(state["run"], owner)
+        jobs.manager().status(state["run"])
     except (jobs.UnknownRunError, KeyError):
         return False
     return True
@@ -140,7 +140,6 @@ def adopt() -> None:
     if "run" not in state and run_id:
         try:
             task = jobs.manager().task(run_id)
-            state["owner"] = state.get("owner", owner)
             state["run"], state["run_data"], state["before"] = run_id, current.title, None
             state["run_setting"] = Setting(task.estimator, dict(task.params), list(task.operations))
         except (jobs.UnknownRunError, AttributeError):
@@ -284,7 +283,7 @@ def sweep_progress(runs: dict, grid: tuple, setting: Setting) -> None:
 
 st.caption(f"{escape(current.title)}: {escape(current.story)}")
 adopt()
-side, main = st.columns([1, 3], gap="large")
+side, main = st.columns([1.15, 3], gap="large")
 with side:
     chosen = controls()
 with main:

@@ -5,6 +5,7 @@ Examples are loaded once for all sessions and never change; files of a person st
 
 from __future__ import annotations
 
+import hashlib
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -183,10 +184,27 @@ def changed() -> HetData:
 
 
 def owner() -> str:
-    """Return the session's name towards the job manager and the store, which nobody else can guess."""
+    """Return the browser's name towards the job manager and the store, which nobody else can guess.
+
+    It is made from the cookie that the server gives each browser against forged requests, so that a reload finds its runs
+    again; without one it lasts as long as the session.
+    """
     if "owner" not in st.session_state:
-        st.session_state["owner"] = secrets.token_urlsafe(24)
+        cookie = st.context.cookies.get("_streamlit_xsrf", "")
+        st.session_state["owner"] = _name_of(cookie) if cookie else secrets.token_urlsafe(24)
     return st.session_state["owner"]
+
+
+def _name_of(cookie: str) -> str:
+    """Return a name that is the same for all forms of one token: 2|mask|masked token|time."""
+    parts = cookie.split("|")
+    if len(parts) == 4:
+        try:
+            mask, masked = bytes.fromhex(parts[1]), bytes.fromhex(parts[2])
+            cookie = bytes(b ^ mask[i % len(mask)] for i, b in enumerate(masked)).hex()
+        except (ValueError, ZeroDivisionError):
+            pass
+    return hashlib.sha256(f"hetcore owner {cookie}".encode()).hexdigest()
 
 
 def files_in_hand() -> dict[str, bytes]:

@@ -40,6 +40,12 @@ export default function (component) {
   });
 }
 """
+PAGES = (
+    ("app.py", "Home", ":material/home:"),
+    ("pages/1_Data.py", "Data", ":material/table:"),
+    ("pages/2_Consensus.py", "Consensus", ":material/hub:"),
+    ("pages/3_Runs.py", "Runs", ":material/history:"),
+)
 SPECIAL = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$:&^=@])")
 
 
@@ -47,6 +53,9 @@ def frame(title: str) -> None:
     """Begin a page: its name, width, and the way to the others."""
     st.set_page_config(page_title=f"{title} · hetcore", layout="wide")
     _start()
+    with st.sidebar:
+        for page, name, icon in PAGES:
+            st.page_link(page, label=name, icon=icon)
     if title != "Home":
         st.title(title)
 
