@@ -21,8 +21,8 @@ data = current.data
 state = st.session_state
 INSTANT = 3.0  # an estimate from a run that read the data too: the next one has them
 WORDS = {
-    "queued": "Queued", "starting": "Starting a worker", "compiling": "Compiling, first run only", "running": "Training",
-    "paused": "Paused", "finished": "Training finished", "stopped": "Training stopped", "failed": "Training failed",
+    "queued": "Queued", "starting": "Starting a worker", "compiling": "Compiling, first run only",
+    "running": "Training", "paused": "Paused", "finished": "Training finished", "stopped": "Training stopped", "failed": "Training failed",
 }  # fmt: skip
 
 
@@ -114,12 +114,10 @@ def start(setting: Setting, paused: bool = False) -> None:
     except ValueError as error:
         st.error(escape(error))
         return
-    if state.get("run") and state.get("run_data") == current.title:
-        state["before"] = (
-            (state["run_setting"], jobs.manager().events(state["run"])) if known_run() else None
-        )
-    else:
+    if state.get("run_data") != current.title:
         state["before"] = None
+    elif known_run() and jobs.manager().status(state["run"]).state == "finished":
+        state["before"] = (state["run_setting"], jobs.manager().events(state["run"]))
     state["run"], state["run_setting"], state["run_data"] = run_id, setting, current.title
     st.query_params["run"] = run_id
     st.rerun()
@@ -204,6 +202,7 @@ def after(run_id: str, setting: Setting) -> None:
     result, events = jobs.manager().result(run_id), jobs.manager().events(run_id)
     if result is None or not events:
         return
+    state["pace"] = events
     if state.get("before") and state["before"][1]:
         old = consensus.outcome(*state["before"])
         with st.container(key="change"):
@@ -291,7 +290,7 @@ with main:
     run_id = state.get("run") if known_run() and state.get("run_data") == current.title else None
     busy = run_id is not None and jobs.manager().status(run_id).active
     changed = run_id is not None and state["run_setting"] != chosen
-    estimate = consensus.seconds_of(jobs.manager().events(run_id) if run_id else [], chosen.params["n_iterations"])
+    estimate = consensus.seconds_of(state.get("pace", []) if run_id else [], chosen.params["n_iterations"])
     words = (
         "Train" if run_id is None or not changed else f"Train with these settings (about {max(estimate, 0.1):.1f} s)"
     )
@@ -303,7 +302,9 @@ with main:
         st.toggle("Pause updates", key="hold", help="The charts stand still; training goes on.")
     if able and not busy and (pressed or stepped or state.pop("train_now", False)):
         start(chosen, paused=stepped)
-    if able and changed and not busy and 0 < estimate < INSTANT:
+    if able and changed and 0 < estimate < INSTANT:
+        if busy:
+            jobs.manager().stop(run_id)
         start(chosen)
     if run_id is None:
         st.info("Press Train: the curves and the weight of each source move while it trains.")

@@ -186,8 +186,8 @@ def changed() -> HetData:
 def owner() -> str:
     """Return the browser's name towards the job manager and the store, which nobody else can guess.
 
-    It is made from the cookie that the server gives each browser against forged requests, so that a reload finds its runs
-    again; without one it lasts as long as the session.
+    It is made from the cookie that the server gives each browser against forged requests, so that a reload finds its
+    runs again; without one it lasts as long as the session.
     """
     if "owner" not in st.session_state:
         cookie = st.context.cookies.get("_streamlit_xsrf", "")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import threading
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -64,6 +66,7 @@ def frame(title: str) -> None:
 def _start() -> bool:
     """Start the worker processes, once for the server: they load and compile while the person looks around."""
     jobs.manager()
+    threading.Thread(target=import_module, args=("hetcore.methods.consensus",), daemon=True).start()
     return True
 
 
