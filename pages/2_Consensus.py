@@ -21,9 +21,15 @@ data = current.data
 state = st.session_state
 INSTANT = 3.0  # an estimate from a run that read the data too: the next one has them
 WORDS = {
-    "queued": "Queued", "starting": "Starting a worker", "compiling": "Compiling, first run only",
-    "running": "Training", "paused": "Paused", "finished": "Training finished", "stopped": "Training stopped", "failed": "Training failed",
-}  # fmt: skip
+    "queued": "Queued",
+    "starting": "Starting a worker",
+    "compiling": "Compiling, first run only",
+    "running": "Training",
+    "paused": "Paused",
+    "finished": "Training finished",
+    "stopped": "Training stopped",
+    "failed": "Training failed",
+}
 
 
 def slider(label: str, low: Any, high: Any, start: Any, step: Any, key: str, words: str) -> Any:
