@@ -1,0 +1,82 @@
+"""The Consensus page: it trains, says what a change did, and refuses in words what can't be trained."""
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from studio import jobs
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def page():
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120).run()
+    return app.switch_page("pages/2_Consensus.py").run()
+
+
+def _train(page):
+    page.button(key="train").click().run()
+    return _ended(page)
+
+
+def _ended(page):
+    status = jobs.manager().wait(page.session_state["run"], timeout=120)
+    assert status.state == "finished", status.message
+    return page.run()
+
+
+def _words(page):
+    return " ".join(element.value for element in (*page.success, *page.caption, *page.markdown))
+
+
+def test_the_example_is_there_and_nothing_trains_unasked(page):
+    assert not page.exception
+    assert page.title[0].value == "Consensus"
+    assert "run" not in page.session_state
+    assert page.slider(key="l0").value == pytest.approx(0.3)
+
+
+def test_training_shows_error_weights_and_what_to_take_away(page):
+    page = _train(page)
+    assert not page.exception
+    assert [metric.label for metric in page.metric] == ["Error, held out", "Round", "Heaviest source", "Seconds"]
+    assert page.metric[1].value == "40 of 40"
+    assert float(page.metric[0].value.rstrip("%")) < 5
+    labels = {each.proto.label for each in page.get("download_button")}
+    assert labels >= {"Predictions (CSV)", "Predictions (Parquet)", "Model", "Figure (HTML)", "Script", "Notebook"}
+    assert "GBCClassifier" in page.code[0].value
+
+
+def test_a_moved_control_retrains_and_is_told(page):
+    page = _train(page)
+    first = page.session_state["run"]
+    page.slider(key="l0").set_value(1.0).run()
+    if page.session_state["run"] == first:  # the estimate was too long to go by itself
+        page.button(key="train").click().run()
+    page = _ended(page)
+    assert page.session_state["run"] != first
+    assert "λ0 0" in page.success[0].value and "1" in page.success[0].value
+
+
+def test_without_a_source_there_is_a_sentence_and_no_button(page):
+    page.multiselect[0].set_value([]).run()
+    assert not page.exception
+    assert "choose at least one" in page.warning[0].value
+    assert page.button(key="train").disabled
+
+
+def test_a_scenario_is_pinned(page):
+    page = _train(page)
+    next(button for button in page.button if button.label == "Pin this scenario").click().run()
+    assert page.session_state["pins"][0]["λ0"] == pytest.approx(0.3)
+    assert not page.exception
+
+
+def test_the_run_is_stored_under_its_owner(page):
+    from studio import store
+
+    page = _train(page)
+    runs = store.shared().list(page.session_state["owner"])
+    assert runs and runs[0].method == "GBCClassifier" and runs[0].results["rounds"] == 40
