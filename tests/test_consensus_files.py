@@ -191,6 +191,14 @@ def default_models():
     return made
 
 
+@pytest.mark.parametrize("task,printed", KINDS)
+def test_trees_of_one_leaf_need_their_bins_too(task, printed):
+    data, _ = planted(task, n_noise_sources=0, n_graphs=1)
+    fit = model(task, printed, min_samples_leaf=1000, subsample=1.0).fit(data)
+    for part in ("0:bins",) if printed else ("0:bins", "2:bins"):
+        _refused(fit, drop_arrays(part))
+
+
 def _leaves(value, path=()):
     """Yield the path of every plain value in a state."""
     if isinstance(value, dict):

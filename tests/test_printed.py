@@ -310,6 +310,19 @@ def test_one_source_and_no_pull_is_plain_boosting_with_line_search(task):
         assert_allclose(fit.predict_proba(data)[:, 1], 1 / (1 + np.exp(-F)), atol=1e-5)
 
 
+def test_who_has_no_neighbour_is_not_pulled_to_any():
+    table = pl.DataFrame({"id": list("abcd"), "x": [0.0, 1.0, 2.0, 3.0]})
+    edges = pl.DataFrame({"source": ["a"], "target": ["c"]})
+    data = hc.HetData({"one": table}, {"g": edges}, pl.DataFrame({"id": ["a", "b"], "y": [0.0, 1.0]}))
+    state = state_of(data, "regression", lambda0=0.0, lambda1=1.0)
+    _, weights = state._terms(0, state.tables[0], 0, state.consensus)
+    assert_array_equal(weights[2], [0, 0, 1, 0])
+    lonely = hc.HetData({"one": table, "two": table[:3]}, {"g": edges.replace_column(1, pl.Series("target", ["d"]))})
+    state = state_of(lonely.with_target([np.nan, 0.0, 1.0, np.nan]), "regression", lambda1=1.0)
+    _, weights = state._terms(1, state.tables[1], 0, state.consensus)
+    assert_array_equal(weights[2], [0, 0, 0])  # a's only neighbour is not in table two
+
+
 def test_a_source_of_tiny_weight_still_takes_the_best_step():
     data, _ = planted("regression", n_sources=2, n_noise_sources=0, n_graphs=0, coverage=1.0)
     moved = []

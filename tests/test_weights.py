@@ -34,6 +34,12 @@ def test_the_temperature_makes_the_printed_weights_sum_to_one(losses):
     assert_allclose(np.exp(-losses / np.exp(log_temperature(losses))).sum(), 1.0, rtol=1e-9)
 
 
+@settings(max_examples=200, deadline=None)
+@given(LOSSES)
+def test_the_weights_are_the_printed_ones_at_the_temperature_of_the_twin(losses):
+    assert_allclose(self_normalised(losses), np.exp(-losses / np.exp(naive_simplex.log_temperature(losses))), atol=1e-9)
+
+
 def test_a_loss_ten_times_as_large_has_a_sixth_of_the_weight():
     assert_allclose(self_normalised([1, 10]), [0.835, 0.165], atol=5e-4)
     w = self_normalised([1, 10])
