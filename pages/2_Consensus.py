@@ -288,6 +288,7 @@ def sweep_progress(runs: dict, grid: tuple, setting: Setting) -> None:
 
 st.caption(f"{escape(current.title)}: {escape(current.story)}")
 adopt()
+bar = st.container(horizontal=True)
 side, main = st.columns([1.15, 3], gap="large")
 with side:
     chosen = controls()
@@ -300,7 +301,7 @@ with main:
     words = (
         "Train" if run_id is None or not changed else f"Train with these settings (about {max(estimate, 0.1):.1f} s)"
     )
-    with st.container(horizontal=True):
+    with bar:
         pressed = st.button("Train" if not changed else words, key="train", type="primary", disabled=not able or busy)
         stepped = st.button(
             "Step by step", key="stepwise", disabled=not able or busy, help="Start paused; play or go round by round."

@@ -67,18 +67,18 @@ def headline(events: Sequence[Any], before: Sequence[Any] = ()) -> None:
     last = events[-1]
     metric, name = last.detail["metric"], last.detail["metric_name"]
     shown = "held_out" if "held_out" in metric else "left_out"
-    columns = st.columns(4)
     now = metric[shown]
     earlier = before[-1].detail["metric"].get(shown) if before else None
     delta = None
     if earlier is not None and np.isfinite(earlier) and last.index + 1 == last.total:
         delta = f"{100 * (now - earlier):+.1f} points" if name == "error" else f"{now - earlier:+.3f}"
     label = f"{'Error' if name == 'error' else name}, {NAMES[shown]}"
-    columns[0].metric(label, number(now, name), delta, delta_color="inverse")
-    columns[1].metric("Round", f"{last.index + 1} of {last.total}")
     best = max(last.source_weights, key=last.source_weights.get)
-    columns[2].metric("Heaviest source", f"{best} · {last.source_weights[best]:.2f}")
-    columns[3].metric("Seconds", f"{last.seconds:.1f}")
+    with st.container(horizontal=True, gap="large"):
+        st.metric(label, number(now, name), delta, delta_color="inverse", width="content")
+        st.metric("Round", f"{last.index + 1} of {last.total}", width="content")
+        st.metric("Heaviest source", f"{best} · {last.source_weights[best]:.2f}", width="content")
+        st.metric("Seconds", f"{last.seconds:.1f}", width="content")
 
 
 def curves(events: Sequence[Any], data: HetData, before: Sequence[Any] = ()) -> dict[str, dict[str, Any]]:
