@@ -7,6 +7,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -33,6 +34,10 @@ def _set_environment() -> Path:
 
 
 _HOME = _set_environment()
+
+# The same examples each time, and no example fails for being slow; `--hypothesis-profile=default` looks for new ones.
+hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None, database=None)
+hypothesis.settings.load_profile("repeatable")
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

