@@ -36,17 +36,20 @@ and width by five-fold cross-validation. GBC runs with its default parameters, t
 task; they were chosen on splits 0 to 3 of these data sets, so those of the ten are not untouched.
 """
 
-WORDS = """## As printed, beside the paper's words
+WORDS = """## As printed: the paper's figures on these data
 
-Algorithm 1 to the letter (60 rounds, shrinkage 0.1, λ0 = λ1 = 0.03, sums as printed): the lines "as printed" above.
+Algorithm 1 to the letter (60 rounds, shrinkage 0.1, λ0 = λ1 = 0.03, sums as printed): the lines "as printed" above. A
+place is a data set and a share of labels at which both sides ran on the same splits. Of the paper's words on the
+outcome these are at hand: on its number recognition task the error is under 9% with the graph term only, about 13% with the
+consensus term only, and plain boosted trees are worse.
 
-| figure | the paper says | here |
+| figure | what it compares | here |
 |---|---|---|
-| 3 (uniform setting) | GBC has the lowest error of all at every share of labels | {fig3} |
-| 4 (non-overlapping setting) | the same, by a wider margin | as printed was not run there; the default {fig4} |
-| 7 (ablation) | without λ0, without λ1 and without both the error rises | {fig7} |
-| 8 (weights) | learned weights beat equal ones when there is noise | {fig8} |
-| table 4 (sources' weights) | noisy sources get small weights | {table4} |
+| 3 | GBC against the joined peers, uniform setting | {fig3} |
+| 4 | the same, non-overlapping setting | {fig4} |
+| 7 | without λ0, without λ1, without both | {fig7} |
+| 8 | equal weights against learned ones | {fig8} |
+| table 4 | the weights of good and noisy sources | {table4} |
 """
 
 
@@ -114,31 +117,44 @@ def _against(found: dict, fraction: float, peers: list[str], scale: float) -> st
 
 
 def _words(cells: dict) -> dict[str, str]:
-    def mean(data: str, method: str, fraction: float, setting: str = "uniform") -> float:
-        errors = _errors(cells, data, setting, method, fraction)
-        return float(np.mean(errors[:2])) if errors else float("nan")
+    def places(one: str, other: str, setting: str = "uniform") -> list[tuple[str, float, float, float]]:
+        """Return (data, share, mean error of one, of the other) over the splits that both ran."""
+        found = []
+        for data in UNIT:
+            for fraction in FRACTIONS:
+                a, b = (_errors(cells, data, setting, method, fraction) for method in (one, other))
+                both = min(len(a), len(b))
+                if both:
+                    found.append((data, fraction, float(np.mean(a[:both])), float(np.mean(b[:both]))))
+        return found
 
-    def sets(method: str, other: str, fraction: float) -> list[str]:
-        return [d for d in UNIT if mean(d, method, fraction) > mean(d, other, fraction)]
+    def counted(rows: list, words: str) -> str:
+        return f"{words} in {sum(a < b for *_, a, b in rows)} of {len(rows)} places" if rows else "not run"
 
-    places = [(d, f) for d in UNIT for f in (0.1, 0.5, 0.9)]
-    wins = sum(mean(d, "as printed", f) < min(mean(d, p, f) for p in PEERS[:2]) for d, f in places)
-    gap = "movie_ratings", "non_overlapping"
-    four = [mean(gap[0], "GBC", f, gap[1]) < mean(gap[0], "SVM, joined", f, gap[1])
-            for f in FRACTIONS]  # fmt: skip
-    rises = {v: sum(mean(d, f"as printed, {v}", f) > mean(d, "as printed", f) for d, f in places)
-             for v in ("λ0 = 0", "λ1 = 0", "λ0 = λ1 = 0")}  # fmt: skip
-    worse = sum(mean(d, "as printed, equal weights", f) > mean(d, "as printed", f) for d, f in places)
+    peers = [counted(places("as printed", peer), f"below {peer}") for peer in PEERS]
+    four = [
+        counted(places(m, "SVM, joined", "non_overlapping"), f"{m}: below SVM, joined,") for m in ("as printed", "GBC")
+    ]
+    seven = [counted(places("as printed", f"as printed, {v}"), f"{v}: higher error")
+             for v in ("λ0 = 0", "λ1 = 0", "λ0 = λ1 = 0")]  # fmt: skip
+    digits = [f"{d} at {f:.0%}: {100 * b:.1f}% without λ0 (graph term only)"
+              for d, f, _, b in places("as printed", "as printed, λ0 = 0") if d == "mfeat" and f == 0.1]  # fmt: skip
+    digits += [f"{d} at {f:.0%}: {100 * b:.1f}% without λ1 (consensus term only)"
+               for d, f, _, b in places("as printed", "as printed, λ1 = 0") if d == "mfeat" and f == 0.1]  # fmt: skip
+    printed = counted(places("as printed", "as printed, equal weights"), "as printed, learned weights: lower error")
+    default = counted(places("GBC", "GBC, equal weights"), "default, learned weights: lower error")
     noise = [c["weights"]["attributes_noisy"] for k, c in cells.items()
              if k[0] == "terrorist_attacks" and k[2] == "as printed"]  # fmt: skip
+    table = (
+        f"the noise table of terrorist attacks gets {np.mean(noise):.2f} of the weight of two" if noise else "not run"
+    )
     return {
-        "fig3": f"does not hold: as printed beats both SVMs in {wins} of {len(places)} places (data set x share)",
-        "fig4": f"is below the joined SVM at {sum(four)} of {len(four)} shares",
-        "fig7": "; ".join(f"{v}: the error rises in {n} of {len(places)} places" for v, n in rises.items()),
-        "fig8": f"equal weights are worse in {worse} of {len(places)} places",
-        "table4": f"the noise table of terrorist attacks gets {np.mean(noise):.2f} of the weight as printed"
-        if noise else "not run",
-    }  # fmt: skip
+        "fig3": "as printed: " + "; ".join(text for text in peers if text != "not run"),
+        "fig4": "; ".join(four).replace("not run", "as printed: not run"),
+        "fig7": "; ".join(seven + digits),
+        "fig8": f"{printed}; {default}",
+        "table4": table + ": it memorises, so that its training loss is the smaller one",
+    }
 
 
 if __name__ == "__main__":
