@@ -1,7 +1,8 @@
 """Plotly figures from data, events and models, as plain dicts: the same in a notebook and in the studio.
 
 `plotly.graph_objects.Figure(figure)` shows one in a notebook. A source has the same colour on every figure
-(Okabe-Ito, told apart by colour-blind readers too); lines differ by dash and marker as well. A line has at most 500 points.
+(Okabe-Ito, told apart by colour-blind readers too); lines differ by dash and marker as well. A line has at most 500
+points.
 """
 
 from __future__ import annotations
