@@ -40,8 +40,8 @@ WORDS = """## As printed: the paper's figures on these data
 
 Algorithm 1 to the letter (60 rounds, shrinkage 0.1, λ0 = λ1 = 0.03, sums as printed): the lines "as printed" above. A
 place is a data set and a share of labels at which both sides ran on the same splits. Of the paper's words on the
-outcome these are at hand: on its number recognition task the error is under 9% with the graph term only, about 13% with the
-consensus term only, and plain boosted trees are worse.
+outcome these are at hand: on its number recognition task the error is under 9% with the graph term only, about 13%
+with the consensus term only, and plain boosted trees are worse.
 
 | figure | what it compares | here |
 |---|---|---|
