@@ -61,6 +61,28 @@ def test_a_row_of_a_graph_hears_its_neighbours_and_never_itself(task):
         assert_allclose(graph.score[x], said, rtol=1e-6, atol=1e-9)
 
 
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("pull", ["unlabelled", "all"])
+def test_a_table_solves_its_part_of_the_objective_exactly(task, pull):
+    """(4.4) with E held fixed: labels on T, the consensus on U with weight lambda0 times the mean over T against U."""
+    data, _ = planted(task, n=60, n_graphs=0)
+    problem = Problem.of(data, None, None, task)
+    state = _state(problem, task, lambda0=0.7, pull=pull, base_learner="kernel")
+    consensus, part = state.consensus.copy(), state.parts[0]
+    state._refit(part, True)
+    known, rows = problem.labelled[part.rows], part.rows
+    pulled = np.ones(data.n, bool) if pull == "all" else ~problem.labelled
+    weight = 0.7 * problem.labelled.sum() / pulled.sum()
+    phi = part.smoother._features.values
+    gram, moment = part.smoother.penalty * np.eye(phi.shape[1]), np.zeros((phi.shape[1], problem.target.shape[1]))
+    for on, w, y in ((known, 1.0, problem.centred), (pulled[rows], weight, consensus)):
+        gram += w * phi[on].T @ phi[on]
+        moment += w * phi[on].T @ y[rows[on]]
+    c = np.linalg.solve(gram, moment)
+    assert_allclose(part.score[rows[~known]], (phi @ c)[~known], atol=1e-6)
+    assert np.abs(part.score[rows[~known]]).max() > 0.01
+
+
 def _noise(task, n=300):
     """Return tables and labels that have nothing to do with each other."""
     rng = np.random.default_rng(1)
