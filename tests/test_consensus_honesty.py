@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import hetcore as hc
 from hetcore.methods.parts import GraphPart
 from hetcore.methods.problem import Problem
-from hetcore.methods.stagewise import Stagewise
+from hetcore.methods.stagewise import Stagewise, gap_factor
 from tests.test_consensus import TASKS, model, planted, scores
 
 
@@ -81,6 +81,28 @@ def test_a_table_solves_its_part_of_the_objective_exactly(task, pull):
     c = np.linalg.solve(gram, moment)
     assert_allclose(part.score[rows[~known]], (phi @ c)[~known], atol=1e-6)
     assert np.abs(part.score[rows[~known]]).max() > 0.01
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_tables_that_see_the_same_speak_louder_where_others_are_missing(task):
+    data, truth = planted(
+        task, n=300, n_sources=3, n_noise_sources=0, n_graphs=0, coverage=0.5, missing=0.0, informativeness=0.8
+    )
+    fit = model(task, n_iterations=5).fit(data, eval_y=truth)
+    assert fit.model_.gamma > 0
+    rows = ~data.labelled
+    wrong = fit.predict(data)[rows] - truth[rows] if task == "regression" else fit.predict(data)[rows] != truth[rows]
+    own = np.sqrt((wrong**2).mean()) if task == "regression" else wrong.mean()
+    assert_allclose(fit.history_["metric:held_out"][-1], own, rtol=1e-6)
+
+
+def test_how_much_louder_by_hand():
+    covers = np.array([[1, 1, 0, 0], [1, 0, 1, 0]], dtype=bool)
+    sizes = np.array([3.0, 1.0])
+    assert_allclose(gap_factor(sizes, covers, 1.0), [1.0, 4 / 3, 4.0, 1.0])
+    assert_allclose(gap_factor(sizes, covers, 0.5), [1.0, np.sqrt(4 / 3), 2.0, 1.0])
+    assert_array_equal(gap_factor(sizes, covers, 0.0), np.ones(4))
+    assert_array_equal(gap_factor(0 * sizes, covers, 1.0), np.ones(4))
 
 
 def _noise(task, n=300):
