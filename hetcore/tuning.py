@@ -322,9 +322,12 @@ def _parallel(models: list[Any], data: HetData, fold: NDArray, count: _Count, n_
 
 
 def _column(values: list[Any], times: int) -> pl.Series:
-    """Return one value a setting, repeated for each round; values of several types become text."""
-    try:
-        series = pl.Series(values)
-    except (TypeError, pl.exceptions.PolarsError):
-        series = pl.Series([None if value is None else str(value) for value in values])
+    """Return one value a setting, repeated for each round: numbers as numbers, and text for values of several types."""
+    values = [value.item() if isinstance(value, np.generic) else value for value in values]
+    types = {type(value) for value in values} - {type(None)}
+    if types <= {int, float}:
+        series = pl.Series(values, dtype=pl.Float64 if float in types else pl.Int64)
+    else:
+        several = len(types) > 1
+        series = pl.Series([str(value) if several and value is not None else value for value in values])
     return series.gather(np.repeat(np.arange(len(values)), times))

@@ -381,6 +381,17 @@ def test_one_table_and_no_graph(task, printed):
 
 
 @pytest.mark.parametrize("task,printed", KINDS)
+def test_a_source_is_judged_alone_on_the_rows_that_it_has(task, printed):
+    data, truth = planted(task, n_sources=1, n_noise_sources=0, n_graphs=0, coverage=1.0)
+    some = pl.DataFrame({"id": data.ids[data.labelled][:30], "x": np.arange(30.0)})
+    both = hc.HetData({**data.sources, "some": some}, target=(data.ids, data.y), task=task)
+    events = []
+    model(task, printed).fit(both, callbacks=[events.append], eval_y=truth)
+    alone = events[-1].detail["per_source"]
+    assert np.isfinite(alone["source_1"]) and np.isnan(alone["some"])  # no row of it is held out
+
+
+@pytest.mark.parametrize("task,printed", KINDS)
 def test_a_source_without_any_labelled_row_and_labels_without_any_source(task, printed):
     data, _ = planted(task, n_sources=1, n_noise_sources=0, n_graphs=0, coverage=1.0)
     strange = pl.DataFrame({"id": [f"q{k}" for k in range(30)], "x": np.arange(30.0)})

@@ -210,8 +210,12 @@ def test_several_grids_one_after_the_other_and_values_of_several_types():
     cv = cross_validate(hc.GBCRegressor(), data, grids, n_folds=2, n_iterations=2)
     assert [len(each) for each in cv.settings] == [2, 2, 2]
     assert cv.table["max_depth"].to_list() == [1, 1, -1, -1, None, None]
-    mixed = cross_validate(hc.GBCRegressor(), data, {"random_state": [0, None]}, n_folds=2, n_iterations=1)
-    assert mixed.table["random_state"].to_list() == [0, None]
+    cases = {"random_state": [0, None], "lambda0": [0, 0.5, np.float64(1)], "clamp_labels": [True, False]}
+    for name, values in cases.items():
+        one = cross_validate(hc.GBCRegressor(), data, {name: values}, n_folds=2, n_iterations=1)
+        assert one.table[name].to_list() == values and one.table[name].dtype != pl.String
+    odd = CrossValidation(hc.GBCRegressor(), [{"x": 1}, {"x": "auto"}], np.zeros((2, 2, 1)), "RMSE")
+    assert odd.table["x"].to_list() == ["1", "auto"]
     plain = cross_validate(hc.GBCRegressor(), data, {}, n_folds=2, n_iterations=3)
     assert plain.best_params == {} and plain.table.height == 3
 
