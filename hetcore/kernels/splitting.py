@@ -97,7 +97,7 @@ def _may_improve(histogram, start, node, reading, outputs, room, best):
     return any_better(room.words[1, :n], 0, outputs[0, 0], room.words[0, :n], reading, node, best[KEY])
 
 
-may_improve = kernel(_may_improve, allocates=False)
+may_improve = kernel(_may_improve, allocates=False, inner=True)
 
 
 def _filled_bins(histogram, last, mask, bins):
@@ -146,7 +146,7 @@ def _cut_weights(histogram, bins, start, reading, sums, others, weights):
         add_values(sums, reading.count_bits, reading.units[last] / n_hessians, weights)
 
 
-cut_weights = kernel(_cut_weights, allocates=False)
+cut_weights = kernel(_cut_weights, allocates=False, inner=True)
 
 
 def _cut_products(sums, weights, mask, node, products):
@@ -180,7 +180,7 @@ def _add_shared(histogram, bins, start, node, reading, outputs, room):
         add_squares(others, shift, reading.units[k], outputs[0, k], node.l2, weights, values)
 
 
-add_shared = kernel(_add_shared, allocates=False)
+add_shared = kernel(_add_shared, allocates=False, inner=True)
 
 
 def _add_quotients(sums, unit, slope, s, hessians, values):
@@ -209,7 +209,7 @@ def _add_own(histogram, bins, start, node, reading, outputs, room):
         products[j] = 1.0 if products[j] < np.inf else np.inf
 
 
-add_own = kernel(_add_own, allocates=False)
+add_own = kernel(_add_own, allocates=False, inner=True)
 
 
 def _best_cut(values, products, key):
@@ -248,7 +248,7 @@ def _scan_cuts(histogram, start, node, reading, outputs, room, best):
     return at >= 0
 
 
-scan_cuts = kernel(_scan_cuts, allocates=False)
+scan_cuts = kernel(_scan_cuts, allocates=False, inner=True)
 
 
 def _scan_column(histogram, missing, node, reading, outputs, room, best):
