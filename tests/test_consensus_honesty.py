@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import hetcore as hc
 from hetcore.methods.parts import GraphPart
 from hetcore.methods.problem import Problem
-from hetcore.methods.stagewise import Stagewise, gap_factor
+from hetcore.methods.stagewise import Stagewise, gap_factor, leaf_sums
 from tests.test_consensus import TASKS, model, planted, scores
 
 
@@ -94,6 +94,15 @@ def test_tables_that_see_the_same_speak_louder_where_others_are_missing(task):
     wrong = fit.predict(data)[rows] - truth[rows] if task == "regression" else fit.predict(data)[rows] != truth[rows]
     own = np.sqrt((wrong**2).mean()) if task == "regression" else wrong.mean()
     assert_allclose(fit.history_["metric:held_out"][-1], own, rtol=1e-6)
+
+
+@pytest.mark.parametrize("n_nodes,rows", [(15, 40), (3000, 2000)])
+def test_sums_over_leaves_of_small_and_of_large_trees(n_nodes, rows):
+    rng = np.random.default_rng(0)
+    leaf, values = rng.integers(0, n_nodes, rows), rng.normal(size=(rows, 3))
+    expected = np.zeros((n_nodes, 3))
+    np.add.at(expected, leaf, values)
+    assert_allclose(leaf_sums(leaf, n_nodes, values), expected, rtol=1e-12, atol=1e-12)
 
 
 def test_how_much_louder_by_hand():

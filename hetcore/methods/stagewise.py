@@ -35,13 +35,14 @@ from hetcore.methods.problem import Problem
 from hetcore.trees import Tree, TreeParams, grow
 from hetcore.weights import fit_scales, weights_from_losses
 
-__all__ = ["Stagewise", "gap_factor"]
+__all__ = ["Stagewise", "gap_factor", "leaf_sums"]
 
 SHRINKAGE = 2.0  # neighbours' voices that the prior counts for
 N_FOLDS = 2  # of the labelled rows, so that what a row hears of its unlabelled neighbours has not seen its label
 FIRST_STEP = 0.5  # most that a source's very first tree is worth
 MOST_JOINT_LINKS = 50_000_000  # links of all graphs above which they are not joined
 LEAF_LIMIT = 4.0  # largest Newton step of a class score
+MOST_MEMBERS = 1_000_000  # nodes times rows above which sums over leaves are not taken by a matrix
 DIVERGED = 1e30  # residual, in the labels' deviation, at which a large learning rate gets no more trees
 GAMMAS = (0.0, 0.5, 1.0)
 
@@ -304,9 +305,7 @@ class Stagewise:
     def _set_newton_leaves(self, tree: Tree, residual: NDArray, curvature: NDArray, rows: NDArray) -> None:
         """Replace leaf means by residual / (curvature + l2), times (K - 1) / K for K class scores, one of them spare."""
         leaf, nodes, K = tree.row_leaf[rows], tree.nodes.size, residual.shape[1]
-        member = np.zeros((nodes, rows.size))
-        member[leaf, np.arange(rows.size)] = 1.0
-        tree.values[:] = (member @ residual) / (member @ curvature + self.params["l2"])
+        tree.values[:] = leaf_sums(leaf, nodes, residual) / (leaf_sums(leaf, nodes, curvature) + self.params["l2"])
         if self.problem.scale.is_classifier:
             np.clip(tree.values, -LEAF_LIMIT, LEAF_LIMIT, out=tree.values)
             tree.values *= (K - 1) / K
@@ -341,6 +340,15 @@ class Stagewise:
             if covered.any():
                 shares[i] = b * (part.score[covered] * centred[covered]).sum() / covered.sum() + self.gain[i]
         return np.maximum(shares, 0.0)
+
+
+def leaf_sums(leaf: NDArray, n_nodes: int, values: NDArray) -> NDArray[np.float64]:
+    """Return the sums (n_nodes, K) of values (m, K) over the rows of each leaf (m,)."""
+    if n_nodes * leaf.size > MOST_MEMBERS:
+        return np.stack([np.bincount(leaf, column, n_nodes) for column in values.T], axis=1)
+    member = np.zeros((n_nodes, leaf.size))
+    member[leaf, np.arange(leaf.size)] = 1.0
+    return member @ values
 
 
 def gap_factor(sizes: NDArray, covers: NDArray, gamma: float) -> NDArray[np.float64]:
