@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 from sklearn.base import BaseEstimator
+from threadpoolctl import threadpool_limits
 
 from hetcore.data import HetData
 from hetcore.errors import DataError, ParameterError
@@ -80,7 +81,7 @@ class BoostedEstimator(BaseEstimator):
         check_params(self.get_params(deep=False), self._rules)
         problem = Problem.of(data, y, eval_y, self._task)
         callbacks, start, events = list(callbacks), time.perf_counter(), []
-        with np.errstate(over="ignore", under="ignore"):
+        with np.errstate(over="ignore", under="ignore"), threadpool_limits(1, "blas"):  # small products: spinning costs more
             state = self._start(problem)
             for t in range(self.n_iterations):
                 state.round()

@@ -1,0 +1,187 @@
+"""The studio's promise in one go: open, train, watch, change, compare, take away."""
+
+from __future__ import annotations
+
+import time
+import zipfile
+from pathlib import Path
+
+import pytest
+from e2e_studio import PATIENCE, studio
+from playwright.sync_api import Page, expect
+
+pytestmark = pytest.mark.e2e
+POINTS = (
+    "([chart, count]) => [...document.querySelectorAll(`.st-key-${chart} [data-points]`)]"
+    ".some(node => Number(node.dataset.points) === count)"
+)
+TRAINING = 120_000
+"""Milliseconds that a whole training may take on a busy machine."""
+
+
+@pytest.fixture
+def told(capsys):
+    """Print a measured time past pytest's capture; times are told, never asserted."""
+
+    def tell(what: str, start: float) -> None:
+        with capsys.disabled():
+            print(f"\n  {what}: {time.monotonic() - start:.2f} s")  # noqa: T201
+
+    return tell
+
+
+def state(page: Page):
+    """Return the element that says how the training is."""
+    return page.locator(".st-key-state").last
+
+
+def idle(page: Page) -> None:
+    """Wait until no script runs."""
+    expect(page.locator("[data-test-script-state='notRunning']")).to_have_count(1)
+
+
+def await_points(page: Page, chart: str, more_than: int) -> None:
+    """Wait until a live chart shows more points."""
+    page.wait_for_function(
+        "([chart, least]) => [...document.querySelectorAll(`.st-key-${chart} [data-points]`)]"
+        ".some(node => Number(node.dataset.points) > least)",
+        arg=[chart, more_than],
+        timeout=TRAINING,
+        polling=20,
+    )
+
+
+def heights(page: Page) -> list[str]:
+    """Return the drawn lines of the source weights."""
+    return page.locator(".st-key-live_weights path.js-line").evaluate_all("all => all.map(p => p.getAttribute('d'))")
+
+
+def finished(page: Page, version: str | None = None) -> None:
+    """Wait until a training, and not the one before, has ended and its curves are drawn."""
+    if version is not None:
+        page.wait_for_function(
+            "old => !location.search.includes(old) && location.search.includes('run=')", arg=version, timeout=TRAINING
+        )
+    expect(state(page)).to_contain_text("finished", timeout=TRAINING)
+    idle(page)
+
+
+def run_of(page: Page) -> str:
+    """Return the run id in the address."""
+    return next(part for part in page.url.replace("?", "&").split("&") if part.startswith("run="))
+
+
+def saved(page: Page, name: str, folder: Path) -> Path:
+    """Press a download button; return the file."""
+    with page.expect_download() as download:
+        page.get_by_role("button", name=name, exact=True).click()
+    path = folder / download.value.suggested_filename
+    download.value.save_as(path)
+    return path
+
+
+def press_train(page: Page, url: str) -> float:
+    """Open Home and press Train; return when."""
+    page.goto(url)
+    expect(page.get_by_text("five tables and two graphs about 1,797 instances")).to_be_visible()
+    pressed = time.monotonic()
+    page.get_by_role("button", name="Train", exact=False).first.click()
+    return pressed
+
+
+def move(page: Page, label: str, steps: int) -> float:
+    """Move a slider by the keyboard; return when the last key was pressed."""
+    thumb = page.get_by_test_id("stSlider").filter(has_text=label).get_by_role("slider")
+    thumb.focus()
+    for _ in range(steps):
+        thumb.press("ArrowRight")
+    return time.monotonic()
+
+
+def retrained(page: Page, before: str) -> None:
+    """Wait for the training that a change starts, by itself or by its button, and for the sentence of what changed."""
+    page.wait_for_function(
+        "old => !location.search.includes(old) || "
+        "document.querySelector('.st-key-train button').innerText.includes('with these settings')",
+        arg=before,
+        timeout=TRAINING,
+    )
+    idle(page)
+    if run_of(page) == before:
+        page.locator(".st-key-train button").click()
+    finished(page, before)
+    expect(page.locator(".st-key-change")).to_be_visible()
+
+
+def test_from_opening_to_taking_away(studio_url, page, told, tmp_path):
+    pressed = press_train(page, studio_url)
+    await_points(page, "live_curves", 0)
+    told("click to first curve point, warm or compiling", pressed)
+    finished(page)
+    told("click to the end of the first training", pressed)
+    what_if(page, told)
+    step_by_step(page)
+    files(page, tmp_path)
+    page.get_by_role("link", name="Runs", exact=True).click()
+    expect(page.get_by_role("heading", level=1, name="Runs")).to_be_visible()
+    idle(page)
+    expect(page.get_by_test_id("stMultiSelect").get_by_text("GBCClassifier", exact=False).first).to_be_visible()
+    assert page.get_by_test_id("stException").count() == 0
+    assert page.foreign == []
+
+
+def step_by_step(page: Page) -> None:
+    """Start paused, go on round by round, then play: curves and weights move with each round."""
+    before = run_of(page)
+    idle(page)
+    page.get_by_role("button", name="Step by step", exact=True).click()
+    page.wait_for_function("old => !location.search.includes(old)", arg=before, timeout=TRAINING)
+    expect(state(page)).to_contain_text("Paused", timeout=TRAINING)
+    page.get_by_role("button", name="One round", exact=False).click()
+    page.wait_for_function(POINTS, arg=["live_weights", 1], timeout=TRAINING, polling=50)
+    first = heights(page)
+    page.get_by_role("button", name="One round", exact=False).click()
+    page.wait_for_function(POINTS, arg=["live_weights", 2], timeout=TRAINING, polling=50)
+    assert heights(page) != first
+    page.get_by_role("button", name="Play", exact=False).click()
+    finished(page, before)
+
+
+def what_if(page: Page, told) -> None:
+    """Move both sliders, drop a source, add noise to another; each is answered in a sentence."""
+    for label in ("λ0", "λ1"):
+        before = run_of(page)
+        moved = move(page, label, 1)
+        retrained(page, before)
+        told(f"{label} slider to final curve", moved)
+        expect(page.locator(".st-key-change")).to_contain_text(label)
+    before = run_of(page)
+    page.get_by_test_id("stMultiSelect").filter(has_text="Sources in use").get_by_label("Remove fou").click()
+    retrained(page, before)
+    expect(page.locator(".st-key-change")).to_contain_text("without the source fou")
+    before = run_of(page)
+    page.get_by_test_id("stSelectbox").filter(has_text="Noise in a source").get_by_role("combobox").click()
+    page.get_by_role("option", name="pix", exact=True).click()
+    retrained(page, before)
+    expect(page.locator(".st-key-change")).to_contain_text("noise")
+
+
+def files(page: Page, folder: Path) -> None:
+    """Take predictions, model, figure and script away, and look into each."""
+    page.get_by_role("tab", name="Take away").click()
+    assert saved(page, "Predictions (CSV)", folder).read_text(encoding="utf-8").startswith("id,")
+    assert zipfile.is_zipfile(saved(page, "Model", folder))
+    figure = saved(page, "Figure (HTML)", folder).read_text(encoding="utf-8")
+    assert "Plotly" in figure and "<script src=" not in figure
+    assert "hc.GBCClassifier(" in saved(page, "Script", folder).read_text(encoding="utf-8")
+
+
+def test_first_ever_start_is_usable_while_it_compiles(page, told, tmp_path):
+    began = time.monotonic()
+    with studio(tmp_path, HETCORE_CACHE=str(tmp_path / "cache")) as url:
+        pressed = press_train(page, url)
+        told("cold start until the page was usable and Train pressed", began)
+        expect(page.get_by_text("ompiling, first run only").first).to_be_visible(timeout=PATIENCE)
+        expect(state(page)).to_contain_text("finished", timeout=300_000)
+        told("cold: Train to the end of the first training, compiling included", pressed)
+    assert page.foreign == []
