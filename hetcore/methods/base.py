@@ -81,7 +81,7 @@ class BoostedEstimator(BaseEstimator):
         check_params(self.get_params(deep=False), self._rules)
         problem = Problem.of(data, y, eval_y, self._task)
         callbacks, start, events = list(callbacks), time.perf_counter(), []
-        with np.errstate(over="ignore", under="ignore"), threadpool_limits(1, "blas"):  # small products: spinning costs more
+        with np.errstate(over="ignore", under="ignore"), threadpool_limits(1, "blas"):
             state = self._start(problem)
             for t in range(self.n_iterations):
                 state.round()

@@ -1,6 +1,6 @@
 r"""The default round of Gradient Boosting Consensus.
 
-Raw score of instance x:  F(x) = prior + g(x) sum_i b_i f_i(x) + sum_i T_i(x),  over the tables and graphs i that have x.
+Raw score of instance x:  F(x) = prior + g(x) sum_i b_i f_i(x) + sum_i T_i(x),  over tables and graphs i that have x.
 
     1  prior: the constant that minimises the loss over the labelled rows T; E(x) = 0
     2  for t = 1..N:
@@ -303,7 +303,7 @@ class Stagewise:
         return self.rng.choice(d, count, replace=False).astype(np.int32)
 
     def _set_newton_leaves(self, tree: Tree, residual: NDArray, curvature: NDArray, rows: NDArray) -> None:
-        """Replace leaf means by residual / (curvature + l2), times (K - 1) / K for K class scores, one of them spare."""
+        """Replace leaf means by residual / (curvature + l2), times (K - 1) / K for K class scores, one spare."""
         leaf, nodes, K = tree.row_leaf[rows], tree.nodes.size, residual.shape[1]
         tree.values[:] = leaf_sums(leaf, nodes, residual) / (leaf_sums(leaf, nodes, curvature) + self.params["l2"])
         if self.problem.scale.is_classifier:
