@@ -1,0 +1,236 @@
+"""The Data page, pages/1_Data.py: examples, files of the person, every bad file answered in one sentence, what if."""
+
+from __future__ import annotations
+
+import io
+import re
+from pathlib import Path
+
+import polars as pl
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from studio.limits import MIB, UPLOADS
+
+ROOT = Path(__file__).resolve().parents[2]
+IDS = [f"p{i:02d}" for i in range(40)]
+CSV = "text/csv"
+
+
+def csv(**columns: list) -> bytes:
+    """Return a table as CSV."""
+    return pl.DataFrame(columns).write_csv().encode()
+
+
+def parquet(**columns: list) -> bytes:
+    """Return a table as Parquet."""
+    buffer = io.BytesIO()
+    pl.DataFrame(columns).write_parquet(buffer)
+    return buffer.getvalue()
+
+
+TABLE = csv(person=IDS, height=[150.5 + i for i in range(40)], town=["rome", "oslo"] * 20)
+MARKS = csv(person=IDS[5:], maths=[i % 7 + 0.5 for i in range(35)], label=["good", "bad", "good", "fair", "bad"] * 7)
+EDGES = csv(source=IDS[:-1], target=IDS[1:])
+
+
+@pytest.fixture
+def page() -> AppTest:
+    """The page, opened on the opening example."""
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
+    return at.switch_page("pages/1_Data.py").run()
+
+
+def plain(text: str) -> str:
+    """Return Markdown without its escapes."""
+    return re.sub(r"\\(.)", r"\1", text)
+
+
+def upload(at: AppTest, **files: bytes) -> AppTest:
+    """Upload files, named a_csv for a.csv."""
+    named = [(name.replace("__", "."), content, CSV) for name, content in files.items()]
+    return at.file_uploader[0].set_value(named).run()
+
+
+def use(at: AppTest) -> AppTest:
+    return press(at, "Use this data")
+
+
+def press(at: AppTest, label: str) -> AppTest:
+    return next(button for button in at.button if button.label == label).click().run()
+
+
+def choose(at: AppTest, label: str, value: str) -> AppTest:
+    return next(box for box in at.selectbox if plain(box.label) == label).set_value(value).run()
+
+
+def in_use(at: AppTest) -> str:
+    """Return the title of the data in use."""
+    return plain(at.header[-1].value)
+
+
+def numbers(at: AppTest) -> dict[str, str]:
+    return {metric.label: metric.value for metric in at.metric}
+
+
+def errors(at: AppTest) -> list[str]:
+    assert not at.exception
+    return [plain(error.value) for error in at.error]
+
+
+def test_the_opening_example_is_in_use(page):
+    assert errors(page) == []
+    assert "Digit images" in in_use(page)
+    assert numbers(page)["Instances"] == "1,797"
+
+
+def test_choosing_an_example_uses_it(page):
+    page.radio[0].set_value("planted").run()
+    assert errors(page) == []
+    assert page.query_params["data"] == "planted"
+    assert numbers(page)["Instances"] != "1,797"
+
+
+def test_an_example_of_no_such_name_is_answered_by_the_opening_one():
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run().switch_page("pages/1_Data.py")
+    at.query_params["data"] = "<b>nothing</b>"
+    at.run()
+    assert not at.exception
+    assert "no example of the name" in at.warning[0].value
+    assert numbers(at)["Instances"] == "1,797"
+
+
+def test_two_tables_and_an_edge_list_are_used_together(page):
+    upload(page, people__csv=TABLE, marks__csv=MARKS, friends__csv=EDGES)
+    assert errors(page) == []
+    roles = {box.key: box.value for box in page.selectbox}
+    assert roles["role people.csv"] == "table" and roles["role friends.csv"] == "graph"
+    assert roles["id people.csv"] == "person" and roles["label file"] == "marks.csv"
+    use(page)
+    assert errors(page) == []
+    assert in_use(page) == "In use: Your data"
+    assert numbers(page) == {"Instances": "40", "Tables": "2", "Graphs": "1", "Labels": "35"}
+
+
+def test_a_file_in_another_role_is_read_anew(page):
+    upload(page, pairs__csv=csv(source=IDS[:-1], target=IDS[1:]), marks__csv=csv(person=IDS, x=list(range(40))))
+    other = {"graph": "table", "table": "graph"}[page.selectbox(key="role pairs.csv").value]
+    page.selectbox(key="role pairs.csv").set_value(other).run()
+    assert errors(page) == []
+    page.selectbox(key="role pairs.csv").set_value("graph").run()
+    assert errors(page) == []
+    use(page)
+    assert errors(page) == [] and (numbers(page)["Tables"], numbers(page)["Graphs"]) == ("1", "1")
+
+
+BAD_FILES = {
+    "one column": (csv(person=IDS), "has one column"),
+    "empty": (b"", "is empty"),
+    "pdf": (b"%PDF-1.7\n" + bytes(range(256)) * 4, "PDF document"),
+    "large": (b"a,b\n" + b"1,2\n" * (50 * MIB // 4), f"larger than {UPLOADS.file_bytes // MIB} MB"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_FILES)
+def test_a_file_that_cannot_be_read_leaves_the_others(page, case):
+    content, words = BAD_FILES[case]
+    upload(page, people__csv=TABLE, bad__csv=content)
+    (sentence,) = errors(page)
+    assert "bad.csv" in sentence and words in sentence
+    assert [box.key for box in page.selectbox if box.label == "Use as"] == ["role people.csv"]
+    assert numbers(page)["Instances"] == "1,797"
+
+
+def test_a_table_without_a_column_beside_the_ids_is_refused(page):
+    upload(page, people__parquet=parquet(person=IDS))
+    (sentence,) = errors(page)
+    assert "has one column" in sentence and "at least one more" in sentence
+    assert numbers(page)["Instances"] == "1,797"
+
+
+TWICE = csv(person=IDS[:-1] + IDS[:1], height=list(range(40)))
+ELSEWHERE = csv(person=[f"q{i}" for i in range(40)], height=[i + 0.5 for i in range(40)])
+INFINITE = csv(person=IDS, height=["1.5"] * 39 + ["inf"])
+STRANGERS = csv(source=IDS[:-1], target=["nobody", *IDS[2:]])
+NO_LABEL = csv(person=IDS, label=pl.Series([None] * 40, dtype=pl.String))
+ONE_CLASS = csv(person=IDS, label=["good"] * 40)
+BAD_DATA = {
+    "no id column": ({"people__csv": csv(height=[1.5] * 40, town=["rome"] * 40)}, {}, "choose a column that differs"),
+    "repeated ids": ({"people__csv": TWICE}, {"Id column of people.csv": "person"}, "1 row with an id"),
+    "no id in common": ({"people__csv": ELSEWHERE, "marks__csv": MARKS}, {}, "no id in common"),
+    "labels all missing": ({"people__csv": TABLE, "labels__csv": NO_LABEL}, {}, "there is no label"),
+    "one class": ({"people__csv": TABLE, "labels__csv": ONE_CLASS}, {}, "all labels are"),
+    "infinite": ({"people__csv": INFINITE}, {}, "1 value infinite"),
+    "unknown ids": ({"people__csv": TABLE, "friends__csv": STRANGERS}, {}, "1 id that no source"),
+    "no table": ({"friends__csv": EDGES}, {}, "no table to learn from"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_DATA)
+def test_data_that_cannot_be_used_leave_those_in_use(page, case):
+    files, choices, words = BAD_DATA[case]
+    upload(page, **files)
+    for label, value in choices.items():
+        choose(page, label, value)
+    assert errors(page) == []
+    use(page)
+    (sentence,) = errors(page)
+    assert words in sentence, sentence
+    assert "\n" not in sentence and len(sentence) < 300
+    assert in_use(page) != "In use: Your data"
+    assert numbers(page)["Instances"] == "1,797"
+
+
+def test_a_flaw_may_be_accepted(page):
+    upload(page, people__csv=TABLE, friends__csv=STRANGERS)
+    press(use(page), "Use them as they are")
+    assert errors(page) == []
+    assert numbers(page)["Instances"] == "41"
+
+
+def test_data_in_use_stay_when_the_next_files_are_bad(page):
+    use(upload(page, people__csv=TABLE, marks__csv=MARKS))
+    upload(page, people__csv=TABLE, marks__csv=MARKS, more__csv=b"")
+    assert len(errors(page)) == 1
+    assert in_use(page) == "In use: Your data" and numbers(page)["Instances"] == "40"
+
+
+def test_parquet_and_graphml_are_read_too(page):
+    table = parquet(person=IDS, x=[0.5 * i for i in range(40)])
+    nodes = "".join(f'<node id="{i}"/>' for i in IDS)
+    edges = "".join(f'<edge source="{a}" target="{b}"/>' for a, b in zip(IDS, IDS[1:]))
+    graph = f'<graphml><graph edgedefault="undirected">{nodes}{edges}</graph></graphml>'.encode()
+    use(upload(page, x__parquet=table, links__graphml=graph))
+    assert errors(page) == []
+    assert numbers(page) == {"Instances": "40", "Tables": "1", "Graphs": "1", "Labels": "0"}
+
+
+def test_names_of_files_and_columns_are_shown_as_they_are(page):
+    table = csv(**{"person": IDS, "<b>**x**</b>": list(range(40))})
+    page.file_uploader[0].set_value([("../../<img src=x>_*a*.csv", table, CSV)]).run()
+    use(page)
+    assert errors(page) == []
+    shown = " ".join(element.value for element in page.markdown)
+    assert "\\<img src\\=x\\>" in shown and not re.search(r"(?<!\\)<", shown) and "/" not in shown
+
+
+def test_what_if_operations_are_told_and_undone(page):
+    page.slider(key="what_if_sd").set_value(2.0).run()
+    press(page, "Apply")
+    assert errors(page) == []
+    assert any("with noise of 2 sd in" in plain(element.value) for element in page.markdown)
+    page.selectbox(key="what_if_action").set_value("Take a sample").run()
+    press(page, "Apply")
+    assert int(numbers(page)["Instances"].replace(",", "")) < 1000
+    press(press(page, "Undo"), "Undo")
+    assert numbers(page)["Instances"] == "1,797"
+    assert not any("with noise of" in plain(element.value) for element in page.markdown)
+
+
+def test_the_last_table_cannot_be_hidden(page):
+    use(upload(page, people__csv=TABLE))
+    page.selectbox(key="what_if_action").set_value("Hide a table").run()
+    press(page, "Apply")
+    (sentence,) = errors(page)
+    assert "at least one" in sentence
+    assert numbers(page)["Tables"] == "1"
