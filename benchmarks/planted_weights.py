@@ -1,6 +1,6 @@
 """Do learned weights rank sources as they were planted? Prints the rank correlation over 20 seeds.
 
-    python -m benchmarks.planted_weights
+    python -m benchmarks.planted_weights > docs/planted-weights.md
 """
 
 from __future__ import annotations
@@ -25,7 +25,10 @@ def correlation(task: str, together: str, seed: int) -> float:
 
 
 def main() -> None:
-    print(f"rank correlation of learned weights and planted informativeness, {SEEDS} seeds")
+    print("# Learned weights against planted truth\n")
+    print("Printed by `python -m benchmarks.planted_weights`: five informative sources and two of noise, half of the labels")
+    print("known, default GBC. Spearman's rank correlation of `source_weights_` and the planted share of the signal, over")
+    print(f"{SEEDS} seeds.\n")
     print("| task | sources see | mean | lowest |")
     print("|---|---|---|---|")
     for task in ("regression", "classification"):
