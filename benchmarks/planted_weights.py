@@ -12,6 +12,12 @@ import hetcore as hc
 from datasets.generator import make_heterogeneous
 
 SEEDS = 20
+HEAD = """# Learned weights against planted truth
+
+Printed by `python -m benchmarks.planted_weights`: five informative sources and two of noise, half of the labels
+known, default GBC. Spearman's rank correlation of `source_weights_` and the planted share of the signal, over
+{seeds} seeds.
+"""
 
 
 def correlation(task: str, together: str, seed: int) -> float:
@@ -25,10 +31,7 @@ def correlation(task: str, together: str, seed: int) -> float:
 
 
 def main() -> None:
-    print("# Learned weights against planted truth\n")
-    print("Printed by `python -m benchmarks.planted_weights`: five informative sources and two of noise, half of the labels")
-    print("known, default GBC. Spearman's rank correlation of `source_weights_` and the planted share of the signal, over")
-    print(f"{SEEDS} seeds.\n")
+    print(HEAD.format(seeds=SEEDS))
     print("| task | sources see | mean | lowest |")
     print("|---|---|---|---|")
     for task in ("regression", "classification"):
