@@ -5,7 +5,7 @@ was stopped goes on where it was. Splits are outermost: whatever has been run is
 splits.
 
     HETCORE_DATA=../shared/data python -m benchmarks.consensus_cells mfeat terrorist_attacks movie_ratings
-    python -m benchmarks.consensus_tables > docs/results.md
+    python -m benchmarks.results > docs/results.md
 """
 
 from __future__ import annotations
@@ -14,19 +14,20 @@ import argparse
 import json
 import time
 import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
 import datasets
+from benchmarks.cells import RESULTS, finished, run_cells
 from hetcore import baselines
 from hetcore._joined import joined_features, neighbor_means
 from hetcore.data import HetData
 from hetcore.data.splits import label_split, non_overlapping
 
-CELLS = Path(__file__).parent.parent / "docs" / "results" / "consensus.jsonl"
+CELLS = RESULTS / "consensus.jsonl"
+NAMES = ("data", "setting", "method", "fraction", "split")
 FRACTIONS = (0.1, 0.3, 0.5, 0.7, 0.9)
 SETTINGS = ("uniform", "non_overlapping")
 TREES: dict[str, Any] = {"n_iterations": 200, "max_depth": 4}
@@ -109,11 +110,9 @@ def run_cell(data: HetData, method: str, fraction: float, split: int) -> dict[st
     return cell | ({"weights": {name: round(w, 4) for name, w in weights.items()}} if weights else {})
 
 
-def finished(path: Path = CELLS) -> dict[tuple, dict[str, Any]]:
+def done() -> dict[tuple, dict[str, Any]]:
     """Return the finished cells by (data, setting, method, fraction, split)."""
-    lines = path.read_text().splitlines() if path.exists() else []
-    cells = [json.loads(line) for line in lines]
-    return {(c["data"], c["setting"], c["method"], c["fraction"], c["split"]): c for c in cells}
+    return finished(CELLS, NAMES)
 
 
 def main() -> None:
@@ -134,15 +133,13 @@ def main() -> None:
         for method in args.method
         for fraction in args.fraction
     ]
-    for key in keys:
-        if key not in finished():
-            name, setting, method, fraction, split = key
-            data = loaded[name] if setting == "uniform" else non_overlapping(loaded[name], seed=split)
-            cell = dict(zip(("data", "setting", "method", "fraction", "split"), key)) | run_cell(data, *key[2:])
-            CELLS.parent.mkdir(parents=True, exist_ok=True)
-            with CELLS.open("a") as file:
-                file.write(json.dumps(cell) + "\n")
-            print(json.dumps(cell), flush=True)
+
+    def run(name: str, setting: str, method: str, fraction: float, split: int) -> dict[str, Any]:
+        data = loaded[name] if setting == "uniform" else non_overlapping(loaded[name], seed=split)
+        return run_cell(data, method, fraction, split)
+
+    for cell in run_cells(CELLS, NAMES, keys, run):
+        print(json.dumps(cell), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,13 +1,10 @@
-"""Print docs/results.md from the finished cells.
-
-python -m benchmarks.consensus_tables > docs/results.md
-"""
+"""The section of docs/results.md on gradient boosting consensus, from the finished cells."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.consensus_cells import FRACTIONS, finished
+from benchmarks.consensus_cells import FRACTIONS, done
 
 OURS = ("GBC",)
 TRIED = (
@@ -24,9 +21,9 @@ PEERS = (
 UNIT = {"mfeat": "error, %", "terrorist_attacks": "error, %", "movie_ratings": "RMSE"}
 NOISE = {"terrorist_attacks": "attributes_noisy"}
 
-HEAD = """# Results: gradient boosting consensus
+HEAD = """## Gradient boosting consensus
 
-Printed by `python -m benchmarks.consensus_tables` from the cells in `results/consensus.jsonl`, which
+From the cells in `results/consensus.jsonl`, which
 `HETCORE_DATA=../shared/data python -m benchmarks.consensus_cells mfeat terrorist_attacks movie_ratings` runs (and
 `--setting non_overlapping`: 30% of the instances lose half of their sources). A cell is one split: that share of the
 labels is known, the score is of the others. Mean ± standard error over the splits; the number of splits where it is not
@@ -36,7 +33,7 @@ and width by five-fold cross-validation. GBC runs with its default parameters, t
 task; they were chosen on splits 0 to 3 of these data sets, so those of the ten are not untouched.
 """
 
-WORDS = """## As printed: the paper's figures on these data
+WORDS = """### As printed: the paper's figures on these data
 
 Algorithm 1 to the letter (60 rounds, shrinkage 0.1, λ0 = λ1 = 0.03, sums as printed): the lines "as printed" above. A
 place is a data set and a share of labels at which both sides ran on the same splits. Of the paper's words on the
@@ -53,40 +50,41 @@ with the consensus term only, and plain boosted trees are worse.
 """
 
 
-def main() -> None:
-    cells = finished()
-    print(HEAD)
-    for data in UNIT:
-        for setting in ("uniform", "non_overlapping"):
-            _table(cells, data, setting)
-    print(WORDS.format(**_words(cells)))
+def render() -> str:
+    """Return the section."""
+    cells = done()
+    tables = [_table(cells, data, setting) for data in UNIT for setting in ("uniform", "non_overlapping")]
+    return "\n".join([HEAD, *tables, WORDS.format(**_words(cells))])
 
 
 def _errors(cells: dict, data: str, setting: str, method: str, fraction: float) -> list[float]:
     return [c["error"] for k, c in cells.items() if k[:4] == (data, setting, method, fraction)]
 
 
-def _table(cells: dict, data: str, setting: str) -> None:
+def _table(cells: dict, data: str, setting: str) -> str:
     methods = [m for m in (*OURS, *TRIED, *PRINTED, *PEERS) if any(k[:3] == (data, setting, m) for k in cells)]
     if not methods:
-        return
+        return ""
     scale = 100 if UNIT[data].endswith("%") else 1
-    print(f"## {data}, {setting.replace('_', '-')} setting ({UNIT[data]})\n")
-    print("| method | " + " | ".join(f"{f:.0%} labelled" for f in FRACTIONS) + " |")
-    print("|---" * (1 + len(FRACTIONS)) + "|")
+    lines = [f"### {data}, {setting.replace('_', '-')} setting ({UNIT[data]})\n"]
+    lines.append("| method | " + " | ".join(f"{f:.0%} labelled" for f in FRACTIONS) + " |")
+    lines.append("|---" * (1 + len(FRACTIONS)) + "|")
     found = {(m, f): _errors(cells, data, setting, m, f) for m in methods for f in FRACTIONS}
     for method in methods:
         row = [_cell(found, method, f, methods, scale) for f in FRACTIONS]
-        print(f"| {method} | " + " | ".join(row) + " |")
-    print()
+        lines.append(f"| {method} | " + " | ".join(row) + " |")
+    lines.append("")
     peers = [m for m in methods if m in PEERS]
     said = [_against(found, f, peers, scale) for f in FRACTIONS]
-    print("GBC less the best peer, over the splits that both ran: " + ", ".join(said) + ".\n")
+    lines.append("GBC less the best peer, over the splits that both ran: " + ", ".join(said) + ".\n")
     if data in NOISE:
         weights = [c["weights"] for k, c in cells.items() if k[:3] == (data, setting, "GBC")]
         lowest = sum(w[NOISE[data]] == min(w.values()) for w in weights)
         mean = np.mean([w[NOISE[data]] for w in weights])
-        print(f"The noise table has the lowest weight in {lowest} of {len(weights)} fits (mean weight {mean:.3f}).\n")
+        lines.append(
+            f"The noise table has the lowest weight in {lowest} of {len(weights)} fits (mean weight {mean:.3f}).\n"
+        )
+    return "\n".join(lines)
 
 
 def _cell(found: dict, method: str, fraction: float, methods: list[str], scale: float) -> str:
@@ -155,7 +153,3 @@ def _words(cells: dict) -> dict[str, str]:
         "fig8": f"{printed}; {default}",
         "table4": table + ": it memorises, so that its training loss is the smaller one",
     }
-
-
-if __name__ == "__main__":
-    main()

@@ -2,21 +2,20 @@
 
 import importlib.util
 import logging
-import shutil
 
 import numpy as np
 import pytest
 
 from hetcore.kernels import cache, kernel, warm_up
 
-SOURCE = '''
+SOURCE = """
 from hetcore.kernels.cache import kernel
 
 def _double(x):
     return 2.0 * x
 
 double = kernel(_double)
-'''
+"""
 
 
 @pytest.fixture
@@ -90,16 +89,6 @@ def test_torn_files_that_cannot_be_removed_do_no_harm(folder, fresh, monkeypatch
     assert fresh()(2.0) == 4.0
 
 
-def test_the_key_follows_the_sources(tmp_path, monkeypatch):
-    copy = tmp_path / "kernels"
-    shutil.copytree(cache.Path(cache.__file__).parent, copy)
-    monkeypatch.setattr(cache, "__file__", str(copy / "cache.py"))
-    before = cache._key()
-    assert cache._key() == before
-    (copy / "words.py").write_text((copy / "words.py").read_text() + "\n# changed\n")
-    assert cache._key() != before
-
-
 def test_kernels_follow_numpy_in_divisions():
     def quotient(a, b):
         return a / b
@@ -133,3 +122,28 @@ def test_warm_up_leaves_nothing_to_compile():
         forest.append(tree, 1)
         forest.predict(binned, np.arange(5))
     assert [len(entry.signatures) for entry in entries] == before
+
+
+def test_a_change_compiles_the_kernels_that_import_it_and_no_others(tmp_path, monkeypatch):
+    files = {"cache": "", "low": "from hetcore.kernels.cache import kernel", "other": ""}
+    files |= {"middle": "from hetcore.kernels.low import f", "high": "from hetcore.kernels.middle import (\n    g,\n)"}
+    for name, text in files.items():
+        (tmp_path / f"{name}.py").write_text(text)
+    monkeypatch.setattr(cache, "__file__", str(tmp_path / "cache.py"))
+
+    def stamps():
+        cache._stamp.cache_clear()
+        return {name: cache._stamp(tmp_path / f"{name}.py") for name in files}
+
+    before = stamps()
+    (tmp_path / "low.py").write_text("from hetcore.kernels.cache import kernel  # changed")
+    changed = {name for name, stamp in stamps().items() if stamp != before[name]}
+    cache._stamp.cache_clear()
+    assert changed == {"low", "middle", "high"}
+
+
+def test_kernels_import_one_another_in_the_form_that_the_cache_reads():
+    for path in (cache.Path(cache.__file__).parent).glob("*.py"):
+        if path.name not in ("__init__.py", "warm.py"):
+            text = path.read_text()
+            assert "import hetcore" not in text and "from hetcore.kernels import" not in text, path.name

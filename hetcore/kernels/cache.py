@@ -1,9 +1,10 @@
 """The one decorator of the project's compiled code, and where compiled code is kept.
 
-Compiled kernels are cached in ``<user cache>/hetcore/kernels/<key>``; the key is a hash of the sources of this
-package, numba's version and the processor, because numba alone does not notice that a helper in another file has
-changed. ``HETCORE_CACHE`` names another folder. A folder that cannot be written costs a compilation per process and
-one log line; a torn cache file is dropped and compiled anew.
+Compiled kernels are cached in ``<user cache>/hetcore/kernels/<key>``; the key is a hash of numba's version and the
+processor. The name of a kernel's cache file holds a hash of its own file and of the kernel files that it imports,
+directly or not, because numba alone does not notice that a helper in another file has changed. ``HETCORE_CACHE`` names
+another folder. A folder that cannot be written costs a compilation per process and one log line; a torn cache file is
+dropped and compiled anew.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
+import re
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -25,6 +27,7 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLoca
 __all__ = ["cache_folder", "kernel"]
 
 _log = logging.getLogger("hetcore.kernels")
+_IMPORTS = re.compile(r"^from hetcore\.kernels\.(\w+) import", re.MULTILINE)
 
 
 def kernel(function: Callable[..., Any], allocates: bool = True, inner: bool = False) -> Callable[..., Any]:
@@ -56,11 +59,27 @@ def cache_folder() -> Path:
 
 
 def _key() -> str:
-    """Hash what a compiled kernel depends on."""
-    digest = hashlib.sha256(f"{numba.__version__} {binding.get_host_cpu_name()}".encode())
-    for path in sorted(Path(__file__).parent.glob("*.py")):
+    """Hash what every compiled kernel depends on."""
+    made_by = f"{numba.__version__} {binding.get_host_cpu_name()}"
+    return hashlib.sha256(made_by.encode()).hexdigest()[:20]
+
+
+@cache
+def _stamp(file: Path) -> str:
+    """Hash a kernel's file and the kernel files that it imports."""
+    digest = hashlib.sha256()
+    for path in sorted(_with_imports(file), key=lambda path: path.name):
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()[:20]
+
+
+def _with_imports(file: Path) -> set[Path]:
+    found, open_ = {file}, [file]
+    while open_:
+        imported = {Path(__file__).with_name(f"{name}.py") for name in _IMPORTS.findall(open_.pop().read_text("utf-8"))}
+        open_ += imported - found
+        found |= imported
+    return found
 
 
 @cache
@@ -69,14 +88,14 @@ def _log_once(message: str) -> None:
 
 
 class _Locator(_CacheLocator):
-    """Tell numba to keep a function's code in `cache_folder()`, whose name already says how fresh it is."""
+    """Tell numba to keep a function's code in `cache_folder()`, under a name that says how fresh it is."""
 
-    def __init__(self, line: int) -> None:
-        self._line = line
+    def __init__(self, line: int, stamp: str) -> None:
+        self._line, self._stamp = line, stamp
 
     @classmethod
     def from_function(cls, py_func: Callable[..., Any], py_file: str) -> _Locator:
-        return cls(py_func.__code__.co_firstlineno)
+        return cls(py_func.__code__.co_firstlineno, _stamp(Path(py_file)))
 
     def get_cache_path(self) -> str:
         return str(cache_folder())
@@ -85,7 +104,7 @@ class _Locator(_CacheLocator):
         return "fresh"
 
     def get_disambiguator(self) -> str:
-        return str(self._line)
+        return f"{self._line}-{self._stamp}"
 
 
 class _Files(CompileResultCacheImpl):

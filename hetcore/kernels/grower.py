@@ -1,10 +1,10 @@
 """Growing one tree, best gain first, or one branch after the other where the number of leaves has no limit.
 
-    1  root: the sums and histograms of all rows, and their best split
-    2  until no leaf has a split, or the leaves are enough:
-    3      take the leaf whose split gains most; move its rows to the left or the right child
-    4      build the smaller child's histograms; the larger child's are the parent's minus those
-    5      find the best split of each child
+1  root: the sums and histograms of all rows, and their best split
+2  until no leaf has a split, or the leaves are enough:
+3      take the leaf whose split gains most; move its rows to the left or the right child
+4      build the smaller child's histograms; the larger child's are the parent's minus those
+5      find the best split of each child
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The frame of every boosted fit: validate, encode, start, loop, emit, stop.
+"""The frame of every boosted fit: validate, encode, start, loop (`boost`), emit, stop.
 
 A method writes `_start(problem)`, which returns a state with a `round()`, `_view(state)`, which says what a round ended
 with, and `_finish(state)`, which keeps what predicts. A round is a step on the state, so a fit can be watched, paused
@@ -8,7 +8,7 @@ and stopped after any round, and a test can check one round by hand.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from hetcore.errors import DataError, ParameterError
 from hetcore.events import Callback, RoundEnd
 from hetcore.methods.problem import Problem
 
-__all__ = ["BoostedEstimator", "Rule", "check_params"]
+__all__ = ["BoostedEstimator", "Rule", "boost", "check_params"]
 
 Rule = tuple[str, Any, str]
 """(parameter, predicate over its value, the rule in words)."""
@@ -80,24 +80,42 @@ class BoostedEstimator(BaseEstimator):
             raise DataError(f"fit takes a HetData, not {kind}: build one from tables with hetcore.HetData.")
         check_params(self.get_params(deep=False), self._rules)
         problem = Problem.of(data, y, eval_y, self._task)
-        callbacks, start, events = list(callbacks), time.perf_counter(), []
-        with np.errstate(over="ignore", under="ignore"), threadpool_limits(1, "blas"):
-            state = self._start(problem)
-            for t in range(self.n_iterations):
-                state.round()
-                events.append(self._event(state, t, time.perf_counter() - start))
-                if any([callback(events[-1]) for callback in callbacks]):
-                    break
-            self._finish(state)
-        self.n_iterations_ = len(events)
-        self.history_ = history(events)
+        boost(self, lambda: self._start(problem), callbacks)
         return self
-
-    def _event(self, state: Any, index: int, seconds: float) -> RoundEnd:
-        return RoundEnd(type(self).__name__, index, self.n_iterations, seconds=seconds, **self._view(state))
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "n_iterations_")
+
+
+def boost(model: Any, start: Callable[[], Any], callbacks: Iterable[Callback] = (), total: int | None = None) -> None:
+    """Run the rounds of a fit and keep what predicts, one BLAS thread throughout.
+
+    Sets `model.n_iterations_` and `model.history_`. The model has `_view(state)`, the fields of `RoundEnd` after a
+    round, and `_finish(state)`, which keeps what predicts.
+
+    Parameters
+    ----------
+    model : estimator
+    start : callable
+        Returns the state, whose `round()` does one round and may return True: nothing is left to do after it.
+    callbacks : iterable of callable, default=()
+        Each is called after every round with a `RoundEnd` and may return True to stop.
+    total : int, optional
+        Rounds at most; `model.n_iterations` unless given.
+    """
+    total = model.n_iterations if total is None else total
+    callbacks, started, events = list(callbacks), time.perf_counter(), []
+    with np.errstate(over="ignore", under="ignore"), threadpool_limits(1, "blas"):
+        state = start()
+        for t in range(total):
+            ended = state.round()
+            seconds = time.perf_counter() - started
+            events.append(RoundEnd(type(model).__name__, t, total, seconds=seconds, **model._view(state)))
+            if any([callback(events[-1]) for callback in callbacks]) or ended is True:
+                break
+        model._finish(state)
+    model.n_iterations_ = len(events)
+    model.history_ = history(events)
 
 
 def history(events: list[RoundEnd]) -> pl.DataFrame:
