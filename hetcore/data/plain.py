@@ -1,0 +1,172 @@
+"""Heterogeneous data as the plain arrays that other methods take: one table, domains, records of codes.
+
+| method | what it takes | where it comes from |
+|---|---|---|
+| heteroscedastic boosting | X, y | `plain_table`: all sources side by side |
+| transfer boosting | X, y, sample_domain | `domains`: every source is a domain, all with the same columns |
+| factorization | codes, y | `codes`: a source with a record per rating and a column per mode |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from hetcore.data.encoding import SourceEncoder
+from hetcore.data.hetdata import HetData
+from hetcore.data.source import Source
+from hetcore.data.words import listed, quoted
+from hetcore.errors import DataError
+
+__all__ = ["Codes", "Domains", "PlainTable", "codes", "domains", "plain_table"]
+
+
+class PlainTable(NamedTuple):
+    """All sources side by side.
+
+    Attributes
+    ----------
+    X : (n, d) float64
+        Aligned with `data.ids`; NaN is missing, also where a source has no record of an instance.
+    y : (n,) float64 or object
+        `data.y`.
+    feature_names : list of str (d,)
+        With several sources, "source: column".
+    """
+
+    X: NDArray[np.float64]
+    y: NDArray
+    feature_names: list[str]
+
+
+class Domains(NamedTuple):
+    """Tables with the same columns, one below the other.
+
+    Attributes
+    ----------
+    X : (n, d) float64
+        Encoded alike over all domains; NaN is missing.
+    y : (n,) float64 or object
+        Labels; NaN or None is unlabelled.
+    sample_domain : (n,) int64
+        k > 0 for a row of source domain `names[k - 1]`, -1 for a row of the target.
+    names : list of str
+        Source domains.
+    ids : (n,) object
+        The instances.
+    feature_names : list of str (d,)
+    """
+
+    X: NDArray[np.float64]
+    y: NDArray
+    sample_domain: NDArray[np.int64]
+    names: list[str]
+    ids: NDArray[np.object_]
+    feature_names: list[str]
+
+
+class Codes(NamedTuple):
+    """Records of codes, such as (user, item) of a rating.
+
+    Attributes
+    ----------
+    X : (m, k) object
+        Codes as text; None is missing.
+    y : (m,) float64
+        Values; NaN where unknown.
+    ids : (m,) object
+        The records.
+    """
+
+    X: NDArray[np.object_]
+    y: NDArray[np.float64]
+    ids: NDArray[np.object_]
+
+
+def plain_table(data: HetData) -> PlainTable:
+    """Return all sources side by side, encoded by `SourceEncoder`.
+
+    Raises
+    ------
+    DataError
+        If there is no source.
+    """
+    if not data.sources:
+        raise DataError("The data have no table: add one with a column for each feature.")
+    blocks, names = [], []
+    for name, source in data.sources.items():
+        encoder = SourceEncoder().fit(source)
+        block = np.full((data.n, len(encoder.feature_names)), np.nan)
+        block[data.rows(name)] = encoder.transform(source)
+        blocks.append(block)
+        names += [f if len(data.sources) == 1 else f"{name}: {f}" for f in encoder.feature_names]
+    return PlainTable(np.hstack(blocks), data.y, names)
+
+
+def domains(data: HetData, target: str) -> Domains:
+    """Return the sources as domains: the rows of each, one table below the other.
+
+    Parameters
+    ----------
+    data : HetData
+        Sources with shared columns; those that not all of them have are left out.
+    target : str
+        The source that is the target domain; its rows come last.
+
+    Raises
+    ------
+    DataError
+        If there is no such source, or the sources share no column.
+    """
+    if target not in data.sources:
+        known = listed(data.source_names)
+        raise DataError(f"target={quoted(target)} is no source of the data: choose one of {known}.")
+    names = [name for name in data.source_names if name != target]
+    stacked = _stacked([data.sources[name] for name in (*names, target)])
+    encoder = SourceEncoder().fit(stacked)
+    rows = [data.rows(name) for name in (*names, target)]
+    domain = [np.full(len(r), k + 1 if k < len(names) else -1) for k, r in enumerate(rows)]
+    order = np.concatenate(rows)
+    X = encoder.transform(stacked).astype(np.float64)
+    return Domains(X, data.y[order], np.concatenate(domain), names, data.ids[order], encoder.feature_names)
+
+
+def _stacked(sources: Sequence[Source]) -> Source:
+    """Return one source with the rows of all and the columns that all have; ids are row numbers."""
+    ids = [str(k) for k in range(sum(source.n_rows for source in sources))]
+    arrays = [source.array for source in sources]
+    if all(array is not None for array in arrays):
+        if len({array.shape[1:] for array in arrays}) > 1:
+            raise DataError("The domains hold arrays of different shapes: give each the same columns.")
+        return Source(ids, np.concatenate(arrays))
+    shared = [c for c in sources[0].columns if all(s.frame is not None and c in s.columns for s in sources)]
+    if not shared:
+        raise DataError(
+            "The sources share no column, so they can't be domains of one task: give each the same columns."
+        )
+    frame = pl.concat([source.frame.select(shared) for source in sources], how="vertical_relaxed")
+    said = {column: {source.kinds[column] for source in sources} for column in shared}
+    agreed = {column: kinds.pop() for column, kinds in said.items() if len(kinds) == 1 and kinds != {"binary"}}
+    return Source(ids, frame, agreed)
+
+
+def codes(data: HetData, columns: Sequence[str] = ("user", "item")) -> Codes:
+    """Return the codes in some columns of the source that has them all.
+
+    Raises
+    ------
+    DataError
+        If no source has them all, or the labels are no numbers.
+    """
+    if data.target_kind != "regression":
+        raise DataError("The label of a record must be a number, such as a rating: choose a numeric label column.")
+    for name, source in data.sources.items():
+        if source.frame is not None and set(columns) <= set(source.columns):
+            text = [source.frame[column].cast(pl.String).to_numpy().astype(object) for column in columns]
+            rows = data.rows(name)
+            return Codes(np.stack(text, axis=1), data.y[rows], data.ids[rows])
+    raise DataError(f"No table has the columns {listed(columns)}: choose a column for each mode.")

@@ -1,0 +1,86 @@
+"""Heterogeneous data as plain arrays: one table, domains, records of codes."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+import hetcore as hc
+from hetcore.data.plain import codes, domains, plain_table
+from hetcore.errors import DataError
+
+
+def ages(ids, values, **more):
+    return pl.DataFrame({"id": ids, "age": values} | more)
+
+
+@pytest.fixture
+def two_sites():
+    north = ages(["n1", "n2"], [30.0, 41.0], colour=["red", "blue"], only_here=[1.0, 2.0])
+    south = ages(["s1", "s2", "s3"], [20.0, 25.0, 50.0], colour=["blue", "red", "red"])
+    target = pl.DataFrame({"id": ["n1", "n2", "s1"], "y": ["a", "b", "a"]})
+    return hc.HetData({"north": north, "south": south}, target=target, id_column="id")
+
+
+def test_sources_stand_side_by_side_with_gaps_where_they_have_no_record(two_sites):
+    X, y, names = plain_table(two_sites)
+    at = [list(two_sites.ids).index(one) for one in ("n1", "n2", "s1", "s2", "s3")]
+    age = X[at, names.index("south: age")]
+    assert np.array_equal(age, [np.nan, np.nan, 20.0, 25.0, 50.0], equal_nan=True)
+    assert list(y[at]) == ["a", "b", "a", None, None]
+    assert "north: only_here" in names
+
+
+def test_one_source_keeps_the_names_of_its_columns():
+    data = hc.HetData({"t": ages(["a", "b"], [1.0, 2.0])}, id_column="id")
+    assert plain_table(data).feature_names == ["age"]
+
+
+def test_domains_share_columns_and_the_target_comes_last(two_sites):
+    found = domains(two_sites, target="north")
+    assert found.names == ["south"]
+    assert list(found.sample_domain) == [1, 1, 1, -1, -1]
+    assert list(found.ids) == ["s1", "s2", "s3", "n1", "n2"]
+    assert list(found.y) == ["a", None, None, "a", "b"]
+    assert "age" in found.feature_names and not any("only_here" in name for name in found.feature_names)
+    red = found.X[:, found.feature_names.index("colour")]
+    assert list(red == red[3]) == [False, True, True, True, False]
+
+
+def test_domains_of_arrays():
+    sources = {"x": hc.Source(["a", "b"], np.eye(2, 3)), "y": hc.Source(["c"], np.full((1, 3), 7.0))}
+    found = domains(hc.HetData(sources), target="x")
+    assert found.X.tolist() == [[7, 7, 7], [1, 0, 0], [0, 1, 0]]
+
+
+def test_a_domain_that_is_not_there_is_named(two_sites):
+    with pytest.raises(DataError, match="'east' is no source of the data: choose one of"):
+        domains(two_sites, target="east")
+
+
+def test_domains_without_a_shared_column_are_refused():
+    tables = {"t": ages(["a"], [1.0]), "u": pl.DataFrame({"id": ["b"], "size": [2.0]})}
+    with pytest.raises(DataError, match="share no column"):
+        domains(hc.HetData(tables, id_column="id"), target="t")
+
+
+def test_records_of_codes_are_text_as_given():
+    table = pl.DataFrame({"record": ["r1", "r2"], "user": ["001", "7"], "item": [3, 5]})
+    target = pl.DataFrame({"record": ["r1"], "y": [4.0]})
+    data = hc.HetData({"ratings": table}, target=target, id_column="record")
+    X, y, ids = codes(data)
+    assert X.tolist() == [["001", "3"], ["7", "5"]]
+    assert y[0] == 4.0 and np.isnan(y[1])
+    assert list(ids) == ["r1", "r2"]
+
+
+def test_records_need_their_columns_and_numbers(two_sites):
+    with pytest.raises(DataError, match="must be a number"):
+        codes(two_sites)
+    target = pl.DataFrame({"id": ["a", "b"], "y": [1.0, 2.0]})
+    with pytest.raises(DataError, match="No table has the columns"):
+        codes(hc.HetData({"t": ages(["a", "b"], [1.0, 2.0])}, target=target, id_column="id"))
+
+
+def test_no_table_is_said():
+    with pytest.raises(DataError):
+        plain_table(hc.HetData({}, target=pl.DataFrame({"id": ["a", "b"], "y": [1.0, 2.0]}), id_column="id"))
