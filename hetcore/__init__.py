@@ -15,6 +15,10 @@ __version__ = "0.1.0"
 _LAZY = {
     "GBCClassifier": "hetcore.methods.consensus",
     "GBCRegressor": "hetcore.methods.consensus",
+    "HMF": "hetcore.methods.factorization",
+    "HTF": "hetcore.methods.factorization",
+    "MatrixFactorization": "hetcore.methods.factorization",
+    "TensorFactorization": "hetcore.methods.factorization",
     "load": "hetcore.persistence",
     "save": "hetcore.persistence",
 }
