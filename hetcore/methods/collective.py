@@ -145,12 +145,12 @@ class MGBRegressor(RegressorMixin, _Collective):
 
 
 class RGBRegressor(RegressorMixin, _Collective):
-    """Gradient boosting on own features and Rf1, predicted by ICA; events as `MGBRegressor`'s, one per boosting stage."""
+    """Gradient boosting on own features and Rf1, predicted by ICA; events as those of `MGBRegressor`."""
 
     _task = "regression"
 
 
 class GBRegressor(RegressorMixin, _Collective):
-    """Gradient boosting on own features alone; events as `MGBRegressor`'s, one per boosting stage."""
+    """Gradient boosting on own features alone; events as those of `MGBRegressor`."""
 
     _task = "regression"
