@@ -2,7 +2,7 @@
 
 >>> import datasets
 >>> datasets.names()
-['digits_views', 'mfeat', 'terrorist_attacks', 'movie_ratings', 'planted']
+['digits_views', 'mfeat', 'terrorist_attacks', 'movie_ratings', 'movie_revenue', 'planted']
 >>> data = datasets.load("digits_views")
 
 Files are downloaded on first use into the folder HETCORE_DATA, or the user's cache folder, and checked by SHA-256.
@@ -14,6 +14,7 @@ from datasets._dataset import Dataset
 from datasets.digits import DIGITS_VIEWS
 from datasets.generator import PLANTED, Truth, make_heterogeneous
 from datasets.mfeat import MFEAT
+from datasets.movie_revenue import MOVIE_REVENUE
 from datasets.movies import MOVIE_RATINGS
 from datasets.terrorist import TERRORIST_ATTACKS
 from hetcore.data import HetData
@@ -21,7 +22,8 @@ from hetcore.errors import ParameterError
 
 __all__ = ["DATASETS", "Dataset", "Truth", "info", "load", "make_heterogeneous", "names"]
 
-DATASETS = {entry.name: entry for entry in (DIGITS_VIEWS, MFEAT, TERRORIST_ATTACKS, MOVIE_RATINGS, PLANTED)}
+ENTRIES = (DIGITS_VIEWS, MFEAT, TERRORIST_ATTACKS, MOVIE_RATINGS, MOVIE_REVENUE, PLANTED)
+DATASETS = {entry.name: entry for entry in ENTRIES}
 
 
 def names() -> list[str]:
