@@ -9,39 +9,23 @@ import streamlit as st
 
 import hetcore as hc
 from hetcore import figures
-from studio import consensus, jobs, session, widgets_consensus
-from studio.consensus import Setting
+from studio import jobs, session, training, widgets_consensus
 from studio.differences import describe
-from studio.run import Run
+from studio.training import Setting
 from studio.widgets import chart, escape, frame, number
+from studio.widgets_training import LiveTrainings, slider
 
-frame("Consensus")
+PAGE = "Consensus"
+frame(PAGE)
 current, owner = session.current(), session.owner()
 data = current.data
 state = st.session_state
-INSTANT = 3.0  # an estimate from a run that read the data too: the next one has them
-WORDS = {
-    "queued": "Queued",
-    "starting": "Starting a worker",
-    "compiling": "Compiling, first run only",
-    "running": "Training",
-    "paused": "Paused",
-    "finished": "Training finished",
-    "stopped": "Training stopped",
-    "failed": "Training failed",
-}
-
-
-def slider(label: str, low: Any, high: Any, start: Any, step: Any, key: str, words: str) -> Any:
-    """Draw a slider whose value is in the URL."""
-    if key not in state:
-        state[key] = start
-    return st.slider(label, low, high, step=step, key=key, help=words, bind="query-params")
+live = LiveTrainings(PAGE, current, owner)
 
 
 def controls() -> Setting:
     """Draw the controls and return the setting."""
-    defaults = getattr(hc, consensus.estimator_of(data))().get_params()
+    defaults = getattr(hc, training.estimator_of(data))().get_params()
     lambda0 = slider(
         "λ0 · consensus",
         0.0,
@@ -97,8 +81,8 @@ def controls() -> Setting:
     params = {"lambda0": lambda0, "lambda1": lambda1, "learning_rate": rate, "n_iterations": rounds, "max_depth": depth}
     params |= {"as_printed": printed, "random_state": int(seed)}
     noise = (noisy, sd) if noisy != "none" else None
-    operations = session.operations() + consensus.operations_of(data, sources, graphs, noise, known / 100, int(seed))
-    return Setting(consensus.estimator_of(data), params, operations)
+    operations = session.operations() + training.operations_of(data, sources, graphs, noise, known / 100, int(seed))
+    return Setting(training.estimator_of(data), params, operations)
 
 
 def usable(setting: Setting) -> bool:
@@ -113,106 +97,23 @@ def usable(setting: Setting) -> bool:
     return True
 
 
-def start(setting: Setting, paused: bool = False) -> None:
-    """Queue a training and remember the one before it."""
-    try:
-        run_id = consensus.submit(setting, data, current.recipe, current.title, owner, paused)
-    except ValueError as error:
-        st.error(escape(error))
-        return
-    if state.get("run_data") != current.title:
-        state["before"] = None
-    elif known_run() and jobs.manager().status(state["run"]).state == "finished":
-        state["before"] = (state["run_setting"], jobs.manager().events(state["run"]))
-    state["run"], state["run_setting"], state["run_data"] = run_id, setting, current.title
-    st.query_params["run"] = run_id
-    st.rerun()
+def draw(events: Any, before: Any) -> None:
+    """Draw a run so far, pale beside it the one before."""
+    old = before.get(PAGE, ())
+    if events[PAGE]:
+        widgets_consensus.headline(events[PAGE], old)
+        state["drawn"] = widgets_consensus.curves(events[PAGE], data, old)
 
 
-def known_run() -> bool:
-    """Whether the run in the session is one that the manager still knows."""
-    try:
-        jobs.manager().status(state["run"])
-    except (jobs.UnknownRunError, KeyError):
-        return False
-    return True
-
-
-def adopt() -> None:
-    """Find the run that the URL names, after a reload."""
-    run_id = st.query_params.get("run")
-    if "run" not in state and run_id:
-        try:
-            task = jobs.manager().task(run_id)
-            state["run"], state["run_data"], state["before"] = run_id, current.title, None
-            state["run_setting"] = Setting(task.estimator, dict(task.params), list(task.operations))
-        except (jobs.UnknownRunError, AttributeError):
-            st.query_params.pop("run", None)
-
-
-def watch(run_id: str, before: Any) -> None:
-    """Draw a run: while it goes on, twice a second."""
-    status = jobs.manager().status(run_id)
-    active = status.active
-
-    @st.fragment(run_every=0.5 if active and not state.get("hold") else None)
-    def draw() -> None:
-        status = jobs.manager().status(run_id)
-        events = jobs.manager().events(run_id)
-        with st.container(key="state"):
-            words = f"{WORDS[status.state]}" + (f", {status.place} in the queue" if status.state == "queued" else "")
-            if status.active and status.total:
-                left = f" · {status.seconds_left:.0f} s left" if status.seconds_left else ""
-                st.progress(
-                    status.rounds / max(status.total, 1),
-                    text=f"{words} · round {status.rounds} of {status.total}{left}",
-                )
-            elif status.state == "failed":
-                st.error(escape(status.message or "Training failed: try other settings."))
-            else:
-                st.caption(words + ("." if not status.message else f". {escape(status.message)}"))
-        if status.active:
-            player(run_id, status)
-        if events:
-            widgets_consensus.headline(events, before[1] if before else ())
-            state["drawn"] = widgets_consensus.curves(events, shown_data(), before[1] if before else ())
-        elif status.active:
-            st.info("The first round is on its way.")
-        if active and not status.active:
-            st.rerun()
-
-    draw()
-
-
-def shown_data() -> Any:
-    """The data whose names and colours the figures use."""
-    return data
-
-
-def player(run_id: str, status: Any) -> None:
-    """Draw play, pause, one round and stop."""
-    manager = jobs.manager()
-    with st.container(horizontal=True):
-        if status.state == "paused":
-            st.button("Play", on_click=manager.resume, args=(run_id,), icon=":material/play_arrow:")
-            st.button("One round", on_click=manager.step, args=(run_id,), icon=":material/skip_next:")
-        else:
-            st.button("Pause", on_click=manager.pause, args=(run_id,), icon=":material/pause:")
-        st.button(
-            "Stop training", on_click=manager.stop, args=(run_id,), icon=":material/stop:", disabled=status.stopping
-        )
-
-
-def after(run_id: str, setting: Setting) -> None:
+def after(setting: Setting) -> None:
     """Draw what there is to see and take once a run has ended."""
-    result, events = jobs.manager().result(run_id), jobs.manager().events(run_id)
+    result, events = live.result(PAGE), live.events()[PAGE]
     if result is None or not events:
         return
-    state["pace"] = events
-    if state.get("before") and state["before"][1]:
-        old = consensus.outcome(*state["before"])
+    if PAGE in live.before:
+        old = training.outcome(*live.before[PAGE])
         with st.container(key="change"):
-            st.success(escape(consensus.difference(old, consensus.outcome(setting, events))))
+            st.success(escape(training.difference(old, training.outcome(setting, events))))
     one, pins, bound, take = st.tabs(["One instance", "Pinned scenarios", "Theorem 4.1", "Take away"])
     with one:
         widgets_consensus.one_instance(result, data, data.source_names)
@@ -221,8 +122,7 @@ def after(run_id: str, setting: Setting) -> None:
     with bound:
         widgets_consensus.theorem(events)
     with take:
-        settings = {"data": dict(current.recipe), "operations": setting.operations, "params": setting.params, "fit": {}}
-        run = Run(owner, consensus.PAGE, setting.estimator, current.title, "", "finished", "", settings, {})
+        run = training.run_of(PAGE, setting, current.recipe, current.title, owner)
         widgets_consensus.downloads(run, result, state.get("drawn") or widgets_consensus.figures_of(events, data))
 
 
@@ -287,39 +187,22 @@ def sweep_progress(runs: dict, grid: tuple, setting: Setting) -> None:
 
 
 st.caption(f"{escape(current.title)}: {escape(current.story)}")
-adopt()
-bar = st.container(horizontal=True)
+bar = st.container()
 side, main = st.columns([1.15, 3], gap="large")
 with side:
     chosen = controls()
 with main:
     able = usable(chosen)
-    run_id = state.get("run") if known_run() and state.get("run_data") == current.title else None
-    busy = run_id is not None and jobs.manager().status(run_id).active
-    changed = run_id is not None and state["run_setting"] != chosen
-    estimate = consensus.seconds_of(state.get("pace", []) if run_id else [], chosen.params["n_iterations"])
-    words = (
-        "Train" if run_id is None or not changed else f"Train with these settings (about {max(estimate, 0.1):.1f} s)"
-    )
-    with bar:
-        pressed = st.button("Train" if not changed else words, key="train", type="primary", disabled=not able or busy)
-        stepped = st.button(
-            "Step by step", key="stepwise", disabled=not able or busy, help="Start paused; play or go round by round."
-        )
-        st.toggle("Pause updates", key="hold", help="The charts stand still; training goes on.")
-    if able and not busy and (pressed or stepped or state.pop("train_now", False)):
-        start(chosen, paused=stepped)
-    if able and changed and 0 < estimate < INSTANT:
-        if busy:
-            jobs.manager().stop(run_id)
-        start(chosen)
-    if run_id is None:
+with bar:
+    live.controls({PAGE: chosen}, able)
+with main:
+    if not live.runs:
         st.info("Press Train: the curves and the weight of each source move while it trains.")
         widgets_consensus.explain()
     else:
-        watch(run_id, state.get("before"))
-        if not busy:
-            after(run_id, state["run_setting"])
-            sweep(state["run_setting"])
+        live.watch(draw)
+        if not live.busy:
+            after(live.settings[PAGE])
+            sweep(live.settings[PAGE])
         with st.expander("What do the words mean?"):
             widgets_consensus.explain()

@@ -19,7 +19,7 @@ import polars as pl
 import hetcore as hc
 from hetcore.data.words import quoted
 from hetcore.errors import ParameterError
-from studio import recipes, scenarios
+from studio import forms, recipes, scenarios
 from studio.run import Run
 
 __all__ = ["bundle", "csv", "figure_html", "file_name", "notebook_of_run", "parquet", "script_of_run"]
@@ -124,22 +124,27 @@ def _steps(run: Run) -> list[tuple[str, str]]:
     data = run.settings.get("data") or {"example": run.dataset}
     operations = scenarios.checked(run.settings.get("operations") or ())
     with_labels = any(operation["op"] == "labels" for operation in operations)
-    steps = [("What is needed.", _imports(run.method, data, operations)), ("The data.", recipes.as_code(data))]
+    form = run.settings.get("form") or {}
+    imports = _imports(run.method, data, operations, bool(form))
+    steps = [("What is needed.", imports), ("The data.", recipes.as_code(data))]
     if operations:
         steps.append(("What if: the changes to the data.", scenarios.as_code(operations)))
-    steps.append(("The training.", _training(run, with_labels)))
-    steps.append(("The result.", _scoring(with_labels)))
+    if form:
+        steps.append(("The arrays that the method takes.", forms.as_code(form, with_labels)))
+    steps.append(("The training.", _training(run, with_labels, bool(form))))
+    steps.append(("The result.", _scoring(with_labels, bool(form))))
     for _, code in steps:
         ast.parse(code)
     return steps
 
 
-def _imports(method: str, data: Mapping[str, Any], operations: list[dict[str, Any]]) -> str:
+def _imports(method: str, data: Mapping[str, Any], operations: list[dict[str, Any]], formed: bool) -> str:
     lines = [] if "example" in data else ["from pathlib import Path", ""]
     lines += ["import datasets"] if "example" in data else []
     lines += ["import hetcore as hc", "from hetcore import metrics"]
     lines += ["from hetcore.data import splits"] if "splits." in scenarios.as_code(operations) else []
     lines += [] if _of_hetcore(method) else [f"from {_module(method)} import {method}"]
+    lines += ["from studio import forms, scenarios"] if formed else []
     if "example" not in data:
         lines += ["from studio.uploads import Options, read_graph, read_table", ""]
         lines += ['HERE = Path(__file__).parent if "__file__" in globals() else Path()']
@@ -156,14 +161,14 @@ def _module(method: str) -> str:
     return find_estimator(method).__module__
 
 
-def _training(run: Run, with_labels: bool) -> str:
+def _training(run: Run, with_labels: bool, formed: bool) -> str:
     params = "".join(
         f"    {_name(key)}={_literal(key, value)},\n" for key, value in run.settings.get("params", {}).items()
     )
     fit = "".join(f", {_name(key)}={_literal(key, value)}" for key, value in run.settings.get("fit", {}).items())
     maker = f"hc.{run.method}" if _of_hetcore(run.method) else run.method
-    labels = ", y" if with_labels else ""
-    return f"model = {maker}({chr(10) + params if params else ''})\nmodel.fit(data{labels}{fit})"
+    given = "**arrays.fit" if formed else "data, y" if with_labels else "data"
+    return f"model = {maker}({chr(10) + params if params else ''})\nmodel.fit({given}{fit})"
 
 
 def _name(key: str) -> str:
@@ -183,9 +188,12 @@ def _literal(key: str, value: Any) -> str:
     raise ParameterError(f"{key}={quoted(value)} cannot be written into a script: use numbers, text, lists or None.")
 
 
-def _scoring(with_labels: bool) -> str:
-    lines = ["known = eval_y" if with_labels else "known = data.y"]
+def _scoring(with_labels: bool, formed: bool) -> str:
+    known, rows = ("arrays.held_out" if with_labels else "arrays.y"), "arrays.X"
+    if not formed:
+        known, rows = ("eval_y" if with_labels else "data.y"), "data"
+    lines = [f"known = {known}"]
     lines += ['metric = metrics.error_rate if data.target_kind == "classification" else metrics.rmse']
     where = "held-out" if with_labels else "training"
-    lines += [f'print(metric.__name__, "on {where} labels:", metric(known, model.predict(data)))']
+    lines += [f'print(metric.__name__, "on {where} labels:", metric(known, model.predict({rows})))']
     return "\n".join(lines)

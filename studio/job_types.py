@@ -40,6 +40,8 @@ class TrainingTask:
         What-if operations, see `studio.scenarios`.
     fit_params : mapping
         Further arguments of fit, such as {"graph": "producer"}.
+    form : mapping
+        How a HetData becomes the arrays of fit, see `studio.forms`; empty for an estimator that takes HetData.
     """
 
     estimator: str
@@ -49,6 +51,7 @@ class TrainingTask:
     eval_y: np.ndarray | None = None
     operations: Sequence[Mapping[str, Any]] = ()
     fit_params: Mapping[str, Any] = field(default_factory=dict)
+    form: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

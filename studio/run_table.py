@@ -47,9 +47,7 @@ def rounds(run: Run) -> int | None:
 def weights(run: Run) -> dict[str, float]:
     """Return the learned weights of a run's sources and graphs."""
     parts = [run.results.get(kind) for kind in ("source_weights", "graph_weights", "weights")]
-    return {
-        str(k): float(v) for part in parts if isinstance(part, Mapping) for k, v in part.items() if _is_number(v)
-    }
+    return {str(k): float(v) for part in parts if isinstance(part, Mapping) for k, v in part.items() if _is_number(v)}
 
 
 def example_of(run: Run) -> str | None:

@@ -13,7 +13,7 @@ import polars as pl
 
 from hetcore import metrics, persistence
 from hetcore.errors import ParameterError
-from studio import scenarios
+from studio import forms, scenarios
 from studio.job_types import FunctionTask, RunResult, TrainingTask
 from studio.player import Player
 
@@ -84,6 +84,8 @@ def _train(task: TrainingTask, player: Player) -> RunResult:
         return RunResult(stopped=True)
     if isinstance(task.data, Mapping):
         gathered = _fit_arrays(model, task, player)
+    elif task.form:
+        gathered = _fit_form(model, task, player)
     else:
         gathered = _fit_data(model, task, player)
     return RunResult(**gathered, **_learned(model), stopped=player.stopped, seconds=time.perf_counter() - started)
@@ -94,6 +96,27 @@ def _fit_arrays(model: Any, task: TrainingTask, player: Player) -> dict[str, Any
     model.fit(**task.data, **task.fit_params, **optional)
     prediction = model.predict(task.data["X"])
     return {"predictions": pl.DataFrame({"id": [str(k) for k in range(len(prediction))], "prediction": prediction})}
+
+
+def _fit_form(model: Any, task: TrainingTask, player: Player) -> dict[str, Any]:
+    scenario = scenarios.apply(task.data, task.operations)
+    arrays = forms.arrays(scenario, task.form)
+    optional = _accepted(model.fit, callbacks=(player,), eval_set=arrays.eval_set)
+    model.fit(**arrays.fit, **task.fit_params, **optional)
+    predictions = _predictions_of(model, arrays)
+    return {"predictions": predictions, "scores": _scores(predictions, scenario.data.target_kind)}
+
+
+def _predictions_of(model: Any, arrays: forms.Arrays) -> pl.DataFrame:
+    columns = {"id": list(arrays.ids), "label": _labels(arrays.y)}
+    if arrays.eval_set is not None:
+        columns["held_out"] = _labels(arrays.held_out)
+    if "return_std" in inspect.signature(model.predict).parameters:
+        prediction, deviation = model.predict(arrays.X, return_std=True)
+        columns |= {"prediction": prediction.tolist(), "std": deviation.tolist()}
+    else:
+        columns["prediction"] = np.asarray(model.predict(arrays.X)).tolist()
+    return pl.DataFrame(columns | _probabilities(model, arrays.X), strict=False)
 
 
 def _fit_data(model: Any, task: TrainingTask, player: Player) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from hetcore.data.source import Source
 from hetcore.data.words import listed, quoted
 from hetcore.errors import DataError
 
-__all__ = ["Codes", "Domains", "PlainTable", "codes", "domains", "plain_table"]
+__all__ = ["Codes", "Domains", "PlainTable", "codes", "domains", "filled", "plain_table"]
 
 
 class PlainTable(NamedTuple):
@@ -170,3 +170,12 @@ def codes(data: HetData, columns: Sequence[str] = ("user", "item")) -> Codes:
             rows = data.rows(name)
             return Codes(np.stack(text, axis=1), data.y[rows], data.ids[rows])
     raise DataError(f"No table has the columns {listed(columns)}: choose a column for each mode.")
+
+
+def filled(X: NDArray) -> NDArray[np.float64]:
+    """Return X (n, d) with missing values replaced by the mean of their column, 0 where all are missing."""
+    missing = np.isnan(X)
+    if not missing.any():
+        return X
+    totals, counts = np.where(missing, 0.0, X).sum(axis=0), (~missing).sum(axis=0)
+    return np.where(missing, totals / np.maximum(counts, 1), X)

@@ -16,13 +16,17 @@ def page():
     return app.switch_page("pages/2_Consensus.py").run()
 
 
+def _run(page):
+    return page.session_state["live Consensus"].runs["Consensus"]
+
+
 def _train(page):
     page.button(key="train").click().run()
     return _ended(page)
 
 
 def _ended(page):
-    status = jobs.manager().wait(page.session_state["run"], timeout=120)
+    status = jobs.manager().wait(_run(page), timeout=120)
     assert status.state == "finished", status.message
     return page.run()
 
@@ -34,7 +38,7 @@ def _words(page):
 def test_the_example_is_there_and_nothing_trains_unasked(page):
     assert not page.exception
     assert page.title[0].value == "Consensus"
-    assert "run" not in page.session_state
+    assert "live Consensus" not in page.session_state
     assert page.slider(key="l0").value == pytest.approx(0.3)
 
 
@@ -51,12 +55,12 @@ def test_training_shows_error_weights_and_what_to_take_away(page):
 
 def test_a_moved_control_retrains_and_is_told(page):
     page = _train(page)
-    first = page.session_state["run"]
+    first = _run(page)
     page.slider(key="l0").set_value(1.0).run()
-    if page.session_state["run"] == first:  # the estimate was too long to go by itself
+    if _run(page) == first:  # the estimate was too long to go by itself
         page.button(key="train").click().run()
     page = _ended(page)
-    assert page.session_state["run"] != first
+    assert _run(page) != first
     assert "λ0 0" in page.success[0].value and "1" in page.success[0].value
 
 

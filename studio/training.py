@@ -1,4 +1,4 @@
-"""What the Consensus page does, without a page: settings become tasks, ended runs are stored, two are compared."""
+"""What a training page does, without a page: settings become tasks, ended runs are stored, two are compared."""
 
 from __future__ import annotations
 
@@ -12,14 +12,12 @@ from studio import jobs, store
 from studio.differences import Outcome, sentence
 from studio.run import Run
 
-__all__ = ["Setting", "estimator_of", "operations_of", "outcome", "seconds_of", "submit"]
-
-PAGE = "Consensus"
+__all__ = ["Setting", "difference", "estimator_of", "operations_of", "outcome", "run_of", "seconds_of", "submit"]
 
 
 @dataclass(frozen=True)
 class Setting:
-    """One setting of the page: what is trained on what.
+    """One setting of a page: what is trained on what.
 
     Attributes
     ----------
@@ -27,11 +25,22 @@ class Setting:
     params : dict
     operations : list of dict
         See `studio.scenarios`.
+    fit : dict
+        Further arguments of fit, such as {"graph": "producer"}.
+    form : dict
+        How the data become the arrays that the estimator takes, see `studio.forms`; empty for one that takes HetData.
     """
 
     estimator: str
     params: dict[str, Any] = field(default_factory=dict)
     operations: list[dict[str, Any]] = field(default_factory=list)
+    fit: dict[str, Any] = field(default_factory=dict)
+    form: dict[str, Any] = field(default_factory=dict)
+
+    def stored(self, recipe: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the settings as the run store and the exports have them."""
+        settings = {"data": dict(recipe), "operations": self.operations, "params": self.params, "fit": self.fit}
+        return settings | ({"form": self.form} if self.form else {})
 
 
 def estimator_of(data: HetData) -> str:
@@ -59,26 +68,53 @@ def operations_of(
 
 
 def submit(
-    setting: Setting, data: HetData, recipe: Mapping[str, Any], title: str, owner: str, paused: bool = False
+    page: str,
+    setting: Setting,
+    data: HetData,
+    recipe: Mapping[str, Any],
+    title: str,
+    owner: str,
+    paused: bool = False,
 ) -> str:
-    """Queue a training whose result is stored when it ends, watched or not; return its run id.
+    """Queue a training of a page whose result is stored when it ends, watched or not; return its run id.
 
     Raises
     ------
     ValueError
         If the owner has too many unfinished runs.
     """
-    task = jobs.TrainingTask(setting.estimator, setting.params, data, operations=setting.operations)
-    settings = {"data": dict(recipe), "operations": setting.operations, "params": setting.params, "fit": {}}
+    task = jobs.TrainingTask(
+        setting.estimator,
+        setting.params,
+        data,
+        operations=setting.operations,
+        fit_params=setting.fit,
+        form=setting.form,
+    )
     digest = data.digest()
 
     def keep(status: Any, result: Any) -> None:
         if result is None or status.state not in ("finished", "stopped"):
             return
-        run = Run(owner, PAGE, setting.estimator, title, digest, status.state, "", settings, results_of(result))
+        run = run_of(page, setting, recipe, title, owner, digest, status.state, results_of(result))
         store.shared().add(run, history=result.history, predictions=result.predictions, model=result.model)
 
     return jobs.manager().submit(task, owner, paused=paused, on_end=keep)
+
+
+def run_of(
+    page: str,
+    setting: Setting,
+    recipe: Mapping[str, Any],
+    title: str,
+    owner: str,
+    digest: str = "",
+    state: str = "finished",
+    results: Mapping[str, Any] | None = None,
+) -> Run:
+    """Return the run that a setting makes, as the store and the exports take it."""
+    stored = setting.stored(recipe)
+    return Run(owner, page, setting.estimator, title, digest, state, "", stored, dict(results or {}))
 
 
 def results_of(result: Any) -> dict[str, Any]:

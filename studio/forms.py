@@ -1,0 +1,103 @@
+"""How data become the arrays that an estimator takes, as a mapping that can be stored, sent and printed as code.
+
+    {"form": "table"}                                   X, y: all sources side by side
+    {"form": "domains", "target": "dslr"}               X, y, sample_domain: every source a domain
+    {"form": "codes", "columns": ["user", "item"]}      codes of records, y
+
+Rows with a label are trained on; those whose label was hidden are scored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hetcore.data import plain
+from hetcore.data.words import quoted
+from hetcore.errors import ParameterError
+from studio.scenarios import Scenario
+
+__all__ = ["Arrays", "arrays", "as_code"]
+
+
+class Arrays(NamedTuple):
+    """What a form makes of a scenario.
+
+    Attributes
+    ----------
+    fit : dict of str to array
+        Arguments of fit: the rows to train on.
+    eval_set : (X, y) or None
+        The rows to score.
+    X : (m, d) array
+        All rows.
+    y, held_out : (m,) array
+        Labels to train on and to score by, NaN or None elsewhere.
+    ids : (m,) object
+        What each row is.
+    """
+
+    fit: dict[str, NDArray]
+    eval_set: tuple[NDArray, NDArray] | None
+    X: NDArray
+    y: NDArray
+    held_out: NDArray
+    ids: NDArray
+
+
+def arrays(scenario: Scenario, form: Mapping[str, Any]) -> Arrays:
+    """Return the arrays of a scenario.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such form.
+    DataError
+        If the data do not have it.
+    """
+    data = scenario.data
+    y = data.y if scenario.y is None else scenario.y
+    held_out = np.full(data.n, None if y.dtype == object else np.nan) if scenario.eval_y is None else scenario.eval_y
+    X, ids, more = _rows(data, form)
+    at = np.array([data.position[one] for one in ids], np.int64)
+    return _parted(X, y[at], held_out[at], ids, more)
+
+
+def _rows(data: Any, form: Mapping[str, Any]) -> tuple[NDArray, NDArray, dict[str, NDArray]]:
+    """Return X, what each row is, and further arguments of fit."""
+    kind = form.get("form")
+    if kind == "table":
+        return plain.plain_table(data).X, data.ids, {}
+    if kind == "domains":
+        found = plain.domains(data, form["target"])
+        return plain.filled(found.X), found.ids, {"sample_domain": found.sample_domain}
+    if kind == "codes":
+        found = plain.codes(data, form["columns"])
+        return found.X, found.ids, {}
+    raise ParameterError(f"form={quoted(kind)} is not known: give 'table', 'domains' or 'codes'.")
+
+
+def _parted(X: NDArray, y: NDArray, held_out: NDArray, ids: NDArray, more: dict[str, NDArray]) -> Arrays:
+    train, scored = known(y), known(held_out)
+    fit = {"X": X[train], "y": plainly(y[train])} | {name: values[train] for name, values in more.items()}
+    eval_set = (X[scored], plainly(held_out[scored])) if scored.any() else None
+    return Arrays(fit, eval_set, X, y, held_out, ids)
+
+
+def known(y: NDArray) -> NDArray[np.bool_]:
+    """Return which labels are there."""
+    return np.array([label is not None for label in y]) if y.dtype == object else ~np.isnan(y)
+
+
+def plainly(y: NDArray) -> NDArray:
+    """Return labels that are all there as numbers or text."""
+    return y.astype(str) if y.dtype == object else y.astype(float)
+
+
+def as_code(form: Mapping[str, Any], with_labels: bool) -> str:
+    """Print a form as Python on `data` (and `y`, `eval_y`): leaves `arrays`."""
+    labels = "data, y, eval_y" if with_labels else "data"
+    return f"arrays = forms.arrays(scenarios.Scenario({labels}), {dict(form)!r})"
