@@ -10,7 +10,7 @@ from studio import jobs, run_table, session, store, uploads
 from studio.server import MIDDLEWARE, ROUTES
 from studio.widgets import escape, frame
 
-CONSENSUS, DATA, RUNS = "pages/2_Consensus.py", "pages/1_Data.py", "pages/3_Runs.py"
+CONSENSUS, DATA, RUNS = "pages/2_Consensus.py", "pages/1_Data.py", "pages/9_Runs.py"
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 CARDS = (
     ("Explore", ":material/insights:", "Which sources help, and which only agree? Watch errors and weights round by "

@@ -46,7 +46,7 @@ PAGES = (
     ("app.py", "Home", ":material/home:"),
     ("pages/1_Data.py", "Data", ":material/table:"),
     ("pages/2_Consensus.py", "Consensus", ":material/hub:"),
-    ("pages/3_Runs.py", "Runs", ":material/history:"),
+    ("pages/9_Runs.py", "Runs", ":material/history:"),
 )
 SPECIAL = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$:&^=@])")
 

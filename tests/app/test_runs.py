@@ -37,13 +37,13 @@ def stored(owner: str, error: float = 0.05, prediction: str = "a", **more) -> st
 
 
 def opened(owner: str, **state) -> AppTest:
-    """Open 3_Runs.py as the session of this owner."""
+    """Open 9_Runs.py as the session of this owner."""
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
     app.session_state["owner"] = owner
     for name, value in state.items():
         app.session_state[name] = value
     app.run()
-    return app.switch_page("pages/3_Runs.py").run()
+    return app.switch_page("pages/9_Runs.py").run()
 
 
 def button(app: AppTest, label: str):
