@@ -19,6 +19,8 @@ _LAZY = {
     "HTF": "hetcore.methods.factorization",
     "MatrixFactorization": "hetcore.methods.factorization",
     "TensorFactorization": "hetcore.methods.factorization",
+    "OneWeakLearnerClassifier": "hetcore.methods.two_learner",
+    "TwoWeakLearnerClassifier": "hetcore.methods.two_learner",
     "load": "hetcore.persistence",
     "save": "hetcore.persistence",
 }

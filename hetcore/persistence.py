@@ -27,6 +27,8 @@ __all__ = ["CLASSES", "dumps", "load", "save"]
 CLASSES: dict[str, str] = {
     "GBCClassifier": "hetcore.methods.consensus",
     "GBCRegressor": "hetcore.methods.consensus",
+    "OneWeakLearnerClassifier": "hetcore.methods.two_learner",
+    "TwoWeakLearnerClassifier": "hetcore.methods.two_learner",
 }
 
 

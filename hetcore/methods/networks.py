@@ -1,0 +1,120 @@
+"""Small networks as weak learners: fitted by scikit-learn, kept and saved as plain arrays."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.neural_network import MLPRegressor
+
+from hetcore.errors import ModelFileError
+
+__all__ = ["NetworkLearner", "forward", "packed", "unpacked"]
+
+BATCH = 200
+Layers = list[tuple[NDArray[np.float32], NDArray[np.float32]]]
+
+
+def forward(layers: Layers, X: NDArray) -> NDArray[np.float64]:
+    """Return the outputs (m, K) of a network of rectified layers, the last one linear.
+
+    Parameters
+    ----------
+    layers : list of (weights (a, b), biases (b,)), float32
+    X : (m, d) float32
+    """
+    out = np.asarray(X, np.float32)
+    for i, (weights, biases) in enumerate(layers):
+        out = out @ weights + biases
+        if i + 1 < len(layers):
+            np.maximum(out, 0.0, out=out)
+    return out.astype(np.float64)
+
+
+class NetworkLearner:
+    """A network of rectified layers that fits vectors by least squares: scikit-learn's MLPRegressor.
+
+    Parameters
+    ----------
+    hidden : sequence of int, default=(100, 50)
+        Units of the hidden layers.
+    epochs : int, default=10
+        Passes over the rows, with Adam and batches of 200.
+    random_state : int, default=0
+        Seed of the first weights and of the batches.
+    """
+
+    kind = "network"
+
+    def __init__(self, hidden: Sequence[int] = (100, 50), epochs: int = 10, random_state: int = 0) -> None:
+        self.hidden, self.epochs, self.random_state = tuple(hidden), epochs, random_state
+        self.layers: Layers = []
+
+    def fit(self, X: NDArray, W: NDArray, sample_weight: NDArray | None = None) -> NetworkLearner:
+        """Fit W (m, K) from X (m, d) float32, rows weighted by `sample_weight` (m,)."""
+        model = MLPRegressor(
+            hidden_layer_sizes=self.hidden, max_iter=self.epochs, batch_size=min(BATCH, len(X)), tol=0.0,
+            n_iter_no_change=self.epochs + 1, random_state=self.random_state,
+        )  # fmt: skip
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # the number of passes is the user's choice
+            model.fit(np.asarray(X, np.float32), np.asarray(W, np.float32), sample_weight)
+        self.layers = [(w.astype(np.float32), b.astype(np.float32)) for w, b in zip(model.coefs_, model.intercepts_)]
+        return self
+
+    def predict(self, X: NDArray) -> NDArray[np.float64]:
+        """Return the outputs (m, K) for X (m, d)."""
+        return forward(self.layers, X)
+
+    @staticmethod
+    def pack(learners: Sequence[NetworkLearner]) -> tuple[dict[str, Any], dict[str, NDArray]]:
+        """Return fitted learners of one shape as a JSON-able dict and arrays."""
+        return {}, packed([learner.layers for learner in learners])
+
+    @classmethod
+    def unpack(
+        cls, facts: dict[str, Any], arrays: Mapping[str, NDArray], size: tuple[int, ...], n_outputs: int, count: int
+    ) -> list[NetworkLearner]:
+        """Rebuild `count` learners of `size` inputs; raises ModelFileError at anything else."""
+        learners = [cls() for _ in range(count)]
+        for learner, layers in zip(learners, unpacked(arrays, size[0], n_outputs, count)):
+            learner.layers = layers
+        return learners
+
+
+def packed(networks: Sequence[Layers]) -> dict[str, NDArray]:
+    """Return networks of one shape as arrays "weights:i" (T, a, b) and "biases:i" (T, b)."""
+    arrays: dict[str, NDArray] = {}
+    for i in range(len(networks[0]) if networks else 0):
+        arrays[f"weights:{i}"] = np.stack([layers[i][0] for layers in networks])
+        arrays[f"biases:{i}"] = np.stack([layers[i][1] for layers in networks])
+    return arrays
+
+
+def unpacked(arrays: Mapping[str, NDArray], width: int, n_outputs: int, count: int) -> list[Layers]:
+    """Return `count` networks from `packed` arrays.
+
+    Raises
+    ------
+    ModelFileError
+        Unless they are finite float32 layers that fit each other, `width` inputs and `n_outputs` outputs.
+    """
+    depth = len(arrays) // 2
+    if count == 0 and not arrays:
+        return []
+    sizes = [width]
+    for i in range(depth):
+        weights, biases = arrays[f"weights:{i}"], arrays[f"biases:{i}"]
+        good = weights.ndim == 3 and weights.shape[:2] == (count, sizes[-1]) and weights.dtype == np.float32
+        good = good and biases.shape == (count, weights.shape[2]) and biases.dtype == np.float32
+        if not good or not (np.isfinite(weights).all() and np.isfinite(biases).all()):
+            raise ModelFileError(f"Layer {i} of a network in the model file does not fit the others: save it again.")
+        sizes.append(weights.shape[2])
+    if depth == 0 or sizes[-1] != n_outputs or count < 1 or len(arrays) != 2 * depth:
+        raise ModelFileError("A network of the model file does not have the outputs of its classes: save it again.")
+    each = range(depth)
+    return [[(arrays[f"weights:{i}"][t], arrays[f"biases:{i}"][t]) for i in each] for t in range(count)]
