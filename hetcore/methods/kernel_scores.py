@@ -1,0 +1,91 @@
+"""Scores that are sums of kernels over training rows: what remains of an SVM, an LS-SVM, Multi-KT and their blends."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hetcore.errors import ModelFileError
+from hetcore.methods.transfer_file import finite_array
+
+__all__ = ["KernelScores", "kernel_matrix", "kernel_width"]
+
+BLOCK = 4096  # rows of a kernel matrix at once
+KERNELS = ("linear", "rbf")
+
+
+def kernel_width(X: NDArray, gamma: float | str) -> float:
+    """Return gamma of exp(-gamma |a - b|^2): "scale" is 1 / (columns * variance of all cells), as scikit-learn's."""
+    if not isinstance(gamma, str):
+        return float(gamma)
+    spread = X.var()
+    return float(1.0 / (X.shape[1] * spread)) if spread > 0 else 1.0
+
+
+def kernel_matrix(A: NDArray, B: NDArray, kernel: str, gamma: float) -> NDArray[np.float64]:
+    """Return the kernel of each row of A (m, d) with each of B (n, d): a.b, or exp(-gamma |a - b|^2), (m, n)."""
+    products = A @ B.T
+    if kernel == "linear":
+        return products
+    distances = (A**2).sum(axis=1)[:, None] - 2.0 * products + (B**2).sum(axis=1)
+    return np.exp(-gamma * np.maximum(distances, 0.0))
+
+
+@dataclass
+class KernelScores:
+    """f(x) = sum_i dual_i k(x, point_i) + intercept.
+
+    Attributes
+    ----------
+    points : (m, d) float64
+    dual : (m, K) float64
+    intercept : (K,) float64
+    kernel : {"linear", "rbf"}
+    gamma : float
+    """
+
+    points: NDArray
+    dual: NDArray
+    intercept: NDArray
+    kernel: str
+    gamma: float
+
+    def __post_init__(self) -> None:
+        used = (self.dual != 0).any(axis=1)
+        self.points, self.dual = self.points[used], self.dual[used]
+
+    def scores(self, X: NDArray) -> NDArray[np.float64]:
+        """Return f (n, K) for X (n, d)."""
+        out = np.empty((len(X), len(self.intercept)))
+        for start in range(0, len(X), BLOCK):
+            rows = X[start : start + BLOCK]
+            kernel = kernel_matrix(rows, self.points, self.kernel, self.gamma)
+            out[start : start + BLOCK] = kernel @ self.dual + self.intercept
+        return out
+
+    def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray]]:
+        """Return plain values and arrays."""
+        arrays = {"points": self.points, "dual": self.dual, "intercept": self.intercept}
+        return {"kernel": self.kernel, "gamma": self.gamma}, arrays
+
+    @classmethod
+    def from_state(cls, meta: Mapping[str, Any], arrays: Mapping[str, NDArray], d: int, K: int) -> KernelScores:
+        """Rebuild and check: points of d columns, K scores.
+
+        Raises
+        ------
+        ModelFileError
+            If anything in it does not fit together.
+        """
+        points = finite_array(arrays, "points", (None, d))
+        dual = finite_array(arrays, "dual", (len(points), K))
+        intercept = finite_array(arrays, "intercept", (K,))
+        gamma = meta["gamma"]
+        good = isinstance(gamma, float) and 0 < gamma < np.inf
+        if meta["kernel"] not in KERNELS or not good:
+            raise ModelFileError("The kernel of the model file is none that is known here: save the model again.")
+        return cls(points, dual, intercept, meta["kernel"], gamma)

@@ -1,0 +1,249 @@
+"""Rounds of transfer boosting for one class against the others, all weights as logarithms.
+
+Adding alpha * |h - y| to a logarithm with h, y in {-1, +1} adds 2 alpha where h is wrong. Rows weighed by e^-1000 stay
+apart from rows weighed by e^-2000: a learner gets weights relative to the heaviest of its rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+__all__ = ["Boosting", "Pace", "Selection", "Watched", "largest_alpha", "step_size"]
+
+
+def step_size(error: float, most: float) -> float:
+    """Return alpha_t = ln((1 - epsilon_t) / epsilon_t) / 2, at most `most`."""
+    if error <= 0.0:
+        return most
+    return min(0.5 * float(np.log((1.0 - error) / error)), most)
+
+
+def largest_alpha(n_target: int) -> float:
+    """Return the alpha of half a row wrong in `n_target`: no error on few rows is no proof of a perfect rule."""
+    return 0.5 * float(np.log(max(2.0 * n_target - 1.0, 3.0)))
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How fast weights move.
+
+    Attributes
+    ----------
+    alpha_source : float
+        alpha_S.
+    target_power, source_power : float
+        eta in the exponents of (3) and (4); 1 without it.
+    log_lift : float
+        What the target's log weights gain in a round over the sources'; 0 without eta.
+    """
+
+    alpha_source: float = 0.0
+    target_power: float = 1.0
+    source_power: float = 1.0
+    log_lift: float = 0.0
+
+
+class Watched:
+    """Running scores F of the target's training rows and of the held-out rows, over the rounds that vote.
+
+    Parameters
+    ----------
+    sizes : (int, int)
+        Numbers of rows.
+    late : bool
+        Whether only the later half of the rounds votes.
+    """
+
+    def __init__(self, sizes: tuple[int, int], late: bool) -> None:
+        self.train, self.held_out = (np.zeros(size) for size in sizes)
+        self.late = late
+        self.first, self._said = 0, []
+
+    def add(self, alpha: float, train: NDArray, held_out: NDArray) -> None:
+        """Add the votes of one more round."""
+        self._said.append((alpha, train.astype(np.int8), held_out.astype(np.int8)))
+        self._count(self._said[-1], 1.0)
+        while self.late and self.first < first_voter(len(self._said)):
+            self._count(self._said[self.first], -1.0)
+            self.first += 1
+
+    def _count(self, said: tuple[float, NDArray, NDArray], sign: float) -> None:
+        alpha, train, held_out = said
+        self.train += sign * alpha * train
+        self.held_out += sign * alpha * held_out
+
+
+def first_voter(n_rounds: int) -> int:
+    """Return the first round, from 0, of the later half: ceil(M / 2) of M, counted from 1."""
+    return max(-(-n_rounds // 2) - 1, 0)
+
+
+@dataclass
+class Boosting:
+    """The state of TrAdaBoost, MultiSourceTrAdaBoost and the weighted one for one class against the others.
+
+    Attributes
+    ----------
+    learner : TreeLearner or ForeignLearner
+    signs : (n,) float64
+        +1 or -1.
+    domain : (n,) int64
+        0 for the target, k for source k.
+    candidates : list of (m,) int64
+        The rows that each candidate of a round is fitted to.
+    pace : Pace
+    watched : Watched
+    held_out : array
+        The held-out rows as the learner takes them.
+    log_weights : (n,) float64
+        Their exponentials sum to 1.
+    """
+
+    learner: Any
+    signs: NDArray
+    domain: NDArray
+    candidates: list[NDArray]
+    pace: Pace
+    watched: Watched
+    held_out: Any
+    log_weights: NDArray = field(init=False)
+    models: list[tuple[Any, float]] = field(default_factory=list)
+    epsilon: float = np.nan
+    alpha: float = 0.0
+    was_reset: bool = False
+    done: bool = False
+
+    def __post_init__(self) -> None:
+        n = len(self.signs)
+        self.target = np.flatnonzero(self.domain == 0)
+        self.is_target = self.domain == 0
+        self.log_weights = np.full(n, -np.log(n))
+        self.most = largest_alpha(len(self.target))
+
+    def round(self) -> bool:
+        """Do one round; return whether there is nothing left to do."""
+        if self.done:
+            return True
+        model, self.epsilon = self._best()
+        if self.epsilon >= 0.5:
+            self.alpha, self.done = 0.0, self.was_reset
+            self._reset()
+            return self.done
+        self.alpha = step_size(self.epsilon, self.most)
+        votes = self.learner.votes(model, np.arange(len(self.signs)))
+        self._move(votes != self.signs)
+        self.models.append((model, self.alpha))
+        self.watched.add(self.alpha, votes[self.target], self.learner.votes_of(model, self.held_out))
+        return False
+
+    def _best(self) -> tuple[Any, float]:
+        """Return the candidate of least weighted error epsilon_t on the target, and that error."""
+        found = []
+        for rows in self.candidates:
+            logs = self.log_weights[rows]
+            model = self.learner.fit(rows, self.signs[rows], np.exp(logs - logs.max()))
+            found.append((model, self._error(model)))
+        return min(found, key=lambda each: each[1])
+
+    def _error(self, model: Any) -> float:
+        logs = self.log_weights[self.target]
+        weights = np.exp(logs - logs.max())
+        wrong = self.learner.votes(model, self.target) != self.signs[self.target]
+        return float(weights[wrong].sum() / weights.sum())
+
+    def _move(self, wrong: NDArray[np.bool_]) -> None:
+        """Raise wrong target rows, lower wrong source rows, and let the weights sum to 1 again."""
+        pace = self.pace
+        up, down = 2.0 * self.alpha * pace.target_power, 2.0 * pace.alpha_source * pace.source_power
+        self.log_weights[self.is_target & wrong] += up
+        self.log_weights[~self.is_target & wrong] -= down
+        self.log_weights[self.is_target] += pace.log_lift
+        self.log_weights -= logsumexp(self.log_weights)
+
+    def _reset(self) -> None:
+        """Give the target's rows the weight that they began with."""
+        if not self.was_reset:
+            self.log_weights[self.target] = -np.log(len(self.signs))
+            self.log_weights -= logsumexp(self.log_weights)
+            self.was_reset = True
+
+    def masses(self, n_sources: int) -> NDArray[np.float64]:
+        """Return the share of all weight that the target (first) and each source hold; they sum to 1."""
+        return np.bincount(self.domain, np.exp(self.log_weights), minlength=n_sources + 1)
+
+    def voters(self) -> list[tuple[Any, float]]:
+        """Return the models that vote, with their scales."""
+        return self.models[self.watched.first :]
+
+
+@dataclass
+class Selection:
+    """The second phase of TaskTrAdaBoost: AdaBoost on the target that picks from the sources' learners.
+
+    Attributes
+    ----------
+    models : list
+        H, the learners.
+    said : (H, n_T) float64
+        What each learner says of the target's rows.
+    said_held_out : (H, m) float64
+    origin : (H,) int64
+        The source of each learner, from 1; 0 for one of the target's own.
+    signs : (n_T,) float64
+    watched : Watched
+    """
+
+    models: list[Any]
+    said: NDArray
+    said_held_out: NDArray
+    origin: NDArray
+    signs: NDArray
+    watched: Watched
+    chosen: list[tuple[int, float]] = field(default_factory=list)
+    epsilon: float = np.nan
+    alpha: float = 0.0
+    done: bool = False
+
+    def __post_init__(self) -> None:
+        self.log_weights = np.full(len(self.signs), -np.log(len(self.signs)))
+        self.most = largest_alpha(len(self.signs))
+
+    def round(self) -> bool:
+        """Do one round; return whether there is nothing left to do."""
+        if self.done or not len(self.said):
+            self.alpha, self.done = 0.0, True
+            return True
+        weights = np.exp(self.log_weights)
+        errors = (self.said != self.signs) @ weights
+        flipped = errors > 0.5  # h says the opposite of what is so: take -h
+        errors = np.where(flipped, 1.0 - errors, errors)
+        best = int(errors.argmin())
+        self.epsilon = float(errors[best])
+        if self.epsilon >= 0.5:
+            self.alpha, self.done = 0.0, True
+            return True
+        self.alpha = step_size(self.epsilon, self.most)
+        self._take(best, -1.0 if flipped[best] else 1.0)
+        return False
+
+    def _take(self, best: int, sign: float) -> None:
+        votes = sign * self.said[best]
+        self.log_weights[votes != self.signs] += 2.0 * self.alpha
+        self.log_weights -= logsumexp(self.log_weights)
+        self.chosen.append((best, sign * self.alpha))
+        self.watched.add(self.alpha, votes, sign * self.said_held_out[best])
+
+    def masses(self, n_sources: int) -> NDArray[np.float64]:
+        """Return the share of all alpha that learners of the target (first) and of each source hold."""
+        taken = [best for best, _ in self.chosen]
+        mass = np.bincount(self.origin[taken], [abs(scale) for _, scale in self.chosen], minlength=n_sources + 1)
+        return mass / mass.sum() if mass.sum() > 0 else np.append(0.0, np.full(n_sources, 1.0 / max(n_sources, 1)))
+
+    def voters(self) -> list[tuple[Any, float]]:
+        """Return the learners that were picked, with their scales, below 0 for -h."""
+        return [(self.models[best], scale) for best, scale in self.chosen]
