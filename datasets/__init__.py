@@ -2,7 +2,7 @@
 
 >>> import datasets
 >>> datasets.names()
-['digits_views', 'mfeat', 'terrorist_attacks', 'movie_ratings', 'movie_revenue', 'planted']
+['digits_views', 'mfeat', 'terrorist_attacks', 'movie_ratings', 'movie_revenue', 'office_caltech', 'planted']
 >>> data = datasets.load("digits_views")
 
 Files are downloaded on first use into the folder HETCORE_DATA, or the user's cache folder, and checked by SHA-256.
@@ -16,13 +16,14 @@ from datasets.generator import PLANTED, Truth, make_heterogeneous
 from datasets.mfeat import MFEAT
 from datasets.movie_revenue import MOVIE_REVENUE
 from datasets.movies import MOVIE_RATINGS
+from datasets.office_caltech import OFFICE_CALTECH
 from datasets.terrorist import TERRORIST_ATTACKS
 from hetcore.data import HetData
 from hetcore.errors import ParameterError
 
 __all__ = ["DATASETS", "Dataset", "Truth", "info", "load", "make_heterogeneous", "names"]
 
-ENTRIES = (DIGITS_VIEWS, MFEAT, TERRORIST_ATTACKS, MOVIE_RATINGS, MOVIE_REVENUE, PLANTED)
+ENTRIES = (DIGITS_VIEWS, MFEAT, TERRORIST_ATTACKS, MOVIE_RATINGS, MOVIE_REVENUE, OFFICE_CALTECH, PLANTED)
 DATASETS = {entry.name: entry for entry in ENTRIES}
 
 

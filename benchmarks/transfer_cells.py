@@ -1,0 +1,121 @@
+"""Run the cells of the transfer tables: target domain x permutation x method x number of target positives.
+
+The protocol of Antunes et al. (2019) on Office-Caltech10: 1 to 10 target positives, 20 runs = 5 permutations x 4
+targets. Here a run is a target domain and a permutation: one of the four classes that have 20 pictures in every domain
+is the positive class (each target meets each class once, one of them twice), 10 positives and 10 negatives of the
+target are drawn as the pool that training rows come from, n of each, nested; all other positives, and as many
+negatives, are the test rows, so that accuracy by chance is 50%. Each source gives all its positives and as many
+negatives. A finished cell is one line of docs/results/transfer.jsonl and is not run again.
+
+    HETCORE_DATA=../shared/data python -m benchmarks.transfer_cells
+    python -m benchmarks.results > docs/results.md
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+import warnings
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+import datasets
+import hetcore as hc
+from benchmarks.cells import RESULTS, run_cells
+from hetcore.data.plain import Domains, domains
+
+CELLS = RESULTS / "transfer.jsonl"
+NAMES = ("target", "permutation", "method", "positives")
+TARGETS = ("amazon", "caltech", "dslr", "webcam")
+N_PERMUTATIONS, MOST_POSITIVES, FEWEST = 5, 10, 20
+
+METHODS = {
+    "TransferClassifier": lambda: hc.TransferClassifier(),
+    "no transfer (SVM)": lambda: hc.TargetSVM(),
+    "TrAdaBoost": lambda: hc.TrAdaBoostClassifier(),
+    "MultiSourceTrAdaBoost": lambda: hc.MultiSourceTrAdaBoostClassifier(),
+    "TaskTrAdaBoost": lambda: hc.TaskTrAdaBoostClassifier(),
+    "WMS, η linear": lambda: hc.WeightedMultiSourceTrAdaBoostClassifier(),
+    "WMS, η squared": lambda: hc.WeightedMultiSourceTrAdaBoostClassifier(eta="squared"),
+    "WMS, η linear, multiplicative": lambda: hc.WeightedMultiSourceTrAdaBoostClassifier(update="multiplicative"),
+    "WMS, η squared, multiplicative": lambda: hc.WeightedMultiSourceTrAdaBoostClassifier(
+        eta="squared", update="multiplicative"
+    ),
+    "Multi-KT": lambda: hc.MultiKTClassifier(),
+    "TLDF": lambda: hc.TransferForestClassifier(),
+}
+
+
+class Run(NamedTuple):
+    """One run: training rows (target last), labels 0 and 1, domains, and the test rows."""
+
+    X: NDArray[np.float64]
+    y: NDArray[np.int64]
+    sample_domain: NDArray[np.int64]
+    X_test: NDArray[np.float64]
+    y_test: NDArray[np.int64]
+
+
+@cache
+def stacked(target: str) -> Domains:
+    """Return the four domains with one of them as the target."""
+    return domains(datasets.load("office_caltech"), target)
+
+
+def classes_of(d: Domains) -> list[str]:
+    """Return the classes with 20 rows or more in every domain."""
+    counts = [[(d.y[d.sample_domain == k] == c).sum() for k in (-1, 1, 2, 3)] for c in sorted(set(d.y))]
+    return [c for c, found in zip(sorted(set(d.y)), counts) if min(found) >= FEWEST]
+
+
+def one_run(target: str, permutation: int, positives: int) -> Run:
+    """Return a run with that many positives, and as many negatives, of the target."""
+    d, place = stacked(target), TARGETS.index(target)
+    classes = classes_of(d)
+    truth = (d.y == classes[(permutation + place) % len(classes)]).astype(np.int64)
+    rng = np.random.default_rng([permutation, place])
+    train, test = [], []
+    for k in (1, 2, 3, -1):
+        own = d.sample_domain == k
+        found, others = (rng.permutation(np.flatnonzero(own & (truth == label))) for label in (1, 0))
+        others = others[: len(found)]
+        pool = MOST_POSITIVES if k < 0 else len(found)
+        kept = positives if k < 0 else pool
+        train += [found[:kept], others[:kept]]
+        test += [found[pool:], others[pool:]]
+    rows, out = np.concatenate(train), np.concatenate(test)
+    return Run(d.X[rows], truth[rows], d.sample_domain[rows], d.X[out], truth[out])
+
+
+def run_cell(target: str, permutation: int, method: str, positives: int) -> dict[str, Any]:
+    """Fit, and return the accuracy on the test rows and the seconds of the fit."""
+    run = one_run(target, permutation, positives)
+    start = time.perf_counter()
+    model = METHODS[method]().fit(run.X, run.y, run.sample_domain)
+    seconds = time.perf_counter() - start
+    return {"accuracy": float((model.predict(run.X_test) == run.y_test).mean()), "seconds": round(seconds, 3)}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--method", choices=list(METHODS), nargs="+", default=list(METHODS))
+    parser.add_argument("--positives", type=int, nargs="+", default=list(range(1, MOST_POSITIVES + 1)))
+    args = parser.parse_args()
+    warnings.simplefilter("ignore")
+    keys = [
+        (target, permutation, method, positives)
+        for permutation in range(N_PERMUTATIONS)
+        for target in TARGETS
+        for method in args.method
+        for positives in args.positives
+    ]
+    for cell in run_cells(CELLS, NAMES, keys, run_cell):
+        print(json.dumps(cell), flush=True)
+
+
+if __name__ == "__main__":
+    main()
