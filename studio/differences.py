@@ -107,6 +107,14 @@ _PHRASES: dict[str, _Phrases] = {
         lambda fraction, seed: f"trained on {fraction:.0%} of the labels",
         lambda fraction, seed: "trained on all labels",
     ),
+    "flip_labels": _Phrases(
+        lambda share, seed: f"with {share:.0%} of the training labels flipped",
+        lambda share, seed: "with no training label flipped",
+    ),
+    "label_noise": _Phrases(
+        lambda share, sd, seed: f"with noise of {sd:g} sd in {share:.0%} of the training labels",
+        lambda share, sd, seed: "with no noise in the training labels",
+    ),
 }
 
 

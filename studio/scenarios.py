@@ -15,9 +15,12 @@ An operation is a JSON-able mapping with "op" and its arguments ("seed" is 0 whe
     {"op": "sample", "fraction": 0.3, "seed": 0}                  a share of the instances
     {"op": "non_overlapping", "share": 0.3, "seed": 0}            a share of the instances loses half of the sources
     {"op": "labels", "fraction": 0.1, "seed": 0}                  train on a share of the labels, score on the others
+    {"op": "flip_labels", "share": 0.2, "seed": 0}                a share of the labels trained on gets another class
+    {"op": "label_noise", "share": 0.2, "sd": 1.0, "seed": 0}     a share of them noise, in their standard deviations
 
-They are applied in order, except that "labels" chooses among the labels that the others leave. How one scenario
-differs from another in words is told in `studio.differences`.
+They are applied in order, except that "labels" chooses among the labels that the others leave, and after it labels are
+spoilt, so that those to score by stay as they are. How one scenario differs from another in words is told in
+`studio.differences`.
 """
 
 from __future__ import annotations
@@ -86,6 +89,8 @@ class Kind(NamedTuple):
     fields: Mapping[str, Field]
     run: Callable[..., Any]
     code: str
+    spoils: bool = False
+    """Whether it changes labels, and so comes last and only to those that are trained on."""
 
 
 def _without(names: Sequence[str], name: str, what: str) -> list[str]:
@@ -146,6 +151,18 @@ OPERATIONS: dict[str, Kind] = {
         "eval_y = data.y.copy()\n"
         "eval_y[data.with_target(y, data.target_kind).labelled] = None  # score only what was hidden",
     ),
+    "flip_labels": Kind(
+        {"share": NUMBER, "seed": SEED},
+        HetData.with_flipped_labels,
+        "with_flipped_labels({share}, seed={seed})",
+        spoils=True,
+    ),
+    "label_noise": Kind(
+        {"share": NUMBER, "sd": NUMBER, "seed": SEED},
+        HetData.with_label_noise,
+        "with_label_noise({share}, sd={sd}, seed={seed})",
+        spoils=True,
+    ),
 }
 
 
@@ -192,14 +209,21 @@ def apply(data: HetData, operations: Iterable[Mapping[str, Any]]) -> Scenario:
     DataError
         If it names a source, graph or instance that is not there (any more), or leaves nothing to train on.
     """
-    operations = checked(operations)
-    for operation in operations:
-        if operation["op"] != "labels":
-            data = _run(data, operation)
-    for operation in operations:
+    scenario = Scenario(data)
+    for operation in _ordered(checked(operations)):
         if operation["op"] == "labels":
-            return _hidden(data, _run(data, operation))
-    return Scenario(data)
+            scenario = _hidden(scenario.data, _run(scenario.data, operation))
+        elif scenario.y is None:
+            scenario = Scenario(_run(scenario.data, operation))
+        else:
+            trained = scenario.data.with_target(scenario.y, scenario.data.target_kind)
+            scenario = scenario._replace(y=_run(trained, operation).y)
+    return scenario
+
+
+def _ordered(operations: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the operations in order, the choice of labels after the others, what spoils labels last."""
+    return sorted(operations, key=lambda operation: (OPERATIONS[operation["op"]].spoils, operation["op"] == "labels"))
 
 
 def _run(data: HetData, operation: dict[str, Any]) -> Any:
@@ -223,11 +247,17 @@ def aligned(values: NDArray | None, before: Any, after: Any) -> NDArray | None:
 def as_code(operations: Iterable[Mapping[str, Any]]) -> str:
     """Print the operations as lines of Python on `data`, with `hetcore.data.splits` as `splits`; names as literals.
 
-    "labels" comes last and leaves `y` and `eval_y`.
+    "labels" comes after the others and leaves `y` and `eval_y`; what spoils labels comes last and changes `y`, or
+    the data where nothing chose labels.
     """
-    last = sorted(checked(operations), key=lambda operation: operation["op"] == "labels")
-    return "\n".join(_line(operation) for operation in last)
+    ordered = _ordered(checked(operations))
+    chosen = any(operation["op"] == "labels" for operation in ordered)
+    return "\n".join(_line(operation, chosen) for operation in ordered)
 
 
-def _line(operation: dict[str, Any]) -> str:
-    return OPERATIONS[operation["op"]].code.format(**{key: repr(value) for key, value in operation.items()})
+def _line(operation: dict[str, Any], chosen: bool) -> str:
+    kind = OPERATIONS[operation["op"]]
+    code = kind.code.format(**{key: repr(value) for key, value in operation.items()})
+    if not kind.spoils:
+        return code
+    return f"y = data.with_target(y, data.target_kind).{code}.y" if chosen else f"data = data.{code}"

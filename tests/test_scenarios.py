@@ -41,6 +41,8 @@ CASES = [
     {"op": "kinds", "name": "a", "kinds": {"z": "nominal"}},
     {"op": "sample", "fraction": 0.5, "seed": 2},
     {"op": "non_overlapping", "share": 0.5, "seed": 0},
+    {"op": "flip_labels", "share": 0.3, "seed": 0},
+    {"op": "label_noise", "share": 0.3, "sd": 2.0, "seed": 1},
 ]
 
 
@@ -50,12 +52,13 @@ def test_every_operation_has_a_case_here():
 
 @pytest.mark.parametrize("operation", CASES, ids=lambda operation: operation["op"])
 def test_an_operation_changes_the_data_as_its_code_says(operation):
-    data = made()
+    kind = "regression" if operation["op"] == "label_noise" else "classification"
+    data = made(kind)
     before = data.digest()
     changed = scenarios.apply(data, [operation])
     assert changed.y is None and changed.eval_y is None
     assert changed.data.digest() != before and data.digest() == before
-    assert run_code([operation])["data"].digest() == changed.data.digest()
+    assert run_code([operation], kind)["data"].digest() == changed.data.digest()
 
 
 def run_code(operations: list[dict], kind: str = "classification") -> dict:
@@ -76,6 +79,21 @@ def test_labels_are_chosen_among_what_the_others_leave(kind):
     variables = run_code(operations, kind)
     assert [str(v) for v in variables["y"]] == [str(v) for v in y]
     assert [str(v) for v in variables["eval_y"]] == [str(v) for v in eval_y]
+
+
+@pytest.mark.parametrize(
+    ("kind", "spoiling"), [("classification", CASES[-2]), ("regression", CASES[-1] | {"share": 0.4})]
+)
+def test_only_labels_that_are_trained_on_are_spoilt_whatever_the_order(kind, spoiling):
+    chosen = {"op": "labels", "fraction": 0.5, "seed": 1}
+    clean = scenarios.apply(made(kind), [chosen])
+    spoilt = scenarios.apply(made(kind), [spoiling, chosen])
+    assert [str(v) for v in spoilt.eval_y] == [str(v) for v in clean.eval_y]
+    changed = np.array([str(a) != str(b) for a, b in zip(spoilt.y, clean.y)])
+    assert changed.sum() == 2 and clean.data.with_target(clean.y).labelled[changed].all()
+    variables = run_code([spoiling, chosen], kind)
+    assert [str(v) for v in variables["y"]] == [str(v) for v in spoilt.y]
+    assert [str(v) for v in variables["eval_y"]] == [str(v) for v in spoilt.eval_y]
 
 
 def test_operations_are_applied_in_order_and_survive_json():

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from hetcore.data.graph import Graph
 from hetcore.data.identity import as_ids, check_name, positions
+from hetcore.data.label_noise import LabelNoise
 from hetcore.data.noise import noisy_source, rewired, thinned
 from hetcore.data.report import Finding
 from hetcore.data.source import Source
@@ -27,7 +28,7 @@ __all__ = ["WhatIf"]
 MAX_SHOWN = 100
 
 
-class WhatIf:
+class WhatIf(LabelNoise):
     """The what-if methods of `HetData`; unless said otherwise instances keep their places, so results compare."""
 
     def select(self: HetData, sources: Iterable[str] | None = None, graphs: Iterable[str] | None = None) -> HetData:
