@@ -126,10 +126,11 @@ def _fit_data(model: Any, task: TrainingTask, player: Player) -> dict[str, Any]:
     eval_y = scenario.eval_y if task.eval_y is None else scenarios.aligned(task.eval_y, task.data, data)
     optional = _accepted(model.fit, callbacks=(player,), eval_y=eval_y)
     model.fit(data, data.y if y is None else y, **task.fit_params, **optional)
-    predictions = _predictions(model, data, data.y if y is None else y, eval_y)
+    explained = model.explain(data) if hasattr(model, "explain") else None
+    predictions = _predictions(model, data, data.y if y is None else y, eval_y, explained)
     return {
         "predictions": predictions,
-        "contributions": _contributions(model, data),
+        "contributions": _contributions(model, data, explained),
         "scores": _scores(predictions, getattr(data, "target_kind", None)),
     }
 
@@ -140,15 +141,14 @@ def _accepted(function: Callable[..., Any], **optional: Any) -> dict[str, Any]:
     return {name: value for name, value in optional.items() if name in taken and value is not None}
 
 
-def _predictions(model: Any, data: Any, y: np.ndarray, eval_y: np.ndarray | None) -> pl.DataFrame:
+def _predictions(model: Any, data: Any, y: np.ndarray, eval_y: np.ndarray | None, explained: Any) -> pl.DataFrame:
     columns = {"id": list(data.ids), "label": _labels(y)}
     if eval_y is not None:
         columns["held_out"] = _labels(eval_y)
-    if "return_coverage" in inspect.signature(model.predict).parameters:
-        prediction, coverage = model.predict(data, return_coverage=True)
-        columns |= {"prediction": prediction.tolist(), "coverage": coverage.tolist()}
-    else:
-        columns["prediction"] = np.asarray(model.predict(data)).tolist()
+    if explained is not None:
+        columns |= {"prediction": explained.prediction.tolist(), "coverage": explained.coverage.tolist()}
+        return pl.DataFrame(columns | _by_class(model, explained.probabilities), strict=False)
+    columns["prediction"] = np.asarray(model.predict(data)).tolist()
     return pl.DataFrame(columns | _probabilities(model, data), strict=False)
 
 
@@ -173,16 +173,20 @@ def _labels(y: np.ndarray) -> list[Any]:
 def _probabilities(model: Any, data: Any) -> dict[str, Any]:
     if not hasattr(model, "predict_proba"):
         return {}
-    probabilities = np.asarray(model.predict_proba(data))
+    return _by_class(model, np.asarray(model.predict_proba(data)))
+
+
+def _by_class(model: Any, probabilities: np.ndarray | None) -> dict[str, Any]:
+    if probabilities is None:
+        return {}
     return {f"p:{label}": probabilities[:, k] for k, label in enumerate(model.classes_)}
 
 
-def _contributions(model: Any, data: Any) -> pl.DataFrame | None:
-    if not hasattr(model, "contributions"):
+def _contributions(model: Any, data: Any, explained: Any) -> pl.DataFrame | None:
+    if explained is None:
         return None
-    said = np.asarray(model.contributions(data, **_accepted(model.contributions, graphs=True)))
     names = [*model.source_weights_, *(f"graph:{name}" for name in model.graph_weights_)]
-    return pl.DataFrame({"id": list(data.ids)} | {name: said[:, k] for k, name in enumerate(names[: said.shape[1]])})
+    return pl.DataFrame({"id": list(data.ids)} | dict(zip(names, explained.contributions.T)))
 
 
 def _learned(model: Any) -> dict[str, Any]:

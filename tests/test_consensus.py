@@ -561,3 +561,18 @@ def test_a_loaded_model_is_the_same_to_the_bit(fitted):
     assert_array_equal(back.contributions(data, True, True), fit.contributions(data, True, True))
     assert back.source_weights_ == fit.source_weights_ and back.graph_weights_ == fit.graph_weights_
     assert back.n_iterations_ == fit.n_iterations_
+
+
+@pytest.mark.parametrize("task", ["regression", "classification"])
+@pytest.mark.parametrize("as_printed", [False, True])
+def test_one_pass_explains_what_each_question_answers(task, as_printed):
+    data, _ = planted(task, n=40)
+    fit = model(task, n_iterations=3, as_printed=as_printed).fit(data)
+    told = fit.explain(data)
+    prediction, coverage = fit.predict(data, return_coverage=True)
+    assert np.array_equal(told.prediction, prediction) and np.array_equal(told.coverage, coverage)
+    assert np.array_equal(told.contributions, fit.contributions(data, graphs=True))
+    if task == "classification":
+        assert np.array_equal(told.probabilities, fit.predict_proba(data))
+    else:
+        assert told.probabilities is None

@@ -150,12 +150,12 @@ class StagewiseModel:
             adds = [add + share * joint for add, share in zip(adds, shares / shares.sum())]
         return adds
 
-    def fitted(self, data: HetData, graph_weights: Mapping[str, float]) -> NDArray[np.float64]:
-        """Return probabilities (n, K) or standardised numbers (n, 1).
+    def fitted(self, data: HetData, graph_weights: Mapping[str, float], adds: list[NDArray]) -> NDArray[np.float64]:
+        """Return probabilities (n, K) or standardised numbers (n, 1) from the contributions.
 
         An instance in no table is its neighbours' weighted average.
         """
-        fitted = self.scale.fitted(self.scale.prior + sum(self.contributions(data)))
+        fitted = self.scale.fitted(self.scale.prior + sum(adds))
         bare = in_no_table(data, self.source_names)
         if bare.any() and data.graphs:
             shift = self.scale.mean if self.scale.is_classifier else 0.0

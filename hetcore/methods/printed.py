@@ -285,9 +285,9 @@ class PrintedModel:
         mass[mass == 0] = 1.0
         return [_spread(added / mass, self.scale) for added in adds]
 
-    def fitted(self, data: HetData, graph_weights: Mapping[str, float]) -> NDArray[np.float64]:
-        """Return probabilities (n, K), one against the others and normalised, or standardised numbers (n, 1)."""
-        raw = sum(self.contributions(data))
+    def fitted(self, data: HetData, graph_weights: Mapping[str, float], adds: list[NDArray]) -> NDArray[np.float64]:
+        """Return probabilities (n, K), one against the others, or standardised numbers (n, 1), from contributions."""
+        raw = sum(adds)
         bare = in_no_table(data, self.names)
         raw[bare] = _spread(self.start_value[None], self.scale)
         if bare.any() and data.graphs:
