@@ -1,7 +1,7 @@
 """Noise in labels for what-if questions: some change their class, some numbers are disturbed.
 
-A larger share takes in the labels of a smaller one, and a larger noise is the smaller one stretched: a slider that moves
-on works on the same rows.
+A larger share takes in the labels of a smaller one, and a larger noise is the smaller one stretched: a slider works on
+the same rows wherever it stands.
 """
 
 from __future__ import annotations
