@@ -15,6 +15,11 @@ POINTS = (
     "([chart, count]) => [...document.querySelectorAll(`.st-key-${chart} [data-points]`)]"
     ".some(node => Number(node.dataset.points) === count)"
 )
+FRESH = (
+    "([chart, old]) => !location.search.includes(old) && (document.body.innerText.includes('Training finished') ||"
+    "[...document.querySelectorAll(`.st-key-${chart} [data-points]`)].some(node => Number(node.dataset.points) < 40))"
+)
+"""Whether a chart shows a run of forty rounds that is not the old one."""
 TRAINING = 120_000
 """Milliseconds that a whole training may take on a busy machine."""
 
@@ -119,6 +124,7 @@ def test_from_opening_to_taking_away(studio_url, page, told, tmp_path):
     told("click to first curve point, warm or compiling", pressed)
     finished(page)
     told("click to the end of the first training", pressed)
+    again(page, told)
     what_if(page, told)
     step_by_step(page)
     files(page, tmp_path)
@@ -128,6 +134,16 @@ def test_from_opening_to_taking_away(studio_url, page, told, tmp_path):
     expect(page.get_by_test_id("stMultiSelect").get_by_text("GBCClassifier", exact=False).first).to_be_visible()
     assert page.get_by_test_id("stException").count() == 0
     assert page.foreign == []
+
+
+def again(page: Page, told) -> None:
+    """Train the same again, on a worker that has done it before."""
+    before = run_of(page)
+    pressed = time.monotonic()
+    page.locator(".st-key-train button").click()
+    page.wait_for_function(FRESH, arg=["live_curves", before], timeout=TRAINING, polling=20)
+    told("click to first curve point, warm", pressed)
+    finished(page, before)
 
 
 def step_by_step(page: Page) -> None:
