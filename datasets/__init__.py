@@ -2,7 +2,7 @@
 
 >>> import datasets
 >>> datasets.names()
-['digits_views', 'mfeat', 'terrorist_attacks', 'movie_ratings', 'movie_revenue', 'office_caltech', 'planted']
+['digits_views', 'mfeat', 'terrorist_attacks', 'movie_ratings', 'movie_revenue', 'office_caltech', ...]
 >>> data = datasets.load("digits_views")
 
 Files are downloaded on first use into the folder HETCORE_DATA, or the user's cache folder, and checked by SHA-256.
@@ -11,19 +11,46 @@ Files are downloaded on first use into the folder HETCORE_DATA, or the user's ca
 from __future__ import annotations
 
 from datasets._dataset import Dataset
+from datasets.census import CENSUS_INCOME_A, CENSUS_INCOME_B
+from datasets.covertype_shapes import COVERTYPE_SHAPES
 from datasets.digits import DIGITS_VIEWS
+from datasets.digits_pixels import DIGITS_TABLE_AND_PIXELS
 from datasets.generator import PLANTED, Truth, make_heterogeneous
 from datasets.mfeat import MFEAT
 from datasets.movie_revenue import MOVIE_REVENUE
 from datasets.movies import MOVIE_RATINGS
 from datasets.office_caltech import OFFICE_CALTECH
 from datasets.terrorist import TERRORIST_ATTACKS
+from datasets.two_modalities import TWO_MODALITIES, Halves, make_two_modalities
 from hetcore.data import HetData
 from hetcore.errors import ParameterError
 
-__all__ = ["DATASETS", "Dataset", "Truth", "info", "load", "make_heterogeneous", "names"]
+__all__ = [
+    "DATASETS",
+    "Dataset",
+    "Halves",
+    "Truth",
+    "info",
+    "load",
+    "make_heterogeneous",
+    "make_two_modalities",
+    "names",
+]
 
-ENTRIES = (DIGITS_VIEWS, MFEAT, TERRORIST_ATTACKS, MOVIE_RATINGS, MOVIE_REVENUE, OFFICE_CALTECH, PLANTED)
+ENTRIES = (
+    DIGITS_VIEWS,
+    MFEAT,
+    TERRORIST_ATTACKS,
+    MOVIE_RATINGS,
+    MOVIE_REVENUE,
+    OFFICE_CALTECH,
+    DIGITS_TABLE_AND_PIXELS,
+    CENSUS_INCOME_A,
+    CENSUS_INCOME_B,
+    COVERTYPE_SHAPES,
+    TWO_MODALITIES,
+    PLANTED,
+)
 DATASETS = {entry.name: entry for entry in ENTRIES}
 
 
