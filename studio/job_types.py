@@ -117,7 +117,7 @@ class RunResult:
         The model file (`hetcore.load` reads it); None for methods that cannot be saved.
     predictions : polars.DataFrame or None
         One row per instance: "id", "label" (as trained on), "held_out", "prediction", "coverage" and, for classifiers,
-        "p:CLASS".
+        "p:CLASS"; where a method has them "std" and what `studio.doubts` adds.
     contributions : polars.DataFrame or None
         "id" and what each source adds to the prediction, one column per source, then "graph:NAME" for each graph.
     history : polars.DataFrame or None
@@ -127,7 +127,7 @@ class RunResult:
     scores : mapping
         "metric" ("error" or "RMSE") and its value on the labels of "train" and, if there are such, of "held_out".
     value : Any
-        What a `FunctionTask` returned.
+        What a `FunctionTask` returned; of a training with intervals, the shares of labels in them (`studio.doubts`).
     stopped : bool
         Whether the person stopped it: the model is that of the rounds done.
     seconds : float

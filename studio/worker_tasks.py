@@ -13,7 +13,7 @@ import polars as pl
 
 from hetcore import metrics, persistence
 from hetcore.errors import ParameterError
-from studio import forms, scenarios
+from studio import doubts, forms, scenarios
 from studio.job_types import FunctionTask, RunResult, TrainingTask
 from studio.player import Player
 
@@ -104,7 +104,8 @@ def _fit_form(model: Any, task: TrainingTask, player: Player) -> dict[str, Any]:
     optional = _accepted(model.fit, callbacks=(player,), eval_set=arrays.eval_set)
     model.fit(**arrays.fit, **task.fit_params, **optional)
     predictions = _predictions_of(model, arrays)
-    return {"predictions": predictions, "scores": _scores(predictions, scenario.data.target_kind)}
+    scores = _scores(predictions, scenario.data.target_kind)
+    return {"predictions": predictions, "scores": scores, "value": doubts.achieved(model, arrays)}
 
 
 def _predictions_of(model: Any, arrays: forms.Arrays) -> pl.DataFrame:
@@ -116,6 +117,7 @@ def _predictions_of(model: Any, arrays: forms.Arrays) -> pl.DataFrame:
         columns |= {"prediction": prediction.tolist(), "std": deviation.tolist()}
     else:
         columns["prediction"] = np.asarray(model.predict(arrays.X)).tolist()
+    columns |= doubts.columns(model, arrays)
     return pl.DataFrame(columns | _probabilities(model, arrays.X), strict=False)
 
 

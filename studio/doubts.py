@@ -1,0 +1,60 @@
+"""What a trained model tells of its own doubts, row by row and on the whole, where it does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from studio.forms import Arrays, known
+
+__all__ = ["LEVELS", "achieved", "columns"]
+
+LEVELS = tuple(round(0.05 * k, 2) for k in range(1, 20)) + (0.99,)
+"""Nominal coverages that intervals are tried at."""
+MOST_ROWS = 5000
+
+
+def columns(model: Any, arrays: Arrays) -> dict[str, Any]:
+    """Return columns for the table of predictions.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted.
+    arrays : Arrays
+        What it was fitted on.
+
+    Returns
+    -------
+    dict of str to (m,) list
+        "weight": how much a row counted in training, None elsewhere; "deviation": the share of labels drawn blindly.
+    """
+    told: dict[str, Any] = {}
+    weights = getattr(model, "instance_weights_", None)
+    trained = known(arrays.y)
+    if weights is not None and len(weights) == trained.sum():
+        placed = np.full(len(trained), np.nan)
+        placed[trained] = weights
+        told["weight"] = [None if np.isnan(weight) else float(weight) for weight in placed]
+    if hasattr(model, "predict_deviation"):
+        told["deviation"] = np.asarray(model.predict_deviation(arrays.X), float).tolist()
+    return told
+
+
+def achieved(model: Any, arrays: Arrays) -> dict[str, list[float]] | None:
+    """Return how many of the labels to score by lie in the model's intervals; None for one without intervals.
+
+    Returns
+    -------
+    dict
+        "nominal" and "achieved": shares in [0, 1].
+    """
+    if arrays.eval_set is None or not hasattr(model, "predict_interval"):
+        return None
+    X, y = (values[:MOST_ROWS] for values in arrays.eval_set)
+    within = []
+    for level in LEVELS:
+        low, high = model.predict_interval(X, level)
+        within.append(float(np.mean((low <= y) & (y <= high))))
+    return {"nominal": list(LEVELS), "achieved": within}
