@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from hetcore.data.words import counted
-from studio.scenarios import checked
+from studio.scenarios import OPERATIONS, checked
 from studio.sentences import shown
 
 __all__ = ["Outcome", "describe", "sentence", "words"]
@@ -19,7 +19,11 @@ SYMBOLS = {
     "n_iterations": "rounds",
     "max_depth": "depth",
     "random_state": "seed",
+    "eta": "η",
+    "eta_on": "η on",
 }
+UNTOLD = ("domain_names",)
+"""Parameters that follow from the operations."""
 PERCENT = ("error",)
 MOVED = 0.05
 """Weight that must have moved to be worth a word."""
@@ -107,6 +111,18 @@ _PHRASES: dict[str, _Phrases] = {
         lambda fraction, seed: f"trained on {fraction:.0%} of the labels",
         lambda fraction, seed: "trained on all labels",
     ),
+    "one_class": _Phrases(
+        lambda label, seed: f"with {shown(label, 30)} against the other classes",
+        lambda label, seed: "with all classes",
+    ),
+    "target_labels": _Phrases(
+        lambda name, count, seed: f"with {counted(count, 'example')} a class of {shown(name)}",
+        lambda name, count, seed: f"with all labels of {shown(name)}",
+    ),
+    "flip_source_labels": _Phrases(
+        lambda name, share, seed: f"with {share:.0%} of the labels of {shown(name)} flipped",
+        lambda name, share, seed: f"with the labels of {shown(name)} as given",
+    ),
     "flip_labels": _Phrases(
         lambda share, seed: f"with {share:.0%} of the training labels flipped",
         lambda share, seed: "with no training label flipped",
@@ -149,11 +165,11 @@ def _operations_changed(before: Outcome, after: Outcome) -> list[str]:
 
 def _place(operation: Mapping[str, Any]) -> tuple[str, Any]:
     """Return what an operation is done to, so that a changed argument counts as one change and not as two."""
-    return operation["op"], operation.get("name")
+    return operation["op"], None if OPERATIONS[operation["op"]].chooses else operation.get("name")
 
 
 def _params_changed(before: Outcome, after: Outcome) -> list[str]:
-    names = [name for name in after.params if before.params.get(name) != after.params[name]]
+    names = [name for name in after.params if before.params.get(name) != after.params[name] and name not in UNTOLD]
     return [
         f"{SYMBOLS.get(name, name)} {_value(before.params.get(name))} → {_value(after.params[name])}" for name in names
     ]

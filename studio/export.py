@@ -123,7 +123,7 @@ def _steps(run: Run) -> list[tuple[str, str]]:
     """Return the steps of a run as (words without user text, code)."""
     data = run.settings.get("data") or {"example": run.dataset}
     operations = scenarios.checked(run.settings.get("operations") or ())
-    with_labels = any(operation["op"] == "labels" for operation in operations)
+    with_labels = scenarios.choose(operations)
     form = run.settings.get("form") or {}
     imports = _imports(run.method, data, operations, bool(form))
     steps = [("What is needed.", imports), ("The data.", recipes.as_code(data))]
@@ -146,7 +146,7 @@ def _imports(method: str, data: Mapping[str, Any], operations: list[dict[str, An
     lines += [] if _of_hetcore(method) else [f"from {_module(method)} import {method}"]
     lines += ["from studio import forms, scenarios"] if formed else []
     if "example" not in data:
-        lines += ["from studio.uploads import Options, read_graph, read_table", ""]
+        lines += ["from studio.uploads import Options, read_graph, read_images, read_table", ""]
         lines += ['HERE = Path(__file__).parent if "__file__" in globals() else Path()']
     return "\n".join(lines)
 

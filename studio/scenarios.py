@@ -17,10 +17,13 @@ An operation is a JSON-able mapping with "op" and its arguments ("seed" is 0 whe
     {"op": "labels", "fraction": 0.1, "seed": 0}                  train on a share of the labels, score on the others
     {"op": "flip_labels", "share": 0.2, "seed": 0}                a share of the labels trained on gets another class
     {"op": "label_noise", "share": 0.2, "sd": 1.0, "seed": 0}     a share of them noise, in their standard deviations
+    {"op": "flip_source_labels", "name": "web", "share": 0.2, "seed": 0}   flips in one source only
+    {"op": "one_class", "label": "mug", "seed": 0}                one class, and as many of the others in each source
+    {"op": "target_labels", "name": "dslr", "count": 3, "seed": 0}   train on so many of each class of one source
 
-They are applied in order, except that "labels" chooses among the labels that the others leave, and after it labels are
-spoilt, so that those to score by stay as they are. How one scenario differs from another in words is told in
-`studio.differences`.
+They are applied in order, except that "labels" (or "target_labels", which scores on the source's others) chooses among
+the labels that the others leave, and after it labels are spoilt, so that those to score by stay as they are. How one
+scenario differs from another in words is told in `studio.differences`.
 """
 
 from __future__ import annotations
@@ -37,7 +40,7 @@ from hetcore.data import HetData, splits
 from hetcore.data.words import listed, quoted
 from hetcore.errors import DataError, ParameterError
 
-__all__ = ["OPERATIONS", "Scenario", "aligned", "apply", "as_code", "checked"]
+__all__ = ["OPERATIONS", "Scenario", "aligned", "apply", "as_code", "checked", "choose"]
 
 
 class Scenario(NamedTuple):
@@ -77,6 +80,7 @@ def _is_mapping(value: Any) -> bool:
 
 NAME = Field(lambda value: isinstance(value, str), "a name")
 NUMBER = Field(_is_number, "a finite number")
+COUNT = Field(lambda value: _is_seed(value) and value > 0, "a whole number of at least 1")
 SEED = Field(_is_seed, "a whole number of at least 0")
 NAMES = Field(_is_names, "a list of names")
 PAIRS = Field(_is_pairs, "a list of pairs of names")
@@ -91,6 +95,8 @@ class Kind(NamedTuple):
     code: str
     spoils: bool = False
     """Whether it changes labels, and so comes last and only to those that are trained on."""
+    chooses: bool = False
+    """Whether it chooses the labels to train on."""
 
 
 def _without(names: Sequence[str], name: str, what: str) -> list[str]:
@@ -107,6 +113,14 @@ def _drop_graph(data: HetData, name: str) -> HetData:
     return data.select(graphs=_without(data.graph_names, name, "graph"))
 
 
+def _flip_source(data: HetData, name: str, share: float, seed: int) -> HetData:
+    return data.with_flipped_labels(share, seed, source=name)
+
+
+HIDE = (
+    "eval_y = data.y.copy()\n"
+    "eval_y[data.with_target(y, data.target_kind).labelled] = None  # score only what was hidden"
+)
 OPERATIONS: dict[str, Kind] = {
     "drop_source": Kind(
         {"name": NAME}, _drop_source, "data = data.select(sources=[s for s in data.source_names if s != {name}])"
@@ -147,9 +161,25 @@ OPERATIONS: dict[str, Kind] = {
     "labels": Kind(
         {"fraction": NUMBER, "seed": SEED},
         splits.label_split,
-        "y = splits.label_split(data, {fraction}, seed={seed})\n"
-        "eval_y = data.y.copy()\n"
-        "eval_y[data.with_target(y, data.target_kind).labelled] = None  # score only what was hidden",
+        f"y = splits.label_split(data, {{fraction}}, seed={{seed}})\n{HIDE}",
+        chooses=True,
+    ),
+    "one_class": Kind(
+        {"label": NAME, "seed": SEED},
+        splits.one_against_rest,
+        "data = splits.one_against_rest(data, {label}, seed={seed})",
+    ),
+    "target_labels": Kind(
+        {"name": NAME, "count": COUNT, "seed": SEED},
+        splits.target_split,
+        f"y = splits.target_split(data, {{name}}, {{count}}, seed={{seed}})\n{HIDE}",
+        chooses=True,
+    ),
+    "flip_source_labels": Kind(
+        {"name": NAME, "share": NUMBER, "seed": SEED},
+        _flip_source,
+        "with_flipped_labels({share}, seed={seed}, source={name})",
+        spoils=True,
     ),
     "flip_labels": Kind(
         {"share": NUMBER, "seed": SEED},
@@ -172,11 +202,11 @@ def checked(operations: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     Raises
     ------
     ParameterError
-        If an operation or an argument is unknown, missing or of another type, or "labels" comes twice.
+        If an operation or an argument is unknown, missing or of another type, or the labels are chosen twice.
     """
     result = [_checked(operation) for operation in operations]
-    if sum(operation["op"] == "labels" for operation in result) > 1:
-        raise ParameterError('"labels" stands twice among the operations: keep the one share of labels to train on.')
+    if sum(OPERATIONS[operation["op"]].chooses for operation in result) > 1:
+        raise ParameterError("The labels to train on are chosen twice among the operations: keep one of the two.")
     return result
 
 
@@ -211,7 +241,7 @@ def apply(data: HetData, operations: Iterable[Mapping[str, Any]]) -> Scenario:
     """
     scenario = Scenario(data)
     for operation in _ordered(checked(operations)):
-        if operation["op"] == "labels":
+        if OPERATIONS[operation["op"]].chooses:
             scenario = _hidden(scenario.data, _run(scenario.data, operation))
         elif scenario.y is None:
             scenario = Scenario(_run(scenario.data, operation))
@@ -223,7 +253,8 @@ def apply(data: HetData, operations: Iterable[Mapping[str, Any]]) -> Scenario:
 
 def _ordered(operations: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the operations in order, the choice of labels after the others, what spoils labels last."""
-    return sorted(operations, key=lambda operation: (OPERATIONS[operation["op"]].spoils, operation["op"] == "labels"))
+    kinds = [OPERATIONS[operation["op"]] for operation in operations]
+    return [operations[k] for k in sorted(range(len(kinds)), key=lambda k: (kinds[k].spoils, kinds[k].chooses))]
 
 
 def _run(data: HetData, operation: dict[str, Any]) -> Any:
@@ -237,6 +268,11 @@ def _hidden(data: HetData, y: NDArray) -> Scenario:
     return Scenario(data, y, eval_y)
 
 
+def choose(operations: Iterable[Mapping[str, Any]]) -> bool:
+    """Return whether one of the operations chooses the labels to train on, and so leaves others to score by."""
+    return any(OPERATIONS[operation["op"]].chooses for operation in operations)
+
+
 def aligned(values: NDArray | None, before: Any, after: Any) -> NDArray | None:
     """Return labels (n_before,) of `before.ids` in the order of `after.ids`, which may be fewer."""
     if values is None or after is before:
@@ -247,11 +283,11 @@ def aligned(values: NDArray | None, before: Any, after: Any) -> NDArray | None:
 def as_code(operations: Iterable[Mapping[str, Any]]) -> str:
     """Print the operations as lines of Python on `data`, with `hetcore.data.splits` as `splits`; names as literals.
 
-    "labels" comes after the others and leaves `y` and `eval_y`; what spoils labels comes last and changes `y`, or
-    the data where nothing chose labels.
+    What chooses labels comes after the others and leaves `y` and `eval_y`; what spoils labels comes last and changes
+    `y`, or the data where nothing chose labels.
     """
     ordered = _ordered(checked(operations))
-    chosen = any(operation["op"] == "labels" for operation in ordered)
+    chosen = choose(ordered)
     return "\n".join(_line(operation, chosen) for operation in ordered)
 
 

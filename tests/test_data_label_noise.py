@@ -75,3 +75,14 @@ def test_what_can_not_be_spoilt_is_refused_in_words(classes, numbers):
         numbers.with_flipped_labels(0.5)
     with pytest.raises(DataError, match="not numbers"):
         classes.with_label_noise(0.5)
+
+
+def test_the_labels_of_one_source_are_spoilt_alone():
+    tables = {"a": TABLE[:600], "b": TABLE[500:]}
+    data = hc.HetData(tables, target=(IDS, ["u", "v"] * (N // 2)))
+    changed = data.with_flipped_labels(0.5, seed=1, source="b")
+    different = np.array([a != b for a, b in zip(data.y, changed.y)])
+    assert different.sum() == 250 and not different[:500].any()
+    assert "source='b'" in changed.steps[-1]
+    with pytest.raises(DataError, match="no source 'c'"):
+        data.with_flipped_labels(0.5, source="c")

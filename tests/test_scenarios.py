@@ -43,11 +43,14 @@ CASES = [
     {"op": "non_overlapping", "share": 0.5, "seed": 0},
     {"op": "flip_labels", "share": 0.3, "seed": 0},
     {"op": "label_noise", "share": 0.3, "sd": 2.0, "seed": 1},
+    {"op": "one_class", "label": "p", "seed": 0},
+    {"op": "flip_source_labels", "name": "it's", "share": 0.5, "seed": 0},
 ]
+SPOILING = {case["op"]: case for case in CASES}
 
 
 def test_every_operation_has_a_case_here():
-    assert {case["op"] for case in CASES} | {"labels"} == set(scenarios.OPERATIONS)
+    assert {case["op"] for case in CASES} | {"labels", "target_labels"} == set(scenarios.OPERATIONS)
 
 
 @pytest.mark.parametrize("operation", CASES, ids=lambda operation: operation["op"])
@@ -82,7 +85,8 @@ def test_labels_are_chosen_among_what_the_others_leave(kind):
 
 
 @pytest.mark.parametrize(
-    ("kind", "spoiling"), [("classification", CASES[-2]), ("regression", CASES[-1] | {"share": 0.4})]
+    ("kind", "spoiling"),
+    [("classification", SPOILING["flip_labels"]), ("regression", SPOILING["label_noise"] | {"share": 0.4})],
 )
 def test_only_labels_that_are_trained_on_are_spoilt_whatever_the_order(kind, spoiling):
     chosen = {"op": "labels", "fraction": 0.5, "seed": 1}
@@ -94,6 +98,30 @@ def test_only_labels_that_are_trained_on_are_spoilt_whatever_the_order(kind, spo
     variables = run_code([spoiling, chosen], kind)
     assert [str(v) for v in variables["y"]] == [str(v) for v in spoilt.y]
     assert [str(v) for v in variables["eval_y"]] == [str(v) for v in spoilt.eval_y]
+
+
+def test_a_few_labels_of_one_source_are_chosen_and_the_flips_of_another_leave_them_alone():
+    operations = [
+        {"op": "flip_source_labels", "name": "far", "share": 1.0},
+        {"op": "target_labels", "name": "near", "count": 2, "seed": 3},
+    ]
+    variables = {"data": domains(), "splits": splits}
+    exec(scenarios.as_code(operations), variables)
+    data, y, eval_y = scenarios.apply(domains(), operations)
+    near, known = data.rows("near"), data.with_target(y).labelled
+    assert known[near].sum() == 4 and known.sum() == 14 and (known != data.with_target(eval_y).labelled).all()
+    assert (y[near][known[near]] == data.y[near][known[near]]).all()
+    assert (y[data.rows("far")] != data.y[data.rows("far")]).all()
+    assert variables["y"].tolist() == y.tolist() and variables["eval_y"].tolist() == eval_y.tolist()
+
+
+def domains() -> HetData:
+    """Return two tables with the same columns and ten rows each of their own."""
+    tables = {
+        name: pl.DataFrame({"id": [f"{name}/{k}" for k in range(10)], "x": [float(k) for k in range(10)]})
+        for name in ("near", "far")
+    }
+    return HetData(tables, target=(pl.concat([t["id"] for t in tables.values()]), ["p", "q"] * 10))
 
 
 def test_operations_are_applied_in_order_and_survive_json():
@@ -131,6 +159,7 @@ WRONG = [
     ({"op": "noise", "name": "a", "sd": 1, "x": 1}, "noise takes 'name', 'sd', 'seed', not 'x'"),
     ({"op": "edges", "name": "a", "add": [["i0"]], "cut": []}, "edges needs add as a list of pairs"),
     ({"op": "hide_labels", "ids": "i0"}, "hide_labels needs ids as a list of names"),
+    ({"op": "target_labels", "name": "a", "count": 0}, "target_labels needs count as a whole number of at least 1"),
     ({"op": "kinds", "name": "a", "kinds": {"x": 1}}, "kinds needs kinds as names with names"),
 ]
 
@@ -150,6 +179,8 @@ def test_what_is_not_there_is_refused_and_labels_come_once():
         scenarios.apply(made(), [CASES[1], CASES[3]])
     with pytest.raises(ParameterError, match="twice"):
         scenarios.checked([{"op": "labels", "fraction": 0.5}] * 2)
+    with pytest.raises(ParameterError, match="twice"):
+        scenarios.checked([{"op": "labels", "fraction": 0.5}, {"op": "target_labels", "name": "a", "count": 1}])
 
 
 @settings(max_examples=100, deadline=None, derandomize=True)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 import hetcore as hc
+from hetcore.data import splits
 from hetcore.data.splits import label_split, non_overlapping
 from hetcore.errors import DataError, ParameterError
 
@@ -102,3 +103,61 @@ def test_none_lose_anything_at_share_0_and_others_are_refused():
     assert non_overlapping(data, 0.0).digest() == data.digest()
     with pytest.raises(ParameterError, match="share=2 must be in"):
         non_overlapping(data, 2)
+
+
+# A target domain, one class -------------------------------------------------------------------------------------------
+
+
+def domains(sizes=(12, 8)) -> hc.HetData:
+    """Return two domains with classes a, b, c in turn; the last row of each has no label."""
+    tables = {
+        name: pl.DataFrame({"id": [f"{name}/{k}" for k in range(size)], "x": [float(k) for k in range(size)]})
+        for name, size in zip(("shop", "desk"), sizes)
+    }
+    y = [None if k == size - 1 else "abc"[k % 3] for size in sizes for k in range(size)]
+    return hc.HetData(tables, target=(pl.concat([table["id"] for table in tables.values()]), y))
+
+
+def kept(data, y, name):
+    return [str(label) for label in y[data.rows(name)] if label is not None]
+
+
+def test_a_target_keeps_a_few_of_each_class_and_the_sources_all():
+    data = domains()
+    y = splits.target_split(data, "desk", 1, seed=0)
+    assert sorted(kept(data, y, "desk")) == ["a", "b", "c"]
+    assert y[data.rows("shop")].tolist() == data.y[data.rows("shop")].tolist()
+    assert data.labelled.sum() == 18
+
+
+def test_more_examples_take_in_the_fewer_and_one_of_each_class_is_kept_back():
+    data = domains()
+    found = [data.with_target(splits.target_split(data, "shop", count, seed=4)).labelled for count in (1, 2, 9)]
+    assert (found[0] <= found[1]).all() and (found[1] <= found[2]).all()
+    counts = [kept(data, splits.target_split(data, "shop", 9, seed=4), "shop").count(c) for c in "abc"]
+    assert counts == [3, 3, 2]  # of 4, 4 and 3
+    other = splits.target_split(data, "shop", 1, seed=5)
+    assert any(other[k] != y for k, y in enumerate(splits.target_split(data, "shop", 1, seed=4)))
+
+
+def test_a_class_stands_against_as_many_of_the_others_in_each_source():
+    data = splits.one_against_rest(domains(), "a", seed=1)
+    assert sorted(kept(data, data.y, "shop")) == ["a"] * 4 + ["not a"] * 4
+    assert sorted(kept(data, data.y, "desk")) == ["a"] * 3 + ["not a"] * 3
+    assert data.n - data.labelled.sum() == 2
+    assert data.digest() == splits.one_against_rest(domains(), "a", seed=1).digest()
+    assert data.ids.tolist() != splits.one_against_rest(domains(), "a", seed=2).ids.tolist()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        (lambda data: splits.target_split(data, "desk", 0), "count=0 must be at least 1"),
+        (lambda data: splits.target_split(data, "chair", 1), "no source 'chair'"),
+        (lambda data: splits.target_split(data.with_target(np.arange(data.n)), "desk", 1), "have no classes"),
+        (lambda data: splits.one_against_rest(data, "z"), "'z' is not one of several classes"),
+    ],
+)
+def test_what_cannot_be_a_target_is_refused(wrong, words):
+    with pytest.raises((DataError, ParameterError), match=words):
+        wrong(domains())

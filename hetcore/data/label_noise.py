@@ -23,7 +23,7 @@ __all__ = ["LabelNoise"]
 class LabelNoise:
     """The what-if methods of `HetData` that spoil labels; those that are not known stay so."""
 
-    def with_flipped_labels(self: HetData, share: float, seed: int = 0) -> HetData:
+    def with_flipped_labels(self: HetData, share: float, seed: int = 0, source: str | None = None) -> HetData:
         """Give a random share of the labels another class.
 
         Parameters
@@ -32,24 +32,27 @@ class LabelNoise:
             Share of the labels in [0, 1].
         seed : int, default=0
             Seed of the choice, and of the other classes, each as likely.
+        source : str, optional
+            Spoil only the labels of instances that this source records.
 
         Raises
         ------
         DataError
-            If the labels are not at least two classes.
+            If the labels are not at least two classes, or there is no such source.
         ParameterError
             If `share` is outside [0, 1].
         """
         _check_share(share)
         if len(self.classes) < 2:
             raise DataError("There are no two classes among the labels to change: disturb numbers with noise instead.")
-        order, rng = self._shuffled(seed)
+        order, rng = self._shuffled(seed, source)
         turns = rng.integers(1, len(self.classes), size=len(order))
         hit = order[: round(share * len(order))]
         codes = np.searchsorted(self.classes, self.y[hit].astype(str)) + turns[: len(hit)]
         y = self.y.copy()
         y[hit] = np.array(self.classes, object)[codes % len(self.classes)]
-        return self._replaced(f"with_flipped_labels({share!r}, seed={seed!r})", y=y)
+        of = "" if source is None else f", source={source!r}"
+        return self._replaced(f"with_flipped_labels({share!r}, seed={seed!r}{of})", y=y)
 
     def with_label_noise(self: HetData, share: float, sd: float = 1.0, seed: int = 0) -> HetData:
         """Add normal noise to a random share of the labels.
@@ -82,10 +85,14 @@ class LabelNoise:
         y[hit] += noise[: len(hit)]
         return self._replaced(f"with_label_noise({share!r}, sd={sd!r}, seed={seed!r})", y=y)
 
-    def _shuffled(self: HetData, seed: int) -> tuple[NDArray[np.int64], np.random.Generator]:
-        """Return the places of the labelled instances in random order, and the generator."""
-        rng = np.random.default_rng(seed)
-        return rng.permutation(np.flatnonzero(self.labelled)), rng
+    def _shuffled(self: HetData, seed: int, source: str | None = None) -> tuple[NDArray[np.int64], np.random.Generator]:
+        """Return the places of the labelled instances (of a source) in random order, and the generator."""
+        rng, known = np.random.default_rng(seed), self.labelled
+        if source is not None:
+            recorded = np.zeros(self.n, dtype=bool)
+            recorded[self.rows(source)] = True
+            known = known & recorded
+        return rng.permutation(np.flatnonzero(known)), rng
 
 
 def _check_share(share: float) -> None:

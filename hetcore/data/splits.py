@@ -1,4 +1,4 @@
-"""Settings of an experiment: which labels are known, and which instances lose sources."""
+"""Settings of an experiment: which labels are known, which instances lose sources, one class against the others."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hetcore.data.hetdata import HetData
+from hetcore.data.words import listed, quoted
 from hetcore.errors import DataError, ParameterError
 
-__all__ = ["label_split", "non_overlapping"]
+__all__ = ["label_split", "non_overlapping", "one_against_rest", "target_split"]
 
 STRATA = 10
 
@@ -70,10 +71,16 @@ def _chosen(strata: NDArray[np.int64], fraction: float, rng: np.random.Generator
     quota[order[: max(1, round(fraction * len(strata))) - quota.sum()]] += 1
     if each:
         quota = np.maximum(quota, 1)
-    shuffled = rng.permutation(len(strata))
+    return np.flatnonzero(_ranked(strata, rng) < quota[strata])
+
+
+def _ranked(strata: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+    """Return the random rank of each place within its stratum, from 0."""
+    sizes, shuffled = np.bincount(strata), rng.permutation(len(strata))
     by_stratum = shuffled[np.argsort(strata[shuffled], kind="stable")]
-    rank = np.arange(len(strata)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    return np.sort(by_stratum[rank < np.repeat(quota, sizes)])
+    rank = np.empty(len(strata), dtype=np.int64)
+    rank[by_stratum] = np.arange(len(strata)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return rank
 
 
 def non_overlapping(data: HetData, share: float = 0.3, seed: int = 0) -> HetData:
@@ -109,3 +116,76 @@ def _half(mask: NDArray[np.bool_], rng: np.random.Generator) -> NDArray[np.bool_
     keys = np.where(mask, rng.random(mask.shape), np.inf)
     rank = np.argsort(np.argsort(keys, axis=0), axis=0)
     return mask & (rank < mask.sum(axis=0) // 2)
+
+
+def target_split(data: HetData, name: str, count: int, seed: int = 0) -> NDArray:
+    """Keep the labels of a few instances of one source, the target domain, and all labels of the other sources.
+
+    More examples take in the fewer ones of the same seed.
+
+    Parameters
+    ----------
+    data : HetData
+        With classes as labels; its sources are domains, see `hetcore.data.plain.domains`.
+    name : str
+        The source that is the target domain.
+    count : int
+        Instances of each class to keep, at least 1; a class keeps one instance back to be scored by, if it has two.
+    seed : int, default=0
+        Seed of the choice.
+
+    Returns
+    -------
+    ndarray (n,)
+        Like `data.y`, with None where hidden.
+
+    Raises
+    ------
+    ParameterError, DataError
+        If `count` is below 1, there is no such source, or its labels are no classes.
+    """
+    if count < 1:
+        raise ParameterError(f"count={count!r} must be at least 1: the target needs an example of each class.")
+    of_target = np.zeros(data.n, dtype=bool)
+    of_target[data.rows(name)] = True
+    places = np.flatnonzero(of_target & data.labelled)
+    if data.target_kind != "classification" or len(places) == 0:
+        raise DataError(f"The rows of {quoted(name)} have no classes: give labels that are classes, for some of them.")
+    strata = _strata(data, places)
+    most = np.maximum(np.bincount(strata) - 1, 1)
+    rank = _ranked(strata, np.random.default_rng(seed))
+    y = data.y.copy()
+    y[places[rank >= np.minimum(count, most)[strata]]] = None
+    return y
+
+
+def one_against_rest(data: HetData, label: str, seed: int = 0) -> HetData:
+    """Keep one class and, in each source, as many instances of the others, whose label becomes "not LABEL".
+
+    Instances without a label stay.
+
+    Parameters
+    ----------
+    data : HetData
+    label : str
+        The class.
+    seed : int, default=0
+        Seed of the choice among the others.
+
+    Raises
+    ------
+    DataError
+        If no instance is of the class, or all are.
+    """
+    own = data.labelled & (data.y == label)
+    others = data.labelled & ~own
+    if data.target_kind != "classification" or not own.any() or not others.any():
+        raise DataError(f"{quoted(label)} is not one of several classes: choose one of {listed(data.classes)}.")
+    rng, keep = np.random.default_rng(seed), own | ~data.labelled
+    for mask in data.mask:
+        found = rng.permutation(np.flatnonzero(mask & others))
+        keep[found[: np.count_nonzero(mask & own)]] = True
+    y = np.where(own, label, f"not {label}").astype(object)
+    y[~data.labelled] = None
+    step = f"one_against_rest({label!r}, seed={seed!r})"
+    return data.with_target(y, "classification")._taken(np.flatnonzero(keep), step)
