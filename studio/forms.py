@@ -20,7 +20,15 @@ from hetcore.data.words import quoted
 from hetcore.errors import ParameterError
 from studio.scenarios import Scenario
 
-__all__ = ["Arrays", "arrays", "as_code"]
+__all__ = ["Arrays", "Placed", "arrays", "as_code", "labelled", "placed"]
+
+
+class Placed(NamedTuple):
+    """Rows of a form: X (m, d), what each row is (m,), and further arguments of fit by name, each (m,)."""
+
+    X: NDArray
+    ids: NDArray
+    more: dict[str, NDArray]
 
 
 class Arrays(NamedTuple):
@@ -58,33 +66,34 @@ def arrays(scenario: Scenario, form: Mapping[str, Any]) -> Arrays:
     DataError
         If the data do not have it.
     """
-    data = scenario.data
-    y = data.y if scenario.y is None else scenario.y
-    held_out = np.full(data.n, None if y.dtype == object else np.nan) if scenario.eval_y is None else scenario.eval_y
-    X, ids, more = _rows(data, form)
-    at = np.array([data.position[one] for one in ids], np.int64)
-    return _parted(X, y[at], held_out[at], ids, more)
+    return labelled(scenario, placed(scenario.data, form))
 
 
-def _rows(data: Any, form: Mapping[str, Any]) -> tuple[NDArray, NDArray, dict[str, NDArray]]:
-    """Return X, what each row is, and further arguments of fit."""
+def placed(data: Any, form: Mapping[str, Any]) -> Placed:
+    """Return the rows of a form, without labels; raises as `arrays` does."""
     kind = form.get("form")
     if kind == "table":
-        return plain.plain_table(data).X, data.ids, {}
+        return Placed(plain.plain_table(data).X, data.ids, {})
     if kind == "domains":
         found = plain.domains(data, form["target"])
-        return plain.filled(found.X), found.ids, {"sample_domain": found.sample_domain}
+        return Placed(plain.filled(found.X), found.ids, {"sample_domain": found.sample_domain})
     if kind == "codes":
         found = plain.codes(data, form["columns"])
-        return found.X, found.ids, {}
+        return Placed(found.X, found.ids, {})
     raise ParameterError(f"form={quoted(kind)} is not known: give 'table', 'domains' or 'codes'.")
 
 
-def _parted(X: NDArray, y: NDArray, held_out: NDArray, ids: NDArray, more: dict[str, NDArray]) -> Arrays:
+def labelled(scenario: Scenario, rows: Placed) -> Arrays:
+    """Return rows with the labels of a scenario on the data that they came from."""
+    data = scenario.data
+    y = data.y if scenario.y is None else scenario.y
+    held_out = np.full(data.n, None if y.dtype == object else np.nan) if scenario.eval_y is None else scenario.eval_y
+    at = np.array([data.position[one] for one in rows.ids], np.int64)
+    y, held_out = y[at], held_out[at]
     train, scored = known(y), known(held_out)
-    fit = {"X": X[train], "y": plainly(y[train])} | {name: values[train] for name, values in more.items()}
-    eval_set = (X[scored], plainly(held_out[scored])) if scored.any() else None
-    return Arrays(fit, eval_set, X, y, held_out, ids)
+    fit = {"X": rows.X[train], "y": plainly(y[train])} | {name: values[train] for name, values in rows.more.items()}
+    eval_set = (rows.X[scored], plainly(held_out[scored])) if scored.any() else None
+    return Arrays(fit, eval_set, rows.X, y, held_out, rows.ids)
 
 
 def known(y: NDArray) -> NDArray[np.bool_]:
