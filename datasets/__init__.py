@@ -20,6 +20,17 @@ from datasets.mfeat import MFEAT
 from datasets.movie_revenue import MOVIE_REVENUE
 from datasets.movies import MOVIE_RATINGS
 from datasets.office_caltech import OFFICE_CALTECH
+from datasets.planted_noise import (
+    PLANTED_FLIPS,
+    PLANTED_NOISE,
+    PLANTED_RATINGS,
+    PLANTED_SENSORS,
+    make_flipped,
+    make_noisy,
+    make_ratings,
+    make_sensors,
+    planted_deviation,
+)
 from datasets.terrorist import TERRORIST_ATTACKS
 from datasets.two_modalities import TWO_MODALITIES, Halves, make_two_modalities
 from hetcore.data import HetData
@@ -32,9 +43,14 @@ __all__ = [
     "Truth",
     "info",
     "load",
+    "make_flipped",
     "make_heterogeneous",
+    "make_noisy",
+    "make_ratings",
+    "make_sensors",
     "make_two_modalities",
     "names",
+    "planted_deviation",
 ]
 
 ENTRIES = (
@@ -50,6 +66,10 @@ ENTRIES = (
     COVERTYPE_SHAPES,
     TWO_MODALITIES,
     PLANTED,
+    PLANTED_NOISE,
+    PLANTED_FLIPS,
+    PLANTED_RATINGS,
+    PLANTED_SENSORS,
 )
 DATASETS = {entry.name: entry for entry in ENTRIES}
 
