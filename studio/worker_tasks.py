@@ -25,6 +25,7 @@ ESTIMATORS: dict[str, type] = {}
 FUNCTIONS: set[str] = {
     "hetcore.tuning:cross_validate",
     "studio.layouts:layout",
+    "studio.transfer_curve:curve",
 }
 """What a `FunctionTask` may call, as "package.module:function"."""
 
