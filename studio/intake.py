@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
+import numpy as np
 import polars as pl
 
 from hetcore.data import HetData
@@ -22,14 +23,15 @@ from hetcore.data.words import counted, quoted
 from hetcore.errors import DataError
 from studio.parsing_names import END_NAMES, looks_like_id
 from studio.sentences import one_sentence, shown
-from studio.uploads import preview_graph, preview_table
+from studio.uploads import preview_graph, preview_images, preview_table
 
 __all__ = [
-    "ROLES", "Label", "Problems", "Upload", "file_name", "guess_ids", "guess_label", "guess_task", "problems", "read",
+    "ROLES", "TABULAR", "Label", "Problems", "Upload", "file_name", "guess_ids", "guess_label", "guess_task", "problems", "read",
     "recipe_of", "source_names",
 ]  # fmt: skip
 
-ROLES = ("table", "graph", "labels")
+ROLES = ("table", "graph", "labels", "images")
+TABULAR = ("table", "labels")
 _GRAPH_ENDINGS = (".graphml", ".gexf", ".gml", ".mtx", ".edges", ".edgelist")
 _GRAPH_NAMES = re.compile(r"(edge|link|graph|network|adjacency|cites|citations)", re.I)
 _LABEL_FILES = re.compile(r"(^|[\W_])(labels?|targets?|classes|truth)($|[\W_\d])", re.I)
@@ -43,15 +45,17 @@ class Upload(NamedTuple):
     Attributes
     ----------
     name, role, digest : str
-        File name; "table", "graph" or "labels"; SHA-256 of the content.
+        File name; "table", "graph", "labels" or "images"; SHA-256 of the content.
     frame : polars.DataFrame
-        The table, or the edges.
+        The table, the edges, or the ids of the images ("id").
     guesses : list of str
         What was guessed to read it, in words.
     findings : list of Finding
         What was found in it.
     kinds : mapping of str to (str, str)
-        Kind and reason of each usable column; empty for a graph.
+        Kind and reason of each usable column; empty for a graph and for images.
+    pixels : (m, h, w, c) uint8 or None
+        Images, in the order of their ids.
     """
 
     name: str
@@ -61,6 +65,7 @@ class Upload(NamedTuple):
     guesses: list[str]
     findings: list[Finding]
     kinds: Mapping[str, tuple[str, str]]
+    pixels: np.ndarray | None = None
 
 
 class Label(NamedTuple):
@@ -92,6 +97,10 @@ def read(name: str, content: bytes, role: str | None = None) -> Upload:
         In one sentence, if it cannot be read.
     """
     digest = hashlib.sha256(content).hexdigest()
+    if role == "images" or (role is None and name.lower().endswith(".zip")):
+        images = preview_images(name, content)
+        frame = pl.DataFrame({"id": images.ids})
+        return Upload(name, "images", digest, frame, images.guesses, images.findings, {}, images.pixels)
     if role == "graph" or (role is None and _graph_by_name(name, content)):
         graph = preview_graph(name, content)
         return Upload(name, "graph", digest, graph.edges, graph.guesses, graph.findings, {})
@@ -132,9 +141,10 @@ def source_names(files: Iterable[str]) -> dict[str, str]:
 
 def guess_ids(uploads: Sequence[Upload]) -> dict[str, tuple[str, str]]:
     """Return the id column of each table, and why it was taken."""
-    tables = [upload for upload in uploads if upload.role != "graph"]
+    tables = [upload for upload in uploads if upload.role in TABULAR]
     unique = {upload.name: _unique_columns(upload.frame) for upload in tables}
     nodes = [set(upload.frame["source"].head(_SAMPLE)) for upload in uploads if upload.role == "graph"]
+    nodes += [set(upload.frame["id"].head(_SAMPLE)) for upload in uploads if upload.role == "images"]
     return {upload.name: _guess_id(upload, unique, nodes) for upload in tables}
 
 
@@ -162,7 +172,7 @@ def _guess_id(upload: Upload, unique: Mapping[str, Mapping[str, set]], nodes: li
 
 def guess_label(uploads: Sequence[Upload], ids: Mapping[str, str]) -> Label | None:
     """Return where the labels seem to be: in a file of labels, else in a column named like one."""
-    tables = [upload for upload in uploads if upload.role != "graph"]
+    tables = [upload for upload in uploads if upload.role in TABULAR]
     for upload in sorted(tables, key=lambda upload: upload.role != "labels"):
         columns = [column for column in upload.frame.columns if column != ids.get(upload.name)]
         if upload.role == "labels" and columns:
@@ -211,8 +221,9 @@ def recipe_of(
     """
     sources = [_source(upload, ids, label, kinds) for upload in uploads if upload.role == "table"]
     sources = [part for part in sources if part]
+    sources += [{"file": upload.name, "images": True} for upload in uploads if upload.role == "images"]
     if not sources:
-        raise DataError("There is no table to learn from: add at least one file in the role of a table.")
+        raise DataError("There is no table to learn from: add at least one file in the role of a table, or images.")
     names = source_names(part["file"] for part in sources)
     graphs = [upload.name for upload in uploads if upload.role == "graph"]
     recipe: dict[str, Any] = {"sources": [{"name": names[part["file"]]} | part for part in sources]}

@@ -29,6 +29,7 @@ class UploadLimits(NamedTuple):
     unpacked_bytes: int = 200 * MIB
     unpacked_ratio: int = 200
     archive_members: int = 10_000
+    image_pixels: int = 16_000_000
     xml_token_bytes: int = 64 * 1024
     nesting: int = 64
     parser_memory: int = 3 * GIB

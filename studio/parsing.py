@@ -54,7 +54,7 @@ def parse(name: str, want: str, options: Mapping[str, Any], content: bytes) -> t
     name : str
         Its name, for its ending and for sentences.
     want : str
-        "table" or "graph".
+        "table", "graph" or "images".
     options : mapping
         See `studio.uploads.Options`.
     content : bytes
@@ -65,13 +65,16 @@ def parse(name: str, want: str, options: Mapping[str, Any], content: bytes) -> t
     words : dict
         "guesses" (list of str) and "findings" (lists of a Finding's fields), JSON-able.
     blocks : list of bytes
-        Arrow streams: the table; or the edges and, where the file has them, the nodes.
+        Arrow streams: the table; or the edges and, where the file has them, the nodes; or "id" and "pixels" of images,
+        whose (height, width, channels) is "shape" in the words.
 
     Raises
     ------
     DataError
         If the file is not what is wanted.
     """
+    if want == "images":
+        return _images(name, content)
     file_format = recognised(name, want, content)
     if want == "table":
         table = typed(_TABLES[file_format](name, content, options), options)
@@ -83,6 +86,15 @@ def parse(name: str, want: str, options: Mapping[str, Any], content: bytes) -> t
     )
     frames = [graph.edges] if graph.nodes is None else [graph.edges, graph.nodes]
     return _words(graph.guesses, graph.findings), [_stream(frame) for frame in frames]
+
+
+def _images(name: str, content: bytes) -> tuple[dict[str, Any], list[bytes]]:
+    from studio import parsing_images  # the imaging library is loaded for images only
+
+    found = parsing_images.read(name, content)
+    frame = pl.DataFrame({"id": found.ids, "pixels": found.pixels.reshape(len(found.ids), -1)})
+    words = _words(found.guesses, found.findings) | {"shape": list(found.pixels.shape[1:])}
+    return words, [_stream(frame)]
 
 
 def _edge_list(name: str, file_format: str, content: bytes, options: Mapping[str, Any]) -> ParsedGraph:

@@ -3,7 +3,8 @@
     {"example": "mfeat"}
     {
         "sources": [{"name": "films", "file": "films.csv", "id": "title", "drop": ["rating"],
-                     "kinds": {"year": "nominal"}, "options": {"delimiter": ";"}}],
+                     "kinds": {"year": "nominal"}, "options": {"delimiter": ";"}},
+                    {"name": "posters", "file": "posters.zip", "images": true}],
         "graphs": [{"name": "cast", "file": "cast.csv", "options": {}}],
         "target": {"file": "films.csv", "id": "title", "column": "rating", "options": {"delimiter": ";"}},
         "task": "regression"
@@ -20,12 +21,13 @@ from typing import Any
 from hetcore.data import Graph, HetData, Source
 from hetcore.data.words import quoted
 from hetcore.errors import DataError
-from studio.uploads import Options, read_graph, read_table
+from studio.uploads import Options, read_graph, read_images, read_table
 
 __all__ = ["as_code", "build", "checked", "files"]
 
 Recipe = Mapping[str, Any]
 _PART = {"name": str, "file": str, "id": str, "column": str, "drop": list, "kinds": dict, "options": dict}
+_PART |= {"images": bool}
 _NEEDS = {"sources": ("name", "file", "id"), "graphs": ("name", "file"), "target": ("file", "id", "column")}
 
 
@@ -52,7 +54,8 @@ def checked(recipe: Recipe) -> Recipe:
 
 
 def _check_part(part: Mapping[str, Any], kind: str) -> None:
-    for field in _NEEDS[kind]:
+    needs = ("name", "file") if part.get("images") else _NEEDS[kind]
+    for field in needs:
         if field not in part:
             raise DataError(f"A part of {kind} lacks its {field}: give it.")
     for field, value in part.items():
@@ -104,6 +107,8 @@ def _options(part: Mapping[str, Any]) -> Options:
 
 
 def _source(part: Mapping[str, Any], content: Callable[[str], bytes]) -> Source:
+    if part.get("images"):
+        return read_images(part["file"], content(part["file"]))
     table = read_table(part["file"], content(part["file"]), _options(part)).drop(part.get("drop", []))
     try:
         return Source.from_frame(table, part["id"], part.get("kinds"))
@@ -141,6 +146,8 @@ def as_code(recipe: Recipe) -> str:
 
 
 def _source_code(part: Mapping[str, Any]) -> str:
+    if part.get("images"):
+        return f"read_images({_file_code(part)})"
     drop = f".drop({part['drop']!r})" if part.get("drop") else ""
     kinds = f", {part['kinds']!r}" if part.get("kinds") else ""
     return f"hc.Source.from_frame(read_table({_file_code(part)}){drop}, {part['id']!r}{kinds})"

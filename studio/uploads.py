@@ -3,10 +3,12 @@
     frame = read_table("ratings.csv", file)             # polars.DataFrame
     preview = preview_table("ratings.csv", file)         # frame, what was guessed, what was found
     graph = read_graph("friends.graphml", file)          # hetcore.data.Graph
+    photos = read_images("photos.zip", file)             # hetcore.data.Source of an array
 
 Every error is a `hetcore.errors.DataError` of one sentence, shorter than 300 characters, that says what is wrong, where
 (line, row, column) and what to do. Formats: CSV, TSV and other delimited text, JSON records, NDJSON, XLSX, Parquet,
-Arrow and Feather; for graphs also GraphML, GEXF, GML, JSON node-link and MatrixMarket. Limits: `studio.limits.UPLOADS`.
+Arrow and Feather; for graphs also GraphML, GEXF, GML, JSON node-link and MatrixMarket; PNG and JPEG images in a zip.
+Limits: `studio.limits.UPLOADS`.
 """
 
 from __future__ import annotations
@@ -14,10 +16,12 @@ from __future__ import annotations
 import io
 from typing import Any, BinaryIO, NamedTuple
 
+import numpy as np
 import polars as pl
 
 from hetcore.data.graph import Graph
 from hetcore.data.report import Finding
+from hetcore.data.source import Source
 from hetcore.errors import DataError
 from studio import sandbox
 from studio.limits import UPLOADS
@@ -25,11 +29,14 @@ from studio.sentences import one_sentence, shown
 
 __all__ = [
     "GraphPreview",
+    "ImagesPreview",
     "Options",
     "TablePreview",
     "preview_graph",
+    "preview_images",
     "preview_table",
     "read_graph",
+    "read_images",
     "read_table",
     "warm_up",
 ]
@@ -86,6 +93,15 @@ class GraphPreview(NamedTuple):
     guesses: list[str]
     findings: list[Finding]
     nodes: pl.DataFrame | None
+
+
+class ImagesPreview(NamedTuple):
+    """Ids, pixels (m, h, w, c) uint8, what was done to read them, findings."""
+
+    ids: list[str]
+    pixels: np.ndarray
+    guesses: list[str]
+    findings: list[Finding]
 
 
 def read_table(name: str, file: bytes | BinaryIO, options: Options = Options()) -> pl.DataFrame:  # noqa: B008 - immutable
@@ -152,6 +168,38 @@ def preview_graph(name: str, file: bytes | BinaryIO, options: Options = Options(
     """Read the edges of an uploaded graph, and say what was guessed and found."""
     words, frames = _read(name, file, "graph", options)
     return GraphPreview(frames[0], words["guesses"], _findings(words), frames[1] if len(frames) > 1 else None)
+
+
+def read_images(name: str, file: bytes | BinaryIO) -> Source:
+    """Read an uploaded zip of PNG and JPEG images, each named by its id.
+
+    Parameters
+    ----------
+    name : str
+        The file's name.
+    file : bytes or binary file
+        Its content; a file is read from its beginning.
+
+    Returns
+    -------
+    hetcore.data.Source
+        Of an array (m, h, w, c) uint8: c is 1 for shades of grey, 3 for colour; images of differing or large sizes
+        are brought to 32 x 32 pixels.
+
+    Raises
+    ------
+    DataError
+        In one sentence, if the file is no such zip, or an image is damaged or over the limits.
+    """
+    preview = preview_images(name, file)
+    return Source(preview.ids, preview.pixels)
+
+
+def preview_images(name: str, file: bytes | BinaryIO) -> ImagesPreview:
+    """Read uploaded images as `read_images` does, and say what was done to them and found."""
+    words, frames = _read(name, file, "images", Options())
+    pixels = frames[0]["pixels"].to_numpy().reshape(-1, *words["shape"])
+    return ImagesPreview(frames[0]["id"].to_list(), pixels, words["guesses"], _findings(words))
 
 
 def warm_up() -> None:

@@ -22,7 +22,7 @@ __all__ = ["upload_panel"]
 
 UPLOADER = "uploader"
 SHOWN_COLUMNS = 30
-ROLE_WORDS = {"table": "a table", "graph": "a graph", "labels": "labels only"}
+ROLE_WORDS = {"table": "a table", "graph": "a graph", "labels": "labels only", "images": "images"}
 TASK_WORDS = {"classification": "classes", "regression": "numbers"}
 NO_LABELS = "no labels"
 
@@ -42,11 +42,11 @@ def upload_panel() -> None:
 def _take_files() -> None:
     fresh = UPLOADER not in st.session_state
     given = st.file_uploader(
-        f"Tables and graphs, up to {UPLOADS.file_bytes // MIB} MB each",
+        f"Tables, graphs and zips of images, up to {UPLOADS.file_bytes // MIB} MB each",
         accept_multiple_files=True,
         key=UPLOADER,
-        help="CSV, TSV, XLSX, Parquet, Arrow, JSON; graphs also as GraphML, GEXF, GML, MatrixMarket. Larger files: "
-        "sample them, or save them as Parquet.",
+        help="CSV, TSV, XLSX, Parquet, Arrow, JSON; graphs also as GraphML, GEXF, GML, MatrixMarket; PNG or JPEG "
+        "images named by id in a zip. Larger files: sample them, or save them as Parquet.",
     )
     seen = {} if fresh else st.session_state.get("uploader_seen", {})
     now = {file.file_id: intake.file_name(file.name) for file in given}
@@ -114,6 +114,8 @@ def _file(name: str, content: bytes) -> Upload | None:
 
 def _size(upload: Upload) -> str:
     height, width = upload.frame.shape
+    if upload.role == "images":
+        return counted(height, "image")
     return (
         counted(height, "edge") if upload.role == "graph" else f"{counted(height, 'row')}, {counted(width, 'column')}"
     )
@@ -124,6 +126,9 @@ def _preview(upload: Upload) -> None:
         st.caption(f"Read with {escape(', '.join(upload.guesses))}.")
     for finding in upload.findings:
         st.caption(f":material/info: {escape(finding)}")
+    if upload.pixels is not None:
+        st.image(list(upload.pixels[:12].squeeze(-1) if upload.pixels.shape[-1] == 1 else upload.pixels[:12]), width=64)
+        return
     with st.expander("First rows", icon=":material/table_rows:"):
         st.dataframe(upload.frame[:5, :SHOWN_COLUMNS], hide_index=True, alt="The first rows of the file")
     if upload.role == "table":
@@ -171,7 +176,7 @@ def _meeting(uploads: Sequence[Upload]) -> None:
 
 def _ids(uploads: Sequence[Upload]) -> dict[str, str]:
     guesses, chosen = intake.guess_ids(uploads), {}
-    for upload in (upload for upload in uploads if upload.role != "graph"):
+    for upload in (upload for upload in uploads if upload.role in intake.TABULAR):
         guess, why = guesses[upload.name]
         chosen[upload.name] = _choice(
             f"Id column of {escape(upload.name)}", upload.frame.columns, guess, f"id {upload.name}",
@@ -181,7 +186,7 @@ def _ids(uploads: Sequence[Upload]) -> dict[str, str]:
 
 
 def _label(uploads: Sequence[Upload], ids: dict[str, str]) -> tuple[Label | None, str | None]:
-    tables = {upload.name: upload.frame for upload in uploads if upload.role != "graph"}
+    tables = {upload.name: upload.frame for upload in uploads if upload.role in intake.TABULAR}
     guess = intake.guess_label(uploads, ids)
     where, which, kind = st.columns(3)
     with where:
