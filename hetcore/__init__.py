@@ -29,6 +29,9 @@ _LAZY = {
     "TransferClassifier": "hetcore.methods.transfer_default",
     "TransferForestClassifier": "hetcore.methods.transfer_forest",
     "WeightedMultiSourceTrAdaBoostClassifier": "hetcore.methods.transfer",
+    "HGBMClassifier": "hetcore.methods.heteroscedastic",
+    "HGBMRegressor": "hetcore.methods.heteroscedastic",
+    "HeteroscedasticLinearRegression": "hetcore.methods.heteroscedastic_linear",
     "load": "hetcore.persistence",
     "save": "hetcore.persistence",
 }

@@ -29,6 +29,9 @@ CLASSES: dict[str, str] = {
     "GBCRegressor": "hetcore.methods.consensus",
     "OneWeakLearnerClassifier": "hetcore.methods.two_learner",
     "TwoWeakLearnerClassifier": "hetcore.methods.two_learner",
+    "HGBMClassifier": "hetcore.methods.heteroscedastic",
+    "HGBMRegressor": "hetcore.methods.heteroscedastic",
+    "HeteroscedasticLinearRegression": "hetcore.methods.heteroscedastic_linear",
 }
 
 

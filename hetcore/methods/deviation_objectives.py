@@ -1,0 +1,201 @@
+"""What a member of heteroscedastic boosting follows: gradients of the label scores and of the deviation scores.
+
+Arrays: f (n, K) label scores and d (n,) deviation scores of one member; `judged` (n, K) what the members that did not
+see a row say of it (with a single member: what it says itself); y (n,) standardised numbers or (n, C) class shares.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from hetcore.losses_heteroscedastic import LARGEST, BlindLabels, GaussianDeviation, SigmoidWeight, class_probabilities
+
+__all__ = ["LINKS", "Base", "Labels", "Link", "Numbers", "make_link", "unit_mean"]
+
+LEAST_HESSIAN = 1e-6
+FIRST_SHARE = 0.1  # of labels drawn blindly, before anything is known
+LARGEST_STEP = 2.0  # of a deviation score whose loss is not convex
+
+Pair = tuple[NDArray[np.float64], NDArray[np.float64]]
+
+
+def unit_mean(weights: NDArray, rows: NDArray | None = None) -> NDArray:
+    """Return weights with mean 1 over some rows."""
+    mean = weights.mean() if rows is None else weights[rows].mean()
+    return weights / mean if mean > 0 else np.ones_like(weights)
+
+
+class Numbers:
+    """Least squares for labels that are numbers."""
+
+    def __init__(self, y: NDArray[np.float64]) -> None:
+        self.y = y
+
+    def start(self, sample_weight: NDArray) -> NDArray:
+        """Return the constant (1,) that minimises the loss."""
+        return np.array([np.average(self.y, weights=sample_weight)])
+
+    def loss(self, f: NDArray) -> NDArray:
+        """Return the loss of each row."""
+        return 0.5 * (self.y - f[:, 0]) ** 2
+
+    def derivatives(self, f: NDArray) -> Pair:
+        """Return the gradients (n, K) and hessians (n, K)."""
+        return f - self.y[:, None], np.ones_like(f)
+
+
+class Labels:
+    """Cross-entropy for labels that are class codes 0..C-1."""
+
+    def __init__(self, codes: NDArray[np.int64], n_classes: int) -> None:
+        self.codes, self.n_classes = codes, n_classes
+        self.one_hot = np.eye(n_classes)[codes]
+
+    def start(self, sample_weight: NDArray) -> NDArray:
+        """Return the scores (K,) of the classes' shares."""
+        logs = np.log(self.one_hot.T @ sample_weight / sample_weight.sum())
+        return logs[1:] - logs[:1] if self.n_classes == 2 else logs - logs.mean()
+
+    def seen(self, f: NDArray) -> NDArray:
+        """Return the probability (n,) of the label that each row has."""
+        return class_probabilities(f)[np.arange(self.codes.size), self.codes]
+
+    def loss(self, f: NDArray) -> NDArray:
+        """Return the loss of each row."""
+        return -np.log(np.maximum(self.seen(f), 1e-300))
+
+    def derivatives(self, f: NDArray) -> Pair:
+        """Return the gradients (n, K) and the diagonal of the hessians (n, K)."""
+        p = class_probabilities(f)
+        used = slice(1, None) if f.shape[1] == 1 else slice(None)
+        return (p - self.one_hot)[:, used], np.maximum(p * (1.0 - p), LEAST_HESSIAN)[:, used]
+
+
+Base = Numbers | Labels
+
+
+class Link:
+    """How a deviation score d enters the loss; this one, "constant", does not let it."""
+
+    learns = False
+    start = 0.0
+
+    def __init__(self, power: float = 1.0) -> None:
+        self.power = power
+
+    def weights(self, base: Base, judged: NDArray, d: NDArray) -> NDArray:
+        """Return how much each row (n,) counts in the gradient of the label scores."""
+        return np.ones(d.size)
+
+    def deviation(self, base: Base, judged: NDArray, d: NDArray) -> Pair:
+        """Return the gradient and hessian (n,) of the deviation scores."""
+        return np.zeros(d.size), np.ones(d.size)
+
+    def leaf(self, values: NDArray) -> NDArray:
+        """Return Newton steps of the deviation's leaves, made safe."""
+        return values
+
+    def log_variance(self, d: NDArray) -> NDArray:
+        """Return ln of the variance (n,) of a number, up to a factor that `scale` says."""
+        return np.zeros(np.shape(d))
+
+    def scale(self, squares: NDArray, d: NDArray, weights: NDArray) -> float:
+        """Return the factor of the variance: the mean of squared residuals over exp(log_variance)."""
+        return float(np.average(squares * np.exp(-self.log_variance(d)), weights=weights))
+
+    def share(self, d: NDArray) -> NDArray:
+        """Return the share (n,) of labels that are drawn blindly."""
+        return np.zeros(np.shape(d))
+
+    def deviation_of(self, d: NDArray) -> NDArray:
+        """Return the deviation (n,) of classes that a score says."""
+        return self.share(d)
+
+
+class Gaussian(Link):
+    """Normal labels with variance exp(d): (6) with Omega = ln; `power` tempers the rows' weights exp(-power d)."""
+
+    learns = True
+    likelihood = GaussianDeviation()
+
+    def weights(self, base: Numbers, judged: NDArray, d: NDArray) -> NDArray:
+        """Return sigma^(-2 power)."""
+        return self.likelihood.weight(self.power * d)
+
+    def deviation(self, base: Numbers, judged: NDArray, d: NDArray) -> Pair:
+        """Return the gradient by d and the Fisher information."""
+        f = judged[:, 0]
+        return self.likelihood.gradients(f, d, base.y)[1], self.likelihood.information(f, d)[1]
+
+    def leaf(self, values: NDArray) -> NDArray:
+        """Return ln of the mean squared z where it is above 1, as a line search would; the Newton step elsewhere."""
+        return np.where(values > 0, np.log1p(np.maximum(values, 0.0)), values)
+
+    def log_variance(self, d: NDArray) -> NDArray:
+        """Return d."""
+        return np.clip(d, -LARGEST, LARGEST)
+
+    def scale(self, squares: NDArray, d: NDArray, weights: NDArray) -> float:
+        """Return 1: the likelihood has set the scale already."""
+        return 1.0
+
+
+class Blind(Link):
+    """A share logistic(d) of the labels is drawn blindly; a row counts as far as its label seems to be seen."""
+
+    learns = True
+    start = float(np.log(FIRST_SHARE / (1.0 - FIRST_SHARE)))
+
+    def weights(self, base: Labels, judged: NDArray, d: NDArray) -> NDArray:
+        """Return the trust in each label, by what was said of the row without having seen it."""
+        return BlindLabels(base.n_classes).trust(base.seen(judged), d) ** self.power
+
+    def deviation(self, base: Labels, judged: NDArray, d: NDArray) -> Pair:
+        """Return the gradient by d and its square."""
+        loss, seen = BlindLabels(base.n_classes), base.seen(judged)
+        return loss.gradient(seen, d), loss.information(seen, d) + LEAST_HESSIAN
+
+    def leaf(self, values: NDArray) -> NDArray:
+        """Return the steps, bounded."""
+        return np.clip(values, -LARGEST_STEP, LARGEST_STEP)
+
+    def share(self, d: NDArray) -> NDArray:
+        """Return logistic(d)."""
+        return expit(d)
+
+
+class Printed(Link):
+    """The paper's (10): the loss divided by alpha s(d) + delta, second derivatives clipped at 0."""
+
+    learns = True
+
+    def __init__(self, power: float, alpha: float, delta: float) -> None:
+        super().__init__(power)
+        self.loss = SigmoidWeight(alpha, delta)
+
+    def weights(self, base: Base, judged: NDArray, d: NDArray) -> NDArray:
+        """Return 1 / (alpha s(d) + delta)."""
+        return self.loss.weight(d) ** self.power
+
+    def deviation(self, base: Base, judged: NDArray, d: NDArray) -> Pair:
+        """Return the gradient and the clipped second derivative; the penalty of the leaves alone holds d."""
+        loss = base.loss(judged)
+        return self.loss.gradient(loss, d), self.loss.hessian(loss, d)
+
+    def log_variance(self, d: NDArray) -> NDArray:
+        """Return ln(alpha s(d) + delta)."""
+        return np.log(self.loss.divisor(d))
+
+    def deviation_of(self, d: NDArray) -> NDArray:
+        """Return alpha s(d) + delta."""
+        return self.loss.divisor(d)
+
+
+LINKS = {"constant": Link, "gaussian": Gaussian, "flips": Blind, "sigmoid": Printed}
+
+
+def make_link(name: str, power: float, alpha: float, delta: float) -> Link:
+    """Return the link of a name in `LINKS`."""
+    return Printed(power, alpha, delta) if name == "sigmoid" else LINKS[name](power)
