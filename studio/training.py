@@ -150,7 +150,10 @@ def difference(before: Outcome, after: Outcome) -> str:
 
 
 def seconds_of(events: Sequence[Any], rounds: int) -> float:
-    """Return the seconds that a training of so many rounds will take, judged by an earlier one; 0 without one."""
+    """Return the seconds that a training of at most so many rounds will take; 0 without one that finished before.
+
+    One that ended early by itself will do so again.
+    """
     if not events:
         return 0.0
-    return events[-1].seconds * (0.3 + 0.7 * rounds / max(len(events), 1))
+    return events[-1].seconds * (0.3 + 0.7 * rounds / max(events[-1].total, 1))

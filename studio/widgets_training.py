@@ -70,11 +70,13 @@ class LiveTrainings:
     current : studio.session.Current
         The data in use: trainings on other data are left alone.
     owner : str
+    part : str, default=""
+        Of a page that trains several things on the same data, each with trainings of its own.
     """
 
-    def __init__(self, page: str, current: Any, owner: str) -> None:
+    def __init__(self, page: str, current: Any, owner: str, part: str = "") -> None:
         self.page, self._current, self._owner = page, current, owner
-        self._slot = f"live {page}"
+        self._slot = f"live {page} {part}".rstrip()
         self._adopt()
 
     @property
@@ -233,7 +235,7 @@ class LiveTrainings:
                 draw(events, before)
             elif busy:
                 st.info("The first round is on its way.")
-            if not busy:
+            if all(status.state == "finished" for status in statuses.values()):
                 self._remember_pace(events)
             if active and not busy:
                 st.rerun()
