@@ -46,6 +46,7 @@ PAGES = (
     ("app.py", "Home", ":material/home:"),
     ("pages/1_Data.py", "Data", ":material/table:"),
     ("pages/2_Consensus.py", "Consensus", ":material/hub:"),
+    ("pages/4_Transfer.py", "Transfer", ":material/move_up:"),
     ("pages/9_Runs.py", "Runs", ":material/history:"),
 )
 SPECIAL = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$:&^=@])")

@@ -1,0 +1,186 @@
+"""Transfer: learn for a domain of few examples from related ones, and see which source still teaches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+import datasets
+from studio import session, training, transfer, widgets_consensus
+from studio.transfer import BASELINE, METHODS, Choice
+from studio.widgets import escape, frame
+from studio.widgets_training import LiveTrainings, slider
+from studio.widgets_transfer import choose, curves, eta_control, explain, headline, offer_examples, predictions
+from studio.widgets_transfer_curve import MeasuredCurve
+
+PAGE = "Transfer"
+FIRST = ["Transfer", BASELINE, "Weighted MultiSource"]
+ALL, NONE = "all classes", "none"
+frame(PAGE)
+current, owner = session.current(), session.owner()
+data, state = current.data, st.session_state
+
+
+def go_on(name: str) -> None:
+    """Use an example and train on it at once."""
+    session.use_example(name)
+    state["train_now"] = True
+
+
+def domains() -> tuple[str, tuple[str, ...]]:
+    """Draw the choice of the target and of its sources."""
+    names = data.source_names
+    target = choose("Target domain", names, names[0], "target", "The domain to learn for: few of its labels are known.")
+    others = [name for name in names if name != target]
+    words = "Domains to learn from; take one out to see what it teaches."
+    return target, tuple(choose("Sources", others, others, "teachers", words))
+
+
+def classes() -> str | None:
+    """Draw the choice of all classes, or of one that is told from the others."""
+    if len(data.classes) < 3:
+        return None
+    first = transfer.first_class(data) or ALL
+    words = "One class against as many rows of the others (chance is one half), or all classes at once."
+    chosen = choose("Classes", [ALL, *data.classes], first, "class", words, format_func=told)
+    return None if chosen == ALL else chosen
+
+
+def told(label: str) -> str:
+    """Return a class as the choice shows it."""
+    return f"all {len(data.classes)} classes" if label == ALL else f"{label} against the rest"
+
+
+def spoilt(sources: tuple[str, ...]) -> tuple[str, float] | None:
+    """Draw the choice of a source whose labels are flipped."""
+    words = "A share of its labels changes: a good method stops listening."
+    name = choose("Spoil a source", [NONE, *sources], NONE, "spoilt", words)
+    if name == NONE:
+        return None
+    return name, slider("Labels flipped, per cent", 0, 100, 50, 5, "flipped", "Share of the source's labels.") / 100
+
+
+def controls() -> tuple[Choice, list[str], int]:
+    """Draw the controls; return what was chosen, the methods, and how many examples there can be."""
+    target, sources = domains()
+    label = classes()
+    possible = transfer.examples_possible(data, target, label)
+    state["examples"] = min(state.get("examples", 3), max(possible, 2))
+    words = "Labelled rows of each class in the target; the other rows score the methods."
+    examples = slider("Target examples of each class", 1, max(possible, 2), 3, 1, "examples", words)
+    methods = choose("Methods", list(METHODS), FIRST, "methods", "Trained side by side on the same examples.")
+    broken = spoilt(sources)
+    seed = int(state.get("transfer_seed", 0))
+    choice = Choice(target, sources, label, examples, broken, seed=seed)
+    return more(choice, methods), methods, possible
+
+
+def more(choice: Choice, methods: list[str]) -> Choice:
+    """Draw η and what is rarely changed."""
+    given: dict[str, Any] = {"eta": "linear", "update": "exponential", "eta_on": None}
+    if "Weighted MultiSource" in methods and choice.sources:
+        given["eta"] = eta_control(*sizes(choice))
+    with st.expander("More parameters"):
+        given["n_iterations"] = slider("Rounds M", 5, 200, 30, 5, "transfer_rounds", "Boosting rounds, M.")
+        given["max_depth"] = slider("Depth", 1, 8, 1, 1, "transfer_depth", "Depth of the boosted trees; 1 is a stump.")
+        updates = ["exponential", "multiplicative"]
+        words = "Whether η multiplies the exponents of the weights, or the weights themselves."
+        given["update"] = choose("η acts", updates, updates[0], "update", words)
+        words = "As printed: both for exponents; the target for weights, where both would cancel out."
+        on = choose("η on", ["as usual", "target", "source", "both"], "as usual", "eta_on", words)
+        given["eta_on"] = None if on == "as usual" else on
+        words = "Of the examples that are drawn, and of training."
+        given["seed"] = int(st.number_input("Seed", 0, 9999, 0, key="transfer_seed", help=words, bind="query-params"))
+    return Choice(**{**vars(choice), **given})
+
+
+def sizes(choice: Choice) -> tuple[int, int]:
+    """Return n_T and n_S of a choice, counted once."""
+    before = session.operations()
+    stamp = (id(data), repr(before), repr(choice))
+    if state.get("transfer sizes", (None,))[0] != stamp:
+        state["transfer sizes"] = (stamp, transfer.sizes_of(data, before, choice))
+    return state["transfer sizes"][1]
+
+
+def usable(choice: Choice, methods: list[str]) -> bool:
+    """Say in one sentence why this can't be trained, if it can't."""
+    if not methods:
+        st.warning("No method is chosen: choose at least one.")
+    elif not choice.sources:
+        st.warning("No source is in use: choose at least one domain to learn from.")
+    return bool(methods and choice.sources)
+
+
+def after() -> None:
+    """Draw what there is to see and take once the trainings have ended."""
+    results = {label: live.result(label) for label in live.runs}
+    ended = {label: result for label, result in results.items() if result is not None and live.events()[label]}
+    if not ended:
+        return
+    changes(ended)
+    rows, take = st.tabs(["The target's rows", "Take away"])
+    with rows:
+        predictions(ended)
+    with take:
+        label = st.selectbox("Of the method", list(ended), key="take_of", width=280)
+        run = training.run_of(PAGE, live.settings[label], current.recipe, current.title, owner)
+        drawn = state.get("transfer drawn") or {}
+        widgets_consensus.downloads(run, ended[label], {"error": drawn["accuracy"]})
+
+
+def changes(ended: dict[str, Any]) -> None:
+    """Say in one sentence for each method what the last change did."""
+    events, said = live.events(), []
+    for label in ended:
+        if label in live.before:
+            old, new = training.outcome(*live.before[label]), training.outcome(live.settings[label], events[label])
+            said.append(f"{label}: {training.difference(old, new)}")
+    if said:
+        with st.container(key="change"):
+            st.success("  \n".join(map(escape, said)))
+
+
+def draw(events: Any, before: Any) -> None:
+    """Draw the trainings so far, pale beside them those before."""
+    headline(events, before)
+    state["transfer drawn"] = curves(events, data, trained_target(), before)
+
+
+def trained_target() -> str:
+    """Return the target of the trainings that are shown."""
+    return next(iter(live.settings.values())).form["target"]
+
+
+def page() -> None:
+    """Draw the page."""
+    st.caption(f"{escape(current.title)}: {escape(current.story)}")
+    bar = st.container()
+    side, main = st.columns([1.15, 3], gap="large")
+    with side:
+        choice, methods, possible = controls()
+    with main:
+        able = usable(choice, methods)
+    settings = transfer.settings(data, choice, methods, session.operations()) if able else {}
+    with bar:
+        live.controls(settings, able)
+    with main:
+        if live.runs:
+            live.watch(draw)
+            if not live.busy:
+                after()
+        else:
+            st.info("Press Train: accuracy and the mass of each source move while the methods train.")
+        st.divider()
+        MeasuredCurve(current.title, owner).draw(data, settings, choice.target, possible)
+        with st.expander("What do the words mean?", expanded=not live.runs):
+            explain()
+
+
+if reason := transfer.refusal(data):
+    st.markdown("Few labels of your own, related data with many: **which source still teaches?**")
+    offer_examples(reason, datasets.names(), go_on)
+else:
+    live = LiveTrainings(PAGE, current, owner)
+    page()
