@@ -32,6 +32,10 @@ CLASSES: dict[str, str] = {
     "HGBMClassifier": "hetcore.methods.heteroscedastic",
     "HGBMRegressor": "hetcore.methods.heteroscedastic",
     "HeteroscedasticLinearRegression": "hetcore.methods.heteroscedastic_linear",
+    "HMF": "hetcore.methods.factorization",
+    "HTF": "hetcore.methods.factorization",
+    "MatrixFactorization": "hetcore.methods.factorization",
+    "TensorFactorization": "hetcore.methods.factorization",
 }
 
 

@@ -30,7 +30,9 @@ _log = logging.getLogger("hetcore.kernels")
 _IMPORTS = re.compile(r"^from hetcore\.kernels\.(\w+) import", re.MULTILINE)
 
 
-def kernel(function: Callable[..., Any], allocates: bool = True, inner: bool = False) -> Callable[..., Any]:
+def kernel(
+    function: Callable[..., Any], allocates: bool = True, inner: bool = False, reorders: bool = False
+) -> Callable[..., Any]:
     """Compile `function` at its first call, without the GIL, with NumPy's rules for division by zero.
 
     Written as ``name = kernel(_name)``. Arrays, scalars and NamedTuples go in; no Python object, no function.
@@ -43,8 +45,12 @@ def kernel(function: Callable[..., Any], allocates: bool = True, inner: bool = F
         which costs more than the work where a kernel is called for each column of each node.
     inner : bool, default=False
         Whether kernels alone call it. That saves compiling its way in from Python.
+    reorders : bool, default=False
+        Whether sums may be taken in another order and products added without rounding between, which vector code
+        needs. NaN and infinity keep their meaning.
     """
     options = {"_nrt": allocates, "no_cfunc_wrapper": True, "no_cpython_wrapper": inner}
+    options["fastmath"] = {"reassoc", "contract", "nsz"} if reorders else False
     compiled = njit(nogil=True, error_model="numpy", **options)(function)
     if hasattr(compiled, "_cache"):  # absent under NUMBA_DISABLE_JIT=1
         compiled._cache = _KernelCache(function)

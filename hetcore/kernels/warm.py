@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from hetcore.kernels import binning, csr, grower, medians, predictor, simplex
+from hetcore.kernels import binning, csr, factorization, grower, medians, predictor, simplex
 from hetcore.kernels import words as fixed
 from hetcore.kernels.layout import LEAF_DTYPE, N_STATE, NODE_DTYPE, Problem, TreeParams, Words, Work, make_room
 
@@ -59,7 +59,17 @@ def _weights() -> None:
     simplex.log_temperature(np.array([1.0, 2.0]))
 
 
-_STEPS = (_bins, _tree, _prediction, _medians, _graphs, _weights)
+def _factorization() -> None:
+    order, values, totals = np.zeros(1, np.int64), np.zeros(1, np.float32), np.zeros(3)
+    rates = factorization.Rates(*[np.float32(1.0)] * 8)
+    for codes in (np.zeros((1, 2), np.int32), np.zeros((1, 3), np.int32)):
+        column, table = np.ones(1, np.float32), np.ones((1, 16), np.float32)
+        factors = factorization.Factors(column, table, table.copy(), column.copy(), table.copy(), table[:, :1].copy())
+        factorization.run_epoch(codes, values, np.array([0, 1]), order, factors, rates, column.copy(), totals)
+        factorization.predict_entries(codes, *factors[:3], np.float32(1.0), np.zeros(1), np.zeros(1))
+
+
+_STEPS = (_bins, _tree, _prediction, _medians, _graphs, _weights, _factorization)
 
 
 def warm_up(progress: Callable[[int, int], object] | None = None) -> None:

@@ -1,0 +1,279 @@
+"""One epoch of stochastic gradient descent on a factorization of two or three modes, with or without a deviation.
+
+Entry (a, b[, c]) with value y, codes of all modes counted through one table of N rows:
+
+    f = B_a + B_b [+ B_c] + sum_d U_ad U_bd [U_cd]
+    s = Delta + sum_k P_ak P_bk [P_ck],  P >= 0
+    weight = mean s / s,  pull = weight (y - f)
+    U_ad += rate_a (pull U_bd [U_cd] - lambda U_ad),  B_a += rate (pull - lambda_b B_a)
+    P_ak <- max(0, P_ak - rate (ds/dP (1/s - (y - f)^2 / s^2) / 2 + shrinkage_a (P_ak - P0) + lambda'))
+
+No deviation is K = 0 columns of P, Delta = 1 and mean s = 1: then every weight is 1. Rates are AdaGrad's, the learning
+rate over the root of the squared gradients so far: one sum for each row, of the mean over its cells, as LIBMF has it
+(Chin et al. 2015), or a sum for each cell.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from hetcore.kernels.cache import kernel
+
+__all__ = ["Factors", "Rates", "predict_entries", "run_epoch"]
+
+ONE = np.float32(1.0)
+ZERO = np.float32(0.0)
+HALF = np.float32(0.5)
+
+
+class Factors(NamedTuple):
+    """What a fit changes; all float32, one row per code of any mode.
+
+    Attributes
+    ----------
+    biases : (N,)
+    factors : (N, D)
+    deviations : (N, K)
+        Not negative; K = 0 without a deviation.
+    bias_sums, factor_sums, deviation_sums : (N,), (N, D) or (N, 1), (N, 1)
+        Squared gradients so far, above 0.
+    """
+
+    biases: np.ndarray
+    factors: np.ndarray
+    deviations: np.ndarray
+    bias_sums: np.ndarray
+    factor_sums: np.ndarray
+    deviation_sums: np.ndarray
+
+
+class Rates(NamedTuple):
+    """What an epoch keeps to; all float32.
+
+    Attributes
+    ----------
+    learning_rate, deviation_rate : float
+        The latter 0: deviations stay as they are.
+    regularisation, bias_regularisation : float
+    base_variance : float
+        Delta, above 0.
+    mean_variance : float
+        The variance of an entry of weight 1.
+    level : float
+        P0, the value to which deviations are shrunk.
+    decay : float
+        lambda', the rate of their exponential prior.
+    """
+
+    learning_rate: np.float32
+    deviation_rate: np.float32
+    regularisation: np.float32
+    bias_regularisation: np.float32
+    base_variance: np.float32
+    mean_variance: np.float32
+    level: np.float32
+    decay: np.float32
+
+
+def _product(table, a, b, c):
+    """Return sum_d table[a, d] table[b, d] table[c, d]; c < 0: without the third."""
+    x, y, total = table[a], table[b], ZERO
+    if c < 0:
+        for d in range(x.shape[0]):
+            total += x[d] * y[d]
+        return total
+    z = table[c]
+    for d in range(x.shape[0]):
+        total += x[d] * y[d] * z[d]
+    return total
+
+
+product = kernel(_product, allocates=False, inner=True, reorders=True)
+
+
+def _move_pair(table, sums, a, b, pull, rate, regularisation):
+    """Step along the gradient of the factors of one entry of two modes, at one rate a row."""
+    x, y, share = table[a], table[b], ONE / np.float32(max(1, table.shape[1]))
+    rate_x, rate_y = rate / np.sqrt(sums[a, 0]), rate / np.sqrt(sums[b, 0])
+    sum_x, sum_y = ZERO, ZERO
+    for d in range(x.shape[0]):
+        p, q = x[d], y[d]
+        g = pull * q - regularisation * p
+        h = pull * p - regularisation * q
+        sum_x += g * g
+        sum_y += h * h
+        x[d] = p + rate_x * g
+        y[d] = q + rate_y * h
+    sums[a, 0] += sum_x * share
+    sums[b, 0] += sum_y * share
+
+
+move_pair = kernel(_move_pair, allocates=False, inner=True, reorders=True)
+
+
+def _move_triple(table, sums, a, b, c, pull, rate, regularisation):
+    """Step along the gradient of the factors of one entry of three modes, at one rate a row."""
+    x, y, z, share = table[a], table[b], table[c], ONE / np.float32(max(1, table.shape[1]))
+    rate_x, rate_y, rate_z = rate / np.sqrt(sums[a, 0]), rate / np.sqrt(sums[b, 0]), rate / np.sqrt(sums[c, 0])
+    sum_x, sum_y, sum_z = ZERO, ZERO, ZERO
+    for d in range(x.shape[0]):
+        p, q, r = x[d], y[d], z[d]
+        g = pull * q * r - regularisation * p
+        h = pull * p * r - regularisation * q
+        k = pull * p * q - regularisation * r
+        sum_x += g * g
+        sum_y += h * h
+        sum_z += k * k
+        x[d] = p + rate_x * g
+        y[d] = q + rate_y * h
+        z[d] = r + rate_z * k
+    sums[a, 0] += sum_x * share
+    sums[b, 0] += sum_y * share
+    sums[c, 0] += sum_z * share
+
+
+move_triple = kernel(_move_triple, allocates=False, inner=True, reorders=True)
+
+
+def _move_cell(table, sums, row, d, gradient, rate):
+    """Step one cell along its gradient, at its own rate."""
+    sums[row, d] += gradient * gradient
+    table[row, d] += rate * gradient / np.sqrt(sums[row, d])
+
+
+move_cell = kernel(_move_cell, allocates=False, inner=True, reorders=True)
+
+
+def _move_cells(table, sums, a, b, c, pull, rate, regularisation):
+    """Step along the gradient of the factors of one entry, at one rate a cell; c < 0: two modes."""
+    for d in range(table.shape[1]):
+        p, q, r = table[a, d], table[b, d], table[c, d] if c >= 0 else ONE
+        move_cell(table, sums, a, d, pull * q * r - regularisation * p, rate)
+        move_cell(table, sums, b, d, pull * p * r - regularisation * q, rate)
+        if c >= 0:
+            move_cell(table, sums, c, d, pull * p * q - regularisation * r, rate)
+
+
+move_cells = kernel(_move_cells, allocates=False, inner=True, reorders=True)
+
+
+def _move_bias(biases, sums, row, pull, rate, regularisation):
+    gradient = pull - regularisation * biases[row]
+    sums[row] += gradient * gradient
+    biases[row] += rate * gradient / np.sqrt(sums[row])
+
+
+move_bias = kernel(_move_bias, allocates=False, inner=True, reorders=True)
+
+
+def _deviation_rate(sums, row, rate):
+    return rate / np.sqrt(sums[row, 0]) if row >= 0 else ZERO
+
+
+deviation_rate = kernel(_deviation_rate, allocates=False, inner=True, reorders=True)
+
+
+def _move_deviations(table, sums, a, b, c, slope, shrinkage, rates):
+    """Step the deviations of one entry against the loss, whose slope by s is given, and project them to P >= 0."""
+    share = ONE / np.float32(table.shape[1])
+    rate_a, rate_b = deviation_rate(sums, a, rates.deviation_rate), deviation_rate(sums, b, rates.deviation_rate)
+    rate_c = deviation_rate(sums, c, rates.deviation_rate)
+    for k in range(table.shape[1]):
+        p, q, r = table[a, k], table[b, k], table[c, k] if c >= 0 else ONE
+        g = slope * q * r + shrinkage[a] * (p - rates.level) + rates.decay
+        h = slope * p * r + shrinkage[b] * (q - rates.level) + rates.decay
+        table[a, k] = max(ZERO, p - rate_a * g)
+        table[b, k] = max(ZERO, q - rate_b * h)
+        sums[a, 0] += g * g * share
+        sums[b, 0] += h * h * share
+        if c >= 0:
+            g = slope * p * q + shrinkage[c] * (r - rates.level) + rates.decay
+            table[c, k] = max(ZERO, r - rate_c * g)
+            sums[c, 0] += g * g * share
+
+
+move_deviations = kernel(_move_deviations, allocates=False, inner=True, reorders=True)
+
+
+def _run_epoch(codes, values, starts, order, factors, rates, shrinkage, totals):
+    """Visit every entry once and step along its gradient.
+
+    Parameters
+    ----------
+    codes : (n, 2) or (n, 3) int32
+        Rows of the tables; entries of a block side by side.
+    values : (n,) float32
+    starts : (blocks + 1,) int64
+        Where the entries of each block begin.
+    order : (blocks,) int64
+        Blocks in the order of the visit.
+    factors : Factors
+        Changed in place.
+    rates : Rates
+    shrinkage : (N,) float32
+        Strength of the pull of each row's deviations to `rates.level`.
+    totals : (3,) float64
+        Receives the sums over the entries, each as it was before its step, of squared error, of log-likelihood loss
+        (error^2 / s + ln s) and of 1 / s.
+    """
+    biases, table, deviations, bias_sums, sums, deviation_sums = factors
+    rate, regularisation, bias_regularisation = rates.learning_rate, rates.regularisation, rates.bias_regularisation
+    squares, losses, inverses, running = 0.0, 0.0, 0.0, 1.0
+    for block in order:
+        for i in range(starts[block], starts[block + 1]):
+            a, b = codes[i, 0], codes[i, 1]
+            c = codes[i, 2] if codes.shape[1] == 3 else np.int32(-1)
+            error = values[i] - biases[a] - biases[b] - product(table, a, b, c)
+            error = error - biases[c] if c >= 0 else error
+            variance = rates.base_variance
+            if deviations.shape[1] > 0:
+                variance += product(deviations, a, b, c)
+            inverse = ONE / variance
+            pull = rates.mean_variance * inverse * error
+            if sums.shape[1] > 1:
+                move_cells(table, sums, a, b, c, pull, rate, regularisation)
+            elif c < 0:
+                move_pair(table, sums, a, b, pull, rate, regularisation)
+            else:
+                move_triple(table, sums, a, b, c, pull, rate, regularisation)
+            move_bias(biases, bias_sums, a, pull, rate, bias_regularisation)
+            move_bias(biases, bias_sums, b, pull, rate, bias_regularisation)
+            if c >= 0:
+                move_bias(biases, bias_sums, c, pull, rate, bias_regularisation)
+            scaled = error * error * inverse
+            if rates.deviation_rate > ZERO:
+                slope = HALF * (ONE - scaled) * inverse
+                move_deviations(deviations, deviation_sums, a, b, c, slope, shrinkage, rates)
+            squares += error * error
+            losses += scaled
+            inverses += inverse
+            running *= variance
+            if not 1e-200 < running < 1e200:
+                losses, running = losses + np.log(running), 1.0
+    totals[0], totals[1], totals[2] = squares, losses + np.log(running), inverses
+
+
+run_epoch = kernel(_run_epoch, allocates=False, reorders=True)
+
+
+def _predict_entries(codes, biases, factors, deviations, base_variance, fitted, variances):
+    """Predict entries.
+
+    Parameters
+    ----------
+    codes : (n, 2) or (n, 3) int32
+    biases, factors, deviations : (N,), (N, D), (N, K) float32
+    base_variance : float32
+    fitted, variances : (n,) float64
+        Receive f and s.
+    """
+    for i in range(codes.shape[0]):
+        a, b = codes[i, 0], codes[i, 1]
+        c = codes[i, 2] if codes.shape[1] == 3 else np.int32(-1)
+        fitted[i] = biases[a] + biases[b] + (biases[c] if c >= 0 else ZERO) + product(factors, a, b, c)
+        variances[i] = base_variance + (product(deviations, a, b, c) if deviations.shape[1] > 0 else ZERO)
+
+
+predict_entries = kernel(_predict_entries, allocates=False, reorders=True)

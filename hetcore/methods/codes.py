@@ -1,0 +1,106 @@
+"""Codes of users, items, sensors or times as row numbers: whole numbers, or text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hetcore.errors import DataError, ModelFileError
+
+__all__ = ["CodeBook", "as_codes"]
+
+
+def as_codes(X: ArrayLike, n_modes: int) -> NDArray:
+    """Return codes as an array (n, n_modes) of int64 or of text.
+
+    Parameters
+    ----------
+    X : (n, n_modes) array-like
+        Whole numbers (also as floats), or text; a table with text in it is text throughout.
+    n_modes : int
+
+    Raises
+    ------
+    DataError
+        If X has another shape, a code is missing, or a number is not whole.
+    """
+    X = np.asarray(X)
+    if X.ndim != 2 or X.shape[1] != n_modes or X.shape[0] == 0:
+        raise DataError(f"X has the shape {X.shape}: give a row per entry and {n_modes} columns of codes.")
+    if X.dtype.kind in "biu":
+        return X.astype(np.int64)
+    if X.dtype.kind == "f":
+        if not (np.isfinite(X).all() and (np.abs(X) < 2**53).all() and (X == np.floor(X)).all()):
+            raise DataError("X has codes that are missing or no whole numbers: give whole numbers, or text.")
+        return X.astype(np.int64)
+    if X.dtype.kind == "O" and any(code is None or code != code for code in X.ravel()):
+        raise DataError("X has missing codes: leave such entries out.")
+    return X.astype(str)
+
+
+class CodeBook:
+    """The codes of each mode, each with a row of one table: those of the first mode, of the second, ...
+
+    Attributes
+    ----------
+    codes : list of (n_m,) int64 or text arrays
+        Distinct codes of each mode, in order.
+    offsets : (M + 1,) int64
+        Where the rows of each mode begin; the last is N.
+    """
+
+    def __init__(self, codes: list[NDArray]) -> None:
+        self.codes = codes
+        self.offsets = np.concatenate([[0], np.cumsum([each.size for each in codes])]).astype(np.int64)
+
+    @classmethod
+    def of(cls, X: NDArray) -> CodeBook:
+        """Return the book of some entries' codes (n, M)."""
+        return cls([np.unique(column) for column in X.T])
+
+    @property
+    def n_rows(self) -> int:
+        """N, the rows of all modes."""
+        return int(self.offsets[-1])
+
+    def rows(self, X: NDArray) -> NDArray[np.int32]:
+        """Return the row (n, M) of each code, N for a code that the book does not have."""
+        out = np.empty(X.shape, np.int32)
+        for mode, codes in enumerate(self.codes):
+            column = _in_kind_of(X[:, mode], codes)
+            place = np.minimum(np.searchsorted(codes, column), codes.size - 1)
+            out[:, mode] = np.where(codes[place] == column, self.offsets[mode] + place, self.n_rows)
+        return out
+
+    def to_state(self) -> list[list[Any]]:
+        """Return the codes as JSON-able lists."""
+        return [codes.tolist() for codes in self.codes]
+
+    @classmethod
+    def from_state(cls, state: Any) -> CodeBook:
+        """Return the book of `to_state`.
+
+        Raises
+        ------
+        ModelFileError
+            If the codes are not such a state.
+        """
+        kind = str if isinstance(state[0][0], str) else int
+        if not all(type(code) is kind for codes in state for code in codes):
+            raise ModelFileError("The codes of the model file are no codes: save the model again.")
+        codes = [np.array(each, dtype=str if kind is str else np.int64) for each in state]
+        if not all(each.size and (each[1:] > each[:-1]).all() for each in codes):
+            raise ModelFileError("The codes of the model file are not in order: save the model again.")
+        return cls(codes)
+
+
+def _in_kind_of(column: NDArray, codes: NDArray) -> NDArray:
+    """Return codes as the book has them: numbers as text, or text that is a whole number as a number."""
+    if codes.dtype.kind == "U":
+        return column.astype(str)
+    if column.dtype.kind != "U":
+        return column
+    known = {str(code): code for code in codes.tolist()}
+    return np.array([known.get(code, np.iinfo(np.int64).min) for code in column.tolist()], np.int64)

@@ -1,0 +1,223 @@
+"""The state of a factorization's fit: entries in blocks, tables of factors, the best epoch so far.
+
+Entries lie in blocks of neighbouring rows of the first two modes, so that the factors of a block stay in the
+processor's cache; blocks are visited in another order in each epoch. Values are centred and scaled to deviation 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hetcore.kernels.factorization import Factors, Rates, predict_entries, run_epoch
+from hetcore.methods.codes import CodeBook
+
+__all__ = ["Entries", "FactorState", "Tables"]
+
+BLOCKS = 16  # along each of the first two modes
+START_SIZE = 0.01  # size of a product of two or three factors at the start
+SHAPE = 16  # float32 numbers in a vector of the processor: rows are padded to a multiple
+DEVIATION_SPREAD = 0.1  # of deviations at the start, relative to their level
+
+
+@dataclass(frozen=True)
+class Entries:
+    """Observed entries: rows (n, M) int32 of the table, values (n,) float64 in their unit."""
+
+    rows: NDArray[np.int32]
+    values: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def take(self, chosen: NDArray) -> Entries:
+        """Return some of them."""
+        return Entries(self.rows[chosen], self.values[chosen])
+
+
+@dataclass(frozen=True)
+class Tables:
+    """What predicts. One row for each code, and one at the end for codes never seen.
+
+    Attributes
+    ----------
+    biases, factors, deviations : (N + 1,), (N + 1, D), (N + 1, K) float32
+    base_variance : float
+        Delta, in squared units of `scale`.
+    center, scale : float
+        Mean and standard deviation of the training values, in their unit.
+    """
+
+    biases: NDArray[np.float32]
+    factors: NDArray[np.float32]
+    deviations: NDArray[np.float32]
+    base_variance: float
+    center: float
+    scale: float
+
+    def predict(self, rows: NDArray[np.int32]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the fitted values (n,) and their standard deviations (n,), in the values' unit."""
+        fitted, variances = np.empty(len(rows)), np.empty(len(rows))
+        base = np.float32(self.base_variance)
+        predict_entries(rows, self.biases, self.factors, self.deviations, base, fitted, variances)
+        return self.center + self.scale * fitted, self.scale * np.sqrt(variances)
+
+
+@dataclass
+class FactorState:
+    """A fit; `round` is one epoch."""
+
+    params: dict[str, Any]
+    book: CodeBook
+    train: Entries
+    parts: dict[str, Entries]  # "left_out", "held_out": scored, never trained on
+    rng: np.random.Generator
+    center: float
+    scale: float
+    scaled: NDArray[np.float32]  # the training values, centred and scaled
+    factors: Factors
+    starts: NDArray[np.int64]
+    shrinkage: NDArray[np.float32]  # (N + 1,): what pulls a row's deviations to their level
+    base_variance: float = 1.0
+    mean_variance: float = 1.0
+    level: float = 0.0
+    n_rounds: int = 0
+    metric: dict[str, float] = field(default_factory=dict)
+    losses: dict[str, float] = field(default_factory=dict)
+    best: tuple[float, int, Tables | None] = (np.inf, 0, None)
+
+    @classmethod
+    def start(cls, params: dict[str, Any], book: CodeBook, train: Entries, parts: dict[str, Entries]) -> FactorState:
+        """Lay out the entries and draw the factors."""
+        rng = np.random.default_rng(params["random_state"])
+        order, starts = blocks(train.rows, book, rng)
+        train = train.take(order)
+        counts = np.bincount(train.rows.ravel(), minlength=book.n_rows + 1)
+        center = float(train.values.mean())
+        scale = 1.0 if params["as_printed"] else float(train.values.std()) or 1.0
+        pull = 0.0 if params["as_printed"] else params["deviation_regularisation"]
+        scaled = ((train.values - center) / scale).astype(np.float32)
+        factors = _drawn(params, counts, train.rows.shape[1], rng)
+        shrinkage = (pull / np.maximum(counts, 1)).astype(np.float32)
+        state = cls(params, book, train, parts, rng, center, scale, scaled, factors, starts, shrinkage)
+        if params["as_printed"] and state.has_deviation:
+            state._set_deviations(float(scaled.var()), params["base_variance"])
+        return state
+
+    @property
+    def has_deviation(self) -> bool:
+        return self.params["n_deviation_factors"] > 0
+
+    def round(self) -> bool:
+        """Visit every entry once; return whether the validation part has not gained for `patience` epochs."""
+        learns = self.has_deviation and self._learns_deviation()
+        totals = np.zeros(3)
+        order = self.rng.permutation(self.starts.size - 1)
+        run_epoch(
+            self.train.rows, self.scaled, self.starts, order, self.factors, self._rates(learns), self.shrinkage, totals
+        )
+        self._note(totals / len(self.train))
+        self.n_rounds += 1
+        self._score()
+        return self._waited()
+
+    def _learns_deviation(self) -> bool:
+        printed, until = self.params["as_printed"], self.params["deviation_epochs"]
+        return printed or 1 <= self.n_rounds <= until
+
+    def _rates(self, learns: bool) -> Rates:
+        p = self.params
+        printed = p["as_printed"] and self.has_deviation
+        return Rates(*map(np.float32, (
+            p["learning_rate"], p["deviation_learning_rate"] if learns else 0.0, p["regularisation"],
+            p["regularisation"] if p["as_printed"] else p["bias_regularisation"], self.base_variance,
+            self.mean_variance, self.level, p["deviation_regularisation"] if printed else 0.0,
+        )))  # fmt: skip
+
+    def _note(self, means: NDArray[np.float64]) -> None:
+        """Keep what an epoch's sums say: errors before each step, the level of the variance."""
+        squared, loss, inverse = means
+        self.metric["train"] = float(np.sqrt(squared)) * self.scale
+        self.losses["train"] = self._loss(squared, loss)
+        if self.has_deviation and not self.params["as_printed"]:
+            if self.n_rounds == 0:
+                self._set_deviations(squared, self.params["base_variance"] * squared)
+            self.mean_variance = self.mean_variance if self.n_rounds == 0 else 1.0 / inverse
+
+    def _loss(self, squared: float, loss: float) -> float:
+        if self.has_deviation:
+            return float(0.5 * (loss + np.log(2.0 * np.pi)) + np.log(self.scale))
+        return float(0.5 * squared) * self.scale**2
+
+    def _set_deviations(self, variance: float, base: float) -> None:
+        """Start the deviations at a common variance."""
+        K, M = self.params["n_deviation_factors"], self.train.rows.shape[1]
+        self.base_variance = base
+        self.level = (max(variance - base, 0.0) / K) ** (1.0 / M)
+        spread = self.rng.uniform(1 - DEVIATION_SPREAD, 1 + DEVIATION_SPREAD, self.factors.deviations.shape)
+        self.factors.deviations[:] = self.level * (spread if K > 1 else 1.0)
+        self.mean_variance = 1.0 if self.params["as_printed"] else variance
+
+    def _score(self) -> None:
+        tables = self.tables() if self.parts else None
+        for name, entries in self.parts.items():
+            fitted, std = tables.predict(entries.rows)
+            squared = (entries.values - fitted) ** 2
+            self.metric[name] = float(np.sqrt(squared.mean()))
+            loss = 0.5 * squared
+            if self.has_deviation:
+                loss = loss / std**2 + 0.5 * np.log(2.0 * np.pi * std**2)
+            self.losses[name] = float(loss.mean())
+
+    def _waited(self) -> bool:
+        """Keep the tables of the best epoch on the validation part."""
+        error = self.metric.get("left_out")
+        if error is None:
+            return False
+        if error < self.best[0]:
+            self.best = (error, self.n_rounds, self.tables())
+        return self.n_rounds - self.best[1] >= self.params["patience"]
+
+    def tables(self) -> Tables:
+        """Return a copy of what predicts after this epoch."""
+        biases, factors, deviations = (each.copy() for each in self.factors[:3])
+        if self.has_deviation:
+            deviations[-1] = deviations[:-1].mean(axis=0)
+        return Tables(biases, factors, deviations, self.base_variance, self.center, self.scale)
+
+
+def blocks(rows: NDArray[np.int32], book: CodeBook, rng: np.random.Generator) -> tuple[NDArray, NDArray[np.int64]]:
+    """Return the order (n,) that brings entries of a block together, shuffled inside, and where each begins.
+
+    Parameters
+    ----------
+    rows : (n, M) int32
+    book : CodeBook
+    rng : Generator
+    """
+    sizes = np.diff(book.offsets)
+    first, second = ((rows[:, m].astype(np.int64) - book.offsets[m]) * BLOCKS // sizes[m] for m in (0, 1))
+    block = first * BLOCKS + second
+    order = rng.permutation(len(rows))
+    order = order[np.argsort(block[order], kind="stable")]
+    return order, np.concatenate([[0], np.cumsum(np.bincount(block, minlength=BLOCKS**2))]).astype(np.int64)
+
+
+def _drawn(params: dict[str, Any], counts: NDArray, n_modes: int, rng: np.random.Generator) -> Factors:
+    """Draw the factors; rows without an entry are zero."""
+    D, K, N = params["n_factors"], params["n_deviation_factors"], counts.size
+    table = _aligned(N, -(-D // SHAPE) * SHAPE)
+    table[:, :D] = rng.normal(0.0, START_SIZE ** (1.0 / n_modes), (N, D)) * (counts > 0)[:, None]
+    sums = np.ones((N, max(1, table.shape[1]) if params["as_printed"] else 1), np.float32)
+    zeros, ones = np.zeros((N, K), np.float32), np.ones((N, 1), np.float32)
+    return Factors(np.zeros(N, np.float32), table, zeros, np.ones(N, np.float32), sums, ones)
+
+
+def _aligned(n: int, width: int) -> NDArray[np.float32]:
+    """Return zeros (n, width) that begin where a cache line does."""
+    room = np.zeros(n * width + SHAPE, np.float32)
+    skipped = (-room.ctypes.data % 64) // 4
+    return room[skipped : skipped + n * width].reshape(n, width)

@@ -1,0 +1,59 @@
+"""Twins of `hetcore.kernels.factorization`: the same steps in float64, a vector at a time."""
+
+import numpy as np
+
+
+def _products(table, rows):
+    """Return for each row of an entry the product of the others' rows, and the sum over all."""
+    each = [np.prod([table[other] for other in rows[:m] + rows[m + 1 :]], axis=0) for m in range(len(rows))]
+    return each, float(np.prod([table[row] for row in rows], axis=0).sum())
+
+
+def run_epoch(codes, values, starts, order, factors, rates, shrinkage, totals):
+    totals[:] = 0.0
+    for block in order:
+        for i in range(starts[block], starts[block + 1]):
+            totals += _visit([int(code) for code in codes[i]], float(values[i]), factors, rates, shrinkage)
+
+
+def _visit(rows, value, factors, rates, shrinkage):
+    others, fitted = _products(factors.factors, rows)
+    deviating, added = _products(factors.deviations, rows)
+    error = value - factors.biases[rows].sum() - fitted
+    variance = rates.base_variance + added
+    pull = rates.mean_variance / variance * error
+    before = factors.factors[rows].copy()
+    for m, row in enumerate(rows):
+        _move_factors(factors, row, pull * others[m] - rates.regularisation * before[m], rates.learning_rate)
+        gradient = pull - rates.bias_regularisation * factors.biases[row]
+        factors.bias_sums[row] += gradient**2
+        factors.biases[row] += rates.learning_rate * gradient / np.sqrt(factors.bias_sums[row])
+    if rates.deviation_rate > 0:
+        slope = 0.5 * (1 - error**2 / variance) / variance
+        for m, row in enumerate(rows):
+            _move_deviations(factors, row, slope * deviating[m], shrinkage[row], rates)
+    return np.array([error**2, error**2 / variance + np.log(variance), 1 / variance])
+
+
+def _move_factors(factors, row, gradient, rate):
+    sums = factors.factor_sums
+    if sums.shape[1] > 1:
+        sums[row] += gradient**2
+        factors.factors[row] += rate * gradient / np.sqrt(sums[row])
+    else:
+        factors.factors[row] += rate * gradient / np.sqrt(sums[row, 0])
+        sums[row, 0] += (gradient**2).mean() if gradient.size else 0.0
+
+
+def _move_deviations(factors, row, slope, shrinkage, rates):
+    values = factors.deviations[row].copy()
+    gradient = slope + shrinkage * (values - rates.level) + rates.decay
+    rate = rates.deviation_rate / np.sqrt(factors.deviation_sums[row, 0])
+    factors.deviations[row] = np.maximum(0, values - rate * gradient)
+    factors.deviation_sums[row, 0] += (gradient**2).mean()
+
+
+def predict_entries(codes, biases, factors, deviations, base_variance, fitted, variances):
+    for i, rows in enumerate(codes):
+        fitted[i] = biases[rows].sum() + np.prod(factors[rows], axis=0).sum()
+        variances[i] = base_variance + np.prod(deviations[rows], axis=0).sum()
