@@ -22,14 +22,17 @@ __all__ = ["DeviationBoosting", "finite", "flag", "whole"]
 
 
 def whole(value: Any) -> bool:
+    """Return whether a value is a whole number."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
 def finite(value: Any) -> bool:
+    """Return whether a value is a finite number."""
     return isinstance(value, int | float | np.number) and not isinstance(value, bool) and bool(np.isfinite(value))
 
 
 def flag(value: Any) -> bool:
+    """Return whether a value is True or False."""
     return isinstance(value, bool | np.bool_)
 
 

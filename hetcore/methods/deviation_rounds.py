@@ -99,6 +99,9 @@ class Rounds:
         strata = train.base.codes if isinstance(train.base, Labels) else None
         self.fold = deal(n, strata, self.n_members, self.rng)
         self.first = train.base.start(train.weights)
+        self.f = np.tile(self.first, (self.n_members, n, 1))
+        self.d = np.full((self.n_members, n), self.link.start)
+        self.numbers = np.arange(n)
         self.members = [self._member(k) for k in range(self.n_members)]
         self.later = None if held_out is None else self._scores(held_out.weights.size)
         self.best, self.best_loss, self.done = 0, np.inf, 0
@@ -109,8 +112,7 @@ class Rounds:
 
     def _member(self, k: int) -> Member:
         rows = np.arange(self.fold.size) if self.n_members == 1 else np.flatnonzero(self.fold != k)
-        scores = self._scores(self.fold.size)
-        return Member(rows.astype(np.int32), scores.f, scores.d)
+        return Member(rows.astype(np.int32), self.f[k], self.d[k])
 
     def _scores(self, n: int) -> Judged:
         return Judged(np.tile(self.first, (n, 1)), np.full(n, self.link.start))
@@ -122,19 +124,14 @@ class Rounds:
 
     def judged(self) -> Judged:
         """Return the scores of each row by the member that has not seen it; with one member, by that one."""
-        if self.n_members == 1:
-            return Judged(self.members[0].f.copy(), self.members[0].d.copy())
-        own = np.arange(self.fold.size)
-        f, d = (np.stack([getattr(member, name) for member in self.members]) for name in ("f", "d"))
-        return Judged(f[self.fold, own], d[self.fold, own])
+        return Judged(self.f[self.fold, self.numbers], self.d[self.fold, self.numbers])
 
     def seen(self) -> Judged:
         """Return the mean of the scores of each row by the members that were trained on it."""
-        left = self.judged()
-        if self.n_members == 1:
+        left, others = self.judged(), self.n_members - 1
+        if not others:
             return left
-        f, d = (sum(getattr(member, name) for member in self.members) for name in ("f", "d"))
-        return Judged((f - left.f) / (self.n_members - 1), (d - left.d) / (self.n_members - 1))
+        return Judged((self.f.sum(axis=0) - left.f) / others, (self.d.sum(axis=0) - left.d) / others)
 
     def round(self) -> bool:
         """Lines 3 to 7; returns whether the left-out loss has not fallen for `patience` rounds."""

@@ -67,16 +67,20 @@ PARAMETERS = """
         Penalty lambda-bar of the leaves of the deviation's trees; above 0.
     min_gain : float, default=0.0
         Gain gamma of (24) that a split must exceed.
-    subsample, column_sample : float, default=1.0
-        Shares of the rows and of the columns that a tree is grown on, in (0, 1].
+    subsample : float, default=1.0
+        Share of its rows that a tree is grown on, in (0, 1].
+    column_sample : float, default=1.0
+        Share of the columns that a tree may split by, in (0, 1].
     deviation : {{"learned", "constant"}}, default="learned"
         "constant" is {constant}, exactly.
     link : {{{links}}}, default="{link}"
         {link_words}
     weighting : float, default={weighting}
         {weighting_words}
-    alpha, delta : float, default=1.0, 0.1
+    alpha : float, default=1.0
         Of (10), for `link="sigmoid"`; above 0.
+    delta : float, default=0.1
+        Delta d of (10), for `link="sigmoid"`; above 0.
     folds : int, default=5
         Members of the ensemble, each trained without one part of the rows; 1 trains one model on all rows, whose
         deviation is then learned from training residuals and whose rounds are all kept.
@@ -124,8 +128,8 @@ class HGBMRegressor(RegressorMixin, DeviationBoosting):
         )
         + """
     calibrated : bool, default=True
-        Whether left-out rows shift and stretch ln sigma^2; nothing to calibrate by with `folds=1`.
-"""
+        Whether left-out rows shift and stretch ln sigma^2; nothing to calibrate by with `folds=1`."""
+        + "\n"
         + ATTRIBUTES
     )
 
