@@ -32,6 +32,10 @@ _LAZY = {
     "HGBMClassifier": "hetcore.methods.heteroscedastic",
     "HGBMRegressor": "hetcore.methods.heteroscedastic",
     "HeteroscedasticLinearRegression": "hetcore.methods.heteroscedastic_linear",
+    "GBRegressor": "hetcore.methods.collective",
+    "MGBClassifier": "hetcore.methods.collective",
+    "MGBRegressor": "hetcore.methods.collective",
+    "RGBRegressor": "hetcore.methods.collective",
     "load": "hetcore.persistence",
     "save": "hetcore.persistence",
 }

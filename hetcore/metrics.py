@@ -13,6 +13,7 @@ import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 
 from hetcore.errors import DataError, ParameterError
+from hetcore.kernels.collective import cross_products
 
 __all__ = [
     "error_rate",
@@ -289,12 +290,19 @@ def morans_i_band(
     """
     if n_permutations < 1 or not 0 < level < 1:
         raise ParameterError(f"{n_permutations=}, {level=}: give at least 1 permutation and a level in (0, 1).")
-    values = np.array(values, dtype=np.float64)
-    rng, known = np.random.default_rng(random_state), np.flatnonzero(~np.isnan(values))
-    shuffled = np.full(n_permutations, np.nan)
-    for turn in range(n_permutations):
-        values[known] = rng.permutation(values[known])
-        shuffled[turn] = morans_i(values, graph)
+    columns, weights, row, column = _links_of_known(values, graph)
+    known = np.flatnonzero(~np.isnan(columns[:, 0]))
+    centred = columns[known, 0] - (columns[known, 0].mean() if len(known) else 0.0)
+    if not len(row) or (centred**2).sum() <= _rounding(columns[known, 0]):
+        return float("nan"), float("nan")
+    place = np.full(len(columns), -1, np.int32)
+    place[known] = np.arange(len(known))
+    order = np.random.default_rng(random_state).permuted(
+        np.tile(np.arange(len(known), dtype=np.int32), (n_permutations, 1)), axis=1
+    )
+    once = row < column
+    cross = 2.0 * cross_products(place[row[once]], place[column[once]], weights[once], centred, order)
+    shuffled = len(known) / weights.sum() * cross / (centred**2).sum()
     low, high = np.quantile(shuffled, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
 

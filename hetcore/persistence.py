@@ -27,6 +27,10 @@ __all__ = ["CLASSES", "dumps", "load", "save"]
 CLASSES: dict[str, str] = {
     "GBCClassifier": "hetcore.methods.consensus",
     "GBCRegressor": "hetcore.methods.consensus",
+    "GBRegressor": "hetcore.methods.collective",
+    "MGBClassifier": "hetcore.methods.collective",
+    "MGBRegressor": "hetcore.methods.collective",
+    "RGBRegressor": "hetcore.methods.collective",
     "OneWeakLearnerClassifier": "hetcore.methods.two_learner",
     "TwoWeakLearnerClassifier": "hetcore.methods.two_learner",
     "HGBMClassifier": "hetcore.methods.heteroscedastic",

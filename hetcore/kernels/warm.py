@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from hetcore.kernels import binning, csr, factorization, grower, medians, predictor, simplex
+from hetcore.kernels import binning, collective, csr, factorization, grower, medians, predictor, simplex
 from hetcore.kernels import words as fixed
 from hetcore.kernels.layout import LEAF_DTYPE, N_STATE, NODE_DTYPE, Problem, TreeParams, Words, Work, make_room
 
@@ -69,7 +69,24 @@ def _factorization() -> None:
         factorization.predict_entries(codes, *factors[:3], np.float32(1.0), np.zeros(1), np.zeros(1))
 
 
-_STEPS = (_bins, _tree, _prediction, _medians, _graphs, _weights, _factorization)
+def _collective() -> None:
+    net = collective.Net(np.array([[0, 1, 2]]), np.array([1, 0], np.int32), np.ones(2, np.float32))
+    rules, values = collective.Rules(False, 0.0, 0.0, 0.0), np.zeros((2, 1))
+    leaf, one = np.zeros(1, NODE_DTYPE), np.zeros(1)
+    leaf["left"] = -1
+    starts = np.array([0, 1])
+    bins, cut = np.zeros((2, 1), np.uint8), np.zeros(1, np.float32)
+    stages = collective.Stages(bins, leaf, cut, np.zeros((1, 1)), starts, starts.copy(), one, one.copy(), False)
+    rows, voice = np.arange(2), np.ones(2)
+    collective.relate(net, rules, values, voice, rows, values, 0, np.zeros((2, 5), np.float32))
+    collective.staged_scores(net, rules, stages, values, voice, rows, np.zeros((2, 1, 1)))
+    collective.start(net, rules, stages, values, values.copy(), voice, rows, False)
+    collective.sweep(net, rules, stages, values, values.copy(), voice, rows, np.zeros(2, np.bool_), True)
+    ends = np.zeros(1, np.int32)
+    collective.cross_products(ends, ends, one, voice, np.zeros((1, 2), np.int32))
+
+
+_STEPS = (_bins, _tree, _prediction, _medians, _graphs, _weights, _factorization, _collective)
 
 
 def warm_up(progress: Callable[[int, int], object] | None = None) -> None:
