@@ -12,12 +12,15 @@ from __future__ import annotations
 
 from datasets._dataset import Dataset
 from datasets.census import CENSUS_INCOME_A, CENSUS_INCOME_B
+from datasets.classification_tables import CLASSIFICATIONS
 from datasets.covertype_shapes import COVERTYPE_SHAPES
 from datasets.digits import DIGITS_VIEWS
 from datasets.digits_pixels import DIGITS_TABLE_AND_PIXELS
 from datasets.generator import PLANTED, Truth, make_heterogeneous
+from datasets.intel_lab import INTEL_LAB
 from datasets.mfeat import MFEAT
 from datasets.movie_revenue import MOVIE_REVENUE
+from datasets.movielens import MOVIELENS_100K
 from datasets.movies import MOVIE_RATINGS
 from datasets.office_caltech import OFFICE_CALTECH
 from datasets.planted_noise import (
@@ -31,6 +34,7 @@ from datasets.planted_noise import (
     make_sensors,
     planted_deviation,
 )
+from datasets.regression_tables import REGRESSIONS
 from datasets.terrorist import TERRORIST_ATTACKS
 from datasets.two_modalities import TWO_MODALITIES, Halves, make_two_modalities
 from hetcore.data import HetData
@@ -65,6 +69,10 @@ ENTRIES = (
     CENSUS_INCOME_B,
     COVERTYPE_SHAPES,
     TWO_MODALITIES,
+    *REGRESSIONS,
+    *CLASSIFICATIONS,
+    MOVIELENS_100K,
+    INTEL_LAB,
     PLANTED,
     PLANTED_NOISE,
     PLANTED_FLIPS,
