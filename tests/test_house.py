@@ -20,7 +20,9 @@ TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in FILES}
 
 # (importers, what they may not import, except): patterns over dotted names
 FORBIDDEN = [
-    (r"hetcore\b", r"(datasets|studio|pages|app)\b", r"$^"),
+    (r"hetcore\b(?!\.experiments\b)", r"(datasets|studio|pages|app)\b", r"$^"),
+    (r"hetcore\.experiments\b", r"(studio|pages|app)\b", r"$^"),
+    (r"hetcore\b(?!\.experiments\b)", r"hetcore\.experiments\b", r"$^"),
     (r"datasets\b", r"(studio|pages|app)\b", r"$^"),
     (r"datasets\b", r"hetcore\b", r"hetcore\.(data|errors)\b"),
     (r"studio\b", r"(pages|app)\b", r"$^"),

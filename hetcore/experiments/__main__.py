@@ -1,0 +1,82 @@
+"""Run experiments from a shell, or print what they came to.
+
+python -m hetcore.experiments                                  the list
+python -m hetcore.experiments gbc-figure-3 --scope full        run it, going on where an earlier run stopped
+python -m hetcore.experiments all --results docs/results --table > docs/papers.md
+python -m hetcore.experiments mgb-figure-1 --dask tcp://scheduler:8786
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from hetcore.errors import ParameterError
+from hetcore.events import ProgressBar
+from hetcore.experiments import tables
+from hetcore.experiments.experiment import SCOPES, info, names
+from hetcore.experiments.runner import outcome, run
+
+__all__ = ["main"]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Do what the arguments say; return 2 with one sentence for what can't be done."""
+    args = _parser().parse_args(arguments)
+    asked = names() if args.names == ["all"] else args.names
+    try:
+        if not asked:
+            sys.stdout.write(tables.listing())
+        elif args.table:
+            outcomes = [outcome(name, args.scope, args.results) for name in asked]
+            sys.stdout.write(tables.page(outcomes, args.results))
+        else:
+            for name in asked:
+                _run(name, args)
+    except ParameterError as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser("python -m hetcore.experiments", description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", help="experiments, or all; none lists them")
+    parser.add_argument("--scope", choices=SCOPES, default="full", help="all seeds, or the few of the studio's page")
+    parser.add_argument("--results", help="folder of the finished cells")
+    parser.add_argument("--table", action="store_true", help="print what is there, run nothing")
+    parser.add_argument("--dask", metavar="ADDRESS", help="of a scheduler that the cells are spread over")
+    return parser
+
+
+def _run(name: str, args: argparse.Namespace) -> None:
+    info(name)
+    with _spread(args.dask) as parallel:
+        found = run(name, args.scope, args.results, [ProgressBar()], parallel)
+    sys.stdout.write(f"{name}: {found.verdict}\n")
+
+
+class _spread:  # noqa: N801 - reads as a word at its one place
+    """Joblib over a Dask cluster; nothing without an address."""
+
+    def __init__(self, address: str | None) -> None:
+        self._address, self._open = address, []
+
+    def __enter__(self) -> Any:
+        if self._address is None:
+            return None
+        import joblib
+        from distributed import Client
+
+        self._open = [Client(self._address), joblib.parallel_config("dask")]
+        self._open[1].__enter__()
+        return joblib.Parallel(return_as="generator_unordered")
+
+    def __exit__(self, *failure: object) -> None:
+        for each in self._open[::-1]:
+            each.__exit__(*failure)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,33 @@
+"""What one cell of an experiment does, by protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, NamedTuple
+
+__all__ = ["PROTOCOLS", "Protocol"]
+
+
+class Protocol(NamedTuple):
+    """Where a protocol's function is, and the file of its finished cells.
+
+    Attributes
+    ----------
+    module : str
+        Whose `run_cell` takes a cell's key by name and returns what came out, JSON-able.
+    file : str
+        Name of the file of cells, without its ending.
+    """
+
+    module: str
+    file: str
+
+    def load(self) -> Callable[..., dict[str, Any]]:
+        """Return the function."""
+        return import_module(self.module).run_cell
+
+
+PROTOCOLS = {
+    "consensus": Protocol("hetcore.experiments.consensus", "consensus"),
+}

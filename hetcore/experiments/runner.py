@@ -1,0 +1,124 @@
+"""Run the cells of an experiment that are not there yet, and put what came out beside the claim."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from hetcore.events import Callback, RoundEnd
+from hetcore.experiments import cells as kept
+from hetcore.experiments.experiment import Experiment, info
+from hetcore.experiments.judging import Verdict, drawn, judged
+from hetcore.experiments.protocols import PROTOCOLS
+
+__all__ = ["Outcome", "outcome", "run"]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What an experiment came to so far.
+
+    Attributes
+    ----------
+    experiment : Experiment
+    cells : polars.DataFrame
+        One row a finished cell: its key and what it came to.
+    total : int
+        Cells asked for.
+    seconds : float
+        Estimated for the cells that are missing, from those that are there; NaN with none.
+    figure : dict or None
+        Plotly, None without a cell.
+    verdict : Verdict
+    """
+
+    experiment: Experiment
+    cells: pl.DataFrame
+    total: int
+    seconds: float
+    figure: dict[str, Any] | None
+    verdict: Verdict
+
+
+def run(
+    name: str,
+    scope: str = "page",
+    results: str | Path | None = None,
+    callbacks: Iterable[Callback] = (),
+    parallel: Any = None,
+) -> Outcome:
+    """Run an experiment, going on where an earlier run stopped.
+
+    Parameters
+    ----------
+    name : str
+        One of `names()`.
+    scope : {"page", "full"}, default="page"
+        A few seeds in minutes, or all that the paper's protocol asks for.
+    results : path, optional
+        Folder of the finished cells; `cells.folder()` unless given.
+    callbacks : iterable of callable, default=()
+        Called after each cell with a `RoundEnd` whose detail has the "cell"; one that returns True stops the run.
+    parallel : joblib.Parallel, optional
+        Spreads the cells, as for a Dask cluster under `joblib.parallel_config("dask")`; it returns a generator.
+
+    Returns
+    -------
+    Outcome
+
+    Raises
+    ------
+    ParameterError
+        If there is no such experiment or scope.
+    DataError
+        If data can't be had.
+    """
+    experiment, callbacks, started = info(name), list(callbacks), time.perf_counter()
+    path, parts = _file(experiment, results), list(experiment.cells)
+    done = kept.read(path, parts)
+    asked = experiment.keys(scope)
+    missing = [key for key in asked if key not in done]
+    for count, cell in enumerate(_computed(experiment, missing, parallel), len(asked) - len(missing)):
+        kept.append(path, cell)
+        detail = {"cell": cell, "metric_name": "error", "metric": {"held_out": cell.get("error", float("nan"))}}
+        event = RoundEnd(name, count, len(asked), {}, detail=detail, seconds=time.perf_counter() - started)
+        if any([callback(event) for callback in callbacks]):
+            break
+    return outcome(name, scope, results)
+
+
+def _computed(experiment: Experiment, missing: Sequence[kept.Key], parallel: Any) -> Iterable[kept.Cell]:
+    if parallel is None:
+        return (_cell(experiment.protocol, list(experiment.cells), key) for key in missing)
+    from joblib import delayed
+
+    return parallel(delayed(_cell)(experiment.protocol, list(experiment.cells), key) for key in missing)
+
+
+def _cell(protocol: str, parts: list[str], key: kept.Key) -> kept.Cell:
+    """Compute one cell: its key, what it came to, and the seconds it took."""
+    compute: Callable[..., dict[str, Any]] = PROTOCOLS[protocol].load()
+    started = time.perf_counter()
+    found = compute(**dict(zip(parts, key)))
+    return dict(zip(parts, key)) | {"seconds": round(time.perf_counter() - started, 3)} | found
+
+
+def _file(experiment: Experiment, results: str | Path | None) -> Path:
+    return Path(results or kept.folder()) / f"{PROTOCOLS[experiment.protocol].file}.jsonl"
+
+
+def outcome(name: str, scope: str = "page", results: str | Path | None = None) -> Outcome:
+    """Return what is there of an experiment, without running anything; arguments as in `run`."""
+    experiment = info(name)
+    done = kept.read(_file(experiment, results), experiment.cells)
+    asked = experiment.keys(scope)
+    there = [done[key] for key in asked if key in done]
+    frame = pl.DataFrame(there, infer_schema_length=None) if there else pl.DataFrame()
+    each = frame["seconds"].mean() if there else float("nan")
+    missing = (len(asked) - len(there)) * each if there or asked else 0.0
+    return Outcome(experiment, frame, len(asked), missing, drawn(experiment, frame), judged(experiment, frame))

@@ -1,0 +1,91 @@
+"""Experiments in Markdown: the list, and what each came to beside what its paper claims."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import polars as pl
+
+from hetcore.experiments.experiment import PAPERS, Experiment, info, names
+from hetcore.experiments.judging import means
+from hetcore.experiments.runner import Outcome
+
+__all__ = ["listing", "page", "section"]
+
+
+def listing() -> str:
+    """Return a line for each experiment."""
+    width = max(map(len, names()))
+    return "".join(f"{name:{width}}  {info(name).part}: {info(name).title}\n" for name in names())
+
+
+def page(outcomes: Iterable[Outcome], results: str | None = None) -> str:
+    """Return what several experiments came to, paper by paper."""
+    where = f" --results {results}" if results else ""
+    head = (
+        "# The papers' figures and tables, here\n\n"
+        f"Printed by `python -m hetcore.experiments all{where} --table`; the same command without `--table` runs the "
+        "cells that are missing. A number is a mean over the seeds, ± its standard error, [over how many seeds where "
+        "not all ran].\n"
+    )
+    parts, paper = [head], ""
+    for outcome in outcomes:
+        if outcome.experiment.paper != paper:
+            paper = outcome.experiment.paper
+            parts.append(f"## {PAPERS[paper]}\n")
+        parts.append(section(outcome))
+    return "\n".join(parts)
+
+
+def section(outcome: Outcome) -> str:
+    """Return an experiment's claim, verdict and tables."""
+    experiment = outcome.experiment
+    claim = " ".join(experiment.claim)
+    lines = [f"### {experiment.part}: {experiment.title}\n", f"*The paper:* {claim}\n"]
+    lines += [f"*Here:* {experiment.note}\n"] if experiment.note else []
+    lines.append(f"*Verdict* ({outcome.cells.height:,} of {outcome.total:,} cells): **{outcome.verdict.word}**.\n")
+    lines += [f"- {finding.words}" + (" (no part of the claim)" if finding.beside else "") for finding in
+              outcome.verdict.findings]  # fmt: skip
+    if outcome.cells.height:
+        lines += ["", *_tables(experiment, outcome.cells)]
+    return "\n".join(lines) + "\n"
+
+
+def _tables(experiment: Experiment, cells: pl.DataFrame) -> list[str]:
+    measure = experiment.figure.get("y", "error")
+    table = means(experiment, cells, measure)
+    x = experiment.figure.get("x")
+    panels = [part for part in experiment.cells if part not in ("method", x, experiment.seed)]
+    groups = table.group_by(panels, maintain_order=True) if panels else [((), table)]
+    lines = []
+    for key, group in groups:
+        name = " · ".join(str(part) for part in key)
+        lines += ([f"{name}: {experiment.figure.get('y_title', measure)}\n"] if name else []) + _table(
+            experiment, group, x
+        )
+    return lines
+
+
+def _table(experiment: Experiment, table: pl.DataFrame, x: str | None) -> list[str]:
+    places = sorted(set(table[x].to_list())) if x else [None]
+    head = [f"| {experiment.figure.get('x_title', x or 'method')} | " + " | ".join(map(_place, places)) + " |"]
+    rows = head + ["|---" * (1 + len(places)) + "|"]
+    seeds = len(experiment.cells[experiment.seed])
+    for method in experiment.cells.get("method", ()):
+        own = table.filter(pl.col("method") == method)
+        if own.height:
+            found = {row[x] if x else None: row for row in own.iter_rows(named=True)}
+            rows.append(f"| {method} | " + " | ".join(_cell(found.get(place), seeds) for place in places) + " |")
+    return [*rows, ""]
+
+
+def _place(value: Any) -> str:
+    return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _cell(row: dict[str, Any] | None, seeds: int) -> str:
+    if row is None or row["mean"] is None:
+        return "–"
+    error = f" ± {row['error of the mean']:.2g}" if row["error of the mean"] is not None else ""
+    return f"{row['mean']:.4g}{error}" + (f" [{row['count']}]" if row["count"] != seeds else "")

@@ -1,0 +1,184 @@
+"""Experiments: files that say what is run, cells that are kept, verdicts that can fail."""
+
+import json
+
+import joblib
+import numpy as np
+import polars as pl
+import pytest
+
+from hetcore.errors import ParameterError
+from hetcore.experiments import __main__ as shell
+from hetcore.experiments import cells as kept
+from hetcore.experiments import experiment, info, names, outcome, run, tables
+from hetcore.experiments.judging import judged
+from hetcore.experiments.protocols import PROTOCOLS, Protocol
+
+TOY = """
+paper = "gbc"
+part = "Figure 99"
+title = "A toy"
+claim = ["Good is better than bad."]
+protocol = "toy"
+[cells]
+data = ["d", "e"]
+method = ["good", "bad"]
+level = [0.1, 0.9]
+seed = 4
+[page]
+data = ["d"]
+seed = 2
+[figure]
+x = "level"
+[verdict]
+rules = [
+  { ours = "good", theirs = "bad", says = "below" },
+  { ours = "bad", theirs = "good", says = "alike", beside = true },
+]
+"""
+
+
+def run_cell(data, method, level, seed):
+    """The toy protocol; a call leaves its trace."""
+    CALLS.append((data, method, level, seed))
+    noise = np.random.default_rng([seed, len(method)]).normal() * 0.01
+    return {"error": (1.0 if method == "good" else 2.0) * level + noise}
+
+
+CALLS: list = []
+
+
+@pytest.fixture
+def toy(tmp_path, monkeypatch):
+    """Make the toy the only experiment; return the folder of its cells."""
+    (tmp_path / "gbc-figure-99.toml").write_text(TOY)
+    monkeypatch.setattr(experiment, "FILES", tmp_path)
+    monkeypatch.setitem(PROTOCOLS, "toy", Protocol(__name__, "toy"))
+    experiment._all.cache_clear()
+    CALLS.clear()
+    yield tmp_path / "cells"
+    experiment._all.cache_clear()
+
+
+def test_seeds_are_outermost_and_a_page_runs_less(toy):
+    keys = info("gbc-figure-99").keys("full")
+    assert len(keys) == 2 * 2 * 2 * 4
+    assert {key[-1] for key in keys[:8]} == {0}
+    assert set(info("gbc-figure-99").keys("page")) < set(keys)
+    assert len(info("gbc-figure-99").keys("page")) == 8
+
+
+def test_a_run_that_was_stopped_goes_on_where_it_was(toy):
+    run("gbc-figure-99", "page", toy, [lambda event: event.index == 2])
+    assert len(CALLS) == 3
+    found = run("gbc-figure-99", "page", toy)
+    assert len(CALLS) == len(set(CALLS)) == 8
+    assert found.cells.height == found.total == 8 and found.seconds == 0
+    run("gbc-figure-99", "full", toy)
+    assert len(CALLS) == len(set(CALLS)) == 32
+
+
+def test_events_tell_each_cell(toy):
+    events = []
+    run("gbc-figure-99", "page", toy, [events.append])
+    assert [event.index for event in events] == list(range(8)) and events[0].total == 8
+    assert events[0].detail["cell"]["method"] == "good"
+
+
+def test_cells_spread_over_workers_are_the_same(toy):
+    one = run("gbc-figure-99", "page", toy / "one").cells
+    with joblib.Parallel(2, backend="threading", return_as="generator_unordered") as parallel:
+        two = run("gbc-figure-99", "page", toy / "two", parallel=parallel).cells
+    order = ["data", "method", "level", "seed"]
+    assert one.drop("seconds").sort(order).equals(two.drop("seconds").sort(order))
+
+
+def test_a_torn_line_costs_one_cell(toy):
+    run("gbc-figure-99", "page", toy)
+    path = toy / "toy.jsonl"
+    path.write_text(path.read_text()[:-25])
+    assert outcome("gbc-figure-99", "page", toy).cells.height == 7
+    assert run("gbc-figure-99", "page", toy).cells.height == 8
+    assert len(CALLS) == 9
+
+
+def test_numbers_that_are_not_finite_are_null(tmp_path):
+    kept.append(tmp_path / "x.jsonl", {"error": float("nan"), "weights": [np.float64(0.5), float("inf")]})
+    assert json.loads((tmp_path / "x.jsonl").read_text()) == {"error": None, "weights": [0.5, None]}
+
+
+def test_the_verdict_follows_the_cells(toy):
+    found = run("gbc-figure-99", "page", toy)
+    assert found.verdict.word == "holds"
+    assert str(found.verdict).startswith("Holds. good: lower error than bad in 2 of 2 places. bad: the same error as")
+    turned = found.cells.with_columns(pl.when(pl.col("method") == "good").then(9.0).otherwise("error").alias("error"))
+    assert judged(found.experiment, turned).word == "doesn't hold here"
+    half = turned.with_columns(
+        pl.when(pl.col("level") == 0.1).then(pl.col("error") * 0).otherwise("error").alias("error")
+    )
+    mixed = half.with_columns(pl.when((pl.col("method") == "bad") & (pl.col("level") == 0.1)).then(1.0)
+                              .otherwise("error").alias("error"))  # fmt: skip
+    assert judged(found.experiment, mixed).word == "holds in part"
+    assert outcome("gbc-figure-99", "page", toy / "elsewhere").verdict.word == "not run yet"
+
+
+def test_what_is_beside_the_claim_does_not_count(toy):
+    found = run("gbc-figure-99", "page", toy)
+    assert [finding.beside for finding in found.verdict.findings] == [False, True]
+    assert found.verdict.findings[1].held == 0 and found.verdict.word == "holds"
+
+
+def test_the_figure_has_a_panel_for_each_of_the_data_and_a_line_for_each_method(toy):
+    figure = run("gbc-figure-99", "full", toy).figure
+    assert list(figure) == ["d", "e"]
+    lines = {trace["name"]: trace["y"] for trace in figure["d"]["data"]}
+    assert list(lines) == ["good", "bad"]
+    assert np.allclose(lines["good"], [0.1, 0.9], atol=0.02) and np.allclose(lines["bad"], [0.2, 1.8], atol=0.02)
+
+
+def test_the_table_says_claim_verdict_and_numbers(toy):
+    run("gbc-figure-99", "page", toy)
+    text = tables.page([outcome("gbc-figure-99", "full", toy)], "somewhere")
+    assert "*The paper:* Good is better than bad." in text and "(8 of 32 cells): **holds**" in text
+    assert "--results somewhere --table" in text
+    row = next(line for line in text.splitlines() if line.startswith("| bad"))
+    assert "[2]" in row and "±" in row
+
+
+def test_the_shell_lists_runs_prints_and_refuses(toy, capsys):
+    assert shell.main([]) == 0
+    assert capsys.readouterr().out == "gbc-figure-99  Figure 99: A toy\n"
+    assert shell.main(["gbc-figure-99", "--scope", "page", "--results", str(toy)]) == 0
+    assert capsys.readouterr().out.startswith("gbc-figure-99: Holds.")
+    assert shell.main(["all", "--table", "--results", str(toy)]) == 0
+    assert "Figure 99" in capsys.readouterr().out
+    assert shell.main(["figure-0"]) == 2
+    assert "is no experiment: give one of 'gbc-figure-99'" in capsys.readouterr().err
+
+
+def test_an_unknown_scope_is_refused(toy):
+    with pytest.raises(ParameterError, match="'page', 'full'"):
+        run("gbc-figure-99", "week", toy)
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_file_is_whole(name):
+    found = info(name)
+    assert found.paper in experiment.PAPERS and found.protocol in PROTOCOLS
+    assert 1 <= len(found.claim) <= 3 and all(sentence.endswith(".") for sentence in found.claim)
+    assert set(found.page) <= set(found.cells)
+    assert set(found.keys("page")) <= set(found.keys("full")), "what the page runs counts for the full run"
+    methods = set(found.cells.get("method", ()))
+    rules = found.verdict.get("rules", ())
+    assert {rule[side] for rule in rules for side in ("ours", "theirs")} <= methods
+    assert any(not rule.get("beside") for rule in rules)
+    known = getattr(__import__(PROTOCOLS[found.protocol].module, fromlist=["METHODS"]), "METHODS", methods)
+    assert methods <= set(known)
+
+
+def test_a_cell_of_the_consensus_protocol_repeats():
+    from hetcore.experiments.consensus import run_cell as consensus
+
+    key = {"data": "planted", "setting": "uniform", "method": "GBC, trees only", "fraction": 0.5, "split": 0}
+    first, second = consensus(**key), consensus(**key)
+    assert first["error"] == second["error"] > 0 and sum(first["weights"].values()) == pytest.approx(1, abs=1e-3)
