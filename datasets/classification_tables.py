@@ -85,7 +85,7 @@ DIABETES = _entry(
     "Symposium on Computer Application in Medical Care, 261-265.",
 )  # fmt: skip
 THYROID = _entry(
-    "thyroid", "Thyroid", "215 patients: tell a normal thyroid from a diseased one by five laboratory tests.",
+    "thyroid", "Diseased thyroids", "215 patients: tell a normal thyroid from a diseased one by five laboratory tests.",
     "Quinlan, R. (1986). Thyroid Disease (new-thyroid). UCI Machine Learning Repository. "
     "https://doi.org/10.24432/C5D010",
 )  # fmt: skip
