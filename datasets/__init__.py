@@ -11,6 +11,7 @@ Files are downloaded on first use into the folder HETCORE_DATA, or the user's ca
 from __future__ import annotations
 
 from datasets._dataset import Dataset
+from datasets.autocorrelated import AUTOCORRELATED, Autocorrelation, make_autocorrelated_graph
 from datasets.census import CENSUS_INCOME_A, CENSUS_INCOME_B
 from datasets.classification_tables import CLASSIFICATIONS
 from datasets.covertype_shapes import COVERTYPE_SHAPES
@@ -41,12 +42,14 @@ from hetcore.data import HetData
 from hetcore.errors import ParameterError
 
 __all__ = [
+    "Autocorrelation",
     "DATASETS",
     "Dataset",
     "Halves",
     "Truth",
     "info",
     "load",
+    "make_autocorrelated_graph",
     "make_flipped",
     "make_heterogeneous",
     "make_noisy",
@@ -74,6 +77,7 @@ ENTRIES = (
     MOVIELENS_100K,
     INTEL_LAB,
     PLANTED,
+    AUTOCORRELATED,
     PLANTED_NOISE,
     PLANTED_FLIPS,
     PLANTED_RATINGS,
