@@ -16,8 +16,8 @@ import polars as pl
 from hetcore.data import HetData
 
 __all__ = [
-    "alt_text", "autocorrelation", "bars", "bound", "contributions", "coverage", "degrees", "heat", "history_series",
-    "labels", "lines", "missing", "overlap", "style", "weights",
+    "alt_text", "autocorrelation", "bars", "beside", "bound", "contributions", "coverage", "degrees", "heat",
+    "history_series", "labels", "lines", "missing", "overlap", "style", "weights",
 ]  # fmt: skip
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#882255", "#4477AA", "#AA3377", "#7A6F00", "#717581", "#44AA99")
@@ -123,6 +123,26 @@ def bars(values: Mapping[str, float], title: str, order: Sequence[str] = (), hor
     if horizontal:
         layout["yaxis"] |= {"autorange": "reversed", "type": "category"}
     return {"data": [bar], "layout": layout}
+
+
+def beside(panels: Mapping[str, Figure]) -> Figure:
+    """Return one figure with the panels beside one another, each with its title; for a file rather than a page."""
+    traces, layout = [], {"showlegend": True, "height": 420}
+    width = 1.0 / max(len(panels), 1)
+    for place, (title, figure) in enumerate(panels.items()):
+        number = "" if place == 0 else str(place + 1)
+        middle = [place * width + 0.04 * (place > 0), (place + 1) * width - 0.02]
+        own = figure["layout"]
+        layout[f"xaxis{number}"] = {**own["xaxis"], "domain": middle, "anchor": f"y{number}"}
+        layout[f"yaxis{number}"] = {**own["yaxis"], "anchor": f"x{number}"}
+        layout.setdefault("annotations", []).append(
+            {"text": title, "x": np.mean(middle), "y": 1.06, "xref": "paper", "yref": "paper", "showarrow": False}
+        )
+        for trace in figure["data"]:
+            seen = any(trace.get("name") == other.get("name") for other in traces)
+            shown = {"showlegend": False} if seen else {}
+            traces.append({**trace, "xaxis": f"x{number}", "yaxis": f"y{number}", **shown})
+    return {"data": traces, "layout": layout}
 
 
 def contributions(values: Mapping[str, float], order: Sequence[str], unit: str) -> Figure:

@@ -26,8 +26,8 @@ from studio.sentences import one_sentence, shown
 from studio.uploads import preview_graph, preview_images, preview_table
 
 __all__ = [
-    "ROLES", "TABULAR", "Label", "Problems", "Upload", "file_name", "guess_ids", "guess_label", "guess_task", "problems", "read",
-    "recipe_of", "source_names",
+    "ROLES", "TABULAR", "Label", "Problems", "Upload", "file_name", "guess_ids", "guess_label", "guess_task",
+    "problems", "read", "recipe_of", "source_names",
 ]  # fmt: skip
 
 ROLES = ("table", "graph", "labels", "images")

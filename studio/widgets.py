@@ -47,6 +47,8 @@ PAGES = (
     ("pages/1_Data.py", "Data", ":material/table:"),
     ("pages/2_Consensus.py", "Consensus", ":material/hub:"),
     ("pages/4_Transfer.py", "Transfer", ":material/move_up:"),
+    ("pages/7_Papers.py", "Papers", ":material/menu_book:"),
+    ("pages/5_Noise.py", "Noise", ":material/grain:"),
     ("pages/9_Runs.py", "Runs", ":material/history:"),
 )
 SPECIAL = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$:&^=@])")

@@ -23,6 +23,7 @@ ESTIMATORS: dict[str, type] = {}
 """Estimators by class name beside those of hetcore; tests add theirs."""
 
 FUNCTIONS: set[str] = {
+    "hetcore.experiments.runner:run",
     "hetcore.tuning:cross_validate",
     "studio.layouts:layout",
     "studio.transfer_curve:curve",

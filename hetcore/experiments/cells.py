@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import math
 import os
+import secrets
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import platformdirs
 
-__all__ = ["Cell", "Key", "append", "folder", "read"]
+__all__ = ["Cell", "Key", "append", "folder", "read", "rewrite"]
 
 Cell = dict[str, Any]
 Key = tuple[Any, ...]
@@ -42,6 +43,14 @@ def append(path: Path, cell: Cell) -> None:
     torn = path.exists() and path.stat().st_size and not path.read_bytes()[-1:] == b"\n"
     with path.open("a", encoding="utf-8") as file:
         file.write(("\n" if torn else "") + line)
+
+
+def rewrite(path: Path, cells: Iterable[Cell]) -> None:
+    """Put a file of these cells in the place of the old one, all or nothing."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    draft.write_text("".join(json.dumps(_plain(cell), ensure_ascii=False) + "\n" for cell in cells), "utf-8")
+    os.replace(draft, path)
 
 
 def _plain(value: Any) -> Any:

@@ -16,7 +16,7 @@ from hetcore.experiments.experiment import Experiment, info
 from hetcore.experiments.judging import Verdict, drawn, judged
 from hetcore.experiments.protocols import PROTOCOLS
 
-__all__ = ["Outcome", "outcome", "run"]
+__all__ = ["Outcome", "forget", "outcome", "run"]
 
 
 @dataclass(frozen=True)
@@ -122,3 +122,10 @@ def outcome(name: str, scope: str = "page", results: str | Path | None = None) -
     each = frame["seconds"].mean() if there else float("nan")
     missing = (len(asked) - len(there)) * each if there or asked else 0.0
     return Outcome(experiment, frame, len(asked), missing, drawn(experiment, frame), judged(experiment, frame))
+
+
+def forget(name: str, scope: str = "page", results: str | Path | None = None) -> None:
+    """Drop the finished cells of an experiment, so that they are run anew; arguments as in `run`."""
+    experiment = info(name)
+    path, asked = _file(experiment, results), set(experiment.keys(scope))
+    kept.rewrite(path, [cell for key, cell in kept.read(path, experiment.cells).items() if key not in asked])

@@ -1,0 +1,82 @@
+"""Papers: pick a figure or table, read what it claims, run it, and see whether it holds here."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from hetcore import experiments
+from studio import papers, session
+from studio.widgets import frame
+from studio.widgets_papers import claim, downloads, panels, progress, verdict
+
+frame("Papers")
+owner = session.owner()
+names_of = papers.by_paper()
+
+
+def choose() -> str:
+    """Draw the choice of a paper and of one of its figures and tables; it is in the URL."""
+    asked = st.query_params.get("part")
+    first = asked if asked in experiments.names() else experiments.names()[0]
+    papers_there = list(names_of)
+    left, right = st.columns([1, 2])
+    with left:
+        paper = st.selectbox(
+            "Paper", papers_there, papers_there.index(papers.paper_of(first)), format_func=papers.short,
+            help="Five lines of research on boosting for heterogeneous data.",
+        )  # fmt: skip
+    parts = names_of[paper]
+    with right:
+        place = parts.index(first) if first in parts else 0
+        name = st.selectbox(
+            "Figure or table",
+            parts,
+            place,
+            format_func=papers.titled,
+            help="What the paper shows; run it on this machine.",
+        )
+    st.query_params["part"] = name
+    return name
+
+
+name = choose()
+claim(experiments.info(name))
+run_id = papers.run_of(st.session_state, name)
+active = papers.active(run_id)
+found = experiments.outcome(name)
+left = found.total - found.cells.height
+with st.container(horizontal=True):
+    words = "Run" if not found.cells.height else "Go on" if left else "Done"
+    help_ = f"{left} of {found.total} fits are left{papers.about(found.seconds)}. What is finished is kept."
+    if st.button(words, type="primary", disabled=active or not left, help=help_, key="run_paper"):
+        papers.start(st.session_state, name, owner)
+        st.rerun()
+    if found.cells.height:
+        again = "Forget what was finished and run it anew."
+        if st.button("Run anew", disabled=active, help=again):
+            papers.forget(name)
+            papers.start(st.session_state, name, owner)
+            st.rerun()
+if not active and left:
+    st.caption(f"{left} of {found.total} fits to do{papers.about(found.seconds)}; pause or stop whenever you like.")
+
+
+@st.fragment(run_every=1.0 if active else None)
+def watch() -> None:
+    """Draw how far it is, the figure so far and the verdict."""
+    now = experiments.outcome(name)
+    if run_id is not None:
+        progress(run_id, now)
+    verdict(now)
+    panels(now)
+    if active and not papers.active(run_id):
+        st.rerun()
+
+
+watch()
+if not active and found.cells.height:
+    downloads(experiments.outcome(name))
+with st.expander("All seeds, from a shell"):
+    st.code(f"python -m hetcore.experiments {name}", language="sh")
+    words = "The page runs a few seeds. The command runs them all, spreads them with --dask, and goes on after a stop."
+    st.caption(words)

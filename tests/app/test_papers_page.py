@@ -1,0 +1,93 @@
+"""The Papers page: a claim, a run that is kept, a verdict."""
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from hetcore import experiments
+from studio import jobs, papers
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def page(tmp_path, monkeypatch):
+    """The page, with three cells of figure 6 that are there already."""
+    monkeypatch.setattr("hetcore.experiments.cells.folder", lambda: tmp_path)
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120).run()
+    return app.switch_page("pages/7_Papers.py")
+
+
+def _fill(tmp_path, wrong=False):
+    from hetcore.experiments import cells
+
+    found = experiments.info("gbc-figure-6")
+    errors = {"GBC": 0.1, "as printed": 0.3 if wrong else 0.2, "SVM, joined": 0.25, "GBDT + neighbour means": 0.28}
+    for key in found.keys("page"):
+        cell = dict(zip(found.cells, key)) | {"seconds": 2.0, "error": errors[key[2]]}
+        cells.append(tmp_path / "consensus.jsonl", cell)
+
+
+def _words(page):
+    return " ".join(element.value for element in (*page.markdown, *page.caption, *page.subheader))
+
+
+def test_the_first_figure_says_what_is_claimed_and_has_not_run(page):
+    page.run()
+    assert not page.exception
+    assert "The paper claims" in _words(page) and "Not run yet" in _words(page)
+    assert page.button(key="run_paper").label == "Run"
+    assert "fits to do" in _words(page)
+
+
+@pytest.mark.parametrize("wrong, verdict", [(False, "Holds"), (True, "Doesn't hold here")])
+def test_what_was_run_is_judged(page, tmp_path, wrong, verdict):
+    _fill(tmp_path, wrong)
+    page.query_params["part"] = "gbc-figure-6"
+    page.run()
+    assert not page.exception
+    assert verdict in page.subheader[0].value
+    assert "as printed: lower error than SVM, joined in" in _words(page).replace("\\", "")
+    assert page.button(key="run_paper").label == "Done" and page.button(key="run_paper").disabled
+    assert {each.proto.label for each in page.get("download_button")} == {"Cells (CSV)", "Figure (HTML)"}
+
+
+def test_every_experiment_opens(page):
+    for name in experiments.names():
+        page.query_params["part"] = name
+        page.run()
+        assert not page.exception, name
+
+
+def test_run_starts_a_job_that_can_be_stopped(page):
+    page.query_params["part"] = "gbc-figure-6"
+    page.run()
+    page.button(key="run_paper").click().run()
+    run_id = page.session_state[papers.SLOT]["gbc-figure-6"]
+    jobs.manager().stop(run_id)
+    assert jobs.manager().wait(run_id, timeout=120).state in ("stopped", "failed", "finished")
+    page.run()
+    assert not page.exception
+
+
+def test_anew_forgets_what_was_there(tmp_path, monkeypatch):
+    monkeypatch.setattr("hetcore.experiments.cells.folder", lambda: tmp_path)
+    _fill(tmp_path)
+    assert experiments.outcome("gbc-figure-6").cells.height == 12
+    papers.forget("gbc-figure-6")
+    assert experiments.outcome("gbc-figure-6").cells.height == 0
+
+
+@pytest.mark.parametrize(
+    "seconds, words",
+    [
+        (float("nan"), ""),
+        (0.0, ""),
+        (0.2, ", about 1 seconds"),
+        (40, ", about 40 seconds"),
+        (600, ", about 10 minutes"),
+    ],
+)
+def test_estimates_in_words(seconds, words):
+    assert papers.about(seconds) == words
