@@ -172,17 +172,19 @@ def eta_scale(value: float, marks: Mapping[str, float]) -> Figure:
         η by formula.
     """
     at = {name: float(np.clip(mark, LOWEST, HIGHEST)) for name, mark in {**marks, "η": value}.items()}
-    text = [f"{name}<br>{mark:.3g}" for name, mark in marks.items()]
-    formulas = {
-        "type": "scatter", "mode": "markers+text", "x": [at[name] for name in marks], "y": [0.0] * len(marks),
-        "text": text, "textposition": ["top center", "bottom center"][: len(marks)], "textfont": {"size": 11},
-        "marker": {"symbol": "line-ns-open", "size": 16, "color": GREY, "line": {"width": 2}},
-        "hoverinfo": "skip", "cliponaxis": False,
-    }  # fmt: skip
+    heights = [0.8, -0.8][: len(marks)]
+    data = [
+        {
+            "type": "scatter", "mode": "lines+text", "x": [at[name]] * 2, "y": [0.0, height], "cliponaxis": False,
+            "text": ["", f"{name} = {mark:.3g}"], "textposition": "top center" if height > 0 else "bottom center",
+            "textfont": {"size": 11}, "line": {"color": GREY, "width": 1.5}, "hoverinfo": "skip",
+        }
+        for height, (name, mark) in zip(heights, marks.items())
+    ]  # fmt: skip
     here = {"type": "scatter", "mode": "markers", "x": [at["η"]], "y": [0.0], "cliponaxis": False}
-    here |= {"marker": {"symbol": "diamond", "size": 12, "color": COLOURS[1]}, "hovertemplate": f"η = {value:.3g}"}
-    layout = _layout("η, the diamond, on a logarithmic scale", "", 130, showlegend=False, hovermode="closest")
+    here |= {"marker": {"symbol": "diamond", "size": 13, "color": COLOURS[1]}, "hovertemplate": f"η = {value:.3g}"}
+    layout = _layout("η, the diamond, on a logarithmic scale", "", 150, showlegend=False, hovermode="closest")
     ticks = [0.01, 0.1, 1, 10, 100, 1000]
-    layout["xaxis"] |= {"type": "log", "range": [-2.3, 3.3], "tickvals": ticks, "ticktext": [f"{t:g}" for t in ticks]}
-    layout["yaxis"] |= {"visible": False, "range": [-1, 1], "fixedrange": True}
-    return {"data": [formulas, here], "layout": layout}
+    layout["xaxis"] |= {"type": "log", "range": [-2.6, 3.6], "tickvals": ticks, "ticktext": [f"{t:g}" for t in ticks]}
+    layout["yaxis"] |= {"visible": False, "range": [-2.2, 2.2], "fixedrange": True}
+    return {"data": [*data, here | {"name": "η"}], "layout": layout}

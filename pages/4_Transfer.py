@@ -15,7 +15,7 @@ from studio.widgets_transfer import choose, curves, eta_control, explain, headli
 from studio.widgets_transfer_curve import MeasuredCurve
 
 PAGE = "Transfer"
-FIRST = ["Transfer", BASELINE, "Weighted MultiSource"]
+FIRST = ["Blend", BASELINE, "Weighted MultiSource"]
 ALL, NONE = "all classes", "none"
 frame(PAGE)
 current, owner = session.current(), session.owner()

@@ -27,6 +27,8 @@ __all__ = [
 
 SIZES = (1, 2, 3, 5, 7, 10, 15, 20)
 """Examples of each class at which accuracy is measured, as far as the target has them."""
+ENOUGH = 20
+"""Rows of a class in each domain that make a good example."""
 MOST_SHARED = 0.05
 """Share of instances that may stand in several domains by accident."""
 
@@ -42,7 +44,7 @@ class Method(NamedTuple):
 _BOOSTED = ("n_iterations", "max_depth", "random_state")
 BASELINE = "No transfer"
 METHODS: dict[str, Method] = {
-    "Transfer": Method(
+    "Blend": Method(
         "TransferClassifier",
         ("random_state",),
         "hetcore's default: blends target-only and transfer models by their errors on left-out target examples",
@@ -127,9 +129,9 @@ def _labels(data: HetData, name: str) -> list[str]:
 
 
 def first_class(data: HetData) -> str | None:
-    """Return the class of which the poorest domain has most, None if no class is in every domain."""
+    """Return the first class with `ENOUGH` rows in every domain, else the one of which the poorest domain has most."""
     counts = {c: min(_labels(data, name).count(c) for name in data.source_names) for c in data.classes}
-    best = max(counts, key=counts.get)
+    best = max(counts, key=lambda c: min(counts[c], ENOUGH))
     return best if counts[best] > 1 else None
 
 

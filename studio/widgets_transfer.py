@@ -165,12 +165,15 @@ def _mass(events: Events, data: HetData, target: str, before: Events, n_points: 
     start = next((label for label in able if len(events[label]) > 1), able[0])
     if st.session_state.get("mass_of") not in able:
         st.session_state["mass_of"] = start
-    label = st.selectbox("What each source keeps in", able, key="mass_of", label_visibility="collapsed", width=280)
+    label = st.session_state["mass_of"]
     x, series = _weights(events[label], target)
     old = _weights(before[label], target) if before.get(label) else None
     pale = {name: (old[0], values) for name, values in old[1].items()} if old else None
     figure = figures.masses(x, series, data.source_names, target, pale)
+    st.caption(f"Share of all weight that each source keeps in {escape(label)}")
     live_chart(figure, "live_mass", n_points)
+    if len(able) > 1:
+        st.selectbox("Weights of", able, key="mass_of", help="The method whose weights are drawn.")
     blend = events[label][-1].detail.get("blend")
     if blend:
         st.caption(escape("Blend: " + ", ".join(f"{share:.0%} {name}" for name, share in blend.items() if share > 0)))
