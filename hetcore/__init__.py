@@ -13,6 +13,7 @@ from hetcore.events import EarlyStopping, ProgressBar, RoundEnd
 __version__ = "0.1.0"
 
 _LAZY = {
+    "BoostedFeatureNetworkClassifier": "hetcore.methods.boosted_features",
     "GBCClassifier": "hetcore.methods.consensus",
     "GBCRegressor": "hetcore.methods.consensus",
     "HMF": "hetcore.methods.factorization",

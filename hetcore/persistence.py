@@ -25,6 +25,7 @@ from hetcore.npy import array_bytes, read_array
 __all__ = ["CLASSES", "dumps", "load", "save"]
 
 CLASSES: dict[str, str] = {
+    "BoostedFeatureNetworkClassifier": "hetcore.methods.boosted_features",
     "GBCClassifier": "hetcore.methods.consensus",
     "GBCRegressor": "hetcore.methods.consensus",
     "GBRegressor": "hetcore.methods.collective",

@@ -23,7 +23,7 @@ from hetcore.forest import Forest
 from hetcore.methods.two_learner_loss import Exact
 from hetcore.trees import BinMapper, Tree, TreeParams, grow
 
-__all__ = ["Dense", "Inputs", "Trees", "default_learner"]
+__all__ = ["Dense", "Inputs", "Trees", "block", "default_learner", "scaling"]
 
 MAX_BINS = 128
 RIDGE = 1e-3
@@ -188,7 +188,7 @@ class Inputs:
             what = "a table" if source.array is None else f"an array of shape {source.array.shape[1:]} a record"
             raise DataError(f"A learner of images was given {what}: give an array (m, height, width[, channels]).")
         shape = (*source.array.shape[1:], *([1] if source.array.ndim == 3 else [])) if as_images else ()
-        return cls(encoder, *_scaling(X, as_images), shape)
+        return cls(encoder, *scaling(X, as_images), shape)
 
     def transform(self, source: Source) -> NDArray[np.float32]:
         """Return the numbers of a source's records, (m, d), or (m, height, width, channels)."""
@@ -198,7 +198,8 @@ class Inputs:
         return X.reshape(len(X), *self.shape) if self.shape else np.ascontiguousarray(X)
 
 
-def _scaling(X: NDArray, together: bool) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+def scaling(X: NDArray, together: bool) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Return mean and 1 / deviation (d,) of the columns of X (m, d), or those of all its numbers; 0 for a constant."""
     known = ~np.isnan(X)
     axis = None if together else 0
     count = np.maximum(known.sum(axis=axis), 1)

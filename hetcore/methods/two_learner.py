@@ -32,7 +32,7 @@ Departures
 - `hessian="printed"` follows the paper's appendix, whose two rewritings of the quadratic form are no identities
   (see `two_learner_loss`); "exact" keeps the quadratic form.
 - `learning_rate` shrinks the steps; `subsample` below 1 fits learners to a share of the rows and chooses the steps on
-  the rest, so that a network that learns its rows by heart is not trusted for it. Both are off at 1, as printed.
+  the rest, so that a network that learns its rows by heart is not trusted for it. Both are 1 in the paper.
 
 Reference: A. Trevino Gavito, D. Klabjan, J. Utke, "Gradient-boosted based structured and unstructured learning", 2023
 (arXiv 2302.14299).
@@ -65,7 +65,8 @@ __all__ = ["OneWeakLearnerClassifier", "TwoWeakLearnerClassifier"]
 LEARNERS = ("tree", "network", "cnn")
 
 
-def _is_whole(value: Any) -> bool:
+def is_whole(value: Any) -> bool:
+    """Return whether a value is a whole number."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
@@ -73,25 +74,26 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float | np.number) and not isinstance(value, bool) and bool(np.isfinite(value))
 
 
-def _at_least_one(value: Any) -> bool:
-    return _is_whole(value) and value >= 1
+def at_least_one(value: Any) -> bool:
+    """Return whether a value is a whole number of at least 1."""
+    return is_whole(value) and value >= 1
 
 
 WHOLE = "a whole number, at least 1"
 RULES = (
-    ("order", lambda v: _is_whole(v) and v in (1, 2), "1 (2WL) or 2 (2WL2O)"),
+    ("order", lambda v: is_whole(v) and v in (1, 2), "1 (2WL) or 2 (2WL2O)"),
     ("step", lambda v: v in STEPS, f"one of {', '.join(map(repr, STEPS))}"),
     ("hessian", lambda v: v in ("printed", "exact"), "'printed' or 'exact'"),
-    ("n_iterations", _at_least_one, WHOLE),
-    ("inner_iterations", _at_least_one, WHOLE),
+    ("n_iterations", at_least_one, WHOLE),
+    ("inner_iterations", at_least_one, WHOLE),
     ("learners", lambda v: v is None or isinstance(v, Mapping), "a dict of source to learner, or None"),
     ("learning_rate", lambda v: _is_number(v) and 0 < v <= 1, "in (0, 1]: 1 takes every step whole"),
     ("subsample", lambda v: _is_number(v) and 0 < v <= 1, "in (0, 1]: below 1, the rows left out choose the steps"),
-    ("max_depth", lambda v: _is_whole(v) and (v >= 1 or v == -1), "a whole number, at least 1, or -1 for no limit"),
-    ("min_samples_leaf", _at_least_one, WHOLE),
-    ("hidden", lambda v: len(v) > 0 and all(_at_least_one(each) for each in v), "whole numbers, such as (100, 50)"),
-    ("epochs", _at_least_one, WHOLE),
-    ("random_state", lambda v: v is None or (_is_whole(v) and v >= 0), "a whole number, at least 0, or None"),
+    ("max_depth", lambda v: is_whole(v) and (v >= 1 or v == -1), "a whole number, at least 1, or -1 for no limit"),
+    ("min_samples_leaf", at_least_one, WHOLE),
+    ("hidden", lambda v: len(v) > 0 and all(at_least_one(each) for each in v), "whole numbers, such as (100, 50)"),
+    ("epochs", at_least_one, WHOLE),
+    ("random_state", lambda v: v is None or (is_whole(v) and v >= 0), "a whole number, at least 0, or None"),
 )
 
 
@@ -119,9 +121,9 @@ class TwoWeakLearnerClassifier(ClassifierMixin, BoostedEstimator):
         By source: "tree", "network", "cnn" (needs PyTorch), or anything with fit(X, W) and predict(X), W being (m, K);
         it gets encoded, standardised columns, or images (m, height, width, channels) if it has `takes_images = True`.
         By default a tree for a table, a network for an array and for a table with text.
-    learning_rate : float, default=1.0
+    learning_rate : float, default=0.5
         Shrinkage of the steps, in (0, 1].
-    subsample : float, default=1.0
+    subsample : float, default=0.7
         Share of the labelled rows that a round's learners are fitted to, in (0, 1]; below 1 the rest choose the steps.
     max_depth : int, default=5
         Depth of the trees in splits; -1 for no limit.
@@ -163,8 +165,8 @@ class TwoWeakLearnerClassifier(ClassifierMixin, BoostedEstimator):
         n_iterations: int = 30,
         inner_iterations: int = 3,
         learners: Mapping[str, Any] | None = None,
-        learning_rate: float = 1.0,
-        subsample: float = 1.0,
+        learning_rate: float = 0.5,
+        subsample: float = 0.7,
         max_depth: int = 5,
         min_samples_leaf: int = 20,
         hidden: Sequence[int] = (100, 50),
@@ -178,13 +180,13 @@ class TwoWeakLearnerClassifier(ClassifierMixin, BoostedEstimator):
         self.hidden, self.epochs, self.random_state = hidden, epochs, random_state
 
     def _start(self, problem: Problem) -> TwoLearners:
-        problem = self._with_sources(problem)
-        seeds = np.random.default_rng(self.random_state)
-        seed = int(seeds.integers(1 << 30))
         for name in self.learners or {}:
             if name not in problem.data.sources:
                 known = listed(problem.data.sources)
                 raise ParameterError(f"learners names the source {quoted(name)}: name one of {known}.")
+        problem = self._with_sources(problem)
+        seeds = np.random.default_rng(self.random_state)
+        seed = int(seeds.integers(1 << 30))
         sources = problem.data.sources
         K = problem.scale.n_outputs
         modalities = {name: self._modality(name, source, K, seed) for name, source in sources.items()}
@@ -285,7 +287,7 @@ class TwoWeakLearnerClassifier(ClassifierMixin, BoostedEstimator):
             self.modalities_[each["name"]] = _rebuilt(each, block(arrays, str(j)), len(names))
         self.source_weights_ = _weights_from(meta["weights"], list(self.modalities_))
         self.n_iterations_ = meta["n_iterations"]
-        if not _at_least_one(self.n_iterations_) or len(self.modalities_) < len(meta["modalities"]):
+        if not at_least_one(self.n_iterations_) or len(self.modalities_) < len(meta["modalities"]):
             raise ModelFileError("The rounds or the sources of the model file are wrong: save the model again.")
 
 
@@ -308,9 +310,9 @@ class OneWeakLearnerClassifier(TwoWeakLearnerClassifier):
         Rounds N2 of the inner loop, for order 2.
     learners : dict of str to str or object, optional
         The learner of the source, as in `TwoWeakLearnerClassifier`.
-    learning_rate : float, default=1.0
+    learning_rate : float, default=0.5
         Shrinkage of the steps, in (0, 1].
-    subsample : float, default=1.0
+    subsample : float, default=0.7
         Share of the labelled rows that a round's learner is fitted to, in (0, 1]; below 1 the rest choose the step.
     max_depth : int, default=5
         Depth of the trees in splits; -1 for no limit.
@@ -340,8 +342,8 @@ class OneWeakLearnerClassifier(TwoWeakLearnerClassifier):
         n_iterations: int = 30,
         inner_iterations: int = 3,
         learners: Mapping[str, Any] | None = None,
-        learning_rate: float = 1.0,
-        subsample: float = 1.0,
+        learning_rate: float = 0.5,
+        subsample: float = 0.7,
         max_depth: int = 5,
         min_samples_leaf: int = 20,
         hidden: Sequence[int] = (100, 50),

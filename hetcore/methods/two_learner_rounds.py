@@ -15,7 +15,7 @@ from hetcore.methods.rounds import shares
 from hetcore.methods.two_learner_loss import Exact, direction, log_risk, printed_target, tilted
 from hetcore.methods.two_learner_step import FIXED, STEPS, Line
 
-__all__ = ["TwoLearners", "f1_score"]
+__all__ = ["TwoLearners", "error_rate", "f1_score"]
 
 LARGEST_LOG = 700.0
 NODES = (0.0, 0.25, 0.5, 0.75, 1.0)  # Boole's rule: the fall of the risk along a step is smooth
@@ -162,7 +162,7 @@ class TwoLearners:
         rows, y = sets.get("held_out", sets["train"])
         detail = {
             "metric_name": "error",
-            "metric": {name: _error(self.scores[at], of[at]) for name, (at, of) in sets.items()},
+            "metric": {name: error_rate(self.scores[at], of[at]) for name, (at, of) in sets.items()},
             "F1": {name: f1_score(self.scores[at], of[at]) for name, (at, of) in sets.items()},
             "steps": {name: float(step) for name, step in zip(self.modalities, self.steps)},
             "seconds": dict(self.seconds),
@@ -174,7 +174,7 @@ class TwoLearners:
     def _alone(self, name: str, rows: NDArray, y: NDArray) -> float:
         """Return the error of one source's part alone, over those of the rows that it has."""
         has = rows[self.record[name][rows] >= 0]
-        return _error(self.prior + self.parts[name][has], y[has]) if has.size else float("nan")
+        return error_rate(self.prior + self.parts[name][has], y[has]) if has.size else float("nan")
 
 
 def _records(rows: NDArray, n: int) -> NDArray[np.int64]:
@@ -188,7 +188,8 @@ def _risk(scores: NDArray, y: NDArray) -> float:
     return float(np.exp(min(log_risk(scores, y), LARGEST_LOG)))
 
 
-def _error(scores: NDArray, y: NDArray) -> float:
+def error_rate(scores: NDArray, y: NDArray) -> float:
+    """Return the share in [0, 1] of rows whose highest score is another class than y."""
     return float((scores.argmax(axis=1) != y).mean())
 
 
