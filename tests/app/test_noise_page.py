@@ -1,0 +1,134 @@
+"""The Noise page: two models side by side, bands, distrusted rows, a matrix, a tensor, and data that don't fit."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import hetcore as hc
+from studio import jobs, session
+
+ROOT = Path(__file__).parents[2]
+
+
+def opened(example, mode="Table", **state):
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
+    app.session_state["example"] = example
+    app.session_state["mode"] = mode
+    for key, value in state.items():
+        app.session_state[key] = value
+    return app.run().switch_page("pages/5_Noise.py").run()
+
+
+def trained(page, mode):
+    page.button(key="train").click().run()
+    return ended(page, mode)
+
+
+def ended(page, mode):
+    for run in page.session_state[f"live Noise {mode}"].runs.values():
+        status = jobs.manager().wait(run, timeout=120)
+        assert status.state == "finished", status.message
+    page.run()
+    assert not page.exception
+    return page
+
+
+def words(page):
+    return " ".join(element.value for element in (*page.success, *page.caption, *page.markdown, *page.info))
+
+
+def test_the_page_says_what_to_do_and_nothing_trains_unasked():
+    page = opened("planted_noise")
+    assert not page.exception
+    assert page.title[0].value == "Noise"
+    assert "Press Train" in page.info[0].value
+    assert "live Noise Table" not in page.session_state
+
+
+def test_numbers_show_both_errors_bands_and_calibration():
+    page = trained(opened("planted_noise"), "Table")
+    assert [metric.label for metric in page.metric] == ["RMSE of HGBM", "RMSE of GBM", "Round", "Seconds"]
+    said = words(page)
+    assert "RMSE on held-out labels: **HGBM" in said
+    assert "HGBM: 9" in said or "HGBM: 8" in said  # per cent of the labels within the 90% band
+    assert "against the planted one; rank correlation 0.9" in said
+    labels = {each.proto.label for each in page.get("download_button")}
+    assert labels >= {"Predictions (CSV)", "Model", "Figure (HTML)", "Script", "Notebook"}
+
+
+def test_bands_run_along_a_feature_and_show_residuals():
+    page = trained(opened("planted_noise"), "Table")
+    along = next(box for box in page.selectbox if box.label == "Along")
+    along.set_value("x_3").run()
+    page.segmented_control(key="band_kind").set_value("residuals").run()
+    assert not page.exception
+
+
+def test_flipped_labels_are_found_among_the_distrusted():
+    page = trained(opened("planted_flips", flipped=20), "Table")
+    said = words(page)
+    assert "Error on held-out labels" in said and "most distrusted rows have a spoilt label" in said
+    table = next(frame.value for frame in page.dataframe if "spoilt" in frame.value.columns)
+    assert set(table.columns) >= {"id", "weight", "label", "prediction", "label before", "spoilt"}
+    assert table["weight"].is_monotonic_increasing
+
+
+def test_a_moved_slider_retrains_and_is_told():
+    page = trained(opened("planted_flips", flipped=20), "Table")
+    first = dict(page.session_state["live Noise Table"].runs)
+    page.slider(key="flipped").set_value(30).run()
+    if page.session_state["live Noise Table"].runs == first:  # the estimate was too long to go by itself
+        page.button(key="train").click().run()
+    page = ended(page, "Table")
+    assert page.session_state["live Noise Table"].runs != first
+    assert "30% of the training labels flipped" in page.success[0].value.replace("\\", "")
+
+
+def test_ratings_show_who_strays():
+    page = trained(opened("planted_ratings", "Matrix", matrix_epochs=20), "Matrix")
+    assert [metric.label for metric in page.metric][:2] == ["RMSE of HMF", "RMSE of MF"]
+    tables = [set(frame.value.columns) for frame in page.dataframe]
+    assert {"user", "rows", "deviation", "held-out RMSE"} in tables
+    assert {"item", "rows", "deviation", "held-out RMSE"} in tables
+
+
+def test_a_sensor_is_filled_in_over_time():
+    page = trained(opened("planted_sensors", "Tensor", tensor_epochs=20), "Tensor")
+    assert next(box.value for box in page.selectbox if box.label == "Time") == "time"
+    assert "readings known, RMSE of the hidden ones" in words(page)
+    sensor = page.selectbox(key="tensor sensor")
+    sensor.set_value(sensor.options[3]).run()
+    assert not page.exception
+
+
+def test_each_mode_has_trainings_of_its_own():
+    page = trained(opened("planted_ratings", "Matrix", matrix_epochs=5), "Matrix")
+    page.segmented_control(key="mode").set_value("Table").run()
+    assert not page.exception
+    assert "Press Train" in page.info[0].value
+
+
+@pytest.mark.parametrize(("mode", "sentence"), [("Matrix", "no matrix"), ("Tensor", "no tensor")])
+def test_data_that_do_not_fit_are_told_and_an_example_is_offered(mode, sentence):
+    page = opened("planted_noise", mode)
+    assert not page.exception and sentence in page.warning[0].value
+    name = {"Matrix": "planted_ratings", "Tensor": "planted_sensors"}[mode]
+    page.button(key=f"load_{name}").click().run()
+    assert not page.exception and not page.warning
+    assert page.session_state["example"] == name and not page.button(key="train").disabled
+
+
+def test_names_of_columns_are_shown_as_they_are():
+    evil = "<b>[x](http://evil.example)"
+    n = 60
+    table = pl.DataFrame({"id": [f"r{k}" for k in range(n)], evil: [str(k % 6) for k in range(n)],
+                          "item": [str(k % 7) for k in range(n)]})  # fmt: skip
+    data = hc.HetData({"t": table}, target=pl.DataFrame({"id": table["id"], "y": [float(k % 5) for k in range(n)]}),
+                      kinds={"t": {evil: "nominal", "item": "nominal"}})  # fmt: skip
+    recipe = {"sources": [{"name": "t", "file": "t.csv", "id": "id"}]}
+    mine = session.Current(data, "Your data", "Mine.", recipe)
+    page = opened("planted_ratings", "Matrix", uploaded=mine, matrix_epochs=5)
+    page = trained(page, "Matrix")
+    assert "](http" not in words(page) and "<b>" not in words(page)
