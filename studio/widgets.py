@@ -15,7 +15,7 @@ from hetcore.figures import CONFIG
 from studio import jobs
 from studio.server import PLOTLY_ADDRESS
 
-__all__ = ["chart", "escape", "frame", "live_chart", "number"]
+__all__ = ["PAGES", "chart", "escape", "frame", "live_chart", "number"]
 
 LIVE = """
 let loading = null;
@@ -47,8 +47,8 @@ PAGES = (
     ("pages/1_Data.py", "Data", ":material/table:"),
     ("pages/2_Consensus.py", "Consensus", ":material/hub:"),
     ("pages/4_Transfer.py", "Transfer", ":material/move_up:"),
-    ("pages/7_Papers.py", "Papers", ":material/menu_book:"),
     ("pages/5_Noise.py", "Noise", ":material/grain:"),
+    ("pages/7_Papers.py", "Papers", ":material/menu_book:"),
     ("pages/9_Runs.py", "Runs", ":material/history:"),
 )
 SPECIAL = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$:&^=@])")

@@ -68,8 +68,8 @@ def curves(mode: str, events: Events, before: Events) -> dict[str, dict[str, Any
         title = f"{metric if name == 'error' else 'negative log-likelihood'}, {SETS[shown]}"
         pale = {label: (old_x, line) for label, line in old.items() if label in order}
         drawn[name] = figures.lines(x, lines, "round" if mode == "Table" else "epoch", title, pale=pale, order=order)
-    words = {"error": f"{metric.capitalize() if metric == 'error' else metric} on {SETS[shown].replace(' ', '-')} labels",
-             "loss": "Surprise at those labels: less is better"}  # fmt: skip
+    scored = f"{SETS[shown].replace(' ', '-')} labels"
+    words = {"error": f"{_title(metric)} on {scored}", "loss": "Surprise at those labels: less is better"}
     names = ["error", "loss"] if mode == "Table" else ["error"]
     for column, name in zip(st.columns(len(names)), names):
         with column:
@@ -83,8 +83,7 @@ def _headline(events: Events, shown: str, metric: str) -> None:
         for label, each in events.items():
             if each:
                 value = each[-1].detail["metric"].get(shown, np.nan)
-                st.metric(f"{metric.capitalize() if metric == 'error' else metric} of {label}", number(value, metric),
-                          width="content")  # fmt: skip
+                st.metric(f"{_title(metric)} of {label}", number(value, metric), width="content")
         longest = max(events.values(), key=len)
         st.metric("Round", f"{longest[-1].index + 1} of {longest[-1].total}", width="content")
         st.metric("Seconds", f"{max(each[-1].seconds for each in events.values() if each):.1f}", width="content")
@@ -117,7 +116,11 @@ def _verdict(about: noise.Mode, good: float, plain: float, metric: str, rows: st
         came = "learning whom to trust changes nothing here"
     else:
         came = f"learning whom to trust {'saves' if gap > 0 else 'costs'} {escape(size)} here"
-    return f"{metric.capitalize() if metric == 'error' else metric} on {rows} labels: {what}; {came}."
+    return f"{_title(metric)} on {rows} labels: {what}; {came}."
+
+
+def _title(metric: str) -> str:
+    return "Error" if metric == "error" else escape(metric)
 
 
 def planted(example: str | None) -> pl.DataFrame | None:
