@@ -123,6 +123,9 @@ _PHRASES: dict[str, _Phrases] = {
         lambda name, share, seed: f"with {share:.0%} of the labels of {shown(name)} flipped",
         lambda name, share, seed: f"with the labels of {shown(name)} as given",
     ),
+    "forget_labels": _Phrases(
+        lambda ids: f"without the label of {_few(ids)}", lambda ids: f"with the label of {_few(ids)}"
+    ),
     "flip_labels": _Phrases(
         lambda share, seed: f"with {share:.0%} of the training labels flipped",
         lambda share, seed: "with no training label flipped",

@@ -18,6 +18,7 @@ An operation is a JSON-able mapping with "op" and its arguments ("seed" is 0 whe
     {"op": "flip_labels", "share": 0.2, "seed": 0}                a share of the labels trained on gets another class
     {"op": "label_noise", "share": 0.2, "sd": 1.0, "seed": 0}     a share of them noise, in their standard deviations
     {"op": "flip_source_labels", "name": "web", "share": 0.2, "seed": 0}   flips in one source only
+    {"op": "forget_labels", "ids": ["a", "b"]}                    some of the labels trained on go, the choice stays
     {"op": "one_class", "label": "mug", "seed": 0}                one class, and as many of the others in each source
     {"op": "target_labels", "name": "dslr", "count": 3, "seed": 0}   train on so many of each class of one source
 
@@ -187,6 +188,7 @@ OPERATIONS: dict[str, Kind] = {
         "with_flipped_labels({share}, seed={seed})",
         spoils=True,
     ),
+    "forget_labels": Kind({"ids": NAMES}, HetData.hide_labels, "hide_labels({ids})", spoils=True),
     "label_noise": Kind(
         {"share": NUMBER, "sd": NUMBER, "seed": SEED},
         HetData.with_label_noise,

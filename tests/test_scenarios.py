@@ -37,6 +37,7 @@ CASES = [
     {"op": "edges", "name": "star", "add": [["i7", "i8"]], "cut": [["i0", "i1"]]},
     {"op": "hide_source", "name": "a", "ids": ["i0", "i1"]},
     {"op": "hide_labels", "ids": ["i3"]},
+    {"op": "forget_labels", "ids": ["i4"]},
     {"op": "drop_instances", "ids": ["i11"]},
     {"op": "kinds", "name": "a", "kinds": {"z": "nominal"}},
     {"op": "sample", "fraction": 0.5, "seed": 2},
@@ -98,6 +99,19 @@ def test_only_labels_that_are_trained_on_are_spoilt_whatever_the_order(kind, spo
     variables = run_code([spoiling, chosen], kind)
     assert [str(v) for v in variables["y"]] == [str(v) for v in spoilt.y]
     assert [str(v) for v in variables["eval_y"]] == [str(v) for v in spoilt.eval_y]
+
+
+@pytest.mark.parametrize("kind", ["classification", "regression"])
+def test_labels_that_are_forgotten_leave_the_choice_of_the_others_as_it_was(kind):
+    chosen = {"op": "labels", "fraction": 0.5, "seed": 1}
+    clean = scenarios.apply(made(kind), [chosen])
+    gone = int(np.flatnonzero(clean.data.with_target(clean.y).labelled)[0])
+    operations = [{"op": "forget_labels", "ids": [f"i{gone}"]}, chosen]
+    fewer = scenarios.apply(made(kind), operations)
+    changed = [str(a) != str(b) for a, b in zip(fewer.y, clean.y)]
+    assert np.flatnonzero(changed).tolist() == [gone]
+    assert [str(v) for v in fewer.eval_y] == [str(v) for v in clean.eval_y]
+    assert [str(v) for v in run_code(operations, kind)["y"]] == [str(v) for v in fewer.y]
 
 
 def test_a_few_labels_of_one_source_are_chosen_and_the_flips_of_another_leave_them_alone():
