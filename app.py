@@ -5,10 +5,12 @@ from typing import Any
 
 import streamlit as st
 
+from hetcore.data import HetData
 from hetcore.data.words import counted
 from studio import jobs, run_table, session, store, uploads
+from studio.advice import Advice, advise
 from studio.server import MIDDLEWARE, ROUTES
-from studio.widgets import escape, frame
+from studio.widgets import PAGES, escape, frame
 
 CONSENSUS, DATA, RUNS = "pages/2_Consensus.py", "pages/1_Data.py", "pages/9_Runs.py"
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
@@ -78,13 +80,19 @@ def several(count: int, noun: str) -> str:
     return counted(count, noun) if count >= len(NUMBERS) else f"{NUMBERS[count]} {noun}{'' if count == 1 else 's'}"
 
 
-def advice(data: Any) -> None:
-    """Say which method suits the data, and why."""
-    if len(data.sources) + len(data.graphs) > 1:
-        why = "each source gets a learner, a weight, and what its neighbours say"
-    else:
-        why = "one source alone is plain boosting: add another to see a consensus"
-    st.caption(f"Method: Gradient Boosting Consensus – {why}.")
+@st.cache_data(max_entries=16, hash_funcs={HetData: HetData.digest}, show_spinner=False)
+def advised(data: HetData) -> Advice:
+    """Return the method to start with, looked for once for the same data."""
+    return advise(data)
+
+
+def advice(data: HetData) -> None:
+    """Say which method suits the data, and why; lead to its page."""
+    found = advised(data)
+    st.caption(f"Start with {found.method}: {escape(found.words)}.")
+    page = next((path for path, name, _ in PAGES if name == found.page), CONSENSUS)
+    if page != CONSENSUS:
+        st.page_link(page, label=f"Open {found.page}", icon=":material/arrow_forward:")
 
 
 def readiness() -> None:

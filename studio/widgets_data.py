@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from hetcore import figures, metrics
+from hetcore import figures
 from hetcore.data import HetData
 from hetcore.errors import DataError, ParameterError
 from studio import differences, session
+from studio.advice import label_autocorrelation
 from studio.sentences import explained
 from studio.widgets import chart, escape, number
 
-__all__ = ["in_use", "label_autocorrelation", "pictures", "what_if"]
+__all__ = ["in_use", "pictures", "what_if"]
 
 NOISE, HIDE, HIDE_GRAPH, REWIRE, SAMPLE, THIN_OUT = (
     "Add noise to a table", "Hide a table", "Hide a graph", "Rewire a graph", "Take a sample",
@@ -35,17 +36,6 @@ def in_use() -> HetData:
             st.metric(name, f"{size:,}", width=120)
     st.page_link("pages/2_Consensus.py", label="Train on it: Consensus", icon=":material/arrow_forward:")
     return data
-
-
-def label_autocorrelation(data: HetData, name: str) -> float:
-    """Return the correlation of labels over the links of a graph, of one-hot columns for classes; NaN if undefined."""
-    if not data.labelled.any():
-        return float("nan")
-    if data.target_kind == "regression":
-        return metrics.residual_autocorrelation(data.y, data.graphs[name])
-    hot = np.array([data.y == label for label in data.classes], dtype=float).T
-    hot[~data.labelled] = np.nan
-    return metrics.residual_autocorrelation(hot, data.graphs[name])
 
 
 def _kept(data: HetData, what: str, make: Callable[[], Any]) -> Any:

@@ -1,0 +1,130 @@
+"""Which method to start with on given data, and why, in one sentence with evidence from the data."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from hetcore.data import HetData, Source
+from hetcore.data.words import counted, listed, quoted
+from hetcore.metrics import residual_autocorrelation
+
+__all__ = ["Advice", "advise", "label_autocorrelation"]
+
+ALIKE = 0.1
+"""Correlation of labels over links from which a graph alone is worth a method."""
+CODES = 0.1
+"""Different values to rows, up to which a column of records looks like codes of things that come again and again."""
+MOST_ALIKE = 2_000_000
+"""Links of a graph up to which the labels' correlation is measured at once."""
+
+
+class Advice(NamedTuple):
+    """A method's name, the page where it is, and the sentence that says why."""
+
+    method: str
+    page: str
+    words: str
+
+
+def advise(data: HetData) -> Advice:
+    """Return the method to start with.
+
+    Looked at in turn: are the tables domains, records of codes, modalities; do graphs link tables; is there one table.
+    """
+    for look in (_domains, _records, _modalities, _one_graph):
+        if found := look(data):
+            return found
+    if len(data.sources) + len(data.graphs) > 1:
+        return _several(data)
+    words = "one table and no graph: see which rows to trust. Add another table or a graph to see a consensus"
+    return Advice("Heteroscedastic boosting", "Noise", words)
+
+
+def _domains(data: HetData) -> Advice | None:
+    """Tables with the same columns about different things."""
+    sources = list(data.sources.values())
+    if len(sources) < 2 or (data.mask.sum(axis=0) > 1).any():
+        return None
+    shapes = {_columns(source) for source in sources}
+    if len(shapes) > 1:
+        return None
+    words = f"the {len(sources)} tables have the same columns and share no id: learn for one of them from the others"
+    return Advice("Transfer boosting", "Transfer", words)
+
+
+def _columns(source: Source) -> object:
+    return source.array.shape[1:] if source.array is not None else tuple(sorted(source.columns))
+
+
+def _records(data: HetData) -> Advice | None:
+    """One table of two or three columns of codes that come again and again, and a number."""
+    if len(data.sources) != 1 or data.graphs or data.target_kind != "regression":
+        return None
+    source = next(iter(data.sources.values()))
+    if source.frame is None or source.frame.width not in (2, 3) or source.n_rows < 100:
+        return None
+    distinct = [source.frame[column].n_unique() for column in source.columns]
+    if max(distinct) > CODES * source.n_rows:
+        return None
+    names = listed(source.columns)
+    words = f"{counted(source.n_rows, 'record')} of {names} and a number: fill in the rest, and see whom to trust"
+    return Advice("Heteroscedastic factorization", "Noise", words)
+
+
+def _modalities(data: HetData) -> Advice | None:
+    """A source of images or text beside another source."""
+    unlike = [name for name, source in data.sources.items() if _is_unstructured(source)]
+    if not unlike or len(data.sources) < 2 or data.target_kind != "classification" or data.graphs:
+        return None
+    words = f"{quoted(unlike[0])} holds {_what(data.sources[unlike[0]])} beside a table: see what each adds"
+    return Advice("Two weak learners", "Two learners", words)
+
+
+def _is_unstructured(source: Source) -> bool:
+    return (source.array is not None and source.array.ndim > 2) or set(source.kinds.values()) == {"text"}
+
+
+def _what(source: Source) -> str:
+    return "images" if source.array is not None else "text"
+
+
+def _one_graph(data: HetData) -> Advice | None:
+    """One table whose labels are alike along a graph."""
+    if len(data.sources) != 1 or not data.graphs or data.target_kind != "regression":
+        return None
+    name, value = _most_alike(data)
+    if not value >= ALIKE:
+        return None
+    words = f"neighbours in {quoted(name)} have like labels (correlation {value:.2f}): infer them together"
+    return Advice("Boosting with collective inference", "Collective", words)
+
+
+def _several(data: HetData) -> Advice:
+    parts = [counted(len(data.sources), "table")] + ([counted(len(data.graphs), "graph")] if data.graphs else [])
+    known = f", {data.labelled.mean():.0%} of {counted(data.n, 'instance')} labelled"
+    name, value = _most_alike(data)
+    told = f", neighbours in {quoted(name)} have like labels ({value:.2f})" if value >= ALIKE else ""
+    words = f"{' and '.join(parts)}{known}{told}: learn how much to trust each"
+    return Advice("Gradient Boosting Consensus", "Consensus", words)
+
+
+def _most_alike(data: HetData) -> tuple[str, float]:
+    """Return the graph along which labels are most alike, and how much; NaN where none can be measured."""
+    small = [name for name, graph in data.graphs.items() if graph.n_edges <= MOST_ALIKE]
+    values = {name: label_autocorrelation(data, name) for name in small} if data.labelled.any() else {}
+    values = {name: value for name, value in values.items() if np.isfinite(value)}
+    name = max(values, key=values.get, default="")
+    return name, values.get(name, float("nan"))
+
+
+def label_autocorrelation(data: HetData, name: str) -> float:
+    """Return the correlation of labels over the links of a graph, of one-hot columns for classes; NaN if undefined."""
+    if not data.labelled.any():
+        return float("nan")
+    if data.target_kind == "regression":
+        return residual_autocorrelation(data.y, data.graphs[name])
+    hot = np.array([data.y == label for label in data.classes], dtype=float).T
+    hot[~data.labelled] = np.nan
+    return residual_autocorrelation(hot, data.graphs[name])
