@@ -10,12 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hetcore.errors import ModelFileError
-from hetcore.methods.transfer_file import finite_array
+from hetcore.methods.transfer_file import block, common_from_state, common_state, finite_array
+from hetcore.methods.transfer_frame import TransferEstimator, TransferProblem, is_finite, one_of
 
-__all__ = ["KernelScores", "kernel_matrix", "kernel_width"]
+__all__ = ["KernelEstimator", "KernelScores", "kernel_matrix", "kernel_rules", "kernel_width"]
 
 BLOCK = 4096  # rows of a kernel matrix at once
 KERNELS = ("linear", "rbf")
+
+kernel_rules = (
+    one_of("kernel", *KERNELS),
+    ("gamma", lambda v: v == "scale" if isinstance(v, str) else is_finite(v) and v > 0, "'scale' or above 0"),
+    ("C", lambda v: is_finite(v) and v > 0, "a finite number above 0"),
+)
 
 
 def kernel_width(X: NDArray, gamma: float | str) -> float:
@@ -89,3 +96,29 @@ class KernelScores:
         if meta["kernel"] not in KERNELS or not good:
             raise ModelFileError("The kernel of the model file is none that is known here: save the model again.")
         return cls(points, dual, intercept, meta["kernel"], gamma)
+
+
+class KernelEstimator(TransferEstimator):
+    """Base of the transfer classifiers whose model is a `KernelScores`, `_model`."""
+
+    def _scored_view(self, problem: TransferProblem, model: KernelScores) -> dict[str, Any]:
+        """Return losses and metric of a model for the target's rows and for the held-out rows."""
+        held_out = None if problem.held_out is None else model.scores(self._seen(problem.held_out.X))
+        return self._measured(problem, model.scores(self._seen(problem.X[problem.target])), held_out)
+
+    def _seen(self, X: NDArray) -> NDArray[np.float64]:
+        """Return X as the model takes it."""
+        return X
+
+    def _scores(self, X: NDArray) -> NDArray[np.float64]:
+        return self._model.scores(self._seen(X))
+
+    def _get_state(self) -> tuple[dict[str, Any], dict[str, NDArray]]:
+        meta, arrays = common_state(self), {}
+        meta["model"], held = self._model.to_state()
+        return meta, arrays | {f"model:{name}": array for name, array in held.items()}
+
+    def _set_state(self, meta: dict[str, Any], arrays: dict[str, NDArray]) -> None:
+        common_from_state(self, meta)
+        K = 1 if len(self.classes_) == 2 else len(self.classes_)
+        self._model = KernelScores.from_state(meta["model"], block(arrays, "model"), self.n_features_in_, K)

@@ -2,14 +2,49 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
-from hetcore.methods.transfer_frame import TransferEstimator, is_finite, one_of
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.svm import SVC
+
+from hetcore.methods.kernel_scores import KernelEstimator, KernelScores, kernel_matrix, kernel_rules, kernel_width
+from hetcore.methods.transfer_frame import TransferProblem
 
 __all__ = ["TargetSVM"]
 
 
-class TargetSVM(TransferEstimator):
+@dataclass
+class State:
+    """One support vector machine per class (one for two classes), fitted in one round."""
+
+    problem: TransferProblem
+    params: dict[str, Any]
+
+    def round(self) -> bool:
+        """Fit; there is nothing to do after it."""
+        problem, p, rows = self.problem, self.params, self.problem.target
+        own = problem.X[rows]
+        gamma = kernel_width(own, p["gamma"])
+        kernel = kernel_matrix(own, own, p["kernel"], gamma)
+        solved = [machine(kernel, problem.signs(k)[rows], p["C"]) for k in range(problem.n_problems)]
+        dual = np.column_stack([dual for dual, _ in solved])
+        self.model = KernelScores(own, dual, np.array([shift for _, shift in solved]), p["kernel"], gamma)
+        return True
+
+
+def machine(kernel: NDArray, signs: NDArray, C: float) -> tuple[NDArray[np.float64], float]:
+    """Return dual (n,) and intercept of an SVM; a constant where all rows have one sign."""
+    dual = np.zeros(len(signs))
+    if (signs == signs[0]).all():
+        return dual, float(signs[0])
+    fitted = SVC(C=C, kernel="precomputed").fit(kernel, signs)
+    dual[fitted.support_] = fitted.dual_coef_[0]
+    return dual, float(fitted.intercept_[0])
+
+
+class TargetSVM(KernelEstimator):
     """No transfer: a support vector machine on the target's rows; sources are passed over.
 
     Parameters
@@ -23,16 +58,23 @@ class TargetSVM(TransferEstimator):
     domain_names : list of str, optional
         Name of source 1, 2, ...; by default "1", "2", ....
 
+    Attributes
+    ----------
+    classes_ : (K,) array
+        Sorted; a class that only sources have is never predicted where another one scores higher.
+    source_weights_ : dict of str to float
+        0 for each source.
+    history_ : polars DataFrame
+        One row.
+
     Notes
     -----
-    One `RoundEnd` comes at the end; detail: "metric_name" = "error", "metric" = {"train", "held_out"}, "target_mass" = 1.
+    One `RoundEnd` comes at the end: losses "train" and "held_out" (of eval_set) in nats; detail: "metric_name" =
+    "error", "metric" = {"train", "held_out"}, "target_mass" = 1.
     """
 
-    _rules = (
-        one_of("kernel", "linear", "rbf"),
-        ("gamma", lambda v: v == "scale" if isinstance(v, str) else is_finite(v) and v > 0, "'scale' or above 0"),
-        ("C", lambda v: is_finite(v) and v > 0, "a finite number above 0"),
-    )
+    _rules = kernel_rules
+    _steepness = 2.0
 
     def __init__(
         self,
@@ -44,5 +86,15 @@ class TargetSVM(TransferEstimator):
     ) -> None:
         self.kernel, self.gamma, self.C, self.domain_names = kernel, gamma, C, domain_names
 
-    def _start(self, problem: Any) -> Any:
-        raise NotImplementedError
+    def _start(self, problem: TransferProblem) -> State:
+        return State(problem, self.get_params(deep=False))
+
+    def _view(self, state: State) -> dict[str, Any]:
+        view = self._scored_view(state.problem, state.model)
+        view["source_weights"] = dict.fromkeys(state.problem.names, 0.0)
+        view["detail"]["target_mass"] = 1.0
+        return view
+
+    def _finish(self, state: State) -> None:
+        self._model = state.model
+        self.source_weights_ = dict.fromkeys(state.problem.names, 0.0)

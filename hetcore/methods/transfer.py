@@ -18,8 +18,8 @@ One round t of M, y and h in {-1, +1}, weights w over the target's rows T and th
 
 Departures: weights are kept as logarithms and never underflow. alpha_t is at most that of half a target row wrong,
 ln(2 n_T - 1) / 2, so that epsilon_t = 0 does not let one round outvote all others. Where epsilon_t >= 1/2 no source
-helps: the target's weights are set back once, at the second time the class is done; a class that no round helped says
-what most of its target rows say. Without sources all are AdaBoost. More than two classes: one against the others, over
+helps: the target's weights are set back once, at the second time the class is done; where no round helped at all, the
+learner of the last one speaks. Without sources all are AdaBoost. More than two classes: one against the others, over
 columns binned once.
 
 Dai, W., Yang, Q., Xue, G.-R., Yu, Y. (2007). Boosting for transfer learning. ICML.
@@ -115,21 +115,15 @@ class _TransferBoosting(TransferEstimator):
         return view
 
     def _finish(self, state: State) -> None:
-        self._votes = [self._votes_of(state.problem, k, part) for k, part in enumerate(state.parts)]
+        self._votes = [self._votes_of(part) for part in state.parts]
         self.source_weights_ = self._view(state)["source_weights"]
         del self._learner, self._held_out_rows
 
-    def _votes_of(self, problem: TransferProblem, k: int, part: Boosting) -> Any:
-        votes, voters = self._learner.new_votes(), part.voters()
-        for model, scale in voters or [(self._constant(problem, k), part.most)]:
+    def _votes_of(self, part: Boosting | Selection) -> Any:
+        votes = self._learner.new_votes()
+        for model, scale in part.voters():
             votes.append(model, scale)
         return votes
-
-    def _constant(self, problem: TransferProblem, k: int) -> Any:
-        """Return a model that says what most target rows of a class say."""
-        signs = problem.signs(k)
-        signs[:] = 1.0 if signs[problem.target].mean() > 0 else -1.0
-        return self._learner.fit(problem.target, signs[problem.target], np.ones(len(problem.target)))
 
     def _scores(self, X: NDArray) -> NDArray[np.float64]:
         return np.column_stack([votes.scores(X) for votes in self._votes])

@@ -143,10 +143,10 @@ class TransferEstimator(ClassifierMixin, BaseEstimator):
         check_params(params, self._rules + tuple(rule for rule in self._common if rule[0] in params))
         problem = self._problem(X, y, sample_domain, eval_set)
         self.classes_ = problem.classes
-        boost(self, lambda: self._start(problem), callbacks, self._total())
+        boost(self, lambda: self._start(problem), callbacks, self._total(problem))
         return self
 
-    def _total(self) -> int:
+    def _total(self, problem: TransferProblem) -> int:
         return getattr(self, "n_iterations", 1)
 
     def _problem(self, X: Any, y: Any, sample_domain: Any, eval_set: Any) -> TransferProblem:
@@ -175,7 +175,9 @@ class TransferEstimator(ClassifierMixin, BaseEstimator):
         if given is None:
             return [str(k) for k in numbers]
         if len(numbers) and numbers[-1] > len(given):
-            raise DataError(f"sample_domain has source {numbers[-1]}, domain_names only {len(given)}: name each source.")
+            raise DataError(
+                f"sample_domain has source {numbers[-1]}, domain_names only {len(given)}: name each source."
+            )
         return [given[k - 1] for k in numbers]
 
     def _held_out(self, eval_set: Any, classes: NDArray) -> Rows | None:

@@ -128,8 +128,7 @@ class ForeignLearner:
         model = clone(self._estimator)
         if "random_state" in model.get_params(deep=False):
             model.set_params(random_state=int(self._rng.integers(2**31)))
-        share = weights / weights.max()
-        return model.fit(self.X[rows], signs, sample_weight=np.maximum(share, 1e-12))
+        return model.fit(self.X[rows], signs, sample_weight=np.maximum(weights / weights.mean(), 1e-12))
 
     def votes(self, model: Any, rows: NDArray) -> NDArray[np.float64]:
         """Return +1 or -1 for each of `rows`, (m,)."""
@@ -141,7 +140,7 @@ class ForeignLearner:
 
     def votes_of(self, model: Any, prepared: NDArray) -> NDArray[np.float64]:
         """Return +1 or -1 for each row of a prepared table."""
-        return np.asarray(model.predict(prepared), np.float64)
+        return np.asarray(model.predict(prepared), np.float64) if len(prepared) else np.empty(0)
 
 
 class ForeignVotes:

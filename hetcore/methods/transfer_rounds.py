@@ -133,13 +133,18 @@ class Boosting:
         if self.epsilon >= 0.5:
             self.alpha, self.done = 0.0, self.was_reset
             self._reset()
+            if self.done and not self.models:
+                self._keep(model, self.most)
             return self.done
         self.alpha = step_size(self.epsilon, self.most)
-        votes = self.learner.votes(model, np.arange(len(self.signs)))
-        self._move(votes != self.signs)
-        self.models.append((model, self.alpha))
-        self.watched.add(self.alpha, votes[self.target], self.learner.votes_of(model, self.held_out))
+        self._move(self.learner.votes(model, np.arange(len(self.signs))) != self.signs)
+        self._keep(model, self.alpha)
         return False
+
+    def _keep(self, model: Any, alpha: float) -> None:
+        self.models.append((model, alpha))
+        held_out = self.learner.votes_of(model, self.held_out)
+        self.watched.add(alpha, self.learner.votes(model, self.target), held_out)
 
     def _best(self) -> tuple[Any, float]:
         """Return the candidate of least weighted error epsilon_t on the target, and that error."""
