@@ -5,7 +5,7 @@ Entry (a, b[, c]) with value y, codes of all modes counted through one table of 
     f = B_a + B_b [+ B_c] + sum_d U_ad U_bd [U_cd]
     s = Delta + sum_k P_ak P_bk [P_ck],  P >= 0
     weight = mean s / s,  pull = weight (y - f)
-    U_ad += rate_a (pull U_bd [U_cd] - lambda U_ad),  B_a += rate (pull - lambda_b B_a)
+    U_ad += rate_a (pull U_bd [U_cd] - lambda_a U_ad),  B_a += rate (pull - lambda_b B_a)
     P_ak <- max(0, P_ak - rate (ds/dP (1/s - (y - f)^2 / s^2) / 2 + shrinkage_a (P_ak - P0) + lambda'))
 
 No deviation is K = 0 columns of P, Delta = 1 and mean s = 1: then every weight is 1. Rates are AdaGrad's, the learning
@@ -56,7 +56,7 @@ class Rates(NamedTuple):
     ----------
     learning_rate, deviation_rate : float
         The latter 0: deviations stay as they are.
-    regularisation, bias_regularisation : float
+    bias_regularisation : float
     base_variance : float
         Delta, above 0.
     mean_variance : float
@@ -69,7 +69,6 @@ class Rates(NamedTuple):
 
     learning_rate: np.float32
     deviation_rate: np.float32
-    regularisation: np.float32
     bias_regularisation: np.float32
     base_variance: np.float32
     mean_variance: np.float32
@@ -93,15 +92,15 @@ def _product(table, a, b, c):
 product = kernel(_product, allocates=False, inner=True, reorders=True)
 
 
-def _move_pair(table, sums, a, b, pull, rate, regularisation):
+def _move_pair(table, sums, a, b, pull, rate, penalties):
     """Step along the gradient of the factors of one entry of two modes, at one rate a row."""
     x, y, share = table[a], table[b], ONE / np.float32(max(1, table.shape[1]))
     rate_x, rate_y = rate / np.sqrt(sums[a, 0]), rate / np.sqrt(sums[b, 0])
-    sum_x, sum_y = ZERO, ZERO
+    penalty_x, penalty_y, sum_x, sum_y = penalties[a], penalties[b], ZERO, ZERO
     for d in range(x.shape[0]):
         p, q = x[d], y[d]
-        g = pull * q - regularisation * p
-        h = pull * p - regularisation * q
+        g = pull * q - penalty_x * p
+        h = pull * p - penalty_y * q
         sum_x += g * g
         sum_y += h * h
         x[d] = p + rate_x * g
@@ -113,16 +112,17 @@ def _move_pair(table, sums, a, b, pull, rate, regularisation):
 move_pair = kernel(_move_pair, allocates=False, inner=True, reorders=True)
 
 
-def _move_triple(table, sums, a, b, c, pull, rate, regularisation):
+def _move_triple(table, sums, a, b, c, pull, rate, penalties):
     """Step along the gradient of the factors of one entry of three modes, at one rate a row."""
     x, y, z, share = table[a], table[b], table[c], ONE / np.float32(max(1, table.shape[1]))
     rate_x, rate_y, rate_z = rate / np.sqrt(sums[a, 0]), rate / np.sqrt(sums[b, 0]), rate / np.sqrt(sums[c, 0])
+    penalty_x, penalty_y, penalty_z = penalties[a], penalties[b], penalties[c]
     sum_x, sum_y, sum_z = ZERO, ZERO, ZERO
     for d in range(x.shape[0]):
         p, q, r = x[d], y[d], z[d]
-        g = pull * q * r - regularisation * p
-        h = pull * p * r - regularisation * q
-        k = pull * p * q - regularisation * r
+        g = pull * q * r - penalty_x * p
+        h = pull * p * r - penalty_y * q
+        k = pull * p * q - penalty_z * r
         sum_x += g * g
         sum_y += h * h
         sum_z += k * k
@@ -146,14 +146,14 @@ def _move_cell(table, sums, row, d, gradient, rate):
 move_cell = kernel(_move_cell, allocates=False, inner=True, reorders=True)
 
 
-def _move_cells(table, sums, a, b, c, pull, rate, regularisation):
+def _move_cells(table, sums, a, b, c, pull, rate, penalties):
     """Step along the gradient of the factors of one entry, at one rate a cell; c < 0: two modes."""
     for d in range(table.shape[1]):
         p, q, r = table[a, d], table[b, d], table[c, d] if c >= 0 else ONE
-        move_cell(table, sums, a, d, pull * q * r - regularisation * p, rate)
-        move_cell(table, sums, b, d, pull * p * r - regularisation * q, rate)
+        move_cell(table, sums, a, d, pull * q * r - penalties[a] * p, rate)
+        move_cell(table, sums, b, d, pull * p * r - penalties[b] * q, rate)
         if c >= 0:
-            move_cell(table, sums, c, d, pull * p * q - regularisation * r, rate)
+            move_cell(table, sums, c, d, pull * p * q - penalties[c] * r, rate)
 
 
 move_cells = kernel(_move_cells, allocates=False, inner=True, reorders=True)
@@ -197,7 +197,7 @@ def _move_deviations(table, sums, a, b, c, slope, shrinkage, rates):
 move_deviations = kernel(_move_deviations, allocates=False, inner=True, reorders=True)
 
 
-def _run_epoch(codes, values, starts, order, factors, rates, shrinkage, totals):
+def _run_epoch(codes, values, starts, order, factors, rates, penalties, shrinkage, totals):
     """Visit every entry once and step along its gradient.
 
     Parameters
@@ -212,6 +212,8 @@ def _run_epoch(codes, values, starts, order, factors, rates, shrinkage, totals):
     factors : Factors
         Changed in place.
     rates : Rates
+    penalties : (N,) float32
+        lambda of each row's factors.
     shrinkage : (N,) float32
         Strength of the pull of each row's deviations to `rates.level`.
     totals : (3,) float64
@@ -219,7 +221,7 @@ def _run_epoch(codes, values, starts, order, factors, rates, shrinkage, totals):
         (error^2 / s + ln s) and of 1 / s.
     """
     biases, table, deviations, bias_sums, sums, deviation_sums = factors
-    rate, regularisation, bias_regularisation = rates.learning_rate, rates.regularisation, rates.bias_regularisation
+    rate, bias_regularisation = rates.learning_rate, rates.bias_regularisation
     squares, losses, inverses, running = 0.0, 0.0, 0.0, 1.0
     for block in order:
         for i in range(starts[block], starts[block + 1]):
@@ -233,11 +235,11 @@ def _run_epoch(codes, values, starts, order, factors, rates, shrinkage, totals):
             inverse = ONE / variance
             pull = rates.mean_variance * inverse * error
             if sums.shape[1] > 1:
-                move_cells(table, sums, a, b, c, pull, rate, regularisation)
+                move_cells(table, sums, a, b, c, pull, rate, penalties)
             elif c < 0:
-                move_pair(table, sums, a, b, pull, rate, regularisation)
+                move_pair(table, sums, a, b, pull, rate, penalties)
             else:
-                move_triple(table, sums, a, b, c, pull, rate, regularisation)
+                move_triple(table, sums, a, b, c, pull, rate, penalties)
             move_bias(biases, bias_sums, a, pull, rate, bias_regularisation)
             move_bias(biases, bias_sums, b, pull, rate, bias_regularisation)
             if c >= 0:

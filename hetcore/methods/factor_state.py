@@ -17,6 +17,7 @@ from hetcore.methods.codes import CodeBook
 
 __all__ = ["Entries", "FactorState", "Tables"]
 
+REFERENCE = 100  # entries of a code whose lambda is `regularisation`
 BLOCKS = 16  # along each of the first two modes
 START_SIZE = 0.01  # size of a product of two or three factors at the start
 SHAPE = 16  # float32 numbers in a vector of the processor: rows are padded to a multiple
@@ -80,6 +81,7 @@ class FactorState:
     scaled: NDArray[np.float32]  # the training values, centred and scaled
     factors: Factors
     starts: NDArray[np.int64]
+    penalties: NDArray[np.float32]  # (N + 1,): lambda of each row's factors
     shrinkage: NDArray[np.float32]  # (N + 1,): what pulls a row's deviations to their level
     base_variance: float = 1.0
     mean_variance: float = 1.0
@@ -98,11 +100,14 @@ class FactorState:
         counts = np.bincount(train.rows.ravel(), minlength=book.n_rows + 1)
         center = float(train.values.mean())
         scale = 1.0 if params["as_printed"] else float(train.values.std()) or 1.0
+        power = 0.0 if params["as_printed"] else params["regularisation_power"]
+        penalties = params["regularisation"] * (REFERENCE / np.maximum(counts, 1)) ** power
         pull = 0.0 if params["as_printed"] else params["deviation_regularisation"]
         scaled = ((train.values - center) / scale).astype(np.float32)
         factors = _drawn(params, counts, train.rows.shape[1], rng)
         shrinkage = (pull / np.maximum(counts, 1)).astype(np.float32)
-        state = cls(params, book, train, parts, rng, center, scale, scaled, factors, starts, shrinkage)
+        state = cls(params, book, train, parts, rng, center, scale, scaled, factors, starts,
+                    penalties.astype(np.float32), shrinkage)
         if params["as_printed"] and state.has_deviation:
             state._set_deviations(float(scaled.var()), params["base_variance"])
         return state
@@ -117,8 +122,9 @@ class FactorState:
         totals = np.zeros(3)
         order = self.rng.permutation(self.starts.size - 1)
         run_epoch(
-            self.train.rows, self.scaled, self.starts, order, self.factors, self._rates(learns), self.shrinkage, totals
-        )
+            self.train.rows, self.scaled, self.starts, order, self.factors, self._rates(learns), self.penalties,
+            self.shrinkage, totals,
+        )  # fmt: skip
         self._note(totals / len(self.train))
         self.n_rounds += 1
         self._score()
@@ -132,7 +138,7 @@ class FactorState:
         p = self.params
         printed = p["as_printed"] and self.has_deviation
         return Rates(*map(np.float32, (
-            p["learning_rate"], p["deviation_learning_rate"] if learns else 0.0, p["regularisation"],
+            p["learning_rate"], p["deviation_learning_rate"] if learns else 0.0,
             p["regularisation"] if p["as_printed"] else p["bias_regularisation"], self.base_variance,
             self.mean_variance, self.level, p["deviation_regularisation"] if printed else 0.0,
         )))  # fmt: skip

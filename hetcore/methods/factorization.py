@@ -57,7 +57,7 @@ from hetcore.methods.factor_state import Entries, FactorState, Tables
 __all__ = ["HMF", "HTF", "MatrixFactorization", "TensorFactorization"]
 
 PRINTED_UNKNOWN = 3.0  # the paper's prediction for an unseen user or item
-ENTRIES_OF_PRIOR = 100.0
+ENTRIES_OF_PRIOR = 200.0
 PRINTED_DECAY = 0.01
 
 
@@ -74,6 +74,7 @@ RULES: tuple[Rule, ...] = (
     ("n_iterations", lambda v: _whole(v) and v >= 1, "a whole number, at least 1"),
     ("learning_rate", lambda v: _number(v) and 0 < v <= 10, "above 0 and at most 10: 0.07 is a good start"),
     ("regularisation", lambda v: _number(v) and 0 <= v <= 1e6, "in [0, 1e6]"),
+    ("regularisation_power", lambda v: _number(v) and 0 <= v <= 1, "in [0, 1]"),
     ("bias_regularisation", lambda v: _number(v) and 0 <= v <= 1e6, "in [0, 1e6]"),
     ("clip", lambda v: isinstance(v, bool | np.bool_), "True or False"),
     ("validation_fraction", lambda v: _number(v) and 0 <= v < 1, "in [0, 1): 0 keeps every entry for training"),
@@ -336,6 +337,8 @@ class MatrixFactorization(_Factorization):
         Of AdaGrad.
     regularisation : float, default=0.1
         lambda of the factors, for each visit of an entry, values scaled to deviation 1.
+    regularisation_power : float, default=0.25
+        p in [0, 1]: a code with n entries has lambda (100 / n)^p; 0 is the same for all, 1 a prior of the same total.
     bias_regularisation : float, default=0.02
         lambda of the biases.
     clip : bool, default=True
@@ -352,11 +355,12 @@ class MatrixFactorization(_Factorization):
 
     def __init__(
         self, n_factors: int = 50, n_iterations: int = 60, learning_rate: float = 0.07, regularisation: float = 0.1,
-        bias_regularisation: float = 0.02, clip: bool = True, validation_fraction: float = 0.1, patience: int = 5,
+        regularisation_power: float = 0.25, bias_regularisation: float = 0.02, clip: bool = True, validation_fraction: float = 0.1, patience: int = 5,
         as_printed: bool = False, random_state: int | None = None,
     ) -> None:  # fmt: skip
         self.n_factors, self.n_iterations, self.learning_rate = n_factors, n_iterations, learning_rate
-        self.regularisation, self.bias_regularisation, self.clip = regularisation, bias_regularisation, clip
+        self.regularisation, self.regularisation_power = regularisation, regularisation_power
+        self.bias_regularisation, self.clip = bias_regularisation, clip
         self.validation_fraction, self.patience = validation_fraction, patience
         self.as_printed, self.random_state = as_printed, random_state
 
@@ -374,6 +378,8 @@ class HMF(_Factorization):
         Of AdaGrad.
     regularisation : float, default=0.1
         lambda of the factors, for each visit of an entry, values scaled to deviation 1.
+    regularisation_power : float, default=0.25
+        p in [0, 1]: a code with n entries has lambda (100 / n)^p; 0 is the same for all, 1 a prior of the same total.
     bias_regularisation : float, default=0.02
         lambda of the biases.
     n_deviation_factors : int, default=4
@@ -381,7 +387,7 @@ class HMF(_Factorization):
     deviation_learning_rate : float, default=0.03
         Of AdaGrad, for P and Q.
     deviation_regularisation : float, optional
-        Entries of the common variance to which each code's are added, 100 unless given; with `as_printed`, the rate
+        Entries of the common variance to which each code's are added, 200 unless given; with `as_printed`, the rate
         lambda' of the exponential prior, 0.01 unless given.
     deviation_epochs : int, default=7
         Epochs, after the first, in which deviations are learned; `as_printed` learns them in all.
@@ -403,13 +409,14 @@ class HMF(_Factorization):
 
     def __init__(
         self, n_factors: int = 50, n_iterations: int = 60, learning_rate: float = 0.07, regularisation: float = 0.1,
-        bias_regularisation: float = 0.02, n_deviation_factors: int = 4, deviation_learning_rate: float = 0.03,
+        regularisation_power: float = 0.25, bias_regularisation: float = 0.02, n_deviation_factors: int = 4, deviation_learning_rate: float = 0.03,
         deviation_regularisation: float | None = None, deviation_epochs: int = 7, base_variance: float = 0.1,
         clip: bool = True, validation_fraction: float = 0.1, patience: int = 5, as_printed: bool = False,
         random_state: int | None = None,
     ) -> None:  # fmt: skip
         self.n_factors, self.n_iterations, self.learning_rate = n_factors, n_iterations, learning_rate
-        self.regularisation, self.bias_regularisation, self.clip = regularisation, bias_regularisation, clip
+        self.regularisation, self.regularisation_power = regularisation, regularisation_power
+        self.bias_regularisation, self.clip = bias_regularisation, clip
         self.n_deviation_factors, self.deviation_learning_rate = n_deviation_factors, deviation_learning_rate
         self.deviation_regularisation, self.deviation_epochs = deviation_regularisation, deviation_epochs
         self.base_variance, self.validation_fraction, self.patience = base_variance, validation_fraction, patience

@@ -9,14 +9,14 @@ def _products(table, rows):
     return each, float(np.prod([table[row] for row in rows], axis=0).sum())
 
 
-def run_epoch(codes, values, starts, order, factors, rates, shrinkage, totals):
+def run_epoch(codes, values, starts, order, factors, rates, penalties, shrinkage, totals):
     totals[:] = 0.0
     for block in order:
         for i in range(starts[block], starts[block + 1]):
-            totals += _visit([int(code) for code in codes[i]], float(values[i]), factors, rates, shrinkage)
+            totals += _visit([int(code) for code in codes[i]], float(values[i]), factors, rates, penalties, shrinkage)
 
 
-def _visit(rows, value, factors, rates, shrinkage):
+def _visit(rows, value, factors, rates, penalties, shrinkage):
     others, fitted = _products(factors.factors, rows)
     deviating, added = _products(factors.deviations, rows)
     error = value - factors.biases[rows].sum() - fitted
@@ -24,7 +24,7 @@ def _visit(rows, value, factors, rates, shrinkage):
     pull = rates.mean_variance / variance * error
     before = factors.factors[rows].copy()
     for m, row in enumerate(rows):
-        _move_factors(factors, row, pull * others[m] - rates.regularisation * before[m], rates.learning_rate)
+        _move_factors(factors, row, pull * others[m] - penalties[row] * before[m], rates.learning_rate)
         gradient = pull - rates.bias_regularisation * factors.biases[row]
         factors.bias_sums[row] += gradient**2
         factors.biases[row] += rates.learning_rate * gradient / np.sqrt(factors.bias_sums[row])
