@@ -146,6 +146,8 @@ def _imports(method: str, data: Mapping[str, Any], operations: list[dict[str, An
     lines += [] if _of_hetcore(method) else [f"from {_module(method)} import {method}"]
     lines += ["from studio import forms, scenarios"] if formed else []
     if "example" not in data:
+        own = any("label" in part for part in data["sources"])
+        lines += ["from studio.domain_tables import domain_table, own_labels"] if own else []
         lines += ["from studio.uploads import Options, read_graph, read_images, read_table", ""]
         lines += ['HERE = Path(__file__).parent if "__file__" in globals() else Path()']
     return "\n".join(lines)

@@ -21,17 +21,20 @@ from hetcore.data.kinds import guess_kinds
 from hetcore.data.report import Finding
 from hetcore.data.words import counted, quoted
 from hetcore.errors import DataError
+from studio import domain_tables
 from studio.parsing_names import END_NAMES, looks_like_id
 from studio.sentences import one_sentence, shown
 from studio.uploads import preview_graph, preview_images, preview_table
 
 __all__ = [
-    "ROLES", "TABULAR", "Label", "Problems", "Upload", "file_name", "guess_ids", "guess_label", "guess_task",
-    "problems", "read", "recipe_of", "source_names",
+    "EACH", "ROLES", "TABULAR", "Label", "Problems", "Upload", "domain_columns", "file_name", "guess_ids",
+    "guess_label", "guess_task", "problems", "read", "recipe_of", "source_names",
 ]  # fmt: skip
 
 ROLES = ("table", "graph", "labels", "images")
 TABULAR = ("table", "labels")
+EACH = ""
+"""The file of a `Label` where each table is a domain with its own labels."""
 _GRAPH_ENDINGS = (".graphml", ".gexf", ".gml", ".mtx", ".edges", ".edgelist")
 _GRAPH_NAMES = re.compile(r"(edge|link|graph|network|adjacency|cites|citations)", re.I)
 _LABEL_FILES = re.compile(r"(^|[\W_])(labels?|targets?|classes|truth)($|[\W_\d])", re.I)
@@ -69,7 +72,7 @@ class Upload(NamedTuple):
 
 
 class Label(NamedTuple):
-    """Where the labels are: a file and its column."""
+    """Where the labels are: a file and its column; in each table a column of this name, where `file` is `EACH`."""
 
     file: str
     column: str
@@ -139,9 +142,18 @@ def source_names(files: Iterable[str]) -> dict[str, str]:
     return {file: stem if stems.count(stem) == 1 else file for file, stem in zip(files, stems)}
 
 
+def domain_columns(uploads: Sequence[Upload]) -> list[str]:
+    """Return the columns of tables that may be domains: at least two, all with the same columns; else nothing."""
+    if any(upload.role == "labels" for upload in uploads):
+        return []
+    return domain_tables.shared_columns([upload.frame for upload in uploads if upload.role == "table"])
+
+
 def guess_ids(uploads: Sequence[Upload]) -> dict[str, tuple[str, str]]:
     """Return the id column of each table, and why it was taken."""
     tables = [upload for upload in uploads if upload.role in TABULAR]
+    if domain_columns(uploads):
+        return {upload.name: domain_tables.guess_id(upload.frame) for upload in tables}
     unique = {upload.name: _unique_columns(upload.frame) for upload in tables}
     nodes = [set(upload.frame["source"].head(_SAMPLE)) for upload in uploads if upload.role == "graph"]
     nodes += [set(upload.frame["id"].head(_SAMPLE)) for upload in uploads if upload.role == "images"]
@@ -173,6 +185,9 @@ def _guess_id(upload: Upload, unique: Mapping[str, Mapping[str, set]], nodes: li
 def guess_label(uploads: Sequence[Upload], ids: Mapping[str, str]) -> Label | None:
     """Return where the labels seem to be: in a file of labels, else in a column named like one."""
     tables = [upload for upload in uploads if upload.role in TABULAR]
+    if shared := [column for column in domain_columns(uploads) if column not in ids.values()]:
+        named = [column for column in shared if column.strip().lower() in _LABEL_COLUMNS]
+        return Label(EACH, (named or shared[-1:])[0])
     for upload in sorted(tables, key=lambda upload: upload.role != "labels"):
         columns = [column for column in upload.frame.columns if column != ids.get(upload.name)]
         if upload.role == "labels" and columns:
@@ -230,9 +245,11 @@ def recipe_of(
     if graphs:
         recipe["graphs"] = [{"name": name, "file": file} for file, name in source_names(graphs).items()]
     if label is not None:
-        if ids[label.file] == label.column:
-            raise DataError(f"{quoted(label.column)} cannot be the id and the label of {label.file}: choose another.")
-        recipe["target"] = {"file": label.file, "id": ids[label.file], "column": label.column}
+        files = [label.file] if label.file else [part["file"] for part in sources if "label" in part]
+        if wrong := [file for file in files if ids[file] == label.column]:
+            raise DataError(f"{quoted(label.column)} cannot be the id and the label of {wrong[0]}: choose another.")
+        if label.file:
+            recipe["target"] = {"file": label.file, "id": ids[label.file], "column": label.column}
         recipe["task"] = task
     return recipe
 
@@ -241,9 +258,13 @@ def _source(
     upload: Upload, ids: Mapping[str, str], label: Label | None, kinds: Mapping[str, Any]
 ) -> dict[str, Any] | None:
     """Return the part of a recipe for a table; None if it has nothing but ids and the label."""
-    identifier = ids.get(upload.name)
-    if identifier not in upload.frame.columns:
+    identifier, own = ids.get(upload.name), label is not None and label.file == EACH
+    if identifier not in [*upload.frame.columns, *([""] if own else [])]:
         raise DataError(f"{upload.name} has no id column {quoted(identifier)}: choose one of its columns.")
+    if own:
+        given = {c: kind for c, kind in kinds.get(upload.name, {}).items() if c not in (identifier, label.column)}
+        part = {"file": upload.name, "id": identifier, "label": label.column}
+        return part | ({"kinds": given} if given else {})
     drop = [label.column] if label is not None and label.file == upload.name else []
     if drop and set(upload.frame.columns) == {identifier, *drop}:
         return None

@@ -10,7 +10,11 @@
         "task": "regression"
     }
 
-"drop", "kinds", "options", "graphs", "target" and "task" may be left out. Files are named without folders.
+"drop", "kinds", "options", "graphs", "target" and "task" may be left out. Files are named without folders. Tables that
+are domains, with the same columns and rows of their own, have each its own labels in place of a target; "id": ""
+numbers the rows (see `studio.domain_tables`):
+
+    {"name": "shop", "file": "shop.csv", "id": "", "label": "class"}
 """
 
 from __future__ import annotations
@@ -18,16 +22,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import polars as pl
+
 from hetcore.data import Graph, HetData, Source
 from hetcore.data.words import quoted
 from hetcore.errors import DataError
+from studio.domain_tables import ROW_ID, domain_table, own_labels
 from studio.uploads import Options, read_graph, read_images, read_table
 
 __all__ = ["as_code", "build", "checked", "files"]
 
 Recipe = Mapping[str, Any]
 _PART = {"name": str, "file": str, "id": str, "column": str, "drop": list, "kinds": dict, "options": dict}
-_PART |= {"images": bool}
+_PART |= {"images": bool, "label": str}
 _NEEDS = {"sources": ("name", "file", "id"), "graphs": ("name", "file"), "target": ("file", "id", "column")}
 
 
@@ -48,6 +55,8 @@ def checked(recipe: Recipe) -> Recipe:
             _check_part(part, kind)
     if recipe.get("target"):
         _check_part(recipe["target"], "target")
+        if any("label" in part for part in recipe["sources"]):
+            raise DataError("A recipe has its labels in a target or in each table, not in both: leave one out.")
     if recipe.get("task") not in (None, "regression", "classification"):
         raise DataError(f"task={quoted(recipe['task'])} is no task: give 'regression' or 'classification'.")
     return recipe
@@ -95,7 +104,7 @@ def build(recipe: Recipe, content: Callable[[str], bytes]) -> HetData:
         return datasets.load(recipe["example"])
     sources = {part["name"]: _source(part, content) for part in recipe["sources"]}
     graphs = {part["name"]: _graph(part, content) for part in recipe.get("graphs") or ()}
-    target = _target(recipe["target"], content) if recipe.get("target") else None
+    target = _target(recipe["target"], content) if recipe.get("target") else _own_labels(recipe, content)
     return HetData(sources, graphs, target, task=recipe.get("task"))
 
 
@@ -109,11 +118,23 @@ def _options(part: Mapping[str, Any]) -> Options:
 def _source(part: Mapping[str, Any], content: Callable[[str], bytes]) -> Source:
     if part.get("images"):
         return read_images(part["file"], content(part["file"]))
-    table = read_table(part["file"], content(part["file"]), _options(part)).drop(part.get("drop", []))
+    table, column = _table(part, content), ROW_ID if "label" in part else part["id"]
+    table = table.drop(part.get("drop", []) + ([part["label"]] if part.get("label") in table.columns else []))
     try:
-        return Source.from_frame(table, part["id"], part.get("kinds"))
+        return Source.from_frame(table, column, part.get("kinds"))
     except DataError as error:
         raise DataError(f"Source {quoted(part['name'])}: {error}") from None
+
+
+def _table(part: Mapping[str, Any], content: Callable[[str], bytes]) -> pl.DataFrame:
+    table = read_table(part["file"], content(part["file"]), _options(part))
+    return domain_table(table, part["name"], part["id"]) if "label" in part else table
+
+
+def _own_labels(recipe: Recipe, content: Callable[[str], bytes]) -> tuple[Any, Any] | None:
+    """Return the labels of the tables that have their own, None if none has."""
+    parts = [part for part in recipe["sources"] if "label" in part]
+    return own_labels({part["name"]: (_table(part, content), part["label"]) for part in parts}) if parts else None
 
 
 def _graph(part: Mapping[str, Any], content: Callable[[str], bytes]) -> Graph:
@@ -140,6 +161,10 @@ def as_code(recipe: Recipe) -> str:
     if target := recipe.get("target"):
         lines.append(f"labels = read_table({_file_code(target)})")
         arguments += f", (labels[{target['id']!r}], labels[{target['column']!r}])"
+    elif own := [part for part in recipe["sources"] if "label" in part]:
+        told = "".join(f"    {part['name']!r}: ({_table_code(part)}, {part['label']!r}),\n" for part in own)
+        lines.append(f"labels = own_labels({{\n{told}}})")
+        arguments += ", labels"
     if recipe.get("task"):
         arguments += f", task={recipe['task']!r}"
     return "\n".join([*lines, f"data = hc.HetData({arguments})"])
@@ -148,9 +173,16 @@ def as_code(recipe: Recipe) -> str:
 def _source_code(part: Mapping[str, Any]) -> str:
     if part.get("images"):
         return f"read_images({_file_code(part)})"
-    drop = f".drop({part['drop']!r})" if part.get("drop") else ""
+    gone = [*part.get("drop", []), *([part["label"]] if "label" in part else [])]
+    drop = f".drop({gone!r})" if gone else ""
     kinds = f", {part['kinds']!r}" if part.get("kinds") else ""
-    return f"hc.Source.from_frame(read_table({_file_code(part)}){drop}, {part['id']!r}{kinds})"
+    column = ROW_ID if "label" in part else part["id"]
+    return f"hc.Source.from_frame({_table_code(part)}{drop}, {column!r}{kinds})"
+
+
+def _table_code(part: Mapping[str, Any]) -> str:
+    read = f"read_table({_file_code(part)})"
+    return f"domain_table({read}, {part['name']!r}, {part['id']!r})" if "label" in part else read
 
 
 def _file_code(part: Mapping[str, Any]) -> str:

@@ -25,6 +25,8 @@ SHOWN_COLUMNS = 30
 ROLE_WORDS = {"table": "a table", "graph": "a graph", "labels": "labels only", "images": "images"}
 TASK_WORDS = {"classification": "classes", "regression": "numbers"}
 NO_LABELS = "no labels"
+FILES = {NO_LABELS: NO_LABELS, intake.EACH: "each table: its own rows and labels"}
+NUMBERED = "row numbers"
 
 
 def upload_panel() -> None:
@@ -176,11 +178,12 @@ def _meeting(uploads: Sequence[Upload]) -> None:
 
 def _ids(uploads: Sequence[Upload]) -> dict[str, str]:
     guesses, chosen = intake.guess_ids(uploads), {}
+    numbers = [""] if intake.domain_columns(uploads) else []
     for upload in (upload for upload in uploads if upload.role in intake.TABULAR):
         guess, why = guesses[upload.name]
         chosen[upload.name] = _choice(
-            f"Id column of {escape(upload.name)}", upload.frame.columns, guess, f"id {upload.name}",
-            help=f"Guessed {escape(guess)}: {escape(why)}.",
+            f"Id column of {escape(upload.name)}", [*upload.frame.columns, *numbers], guess, f"id {upload.name}",
+            format_func=lambda column: column or NUMBERED, help=f"Guessed {escape(guess or NUMBERED)}: {escape(why)}.",
         )  # fmt: skip
     return chosen
 
@@ -190,15 +193,19 @@ def _label(uploads: Sequence[Upload], ids: dict[str, str]) -> tuple[Label | None
     guess = intake.guess_label(uploads, ids)
     where, which, kind = st.columns(3)
     with where:
-        options = [NO_LABELS, *tables]
-        file = _choice("Labels in", options, guess.file if guess else NO_LABELS, "label file")
+        shared = intake.domain_columns(uploads)
+        options = [NO_LABELS, *tables, *([intake.EACH] if shared else [])]
+        told = "Each table: its rows are of its own, a domain. A file: its labels are for the same ids in all tables."
+        first = guess.file if guess else NO_LABELS
+        file = _choice("Labels in", options, first, "label file", format_func=lambda f: FILES.get(f, f), help=told)
     if file == NO_LABELS:
         return None, None
+    table = tables[file] if file else next(iter(tables.values()))
     with which:
-        columns = tables[file].columns
+        columns = table.columns
         first = guess.column if guess and guess.file == file else columns[-1]
         column = _choice("Label", columns, first, f"label of {file}", help="What is to be predicted.")
-    task, why = intake.guess_task(tables[file][column])
+    task, why = intake.guess_task(table[column])
     with kind:
         options = list(TASK_WORDS)
         told = _choice(
