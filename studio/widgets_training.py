@@ -58,6 +58,7 @@ class _Kept:
     runs: dict[str, str]
     before: dict[str, tuple[Setting, Sequence[Any]]] = field(default_factory=dict)
     pace: dict[str, Sequence[Any]] = field(default_factory=dict)
+    earlier: dict[str, str] = field(default_factory=dict)
 
 
 class LiveTrainings:
@@ -134,6 +135,11 @@ class LiveTrainings:
         """Return the result of an ended training, None while it goes on or without one."""
         return jobs.manager().result(self.runs[label]) if label in self.runs else None
 
+    def result_before(self, label: str) -> Any:
+        """Return the result of the finished training before this one, None without one."""
+        run = self._kept.earlier.get(label) if self._kept else None
+        return jobs.manager().result(run) if run and _known(run) else None
+
     # Starting -------------------------------------------------------------------------------------------------------
 
     def controls(self, settings: Mapping[str, Setting], able: bool = True) -> None:
@@ -187,8 +193,11 @@ class LiveTrainings:
                 jobs.manager().stop(run)
             st.error(escape(error))
             return
-        before = self._finished(kept) or (kept.before if kept else {})
-        st.session_state[self._slot] = _Kept(current.title, settings, runs, before, kept.pace if kept else {})
+        done = self._finished(kept)
+        before = done or (kept.before if kept else {})
+        earlier = (kept.runs if done else kept.earlier) if kept else {}
+        pace = kept.pace if kept else {}
+        st.session_state[self._slot] = _Kept(current.title, settings, runs, before, pace, earlier)
         st.query_params["run"] = ",".join(runs.values())
         if len(runs) > 1 or self.page not in runs:
             st.query_params["labels"] = "|".join(runs)

@@ -25,6 +25,7 @@ ESTIMATORS: dict[str, type] = {}
 FUNCTIONS: set[str] = {
     "hetcore.experiments.runner:run",
     "hetcore.tuning:cross_validate",
+    "studio.collective:infer",
     "studio.layouts:layout",
     "studio.transfer_curve:curve",
 }
