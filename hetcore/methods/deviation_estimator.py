@@ -59,7 +59,14 @@ RULES: tuple[Rule, ...] = (
     ("n_jobs", lambda v: v is None or (whole(v) and v >= 1), "a whole number, at least 1, or None for 1"),
 )
 
-PRINTED: dict[str, Any] = {"folds": 1, "link": "sigmoid", "weighting": 1.0, "patience": None, "calibrated": False}
+PRINTED: dict[str, Any] = {
+    "folds": 1,
+    "link": "sigmoid",
+    "weighting": 1.0,
+    "patience": None,
+    "calibrated": False,
+    "tail": None,
+}
 
 
 class DeviationBoosting(BaseEstimator):
@@ -129,7 +136,7 @@ class DeviationBoosting(BaseEstimator):
 
     def _link(self, params: dict[str, Any]) -> Link:
         name = "constant" if params["deviation"] == "constant" else params["link"]
-        return make_link(name, params["weighting"], params["alpha"], params["delta"])
+        return make_link(name, params["weighting"], params["alpha"], params["delta"], params.get("tail"))
 
     def _later(self, eval_set: tuple[ArrayLike, ArrayLike] | None, mapper: BinMapper) -> Sample | None:
         if eval_set is None:

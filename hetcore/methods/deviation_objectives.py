@@ -115,14 +115,26 @@ class Link:
 
 
 class Gaussian(Link):
-    """Normal labels with variance exp(d): (6) with Omega = ln; `power` tempers the rows' weights exp(-power d)."""
+    """Normal labels with variance exp(d): (6) with Omega = ln; `power` tempers the rows' weights exp(-power d).
+
+    With a `tail` nu, a row also counts (nu + 1) / (nu + z^2), the precision that Student's t expects of it; z is
+    what the member that has not seen the row says.
+    """
 
     learns = True
     likelihood = GaussianDeviation()
 
+    def __init__(self, power: float, tail: float | None = None) -> None:
+        super().__init__(power)
+        self.tail = tail
+
     def weights(self, base: Numbers, judged: NDArray, d: NDArray) -> NDArray:
-        """Return sigma^(-2 power)."""
-        return self.likelihood.weight(self.power * d)
+        """Return sigma^(-2 power), times the trust in the row itself."""
+        weights = self.likelihood.weight(self.power * d)
+        if self.tail is None:
+            return weights
+        squares = (base.y - judged[:, 0]) ** 2 * self.likelihood.weight(d)
+        return weights * (self.tail + 1.0) / (self.tail + squares)
 
     def deviation(self, base: Numbers, judged: NDArray, d: NDArray) -> Pair:
         """Return the gradient by d and the Fisher information."""
@@ -196,6 +208,8 @@ class Printed(Link):
 LINKS = {"constant": Link, "gaussian": Gaussian, "flips": Blind, "sigmoid": Printed}
 
 
-def make_link(name: str, power: float, alpha: float, delta: float) -> Link:
+def make_link(name: str, power: float, alpha: float, delta: float, tail: float | None = None) -> Link:
     """Return the link of a name in `LINKS`."""
+    if name == "gaussian":
+        return Gaussian(power, tail)
     return Printed(power, alpha, delta) if name == "sigmoid" else LINKS[name](power)

@@ -40,7 +40,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from hetcore.errors import DataError, ModelFileError, ParameterError
 from hetcore.losses_heteroscedastic import class_probabilities
-from hetcore.methods.deviation_estimator import DeviationBoosting, flag
+from hetcore.methods.deviation_estimator import DeviationBoosting, finite, flag
 from hetcore.methods.deviation_objectives import Labels, Numbers
 from hetcore.methods.deviation_rounds import Z90, Judged, Rounds, Sample
 
@@ -128,13 +128,19 @@ class HGBMRegressor(RegressorMixin, DeviationBoosting):
         )
         + """
     calibrated : bool, default=True
-        Whether left-out rows shift and stretch ln sigma^2; nothing to calibrate by with `folds=1`."""
+        Whether left-out rows shift and stretch ln sigma^2; nothing to calibrate by with `folds=1`.
+    tail : float or None, default=None
+        With nu, a row also counts (nu + 1) / (nu + z^2), above 0; z is what members say that have not seen it. None
+        trusts rows by their place alone."""
         + "\n"
         + ATTRIBUTES
     )
 
     _links = ("gaussian", "sigmoid")
-    _more_rules = (("calibrated", flag, "True or False"),)
+    _more_rules = (
+        ("calibrated", flag, "True or False"),
+        ("tail", lambda v: v is None or (finite(v) and v > 0), "a finite number above 0, or None for no tail"),
+    )
     _y_checks = {"y_numeric": True}
 
     def __init__(
@@ -161,6 +167,7 @@ class HGBMRegressor(RegressorMixin, DeviationBoosting):
         random_state: int | None = 0,
         n_jobs: int | None = None,
         calibrated: bool = True,
+        tail: float | None = None,
     ) -> None:
         self.n_iterations, self.learning_rate, self.deviation_rate = n_iterations, learning_rate, deviation_rate
         self.max_depth, self.max_leaf_nodes, self.min_samples_leaf = max_depth, max_leaf_nodes, min_samples_leaf
@@ -168,7 +175,7 @@ class HGBMRegressor(RegressorMixin, DeviationBoosting):
         self.subsample, self.column_sample, self.deviation, self.link = subsample, column_sample, deviation, link
         self.weighting, self.alpha, self.delta, self.folds = weighting, alpha, delta, folds
         self.patience, self.as_printed, self.random_state = patience, as_printed, random_state
-        self.n_jobs, self.calibrated = n_jobs, calibrated
+        self.n_jobs, self.calibrated, self.tail = n_jobs, calibrated, tail
 
     def _learned(self, y: NDArray, weights: NDArray) -> NDArray:
         y = y.astype(np.float64)
