@@ -19,6 +19,8 @@ ORDER = tuple(transfer.METHODS)
 EXAMPLES = {"office_caltech": "four kinds of cameras and shops", "planted_domains": "made up, no download needed"}
 ETAS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0)
 RULES = {"linear": "100 n_T / n_S", "squared": "100 n_T² / n_S", "by hand": "by hand"}
+SMALLEST = 0.05
+"""Share of a blend that is worth a word."""
 Events = Mapping[str, Sequence[Any]]
 
 
@@ -174,10 +176,15 @@ def _mass(events: Events, data: HetData, target: str, before: Events, n_points: 
     live_chart(figure, "live_mass", n_points)
     if len(able) > 1:
         st.selectbox("Weights of", able, key="mass_of", help="The method whose weights are drawn.")
-    blend = events[label][-1].detail.get("blend")
-    if blend:
-        st.caption(escape("Blend: " + ", ".join(f"{share:.0%} {name}" for name, share in blend.items() if share > 0)))
+    if blend := events[label][-1].detail.get("blend"):
+        st.caption(escape(_blended(blend)))
     return figure
+
+
+def _blended(blend: Mapping[str, float]) -> str:
+    """Say what a blend is made of, the largest shares only."""
+    large = sorted(((share, name) for name, share in blend.items() if share >= SMALLEST), reverse=True)
+    return "Blended from " + ", ".join(f"{share:.0%} {name}" for share, name in large) + "."
 
 
 def _weights(events: Sequence[Any], target: str) -> tuple[np.ndarray, dict[str, np.ndarray]]:
@@ -208,5 +215,5 @@ def explain() -> None:
         "lose it; **η** multiplies the exponents: the larger it is, the sooner the target's own rows rule. **Mass** is "
         "the share of all weight that a domain holds: a source that misleads loses it."
     )
-    for name, method in transfer.METHODS.items():
-        st.markdown(f"- **{escape(name)}**: {escape(method.words)}.")
+    methods = [f"- **{escape(name)}**: {escape(method.words)}." for name, method in transfer.METHODS.items()]
+    st.markdown("\n".join(methods))
