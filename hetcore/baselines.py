@@ -11,6 +11,8 @@ their column's mean, and one ordinary learner gets the lot:
 | SelfTrainedGBDT | the same | the most confident become labelled, round by round |
 | NeighborMeansGBDT | the same | not used; the mean label of an instance's labelled neighbours is a column |
 
+`TargetSVM`, the peer of transfer boosting, takes plain tables.
+
 Each does classification and regression, by the data's `target_kind`, and is transductive as the other methods here are:
 `fit(data)` sees all instances and the known labels, `predict(data)` gives a value for each instance.
 """
@@ -28,6 +30,7 @@ from hetcore._learners import BoostedTrees, KernelMachine
 from hetcore.data import HetData
 from hetcore.data.identity import positions
 from hetcore.errors import ParameterError
+from hetcore.methods.target_svm import TargetSVM
 
 __all__ = [
     "JoinedGBDT",
@@ -35,6 +38,7 @@ __all__ = [
     "NeighborMeansGBDT",
     "SelfTrainedGBDT",
     "SelfTrainedSVM",
+    "TargetSVM",
     "joined_features",
 ]
 

@@ -41,6 +41,14 @@ CLASSES: dict[str, str] = {
     "HTF": "hetcore.methods.factorization",
     "MatrixFactorization": "hetcore.methods.factorization",
     "TensorFactorization": "hetcore.methods.factorization",
+    "MultiKTClassifier": "hetcore.methods.multi_kt",
+    "MultiSourceTrAdaBoostClassifier": "hetcore.methods.transfer",
+    "TargetSVM": "hetcore.methods.target_svm",
+    "TaskTrAdaBoostClassifier": "hetcore.methods.transfer",
+    "TrAdaBoostClassifier": "hetcore.methods.transfer",
+    "TransferClassifier": "hetcore.methods.transfer_default",
+    "TransferForestClassifier": "hetcore.methods.transfer_forest",
+    "WeightedMultiSourceTrAdaBoostClassifier": "hetcore.methods.transfer",
 }
 
 

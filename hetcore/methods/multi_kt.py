@@ -15,8 +15,8 @@ target row, a' = P [y; 0] and a_j = P [f_j; 0]:
 | zeta_i | 1, or with `balanced` n / (2 n_+) and n / (2 n_-): both signs count alike |
 | yhat_i | "left_out" in the events |
 
-Departures: beta is found by 300 steps of projected subgradients, the best kept. The sources' models are LS-SVMs with the
-same kernel and cost. More than two classes: one against the others.
+Departures: beta is found by 300 steps of projected subgradients, the best kept. The sources' models are LS-SVMs with
+the same kernel and cost. More than two classes: one against the others.
 
 Tommasi, T., Orabona, F., Caputo, B. (2010). Safety in numbers: learning categories from few examples with multi model
 knowledge transfer. CVPR. Equation number of Antunes et al. (2019).

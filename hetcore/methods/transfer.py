@@ -5,7 +5,7 @@ One round t of M, y and h in {-1, +1}, weights w over the target's rows T and th
     1  candidates h_k: fitted to T and S_k under w                 (TrAdaBoost: one, fitted to T and all sources)
     2  epsilon_k = sum_T w |h_k - y| / (2 sum_T w); h_t = the one of least epsilon
     3  alpha_t = ln((1 - epsilon_t) / epsilon_t) / 2
-    4  w_T *= exp(eta_T alpha_t |h_t - y|), w_S *= exp(-eta_S alpha_S |h_t - y|); all w divided by their sum     (3), (4)
+    4  w_T *= exp(eta_T alpha_t |h_t - y|), w_S *= exp(-eta_S alpha_S |h_t - y|); all w divided by their sum    (3), (4)
     prediction: sign(sum_t alpha_t h_t)                            (TrAdaBoost: the later half of the rounds)
 
 | letter | here |
@@ -274,7 +274,7 @@ class MultiSourceTrAdaBoostClassifier(_TransferBoosting):
 
 
 class WeightedMultiSourceTrAdaBoostClassifier(_TransferBoosting):
-    """Weighted MultiSourceTrAdaBoost (Antunes et al. 2019): eta sets how much the target's rows count beside the sources'.
+    """Weighted MultiSourceTrAdaBoost (Antunes et al. 2019): eta sets how much the target counts beside the sources.
 
     The algorithm and its letters are in the docstring of the module. eta = 1 is `MultiSourceTrAdaBoostClassifier`.
 

@@ -1,0 +1,108 @@
+"""The best split of a node by the mixed information gain of a transfer learning decision forest, eq. (2)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hetcore.kernels.layout import MISSING_BIN
+
+__all__ = ["Split", "Splitter", "entropy"]
+
+N_SLOTS = 33  # bins of a column, the missing ones last
+LEAST_GAIN = 1e-9
+
+
+class Split(NamedTuple):
+    """A split: bins up to `threshold` go left, missing ones if `missing_left`.
+
+    Attributes
+    ----------
+    column, threshold, missing_left : int
+    gain : float
+        Mixed information gain, nats.
+    owed : (p + 1,) float64
+        What the target (first) and each source add to the gain, times the node's rows.
+    """
+
+    column: int
+    threshold: int
+    missing_left: int
+    gain: float
+    owed: NDArray[np.float64]
+
+    def goes_left(self, bins: NDArray) -> NDArray[np.bool_]:
+        """Return which rows go left, given their bins of the column."""
+        return np.where(bins == MISSING_BIN, bool(self.missing_left), bins <= self.threshold)
+
+
+def entropy(counts: NDArray) -> NDArray[np.float64]:
+    """Return the entropy in nats of counts (..., K) over the last axis; 0 for none."""
+    total = counts.sum(axis=-1, keepdims=True)
+    share = counts / np.maximum(total, 1.0)
+    return -(share * np.log(np.where(share > 0, share, 1.0))).sum(axis=-1)
+
+
+class Splitter:
+    """Find splits of a binned table.
+
+    Parameters
+    ----------
+    binned : (d, n) uint8
+        At most 32 bins a column.
+    codes, domain : (n,) int64
+        Class codes 0..K-1; 0 for the target, k for source k.
+    n_classes : int
+        K.
+    gamma : float
+        Share of the sources in the gain.
+    """
+
+    def __init__(self, binned: NDArray, codes: NDArray, domain: NDArray, n_classes: int, gamma: float) -> None:
+        self.binned, self.gamma = binned, gamma
+        self.n_domains, self.n_classes = int(domain.max()) + 1, n_classes
+        self._cell = domain * n_classes + codes
+        self.n_drawn = int(np.ceil(np.sqrt(len(binned))))
+
+    def best(self, rows: NDArray, rng: np.random.Generator) -> Split | None:
+        """Return the split of largest gain among the columns drawn, None where none gains."""
+        counts = np.bincount(self._cell[rows], minlength=self.n_domains * self.n_classes)
+        counts = counts.reshape(self.n_domains, self.n_classes).astype(np.float64)
+        columns = rng.choice(len(self.binned), self.n_drawn, replace=False)
+        if len(rows) < 2 or (counts > 0).sum() == (counts.sum(axis=1) > 0).sum():  # each domain of one class
+            return None
+        left = self._left_counts(columns, rows)
+        sides = [left, left + self._missing] if self._missing.any() else [left]
+        gains = np.stack([self._gains(side, counts) for side in sides])
+        shares = np.tensordot(self._mixture(counts), gains, axes=(0, 1))
+        side, place, threshold = np.unravel_index(int(shares.argmax()), shares.shape)
+        if shares[side, place, threshold] <= LEAST_GAIN:
+            return None
+        owed = self._mixture(counts) * gains[side, :, place, threshold] * len(rows)
+        return Split(int(columns[place]), int(threshold), int(side), float(shares[side, place, threshold]), owed)
+
+    def _left_counts(self, columns: NDArray, rows: NDArray) -> NDArray[np.float64]:
+        """Return counts (D, columns, bins - 1, K) of the rows in bins up to each, missing ones apart."""
+        bins = np.minimum(self.binned[np.ix_(columns, rows)], N_SLOTS - 1).astype(np.int64)
+        width = self.n_domains * self.n_classes
+        keys = (np.arange(len(columns))[:, None] * N_SLOTS + bins) * width + self._cell[rows]
+        found = np.bincount(keys.ravel(), minlength=len(columns) * N_SLOTS * width)
+        found = found.reshape(len(columns), N_SLOTS, self.n_domains, self.n_classes).astype(np.float64)
+        found = found.transpose(2, 0, 1, 3)
+        self._missing = found[:, :, -1:, :]
+        return found[:, :, :-1, :].cumsum(axis=2)
+
+    def _gains(self, left: NDArray, counts: NDArray) -> NDArray[np.float64]:
+        """Return the information gain (D, columns, bins - 1) of each domain's rows."""
+        whole = counts[:, None, None, :]
+        right = whole - left
+        n, n_left, n_right = (each.sum(axis=-1) for each in (whole, left, right))
+        after = (n_left * entropy(left) + n_right * entropy(right)) / np.maximum(n, 1.0)
+        return np.maximum(entropy(whole) - after, 0.0)
+
+    def _mixture(self, counts: NDArray) -> NDArray[np.float64]:
+        """Return 1 - gamma for the target and gamma p_k for source k, (D,)."""
+        sizes = counts[1:].sum(axis=1)
+        return np.append(1.0 - self.gamma, self.gamma * sizes / max(sizes.sum(), 1.0))
