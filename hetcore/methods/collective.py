@@ -171,7 +171,7 @@ class RGBRegressor(RegressorMixin, Collective):
         STAGES, NEIGHBORS, LEAF, SEED,
     )  # fmt: skip
 
-    _task, _features = "regression", ("rf1",)
+    _task, _features, _first_linked = "regression", ("rf1",), True
 
     def __init__(
         self,

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from hetcore.data import HetData
+from hetcore.data.identity import positions
 from hetcore.data.words import listed, quoted
 from hetcore.errors import DataError, ModelFileError, ParameterError
 from hetcore.events import Callback
@@ -98,6 +99,7 @@ class Collective(BoostedEstimator):
     """Base of GB, RGB and MGB."""
 
     _features: tuple[str, ...]
+    _first_linked = False
 
     def fit(
         self,
@@ -152,6 +154,7 @@ class Collective(BoostedEstimator):
         for name, values in NONE.items():
             params[name] = values[printed] if params[name] is None else params[name]
         params["features"] = tuple(params["features"])
+        params["first_linked"] = self._first_linked
         return params
 
     def _chosen_graphs(self, data: HetData, graph: Any) -> dict[str, Any]:
@@ -257,7 +260,16 @@ class Collective(BoostedEstimator):
         scale: Scale = self.model_.scale
         if scale.is_classifier:
             return (said + scale.mean).astype(np.float32)
-        return self._learned_unit.back(scale.labels(said)).astype(np.float32)
+        values = self._learned_unit.back(scale.labels(said))
+        known = self._known(data, y)[places]
+        values[:, known] = Unit(self._learned_unit.log).back(scale.labels(said[:, known]))
+        return values.astype(np.float32)
+
+    def _known(self, data: HetData, y: Any) -> NDArray[np.bool_]:
+        """Return whose label is shown, (n,)."""
+        if y is None:
+            return positions(data.id_series, self.model_.ids) >= 0
+        return data.with_target(y, self._task).labelled
 
     def _get_state(self) -> tuple[dict[str, Any], dict[str, NDArray]]:
         check_is_fitted(self)
@@ -265,6 +277,8 @@ class Collective(BoostedEstimator):
         return meta | {"smear": self.smear_, "n_iterations": self.n_iterations_, "task": self._task}, arrays
 
     def _set_state(self, meta: dict[str, Any], arrays: dict[str, NDArray]) -> None:
+        if hasattr(self, "features"):
+            self.features = tuple(self.features)  # JSON has lists alone
         params = self._params()
         scale = _scale_from(meta["scale"], arrays["scale:mean"], self._task)
         self.model_ = CollectiveModel.from_state(scale, meta, arrays)

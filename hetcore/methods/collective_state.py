@@ -103,7 +103,7 @@ class CrossFitted:
         n_folds = min(params["folds"], self.labelled.size)
         self.fold = 1 + self.rng_folds.permutation(self.labelled.size) % n_folds
         self.stacks = [Stack(self.table.d, K) for _ in range(n_folds + 1)]
-        self.views = [self._conversation(net, k) for k in range(n_folds + 1)]
+        self.views = [self._conversation(net, k) for k in range(n_folds + 1 if params.get("views", True) else 1)]
         self.best, self.lowest = 0, np.inf
         self.trained = [np.tile(problem.scale.prior, (self.labelled.size, 1)) for _ in self.stacks]
 
@@ -139,7 +139,7 @@ class CrossFitted:
     def round(self) -> None:
         """Add a stage."""
         columns = [view.columns(self.labelled, view.scores[self.labelled], self.stage) for view in self.views]
-        own = np.stack([columns[k][at] for at, k in enumerate(self.fold)])
+        own = np.stack([columns[k if len(columns) > 1 else 0][at] for at, k in enumerate(self.fold)])
         mapper = BinMapper().fit(own)
         if self.stage == 1:
             self.trained = [self.honest for _ in self.stacks]
@@ -152,13 +152,15 @@ class CrossFitted:
         for k, view in enumerate(self.views):
             self._infer(k, view)
         loss = float(self.problem.scale.loss.value(self.honest, self.target).mean())
-        if loss < self.lowest or not self.params["select_stages"]:
+        first_linked = self.stage == 2 and self.features  # F_0 alone would be no collective model
+        if loss < self.lowest or first_linked or not self.params["select_stages"]:
             self.lowest, self.best = loss, self.stage - 1
 
     def _grow(self, mapper: BinMapper, own: NDArray[np.float32]) -> list[Forest]:
         """Grow the stage's trees of every view on honest columns, targets and scores."""
         G, K = len(self.graphs), self.target.shape[1]
-        more = relational_columns(self.features, G, K, self.stage, self.params["counts"])
+        features = self.features if self.stage or self.params["first_linked"] else ()
+        more = relational_columns(features, G, K, self.stage, self.params["counts"])
         allowed = np.concatenate([np.arange(self.table.d), self.table.d + more]).astype(np.int32)
         n_bins = np.concatenate([self.table.n_bins, mapper.n_bins]).astype(np.int32)
         table = self.table.fill(mapper, own), n_bins, allowed
@@ -198,6 +200,8 @@ class CrossFitted:
     @property
     def honest(self) -> NDArray[np.float64]:
         """Scores (m, K) of the labelled rows, each by view and trees that did not see its label."""
+        if len(self.views) == 1:
+            return self.views[0].scores[self.labelled]
         own = np.empty_like(self.target)
         for k, view in enumerate(self.views[1:], 1):
             own[self.fold == k] = view.scores[self.labelled[self.fold == k]]
