@@ -55,6 +55,17 @@ def test_neighbors(graph, n_columns, share):
     assert csr.widest(graph[0]) == naive_csr.widest(graph[0])
 
 
+@pytest.mark.parametrize("n_columns", [1, 3])
+@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
+def test_who_listens_hears_what_is_said_to_its_kind(graph, n_columns, share):
+    rng, n = np.random.default_rng(0), len(graph[0]) - 1
+    voices = np.where(rng.random(n) < share, rng.random(n), 0.0)
+    values, hears = rng.normal(size=(2, n, n_columns)), rng.integers(0, 2, n)
+    ours, twin = (module.hearsay(*graph, values, voices, hears) for module in (csr, naive_csr))
+    np.testing.assert_allclose(ours[0], twin[0], rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(ours[1], twin[1], rtol=1e-12)
+
+
 @pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
 def test_correlation_over_edges(graph, share):
     rng, n = np.random.default_rng(0), len(graph[0]) - 1

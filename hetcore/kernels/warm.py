@@ -52,6 +52,7 @@ def _graphs() -> None:
     values, known = np.zeros((2, 1)), np.ones(2, np.bool_)
     csr.neighbor_means(*pairs, values, known, 0.0)
     csr.neighbor_medians(*pairs, values, known, 0.0)
+    csr.hearsay(*pairs, values[None], np.ones(2), np.zeros(2, np.int64))
     csr.edge_correlation(*pairs, values[:, 0].copy(), known)
 
 

@@ -17,6 +17,7 @@ from hetcore.binning import BinMapper
 from hetcore.data import Graph, HetData, Source
 from hetcore.data.encoding import SourceEncoder
 from hetcore.forest import Forest
+from hetcore.kernels.csr import hearsay
 from hetcore.smoother import LandmarkFeatures, Smoother
 
 __all__ = ["GraphPart", "Part", "TablePart", "averaged", "graph_columns", "joint_links", "joint_shares", "mean_weight"]
@@ -141,9 +142,11 @@ class GraphPart(Part):
 
         `says` lists (listeners (n,) bool, values (n, K)): different rows may hear different things.
         """
-        for listeners, values in says:
-            self.voice, score = averaged(self.links, self.unit, values, voices, shrinkage)
-            self.score[listeners] = score[listeners]
+        hears = np.zeros(self.links.shape[0], np.int64)
+        for kind, (listeners, _) in enumerate(says):
+            hears[listeners] = kind
+        told = np.stack([values for _, values in says])
+        self.voice, self.score = heard(self.links, self.unit, told, voices, hears, shrinkage)
 
     def columns(self) -> NDArray[np.float32]:
         """Return the columns that trees split by, (m, K + 1): the averages, and how many neighbours speak."""
@@ -158,8 +161,17 @@ class GraphPart(Part):
 
 def averaged(links: Any, unit: float, values: NDArray, voices: NDArray, shrinkage: float) -> tuple[NDArray, NDArray]:
     """Return the neighbours' total voice (n,) and shrunk average (n, K), with links counted in units of `unit`."""
-    voice = (links @ voices) / unit
-    return voice, (links @ (voices[:, None] * values)) / (unit * (voice + shrinkage)[:, None] + 1e-300)
+    return heard(links, unit, values[None], voices, np.zeros(links.shape[0], np.int64), shrinkage)
+
+
+def heard(
+    links: Any, unit: float, told: NDArray, voices: NDArray, hears: NDArray[np.int64], shrinkage: float
+) -> tuple[NDArray, NDArray]:
+    """Return `averaged` where `told` (s, n, K) differs by the kind of listener, `hears` (n,)."""
+    ends = links.indptr.astype(np.int32, copy=False), links.indices.astype(np.int32, copy=False)
+    sums, totals = hearsay(*ends, links.data, np.asarray(told, np.float64), np.asarray(voices, np.float64), hears)
+    voice = totals / unit
+    return voice, sums / (unit * (voice + shrinkage)[:, None] + 1e-300)
 
 
 def graph_columns(score: NDArray, voice: NDArray) -> NDArray[np.float32]:

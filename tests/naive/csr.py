@@ -22,6 +22,16 @@ def neighbor_means(indptr, indices, weights, values, known, fill):
     return means, totals
 
 
+def hearsay(indptr, indices, weights, values, voices, hears):
+    n = len(indptr) - 1
+    sums, totals = np.zeros((n, values.shape[2])), np.zeros(n)
+    for i in range(n):
+        neighbors, weight = _known_neighbors(i, indptr, indices, weights, voices > 0)
+        totals[i] = weight @ voices[neighbors]
+        sums[i] = (weight * voices[neighbors]) @ values[hears[i], neighbors]
+    return sums, totals
+
+
 def widest(indptr):
     return int(np.diff(indptr).max(initial=0))
 
