@@ -1,0 +1,127 @@
+"""Run the cells of the two-learner tables: data set x method x run.
+
+The protocol of Tables 3 to 5: macro F1 on held-out rows, relative to the two-branch network without boosted features.
+Each run draws its own people (census) or places and its own third of held-out rows, the same for every method.
+Each finished cell is one line of docs/results/two_learners.jsonl; a cell that stands there is not run again.
+
+    HETCORE_DATA=../shared/data python -m benchmarks.two_learner_cells
+    HETCORE_DATA=../shared/data python -m benchmarks.two_learner_cells --steps   # Newton against Bayes
+    python -m benchmarks.results > docs/results.md
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import datasets
+import hetcore as hc
+from benchmarks.cells import RESULTS, finished, run_cells
+from datasets import census
+from hetcore.data import HetData
+from hetcore.data.splits import label_split
+
+CELLS = RESULTS / "two_learners.jsonl"
+NAMES = ("data", "method", "run")
+DATA = ("census_income_a", "census_income_b", "covertype_shapes", "two_modalities", "two_modalities, xor")
+PEOPLE, PLACES = 8_000, 0.5  # drawn anew for each run; all 99,762 and 6,480 take hours on two cores
+TRAINED = 2 / 3
+NETWORK = {"unstructured": "network", "pictures": "cnn", "image": "cnn"}
+ROUNDS = {"n_iterations": 12, "epochs": 5, "max_depth": 4, "inner_iterations": 2}
+PRINTED = {"learning_rate": 1.0, "subsample": 1.0}
+BASELINE = "two-branch network"
+
+
+def load(name: str, run: int) -> HetData:
+    """Return the data of a run."""
+    if name.startswith("census"):
+        return census.load(name[-1], PEOPLE, seed=run)
+    if name == "covertype_shapes":
+        return datasets.load(name).sample(PLACES, seed=run)
+    return datasets.make_two_modalities(rule="xor" if name.endswith("xor") else "pair", seed=run)[0]
+
+
+def _two(data: HetData, **params: Any) -> Any:
+    learners = {name: NETWORK[name] for name in data.sources if name in NETWORK}
+    return hc.TwoWeakLearnerClassifier(**(ROUNDS | {"learners": learners} | params))
+
+
+def _one(data: HetData, network: bool) -> Any:
+    name = next(name for name in data.sources if (name in NETWORK) == network)
+    learners = {name: NETWORK[name]} if network else None
+    return hc.OneWeakLearnerClassifier(source=name, learners=learners, **ROUNDS)
+
+
+def _network(data: HetData, features: str, fusion: str = "concatenation") -> Any:
+    return hc.BoostedFeatureNetworkClassifier(features=features, fusion=fusion, network="torch", n_iterations=12)
+
+
+METHODS = {
+    BASELINE: lambda data: _network(data, "raw"),
+    "BFV+DNN, concatenation": lambda data: _network(data, "boosted"),
+    "BFV+DNN, product": lambda data: _network(data, "boosted", "product"),
+    "2WL": lambda data: _two(data),
+    "2WL2O": lambda data: _two(data, order=2),
+    "2WL2O, exact Hessian": lambda data: _two(data, order=2, hessian="exact"),
+    "2WL as printed (Bayes, whole steps)": lambda data: _two(data, step="bayes", **PRINTED),
+    "2WL, Newton, whole steps": lambda data: _two(data, **PRINTED),
+    "1WL, trees": lambda data: _one(data, False),
+    "1WL, network": lambda data: _one(data, True),
+}
+STEPS = ("newton", "bayes", "grid", "fixed")
+
+
+def run_cell(name: str, method: str, run: int) -> dict[str, Any]:
+    """Fit to two thirds of the rows; return the macro F1 and the error on the rest, and what the steps took."""
+    data = load(name, run)
+    y = label_split(data, TRAINED, run)
+    last: list[Any] = []
+    started = time.perf_counter()
+    make(method, data).fit(data, y, eval_y=data.y, callbacks=[lambda event: last.append(event)])
+    seconds, event = time.perf_counter() - started, last[-1]
+    cell = {"F1": event.detail["F1"]["held_out"], "error": event.detail["metric"]["held_out"]}
+    cell |= {"risk": event.losses["train"], "held_out_risk": event.losses["held_out"], "seconds": round(seconds, 2)}
+    if "step_seconds" in event.detail:
+        cell["step_seconds"] = sorted(each.detail["step_seconds"] for each in last)[len(last) // 2]
+    return cell
+
+
+def make(method: str, data: HetData) -> Any:
+    """Return the estimator of a method; "step: NAME" is 2WL with whole steps, chosen that way."""
+    if method.startswith("step: "):
+        return _two(data, step=method.removeprefix("step: "), **PRINTED)
+    return METHODS[method](data)
+
+
+def keys(args: argparse.Namespace) -> Iterator[tuple[str, str, int]]:
+    """Yield the cells in order, runs outermost."""
+    methods = [f"step: {name}" for name in STEPS] if args.steps else args.method
+    for run in range(*args.runs):
+        for name in args.data:
+            for method in methods:
+                yield name, method, run
+
+
+def done() -> dict[tuple, dict[str, Any]]:
+    """Return the finished cells by (data, method, run)."""
+    return finished(CELLS, NAMES)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", nargs="+", choices=DATA, default=list(DATA))
+    parser.add_argument("--method", nargs="+", choices=list(METHODS), default=list(METHODS))
+    parser.add_argument("--runs", type=int, nargs=2, default=(0, 5), metavar=("FIRST", "STOP"))
+    parser.add_argument("--steps", action="store_true", help="compare the ways to choose steps instead")
+    args = parser.parse_args()
+    warnings.simplefilter("ignore")
+    for cell in run_cells(CELLS, NAMES, keys(args), run_cell):
+        print(json.dumps(cell), flush=True)
+
+
+if __name__ == "__main__":
+    main()
