@@ -163,7 +163,7 @@ def _compared(name: str, each: Points, base: Points) -> str:
     if gain >= 0:
         return f"{name} helps in the end ({by}), not at {', '.join(str(s) for s in gaps if s not in ahead)}"
     start = min(size for size in gaps if size > max(ahead))
-    return f"no transfer overtakes {name} at {counted(start, 'example')} a class ({by})"
+    return f"no transfer overtakes {name} at {counted(start, 'example')} ({by})"
 
 
 def _gap(ours: Mapping[int, float], theirs: Mapping[int, float]) -> tuple[float, float] | None:

@@ -1,0 +1,128 @@
+"""The Transfer page, pages/4_Transfer.py: it refuses what are no domains, trains methods side by side, measures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from studio import jobs
+
+ROOT = Path(__file__).resolve().parents[2]
+CSV = "text/csv"
+
+
+def table(seed: int, n: int = 40) -> bytes:
+    """Return a domain as CSV: the class is the sign of the first column."""
+    X = np.random.default_rng(seed).normal(size=(n, 3))
+    frame = pl.DataFrame(X, schema=["a", "b", "c"])
+    return frame.with_columns(pl.Series("class", np.where(X[:, 0] > 0, "u", "v"))).write_csv().encode()
+
+
+def started() -> AppTest:
+    return AppTest.from_file(str(ROOT / "app.py"), default_timeout=120).run()
+
+
+@pytest.fixture
+def page() -> AppTest:
+    """The page on three uploaded tables of the same columns."""
+    at = started().switch_page("pages/1_Data.py").run()
+    files = [(f"{name}.csv", table(seed), CSV) for seed, name in enumerate(("home", "near", "far"))]
+    at = at.file_uploader[0].set_value(files).run()
+    at = next(button for button in at.button if button.label == "Use this data").click().run()
+    assert not at.exception and not at.error
+    return at.switch_page("pages/4_Transfer.py").run()
+
+
+def trained(page: AppTest) -> AppTest:
+    page.button(key="train").click().run()
+    return ended(page)
+
+
+def ended(page: AppTest) -> AppTest:
+    for run in page.session_state["live Transfer"].runs.values():
+        status = jobs.manager().wait(run, timeout=120)
+        assert status.state == "finished", status.message
+    page = page.run()
+    assert not page.exception
+    return page
+
+
+def again(page: AppTest) -> AppTest:
+    """Train a changed setting, unless its estimate was short enough to train at once."""
+    if not page.button(key="train").disabled:
+        page.button(key="train").click().run()
+    return ended(page)
+
+
+def words(page: AppTest) -> str:
+    return " ".join(element.value for element in (*page.success, *page.caption, *page.markdown, *page.warning))
+
+
+def test_tables_of_the_same_instances_get_a_sentence_and_examples_that_fit():
+    page = started().switch_page("pages/4_Transfer.py").run()
+    assert not page.exception
+    assert "the same instances" in page.info[0].value
+    assert [button.label for button in page.button][0] == "Use Office\\-Caltech10"
+    assert not page.slider
+
+
+def test_uploaded_domains_are_ready_and_nothing_trains_unasked(page):
+    assert not page.exception
+    assert page.selectbox(key="target").value == "home"
+    assert page.multiselect(key="teachers").value == ["near", "far"]
+    assert "n_T = 6" in words(page).replace("\\", "")
+    assert "live Transfer" not in page.session_state
+
+
+def test_methods_train_side_by_side_and_the_wrong_rows_come_first(page):
+    page = trained(page)
+    assert [metric.label for metric in page.metric] == ["Blend", "No transfer", "Weighted MultiSource"]
+    assert all(float(metric.value.rstrip("%")) > 40 for metric in page.metric)
+    wrong = page.dataframe[0].value["wrong"].to_list()
+    assert len(wrong) == 34 and wrong == sorted(wrong, reverse=True)
+    labels = {each.proto.label for each in page.get("download_button")}
+    assert labels >= {"Predictions (CSV)", "Figure (HTML)", "Script", "Notebook"}
+    assert "hc.TransferClassifier" in page.code[0].value
+
+
+def test_a_spoilt_source_is_told_beside_the_run_before(page):
+    page = trained(page)
+    page = again(page.selectbox(key="spoilt").set_value("near").run())
+    page = again(page.slider(key="flipped").set_value(80).run())
+    said = page.success[0].value.replace("\\", "")
+    assert "with 80% of the labels of near flipped" in said and said.count("error") == 3
+
+
+def test_eta_is_the_formulas_or_by_hand(page):
+    assert not page.select_slider
+    page.selectbox(key="eta_rule").set_value("by hand").run()
+    page.select_slider(key="eta").set_value(20.0).run()
+    page.button(key="train").click().run()
+    setting = page.session_state["live Transfer"].settings["Weighted MultiSource"]
+    assert setting.params["eta"] == 20.0
+    assert not page.exception
+
+
+def test_without_a_source_or_a_method_there_is_a_sentence_and_no_button(page):
+    page.multiselect(key="teachers").set_value([]).run()
+    assert "at least one domain" in page.warning[0].value and page.button(key="train").disabled
+    page.multiselect(key="teachers").set_value(["near"]).run()
+    page.multiselect(key="methods").set_value([]).run()
+    assert "No method" in page.warning[0].value and page.button(key="measure").disabled
+    assert not page.exception
+
+
+def test_the_curve_is_measured_in_the_background_and_judged(page):
+    page.slider(key="repeats").set_value(2).run()
+    page.multiselect(key="methods").set_value(["No transfer", "MultiSource"]).run()
+    page.button(key="measure").click().run()
+    run = page.session_state["transfer curve"]["run"]
+    assert jobs.manager().wait(run, timeout=120).state == "finished"
+    page = page.run()
+    assert not page.exception
+    assert "MultiSource" in page.success[0].value and "points at" in page.success[0].value
+    assert len(jobs.manager().result(run).value) == 2 * 2 * 7  # sizes 1, 2, 3, 5, 7, 10, 15
