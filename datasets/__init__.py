@@ -15,6 +15,7 @@ from datasets.autocorrelated import AUTOCORRELATED, Autocorrelation, make_autoco
 from datasets.census import CENSUS_INCOME_A, CENSUS_INCOME_B
 from datasets.classification_tables import CLASSIFICATIONS
 from datasets.covertype_shapes import COVERTYPE_SHAPES
+from datasets.customers import CUSTOMERS, CustomerTruth, make_customers
 from datasets.digits import DIGITS_VIEWS
 from datasets.digits_pixels import DIGITS_TABLE_AND_PIXELS
 from datasets.generator import PLANTED, Truth, make_heterogeneous
@@ -43,6 +44,7 @@ from hetcore.errors import ParameterError
 
 __all__ = [
     "Autocorrelation",
+    "CustomerTruth",
     "DATASETS",
     "Dataset",
     "Halves",
@@ -50,6 +52,7 @@ __all__ = [
     "info",
     "load",
     "make_autocorrelated_graph",
+    "make_customers",
     "make_flipped",
     "make_heterogeneous",
     "make_noisy",
@@ -82,6 +85,7 @@ ENTRIES = (
     PLANTED_FLIPS,
     PLANTED_RATINGS,
     PLANTED_SENSORS,
+    CUSTOMERS,
 )
 DATASETS = {entry.name: entry for entry in ENTRIES}
 
