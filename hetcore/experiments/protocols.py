@@ -30,4 +30,5 @@ class Protocol(NamedTuple):
 
 PROTOCOLS = {
     "consensus": Protocol("hetcore.experiments.consensus", "consensus"),
+    "customers": Protocol("hetcore.experiments.customers", "customers"),
 }
