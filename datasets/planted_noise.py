@@ -24,6 +24,7 @@ __all__ = [
 ]  # fmt: skip
 
 N_FEATURES = 6
+SCALE = 0.4
 QUANTITIES = ("temperature", "humidity")
 
 
@@ -113,17 +114,17 @@ def _table(X: np.ndarray, y: np.ndarray) -> HetData:
 
 
 def make_ratings(
-    n_users: int = 200, n_items: int = 120, density: float = 0.3, erratic: float = 0.15, seed: int = 0
+    n_users: int = 200, n_items: int = 150, density: float = 0.5, erratic: float = 0.2, seed: int = 0
 ) -> tuple[HetData, Noise]:
     """Return ratings of items by users, some of whom rate erratically.
 
     Parameters
     ----------
-    n_users, n_items : int, default=200, 120
+    n_users, n_items : int, default=200, 150
         At least 2.
-    density : float, default=0.3
+    density : float, default=0.5
         Share of all pairs that are rated, in (0, 1].
-    erratic : float, default=0.15
+    erratic : float, default=0.2
         Share in [0, 1] of users, and of items, with much noise.
     seed : int, default=0
 
@@ -145,7 +146,7 @@ def make_ratings(
     cells = np.sort(rng.permutation(n_users * n_items)[: max(2, round(density * n_users * n_items))])
     user, item = np.divmod(cells, n_items)
     biases = 0.4 * rng.standard_normal(n_users)[user] + 0.4 * rng.standard_normal(n_items)[item]
-    U, V = rng.normal(0, 0.7, (n_users, 3)), rng.normal(0, 0.7, (n_items, 3))
+    U, V = rng.normal(0, SCALE, (n_users, 3)), rng.normal(0, SCALE, (n_items, 3))
     signal = 3.5 + biases + (U[user] * V[item]).sum(axis=1)
     deviation = np.sqrt(_loud(n_users, erratic, rng)[user] * _loud(n_items, erratic, rng)[item] + 0.04)
     codes = {"user": _numbered("user", n_users)[user], "item": _numbered("item", n_items)[item]}
@@ -256,7 +257,7 @@ PLANTED_FLIPS = _entry(
 PLANTED_RATINGS = _entry(
     "planted_ratings",
     "Planted ratings",
-    "7,200 made-up ratings of 120 items by 200 users, some of whom rate erratically.",
+    "15,000 made-up ratings of 150 items by 200 users, some of whom rate erratically.",
     "regression",
 )
 PLANTED_SENSORS = _entry(

@@ -110,25 +110,36 @@ def cloud(
     return {"data": traces, "layout": _layout(*titles, hovermode="closest")}
 
 
-def deviations(learned: ArrayLike, residual: ArrayLike, titles: tuple[str, str], windows: int = 12) -> Figure:
-    """Draw the spread of residuals against the deviation that was learned for them, in windows of as many rows.
+def deviations(
+    said: ArrayLike, seen: ArrayLike, titles: tuple[str, str], squares: bool = True, windows: int = 12
+) -> Figure:
+    """Draw what rows do against what was said of them, in windows of as many rows: a dot on the line is honest.
 
-    A dot is a window: on the line where rows that were said to stray by sigma do so. Arguments (n,) each.
+    Parameters
+    ----------
+    said, seen : (n,) array-like of float
+        Learned deviation and residual; or learned and realised shares, with `squares=False`.
+    titles : (str, str)
+        Of both.
+    squares : bool, default=True
+        Whether a window is told by its root mean square, else by its mean.
+    windows : int, default=12
     """
-    learned, residual = np.asarray(learned, float), np.asarray(residual, float)
-    order = np.argsort(learned, kind="stable")
-    parts = [part for part in np.array_split(order, windows) if len(part)]
-    said = np.array([np.sqrt(np.mean(learned[part] ** 2)) for part in parts])
-    seen = np.array([np.sqrt(np.mean(residual[part] ** 2)) for part in parts])
-    top = float(max(said.max(initial=0.0), seen.max(initial=0.0)) * 1.05) or 1.0
-    look = {"color": COLOURS[0], "size": 9}
+    said, seen = np.asarray(said, float), np.asarray(seen, float)
+    parts = [part for part in np.array_split(np.argsort(said, kind="stable"), windows) if len(part)]
+    x, y = (np.array([_middle(each[part], squares) for part in parts]) for each in (said, seen))
+    top = float(max(x.max(initial=0.0), y.max(initial=0.0)) * 1.05) or 1.0
+    dotted = {"color": GREY, "dash": "dot", "width": 1.5}
+    look = {"marker": {"color": COLOURS[0], "size": 9}, "line": {"color": COLOURS[0], "width": 1}}
     traces = [
-        {"type": "scatter", "mode": "lines", "name": "as said", "x": [0, top], "y": [0, top],
-         "line": {"color": GREY, "dash": "dot", "width": 1.5}},
-        {"type": "scatter", "mode": "lines+markers", "name": "as seen", "x": said, "y": seen, "marker": look,
-         "line": {"color": COLOURS[0], "width": 1}},
-    ]  # fmt: skip
+        {"type": "scatter", "mode": "lines", "name": "as said", "x": [0, top], "y": [0, top], "line": dotted},
+        {"type": "scatter", "mode": "lines+markers", "name": "as seen", "x": x, "y": y} | look,
+    ]
     return {"data": traces, "layout": _layout(*titles, hovermode="closest")}
+
+
+def _middle(values: NDArray, squares: bool) -> float:
+    return float(np.sqrt(np.mean(values**2)) if squares else np.mean(values))
 
 
 def calibration(nominal: Sequence[float], series: Mapping[str, Sequence[float]], titles: tuple[str, str]) -> Figure:

@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from studio import noise, session, widgets_noise, widgets_noise_controls, widgets_noise_matrix
+from studio import noise, session, widgets_noise, widgets_noise_controls, widgets_noise_matrix, widgets_noise_table
 from studio.training import Setting
 from studio.widgets import escape, frame
 from studio.widgets_training import LiveTrainings
@@ -19,7 +19,8 @@ data = session.changed()
 
 def draw(events: Any, before: Any) -> None:
     """Draw both trainings so far, pale beside them the ones before."""
-    st.session_state["drawn noise"] = widgets_noise.curves(mode, events, before)
+    results = {label: live.result(label) for label in events} if not live.busy else {}
+    st.session_state["drawn noise"] = widgets_noise.curves(mode, events, before, results)
 
 
 def after(settings: dict[str, Setting]) -> None:
@@ -28,8 +29,8 @@ def after(settings: dict[str, Setting]) -> None:
     if any(result is None or result.predictions is None for result in results.values()):
         return
     drawn = st.session_state.get("drawn noise") or {}
-    widgets_noise.verdict(mode, live, results)
-    show = widgets_noise.tabs if mode == "Table" else widgets_noise_matrix.tabs
+    widgets_noise.verdict(mode, current.data, live, results)
+    show = widgets_noise_table.tabs if mode == "Table" else widgets_noise_matrix.tabs
     show(mode, data, current, settings, results, drawn, owner)
 
 

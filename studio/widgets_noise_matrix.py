@@ -10,7 +10,7 @@ import streamlit as st
 
 from hetcore import figures_noise
 from hetcore.data import HetData
-from studio import noise
+from studio import noise, noise_rows
 from studio.training import Setting
 from studio.widgets import chart, escape
 from studio.widgets_noise import once, planted, take_away
@@ -26,10 +26,11 @@ def tabs(
 ) -> None:  # fmt: skip
     """Draw what two factorizations leave behind."""
     about, columns = noise.MODES[mode], settings[noise.MODES[mode].learned].form["columns"]
-    run = (current.title, repr(settings))
+    run = (current.title, repr(settings), [result.seconds for result in results.values()])
+    told = {label: result.predictions for label, result in results.items()}
     rows = once(
         f"rows {mode}", run,
-        lambda: {label: noise.scored_codes(result.predictions, data, columns) for label, result in results.items()},
+        lambda: {label: noise_rows.scored_codes(each, data, columns) for label, each in told.items()},
     )  # fmt: skip
     names = ["Who strays", "Deviation", "Take away"]
     opened = st.tabs(names if mode == "Matrix" else ["Filled in", *names])
@@ -48,7 +49,7 @@ def tabs(
 def _stray(rows: pl.DataFrame, columns: Sequence[str]) -> None:
     """Draw how the deviation spreads over the codes of each column, and list the most erratic ones."""
     for place, column in zip(st.columns(len(columns)), columns):
-        told = noise.by_code(rows, column)
+        told = noise_rows.by_code(rows, column)
         with place:
             st.caption(f"Mean deviation of each {escape(column)}; the most erratic ones below")
             figure = figures_noise.histograms({column: told["deviation"]}, "mean learned σ", f"share of {column}s")
@@ -74,7 +75,7 @@ def _deviation(rows: pl.DataFrame, truth: pl.DataFrame | None) -> None:
         held = held.join(truth, on="id", how="inner") if known else held
         against = held["planted"] if known else held["residual"].abs()
         name = "planted σ" if known else "|value − prediction|"
-        rank = noise.rank_correlation(against.to_numpy(), held["std"].to_numpy())
+        rank = noise_rows.rank_correlation(against.to_numpy(), held["std"].to_numpy())
         said = f"; rank correlation {rank:.2f}" if rank == rank else ""
         st.caption(f"Learned deviation against {'the planted one' if known else 'the size of the residual'}{said}")
         chart(figures_noise.cloud(against, {"held-out": held["std"]}, (name, "learned σ")), "against", name)
@@ -83,18 +84,18 @@ def _deviation(rows: pl.DataFrame, truth: pl.DataFrame | None) -> None:
 def _filled_in(rows: Mapping[str, pl.DataFrame], columns: Sequence[str]) -> None:
     """Draw what was filled in for one sensor, by each model."""
     learned = next(iter(rows.values()))
-    guess = noise.guessed_time(columns, learned)
+    guess = noise_rows.guessed_time(columns, learned)
     time = st.selectbox("Time", list(columns), list(columns).index(guess), key="tensor_time",
                         help="The column that runs from left to right.")  # fmt: skip
     others = [column for column in columns if column != time]
     chosen: dict[str, str] = {}
     for place, column in zip(st.columns(len(others)), others):
-        codes = noise.by_code(learned, column)[column].to_list()
+        codes = noise_rows.by_code(learned, column)[column].to_list()
         help_ = "The most erratic one comes first."
         chosen[column] = place.selectbox(column.capitalize(), codes, key=f"tensor {column}", help=help_)
     for place, (column, (label, each)) in enumerate(zip(st.columns(len(rows)), rows.items())):
         with column:
-            _one_sensor(noise.sensor(each, time, chosen), label, place, time)
+            _one_sensor(noise_rows.sensor(each, time, chosen), label, place, time)
 
 
 def _one_sensor(rows: pl.DataFrame, label: str, place: int, time: str) -> None:

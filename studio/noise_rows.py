@@ -1,0 +1,186 @@
+"""What the Noise page works out of ended runs: which rows were spoilt, which are distrusted, which codes stray."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from hetcore.data import HetData, plain
+from studio import scenarios
+
+__all__ = [
+    "by_code", "distrusted", "guessed_time", "hits", "judged", "rank_correlation", "reliability", "scored_codes",
+    "sensor", "spoilt", "telling", "time_order",
+]  # fmt: skip
+
+BINS = np.linspace(0.0, 1.0, 11)
+TELLING = 0.4
+TIMES = ("time", "hour", "date", "epoch", "day", "minute", "step", "mode2")
+
+
+def spoilt(data: HetData, operations: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
+    """Return the rows whose label was spoilt: "id", "was" (the label before)."""
+    checked = scenarios.checked(operations)
+    clean = [operation for operation in checked if not scenarios.OPERATIONS[operation["op"]].spoils]
+    schema = {"id": pl.String, "was": pl.String if data.target_kind == "classification" else pl.Float64}
+    if len(clean) == len(checked):
+        return pl.DataFrame(schema=schema)
+    before, after = scenarios.apply(data, clean), scenarios.apply(data, checked)
+    old, new = (each.data.y if each.y is None else each.y for each in (before, after))
+    changed = np.array([a is not None and a == a and a != b for a, b in zip(old, new)], bool)
+    return pl.DataFrame({"id": before.data.ids[changed].tolist(), "was": old[changed].tolist()}, schema=schema)
+
+
+def judged(predictions: pl.DataFrame, numbers: bool) -> pl.DataFrame:
+    """Return the rows with a label, with "truth" (held out, or as trained on), "held" and, of numbers, "residual"."""
+    held = pl.col("held_out") if "held_out" in predictions.columns else pl.lit(None)
+    frame = predictions.with_columns(truth=pl.coalesce(held, "label"), held=held.is_not_null())
+    frame = frame.filter(pl.col("truth").is_not_null())
+    return frame.with_columns(residual=pl.col("truth") - pl.col("prediction")) if numbers else frame
+
+
+def distrusted(predictions: pl.DataFrame, wrong: pl.DataFrame, by: str = "weight") -> pl.DataFrame:
+    """Return the rows that were trained on, the most distrusted first.
+
+    Parameters
+    ----------
+    predictions : DataFrame
+        Of a run, with "weight".
+    wrong : DataFrame
+        See `spoilt`.
+    by : {"weight", "surprise"}
+        The least weight first, or the largest |label - prediction| in standard deviations ("surprise").
+
+    Returns
+    -------
+    DataFrame
+        "id", "weight", "label", "prediction", "surprise" (of numbers), "was", "spoilt".
+    """
+    rows = predictions.filter(pl.col("label").is_not_null()).join(wrong, on="id", how="left", maintain_order="left")
+    rows = rows.with_columns(spoilt=pl.col("id").is_in(wrong["id"].implode()))
+    if "std" in rows.columns:
+        rows = rows.with_columns(surprise=(pl.col("label") - pl.col("prediction")).abs() / pl.col("std"))
+    order = ["id", "weight", "label", "prediction", "surprise", "was", "spoilt"]
+    kept = rows.select([column for column in order if column in rows.columns])
+    return kept.sort(by, descending=by == "surprise", nulls_last=True)
+
+
+def hits(ranked: pl.DataFrame) -> tuple[int, int]:
+    """Return how many rows were spoilt, and how many of as many most distrusted rows are among them."""
+    count = int(ranked["spoilt"].sum())
+    return count, int(ranked["spoilt"].head(count).sum())
+
+
+def reliability(predictions: pl.DataFrame) -> tuple[list[float], list[float]] | None:
+    """Return, in ten bins, how sure the predicted class was on held-out rows, and how often it was right.
+
+    Held-out labels are not spoilt, so labels drawn blindly are taken out of the probabilities where a model tells
+    their share ("deviation"). None without held-out rows. An empty bin is NaN.
+    """
+    frame = judged(predictions, numbers=False).filter("held")
+    names = [column for column in frame.columns if column.startswith("p:")]
+    if not frame.height or not names:
+        return None
+    sure = frame.select(names).to_numpy().max(axis=1)
+    if "deviation" in frame.columns:
+        share = np.clip(frame["deviation"].to_numpy(), 0.0, 0.99)
+        sure = np.clip((sure - share / len(names)) / (1.0 - share), 0.0, 1.0)
+    right = (frame["truth"] == frame["prediction"]).to_numpy()
+    place = np.clip(np.digitize(sure, BINS) - 1, 0, len(BINS) - 2)
+    means = [_mean(values, place) for values in (sure, right)]
+    return means[0], means[1]
+
+
+def _mean(values: NDArray, place: NDArray) -> list[float]:
+    found = [values[place == k] for k in range(len(BINS) - 1)]
+    return [float(each.mean()) if len(each) else float("nan") for each in found]
+
+
+def telling(features: NDArray, names: Sequence[str], spread: NDArray) -> str | None:
+    """Return the feature along which a deviation changes most, by rank; None if none tells much of it.
+
+    Parameters
+    ----------
+    features : (n, d) float64
+        NaN is missing.
+    names : (d,) sequence of str
+    spread : (n,) float64
+    """
+    ranks = [abs(rank_correlation(column, spread)) for column in plain.filled(features).T]
+    best = int(np.nanargmax(ranks)) if np.isfinite(ranks).any() else -1
+    return names[best] if best >= 0 and ranks[best] > TELLING else None
+
+
+def rank_correlation(first: NDArray, second: NDArray) -> float:
+    """Return Spearman's correlation of two arrays (n,); NaN where one is constant."""
+    if len(first) < 3 or np.ptp(first) == 0 or np.ptp(second) == 0:
+        return float("nan")
+    ranks = [pl.Series(each).rank().to_numpy() for each in (first, second)]
+    return float(np.corrcoef(*ranks)[0, 1])
+
+
+# Matrix and tensor ----------------------------------------------------------------------------------------------------
+
+
+def scored_codes(predictions: pl.DataFrame, data: HetData, columns: Sequence[str]) -> pl.DataFrame:
+    """Return the judged rows of a run with their codes, as "code:COLUMN"."""
+    name = next(n for n, s in data.sources.items() if s.frame is not None and set(columns) <= set(s.columns))
+    source = data.sources[name]
+    codes = source.frame.select([pl.col(c).cast(pl.String).alias(f"code:{c}") for c in columns])
+    codes = codes.insert_column(0, pl.Series("id", source.ids.astype(str)))
+    return judged(predictions, numbers=True).join(codes, on="id", how="inner", maintain_order="left")
+
+
+def by_code(rows: pl.DataFrame, column: str) -> pl.DataFrame:
+    """Return, for each code of a column, the most erratic first, its rows, mean deviation and spread of residuals.
+
+    Returns
+    -------
+    DataFrame
+        column, "rows", "deviation" (mean learned), "held-out RMSE" (null without held-out rows).
+    """
+    held = pl.col("residual").filter(pl.col("held"))
+    told = rows.group_by(pl.col(f"code:{column}").alias(column)).agg(
+        pl.len().alias("rows"),
+        pl.col("std").mean().alias("deviation"),
+        (held**2).mean().sqrt().alias("held-out RMSE"),
+    )
+    return told.sort("deviation", column, descending=[True, False])
+
+
+def time_order(codes: Sequence[str]) -> dict[str, float]:
+    """Return where each code stands in time: its number if all are numbers, else its place in alphabetical order."""
+    known = sorted(set(codes))
+    try:
+        return {code: float(code) for code in known}
+    except ValueError:
+        return {code: float(place) for place, code in enumerate(known)}
+
+
+def guessed_time(columns: Sequence[str], rows: pl.DataFrame) -> str:
+    """Return which column of codes is time: by its name, else the one with the most codes."""
+    named = [column for column in columns if column.lower() in TIMES]
+    return named[0] if named else max(columns, key=lambda column: rows[f"code:{column}"].n_unique())
+
+
+def sensor(rows: pl.DataFrame, time: str, chosen: Mapping[str, str]) -> pl.DataFrame:
+    """Return the rows of one sensor in the order of time, with "at".
+
+    Parameters
+    ----------
+    rows : DataFrame
+        See `scored_codes`.
+    time : str
+        The column of codes that is time.
+    chosen : mapping of str to str
+        The code of each other column.
+    """
+    for column, code in chosen.items():
+        rows = rows.filter(pl.col(f"code:{column}") == code)
+    places = time_order(rows[f"code:{time}"].to_list())
+    at = pl.Series("at", [places[code] for code in rows[f"code:{time}"]], pl.Float64)
+    return rows.with_columns(at).sort("at")
