@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.svm import SVC
 
 import datasets
 import hetcore as hc
@@ -32,6 +33,12 @@ CELLS = RESULTS / "transfer.jsonl"
 NAMES = ("target", "permutation", "method", "positives")
 TARGETS = ("amazon", "caltech", "dslr", "webcam")
 N_PERMUTATIONS, MOST_POSITIVES, FEWEST = 5, 10, 20
+
+
+def svm() -> SVC:
+    """Return the linear SVM that stands in for stumps as weak learner, regularised as its 800 columns need."""
+    return SVC(kernel="linear", C=0.001)
+
 
 METHODS = {
     "TransferClassifier": lambda: hc.TransferClassifier(),
@@ -47,6 +54,13 @@ METHODS = {
     ),
     "Multi-KT": lambda: hc.MultiKTClassifier(),
     "TLDF": lambda: hc.TransferForestClassifier(),
+    "TrAdaBoost of SVMs": lambda: hc.TrAdaBoostClassifier(svm(), n_iterations=10),
+    "MultiSourceTrAdaBoost of SVMs": lambda: hc.MultiSourceTrAdaBoostClassifier(svm(), n_iterations=10),
+    "TaskTrAdaBoost of SVMs": lambda: hc.TaskTrAdaBoostClassifier(svm(), n_iterations=10),
+    "WMS of SVMs, η linear": lambda: hc.WeightedMultiSourceTrAdaBoostClassifier(svm(), n_iterations=10),
+    "WMS of SVMs, η linear, multiplicative": lambda: hc.WeightedMultiSourceTrAdaBoostClassifier(
+        svm(), n_iterations=10, update="multiplicative"
+    ),
 }
 
 
