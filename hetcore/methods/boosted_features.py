@@ -30,16 +30,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from hetcore import deep
 from hetcore.data import HetData
-from hetcore.data.encoding import SourceEncoder
 from hetcore.data.words import listed
 from hetcore.errors import DataError, ModelFileError, ParameterError
 from hetcore.methods.base import BoostedEstimator
+from hetcore.methods.boosted_branches import Branch, branch_from, branch_state
 from hetcore.methods.boosted_inputs import BoostedFeatures, RawFeatures
 from hetcore.methods.branch_networks import NETWORKS, network_class
 from hetcore.methods.modalities import Inputs, block, default_learner, scaling
 from hetcore.methods.problem import Problem
-from hetcore.methods.two_learner import WHOLE, at_least_one, is_whole
 from hetcore.methods.two_learner_rounds import error_rate, f1_score
+from hetcore.methods.two_learner_rules import WHOLE, at_least_one, is_whole, one_of
 
 __all__ = ["BoostedFeatureNetworkClassifier"]
 
@@ -48,62 +48,17 @@ FUSIONS = ("concatenation", "product")
 KINDS = ("auto", *NETWORKS)
 
 
-def _one_of(name: str, among: Sequence[str]) -> tuple[str, Any, str]:
-    return name, lambda value: value in among, f"one of {', '.join(map(repr, among))}"
-
-
 RULES = (
     ("table", lambda v: v is None or isinstance(v, str), "the name of a source, or None"),
-    _one_of("features", FEATURES),
-    _one_of("fusion", FUSIONS),
-    _one_of("network", KINDS),
+    one_of("features", FEATURES),
+    one_of("fusion", FUSIONS),
+    one_of("network", KINDS),
     ("n_stages", at_least_one, WHOLE),
     ("max_depth", lambda v: is_whole(v) and 1 <= v <= 16, "a whole number in [1, 16]"),
     ("n_iterations", at_least_one, WHOLE),
     ("hidden", lambda v: len(v) > 0 and all(at_least_one(each) for each in v), "whole numbers, such as (100, 50)"),
     ("random_state", lambda v: v is None or (is_whole(v) and v >= 0), "a whole number, at least 0, or None"),
 )
-
-
-@dataclass
-class Branch:
-    """One input of the network.
-
-    Attributes
-    ----------
-    name : str
-        Of the source.
-    features : BoostedFeatures or RawFeatures or None
-        What makes the table's branch; None for another source, which `inputs` reads.
-    inputs : Inputs or None
-    centre, scale : (d,) float32 or None
-        Of the table's branch.
-    """
-
-    name: str
-    features: BoostedFeatures | RawFeatures | None = None
-    inputs: Inputs | None = None
-    centre: NDArray | None = None
-    scale: NDArray | None = None
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Shape of a row."""
-        if self.inputs is not None:
-            return self.inputs.shape or (len(self.inputs.centre),)
-        return (len(self.centre),)
-
-    def read(self, data: HetData) -> tuple[NDArray, NDArray]:
-        """Return the input (n, ...) and who has it (n, 1), zeros for an instance without."""
-        x, mask = np.zeros((data.n, *self.shape), np.float32), np.zeros((data.n, 1), np.float32)
-        if self.name in data.sources:
-            rows, source = data.rows(self.name), data.sources[self.name]
-            mask[rows] = 1.0
-            x[rows] = self.inputs.transform(source) if self.inputs is not None else self._scaled(source)
-        return x, mask
-
-    def _scaled(self, source: Any) -> NDArray[np.float32]:
-        return np.nan_to_num((self.features.transform(source) - self.centre) * self.scale, nan=0.0)
 
 
 @dataclass
@@ -302,7 +257,7 @@ class BoostedFeatureNetworkClassifier(ClassifierMixin, BoostedEstimator):
         check_is_fitted(self)
         metas, arrays = [], {f"network:{key}": array for key, array in self.network_.to_arrays().items()}
         for j, branch in enumerate(self.branches_):
-            meta, own = _branch_state(branch)
+            meta, own = branch_state(branch)
             metas.append(meta)
             arrays |= {f"{j}:{key}": array for key, array in own.items()}
         facts = {"classes": list(self.classes_), "n_iterations": self.n_iterations_, "table": self.table_}
@@ -315,32 +270,8 @@ class BoostedFeatureNetworkClassifier(ClassifierMixin, BoostedEstimator):
             raise ModelFileError("The classes or epochs of the model file are wrong: save the model again.")
         self.classes_, self.n_iterations_ = np.array(names, object), meta["n_iterations"]
         self.table_ = meta["table"]
-        self.branches_ = [_branch_from(each, block(arrays, str(j))) for j, each in enumerate(meta["branches"])]
+        self.branches_ = [branch_from(each, block(arrays, str(j))) for j, each in enumerate(meta["branches"])]
         shapes = [branch.shape for branch in self.branches_]
         cls = network_class(meta["network"])
         self.network_ = cls(shapes, len(names), tuple(self.hidden), self.fusion, 0)
         self.network_.restore(block(arrays, "network"))
-
-
-def _branch_state(branch: Branch) -> tuple[dict[str, Any], dict[str, NDArray]]:
-    if branch.features is not None:
-        meta, arrays = branch.features.to_state()
-        return {"name": branch.name, **meta}, arrays | {"centre": branch.centre, "scale": branch.scale}
-    meta, arrays = branch.inputs.encoder.to_state()
-    own = {"centre": branch.inputs.centre, "scale": branch.inputs.scale}
-    state = {"name": branch.name, "kind": "inputs", "encoder": meta, "shape": list(branch.inputs.shape)}
-    return state, {f"encoder:{key}": array for key, array in arrays.items()} | own
-
-
-def _branch_from(meta: dict[str, Any], arrays: dict[str, NDArray]) -> Branch:
-    centre, scale = arrays["centre"], arrays["scale"]
-    good = centre.ndim == 1 and centre.shape == scale.shape and centre.dtype == scale.dtype == np.float32
-    if not good or not (np.isfinite(centre).all() and np.isfinite(scale).all()) or not isinstance(meta["name"], str):
-        raise ModelFileError("The scale of a branch's numbers in the model file is wrong: save the model again.")
-    if meta["kind"] != "inputs":
-        made = {"boosted": BoostedFeatures, "raw": RawFeatures}[meta["kind"]].from_state(meta, arrays)
-        return Branch(meta["name"], made, None, centre, scale)
-    encoder, shape = SourceEncoder.from_state(meta["encoder"], block(arrays, "encoder")), tuple(meta["shape"])
-    if len(encoder.feature_names) != len(centre) or (shape and int(np.prod(shape)) != len(centre)):
-        raise ModelFileError("The numbers of a branch in the model file do not fit its columns: save the model again.")
-    return Branch(meta["name"], None, Inputs(encoder, centre, scale, shape))

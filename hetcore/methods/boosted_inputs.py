@@ -31,6 +31,7 @@ class BoostedFeatures:
 
     def __init__(self, encoder: SourceEncoder, model: CatBoostClassifier) -> None:
         self.encoder, self.model = encoder, model
+        self._blob = np.frombuffer(model._serialize_model(), np.uint8).copy()
 
     @classmethod
     def fit(
@@ -71,8 +72,8 @@ class BoostedFeatures:
     def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray]]:
         """Return a JSON-able dict and arrays; the trees are CatBoost's own binary format."""
         meta, arrays = self.encoder.to_state()
-        blob = np.frombuffer(self.model._serialize_model(), np.uint8).copy()
-        return {"kind": self.kind, "encoder": meta}, {**{f"encoder:{k}": v for k, v in arrays.items()}, "trees": blob}
+        own = {f"encoder:{key}": array for key, array in arrays.items()}
+        return {"kind": self.kind, "encoder": meta}, own | {"trees": self._blob}
 
     @classmethod
     def from_state(cls, meta: dict[str, Any], arrays: dict[str, NDArray]) -> BoostedFeatures:
@@ -86,7 +87,9 @@ class BoostedFeatures:
             raise ModelFileError(f"CatBoost can't read the trees of the model file ({error}): save it again.") from None
         if len(model.feature_names_) != len(encoder.feature_names):
             raise ModelFileError("The trees of the model file do not fit their columns: save the model again.")
-        return cls(encoder, model)
+        made = cls(encoder, model)
+        made._blob = blob  # CatBoost writes the same trees in other bytes once it has read them
+        return made
 
 
 class RawFeatures:

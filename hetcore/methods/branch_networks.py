@@ -14,10 +14,11 @@ from sklearn.neural_network import MLPClassifier
 
 from hetcore import deep
 from hetcore.errors import ModelFileError
-from hetcore.methods.networks import BATCH, forward, packed, unpacked
+from hetcore.methods.networks import forward, packed, unpacked
 
 __all__ = ["NETWORKS", "BranchNetwork", "JoinedNetwork", "network_class"]
 
+BATCH = 64
 Inputs = Sequence[tuple[NDArray, NDArray]]
 
 
