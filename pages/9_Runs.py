@@ -91,7 +91,8 @@ def reopen(run: Run) -> None:
         except (DataError, ParameterError) as error:
             st.error(escape(error))
             return
-        st.switch_page(CONSENSUS, query_params={"data": example} if (example := run_table.example_of(run)) else None)
+        example = run_table.example_of(run)
+        st.switch_page(reopening.page_file(run), query_params={"data": example} if example else None)
 
 
 def put_back(run: Run) -> None:

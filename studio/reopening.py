@@ -1,4 +1,8 @@
-"""What opens a stored run again: the data operations before the page's own, and the values of its controls."""
+"""What opens a stored run again: its page, the data operations before the page's own, the values of its controls.
+
+A page that can be reopened has a file in `FILES`, its own operations in `ORDER` (last ones first) and the keys of its
+controls by parameter in `KEYS`.
+"""
 
 from __future__ import annotations
 
@@ -8,20 +12,41 @@ from typing import Any
 from studio.run import Run
 from studio.run_table import example_of
 
-__all__ = ["controls", "operations", "refusal"]
+__all__ = ["FILES", "controls", "operations", "page_file", "refusal"]
 
-KEYS = {
-    "lambda0": "l0",
-    "lambda1": "l1",
-    "learning_rate": "rate",
-    "n_iterations": "rounds",
-    "max_depth": "depth",
-    "random_state": "seed",
-    "as_printed": "printed",
+FILES = {"Consensus": "pages/2_Consensus.py", "Noise": "pages/5_Noise.py"}
+ORDER = {
+    "Consensus": ("labels", "drop_graph", "drop_source", "noise"),
+    "Noise": ("label_noise", "flip_labels", "labels"),
 }
-"""Keys of the Consensus page's controls by parameter."""
-ORDER = ("labels", "drop_graph", "drop_source", "noise")
-"""The page's own operations, last ones first."""
+SINGLE = ("labels", "noise", "label_noise", "flip_labels")
+"""Operations that a page does once at most."""
+FACTORS = {
+    "n_iterations": "epochs", "n_factors": "factors", "n_deviation_factors": "noisy", "learning_rate": "rate",
+    "regularisation": "penalty", "patience": "patience", "as_printed": "printed", "random_state": "seed",
+}  # fmt: skip
+KEYS: dict[str, dict[str, str]] = {
+    "Consensus": {
+        "lambda0": "l0", "lambda1": "l1", "learning_rate": "rate", "n_iterations": "rounds", "max_depth": "depth",
+        "random_state": "seed", "as_printed": "printed",
+    },
+    "Noise Table": {
+        "n_iterations": "noise_rounds", "learning_rate": "noise_rate", "max_leaf_nodes": "noise_leaves",
+        "as_printed": "noise_printed", "random_state": "table_seed",
+    },
+    "Noise Matrix": {name: f"matrix_{key}" for name, key in FACTORS.items()},
+    "Noise Tensor": {name: f"tensor_{key}" for name, key in FACTORS.items()},
+}  # fmt: skip
+MODES = {
+    "HGBMClassifier": "Table", "HGBMRegressor": "Table", "HMF": "Matrix", "MatrixFactorization": "Matrix",
+    "HTF": "Tensor", "TensorFactorization": "Tensor",
+}  # fmt: skip
+"""Of the Noise page, by method."""
+
+
+def page_file(run: Run) -> str:
+    """Return the file of the page that opens a run again."""
+    return FILES.get(run.page, FILES["Consensus"])
 
 
 def refusal(run: Run, recipe: Mapping[str, Any]) -> str:
@@ -55,8 +80,9 @@ def controls(run: Run, title: str, sources: Sequence[str], graphs: Sequence[str]
         Names in the data in use.
     """
     own = _parted(run)[1]
-    params = run.settings.get("params", {})
-    values = {key: params[name] for name, key in KEYS.items() if params.get(name) is not None}
+    if run.page == "Noise":
+        return _noise(run, own)
+    values = _params(run, "Consensus")
     gone = {operation["name"] for operation in own if operation["op"].startswith("drop_")}
     values[f"sources {title}"] = [name for name in sources if name not in gone]
     values[f"graphs {title}"] = [name for name in graphs if name not in gone]
@@ -69,13 +95,44 @@ def controls(run: Run, title: str, sources: Sequence[str], graphs: Sequence[str]
     return values
 
 
+def _params(run: Run, table: str) -> dict[str, Any]:
+    params = run.settings.get("params", {})
+    return {key: params[name] for name, key in KEYS[table].items() if params.get(name) is not None}
+
+
+def _noise(run: Run, own: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the values of the Noise page's controls."""
+    mode = MODES[run.method]
+    values = {"mode": mode} | _params(run, f"Noise {mode}")
+    key, params = mode.lower(), run.settings.get("params", {})
+    if mode == "Table":
+        kind = "classification" if run.method == "HGBMClassifier" else "regression"
+        share = round(100 * params.get("column_sample", 1.0))
+        values |= {
+            f"weighting_{kind}": params.get("weighting"),
+            "noise_columns_many": share,
+            "noise_columns_few": share,
+        }
+    if mode == "Matrix":
+        values |= dict(zip(("matrix_users", "matrix_items"), run.settings.get("form", {}).get("columns", ())))
+    values |= {"flipped": 0, f"{key}_disturbed": 0}
+    for operation in own:
+        if operation["op"] == "labels":
+            values[f"{key}_known"] = round(100 * operation["fraction"])
+        elif operation["op"] == "flip_labels":
+            values["flipped"] = round(100 * operation["share"])
+        else:
+            values |= {f"{key}_disturbed": round(100 * operation["share"]), f"{key}_sd": operation["sd"]}
+    return {name: value for name, value in values.items() if value is not None}
+
+
 def _parted(run: Run) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Return the operations before the page's own, and those."""
     given = list(run.settings.get("operations") or ())
     end = len(given)
-    for op in ORDER:
+    for op in ORDER.get(run.page, ORDER["Consensus"]):
         while end and given[end - 1]["op"] == op:
             end -= 1
-            if op in ("labels", "noise"):
+            if op in SINGLE:
                 break
     return given[:end], given[end:]

@@ -127,10 +127,10 @@ def _code_controls(mode: str, data: HetData) -> list[str]:
     names = ("Users", "Items") if count == 2 else ("First mode", "Second mode", "Third mode")
     chosen: list[str] = []
     for name, guess in zip(names, start):
-        free = [column for column in columns if column not in chosen]
-        index = free.index(guess) if guess in free else 0
-        key = f"{mode.lower()}_{name.lower().replace(' ', '_')}"
-        chosen.append(st.selectbox(name, free, index, key=f"{key} {','.join(free)}", help="The column with its codes."))
+        free, key = [column for column in columns if column not in chosen], f"{mode} {name}".lower().replace(" ", "_")
+        if st.session_state.get(key) not in free:
+            st.session_state[key] = guess if guess in free else free[0]
+        chosen.append(st.selectbox(name, free, key=key, help="The column with its codes."))
     return chosen
 
 
