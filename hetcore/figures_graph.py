@@ -17,11 +17,22 @@ from numpy.typing import NDArray
 from hetcore.data import Graph
 from hetcore.figures import COLOURS, _layout, lines
 
-__all__ = ["Look", "autocorrelation", "by_class", "by_quantile", "convergence", "drawn_edges", "network", "signed"]
+__all__ = [
+    "Look",
+    "autocorrelation",
+    "brief",
+    "by_class",
+    "by_quantile",
+    "convergence",
+    "drawn_edges",
+    "network",
+    "signed",
+]
 
 Figure = dict[str, Any]
 MOST_EDGES = 12_000
 GREY, PALE = "rgba(128,128,128,0.55)", "rgba(128,128,128,0.22)"
+BAR = {"orientation": "h", "thickness": 10, "len": 0.6, "y": 0.0, "yanchor": "top", "x": 0.5}
 AROUND_ZERO = [[0.0, "#0072B2"], [0.5, "#C9CDD3"], [1.0, "#D55E00"]]
 
 
@@ -47,6 +58,11 @@ class Look:
     text: Sequence[str] | None = None
 
 
+def brief(value: float) -> str:
+    """Return a number with three significant digits, whole from 1,000 on."""
+    return f"{value:,.0f}" if 1000 <= abs(value) < 1e7 else f"{value:.3g}"
+
+
 def by_quantile(values: NDArray, reference: NDArray, title: str) -> Look:
     """Colour numbers by the share of `reference` below them, so that a heavy tail leaves colours for the others."""
     known = np.sort(reference[np.isfinite(reference)])
@@ -55,8 +71,8 @@ def by_quantile(values: NDArray, reference: NDArray, title: str) -> Look:
     share = np.searchsorted(known, values, "right") / known.size
     colour = np.where(np.isfinite(values), share, np.nan)
     at = np.linspace(0, 1, 5)
-    ticks = [f"{value:.3g}" for value in np.quantile(known, at)]
-    bar = {"title": {"text": title, "side": "right"}, "tickvals": at, "ticktext": ticks, "thickness": 12}
+    ticks = [brief(value) for value in np.quantile(known, at)]
+    bar = BAR | {"title": {"text": title, "side": "top"}, "tickvals": at, "ticktext": ticks}
     return Look(colour, {"colorscale": "Cividis", "cmin": 0, "cmax": 1, "colorbar": bar}, {})
 
 
@@ -65,7 +81,7 @@ def signed(values: NDArray, title: str) -> Look:
     sizes = np.abs(values[np.isfinite(values)])
     top = float(np.quantile(sizes, 0.95)) if sizes.size else 0.0
     top = top or float(sizes.max(initial=0.0)) or 1.0
-    bar = {"title": {"text": title, "side": "right"}, "thickness": 12}
+    bar = BAR | {"title": {"text": title, "side": "top"}}
     return Look(values, {"colorscale": AROUND_ZERO, "cmin": -top, "cmax": top, "colorbar": bar}, {})
 
 
@@ -92,7 +108,7 @@ def network(
     known: NDArray | None = None,
     chosen: int | None = None,
     near: NDArray | None = None,
-    height: int = 560,
+    height: int = 620,
 ) -> Figure:
     """Draw a network; a node's customdata is its place.
 
@@ -111,7 +127,7 @@ def network(
         A node to ring, and its links to draw above the others.
     near : (k,) int, optional
         The chosen node's neighbours.
-    height : int, default=560
+    height : int, default=620
         In pixels.
     """
     there = np.isfinite(places[:, 0])
@@ -128,7 +144,7 @@ def network(
 
 
 def _canvas(height: int, axis: Mapping[str, Any]) -> dict[str, Any]:
-    bare = {"visible": False, "showgrid": False, "zeroline": False}
+    bare = {"visible": False, "showgrid": False, "zeroline": False, "range": [-1.04, 1.04]}
     layout = _layout("", "", height, hovermode="closest", dragmode="pan")
     return layout | {"xaxis": bare, "yaxis": bare | {"scaleanchor": "x"}} | ({"coloraxis": dict(axis)} if axis else {})
 
@@ -150,7 +166,11 @@ def _links(places: NDArray, a: NDArray, b: NDArray, colour: str, width: float) -
 
 def _nodes(places: NDArray, which: NDArray, look: Look, names: Sequence[str], name: str, symbol: str) -> dict[str, Any]:
     rows = np.flatnonzero(which)
-    marker: dict[str, Any] = {"symbol": symbol, "size": 6 if len(places) < 5000 else 4, "line": {"width": 0}}
+    marker: dict[str, Any] = {
+        "symbol": symbol,
+        "size": 7 if len(places) < 2000 else 5 if len(places) < 6000 else 3.5,
+        "line": {"width": 0},
+    }
     marker |= {"color": look.colour[rows]} | ({"coloraxis": "coloraxis"} if look.axis else {})
     said = [escape(str(names[i])) + (f"<br>{look.text[i]}" if look.text is not None else "") for i in rows]
     return {
@@ -216,5 +236,6 @@ def convergence(changes: Mapping[str, Sequence[float]], order: Sequence[str], ti
     padded = {name: [*values, *[np.nan] * (longest - len(values))] for name, values in changes.items()}
     padded = {name: np.where(np.asarray(v) > 0, v, np.nan) for name, v in padded.items()}
     figure = lines(np.arange(1, longest + 1), padded, "sweep", title, order=order)
-    figure["layout"]["yaxis"] |= {"type": "log", "exponentformat": "power"}
+    ticks = [digit * 10.0**power for power in range(-9, 10) for digit in (1, 2, 5)]
+    figure["layout"]["yaxis"] |= {"type": "log", "tickvals": ticks, "ticktext": [brief(tick) for tick in ticks]}
     return figure

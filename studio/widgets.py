@@ -46,6 +46,7 @@ PAGES = (
     ("app.py", "Home", ":material/home:"),
     ("pages/1_Data.py", "Data", ":material/table:"),
     ("pages/2_Consensus.py", "Consensus", ":material/hub:"),
+    ("pages/3_Collective.py", "Collective", ":material/share:"),
     ("pages/4_Transfer.py", "Transfer", ":material/move_up:"),
     ("pages/5_Noise.py", "Noise", ":material/grain:"),
     ("pages/7_Papers.py", "Papers", ":material/menu_book:"),

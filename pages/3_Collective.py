@@ -1,0 +1,114 @@
+"""Collective: GB, RGB and MGB side by side along a graph; what they leave; the network, edited; and who changes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from studio import collective, session, training, widgets_collective, widgets_collective_graph
+from studio.collective import LABELS
+from studio.training import Setting
+from studio.widgets import escape, frame
+from studio.widgets_collective_graph import Trained
+from studio.widgets_consensus import downloads
+from studio.widgets_training import LiveTrainings
+
+PAGE = "Collective"
+frame(PAGE)
+current, owner = session.current(), session.owner()
+base = session.changed()
+state = st.session_state
+live = LiveTrainings(PAGE, current, owner)
+
+
+def settings() -> dict[str, Setting]:
+    """Draw the controls and return what is trained, by label."""
+    chosen = widgets_collective.controls(base, current.title)
+    operations = session.operations()
+    if chosen["known"] < 100:
+        operations.append({"op": "labels", "fraction": chosen["known"] / 100, "seed": chosen["seed"]})
+    if state.get("edits trained"):
+        operations += widgets_collective_graph.edits(current.title)
+    return collective.settings(base, chosen["params"], chosen["features"], chosen["graphs"], operations)
+
+
+def usable(asked: dict[str, Setting]) -> bool:
+    """Say in one sentence why this can't be trained, if it can't."""
+    if asked["MGB"].fit["graph"]:
+        return True
+    st.warning("No graph is in use: choose at least one.")
+    return False
+
+
+def draw(events: Any, before: Any) -> None:
+    """Draw the trainings so far, pale beside them the ones before."""
+    if all(events.values()) or not live.busy:
+        widgets_collective.headline(events, graph)
+    state["drawn collective"] = widgets_collective.curves(events, before, graph)
+
+
+def after(asked: dict[str, Setting]) -> None:
+    """Say what came of it."""
+    events = live.events()
+    if not all(events.get(label) for label in LABELS):
+        return
+    if live.before.get("MGB"):
+        old = training.outcome(*live.before["MGB"])
+        new = training.outcome(asked["MGB"], events["MGB"])
+        with st.container(key="change"):
+            st.success(escape(f"MGB: {training.difference(old, new)}"))
+    with st.container(key="verdict"):
+        st.info(escape(collective.verdict(events, graph)), icon=":material/balance:")
+
+
+def trained() -> dict[str, Trained]:
+    """Return the models that have ended training."""
+    found = {}
+    for label, run in ({} if live.busy else live.runs).items():
+        result = live.result(label)
+        if result is not None and result.model is not None and result.predictions is not None:
+            found[label] = Trained(run, live.settings[label], result, live.result_before(label))
+    return found
+
+
+def take_away() -> None:
+    """Offer files and code of one of the models."""
+    models = trained()
+    if not models:
+        return
+    with st.expander("Take away: predictions, model, figure, script, notebook", icon=":material/download:"):
+        label = st.segmented_control("Of", list(models), default=list(models)[-1], key="taken", required=True)
+        model = models[label or list(models)[-1]]
+        run = training.run_of(PAGE, model.setting, current.recipe, current.title, owner)
+        downloads(run, model.result, state["drawn collective"])
+
+
+st.caption(f"{escape(current.title)}: {escape(current.story)}")
+if reason := collective.refusal(base):
+    widgets_collective.offer_example(reason, session.use_example)
+    st.stop()
+bar = st.container()
+side, main = st.columns([1.15, 3], gap="large")
+with side:
+    asked = settings()
+    graph = widgets_collective.graph_shown(asked["MGB"].fit["graph"] or base.graph_names)
+with main:
+    able = usable(asked)
+with bar:
+    live.controls(asked, able)
+with main:
+    if live.runs:
+        live.watch(draw)
+        if not live.busy:
+            after(live.settings)
+    else:
+        st.info(
+            "Press Train: GB, RGB and MGB learn side by side. See whether neighbours help, and what is left of them."
+        )
+st.subheader("The network")
+widgets_collective_graph.network(current.title, current.data, base, graph, trained(), owner)
+take_away()
+with st.expander("What do the words mean?"):
+    widgets_collective.explain()
+widgets_collective.offer_more(session.use_example, current.example or "")

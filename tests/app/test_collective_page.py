@@ -1,0 +1,134 @@
+"""The Collective page: three models side by side, the network, edits and who changes, and data that don't fit."""
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from studio import jobs
+
+ROOT = Path(__file__).parents[2]
+LOOKS = 60
+
+
+def opened(example):
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
+    app.session_state["example"] = example
+    return app.run().switch_page("pages/3_Collective.py").run()
+
+
+def small(page):
+    """Take few trees, so that a training takes a second."""
+    page.slider(key="first").set_value(10)
+    page.slider(key="trees").set_value(2)
+    return page.slider(key="stages").set_value(2).run()
+
+
+def trained(page):
+    page.button(key="train").click().run()
+    return ended(page)
+
+
+def ended(page):
+    for run in page.session_state["live Collective"].runs.values():
+        status = jobs.manager().wait(run, timeout=120)
+        assert status.state == "finished", status.message
+    return settled(page)
+
+
+def settled(page):
+    """Let the workers finish what the network waits for."""
+    page.run()
+    for _ in range(LOOKS):
+        assert not page.exception
+        slots = [page.session_state[slot] for slot in ("layouts", "inferences") if slot in page.session_state]
+        waiting = [held for slot in slots for kind, held in slot.values() if kind == "run"]
+        if not waiting:
+            return page
+        for run in waiting:
+            jobs.manager().wait(run, timeout=120)
+        page.run()
+    raise AssertionError("the network never settled")
+
+
+def words(page):
+    return " ".join(element.value for element in (*page.success, *page.caption, *page.markdown, *page.info))
+
+
+@pytest.fixture
+def page():
+    return small(opened("autocorrelated"))
+
+
+def test_the_page_says_what_to_do_and_nothing_trains_unasked(page):
+    assert not page.exception
+    assert page.title[0].value == "Collective"
+    assert "Press Train" in page.info[0].value
+    assert "live Collective" not in page.session_state
+    assert page.pills(key="rf").value == ["rf1", "rf2", "rf3", "rf4"]
+    assert "edges shown" in words(settled(page))
+
+
+def test_three_models_train_and_a_verdict_is_given(page):
+    page = trained(page)
+    assert [metric.label for metric in page.metric] == [
+        "RMSE of GB", "RMSE of RGB", "RMSE of MGB", "Moran's I left", "Seconds",
+    ]  # fmt: skip
+    assert "Inferring together saves" in words(page)
+    labels = {each.proto.label for each in page.get("download_button")}
+    assert labels >= {"Predictions (CSV)", "Model", "Figure (HTML)", "Script", "Notebook"}
+    assert "hc.MGBRegressor(" in page.code[0].value and "graph=['links']" in page.code[0].value
+
+
+def test_hiding_a_label_and_cutting_an_edge_are_answered_and_taken_back(page):
+    page = trained(page)
+    frame = jobs.manager().result(page.session_state["live Collective"].runs["MGB"]).predictions
+    node = frame.filter(frame["label"].is_not_null())["id"][0]
+    page.selectbox(key="node").set_value(node).run()
+    page.button(key="hide label").click()
+    page = settled(page.run())
+    assert f"without the label of {node}" in words(page).replace("\\", "")
+    assert "changed" in page.success[-1].value
+    assert page.button(key="hide label").disabled
+    neighbour = page.selectbox(key=f"cut {node}").options[0]
+    page.selectbox(key=f"cut {node}").set_value(neighbour).run()
+    page.button(key="cut edge").click()
+    page = settled(page.run())
+    assert neighbour not in page.selectbox(key=f"cut {node}").options
+    page.button(key="undo edits").click()
+    page = settled(page.run())
+    assert neighbour in page.selectbox(key=f"cut {node}").options
+    assert "without the label" not in words(page)
+
+
+def test_training_again_takes_the_edits_in(page):
+    page = trained(page)
+    first = page.session_state["live Collective"].runs
+    frame = jobs.manager().result(first["MGB"]).predictions
+    page.selectbox(key="node").set_value(frame.filter(frame["label"].is_not_null())["id"][0]).run()
+    page.button(key="hide label").click()
+    page = settled(page.run())
+    page.button(key="train edits").click().run()
+    page = ended(page)
+    second = page.session_state["live Collective"]
+    assert second.runs != first and second.settings["MGB"].operations[-1]["op"] == "forget_labels"
+    assert "against the training before" in words(page)
+
+
+def test_classes_are_predicted_too():
+    page = opened("digits_views")
+    assert not page.exception
+    page = trained(small(page))
+    assert page.metric[0].label == "Error of GB"
+    page.segmented_control(key="network colour").set_value("Residual").run()
+    page.selectbox(key="node").set_value(page.selectbox(key="node").options[5]).run()
+    assert not page.exception
+
+
+def test_data_without_a_graph_are_answered_by_an_offer():
+    page = opened("planted_noise")
+    assert not page.exception
+    assert "along the links of a graph" in page.info[0].value
+    next(button for button in page.button if button.key == "use autocorrelated").click().run()
+    assert page.session_state["example"] == "autocorrelated"
+    assert not page.exception and "Press Train" in page.info[0].value
