@@ -44,6 +44,8 @@ _BLOBS = sa.Table(
 )
 PATIENCE = 5.0
 """Seconds to wait for another process that writes to the same SQLite file."""
+_LOCK = 0x48657463
+"""Key of the lock that a PostgreSQL server holds while tables are made."""
 _CHECKED_BYTES = 200 * 2**20
 
 
@@ -74,8 +76,7 @@ class Database:
         self._engine = _engine(url)
         try:
             self._check(url)
-            _metadata.create_all(self._engine)
-            self._check_schema()
+            self._make_tables()
         except BaseException:
             self._engine.dispose()
             raise
@@ -156,8 +157,12 @@ class Database:
             if connection.execute(sa.text("PRAGMA quick_check(1)")).scalar() != "ok":
                 raise DamagedError
 
-    def _check_schema(self) -> None:
+    def _make_tables(self) -> None:
+        """Make the tables that are not there; two that start at once on one server take turns."""
         with self._begin() as connection:
+            if connection.dialect.name == "postgresql":
+                connection.execute(sa.text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
+            _metadata.create_all(connection)
             version = connection.execute(sa.select(_META.c.value).where(_META.c.key == "schema")).scalar()
             if version is None:
                 connection.execute(sa.insert(_META), {"key": "schema", "value": str(SCHEMA)})

@@ -56,7 +56,7 @@ class Run:
     created: datetime = dataclasses.field(default_factory=lambda: datetime.now(UTC))
 
     def row(self) -> dict[str, str]:
-        """Return the run as texts, with their checksum."""
+        """Return the run as texts, with their checksum; no text has a NUL, which PostgreSQL does not take."""
         texts = {
             "id": self.id,
             "owner": self.owner,
@@ -71,6 +71,7 @@ class Run:
             "results": canonical(self.results),
             "blobs": canonical(self.blobs),
         }
+        texts = {name: text.replace("\x00", "\ufffd") for name, text in texts.items()}
         return texts | {"checksum": _checksum(texts)}
 
     @classmethod

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import os
+import secrets
 import sqlite3
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+import sqlalchemy as sa
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
@@ -25,6 +27,7 @@ from studio.database import SCHEMA
 from studio.run import Run
 from studio.store import RunStore, home
 from studio.worker import child_environment
+from tests import postgres
 
 
 @pytest.fixture
@@ -46,20 +49,58 @@ def opened(folder):
         store.close()
 
 
+@pytest.fixture(scope="session")
+def server():
+    """The address of a PostgreSQL server of this run's own."""
+    pytest.importorskip("psycopg")
+    if postgres.programs() is None:
+        pytest.skip("PostgreSQL is not installed (Debian: postgresql)")
+    with postgres.cluster() as address:
+        yield address
+
+
+@pytest.fixture
+def database(server):
+    """The address of an empty database."""
+    name = f"runs_{secrets.token_hex(6)}"
+    engine = sa.create_engine(f"{server}/postgres", isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.execute(sa.text(f"CREATE DATABASE {name}"))
+    engine.dispose()
+    return f"{server}/{name}"
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def anywhere(request):
+    """Return a function that opens the store of an empty database, SQLite's or PostgreSQL's."""
+    if request.param == "sqlite":
+        yield request.getfixturevalue("opened")
+        return
+    address, made = request.getfixturevalue("database"), []
+
+    def open_store() -> RunStore:
+        made.append(RunStore(address))
+        return made[-1]
+
+    yield open_store
+    for store in made:
+        store.close()
+
+
 def a_run(owner: str = "anna", **changes: object) -> Run:
     """Return a run."""
     return Run(**({"owner": owner, "page": "Consensus", "method": "GBCClassifier", "dataset": "mfeat"} | changes))
 
 
-def test_a_run_comes_back_after_a_restart(opened):
+def test_a_run_comes_back_after_a_restart(anywhere):
     history = pl.DataFrame({"iteration": [0, 1], "loss:train": [0.5, 0.25]})
     predictions = pl.DataFrame({"id": ["a"], "prediction": ["x"]})
     run = a_run(settings={"params": {"lambda0": 1.0}}, results={"error": 0.054}, digest="d", name="ü")
-    store = opened()
+    store = anywhere()
     assert store.warning == ""
     store.add(run, history, predictions, b"model")
     store.close()
-    again = opened()
+    again = anywhere()
     stored = again.get("anna", run.id)
     assert set(stored.blobs) == {"history", "predictions", "model"}
     assert dataclasses.replace(stored, blobs={}) == run
@@ -69,8 +110,8 @@ def test_a_run_comes_back_after_a_restart(opened):
     assert again.warning == ""
 
 
-def test_runs_are_listed_newest_first_and_by_page(opened):
-    store, start = opened(), datetime(2026, 3, 29, 1, 30, tzinfo=UTC)
+def test_runs_are_listed_newest_first_and_by_page(anywhere):
+    store, start = anywhere(), datetime(2026, 3, 29, 1, 30, tzinfo=UTC)
     runs = [a_run(created=start + timedelta(minutes=k), page="Noise" if k == 1 else "Consensus") for k in (2, 0, 1)]
     for run in runs:
         store.add(run)
@@ -79,8 +120,8 @@ def test_runs_are_listed_newest_first_and_by_page(opened):
     assert store.history("anna", runs[0].id) is None
 
 
-def test_owners_see_their_own_runs_only(opened):
-    store = opened()
+def test_owners_see_their_own_runs_only(anywhere):
+    store = anywhere()
     run_id = store.add(a_run(), model=b"secret")
     assert store.list("ben") == []
     for look in (store.get, store.history, store.predictions, store.model):
@@ -94,18 +135,18 @@ def test_owners_see_their_own_runs_only(opened):
     assert store.get("anna", run_id).name == ""
 
 
-def test_runs_are_renamed_and_deleted_for_good(opened):
-    store = opened()
+def test_runs_are_renamed_and_deleted_for_good(anywhere):
+    store = anywhere()
     run_id = store.add(a_run(), model=b"m")
     assert store.rename("anna", run_id, "  first\ntry " + "x" * 300).name == ("first try " + "x" * 300)[:200]
-    assert opened().get("anna", run_id).name.startswith("first try")
+    assert anywhere().get("anna", run_id).name.startswith("first try")
     assert store.delete("anna", run_id) is True
     assert store.delete("anna", run_id) is False
-    assert opened().list("anna") == []
+    assert anywhere().list("anna") == []
 
 
-def test_settings_that_differ_are_compared(opened):
-    store = opened()
+def test_settings_that_differ_are_compared(anywhere):
+    store = anywhere()
     one = a_run(settings={"params": {"lambda0": 1.0, "max_depth": 3}, "operations": []})
     other = a_run(settings={"params": {"lambda0": 2.0, "max_depth": 3}, "operations": [{"op": "sample"}], "seed": 1})
     for run in (one, other):
@@ -123,11 +164,13 @@ def test_values_that_json_does_not_have_are_stored_as_what_is_nearest():
     assert Run.from_row(run.row()).results == {"x": None, "y": 0.5, "z": [1, None], "3": "p"}
 
 
-def test_names_with_anything_in_them_are_data(opened):
-    store = opened()
-    name = "'); DROP TABLE runs; -- <b>\u202e\x00"
-    run_id = store.add(a_run(owner=name, dataset=name))
-    assert store.get(name, run_id).dataset == name
+def test_names_with_anything_in_them_are_data(anywhere):
+    store = anywhere()
+    name = "'); DROP TABLE runs; -- <b>\u202e%s :x"
+    run_id = store.add(a_run(owner=name, dataset=f"{name}\x00", settings={"params": {"a": "\x00"}}))
+    assert store.warning == ""
+    stored = store.get(name, run_id)
+    assert (stored.dataset, stored.settings) == (f"{name}\ufffd", {"params": {"a": "\x00"}})
 
 
 # Faults ---------------------------------------------------------------------------------------------------------------
@@ -325,6 +368,31 @@ def test_processes_and_threads_can_write_at_once(opened, folder):
         ids += said.split()
     assert len(ids) == 50 and set(ids) == {run.id for run in store.list("anna")}
     assert store.warning == ""
+
+
+def test_processes_write_to_one_server_at_once(database):
+    script = WRITER.replace("while True", "for _ in range(10)").replace("folder=Path(sys.argv[1])", "sys.argv[1]")
+    command = [sys.executable, "-c", script, database]
+    writers = [subprocess.Popen(command, env=child_environment(), stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    ids = [run_id for writer in writers for run_id in writer.communicate()[0].split()]
+    store = RunStore(database)
+    assert store.warning == ""
+    assert len(ids) == 30 and set(ids) == {run.id for run in store.list("anna")}
+    store.close()
+
+
+def test_runs_wait_in_memory_while_the_server_is_gone_and_move_when_it_is_back():
+    pytest.importorskip("psycopg")
+    if postgres.programs() is None:
+        pytest.skip("PostgreSQL is not installed (Debian: postgresql)")
+    with postgres.cluster() as address:
+        store = RunStore(f"{address}/postgres")
+        before = store.add(a_run())
+        assert store.warning == ""
+    after = store.add(a_run())
+    assert "does not work" in store.warning and "memory" in store.warning
+    assert [run.id for run in store.list("anna")] == [after] != [before]
+    store.close()
 
 
 def test_a_database_url_without_driver_or_server_is_told(monkeypatch, tmp_path):
