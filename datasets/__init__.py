@@ -18,6 +18,7 @@ from datasets.covertype_shapes import COVERTYPE_SHAPES
 from datasets.customers import CUSTOMERS, CustomerTruth, make_customers
 from datasets.digits import DIGITS_VIEWS
 from datasets.digits_pixels import DIGITS_TABLE_AND_PIXELS
+from datasets.domains import PLANTED_DOMAINS, DomainTruth, make_domains
 from datasets.generator import PLANTED, Truth, make_heterogeneous
 from datasets.intel_lab import INTEL_LAB
 from datasets.mfeat import MFEAT
@@ -47,12 +48,14 @@ __all__ = [
     "CustomerTruth",
     "DATASETS",
     "Dataset",
+    "DomainTruth",
     "Halves",
     "Truth",
     "info",
     "load",
     "make_autocorrelated_graph",
     "make_customers",
+    "make_domains",
     "make_flipped",
     "make_heterogeneous",
     "make_noisy",
@@ -80,6 +83,7 @@ ENTRIES = (
     MOVIELENS_100K,
     INTEL_LAB,
     PLANTED,
+    PLANTED_DOMAINS,
     AUTOCORRELATED,
     PLANTED_NOISE,
     PLANTED_FLIPS,
