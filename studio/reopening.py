@@ -14,11 +14,16 @@ from studio.run_table import example_of
 
 __all__ = ["FILES", "controls", "operations", "page_file", "refusal"]
 
-FILES = {"Consensus": "pages/2_Consensus.py", "Noise": "pages/5_Noise.py"}
+FILES = {
+    "Consensus": "pages/2_Consensus.py", "Collective": "pages/3_Collective.py", "Noise": "pages/5_Noise.py",
+}  # fmt: skip
 ORDER = {
     "Consensus": ("labels", "drop_graph", "drop_source", "noise"),
+    "Collective": ("labels",),
     "Noise": ("label_noise", "flip_labels", "labels"),
 }
+EDITS = ("edges", "forget_labels")
+"""Operations that the Collective page does after its own, in any order."""
 SINGLE = ("labels", "noise", "label_noise", "flip_labels")
 """Operations that a page does once at most."""
 FACTORS = {
@@ -29,6 +34,10 @@ KEYS: dict[str, dict[str, str]] = {
     "Consensus": {
         "lambda0": "l0", "lambda1": "l1", "learning_rate": "rate", "n_iterations": "rounds", "max_depth": "depth",
         "random_state": "seed", "as_printed": "printed",
+    },
+    "Collective": {
+        "n_iterations": "stages", "learning_rate": "shrinkage", "max_depth": "levels", "leaf": "leaf",
+        "first_trees": "first", "trees_per_stage": "trees", "summary": "summary", "random_state": "split",
     },
     "Noise Table": {
         "n_iterations": "noise_rounds", "learning_rate": "noise_rate", "max_leaf_nodes": "noise_leaves",
@@ -82,6 +91,8 @@ def controls(run: Run, title: str, sources: Sequence[str], graphs: Sequence[str]
     own = _parted(run)[1]
     if run.page == "Noise":
         return _noise(run, own)
+    if run.page == "Collective":
+        return _collective(run, title, own)
     values = _params(run, "Consensus")
     gone = {operation["name"] for operation in own if operation["op"].startswith("drop_")}
     values[f"sources {title}"] = [name for name in sources if name not in gone]
@@ -98,6 +109,20 @@ def controls(run: Run, title: str, sources: Sequence[str], graphs: Sequence[str]
 def _params(run: Run, table: str) -> dict[str, Any]:
     params = run.settings.get("params", {})
     return {key: params[name] for name, key in KEYS[table].items() if params.get(name) is not None}
+
+
+def _collective(run: Run, title: str, own: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the values of the Collective page's controls, and its edits."""
+    params, printed = run.settings.get("params", {}), bool(run.settings.get("params", {}).get("as_printed"))
+    values = _params(run, "Collective") | {"to the letter": printed, "log": params.get("target_transform") == "log"}
+    values |= {f"fill {printed}": params.get("no_neighbor") or "nan"}
+    values[f"collective graphs {title}"] = list(run.settings.get("fit", {}).get("graph", ()))
+    if len(params.get("features", ())) > 1:
+        values["rf"] = list(params["features"])
+    chosen = [operation for operation in own if operation["op"] == "labels"]
+    values["share"] = round(100 * chosen[0]["fraction"]) if chosen else 100
+    edits = [dict(operation) for operation in own if operation["op"] in EDITS]
+    return values | {"collective edits": (title, edits), "edits trained": bool(edits)}
 
 
 def _noise(run: Run, own: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -130,6 +155,8 @@ def _parted(run: Run) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Return the operations before the page's own, and those."""
     given = list(run.settings.get("operations") or ())
     end = len(given)
+    while run.page == "Collective" and end and given[end - 1]["op"] in EDITS:
+        end -= 1
     for op in ORDER.get(run.page, ORDER["Consensus"]):
         while end and given[end - 1]["op"] == op:
             end -= 1
