@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hetcore.figures import COLOURS, Figure, _layout, lines, style
 
-__all__ = ["band", "calibration", "cloud", "deviations", "found", "histograms", "imputation", "residuals"]
+__all__ = ["band", "calibration", "cloud", "deviations", "found", "histograms", "imputation", "levels", "residuals"]
 
 MOST_DOTS = 1500
 GREY = "#717581"
@@ -242,3 +242,32 @@ def imputation(
     ]
     traces[-1]["marker"] |= {"size": 7, "opacity": 0.9}
     return {"data": traces, "layout": _layout(*titles, hovermode="closest")}
+
+
+def levels(
+    points: Mapping[str, tuple[Sequence[float], Sequence[float], Sequence[float]]],
+    titles: tuple[str, str],
+    order: Sequence[str],
+) -> Figure:
+    """Draw the error of each model by the share of spoilt or known labels, one standard error around it.
+
+    Parameters
+    ----------
+    points : mapping of str to (levels, means, standard errors)
+        By model.
+    titles : (str, str)
+    order : sequence of str
+        All names that can occur, so that a name keeps its colour.
+    """
+    traces: list[dict[str, Any]] = []
+    for name, (at, means, errors) in points.items():
+        at, means, errors = (np.asarray(each, float) for each in (at, means, errors))
+        look = style(list(order).index(name))
+        ribbon = _ribbon(at, means - errors, means + errors, name, look["colour"])
+        traces += [ribbon[0], ribbon[1] | {"showlegend": False}]
+        marker, line = {"symbol": look["marker"], "size": 8}, {"color": look["colour"], "width": 2}
+        lines_ = {"type": "scatter", "mode": "lines+markers", "name": name, "x": at, "y": means}
+        traces.append(lines_ | {"marker": marker, "line": line})
+    layout = _layout(*titles, hovermode="closest")
+    layout["xaxis"] |= {"tickformat": ".0%"}
+    return {"data": traces, "layout": layout}

@@ -35,7 +35,7 @@ def after(settings: dict[str, Setting]) -> None:
 
 
 st.caption(f"{escape(current.title)}: {escape(current.story)}")
-mode = widgets_noise_controls.mode()
+mode = widgets_noise_controls.mode(data)
 live = LiveTrainings(PAGE, current, owner, mode)
 reason = noise.refusal(mode, data)
 if reason:

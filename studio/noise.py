@@ -15,7 +15,17 @@ from hetcore.data import HetData
 from studio import scenarios
 from studio.training import Setting
 
-__all__ = ["MODES", "Mode", "column_share", "guessed_modes", "operations_of", "records", "refusal", "settings"]
+__all__ = [
+    "MODES",
+    "Mode",
+    "column_share",
+    "guessed_modes",
+    "operations_of",
+    "records",
+    "refusal",
+    "settings",
+    "suited",
+]
 
 LEAST_ROWS = 20
 MANY_COLUMNS = 50
@@ -117,6 +127,16 @@ def refusal(mode: str, data: HetData) -> str:
     if data.target_kind != "regression" or not records(data, MODES[mode].n_codes):
         return f"These data are no {mode.lower()}: it takes a table with {wanted} in each row, and a number to predict."
     return ""
+
+
+def suited(data: HetData) -> str:
+    """Return the mode to begin with: a matrix or a tensor for a table of nothing but two or three codes."""
+    for mode in ("Tensor", "Matrix"):
+        about = MODES[mode]
+        found = records(data, about.n_codes) if data.target_kind == "regression" else None
+        if found and len(found[1]) == len(data.sources[found[0]].columns) == about.n_codes:
+            return mode
+    return "Table"
 
 
 def records(data: HetData, count: int) -> tuple[str, list[str]] | None:

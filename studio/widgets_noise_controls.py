@@ -35,10 +35,10 @@ SYMBOLS = {
 }
 
 
-def mode() -> str:
-    """Let the person choose the kind of data, and return it."""
+def mode(data: HetData) -> str:
+    """Let the person choose the kind of data, at first the one that suits, and return it."""
     if "mode" not in st.session_state:
-        st.session_state["mode"] = "Table"
+        st.session_state["mode"] = noise.suited(data)
     chosen = st.segmented_control(
         "What is noisy?", list(noise.MODES), key="mode", required=True, bind="query-params", on_change=_forget_runs,
         help="A table of rows, a matrix of users and items, or a tensor of sensors, times and quantities.",
@@ -66,8 +66,10 @@ def examples(mode: str, in_use: str | None, primary: bool = False) -> None:
 
 
 def _use(name: str) -> None:
+    """Use an example and train on it at once."""
     session.use_example(name)
     _forget_runs()
+    st.session_state["train_now"] = True
 
 
 def explain(mode: str) -> None:

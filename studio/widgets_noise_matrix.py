@@ -14,6 +14,7 @@ from studio import noise, noise_rows
 from studio.training import Setting
 from studio.widgets import chart, escape
 from studio.widgets_noise import once, planted, take_away
+from studio.widgets_noise_curve import measured
 
 __all__ = ["tabs"]
 
@@ -32,16 +33,18 @@ def tabs(
         f"rows {mode}", run,
         lambda: {label: noise_rows.scored_codes(each, data, columns) for label, each in told.items()},
     )  # fmt: skip
-    names = ["Who strays", "Deviation", "Take away"]
+    names = ["Who strays", "Deviation", "How much noise" if mode == "Matrix" else "How many readings", "Take away"]
     opened = st.tabs(names if mode == "Matrix" else ["Filled in", *names])
     if mode == "Tensor":
         with opened[0]:
             _filled_in(rows, columns)
-    stray, deviation, take = opened[-3:]
+    stray, deviation, more, take = opened[-4:]
     with stray:
         _stray(rows[about.learned], columns)
     with deviation:
         _deviation(rows[about.learned], planted(current.example))
+    with more:
+        measured(mode, current.data, current.title, settings, owner)
     with take:
         take_away(mode, current, settings, results, drawn, owner)
 

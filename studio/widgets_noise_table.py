@@ -16,6 +16,7 @@ from studio import noise, noise_rows
 from studio.training import Setting
 from studio.widgets import chart
 from studio.widgets_noise import once, planted, spoilt_rows, take_away
+from studio.widgets_noise_curve import measured
 
 __all__ = ["tabs"]
 
@@ -32,8 +33,8 @@ def tabs(
     setting = settings[about.learned]
     wrong = spoilt_rows(current.data, setting)
     frames = {label: noise_rows.judged(result.predictions, numbers) for label, result in results.items()}
-    names = ["At a glance", "Distrusted rows", "Deviation", "Calibration", "Take away"]
-    glance, rows, spread, honest, take = st.tabs(names)
+    names = ["At a glance", "Distrusted rows", "Deviation", "Calibration", "How much noise", "Take away"]
+    glance, rows, spread, honest, more, take = st.tabs(names)
     ranked = noise_rows.distrusted(results[about.learned].predictions, wrong)
     with glance:
         _glance(data, about, frames, ranked, numbers)
@@ -43,6 +44,8 @@ def tabs(
         _deviation(frames, ranked, planted(current.example), about, numbers)
     with honest:
         _calibration(results, numbers)
+    with more:
+        measured(mode, current.data, current.title, settings, owner)
     with take:
         take_away(mode, current, settings, results, drawn, owner)
 

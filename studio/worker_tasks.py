@@ -27,6 +27,7 @@ FUNCTIONS: set[str] = {
     "hetcore.tuning:cross_validate",
     "studio.collective:infer",
     "studio.layouts:layout",
+    "studio.noise_curve:curve",
     "studio.transfer_curve:curve",
 }
 """What a `FunctionTask` may call, as "package.module:function"."""

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import polars as pl
 import pytest
 
 import datasets
 import hetcore as hc
-from studio import doubts, forms, noise, noise_rows, reopening, scenarios, training, worker_tasks
+from studio import doubts, export, forms, noise, noise_curve, noise_rows, reopening, scenarios, training, worker_tasks
 from studio.job_types import TrainingTask
+from studio.worker import child_environment
 
 TABLE = {"n_iterations": 15, "learning_rate": 0.3, "random_state": 0}
 
@@ -176,6 +180,80 @@ def test_a_sensor_is_in_the_order_of_time():
     assert one["at"].to_list() == [2.0, 9.0, 10.0] and one["id"].to_list() == ["d", "b", "a"]
     assert noise_rows.time_order(["b", "a"]) == {"a": 0.0, "b": 1.0}
     assert noise_rows.guessed_time(["s", "t"], rows) == "t" and noise_rows.guessed_time(["s", "hour"], rows) == "hour"
+
+
+# How much noise
+
+
+def test_a_curve_fits_both_models_to_the_same_labels_and_can_be_stopped():
+    data = datasets.load("planted_flips").sample(0.3)
+    operations = [{"op": "drop_instances", "ids": [data.ids[0]]}, *noise.operations_of(data, 0.6, 0.2, 0, 0)]
+    settings = noise.settings("Table", data, {"n_iterations": 3, "random_state": 0}, operations, ())
+    arguments = noise_curve.sweep("Table", data, settings, repeats=2)
+    assert arguments["before"] == operations[:1] and arguments["known"] == 0.6 and arguments["vary"] == "share"
+    events = []
+    cells = noise_curve.curve(**arguments, callbacks=[events.append])
+    assert len(cells) == len(events) == events[0].total == 2 * 5 * 2
+    assert events[-1].detail["metric_name"] == "error" and 0 <= cells[0]["value"] <= 1
+    again = noise_curve.curve(**arguments, callbacks=[lambda event: event.index == 2])
+    assert again == cells[:3]
+    told = noise_curve.bands(cells)
+    assert told["HGBM"][0] == [0.0, 0.1, 0.2, 0.3, 0.4] and len(told["GBM"][2]) == 5
+    assert noise_curve.verdict(cells, "HGBM", "GBM").startswith("HGBM is ahead of GBM at ")
+
+
+def test_a_tensor_is_measured_by_the_share_that_is_known():
+    data = datasets.load("planted_sensors").sample(0.3)
+    params = {"n_iterations": 2, "n_factors": 2, "random_state": 0}
+    settings = noise.settings("Tensor", data, params, [], ("sensor", "time", "quantity"))
+    arguments = noise_curve.sweep("Tensor", data, settings, repeats=1)
+    assert arguments["vary"] == "known"
+    cells = noise_curve.curve(**arguments)
+    assert {cell["level"] for cell in cells} == {0.05, 0.1, 0.15, 0.2, 0.3}
+    assert noise_curve.verdict(cells, "HTF", "PTF") == "Two repeats or more are needed to compare."
+
+
+def test_the_verdict_counts_levels_by_their_pairs():
+    def cells(level, gains):
+        return [{"label": label, "level": level, "repeat": k, "value": 0.5 - gain * (label == "new")}
+                for k, gain in enumerate(gains) for label in ("new", "old")]  # fmt: skip
+
+    told = cells(0.0, [0.0, 0.0]) + cells(0.1, [0.1, 0.12]) + cells(0.2, [-0.1, -0.2]) + cells(0.3, [0.5, -0.5])
+    said = noise_curve.verdict(told, "new", "old")
+    assert said == "new is ahead of old at 1 of 4 levels, and behind at 1, by more than a standard error."
+
+
+def test_a_page_begins_with_what_the_data_are():
+    suits = {
+        "planted_noise": "Table",
+        "digits_views": "Table",
+        "planted_ratings": "Matrix",
+        "planted_sensors": "Tensor",
+    }
+    assert {name: noise.suited(datasets.load(name)) for name in suits} == suits
+
+
+# Exports
+
+
+@pytest.mark.parametrize(
+    ("example", "mode", "codes"),
+    [("planted_flips", "Table", ()), ("planted_sensors", "Tensor", ("sensor", "time", "quantity"))],
+)
+def test_the_script_of_a_run_prints_its_number(example, mode, codes, tmp_path):
+    data = datasets.load(example)
+    operations = noise.operations_of(data, 0.5, 0.2, 1.0, 0)
+    params = {"n_iterations": 4, "random_state": 0}
+    setting = noise.settings(mode, data, params, operations, codes)[noise.MODES[mode].learned]
+    result = ran(setting, data)
+    script = export.script_of_run(training.run_of("Noise", setting, {"example": example}, example, "me"))
+    path = tmp_path / "run.py"
+    path.write_text(script, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, str(path)], env=child_environment(), capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split()[-1] == repr(result.scores["held_out"])
 
 
 # Reopening

@@ -1,0 +1,28 @@
+"""The Noise page in a browser: open, train both models, see whom the better one distrusts, flip more labels."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+pytestmark = pytest.mark.e2e
+TRAINING = 120_000
+"""Milliseconds that two trainings may take on a busy machine."""
+
+
+def test_flipped_labels_are_found_and_more_of_them_compared(studio_url, page):
+    page.goto(f"{studio_url}/Noise?data=planted_flips")
+    expect(page.get_by_role("heading", level=1, name="Noise")).to_be_visible()
+    page.get_by_role("button", name="Train", exact=True).click()
+    expect(page.locator(".st-key-state").last).to_contain_text("finished", timeout=TRAINING)
+    expect(page.locator(".st-key-verdict")).to_contain_text("flipped ones")
+    expect(page.locator(".st-key-noise_error [data-points]").first).to_be_visible()
+    old = page.url
+    page.get_by_role("slider", name="Labels flipped, per cent").press("ArrowRight")
+    again = page.get_by_role("button", name="Train with these settings")
+    page.wait_for_function("old => location.href !== old", arg=old, timeout=TRAINING)
+    if again.is_visible():
+        again.click()
+    expect(page.locator(".st-key-change")).to_contain_text("25% of the training labels flipped", timeout=TRAINING)
+    assert page.get_by_test_id("stException").count() == 0
+    assert page.foreign == []
