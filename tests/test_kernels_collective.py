@@ -199,6 +199,13 @@ def test_walking_down_a_tree():
     assert scores[0] == stages.values[10 + leaf[0], 0] + stages.values[15 + leaf[1], 0]
 
 
+@pytest.mark.parametrize("m", [1, 2, 3, 8, 39, 100])
+def test_middle_of_values(m):
+    rng = np.random.default_rng(m)
+    for values in (rng.normal(size=m), rng.integers(0, 3, m).astype(float), np.zeros(m)):
+        assert collective.middle(values) == naive.middle(values)
+
+
 def test_shuffled_products():
     rng = np.random.default_rng(0)
     start, end = rng.integers(0, 20, (2, 50)).astype(np.int32)

@@ -21,9 +21,10 @@ random fifth of the labels.
 
 Departures of the default (`hetcore.methods.collective_state`)
 --------------------------------------------------------------
-- A stage is several small shrunken trees; F_0 is a boosted model of its own. Leaves are means: the RMSE asks for them.
+- A stage is several small shrunken trees; F_0 is a boosted model of own features (of RGB: of Rf1 too). Leaves are
+  means: the RMSE asks for them.
 - Labels are hidden in K folds, and every label is predicted by trees and neighbours that never saw it, stage by stage.
-  Residuals are then what they will be at new instances, and the fit keeps the stages up to the best left-out loss.
+  Residuals are then what they will be at new instances, and the left-out loss is honest: `select_stages` uses it.
 - Neighbours are summed up by means that are shrunk to zero where they are few, with their weight beside them; an
   instance whose label is inferred counts `voice`, a known one 1; no neighbour is a missing value, not a zero.
 - Without any edge all four features are left out, and all three models are the same.
@@ -62,7 +63,7 @@ STAGES = """n_iterations : int, default=10
         Stages M after the first.
     first_trees : int, default=100
         Trees of F_0; one as printed.
-    trees_per_stage : int, default=10
+    trees_per_stage : int, default=4
         Trees of every further stage; one as printed.
     learning_rate : float, default=0.05
         Shrinkage of each tree in (0, 1]; 1 as printed.
@@ -80,8 +81,9 @@ STAGES = """n_iterations : int, default=10
         Share in (0, 1] of the columns that a tree sees; all as printed.
     folds : int, default=5
         Folds K in which labels are hidden, at least 2; none as printed.
-    select_stages : bool, default=True
-        Whether the stages after the lowest left-out loss are dropped at the end; never as printed."""
+    select_stages : bool, default=None
+        Whether the stages after the lowest left-out loss are dropped at the end; never as printed. None drops them
+        unless neighbours' residuals are seen: those stages were the better for being all kept (docs/collective.md)."""
 
 LEAF = """leaf : str, default='mean'
         "mean", or "median" as printed.
@@ -99,18 +101,18 @@ NEIGHBORS = """summary : str, default='mean'
         Weight of a neighbour more who says zero (the mean target, no residual), at least 0; none as printed.
     voice : float, default=0.3
         How much an instance whose label is inferred counts beside a known one's 1, in [0, 1]; 1 as printed.
-    edge_weights : bool, default=False
+    edge_weights : bool, default=True
         Whether neighbours count by the weight of the edge; never as printed.
     counts : bool, default=True
         Whether the neighbours' total weight is a column too; never as printed.
     no_neighbor : str, default=None
         What Rf1 to Rf3 are without a neighbour: "nan", the default, or "zero", which is as printed.
-    sweeps : int, default=20
+    sweeps : int, default=10
         Sweeps of collective inference at most.
     tol : float, default=0.001
         Inference ends when no prediction changes by more, in standard deviations of the target; 0 as printed."""
 
-ROUNDS = """features : tuple, default=('rf1', 'rf2', 'rf3', 'rf4')
+ROUNDS = """features : tuple, default=('rf1','rf2','rf3','rf4')
         Which of the four a tree may split by; "rf1" alone is RGB, none is GB.
     rounds : str, default='random'
         As printed only: each round hides a random fifth of the labels ("random"), or all, fifth by fifth ("cover").
@@ -142,7 +144,7 @@ class GBRegressor(RegressorMixin, Collective):
         self,
         n_iterations: int = 10,
         first_trees: int = 100,
-        trees_per_stage: int = 10,
+        trees_per_stage: int = 4,
         learning_rate: float = 0.05,
         max_depth: int | None = None,
         max_leaf_nodes: int = -1,
@@ -151,7 +153,7 @@ class GBRegressor(RegressorMixin, Collective):
         subsample: float = 0.7,
         column_sample: float = 0.5,
         folds: int = 5,
-        select_stages: bool = True,
+        select_stages: bool | None = None,
         leaf: str = "mean",
         target_transform: str | None = None,
         as_printed: bool = False,
@@ -177,7 +179,7 @@ class RGBRegressor(RegressorMixin, Collective):
         self,
         n_iterations: int = 10,
         first_trees: int = 100,
-        trees_per_stage: int = 10,
+        trees_per_stage: int = 4,
         learning_rate: float = 0.05,
         max_depth: int | None = None,
         max_leaf_nodes: int = -1,
@@ -186,14 +188,14 @@ class RGBRegressor(RegressorMixin, Collective):
         subsample: float = 0.7,
         column_sample: float = 0.5,
         folds: int = 5,
-        select_stages: bool = True,
+        select_stages: bool | None = None,
         summary: str = "mean",
         shrinkage: float = 3.0,
         voice: float = 0.3,
-        edge_weights: bool = False,
+        edge_weights: bool = True,
         counts: bool = True,
         no_neighbor: str | None = None,
-        sweeps: int = 20,
+        sweeps: int = 10,
         tol: float = 0.001,
         leaf: str = "mean",
         target_transform: str | None = None,
@@ -222,7 +224,7 @@ class MGBRegressor(RegressorMixin, Collective):
         self,
         n_iterations: int = 10,
         first_trees: int = 100,
-        trees_per_stage: int = 10,
+        trees_per_stage: int = 4,
         learning_rate: float = 0.05,
         max_depth: int | None = None,
         max_leaf_nodes: int = -1,
@@ -231,14 +233,14 @@ class MGBRegressor(RegressorMixin, Collective):
         subsample: float = 0.7,
         column_sample: float = 0.5,
         folds: int = 5,
-        select_stages: bool = True,
+        select_stages: bool | None = None,
         summary: str = "mean",
         shrinkage: float = 3.0,
         voice: float = 0.3,
-        edge_weights: bool = False,
+        edge_weights: bool = True,
         counts: bool = True,
         no_neighbor: str | None = None,
-        sweeps: int = 20,
+        sweeps: int = 10,
         tol: float = 0.001,
         features: tuple[str, ...] = ("rf1", "rf2", "rf3", "rf4"),
         rounds: str = "random",
@@ -262,7 +264,8 @@ class MGBRegressor(RegressorMixin, Collective):
 class MGBClassifier(ClassifierMixin, Classifies, Collective):
     __doc__ = _doc(
         'Gradient boosting with collective inference for classes; features=() is GB, features=("rf1",) RGB.',
-        STAGES, NEIGHBORS, ROUNDS.partition("\n    rounds")[0], SEED.partition("\n    ")[2].partition("\n    ")[2],
+        STAGES, NEIGHBORS, ROUNDS.partition("\n    rounds")[0],
+        SEED.partition("letter.\n    ")[2],
     )  # fmt: skip
 
     _task = "classification"
@@ -271,7 +274,7 @@ class MGBClassifier(ClassifierMixin, Classifies, Collective):
         self,
         n_iterations: int = 10,
         first_trees: int = 100,
-        trees_per_stage: int = 10,
+        trees_per_stage: int = 4,
         learning_rate: float = 0.05,
         max_depth: int | None = None,
         max_leaf_nodes: int = -1,
@@ -280,14 +283,14 @@ class MGBClassifier(ClassifierMixin, Classifies, Collective):
         subsample: float = 0.7,
         column_sample: float = 0.5,
         folds: int = 5,
-        select_stages: bool = True,
+        select_stages: bool | None = None,
         summary: str = "mean",
         shrinkage: float = 3.0,
         voice: float = 0.3,
-        edge_weights: bool = False,
+        edge_weights: bool = True,
         counts: bool = True,
         no_neighbor: str | None = None,
-        sweeps: int = 20,
+        sweeps: int = 10,
         tol: float = 0.001,
         features: tuple[str, ...] = ("rf1", "rf2", "rf3", "rf4"),
         random_state: int | None = 0,

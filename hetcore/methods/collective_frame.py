@@ -65,7 +65,7 @@ RULES = {
     "subsample": _within(0, 1, above=True),
     "column_sample": _within(0, 1, above=True),
     "folds": (lambda v: _is_whole(v) and v >= 2, "a whole number, at least 2"),
-    "select_stages": (_is_flag, "True or False"),
+    "select_stages": _among(True, False, None),
     "summary": _among("mean", "median"),
     "shrinkage": _within(0, 1e9),
     "voice": _within(0, 1),
@@ -137,7 +137,8 @@ class Collective(BoostedEstimator):
         """
         if not isinstance(data, HetData):
             raise DataError(f"fit takes a HetData, not {type(data).__name__}: build one with hetcore.HetData.")
-        params = self._params()
+        callbacks = list(callbacks)
+        params = self._params() | {"watched": bool(callbacks)}
         graphs = self._chosen_graphs(data, graph)
         self._unit = Unit(params["target_transform"] == "log")
         y = self._unit.learned(data, data.y if y is None else y, "The target")

@@ -49,8 +49,8 @@ class Printed:
         params: dict[str, Any],
     ) -> None:
         self.problem, self.graphs, self.params, self.stage = problem, graphs, params, 0
-        seeds = np.random.SeedSequence(params["random_state"]).spawn(2)
-        self.rng_rounds, self.rng_sweeps = (np.random.default_rng(seed) for seed in seeds)
+        seeds = np.random.SeedSequence(params["random_state"]).spawn(3)
+        self.rng_rounds, self.rng_sweeps, self.rng_asked = (np.random.default_rng(seed) for seed in seeds)
         net = net_of(list(graphs.values()), problem.data.n, weighted=False)
         self.features = params["features"] if net.indices.size else ()
         self.labelled = np.flatnonzero(problem.labelled)
@@ -127,9 +127,11 @@ class Printed:
         return view.scores[hidden]
 
     def _predict(self) -> None:
-        """Infer the unlabelled instances, for the event of this stage."""
+        """Infer the unlabelled instances for the event of this stage, if anyone looks."""
         asked = self.asked
         asked.said[self.labelled], asked.voice[:] = self.view.said[self.labelled], self.view.voice
+        if not (self.params["watched"] or self.problem.scored.any()):
+            return
         stages = self.stack.ready(self.table.bins, self.problem.scale)
         asked.begin(stages, 1.0, as_algorithm_4=True)
-        asked.infer(stages, self.rng_sweeps, self.params["sweeps"], 0.0)
+        asked.infer(stages, self.rng_asked, self.params["sweeps"], 0.0)

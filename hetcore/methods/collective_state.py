@@ -3,6 +3,7 @@ r"""The default way to MGB: every label is predicted by trees and by neighbours 
 The labels are dealt into K folds, and K + 1 views are kept: in view k > 0 the labels of fold k are hidden, in view 0
 none is. Each view has its own conversation (what everyone says) and its own trees, grown without fold k.
 
+    F_0: boosted trees on own columns (RGB: and Rf1); from then on F_0 of a label is what trees without it predict
     for stage s = 0..M:
         for each labelled i of fold k:  columns of i in view k;  target y_i - F_{s-1}(i) as view k predicts it
         for each view k: grow `trees_per_stage` small shrunken trees on the rows outside of fold k
@@ -10,7 +11,8 @@ none is. Each view has its own conversation (what everyone says) and its own tre
         for each view k: ICA2 over its hidden and its unlabelled instances, through all stages so far
 
 So a stage sees neighbours' residuals as it will see them at new instances, and "left_out" is an honest score after each
-stage: the fit keeps the stages up to the best one.
+stage. Boosting inside of a view goes on from stage to stage as usual, on the residuals that its trees leave at the rows
+they are grown on, but starts afresh after F_0, from the honest scores: what F_0 memorised is a residual again.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ from hetcore.trees import TreeParams
 
 __all__ = ["CrossFitted", "Table", "relational_columns"]
 
-HIDDEN_SWEEPS = 3  # in the views in which labels are hidden; more change the stages' columns by nothing that counts
+HIDDEN_SWEEPS = 2  # in the views in which labels are hidden; more change the stages' columns by nothing that counts
 
 
 def relational_columns(
@@ -97,13 +99,15 @@ class CrossFitted:
         net = net_of(list(graphs.values()), problem.data.n, params["edge_weights"])
         self.features = params["features"] if net.indices.size else ()
         K, G = problem.scale.n_outputs, len(graphs)
+        chosen = params["select_stages"]
+        self.select = not {"rf2", "rf3"} & set(self.features) if chosen is None else chosen
         self.labelled = np.flatnonzero(problem.labelled)
         self.table = Table.of(*own, self.labelled, G * (3 * K + 1) + K)
         self.target = problem.target[self.labelled]
         n_folds = min(params["folds"], self.labelled.size)
         self.fold = 1 + self.rng_folds.permutation(self.labelled.size) % n_folds
         self.stacks = [Stack(self.table.d, K) for _ in range(n_folds + 1)]
-        self.views = [self._conversation(net, k) for k in range(n_folds + 1 if params.get("views", True) else 1)]
+        self.views = [self._conversation(net, k) for k in range(n_folds + 1)]
         self.best, self.lowest = 0, np.inf
         self.trained = [np.tile(problem.scale.prior, (self.labelled.size, 1)) for _ in self.stacks]
 
@@ -139,7 +143,7 @@ class CrossFitted:
     def round(self) -> None:
         """Add a stage."""
         columns = [view.columns(self.labelled, view.scores[self.labelled], self.stage) for view in self.views]
-        own = np.stack([columns[k if len(columns) > 1 else 0][at] for at, k in enumerate(self.fold)])
+        own = np.stack([columns[k][at] for at, k in enumerate(self.fold)])
         mapper = BinMapper().fit(own)
         if self.stage == 1:
             self.trained = [self.honest for _ in self.stacks]
@@ -153,7 +157,7 @@ class CrossFitted:
             self._infer(k, view)
         loss = float(self.problem.scale.loss.value(self.honest, self.target).mean())
         first_linked = self.stage == 2 and self.features  # F_0 alone would be no collective model
-        if loss < self.lowest or first_linked or not self.params["select_stages"]:
+        if loss < self.lowest or first_linked or not self.select:
             self.lowest, self.best = loss, self.stage - 1
 
     def _grow(self, mapper: BinMapper, own: NDArray[np.float32]) -> list[Forest]:
@@ -200,8 +204,6 @@ class CrossFitted:
     @property
     def honest(self) -> NDArray[np.float64]:
         """Scores (m, K) of the labelled rows, each by view and trees that did not see its label."""
-        if len(self.views) == 1:
-            return self.views[0].scores[self.labelled]
         own = np.empty_like(self.target)
         for k, view in enumerate(self.views[1:], 1):
             own[self.fold == k] = view.scores[self.labelled[self.fold == k]]

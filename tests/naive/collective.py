@@ -25,6 +25,10 @@ def summarize(net, rules, said, voice, i, n_outputs, n_stages):
     return np.reshape(summaries, (len(totals), n_stages * n_outputs)), np.array(totals)
 
 
+def middle(values):
+    return np.median(values)
+
+
 def stage_columns(summary, total, own, stage):
     """Return the relational columns (R,) float32: by graph Rf1, Rf2, Rf3, total; then Rf4."""
     K = len(own)
