@@ -8,7 +8,7 @@ import streamlit as st
 
 import datasets
 from studio import session, training, transfer, widgets_consensus
-from studio.transfer import BASELINE, METHODS, Choice
+from studio.transfer import ALL, BASELINE, METHODS, NONE, Choice
 from studio.widgets import escape, frame
 from studio.widgets_training import LiveTrainings, slider
 from studio.widgets_transfer import choose, curves, eta_control, explain, headline, offer_examples, predictions
@@ -16,7 +16,6 @@ from studio.widgets_transfer_curve import MeasuredCurve
 
 PAGE = "Transfer"
 FIRST = ["Blend", BASELINE, "Weighted MultiSource"]
-ALL, NONE = "all classes", "none"
 frame(PAGE)
 current, owner = session.current(), session.owner()
 data, state = current.data, st.session_state
@@ -58,7 +57,9 @@ def spoilt(sources: tuple[str, ...]) -> tuple[str, float] | None:
     name = choose("Spoil a source", [NONE, *sources], NONE, "spoilt", words)
     if name == NONE:
         return None
-    return name, slider("Labels flipped, per cent", 0, 100, 50, 5, "flipped", "Share of the source's labels.") / 100
+    return name, slider(
+        "Labels flipped, per cent", 0, 100, 50, 5, "spoilt_share", "Share of the source's labels."
+    ) / 100
 
 
 def controls() -> tuple[Choice, list[str], int]:
@@ -113,13 +114,14 @@ def usable(choice: Choice, methods: list[str]) -> bool:
     return bool(methods and choice.sources)
 
 
-def after() -> None:
-    """Draw what there is to see and take once the trainings have ended."""
+def finished() -> dict[str, Any]:
+    """Return the results of the trainings that have ended, by method."""
     results = {label: live.result(label) for label in live.runs}
-    ended = {label: result for label, result in results.items() if result is not None and live.events()[label]}
-    if not ended:
-        return
-    changes(ended)
+    return {label: result for label, result in results.items() if result is not None and live.events()[label]}
+
+
+def after(ended: dict[str, Any]) -> None:
+    """Draw what there is to see and take once the trainings have ended."""
     rows, take = st.tabs(["The target's rows", "Take away"])
     with rows:
         predictions(ended)
@@ -167,9 +169,11 @@ def page() -> None:
         live.controls(settings, able)
     with main:
         if live.runs:
+            ended = {} if live.busy else finished()
+            changes(ended)
             live.watch(draw)
-            if not live.busy:
-                after()
+            if ended:
+                after(ended)
         else:
             st.info("Press Train: accuracy and the mass of each source move while the methods train.")
         st.divider()

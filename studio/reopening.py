@@ -11,20 +11,23 @@ from typing import Any
 
 from studio.run import Run
 from studio.run_table import example_of
+from studio.transfer import ALL, METHODS, NONE
 
 __all__ = ["FILES", "controls", "operations", "page_file", "refusal"]
 
 FILES = {
     "Consensus": "pages/2_Consensus.py", "Collective": "pages/3_Collective.py", "Noise": "pages/5_Noise.py",
+    "Transfer": "pages/4_Transfer.py",
 }  # fmt: skip
 ORDER = {
     "Consensus": ("labels", "drop_graph", "drop_source", "noise"),
     "Collective": ("labels",),
     "Noise": ("label_noise", "flip_labels", "labels"),
+    "Transfer": ("flip_source_labels", "target_labels", "one_class", "drop_source"),
 }
 EDITS = ("edges", "forget_labels")
 """Operations that the Collective page does after its own, in any order."""
-SINGLE = ("labels", "noise", "label_noise", "flip_labels")
+SINGLE = ("labels", "noise", "label_noise", "flip_labels", "flip_source_labels", "target_labels", "one_class")
 """Operations that a page does once at most."""
 FACTORS = {
     "n_iterations": "epochs", "n_factors": "factors", "n_deviation_factors": "noisy", "learning_rate": "rate",
@@ -42,6 +45,10 @@ KEYS: dict[str, dict[str, str]] = {
     "Noise Table": {
         "n_iterations": "noise_rounds", "learning_rate": "noise_rate", "max_leaf_nodes": "noise_leaves",
         "as_printed": "noise_printed", "random_state": "table_seed",
+    },
+    "Transfer": {
+        "n_iterations": "transfer_rounds", "max_depth": "transfer_depth", "random_state": "transfer_seed",
+        "update": "update",
     },
     "Noise Matrix": {name: f"matrix_{key}" for name, key in FACTORS.items()},
     "Noise Tensor": {name: f"tensor_{key}" for name, key in FACTORS.items()},
@@ -93,6 +100,8 @@ def controls(run: Run, title: str, sources: Sequence[str], graphs: Sequence[str]
         return _noise(run, own)
     if run.page == "Collective":
         return _collective(run, title, own)
+    if run.page == "Transfer":
+        return _transfer(run, sources, own)
     values = _params(run, "Consensus")
     gone = {operation["name"] for operation in own if operation["op"].startswith("drop_")}
     values[f"sources {title}"] = [name for name in sources if name not in gone]
@@ -123,6 +132,27 @@ def _collective(run: Run, title: str, own: Sequence[Mapping[str, Any]]) -> dict[
     values["share"] = round(100 * chosen[0]["fraction"]) if chosen else 100
     edits = [dict(operation) for operation in own if operation["op"] in EDITS]
     return values | {"collective edits": (title, edits), "edits trained": bool(edits)}
+
+
+def _transfer(run: Run, sources: Sequence[str], own: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the values of the Transfer page's controls; the run's method alone is chosen."""
+    params, done = run.settings.get("params", {}), {operation["op"]: operation for operation in own}
+    target = run.settings.get("form", {}).get("target")
+    gone = {target, *(operation["name"] for operation in own if operation["op"] == "drop_source")}
+    names = [name for name, method in METHODS.items() if method.estimator == run.method]
+    values = _params(run, "Transfer") | {"target": target, "methods": names, "class": ALL, "spoilt": NONE}
+    values["teachers"] = [name for name in sources if name not in gone]
+    if "target_labels" in done:
+        values |= {"examples": done["target_labels"]["count"], "transfer_seed": done["target_labels"]["seed"]}
+    if "one_class" in done:
+        values["class"] = done["one_class"]["label"]
+    if spoilt := done.get("flip_source_labels"):
+        values |= {"spoilt": spoilt["name"], "spoilt_share": round(100 * spoilt["share"])}
+    if "eta" in params:
+        by_hand = not isinstance(params["eta"], str)
+        values |= {"eta_rule": "by hand", "eta": float(params["eta"])} if by_hand else {"eta_rule": params["eta"]}
+        values["eta_on"] = params.get("eta_on") or "as usual"
+    return values
 
 
 def _noise(run: Run, own: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

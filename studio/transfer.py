@@ -21,10 +21,12 @@ from studio.sentences import shown
 from studio.training import Setting
 
 __all__ = [
-    "BASELINE", "METHODS", "SIZES", "Choice", "Method", "eta_marks", "examples_possible", "first_class", "operations",
-    "refusal", "settings", "side_by_side", "sizes_of",
+    "ALL", "BASELINE", "METHODS", "NONE", "SIZES", "Choice", "Method", "eta_marks", "examples_possible",
+    "first_class", "operations", "refusal", "settings", "side_by_side", "sizes_of",
 ]  # fmt: skip
 
+ALL, NONE = "all classes", "none"
+"""Values of the page's choices: no single class, no spoilt source."""
 SIZES = (1, 2, 3, 5, 7, 10, 15, 20)
 """Examples of each class at which accuracy is measured, as far as the target has them."""
 ENOUGH = 20

@@ -105,9 +105,11 @@ def headline(events: Events, before: Events) -> None:
             if not each:
                 continue
             now, delta = _accuracy(each[-1]), None
+            colour = "normal"
             if before.get(label) and each[-1].index + 1 == each[-1].total:
-                delta = f"{100 * (now - _accuracy(before[label][-1])):+.1f} points"
-            st.metric(escape(label), f"{100 * now:.1f}%", delta, width="content")
+                gain = 100 * (now - _accuracy(before[label][-1]))
+                delta, colour = f"{gain:+.1f} points", "normal" if abs(gain) >= 0.05 else "off"
+            st.metric(escape(label), f"{100 * now:.1f}%", delta, delta_color=colour, width="content")
 
 
 def _accuracy(event: Any) -> float:
@@ -151,11 +153,19 @@ def curves(events: Events, data: HetData, target: str, before: Events) -> dict[s
             found[name] = drawn(_detail(name), title, level=0.5 if name == "epsilon" else None)
             live_chart(found[name], f"live_{name}", n_points)
             if name == "epsilon":
-                st.caption("At ½, the dotted line, no source helps in that round.")
+                st.caption(_epsilon_told(_lines(events, _detail(name))))
     with told[2]:
         found["loss"] = drawn(lambda event: event.losses.get("held_out"), "log loss on the target's other rows")
         live_chart(found["loss"], "live_loss", n_points)
     return found
+
+
+def _epsilon_told(lines: Mapping[str, Any]) -> str:
+    if lines and all(values.max() < 1e-9 for _, values in lines.values()):
+        return (
+            "ε is 0: one learner tells these few examples apart in the first round, so boosting has no more to correct."
+        )
+    return "At ½, the dotted line, no source helps in that round."
 
 
 def _mass(events: Events, data: HetData, target: str, before: Events, n_points: int) -> dict[str, Any]:

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import polars as pl
 import streamlit as st
 
 from hetcore import figures_transfer as figures
 from hetcore.data import HetData
-from studio import jobs, training, transfer, transfer_curve
+from studio import export, jobs, training, transfer, transfer_curve
 from studio.widgets import escape, live_chart
 from studio.widgets_training import slider
 
@@ -62,7 +63,7 @@ class MeasuredCurve:
         """
         st.subheader("How many examples of your own does it take?", anchor=False)
         with st.container(horizontal=True, vertical_alignment="bottom"):
-            repeats = slider("Repeats", 2, 20, 5, 1, "repeats", "Draws of the examples: more give narrower bands.")
+            repeats = slider("Repeats", 2, 20, 5, 1, "draws", "Draws of the examples: more give narrower bands.")
             busy = self._busy()
             if st.button("Measure the curve", key="measure", disabled=not settings or busy):
                 self._start(transfer_curve.sweep(data, settings, target, possible, repeats))
@@ -125,3 +126,14 @@ class MeasuredCurve:
             told = transfer_curve.verdict(measured)
             (st.caption if status.active else st.success)(escape(told if not status.active else f"So far: {told}"))
         st.caption("Band: one standard error over the repeats. Pale: the curve before.")
+        if not status.active:
+            self._take(figure, [dict(event.detail) for event in events])
+
+    def _take(self, figure: dict[str, Any], cells: list[dict[str, Any]]) -> None:
+        """Offer the curve as a figure and as a table."""
+        stem, columns = f"{self._title} transfer curve", ("label", "size", "repeat", "accuracy", "chance")
+        table = export.csv(pl.DataFrame([{name: cell[name] for name in columns} for cell in cells]))
+        with st.container(horizontal=True):
+            page = export.figure_html(figure, stem)
+            st.download_button("Curve (HTML)", page, export.file_name(stem, "html"), on_click="ignore")
+            st.download_button("Curve (CSV)", table, export.file_name(stem, "csv"), on_click="ignore")

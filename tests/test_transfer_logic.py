@@ -8,7 +8,7 @@ import pytest
 
 import hetcore as hc
 from hetcore import figures_transfer as figures
-from studio import export, scenarios, transfer, transfer_curve, worker_tasks
+from studio import export, reopening, scenarios, transfer, transfer_curve, worker_tasks
 from studio.differences import Outcome, sentence
 from studio.job_types import FunctionTask, TrainingTask
 from studio.player import Player
@@ -162,6 +162,25 @@ def test_the_script_of_a_training_prints_its_number(tmp_path):
     result = worker_tasks.perform(task, Quiet())
     run = Run("anna", "Transfer", setting.estimator, "Your data", settings=setting.stored(recipe))
     assert executed(export.script_of_run(run), tmp_path).split()[-1] == repr(result.scores["held_out"])
+
+
+def test_a_stored_run_opens_again_with_its_controls():
+    data = made("uvw")
+    choice = Choice("near", ("home",), "v", 4, ("home", 0.3), 20.0, "multiplicative", "source", 40, 2, 7)
+    earlier = [{"op": "noise", "name": "home", "sd": 0.5, "seed": 0}]
+    setting = transfer.settings(data, choice, ["Weighted MultiSource"], earlier)["Weighted MultiSource"]
+    run = Run("anna", "Transfer", setting.estimator, "mine", settings=setting.stored({"example": "mine"}))
+    assert reopening.operations(run) == earlier and reopening.page_file(run) == "pages/4_Transfer.py"
+    assert reopening.controls(run, "mine", data.source_names, []) == {
+        "target": "near", "teachers": ["home"], "class": "v", "examples": 4, "spoilt": "home", "spoilt_share": 30,
+        "methods": ["Weighted MultiSource"], "eta_rule": "by hand", "eta": 20.0, "eta_on": "source",
+        "update": "multiplicative", "transfer_rounds": 40, "transfer_depth": 2, "transfer_seed": 7,
+    }  # fmt: skip
+    plain = transfer.settings(data, Choice("near", ("home", "hostile")), [BASELINE])[BASELINE]
+    run = Run("anna", "Transfer", plain.estimator, "mine", settings=plain.stored({"example": "mine"}))
+    values = reopening.controls(run, "mine", data.source_names, [])
+    assert values["class"] == transfer.ALL and values["teachers"] == ["home", "hostile"]
+    assert values["methods"] == [BASELINE] and values["spoilt"] == transfer.NONE
 
 
 # The curve ------------------------------------------------------------------------------------------------------------
