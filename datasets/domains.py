@@ -5,8 +5,9 @@ The target's label is the class k of largest w_k . x, w_1 .. w_K standard normal
     w_jk = r_j w_k + sqrt(1 - r_j^2) v_jk,   v_jk standard normal,
 
 with the v_jk made orthogonal to the w_k and as long, so that its relatedness r_j in [-1, 1] is exactly the correlation
-of its rule with the target's: 1 is the same task, 0 another one, and -1, a hostile source, the opposite. The columns of a source are shifted by s_j in a random direction of its own
-(its rule moves along, so that classes stay balanced), and a share of its labels is drawn at random.
+of its rule with the target's: 1 is the same task, 0 another one, and -1, a hostile source, the opposite. The columns of
+a source are shifted by s_j in a random direction of its own (its rule moves along, so that classes stay balanced), and
+a share of its labels is drawn at random.
 """
 
 from __future__ import annotations

@@ -135,15 +135,17 @@ def brute_blend(X, y, domain, C=1.0):
     told, errors = [], []
     for candidate in candidates(["1", "2", "3"]):
         weight = np.where(domain < 0, 1.0, np.append(candidate.rho, 0.0)[domain - 1])
+        levels = (domain[:, None] == [1, 2, 3]) / np.sqrt(candidate.penalty)  # a column whose own penalty is 1
         said = []
         for i in own:
             used = np.flatnonzero((weight > 0) & (np.arange(len(y)) != i))
-            dual, shift = brute_ls_svm(Z[used] @ Z[used].T, signs[used], C * weight[used])
-            said.append(Z[i] @ Z[used].T @ dual + shift)
+            features = np.hstack([Z * np.sqrt(C * candidate.cost), levels])
+            dual, shift = brute_ls_svm(features[used] @ features[used].T, signs[used], weight[used])
+            said.append(features[i] @ features[used].T @ dual + shift)
         told.append(said)
         errors.append(((signs[own] - np.array(said)) ** 2).sum())
     raw = np.exp(-TRUST * (np.array(errors) - min(errors)))
-    raw[0] *= PRIOR
+    raw[:3] *= PRIOR
     return np.array(told), raw / raw.sum()
 
 
@@ -154,7 +156,8 @@ def test_the_blend_is_that_of_brute_force_leave_one_out():
     np.testing.assert_allclose(list(model.blend_.values()), shares, atol=1e-8)
     wrong = (np.tensordot(shares, told, 1) > 0) != (y[domain < 0] == 1)
     assert model.left_out_error_ == pytest.approx(wrong.mean())
-    assert list(model.blend_)[:2] == ["target only", "all x 0.01"] and len(model.blend_) == 21
+    assert list(model.blend_)[2:5] == ["target only, 100 C", "all x 0.01", "all x 0.01, own intercept"]
+    assert len(model.blend_) == 3 + 2 * 5 * 4
 
 
 def test_the_linear_kernel_is_the_same_with_more_rows_than_columns_and_with_fewer():
@@ -187,10 +190,10 @@ def test_target_only_takes_over_from_hostile_sources():
     assert shares == sorted(shares) and shares[-1] > 0.95
 
 
-def test_without_sources_it_is_one_candidate():
+def test_without_sources_it_is_the_target_alone():
     X, y, _, (X_test, _) = planted(n_target=40)
     model = hc.TransferClassifier().fit(X[-40:], y[-40:])
-    assert model.blend_ == {"target only": 1.0} and model.source_weights_ == {}
+    assert len(model.blend_) == 3 and model.source_weights_ == {}
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -200,7 +203,7 @@ def test_events_of_the_default(n_classes, kernel):
     X[3, 2] = np.nan
     events = []
     model = hc.TransferClassifier(kernel=kernel).fit(X, y, domain, callbacks=[events.append], eval_set=held_out)
-    assert len(events) == events[0].total == 16 == model.n_iterations_
+    assert len(events) == events[0].total == 3 + 2 * 5 * 3 == model.n_iterations_
     for event in events:
         assert set(event.losses) == {"train", "left_out", "held_out"} == set(event.detail["metric"])
         assert sum(event.source_weights.values()) + event.detail["target_mass"] == pytest.approx(1.0)
@@ -214,5 +217,5 @@ def test_events_of_the_default(n_classes, kernel):
 def test_it_stops_when_a_callback_says_so():
     X, y, domain, (X_test, _) = planted(n_target=20)
     model = hc.TransferClassifier().fit(X, y, domain, callbacks=[lambda event: event.index == 2])
-    assert list(model.blend_) == ["target only", "all x 0.01", "all x 0.03"]
+    assert list(model.blend_) == ["target only", "target only, 10 C", "target only, 100 C"]
     assert np.isfinite(model.predict_proba(X_test)).all()
