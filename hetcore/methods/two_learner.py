@@ -89,7 +89,7 @@ class TwoWeakLearnerClassifier(ClassifierMixin, BoostedEstimator):
         By default a tree for a table, a network for an array and for a table with text.
     learning_rate : float, default=0.5
         Shrinkage of the steps, in (0, 1].
-    subsample : float, default=0.7
+    subsample : float, default=0.8
         Share of the labelled rows that a round's learners are fitted to, in (0, 1]; below 1 the rest choose the steps.
     max_depth : int, default=5
         Depth of the trees in splits; -1 for no limit.
@@ -132,7 +132,7 @@ class TwoWeakLearnerClassifier(ClassifierMixin, BoostedEstimator):
         inner_iterations: int = 3,
         learners: Mapping[str, Any] | None = None,
         learning_rate: float = 0.5,
-        subsample: float = 0.7,
+        subsample: float = 0.8,
         max_depth: int = 5,
         min_samples_leaf: int = 20,
         hidden: Sequence[int] = (100, 50),
@@ -278,7 +278,7 @@ class OneWeakLearnerClassifier(TwoWeakLearnerClassifier):
         The learner of the source, as in `TwoWeakLearnerClassifier`.
     learning_rate : float, default=0.5
         Shrinkage of the steps, in (0, 1].
-    subsample : float, default=0.7
+    subsample : float, default=0.8
         Share of the labelled rows that a round's learner is fitted to, in (0, 1]; below 1 the rest choose the step.
     max_depth : int, default=5
         Depth of the trees in splits; -1 for no limit.
@@ -309,7 +309,7 @@ class OneWeakLearnerClassifier(TwoWeakLearnerClassifier):
         inner_iterations: int = 3,
         learners: Mapping[str, Any] | None = None,
         learning_rate: float = 0.5,
-        subsample: float = 0.7,
+        subsample: float = 0.8,
         max_depth: int = 5,
         min_samples_leaf: int = 20,
         hidden: Sequence[int] = (100, 50),
