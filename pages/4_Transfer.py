@@ -30,7 +30,8 @@ def go_on(name: str) -> None:
 def domains() -> tuple[str, tuple[str, ...]]:
     """Draw the choice of the target and of its sources."""
     names = data.source_names
-    target = choose("Target domain", names, names[0], "target", "The domain to learn for: few of its labels are known.")
+    words = "The domain to learn for: few of its labels are known."
+    target = choose("Target domain", names, transfer.first_target(data), "target", words)
     others = [name for name in names if name != target]
     words = "Domains to learn from; take one out to see what it teaches."
     return target, tuple(choose("Sources", others, others, "teachers", words))

@@ -22,7 +22,7 @@ from studio.training import Setting
 
 __all__ = [
     "ALL", "BASELINE", "METHODS", "NONE", "SIZES", "Choice", "Method", "eta_marks", "examples_possible",
-    "first_class", "operations", "refusal", "settings", "side_by_side", "sizes_of",
+    "first_class", "first_target", "operations", "refusal", "settings", "side_by_side", "sizes_of",
 ]  # fmt: skip
 
 ALL, NONE = "all classes", "none"
@@ -128,6 +128,11 @@ def refusal(data: HetData) -> str:
 
 def _labels(data: HetData, name: str) -> list[str]:
     return [str(label) for label in data.y[data.rows(name)] if label is not None]
+
+
+def first_target(data: HetData) -> str:
+    """Return the domain that is called the target, else the first."""
+    return next((name for name in data.source_names if "target" in name.lower()), data.source_names[0])
 
 
 def first_class(data: HetData) -> str | None:

@@ -85,6 +85,13 @@ def test_the_first_class_is_one_that_every_domain_has():
     assert transfer.first_class(data.with_target(y)) in ("v", "w")
 
 
+def test_the_domain_that_is_called_the_target_comes_first():
+    data = made()
+    assert transfer.first_target(data) == "home"
+    named = hc.HetData({**data.sources, "My target": data.sources["near"]}, target=(data.ids, data.y.tolist()))
+    assert transfer.first_target(named) == "My target"
+
+
 def test_operations_leave_the_chosen_domains_class_and_examples():
     data = made("uvw")
     choice = Choice("home", ("near",), "v", 3, ("near", 0.5))
