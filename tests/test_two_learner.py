@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
@@ -71,7 +72,7 @@ def test_an_event_tells_losses_steps_seconds_and_each_source_alone():
     assert [event.index for event in events] == [0, 1, 2, 3]
     last = events[-1]
     assert set(last.losses) == {"train", "left_out", "held_out"} and last.detail["metric_name"] == "error"
-    for key in ("steps", "seconds", "per_source"):
+    for key in ("steps", "moved", "seconds", "per_source"):
         assert set(last.detail[key]) == {"table", "image"}
     assert set(last.detail["F1"]) == {"train", "held_out"} == set(last.detail["metric"])
     assert last.detail["metric"]["held_out"] == pytest.approx(error(model, data, y))
@@ -158,3 +159,14 @@ def test_wrong_data_are_named():
     holed, _, _ = halves(missing=0.3)
     with pytest.raises(DataError, match="No labelled instance is in the source 'image'"):
         hc.TwoWeakLearnerClassifier(**FAST).fit(holed, np.where(holed.mask[1], None, holed.y))
+
+
+def test_text_is_a_modality_with_a_network():
+    data, y, truth = halves()
+    words = np.where(truth.image == 1, "a bar that stands tall", "a bar that lies flat")
+    told = pl.DataFrame({"note": [f"{word} number {i % 7}" for i, word in enumerate(words)]})
+    sources = {"table": data.sources["table"], "note": hc.Source(data.ids, told, {"note": "text"})}
+    both = hc.HetData(sources, target=pl.DataFrame({"id": data.ids, "y": data.y}))
+    model = hc.TwoWeakLearnerClassifier(n_iterations=10, epochs=10, min_samples_leaf=5).fit(both, y)
+    assert model.modalities_["note"].kind == "network" and error(model, both, y) < 0.25
+    assert model.source_weights_["note"] > 0.3

@@ -40,6 +40,8 @@ class TwoLearners:
         How far each source's steps have lowered the logarithm of the risk that steps are chosen by.
     steps : (p,) float64
         Of the last round, without shrinkage.
+    moved : dict of str to float
+        Root mean square of what each source added to the labelled rows' scores in the last round.
     seconds, step_seconds
         What fitting each learner and choosing the steps took in the last round.
     """
@@ -53,6 +55,7 @@ class TwoLearners:
     fall: dict[str, float] = field(default_factory=dict)
     steps: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     seconds: dict[str, float] = field(default_factory=dict)
+    moved: dict[str, float] = field(default_factory=dict)
     step_seconds: float = 0.0
     left_out: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
 
@@ -79,6 +82,7 @@ class TwoLearners:
             modality.keep(candidate, shrunk)
             self.parts[name] += shrunk * move
             self.scores += shrunk * move
+            self.moved[name] = float(np.sqrt(np.mean((shrunk * move[self.problem.labelled]) ** 2)))
 
     def _rows(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the labelled rows that learners are fitted to, and those that steps are chosen by."""
@@ -165,6 +169,7 @@ class TwoLearners:
             "metric": {name: error_rate(self.scores[at], of[at]) for name, (at, of) in sets.items()},
             "F1": {name: f1_score(self.scores[at], of[at]) for name, (at, of) in sets.items()},
             "steps": {name: float(step) for name, step in zip(self.modalities, self.steps)},
+            "moved": dict(self.moved),
             "seconds": dict(self.seconds),
             "step_seconds": self.step_seconds,
             "per_source": {name: self._alone(name, rows, y) for name in self.modalities},
