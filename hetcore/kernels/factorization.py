@@ -95,18 +95,18 @@ product = kernel(_product, allocates=False, inner=True, reorders=True)
 def _move_pair(table, sums, a, b, pull, rate, penalties):
     """Step along the gradient of the factors of one entry of two modes, at one rate a row."""
     x, y, share = table[a], table[b], ONE / np.float32(max(1, table.shape[1]))
-    rate_x, rate_y = rate / np.sqrt(sums[a, 0]), rate / np.sqrt(sums[b, 0])
     penalty_x, penalty_y, sum_x, sum_y = penalties[a], penalties[b], ZERO, ZERO
     for d in range(x.shape[0]):
-        p, q = x[d], y[d]
-        g = pull * q - penalty_x * p
-        h = pull * p - penalty_y * q
+        g, h = pull * y[d] - penalty_x * x[d], pull * x[d] - penalty_y * y[d]
         sum_x += g * g
         sum_y += h * h
-        x[d] = p + rate_x * g
-        y[d] = q + rate_y * h
     sums[a, 0] += sum_x * share
     sums[b, 0] += sum_y * share
+    rate_x, rate_y = rate / np.sqrt(sums[a, 0]), rate / np.sqrt(sums[b, 0])
+    for d in range(x.shape[0]):
+        p, q = x[d], y[d]
+        x[d] = p + rate_x * (pull * q - penalty_x * p)
+        y[d] = q + rate_y * (pull * p - penalty_y * q)
 
 
 move_pair = kernel(_move_pair, allocates=False, inner=True, reorders=True)
@@ -115,23 +115,23 @@ move_pair = kernel(_move_pair, allocates=False, inner=True, reorders=True)
 def _move_triple(table, sums, a, b, c, pull, rate, penalties):
     """Step along the gradient of the factors of one entry of three modes, at one rate a row."""
     x, y, z, share = table[a], table[b], table[c], ONE / np.float32(max(1, table.shape[1]))
-    rate_x, rate_y, rate_z = rate / np.sqrt(sums[a, 0]), rate / np.sqrt(sums[b, 0]), rate / np.sqrt(sums[c, 0])
     penalty_x, penalty_y, penalty_z = penalties[a], penalties[b], penalties[c]
     sum_x, sum_y, sum_z = ZERO, ZERO, ZERO
     for d in range(x.shape[0]):
         p, q, r = x[d], y[d], z[d]
-        g = pull * q * r - penalty_x * p
-        h = pull * p * r - penalty_y * q
-        k = pull * p * q - penalty_z * r
+        g, h, k = pull * q * r - penalty_x * p, pull * p * r - penalty_y * q, pull * p * q - penalty_z * r
         sum_x += g * g
         sum_y += h * h
         sum_z += k * k
-        x[d] = p + rate_x * g
-        y[d] = q + rate_y * h
-        z[d] = r + rate_z * k
     sums[a, 0] += sum_x * share
     sums[b, 0] += sum_y * share
     sums[c, 0] += sum_z * share
+    rate_x, rate_y, rate_z = rate / np.sqrt(sums[a, 0]), rate / np.sqrt(sums[b, 0]), rate / np.sqrt(sums[c, 0])
+    for d in range(x.shape[0]):
+        p, q, r = x[d], y[d], z[d]
+        x[d] = p + rate_x * (pull * q * r - penalty_x * p)
+        y[d] = q + rate_y * (pull * p * r - penalty_y * q)
+        z[d] = r + rate_z * (pull * p * q - penalty_z * r)
 
 
 move_triple = kernel(_move_triple, allocates=False, inner=True, reorders=True)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hetcore.errors import ParameterError
 from hetcore.kernels.factorization import Factors, Rates, predict_entries, run_epoch
 from hetcore.methods.codes import CodeBook
 
@@ -21,6 +22,7 @@ REFERENCE = 100  # entries of a code whose lambda is `regularisation`
 BLOCKS = 16  # along each of the first two modes
 START_SIZE = 0.01  # size of a product of two or three factors at the start
 SHAPE = 16  # float32 numbers in a vector of the processor: rows are padded to a multiple
+LEAST_LEVEL = 1e-6  # of deviations, where training errors are none
 DEVIATION_SPREAD = 0.1  # of deviations at the start, relative to their level
 
 
@@ -102,14 +104,14 @@ class FactorState:
         scale = 1.0 if params["as_printed"] else float(train.values.std()) or 1.0
         power = 0.0 if params["as_printed"] else params["regularisation_power"]
         penalties = params["regularisation"] * (REFERENCE / np.maximum(counts, 1)) ** power
-        pull = 0.0 if params["as_printed"] else params["deviation_regularisation"]
         scaled = ((train.values - center) / scale).astype(np.float32)
         factors = _drawn(params, counts, train.rows.shape[1], rng)
-        shrinkage = (pull / np.maximum(counts, 1)).astype(np.float32)
-        state = cls(params, book, train, parts, rng, center, scale, scaled, factors, starts,
-                    penalties.astype(np.float32), shrinkage)
+        penalties, shrinkage = penalties.astype(np.float32), np.zeros(counts.size, np.float32)
+        state = cls(params, book, train, parts, rng, center, scale, scaled, factors, starts, penalties, shrinkage)
         if params["as_printed"] and state.has_deviation:
-            state._set_deviations(float(scaled.var()), params["base_variance"])
+            state._set_deviations(float(scaled.var()))
+        elif params["deviation_folds"] > 1 and state.has_deviation:
+            state._learn_from(left_out_errors(params, book, train, rng) / scale)
         return state
 
     @property
@@ -131,14 +133,31 @@ class FactorState:
         return self._waited()
 
     def _learns_deviation(self) -> bool:
-        printed, until = self.params["as_printed"], self.params["deviation_epochs"]
-        return printed or 1 <= self.n_rounds <= until
+        first, printed = self.params["deviation_start"], self.params["as_printed"]
+        early = first <= self.n_rounds < first + self.params["deviation_epochs"]
+        return printed or (early and self.params["deviation_folds"] < 2)
+
+    def _learn_from(self, errors: NDArray[np.float64]) -> None:
+        """Learn the deviations from errors (n,), in units of `scale`, of models that have not seen the entries."""
+        self._set_deviations(float((errors**2).mean()))
+        still = self.factors._replace(
+            biases=np.zeros_like(self.factors.biases), factors=np.zeros((len(self.shrinkage), 0), np.float32)
+        )
+        rates, totals = self._rates(True)._replace(learning_rate=np.float32(0.0)), np.zeros(3)
+        for _ in range(self.params["deviation_epochs"]):
+            order = self.rng.permutation(self.starts.size - 1)
+            run_epoch(
+                self.train.rows, errors.astype(np.float32), self.starts, order, still, rates, self.penalties,
+                self.shrinkage, totals,
+            )  # fmt: skip
+        self.factors.bias_sums[:] = 1.0
+        self.mean_variance = len(errors) / totals[2]
 
     def _rates(self, learns: bool) -> Rates:
         p = self.params
         printed = p["as_printed"] and self.has_deviation
         return Rates(*map(np.float32, (
-            p["learning_rate"], p["deviation_learning_rate"] if learns else 0.0,
+            p["learning_rate"], p["deviation_learning_rate"] * self.level if learns else 0.0,
             p["regularisation"] if p["as_printed"] else p["bias_regularisation"], self.base_variance,
             self.mean_variance, self.level, p["deviation_regularisation"] if printed else 0.0,
         )))  # fmt: skip
@@ -146,26 +165,35 @@ class FactorState:
     def _note(self, means: NDArray[np.float64]) -> None:
         """Keep what an epoch's sums say: errors before each step, the level of the variance."""
         squared, loss, inverse = means
+        if not np.isfinite(means).all():
+            rate = self.params["learning_rate"]
+            raise ParameterError(f"learning_rate={rate!r} is too large here: the errors overflow; try a tenth of it.")
         self.metric["train"] = float(np.sqrt(squared)) * self.scale
         self.losses["train"] = self._loss(squared, loss)
         if self.has_deviation and not self.params["as_printed"]:
-            if self.n_rounds == 0:
-                self._set_deviations(squared, self.params["base_variance"] * squared)
-            self.mean_variance = self.mean_variance if self.n_rounds == 0 else 1.0 / inverse
+            if self._learns_deviation():
+                self.mean_variance = 1.0 / inverse
+            elif self.n_rounds + 1 == self.params["deviation_start"] and self.params["deviation_folds"] < 2:
+                self._set_deviations(squared)
 
     def _loss(self, squared: float, loss: float) -> float:
         if self.has_deviation:
             return float(0.5 * (loss + np.log(2.0 * np.pi)) + np.log(self.scale))
         return float(0.5 * squared) * self.scale**2
 
-    def _set_deviations(self, variance: float, base: float) -> None:
-        """Start the deviations at a common variance."""
-        K, M = self.params["n_deviation_factors"], self.train.rows.shape[1]
-        self.base_variance = base
-        self.level = (max(variance - base, 0.0) / K) ** (1.0 / M)
+    def _set_deviations(self, variance: float) -> None:
+        """Start the deviations at a common variance, with rates and a pull to it that do not depend on its size."""
+        K, M, printed = self.params["n_deviation_factors"], self.train.rows.shape[1], self.params["as_printed"]
+        self.base_variance = self.params["base_variance"] * (1.0 if printed else variance)
+        self.mean_variance = 1.0 if printed else variance
+        self.level = max((max(variance - self.base_variance, 0.0) / K) ** (1.0 / M), LEAST_LEVEL)
         spread = self.rng.uniform(1 - DEVIATION_SPREAD, 1 + DEVIATION_SPREAD, self.factors.deviations.shape)
         self.factors.deviations[:] = self.level * (spread if K > 1 else 1.0)
-        self.mean_variance = 1.0 if self.params["as_printed"] else variance
+        curvature = 0.5 / (K * self.level) ** 2  # of the loss by one P, times the entries of a code
+        self.factors.deviation_sums[:] = curvature
+        if not printed:
+            counts = np.maximum(np.bincount(self.train.rows.ravel(), minlength=len(self.shrinkage)), 1)
+            self.shrinkage = (self.params["deviation_regularisation"] * curvature / counts).astype(np.float32)
 
     def _score(self) -> None:
         tables = self.tables() if self.parts else None
@@ -193,6 +221,29 @@ class FactorState:
         if self.has_deviation:
             deviations[-1] = deviations[:-1].mean(axis=0)
         return Tables(biases, factors, deviations, self.base_variance, self.center, self.scale)
+
+
+def left_out_errors(
+    params: dict[str, Any], book: CodeBook, train: Entries, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """Return the error (n,) of each entry by a fit without deviation that has not seen it.
+
+    Parameters
+    ----------
+    params : dict
+        Of these "deviation_folds" is the number of such fits, "deviation_start" of their epochs.
+    book : CodeBook
+    train : Entries
+    rng : Generator
+    """
+    plain = params | {"n_deviation_factors": 0, "random_state": int(rng.integers(2**31))}
+    fold, errors = rng.permutation(len(train)) % params["deviation_folds"], train.values.copy()
+    for k in range(params["deviation_folds"]):
+        state = FactorState.start(plain, book, train.take(fold != k), {})
+        for _ in range(params["deviation_start"]):
+            state.round()
+        errors[fold == k] -= state.tables().predict(train.rows[fold == k])[0]
+    return errors
 
 
 def blocks(rows: NDArray[np.int32], book: CodeBook, rng: np.random.Generator) -> tuple[NDArray, NDArray[np.int64]]:

@@ -22,14 +22,16 @@ kernel without lines 2: sigma = 1.
 Departures of the default from the paper (`as_printed=True` does without them)
 ------------------------------------------------------------------------------
 - A model that has memorised a rating has no error left there, calls it sure, and memorises it the more. So deviations
-  are learned from the errors of the first epochs (`deviation_epochs`), while those still tell noise, and then stand.
+  are learned from the errors of the first epochs (`deviation_epochs`), while those still tell noise, or from errors on
+  entries left out (`deviation_folds`), and then stand.
 - The exponential prior pulls sigma^2 to its least value Delta, whoever has few ratings first. Here the pull is to the
   common variance, with the strength of `deviation_regularisation` entries of that variance.
 - Weights are relative, mean sigma^2 / sigma^2 with a mean of 1 over the entries, so that lambda means the same with and
   without deviations, whatever the noise.
-- Values are centred and scaled to deviation 1, so that no parameter depends on their unit; Delta is a share of the mean
-  squared error after the first epoch.
-- AdaGrad has one rate a row, not one a cell: as good and twice as fast.
+- Values are centred and scaled to deviation 1, so that no parameter depends on their unit; Delta is a share of the
+  mean squared error when deviations begin to be learned.
+- A code with few entries is regularised the more (`regularisation_power`).
+- AdaGrad has one rate a row, not one a cell: as good, and faster.
 - `predict` keeps within the range of the training values (`clip`).
 - The standard deviation is scaled to the errors on the validation part, where there is one.
 
@@ -39,292 +41,12 @@ factorization", arXiv:1610.09274, 2016, and its extension to boosting and tensor
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
-from typing import Any
-
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_is_fitted
-
-from hetcore.errors import DataError, ModelFileError, ParameterError
-from hetcore.events import Callback
-from hetcore.methods.base import Rule, boost, check_params
-from hetcore.methods.codes import CodeBook, as_codes
-from hetcore.methods.factor_state import Entries, FactorState, Tables
+from hetcore.methods.factor_frame import DEVIATION_RULES, RULES, Factorization
 
 __all__ = ["HMF", "HTF", "MatrixFactorization", "TensorFactorization"]
 
-PRINTED_UNKNOWN = 3.0  # the paper's prediction for an unseen user or item
-ENTRIES_OF_PRIOR = 200.0
-PRINTED_DECAY = 0.01
 
-
-def _whole(value: Any) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
-
-
-def _number(value: Any) -> bool:
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool) and bool(np.isfinite(value))
-
-
-RULES: tuple[Rule, ...] = (
-    ("n_factors", lambda v: _whole(v) and 0 <= v <= 10_000, "a whole number in [0, 10000]: 0 leaves the biases"),
-    ("n_iterations", lambda v: _whole(v) and v >= 1, "a whole number, at least 1"),
-    ("learning_rate", lambda v: _number(v) and 0 < v <= 10, "above 0 and at most 10: 0.07 is a good start"),
-    ("regularisation", lambda v: _number(v) and 0 <= v <= 1e6, "in [0, 1e6]"),
-    ("regularisation_power", lambda v: _number(v) and 0 <= v <= 1, "in [0, 1]"),
-    ("bias_regularisation", lambda v: _number(v) and 0 <= v <= 1e6, "in [0, 1e6]"),
-    ("clip", lambda v: isinstance(v, bool | np.bool_), "True or False"),
-    ("validation_fraction", lambda v: _number(v) and 0 <= v < 1, "in [0, 1): 0 keeps every entry for training"),
-    ("patience", lambda v: _whole(v) and v >= 1, "a whole number, at least 1"),
-    ("as_printed", lambda v: isinstance(v, bool | np.bool_), "True or False"),
-    ("random_state", lambda v: v is None or (_whole(v) and v >= 0), "a whole number, at least 0, or None"),
-)
-DEVIATION_RULES: tuple[Rule, ...] = (
-    ("n_deviation_factors", lambda v: _whole(v) and 0 <= v <= 1000, "a whole number in [0, 1000]: 0 learns none"),
-    ("deviation_learning_rate", lambda v: _number(v) and 0 < v <= 10, "above 0 and at most 10"),
-    ("deviation_regularisation", lambda v: v is None or (_number(v) and 0 <= v <= 1e9), "in [0, 1e9], or None"),
-    ("deviation_epochs", lambda v: _whole(v) and v >= 1, "a whole number, at least 1"),
-    ("base_variance", lambda v: _number(v) and 0 < v < 1e9, "above 0"),
-)
-NO_DEVIATION = {
-    "n_deviation_factors": 0, "deviation_learning_rate": 0.0, "deviation_regularisation": 0.0, "deviation_epochs": 0,
-    "base_variance": 1.0,
-}  # fmt: skip
-
-
-class _Factorization(RegressorMixin, BaseEstimator):
-    """What the four classes share."""
-
-    _n_modes = 2
-    _rules: tuple[Rule, ...] = RULES
-
-    def fit(
-        self, X: ArrayLike, y: ArrayLike, *, callbacks: Iterable[Callback] = (), eval_set: tuple | None = None
-    ) -> Any:
-        """Fit to the entries that were observed.
-
-        Parameters
-        ----------
-        X : (n, 2) or (n, 3) array-like of int or str
-            Codes, a column per mode: user and item, or three.
-        y : (n,) array-like of float
-            Values, such as ratings.
-        callbacks : iterable of callable, default=()
-            Each is called after every epoch with a `RoundEnd` and may return True to stop.
-        eval_set : (X, y), optional
-            Entries to score each epoch by ("held_out"), never trained on.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ParameterError
-            If a parameter is outside its domain.
-        DataError
-            If X has another shape, a code is missing, or a value is no finite number.
-
-        Notes
-        -----
-        A `RoundEnd` has losses "train", "left_out" (the validation part, when there is one) and "held_out" (the
-        eval_set): mean negative log-likelihood per entry where a deviation is learned, half the mean squared error
-        where not. Its detail: "metric_name" = "RMSE"; "metric" = {"train", "left_out", "held_out"}; "sigma" =
-        {"mean"}, the root of the harmonic mean of the variance over the training entries, in the unit of y.
-        Training errors are those that each entry had before its step.
-        """
-        check_params(self.get_params(deep=False), self._rules)
-        entries, book = _entries(X, y, self._n_modes, None)
-        parts = {} if eval_set is None else {"held_out": _entries(*eval_set, self._n_modes, book)[0]}
-        train, validation = self._divided(entries)
-        parts = ({"left_out": validation} if len(validation) else {}) | parts
-        self._book, self.n_features_in_ = book, self._n_modes
-        boost(self, lambda: FactorState.start(self._params(), book, train, parts), callbacks)
-        return self
-
-    def _params(self) -> dict[str, Any]:
-        params = NO_DEVIATION | self.get_params(deep=False)
-        if params["deviation_regularisation"] is None:
-            params["deviation_regularisation"] = PRINTED_DECAY if self.as_printed else ENTRIES_OF_PRIOR
-        return params
-
-    def _divided(self, entries: Entries) -> tuple[Entries, Entries]:
-        """Return the entries to train on and the validation part."""
-        n_validation = int(self.validation_fraction * len(entries))
-        order = np.random.default_rng(self.random_state).permutation(len(entries))
-        return entries.take(np.sort(order[n_validation:])), entries.take(np.sort(order[:n_validation]))
-
-    def _view(self, state: FactorState) -> dict[str, Any]:
-        sigma = {"mean": float(np.sqrt(state.mean_variance)) * state.scale if state.has_deviation else None}
-        detail = {"metric_name": "RMSE", "metric": dict(state.metric), "sigma": sigma}
-        return {"losses": dict(state.losses), "detail": detail}
-
-    def _finish(self, state: FactorState) -> None:
-        error, self.best_iteration_, tables = state.best
-        if tables is None:
-            error, self.best_iteration_, tables = state.metric["train"], state.n_rounds, state.tables()
-        self.tables_ = _calibrated(tables, state, error)
-        self.range_ = (float(state.train.values.min()), float(state.train.values.max()))
-        self._keep_means(state.train)
-
-    def _keep_means(self, train: Entries) -> None:
-        """Keep the mean deviation of each code's training entries; a code without has the mean of all."""
-        std = self.tables_.predict(train.rows)[1]
-        n = self._book.n_rows
-        counts = np.stack([np.bincount(rows, minlength=n) for rows in train.rows.T]).sum(axis=0)
-        sums = np.stack([np.bincount(rows, std, n) for rows in train.rows.T]).sum(axis=0)
-        self.mean_deviations_ = np.where(counts > 0, sums / np.maximum(counts, 1), std.mean())
-
-    def predict(self, X: ArrayLike, return_std: bool = False) -> NDArray | tuple[NDArray, NDArray]:
-        """Predict entries. An unseen code has no bias and no factor, and a common deviation.
-
-        Parameters
-        ----------
-        X : (n, 2) or (n, 3) array-like of int or str
-        return_std : bool, default=False
-
-        Returns
-        -------
-        y : (n,) float64
-        std : (n,) float64
-            Only with `return_std`: the standard deviation of the entry's noise, in the unit of y.
-        """
-        check_is_fitted(self)
-        rows = self._book.rows(as_codes(X, self._n_modes))
-        fitted, std = self.tables_.predict(rows)
-        if self.clip:
-            fitted = np.clip(fitted, *self.range_)
-        if self.as_printed:
-            fitted = np.where((rows == self._book.n_rows).any(axis=1), PRINTED_UNKNOWN, fitted)
-        return (fitted, std) if return_std else fitted
-
-    def deviation_by(self, mode: int) -> dict[Any, float]:
-        """Return the mean deviation sigma of the training entries of each code of a mode (0 users, 1 items, ...).
-
-        Parameters
-        ----------
-        mode : int
-
-        Returns
-        -------
-        dict
-            Code -> mean sigma, in the unit of y, codes in order.
-
-        Raises
-        ------
-        ParameterError
-            If there is no such mode.
-        """
-        means = self._by_mode(self.mean_deviations_, mode)
-        return dict(zip(self._book.codes[mode].tolist(), means.tolist()))
-
-    def _by_mode(self, table: NDArray, mode: int) -> NDArray:
-        check_is_fitted(self)
-        if not (_whole(mode) and 0 <= mode < self._n_modes):
-            raise ParameterError(f"mode={mode!r} must be a whole number in [0, {self._n_modes - 1}].")
-        return table[self._book.offsets[mode] : self._book.offsets[mode + 1]]
-
-    @property
-    def codes_(self) -> list[NDArray]:
-        """Distinct codes of each mode, in the order of the rows of `factors_`."""
-        check_is_fitted(self)
-        return self._book.codes
-
-    @property
-    def factors_(self) -> list[NDArray]:
-        """Factors (n_m, n_factors) of each mode, in units of the values' deviation."""
-        return [self._by_mode(self.tables_.factors, mode)[:, : self.n_factors] for mode in range(self._n_modes)]
-
-    @property
-    def biases_(self) -> list[NDArray]:
-        """Biases (n_m,) of each mode, in units of the values' deviation."""
-        return [self._by_mode(self.tables_.biases, mode) for mode in range(self._n_modes)]
-
-    @property
-    def deviation_factors_(self) -> list[NDArray]:
-        """P, Q, ... (n_m, n_deviation_factors) of each mode, never negative."""
-        return [self._by_mode(self.tables_.deviations, mode) for mode in range(self._n_modes)]
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "tables_")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.categorical = tags.input_tags.string = True
-        return tags
-
-    def _get_state(self) -> tuple[dict[str, Any], dict[str, NDArray]]:
-        check_is_fitted(self)
-        tables = self.tables_
-        numbers = {name: getattr(tables, name) for name in ("base_variance", "center", "scale")}
-        state = {"codes": self._book.to_state(), "numbers": numbers, "range": list(self.range_)}
-        state |= {"n_iterations": self.n_iterations_, "best_iteration": self.best_iteration_}
-        arrays = {name: getattr(tables, name) for name in ("biases", "factors", "deviations")}
-        return state, arrays | {"mean_deviations": self.mean_deviations_}
-
-    def _set_state(self, meta: dict[str, Any], arrays: dict[str, NDArray]) -> None:
-        check_params(self.get_params(deep=False), self._rules)
-        self._book = CodeBook.from_state(meta["codes"])
-        if len(self._book.codes) != self._n_modes:
-            raise ModelFileError(f"The model file has no {self._n_modes} modes: save the model again.")
-        numbers = {name: float(meta["numbers"][name]) for name in ("base_variance", "center", "scale")}
-        low, high = self.range_ = tuple(float(each) for each in meta["range"])
-        if not np.isfinite([*numbers.values(), low, high]).all() or low > high or numbers["base_variance"] < 0:
-            raise ModelFileError("The numbers of the model file are no model: save the model again.")
-        self.tables_ = Tables(*self._checked(arrays), **numbers)
-        self.mean_deviations_ = arrays["mean_deviations"]
-        self.n_iterations_, self.best_iteration_ = meta["n_iterations"], meta["best_iteration"]
-        if not (_whole(self.n_iterations_) and _whole(self.best_iteration_) and self.n_iterations_ >= 1):
-            raise ModelFileError("The model file tells of no epoch: save the model again.")
-        self.n_features_in_ = self._n_modes
-
-    def _checked(self, arrays: dict[str, NDArray]) -> list[NDArray]:
-        """Return biases, factors and deviations, each of the shape that the codes and parameters ask for."""
-        N, K = self._book.n_rows + 1, self._params()["n_deviation_factors"]
-        width = arrays["factors"].shape[-1]
-        shapes = {"biases": (N,), "factors": (N, width), "deviations": (N, K), "mean_deviations": (N - 1,)}
-        for name, shape in shapes.items():
-            kind = np.float64 if name == "mean_deviations" else np.float32
-            array = arrays[name]
-            if array.shape != shape or array.dtype != kind or not np.isfinite(array).all() or width < self.n_factors:
-                raise ModelFileError(f"The array {name!r} of the model file is not the model's: save the model again.")
-        if (arrays["deviations"] < 0).any():
-            raise ModelFileError("The model file has a negative deviation: save the model again.")
-        return [np.ascontiguousarray(arrays[name]) for name in ("biases", "factors", "deviations")]
-
-
-def _entries(X: ArrayLike, y: ArrayLike, n_modes: int, book: CodeBook | None) -> tuple[Entries, CodeBook]:
-    """Return entries by the rows of a book, by that of their own codes unless one is given."""
-    X = as_codes(X, n_modes)
-    book = CodeBook.of(X) if book is None else book
-    try:
-        y = np.asarray(y, np.float64).ravel()
-    except (TypeError, ValueError):
-        raise DataError("y has values that are no numbers: give a number for each entry.") from None
-    if len(y) != len(X):
-        raise DataError(f"y has {len(y)} values for the {len(X)} entries of X: give one for each.")
-    if not np.isfinite(y).all():
-        raise DataError("y has values that are missing or infinite: leave those entries out.")
-    return Entries(book.rows(X), y), book
-
-
-def _calibrated(tables: Tables, state: FactorState, error: float) -> Tables:
-    """Scale deviations to the errors on the validation part; without deviations there is one for all."""
-    if not state.has_deviation:
-        return replace(tables, base_variance=(error / tables.scale) ** 2)
-    validation = state.parts.get("left_out")
-    if validation is None or state.params["as_printed"]:
-        return tables
-    fitted, std = tables.predict(validation.rows)
-    factor = float((((validation.values - fitted) / std) ** 2).mean())
-    share = np.float32(factor ** (1.0 / validation.rows.shape[1]))
-    return replace(tables, base_variance=tables.base_variance * factor, deviations=tables.deviations * share)
-
-
-class MatrixFactorization(_Factorization):
+class MatrixFactorization(Factorization):
     """Biased matrix factorization, every rating trusted alike.
 
     Parameters
@@ -335,7 +57,7 @@ class MatrixFactorization(_Factorization):
         Epochs at most.
     learning_rate : float, default=0.07
         Of AdaGrad.
-    regularisation : float, default=0.1
+    regularisation : float, default=0.095
         lambda of the factors, for each visit of an entry, values scaled to deviation 1.
     regularisation_power : float, default=0.25
         p in [0, 1]: a code with n entries has lambda (100 / n)^p; 0 is the same for all, 1 a prior of the same total.
@@ -354,9 +76,10 @@ class MatrixFactorization(_Factorization):
     """
 
     def __init__(
-        self, n_factors: int = 50, n_iterations: int = 60, learning_rate: float = 0.07, regularisation: float = 0.1,
-        regularisation_power: float = 0.25, bias_regularisation: float = 0.02, clip: bool = True, validation_fraction: float = 0.1, patience: int = 5,
-        as_printed: bool = False, random_state: int | None = None,
+        self, n_factors: int = 50, n_iterations: int = 60, learning_rate: float = 0.07, regularisation: float = 0.095,
+        regularisation_power: float = 0.25, bias_regularisation: float = 0.02, clip: bool = True,
+        validation_fraction: float = 0.1, patience: int = 5, as_printed: bool = False,
+        random_state: int | None = None,
     ) -> None:  # fmt: skip
         self.n_factors, self.n_iterations, self.learning_rate = n_factors, n_iterations, learning_rate
         self.regularisation, self.regularisation_power = regularisation, regularisation_power
@@ -365,7 +88,7 @@ class MatrixFactorization(_Factorization):
         self.as_printed, self.random_state = as_printed, random_state
 
 
-class HMF(_Factorization):
+class HMF(Factorization):
     """Heteroscedastic matrix factorization: a rating is trusted by the deviation that is learned for it.
 
     Parameters
@@ -376,23 +99,28 @@ class HMF(_Factorization):
         Epochs at most.
     learning_rate : float, default=0.07
         Of AdaGrad.
-    regularisation : float, default=0.1
+    regularisation : float, default=0.095
         lambda of the factors, for each visit of an entry, values scaled to deviation 1.
     regularisation_power : float, default=0.25
         p in [0, 1]: a code with n entries has lambda (100 / n)^p; 0 is the same for all, 1 a prior of the same total.
     bias_regularisation : float, default=0.02
         lambda of the biases.
-    n_deviation_factors : int, default=4
+    n_deviation_factors : int, default=1
         K, columns of P and Q; 0 is `MatrixFactorization` to the last bit.
-    deviation_learning_rate : float, default=0.03
-        Of AdaGrad, for P and Q.
+    deviation_learning_rate : float, default=0.05
+        Of AdaGrad, for P and Q, relative to their common level.
     deviation_regularisation : float, optional
-        Entries of the common variance to which each code's are added, 200 unless given; with `as_printed`, the rate
+        Entries of the common variance to which each code's are added, 300 unless given; with `as_printed`, the rate
         lambda' of the exponential prior, 0.01 unless given.
+    deviation_folds : int, default=0
+        From 2 on: deviations are learned, before the first epoch, from the errors on entries left out by that many fits
+        without deviation, each of `deviation_start` epochs. Below: from the errors of the first epochs.
+    deviation_start : int, default=1
+        Epochs before deviations are learned; their common level is the mean squared error of the last of those.
     deviation_epochs : int, default=7
-        Epochs, after the first, in which deviations are learned; `as_printed` learns them in all.
+        Epochs in which they are learned; then they stand. `as_printed` learns them in all epochs.
     base_variance : float, default=0.1
-        Delta, as a share of the mean squared error after the first epoch; with `as_printed`, in squared units of y.
+        Delta, as a share of that level; with `as_printed`, in squared units of y.
     clip : bool, default=True
         Whether predictions keep within the range of the training values.
     validation_fraction : float, default=0.1
@@ -408,9 +136,10 @@ class HMF(_Factorization):
     _rules = RULES + DEVIATION_RULES
 
     def __init__(
-        self, n_factors: int = 50, n_iterations: int = 60, learning_rate: float = 0.07, regularisation: float = 0.1,
-        regularisation_power: float = 0.25, bias_regularisation: float = 0.02, n_deviation_factors: int = 4, deviation_learning_rate: float = 0.03,
-        deviation_regularisation: float | None = None, deviation_epochs: int = 7, base_variance: float = 0.1,
+        self, n_factors: int = 50, n_iterations: int = 60, learning_rate: float = 0.07, regularisation: float = 0.095,
+        regularisation_power: float = 0.25, bias_regularisation: float = 0.02, n_deviation_factors: int = 1,
+        deviation_learning_rate: float = 0.05, deviation_regularisation: float | None = None,
+        deviation_folds: int = 0, deviation_start: int = 1, deviation_epochs: int = 7, base_variance: float = 0.1,
         clip: bool = True, validation_fraction: float = 0.1, patience: int = 5, as_printed: bool = False,
         random_state: int | None = None,
     ) -> None:  # fmt: skip
@@ -418,18 +147,114 @@ class HMF(_Factorization):
         self.regularisation, self.regularisation_power = regularisation, regularisation_power
         self.bias_regularisation, self.clip = bias_regularisation, clip
         self.n_deviation_factors, self.deviation_learning_rate = n_deviation_factors, deviation_learning_rate
-        self.deviation_regularisation, self.deviation_epochs = deviation_regularisation, deviation_epochs
+        self.deviation_regularisation, self.deviation_folds = deviation_regularisation, deviation_folds
+        self.deviation_start, self.deviation_epochs = deviation_start, deviation_epochs
         self.base_variance, self.validation_fraction, self.patience = base_variance, validation_fraction, patience
         self.as_printed, self.random_state = as_printed, random_state
 
 
 class TensorFactorization(MatrixFactorization):
-    """PTF: three-mode PARAFAC with biases, every entry trusted alike; X has three columns."""
+    """PTF: three-mode PARAFAC with biases, every entry trusted alike; X has three columns.
+
+    Parameters
+    ----------
+    n_factors : int, default=50
+        D; 0 leaves mean and biases.
+    n_iterations : int, default=400
+        Epochs at most.
+    learning_rate : float, default=0.1
+        Of AdaGrad.
+    regularisation : float, default=0.007
+        lambda of the factors, for each visit of an entry of a code with 100, values scaled to deviation 1.
+    regularisation_power : float, default=1.0
+        p in [0, 1]: a code with n entries has lambda (100 / n)^p; 0 is the same for all, 1 a prior of the same total.
+    bias_regularisation : float, default=0.007
+        lambda of the biases.
+    clip : bool, default=False
+        Whether predictions keep within the range of the training values.
+    validation_fraction : float, default=0.1
+        Share of the entries, in [0, 1), that is not trained on but tells when to stop; the best epoch is kept.
+    patience : int, default=40
+        Epochs without a gain on them before stopping.
+    as_printed : bool, default=False
+        AdaGrad with a rate for each cell, values as they are, and 3 for unseen codes, as the paper has it.
+    random_state : int, optional
+        Makes a fit repeatable to the last bit.
+    """
 
     _n_modes = 3
+
+    def __init__(
+        self, n_factors: int = 50, n_iterations: int = 400, learning_rate: float = 0.1, regularisation: float = 0.007,
+        regularisation_power: float = 1.0, bias_regularisation: float = 0.007, clip: bool = False,
+        validation_fraction: float = 0.1, patience: int = 40, as_printed: bool = False,
+        random_state: int | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(
+            n_factors, n_iterations, learning_rate, regularisation, regularisation_power, bias_regularisation, clip,
+            validation_fraction, patience, as_printed, random_state,
+        )  # fmt: skip
 
 
 class HTF(HMF):
-    """Heteroscedastic tensor factorization: `HMF` for three modes; X has three columns."""
+    """Heteroscedastic tensor factorization: `HMF` for three modes; X has three columns.
+
+    Parameters
+    ----------
+    n_factors : int, default=50
+        D; 0 leaves mean and biases.
+    n_iterations : int, default=400
+        Epochs at most.
+    learning_rate : float, default=0.1
+        Of AdaGrad.
+    regularisation : float, default=0.007
+        lambda of the factors, for each visit of an entry of a code with 100, values scaled to deviation 1.
+    regularisation_power : float, default=1.0
+        p in [0, 1]: a code with n entries has lambda (100 / n)^p; 0 is the same for all, 1 a prior of the same total.
+    bias_regularisation : float, default=0.007
+        lambda of the biases.
+    n_deviation_factors : int, default=1
+        K, columns of P, Q and R; 0 is `TensorFactorization` to the last bit.
+    deviation_learning_rate : float, default=0.1
+        Of AdaGrad, for P, Q and R, relative to their common level.
+    deviation_regularisation : float, optional
+        Entries of the common variance to which each code's are added, 60 unless given; with `as_printed`, the rate
+        lambda' of the exponential prior, 0.01 unless given.
+    deviation_folds : int, default=5
+        From 2 on: deviations are learned, before the first epoch, from the errors on entries left out by that many fits
+        without deviation, each of `deviation_start` epochs. Below: from the errors of the first epochs.
+    deviation_start : int, default=150
+        Epochs before deviations are learned; their common level is the mean squared error of the last of those.
+    deviation_epochs : int, default=20
+        Epochs in which they are learned; then they stand. `as_printed` learns them in all epochs.
+    base_variance : float, default=0.1
+        Delta, as a share of that level; with `as_printed`, in squared units of y.
+    clip : bool, default=False
+        Whether predictions keep within the range of the training values.
+    validation_fraction : float, default=0.1
+        Share of the entries, in [0, 1), that is not trained on but tells when to stop; the best epoch is kept.
+    patience : int, default=40
+        Epochs without a gain on them before stopping.
+    as_printed : bool, default=False
+        The paper to the letter; see the module's docstring.
+    random_state : int, optional
+        Makes a fit repeatable to the last bit.
+    """
 
     _n_modes = 3
+
+    _prior_entries = 60.0
+
+    def __init__(
+        self, n_factors: int = 50, n_iterations: int = 400, learning_rate: float = 0.1, regularisation: float = 0.007,
+        regularisation_power: float = 1.0, bias_regularisation: float = 0.007, n_deviation_factors: int = 1,
+        deviation_learning_rate: float = 0.1, deviation_regularisation: float | None = None, deviation_folds: int = 5,
+        deviation_start: int = 150, deviation_epochs: int = 20, base_variance: float = 0.1, clip: bool = False,
+        validation_fraction: float = 0.1, patience: int = 40, as_printed: bool = False,
+        random_state: int | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(
+            n_factors, n_iterations, learning_rate, regularisation, regularisation_power, bias_regularisation,
+            n_deviation_factors, deviation_learning_rate, deviation_regularisation, deviation_folds, deviation_start,
+            deviation_epochs, base_variance, clip, validation_fraction, patience, as_printed, random_state,
+        )  # fmt: skip

@@ -41,8 +41,8 @@ def _move_factors(factors, row, gradient, rate):
         sums[row] += gradient**2
         factors.factors[row] += rate * gradient / np.sqrt(sums[row])
     else:
-        factors.factors[row] += rate * gradient / np.sqrt(sums[row, 0])
         sums[row, 0] += (gradient**2).mean() if gradient.size else 0.0
+        factors.factors[row] += rate * gradient / np.sqrt(sums[row, 0])
 
 
 def _move_deviations(factors, row, slope, shrinkage, rates):
