@@ -31,7 +31,7 @@ __all__ = [
 
 Figure = dict[str, Any]
 MOST_EDGES = 12_000
-GREY, PALE = "rgba(128,128,128,0.55)", "rgba(128,128,128,0.22)"
+GREY, PALE = "rgba(128,128,128,0.6)", "rgba(128,128,128,0.22)"
 BAR = {"orientation": "h", "thickness": 10, "len": 0.6, "y": 0.0, "yanchor": "top", "x": 0.5}
 AROUND_ZERO = [[0.0, "#0072B2"], [0.5, "#C9CDD3"], [1.0, "#D55E00"]]
 
@@ -43,7 +43,7 @@ class Look:
     Attributes
     ----------
     colour : (n,) float, or (n,) of colour names
-        NaN is drawn grey.
+        NaN and None are drawn small and pale.
     axis : dict
         Plotly's `coloraxis`, empty for classes.
     legend : dict of str to str
@@ -73,7 +73,7 @@ def by_quantile(values: NDArray, reference: NDArray, title: str) -> Look:
     at = np.linspace(0, 1, 5)
     ticks = [brief(value) for value in np.quantile(known, at)]
     bar = BAR | {"title": {"text": title, "side": "top"}, "tickvals": at, "ticktext": ticks}
-    return Look(colour, {"colorscale": "Cividis", "cmin": 0, "cmax": 1, "colorbar": bar}, {})
+    return Look(colour, {"colorscale": "Viridis", "cmin": 0, "cmax": 1, "colorbar": bar}, {})
 
 
 def signed(values: NDArray, title: str) -> Look:
@@ -86,9 +86,9 @@ def signed(values: NDArray, title: str) -> Look:
 
 
 def by_class(values: Sequence[Any], classes: Sequence[str]) -> Look:
-    """Colour classes, None grey."""
+    """Colour classes; None is drawn pale."""
     colours = {name: COLOURS[k % len(COLOURS)] for k, name in enumerate(classes)}
-    return Look(np.array([colours.get(value, "#9AA0A6") for value in values], object), {}, colours)
+    return Look(np.array([colours.get(value) for value in values], object), {}, colours)
 
 
 def drawn_edges(graph: Graph, most: int = MOST_EDGES, seed: int = 0) -> tuple[NDArray, NDArray]:
@@ -135,9 +135,13 @@ def network(
     traces = [_links(places, *ends, PALE, 0.6)]
     if chosen is not None and near is not None:
         traces.append(_links(places, np.full(len(near), chosen), near, COLOURS[4], 1.4))
-    traces += [_nodes(places, there & ~known, look, names, "label hidden", "diamond")]
-    traces += [_nodes(places, there & known, look, names, "label known", "circle")]
+    mute = there & ~_coloured(look.colour)
+    traces += [_nodes(places, mute, look, names, "circle", mute=True)]
+    traces += [_nodes(places, there & ~mute & ~known, look, names, "diamond")]
+    traces += [_nodes(places, there & ~mute & known, look, names, "circle")]
     traces = [trace for trace in traces if len(trace["x"])] + [_swatch(*each) for each in look.legend.items()]
+    if not known.all():
+        traces += [_swatch("label known", GREY), _swatch("label hidden", GREY, "diamond")]
     if chosen is not None and there[chosen]:
         traces.append(_ring(places[chosen]))
     return {"data": traces, "layout": _canvas(height, look.axis)}
@@ -164,24 +168,30 @@ def _links(places: NDArray, a: NDArray, b: NDArray, colour: str, width: float) -
     }
 
 
-def _nodes(places: NDArray, which: NDArray, look: Look, names: Sequence[str], name: str, symbol: str) -> dict[str, Any]:
+def _coloured(colour: NDArray) -> NDArray[np.bool_]:
+    """Return which nodes have a colour."""
+    return np.array([each is not None for each in colour]) if colour.dtype == object else np.isfinite(colour)
+
+
+def _nodes(
+    places: NDArray, which: NDArray, look: Look, names: Sequence[str], symbol: str, mute: bool = False
+) -> dict[str, Any]:
+    """Return the trace of some nodes; those without a colour small and pale."""
     rows = np.flatnonzero(which)
-    marker: dict[str, Any] = {
-        "symbol": symbol,
-        "size": 7 if len(places) < 2000 else 5 if len(places) < 6000 else 3.5,
-        "line": {"width": 0},
-    }
-    marker |= {"color": look.colour[rows]} | ({"coloraxis": "coloraxis"} if look.axis else {})
+    size = 7 if len(places) < 2000 else 5 if len(places) < 6000 else 3.5
+    marker = {"symbol": symbol, "size": size, "line": {"width": 0}, "color": look.colour[rows]}
+    marker |= {"coloraxis": "coloraxis"} if look.axis else {}
+    if mute:
+        marker = {"symbol": symbol, "size": 0.6 * size, "line": {"width": 0}, "color": GREY}
     said = [escape(str(names[i])) + (f"<br>{look.text[i]}" if look.text is not None else "") for i in rows]
     return {
-        "type": "scattergl", "mode": "markers", "name": name, "x": places[rows, 0], "y": places[rows, 1],
-        "marker": marker, "customdata": rows, "text": said, "hovertemplate": "%{text}<extra></extra>",
-        "showlegend": not look.legend,
+        "type": "scattergl", "mode": "markers", "x": places[rows, 0], "y": places[rows, 1], "marker": marker,
+        "customdata": rows, "text": said, "hovertemplate": "%{text}<extra></extra>", "showlegend": False,
     }  # fmt: skip
 
 
-def _swatch(name: str, colour: str) -> dict[str, Any]:
-    marker = {"color": colour, "size": 8}
+def _swatch(name: str, colour: str, symbol: str = "circle") -> dict[str, Any]:
+    marker = {"color": colour, "size": 8, "symbol": symbol}
     return {"type": "scattergl", "mode": "markers", "name": escape(name), "x": [None], "y": [None], "marker": marker}
 
 

@@ -6,11 +6,13 @@ from typing import Any
 
 import streamlit as st
 
-from studio import collective, session, training, widgets_collective, widgets_collective_graph
+from studio import collective, session, training, widgets_collective
 from studio.collective import LABELS
 from studio.training import Setting
 from studio.widgets import escape, frame
-from studio.widgets_collective_graph import Trained
+from studio.widgets_collective_edits import edits
+from studio.widgets_collective_graph import network
+from studio.widgets_collective_node import Trained
 from studio.widgets_consensus import downloads
 from studio.widgets_training import LiveTrainings
 
@@ -29,7 +31,7 @@ def settings() -> dict[str, Setting]:
     if chosen["known"] < 100:
         operations.append({"op": "labels", "fraction": chosen["known"] / 100, "seed": chosen["seed"]})
     if state.get("edits trained"):
-        operations += widgets_collective_graph.edits(current.title)
+        operations += edits(current.title)
     return collective.settings(base, chosen["params"], chosen["features"], chosen["graphs"], operations)
 
 
@@ -107,7 +109,7 @@ with main:
             "Press Train: GB, RGB and MGB learn side by side. See whether neighbours help, and what is left of them."
         )
 st.subheader("The network")
-widgets_collective_graph.network(current.title, current.data, base, graph, trained(), owner)
+network(current.title, current.data, base, graph, trained(), owner)
 take_away()
 with st.expander("What do the words mean?"):
     widgets_collective.explain()

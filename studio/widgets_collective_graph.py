@@ -1,4 +1,4 @@
-"""The network of the Collective page: coloured, clicked on, edited; one node's story; and who changes by an edit."""
+"""The network of the Collective page: laid out and inferred by a worker, coloured, clicked on."""
 
 from __future__ import annotations
 
@@ -11,73 +11,26 @@ import polars as pl
 import streamlit as st
 from numpy.typing import NDArray
 
-from hetcore import figures, figures_graph
+from hetcore import figures_graph
 from hetcore.data import HetData
 from hetcore.data.words import counted
-from hetcore.errors import DataError, ParameterError
 from hetcore.figures_graph import brief
 from studio import jobs, scenarios
-from studio.collective import Inference, changes, columns_of, neighbours, residuals
+from studio.collective_edits import Inference, changes, effects, residuals
 from studio.differences import words
 from studio.sentences import shown
-from studio.training import Setting
-from studio.widgets import chart, escape
+from studio.widgets import escape
+from studio.widgets_collective_edits import bar, edits, who
+from studio.widgets_collective_node import Trained, node
 from studio.widgets_graph import network_chart
 
-__all__ = ["Trained", "edits", "network"]
+__all__ = ["network"]
 
 MOST_NODES = 30_000
 MOST_CHOICES = 5_000
+MOST_AROUND = 12
 KEPT = 8
 COLOURS = ("Label", "Prediction", "Residual", "Change")
-
-
-class Trained:
-    """A model that has ended training, as the network shows it.
-
-    Parameters
-    ----------
-    run : str
-        Its run id.
-    setting : Setting
-    result : RunResult
-    before : RunResult or None
-        Of the training before.
-    """
-
-    def __init__(self, run: str, setting: Setting, result: Any, before: Any = None) -> None:
-        self.run, self.setting, self.result, self.before = run, setting, result, before
-
-
-# Edits ----------------------------------------------------------------------------------------------------------------
-
-
-def edits(title: str) -> list[dict[str, Any]]:
-    """Return the edits of the data of that title, as operations."""
-    kept = st.session_state.get("collective edits")
-    return list(kept[1]) if kept and kept[0] == title else []
-
-
-def _edit(title: str, base: HetData, operation: dict[str, Any]) -> None:
-    """Add an edit, if it can be done after those before it."""
-    log = [*edits(title), operation]
-    try:
-        scenarios.apply(base, log)
-    except (DataError, ParameterError) as error:
-        st.session_state["edit refused"] = str(error)
-        return
-    st.session_state["collective edits"] = (title, log)
-
-
-def _undo(title: str, everything: bool = False) -> None:
-    left = [] if everything else edits(title)[:-1]
-    st.session_state["collective edits"] = (title, left)
-    if not left:
-        st.session_state["edits trained"] = False
-
-
-def _train_again() -> None:
-    st.session_state["edits trained"] = st.session_state["train_now"] = True
 
 
 # What workers compute -------------------------------------------------------------------------------------------------
@@ -118,7 +71,7 @@ def _inferred(data: HetData, trained: Trained, new: Sequence[Any], owner: str) -
     kwargs = {"model": trained.result.model, "data": data}
     kwargs |= {"operations": list(trained.setting.operations), "edits": list(new)}
     key = f"{trained.run} {json.dumps(list(new))}"
-    return _asked("inferences", key, "studio.collective:infer", kwargs, owner)
+    return _asked("inferences", key, "studio.collective_edits:infer", kwargs, owner)
 
 
 # The network ----------------------------------------------------------------------------------------------------------
@@ -171,18 +124,18 @@ def _drawn(
     new = [each for each in log if each not in model.setting.operations] if model else log
     now, later = _inferred(original, model, new, owner) if model else (None, False)
     first, sooner = _inferred(original, model, [], owner) if model and new else (now, later)
-    moved, against = _moved(model, new, first, now)
+    moved, against = _moved(base, model, new, first, now)
     places, drawing = _places(base, graph, owner)
     left, right = st.columns([2.1, 1], gap="medium")
     with right:
         place = _choice(base)
         if place is not None:
-            _node(base, edited, graph, place, model, now, first if new else None)
+            node(base, edited, graph, place, model, now, first if new else None)
     with left:
         _picture(edited, graph, places, drawing, place, model, now, moved)
-    _edit_bar(title, base, edited, graph, place, model, new)
+    bar(title, base, edited, graph, place, model, new)
     if moved is not None and (new or model.before is not None):
-        _who(moved, against)
+        who(moved, against)
     return drawing or later or sooner
 
 
@@ -207,7 +160,7 @@ def _model(trained: Mapping[str, Trained]) -> Trained | None:
 
 
 def _moved(
-    model: Trained | None, new: Sequence[Any], first: Inference | None, now: Inference | None
+    base: HetData, model: Trained | None, new: Sequence[Any], first: Inference | None, now: Inference | None
 ) -> tuple[pl.DataFrame | None, str]:
     """Return who changed, and against what: by edits, else against the training before."""
     if model is None:
@@ -215,7 +168,7 @@ def _moved(
     if new:
         if first is None or now is None:
             return None, ""
-        return changes(first.predictions, now.predictions), f"{', '.join(map(words, new))}, inferred again"
+        return effects(base, new, first, now), f"{', '.join(map(words, new))}, inferred again"
     if model.before is not None and model.before.predictions is not None:
         same = model.before.predictions["prediction"].dtype == model.result.predictions["prediction"].dtype
         if same:
@@ -322,136 +275,3 @@ def _told(data: HetData, frame: pl.DataFrame, said: pl.Series) -> list[str]:
 
 def _cell(value: Any) -> str:
     return brief(value) if isinstance(value, float) else figures_graph.escape(shown(str(value), 30))
-
-
-# One node -------------------------------------------------------------------------------------------------------------
-
-
-def _node(
-    base: HetData,
-    edited: HetData,
-    graph: str,
-    place: int,
-    model: Trained | None,
-    now: Inference | None,
-    first: Inference | None,
-) -> None:
-    """Show a node's prediction, how it moved over the sweeps, its neighbours and its features."""
-    frame = None if model is None else model.result.predictions
-    if frame is not None and now is not None:
-        frame = frame.with_columns(prediction=now.predictions["prediction"])
-        row = frame.row(place, named=True)
-        truth = row["label"] if row["label"] is not None else row.get("held_out")
-        told = f"Predicted **{escape(_plain(row['prediction']))}**"
-        told += "" if truth is None else f", label **{escape(_plain(truth))}**"
-        st.markdown(
-            told + ("." if row["label"] is not None else " (hidden from training)." if truth is not None else ".")
-        )
-    near = neighbours(edited, graph, place, frame)
-    story, around, about = st.tabs(["Sweeps", f"Neighbours ({near.height})", "Features"])
-    with story:
-        _sweeps(edited, place, near, now, first)
-    with around:
-        if near.height:
-            st.dataframe(near, hide_index=True, width="stretch", height=300)
-        else:
-            st.caption("No neighbour in this graph.")
-    with about:
-        st.dataframe(columns_of(base, place), hide_index=True, width="stretch", height=300)
-
-
-def _plain(value: Any) -> str:
-    return brief(value) if isinstance(value, float) else str(value)
-
-
-def _sweeps(data: HetData, place: int, near: pl.DataFrame, now: Inference | None, first: Inference | None) -> None:
-    """Draw how the prediction of a node, and of its nearest neighbours, moved over the sweeps."""
-    if now is None:
-        st.caption("Train first: then this shows how its prediction moves while all are inferred together.")
-        return
-    if now.trace.shape[0] < 2:
-        st.caption("GB predicts each node on its own: there are no sweeps.")
-        return
-    around = [data.position[one] for one in near["id"][:4]]
-    unit = "prediction" if data.target_kind == "regression" else "probability of its class"
-    series = {"this node": now.trace[:, place]}
-    series |= {figures_graph.escape(shown(str(data.ids[j]), 18)): now.trace[:, j] for j in around}
-    pale = {} if first is None else {"this node": (np.arange(len(first.trace)), first.trace[:, place])}
-    figure = figures.lines(np.arange(len(now.trace)), series, "sweep", unit, pale=pale)
-    figure["layout"] |= {"height": 260}
-    chart(figure, "sweeps of a node", "how a prediction moved over the sweeps")
-    if np.ptp(now.trace[:, place]) == 0:
-        st.caption("Its line stands still: a known label is what neighbours see.")
-
-
-# What if --------------------------------------------------------------------------------------------------------------
-
-
-def _edit_bar(
-    title: str, base: HetData, edited: HetData, graph: str, place: int | None, model: Trained | None, new: Sequence[Any]
-) -> None:
-    """Offer edits of the chosen node, list them, and offer to take them back or to train again."""
-    log = edits(title)
-    with st.container(border=True, key="edits"):
-        st.markdown("**What if?** " + ("Choose a node: hide its label, cut or add an edge." if place is None else ""))
-        if place is not None:
-            _offers(title, base, edited, graph, place, model)
-        if log:
-            with st.container(horizontal=True, vertical_alignment="center"):
-                st.markdown(escape("; ".join(map(words, log))))
-                st.button("Undo", on_click=_undo, args=(title,), icon=":material/undo:", key="undo edit")
-                st.button("Undo all", on_click=_undo, args=(title, True), key="undo edits")
-                if new and model is not None:
-                    help_ = "The trained models have only inferred again; this trains them with the edits, too."
-                    if st.button("Train again with the edits", on_click=_train_again, key="train edits", help=help_):
-                        st.rerun()
-
-
-def _offers(title: str, base: HetData, edited: HetData, graph: str, place: int, model: Trained | None) -> None:
-    node, links = str(base.ids[place]), edited.graphs[graph]
-    near = [str(one) for one in base.ids[links.indices[links.indptr[place] : links.indptr[place + 1]]]]
-    frame = None if model is None else model.result.predictions
-    known = base.labelled[place] if frame is None else frame["label"][place] is not None
-    gone = any(each["op"] == "forget_labels" and node in each["ids"] for each in edits(title))
-    hide, cut, add = st.columns(3)
-    with hide:
-        why = "" if known and not gone else "Its label is hidden already."
-        operation = {"op": "forget_labels", "ids": [node]}
-        st.button(
-            f"Hide the label of {escape(shown(node, 24))}", on_click=_edit, args=(title, base, operation),
-            disabled=bool(why), help=why or None, key="hide label", width="stretch",
-        )  # fmt: skip
-    with cut:
-        _edge(title, base, graph, node, near, "cut")
-    with add:
-        _edge(title, base, graph, node, near, "add")
-
-
-def _edge(title: str, base: HetData, graph: str, node: str, near: Sequence[str], what: str) -> None:
-    """Offer to cut the edge to a neighbour, or to add one to another node."""
-    label = "Neighbour to cut off" if what == "cut" else "Node to link to"
-    few = what == "cut" or base.n <= MOST_CHOICES
-    if few:
-        options = near if what == "cut" else [str(one) for one in base.ids if one != node and one not in set(near)]
-        other = st.selectbox(
-            label, options, index=None, key=f"{what} {node}", label_visibility="collapsed", placeholder=label
-        )
-    else:
-        other = st.text_input(label, key=f"{what} {node}", label_visibility="collapsed", placeholder=label)
-    operation = {"op": "edges", "name": graph, "add": [], "cut": []} | {what: [[node, other]]}
-    st.button(
-        f"{what.capitalize()} the edge", on_click=_edit, args=(title, base, operation), disabled=not other,
-        key=f"{what} edge", width="stretch",
-    )  # fmt: skip
-
-
-def _who(moved: pl.DataFrame, against: str) -> None:
-    """Say who changed, and list the largest changes."""
-    if not moved.height:
-        st.success(escape(f"Nobody changes: {against}."))
-        return
-    first = moved.row(0, named=True)
-    top = f"most {shown(first['id'], 40)}, {_plain(first['before'])} → {_plain(first['after'])}"
-    with st.container(key="who"):
-        st.success(escape(f"{counted(moved.height, 'prediction')} changed ({against}): {top}."))
-        st.dataframe(moved.head(200), hide_index=True, width="stretch", height=240)

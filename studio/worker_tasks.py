@@ -25,7 +25,7 @@ ESTIMATORS: dict[str, type] = {}
 FUNCTIONS: set[str] = {
     "hetcore.experiments.runner:run",
     "hetcore.tuning:cross_validate",
-    "studio.collective:infer",
+    "studio.collective_edits:infer",
     "studio.layouts:layout",
     "studio.noise_curve:curve",
     "studio.transfer_curve:curve",

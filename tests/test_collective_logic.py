@@ -14,7 +14,7 @@ import datasets
 import hetcore as hc
 from hetcore import metrics, persistence
 from hetcore.events import RoundEnd
-from studio import collective, export, reopening, scenarios
+from studio import collective, collective_edits, export, reopening, scenarios
 from studio.run import Run
 from studio.training import run_of
 from studio.worker import child_environment
@@ -94,22 +94,33 @@ def test_the_verdict_is_of_the_stage_that_predicts():
 
 def test_inferring_again_without_an_edit_is_the_prediction_of_the_fit(data, fitted):
     model, content, scenario = fitted
-    found = collective.infer(content, data, [LABELS], [])
+    found = collective_edits.infer(content, data, [LABELS], [])
     assert np.array_equal(found.predictions["prediction"].to_numpy(), model.predict(scenario.data, y=scenario.y))
     assert found.trace.shape[1] == data.n and found.trace.dtype == np.float32
     known = data.with_target(scenario.y).labelled
     assert np.allclose(found.trace[:, known], scenario.y[known].astype(np.float32), rtol=1e-4, atol=1e-4)
 
 
+def near_of(graph, node, data):
+    """Return the ids of a node's neighbours."""
+    return data.ids[graph.indices[graph.indptr[node] : graph.indptr[node + 1]]].tolist()
+
+
 def test_a_hidden_label_changes_the_neighbourhood_and_not_the_far_side(data, fitted):
     _, content, scenario = fitted
     graph, known = data.graphs["links"], np.flatnonzero(data.with_target(scenario.y).labelled)
     node = int(known[np.argmax(np.abs(scenario.y[known].astype(float)))])
-    before = collective.infer(content, data, [LABELS], [])
-    after = collective.infer(content, data, [LABELS], [{"op": "forget_labels", "ids": [data.ids[node]]}])
-    moved = collective.changes(before.predictions, after.predictions)
-    near = data.ids[graph.indices[graph.indptr[node] : graph.indptr[node + 1]]]
-    assert set(moved["id"]) & set(near) and moved.height < data.n / 2
+    before = collective_edits.infer(content, data, [LABELS], [])
+    after = collective_edits.infer(content, data, [LABELS], [{"op": "forget_labels", "ids": [data.ids[node]]}])
+    moved = collective_edits.changes(before.predictions, after.predictions)
+    told = collective_edits.effects(data, [{"op": "forget_labels", "ids": [data.ids[node]]}], before, after)
+    assert told["id"].to_list() == moved["id"].to_list()
+    away = dict(zip(told["id"], told["links away"]))
+    assert all(away[one] == 1 for one in set(told["id"]) & set(near_of(graph, node, data)))
+    assert told["settled"].to_list() == [
+        not collective_edits.unsettled(before)[data.position[one]] for one in told["id"]
+    ]
+    assert set(moved["id"]) & set(near_of(graph, node, data)) and moved.height < data.n / 2
     assert moved["change"].abs().is_sorted(descending=True)
     row = moved.row(0, named=True)
     assert row["after"] - row["before"] == pytest.approx(row["change"])
@@ -121,35 +132,35 @@ def test_a_cut_edge_changes_its_ends(data, fitted):
     a, b, _ = data.graphs["links"].edges()
     at = np.flatnonzero(known[a] & known[b])[0]
     ends = [str(data.ids[a[at]]), str(data.ids[b[at]])]
-    before = collective.infer(content, data, [LABELS], [])
+    before = collective_edits.infer(content, data, [LABELS], [])
     cut = {"op": "edges", "name": "links", "add": [], "cut": [ends]}
-    after = collective.infer(content, data, [LABELS], [cut])
-    assert set(collective.changes(before.predictions, after.predictions)["id"]) & set(ends)
+    after = collective_edits.infer(content, data, [LABELS], [cut])
+    assert set(collective_edits.changes(before.predictions, after.predictions)["id"]) & set(ends)
 
 
 def test_changes_of_classes_are_of_the_probability_of_the_class_of_before():
     before = pl.DataFrame({"id": ["a", "b"], "prediction": ["x", "y"], "p:x": [0.9, 0.2], "p:y": [0.1, 0.8]})
     after = pl.DataFrame({"id": ["a", "b"], "prediction": ["y", "y"], "p:x": [0.3, 0.1], "p:y": [0.7, 0.9]})
-    moved = collective.changes(before, after)
+    moved = collective_edits.changes(before, after)
     assert moved.row(0) == ("a", "x", "y", pytest.approx(-0.6)) and moved.row(1) == ("b", "y", "y", pytest.approx(0.1))
-    assert collective.changes(before, before).height == 0
+    assert collective_edits.changes(before, before).height == 0
 
 
 def test_residuals_are_of_known_and_hidden_labels():
     frame = pl.DataFrame({"label": [1.0, None, None], "held_out": [None, 5.0, None], "prediction": [2.0, 3.0, 4.0]})
-    assert np.array_equal(collective.residuals(frame, "regression"), [-1.0, 2.0, np.nan], equal_nan=True)
+    assert np.array_equal(collective_edits.residuals(frame, "regression"), [-1.0, 2.0, np.nan], equal_nan=True)
     names = pl.DataFrame({"label": ["p", None, None], "prediction": ["p", "q", "q"]})
     names = names.with_columns(held_out=pl.Series([None, "p", None], dtype=pl.String))
-    assert np.array_equal(collective.residuals(names, "classification"), [0.0, 1.0, np.nan], equal_nan=True)
+    assert np.array_equal(collective_edits.residuals(names, "classification"), [0.0, 1.0, np.nan], equal_nan=True)
 
 
 def test_one_node_s_neighbours_and_columns(data):
     degree = data.graphs["links"].degree
     place = int(np.argmax(degree))
     frame = pl.DataFrame({"id": data.ids.tolist(), "label": data.y, "prediction": data.y + 1})
-    near = collective.neighbours(data, "links", place, frame)
+    near = collective_edits.neighbours(data, "links", place, frame)
     assert near.height == degree[place] and near.columns == ["id", "weight", "label", "prediction"]
-    about = collective.columns_of(data, place)
+    about = collective_edits.columns_of(data, place)
     assert about.columns == ["source", "column", "value"]
     assert about.height == sum(len(source.kinds) for source in data.sources.values())
 
