@@ -67,9 +67,9 @@ class TwoWeakLearnerClassifier(ClassifierMixin, BoostedEstimator):
     """Boosting with a weak learner for each modality: 2WL (order 1) and 2WL2O (order 2).
 
     Each source of the data is a modality. An event's `detail` holds, beside "metric" (error rate) and "F1" (macro) by
-    set of rows: "steps" {source: step, before shrinkage; they grow as the direction w shrinks}, "moved" {source: root mean
-    square of what it added to the scores}, "seconds" {source: time its learner took}, "step_seconds", and "per_source"
-    {source: error of its part alone, on held-out rows where there are some}. Losses are mean risks.
+    set of rows: "steps" {source: step, before shrinkage; they grow as the direction w shrinks}, "moved" {source: root
+    mean square of what it added to the scores}, "seconds" {source: time its learner took}, "step_seconds", and
+    "per_source" {source: error of its part alone, on held-out rows where there are some}. Losses are mean risks.
 
     Parameters
     ----------
