@@ -153,7 +153,7 @@ def _column_medians(said, room, m, medians):
     even = m <= FEW
     for at in range(m):
         even = even and room[1, at] == room[1, 0]
-    weights = np.empty(m)
+    weights = np.empty(0 if even else m)
     for c in range(medians.shape[0]):
         for at in range(m):
             room[2, at] = said[np.int64(room[0, at]), c]
