@@ -156,7 +156,7 @@ def masses(
     """
     figure = lines(x, series, "round", "share of all weight", order=order, dashed=[target], pale=pale)
     for trace in figure["data"]:
-        trace["name"] += " (target)" if trace["name"] == target else ""
+        trace["name"] += " (target)" if trace["name"] == target and "target" not in target.lower() else ""
     figure["layout"]["yaxis"] |= {"range": [0, 1.02], "tickformat": ".0%"}
     return figure
 

@@ -134,10 +134,10 @@ def after(ended: dict[str, Any]) -> None:
 
 
 def changes(ended: dict[str, Any]) -> None:
-    """Say in one sentence for each method what the last change did."""
+    """Say in one sentence for each method that changed what came of it."""
     events, said = live.events(), []
     for label in ended:
-        if label in live.before:
+        if label in live.before and live.before[label][0] != live.settings[label]:
             old, new = training.outcome(*live.before[label]), training.outcome(live.settings[label], events[label])
             said.append(f"{label}: {training.difference(old, new)}")
     if said:

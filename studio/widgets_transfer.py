@@ -105,11 +105,10 @@ def headline(events: Events, before: Events) -> None:
             if not each:
                 continue
             now, delta = _accuracy(each[-1]), None
-            colour = "normal"
             if before.get(label) and each[-1].index + 1 == each[-1].total:
                 gain = 100 * (now - _accuracy(before[label][-1]))
-                delta, colour = f"{gain:+.1f} points", "normal" if abs(gain) >= 0.05 else "off"
-            st.metric(escape(label), f"{100 * now:.1f}%", delta, delta_color=colour, width="content")
+                delta = f"{gain:+.1f} points" if abs(gain) >= 0.05 else None
+            st.metric(escape(label), f"{100 * now:.1f}%", delta, width="content")
 
 
 def _accuracy(event: Any) -> float:
