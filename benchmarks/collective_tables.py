@@ -25,8 +25,8 @@ From the cells in `results/collective.jsonl`, which
 protocol: five folds, of which 1 to 4 are labelled in turn; the RMSE, in millions of dollars, is of the others. Mean ±
 standard error over the five; the number of folds where it is not five stands in brackets. **Bold**: lowest of its group
 in the column. The paper's claim, for its own network of films: MGB below RGB below GB at every share, and worse
-without Rf4 (figure 2) or Rf1 (figure 3). The defaults were chosen on these very folds (docs/collective.md says among
-what), so those numbers are not untouched; "own best" settings are chosen inside of each training part.
+without Rf4 (figure 2) or Rf1 (figure 3). The defaults were chosen on another dealing of the same films into folds
+(docs/collective.md says among what); "own best" settings are chosen inside of each training part.
 """
 
 PLANTED = """### Planted graphs
