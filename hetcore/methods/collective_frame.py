@@ -227,7 +227,8 @@ class Collective(BoostedEstimator):
             The data of the fit, perhaps changed (`with_edges`, `with_noise`, ...), or others.
         y : (n,) array-like, optional
             The labels that neighbours show; by default those of the fit, by id. For what-if questions: the labels of
-            the fit with some hidden or added. The labels in `data` are not looked at.
+            the fit with some hidden or added, each instance keeping its turn in the sweeps, so that answers differ by
+            the question alone. The labels in `data` are not looked at.
 
         Returns
         -------

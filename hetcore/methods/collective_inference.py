@@ -100,6 +100,7 @@ class Conversation:
         tol: float,
         skip: bool = True,
         traced: list | None = None,
+        turns: bool = False,
     ) -> None:
         """Sweep over the unknown, in a new random order each time, until no target changes by more than `tol`.
 
@@ -115,19 +116,29 @@ class Conversation:
             Whether to pass over instances around which nothing changed.
         traced : list, optional
             Receives the targets said (n, K) after each sweep.
+        turns : bool, default=False
+            Whether an instance has its turn whoever else is unknown: what-if answers then differ by the question alone.
         """
         waiting = np.zeros(self.voice.size, bool)
         waiting[self.unknown] = True
         self.changes, self.visits = [], []
         args = self.net, self.rules, stages, self.said, self.scores, self.voice
         for _ in range(sweeps if self.unknown.size else 0):
-            change, visits = sweep(*args, rng.permutation(self.unknown), waiting, skip)
+            order = self._turns(rng) if turns else rng.permutation(self.unknown)
+            change, visits = sweep(*args, order, waiting, skip)
             self.changes.append(float(change))
             self.visits.append(int(visits))
             if traced is not None:
                 traced.append(self.said[:, : self.scores.shape[1]].copy())
             if change <= tol:
                 break
+
+    def _turns(self, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Return the unknown in the order that they have among all instances."""
+        waits = np.zeros(self.voice.size, bool)
+        waits[self.unknown] = True
+        order = rng.permutation(self.voice.size)
+        return order[waits[order]]
 
     def staged(self, stages: Stages, rows: NDArray) -> NDArray[np.float64]:
         """Return what each stage predicts for `rows`, (m, S, K), as if their own labels were unknown."""

@@ -128,7 +128,7 @@ class CollectiveModel:
             traced.append(view.said[:, : self.scale.n_outputs].copy())
         if self.manner.linked:
             rng = np.random.default_rng(self.manner.seed)
-            view.infer(stages, rng, self.manner.sweeps, self.manner.tol, traced=traced)
+            view.infer(stages, rng, self.manner.sweeps, self.manner.tol, traced=traced, turns=labels is not None)
         fitted = view.said[:, : self.scale.n_outputs] + self._center
         fitted[known] = view.staged(stages, np.flatnonzero(known))[:, -1]
         return fitted
