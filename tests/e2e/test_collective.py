@@ -1,0 +1,56 @@
+"""The Collective page in a real browser: three models, the network, a click on a node, its label hidden."""
+
+from __future__ import annotations
+
+import pytest
+from e2e_studio import PATIENCE
+from playwright.sync_api import Page, expect
+
+pytestmark = pytest.mark.e2e
+TRAINING = 120_000
+"""Milliseconds that a whole training may take on a busy machine."""
+SPOT = """() => {
+  const node = document.querySelector(".network-chart"), { xaxis, yaxis } = node._fullLayout;
+  const dots = node._fullData.filter(trace => trace.customdata).map(trace => ({
+    x: Array.from(trace.x), y: Array.from(trace.y), known: trace.marker.symbol === "circle" }));
+  const all = dots.flatMap(({ x, y }) => x.map((each, i) => [each, y[i]]));
+  const lonely = ([x, y]) => Math.min(...all.map(([a, b]) => Math.hypot(x - a, y - b) || 9));
+  const known = dots.filter(each => each.known).flatMap(({ x, y }) => x.map((each, i) => [each, y[i]]));
+  const [x, y] = known.reduce((best, each) => lonely(each) > lonely(best) ? each : best);
+  return [xaxis._offset + xaxis.l2p(x), yaxis._offset + yaxis.l2p(y)];
+}"""
+"""Where the node of known label lies that is farthest from all others, in pixels of the chart."""
+
+
+def idle(page: Page) -> None:
+    """Wait until no script runs."""
+    expect(page.locator("[data-test-script-state='notRunning']")).to_have_count(1)
+
+
+def test_train_click_a_node_hide_its_label_see_who_changes(studio_url, page):
+    page.goto(f"{studio_url}/Collective?data=autocorrelated&first=20&trees=3&stages=3")
+    page.get_by_role("button", name="Train", exact=True).click()
+    expect(page.locator(".st-key-state").last).to_contain_text("finished", timeout=TRAINING)
+    expect(page.locator(".st-key-verdict")).to_contain_text("Inferring together saves")
+    network = page.locator(".st-key-network [data-nodes='1000']")
+    expect(network).to_be_visible(timeout=TRAINING)
+    idle(page)
+    network.scroll_into_view_if_needed()
+    click(page)
+    expect(page.get_by_role("tab", name="Sweeps")).to_be_visible()
+    idle(page)
+    page.get_by_role("button", name="Hide the label", exact=False).click()
+    expect(page.locator(".st-key-who")).to_contain_text("inferred again", timeout=TRAINING)
+    expect(page.locator(".st-key-edits")).to_contain_text("without the label of")
+    assert page.get_by_test_id("stException").count() == 0
+    assert page.foreign == []
+
+
+def click(page: Page) -> None:
+    """Click the node, as a person does: the pointer comes first."""
+    box = page.locator(".network-chart").first.bounding_box(timeout=PATIENCE)
+    x, y = page.evaluate(SPOT)
+    page.mouse.move(box["x"] + x - 6, box["y"] + y - 6)
+    page.mouse.move(box["x"] + x, box["y"] + y, steps=4)
+    expect(page.locator(".network-chart .hoverlayer .hovertext")).to_be_visible()
+    page.mouse.click(box["x"] + x, box["y"] + y)
