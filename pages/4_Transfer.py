@@ -18,7 +18,7 @@ PAGE = "Transfer"
 FIRST = ["Blend", BASELINE, "Weighted MultiSource"]
 frame(PAGE)
 current, owner = session.current(), session.owner()
-data, state = current.data, st.session_state
+data, state = session.changed(), st.session_state
 
 
 def go_on(name: str) -> None:
@@ -81,7 +81,7 @@ def controls() -> tuple[Choice, list[str], int]:
 def more(choice: Choice, methods: list[str]) -> Choice:
     """Draw η and what is rarely changed."""
     given: dict[str, Any] = {"eta": "linear", "update": "exponential", "eta_on": None}
-    if "Weighted MultiSource" in methods and choice.sources:
+    if "Weighted MultiSource" in methods and not transfer.problem(data, choice):
         given["eta"] = eta_control(*sizes(choice))
     with st.expander("More parameters"):
         given["n_iterations"] = slider("Rounds M", 5, 200, 30, 5, "transfer_rounds", "Boosting rounds, M.")
@@ -99,20 +99,18 @@ def more(choice: Choice, methods: list[str]) -> Choice:
 
 def sizes(choice: Choice) -> tuple[int, int]:
     """Return n_T and n_S of a choice, counted once."""
-    before = session.operations()
-    stamp = (id(data), repr(before), repr(choice))
+    stamp = (data.digest(), repr(choice))
     if state.get("transfer sizes", (None,))[0] != stamp:
-        state["transfer sizes"] = (stamp, transfer.sizes_of(data, before, choice))
+        state["transfer sizes"] = (stamp, transfer.sizes_of(data, choice))
     return state["transfer sizes"][1]
 
 
 def usable(choice: Choice, methods: list[str]) -> bool:
     """Say in one sentence why this can't be trained, if it can't."""
-    if not methods:
-        st.warning("No method is chosen: choose at least one.")
-    elif not choice.sources:
-        st.warning("No source is in use: choose at least one domain to learn from.")
-    return bool(methods and choice.sources)
+    why = transfer.problem(data, choice) if methods else "No method is chosen: choose at least one."
+    if why:
+        st.warning(escape(why))
+    return not why
 
 
 def finished() -> dict[str, Any]:
@@ -178,7 +176,7 @@ def page() -> None:
         else:
             st.info("Press Train: accuracy and the mass of each source move while the methods train.")
         st.divider()
-        MeasuredCurve(current.title, owner).draw(data, settings, choice.target, possible)
+        MeasuredCurve(current.title, owner).draw(current.data, settings, choice.target, possible)
         with st.expander("What do the words mean?", expanded=not live.runs):
             explain()
 

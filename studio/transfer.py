@@ -22,7 +22,7 @@ from studio.training import Setting
 
 __all__ = [
     "ALL", "BASELINE", "METHODS", "NONE", "SIZES", "Choice", "Method", "eta_marks", "examples_possible",
-    "first_class", "first_target", "operations", "refusal", "settings", "side_by_side", "sizes_of",
+    "first_class", "first_target", "operations", "problem", "refusal", "settings", "side_by_side", "sizes_of",
 ]  # fmt: skip
 
 ALL, NONE = "all classes", "none"
@@ -149,6 +149,20 @@ def examples_possible(data: HetData, target: str, label: str | None) -> int:
     return min(max(min((n for n in counts if n), default=1) - 1, 1), SIZES[-1])
 
 
+def problem(data: HetData, choice: Choice) -> str:
+    """Say in one sentence why a choice cannot be trained, empty if it can."""
+    if not choice.sources:
+        return "No source is in use: choose at least one domain to learn from."
+    labels = _labels(data, choice.target)
+    if choice.label is not None and choice.label not in labels:
+        return (
+            f"No row of {shown(choice.target)} is of the class {shown(choice.label)}: choose another class or target."
+        )
+    if len(set(labels)) < 2:
+        return f"The labels of {shown(choice.target)} hold no two classes: label more rows, or choose another target."
+    return ""
+
+
 def operations(data: HetData, choice: Choice) -> list[dict[str, Any]]:
     """Return the what-if operations of a choice, see `studio.scenarios`."""
     used = {choice.target, *choice.sources}
@@ -162,9 +176,9 @@ def operations(data: HetData, choice: Choice) -> list[dict[str, Any]]:
     return done
 
 
-def sizes_of(data: HetData, before: Sequence[Mapping[str, Any]], choice: Choice) -> tuple[int, int]:
-    """Return the labelled rows of the target and of its sources, n_T and n_S, after the operations."""
-    scenario = scenarios.apply(data, [*before, *operations(data, choice)])
+def sizes_of(data: HetData, choice: Choice) -> tuple[int, int]:
+    """Return the labelled rows of the target and of its sources, n_T and n_S, after the operations of a choice."""
+    scenario = scenarios.apply(data, operations(data, choice))
     known = forms.known(scenario.y)
     rows = {name: int(known[scenario.data.rows(name)].sum()) for name in scenario.data.source_names}
     return rows[choice.target], sum(rows.values()) - rows[choice.target]
@@ -187,7 +201,7 @@ def settings(
     Parameters
     ----------
     data : HetData
-        Before any operation.
+        After the operations before the page's own.
     choice : Choice
     methods : iterable of str
         Names in `METHODS`.

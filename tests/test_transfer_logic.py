@@ -85,6 +85,17 @@ def test_the_first_class_is_one_that_every_domain_has():
     assert transfer.first_class(data.with_target(y)) in ("v", "w")
 
 
+def test_a_choice_that_cannot_be_trained_is_told_in_one_sentence():
+    data = made("uvw")
+    assert transfer.problem(data, CHOICE) == ""
+    assert "at least one domain" in transfer.problem(data, Choice("home", ()))
+    bare = data.hide_labels(data.ids[data.rows("home")])
+    assert "no two classes" in transfer.problem(bare, CHOICE)
+    rows = data.rows("home")
+    without = data.hide_labels(data.ids[rows[data.y[rows] == "v"]])
+    assert "is of the class v" in transfer.problem(without, Choice("home", ("near",), "v"))
+
+
 def test_the_domain_that_is_called_the_target_comes_first():
     data = made()
     assert transfer.first_target(data) == "home"
@@ -101,7 +112,7 @@ def test_operations_leave_the_chosen_domains_class_and_examples():
     known = after.data.with_target(after.y).labelled
     assert after.data.source_names == ["home", "near"] and set(after.data.classes) == {"v", "not v"}
     assert known[after.data.rows("home")].sum() == 6
-    sizes = transfer.sizes_of(data, [], choice)
+    sizes = transfer.sizes_of(data, choice)
     assert sizes == (6, known[after.data.rows("near")].sum())
     assert transfer.eta_marks(*sizes) == {
         "100 n_T / n_S": pytest.approx(600 / sizes[1]), "100 n_T² / n_S": pytest.approx(3600 / sizes[1])

@@ -126,3 +126,12 @@ def test_the_curve_is_measured_in_the_background_and_judged(page):
     assert not page.exception
     assert "MultiSource" in page.success[0].value and "points at" in page.success[0].value
     assert len(jobs.manager().result(run).value) == 2 * 2 * 7  # sizes 1, 2, 3, 5, 7, 10, 15
+
+
+def test_what_the_data_page_hid_is_no_domain_here(page):
+    page.session_state["operations"] = [{"op": "drop_source", "name": "home"}]
+    page.run()
+    assert not page.exception
+    assert page.selectbox(key="target").value == "near" and page.multiselect(key="teachers").value == ["far"]
+    page = trained(page)
+    assert len(page.metric) == 3
