@@ -156,8 +156,9 @@ class CrossFitted:
         for k, view in enumerate(self.views):
             self._infer(k, view)
         loss = float(self.problem.scale.loss.value(self.honest, self.target).mean())
-        first_linked = self.stage == 2 and self.features  # F_0 alone would be no collective model
-        if loss < self.lowest or first_linked or not self.select:
+        # F_0 alone is no collective model, unless it looks at neighbours itself
+        alone = self.stage == 2 and self.features and not self.params["first_linked"]
+        if loss < self.lowest or alone or not self.select:
             self.lowest, self.best = loss, self.stage - 1
 
     def _grow(self, mapper: BinMapper, own: NDArray[np.float32]) -> list[Forest]:
