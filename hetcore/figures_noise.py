@@ -18,7 +18,7 @@ __all__ = ["band", "calibration", "cloud", "deviations", "found", "histograms", 
 
 MOST_DOTS = 1500
 GREY = "#717581"
-WINDOWS = 60
+WINDOWS, LEAST_ROWS = 40, 25
 
 
 def _faint(colour: str, opacity: float = 0.2) -> str:
@@ -45,7 +45,8 @@ def _ribbon(x: NDArray, low: NDArray, high: NDArray, name: str, colour: str) -> 
 def _running(x: NDArray, *values: NDArray) -> tuple[NDArray, ...]:
     """Return the medians of x and of values over windows of rows that follow each other in x."""
     order = np.argsort(x, kind="stable")
-    parts = np.array_split(order, min(WINDOWS, max(1, len(order) // 5)))
+    parts = np.array_split(order, min(WINDOWS, max(5, len(order) // LEAST_ROWS)))
+    parts = [part for part in parts if len(part)]
     return tuple(np.array([np.median(each[part]) for part in parts]) for each in (x, *values))
 
 
@@ -70,7 +71,7 @@ def band(
     traces = [
         *_ribbon(at, low, high, "90% band", colour),
         _dots(x[inside], truth[inside], "inside", GREY),
-        _dots(x[~inside], truth[~inside], "outside", COLOURS[1] if place != 1 else COLOURS[4], "x"),
+        _dots(x[~inside], truth[~inside], "outside", COLOURS[3], "x"),
         {"type": "scatter", "mode": "lines", "name": "prediction", "x": at, "y": middle, "line": {"color": colour}},
     ]
     return {"data": traces, "layout": _layout(*titles, hovermode="closest")}

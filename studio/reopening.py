@@ -43,7 +43,8 @@ KEYS: dict[str, dict[str, str]] = {
         "first_trees": "first", "trees_per_stage": "trees", "summary": "summary", "random_state": "split",
     },
     "Noise Table": {
-        "n_iterations": "noise_rounds", "learning_rate": "noise_rate", "max_leaf_nodes": "noise_leaves",
+        "n_iterations": "noise_rounds", "learning_rate": "noise_rate", "deviation_rate": "noise_deviation_rate",
+        "max_leaf_nodes": "noise_leaves",
         "as_printed": "noise_printed", "random_state": "table_seed",
     },
     "Transfer": {

@@ -142,8 +142,12 @@ def _seed(mode: str) -> int:
 
 
 def _table_params(data: HetData) -> dict[str, Any]:
-    rounds = slider("Rounds M", 10, 300, 60, 10, "noise_rounds", "Boosting rounds; left-out rows say which are kept.")
+    rounds = slider("Rounds M", 10, 500, 100, 10, "noise_rounds", "Boosting rounds; left-out rows say which are kept.")
     rate = slider("Learning rate η", 0.02, 0.5, 0.2, 0.02, "noise_rate", "Shrinkage of each tree's step.")
+    slower = slider(
+        "Learning rate of the deviation", 0.01, 0.5, 0.1, 0.01, "noise_deviation_rate",
+        "Shrinkage of its trees; half of the other is a good start.",
+    )  # fmt: skip
     leaves = slider("Leaves", 2, 32, 8, 1, "noise_leaves", "Most leaves of a tree.")
     weighting = slider(
         "Weighting", 0.0, 2.0, 1.0 if data.target_kind == "classification" else 0.5, 0.25,
@@ -159,21 +163,31 @@ def _table_params(data: HetData) -> dict[str, Any]:
         bind="query-params",
         help="One model of all rows, equation (10).",
     )
-    params = {"n_iterations": rounds, "learning_rate": rate, "max_leaf_nodes": leaves, "weighting": weighting}
-    return params | {"column_sample": share / 100, "as_printed": printed, "random_state": _seed("Table")}
+    params = {"n_iterations": rounds, "learning_rate": rate, "deviation_rate": slower, "max_leaf_nodes": leaves}
+    return params | {
+        "weighting": weighting,
+        "column_sample": share / 100,
+        "as_printed": printed,
+        "random_state": _seed("Table"),
+    }
+
+
+def _from(start: Any, label: str, low: Any, high: Any, step: Any, key: str, words: str) -> Any:
+    """Draw a slider that begins at a method's default, wherever that is."""
+    return slider(label, min(low, start), max(high, 2 * start), start, step, key, words)
 
 
 def _factor_params(mode: str) -> dict[str, Any]:
     key, start = mode.lower(), getattr(hc, noise.MODES[mode].learned)().get_params()
-    epochs = slider("Epochs", 5, 200, start["n_iterations"], 5, f"{key}_epochs", "Most passes over the known entries.")
-    factors = slider("Factors D", 0, 100, start["n_factors"], 1, f"{key}_factors", "Length of U, V; 0 leaves biases.")
-    noisy = slider(
-        "Factors of the deviation", 1, 20, start["n_deviation_factors"], 1, f"{key}_noisy", "Length of P and Q."
+    epochs = _from(start["n_iterations"], "Epochs", 5, 200, 5, f"{key}_epochs", "Most passes over the known entries.")
+    factors = _from(start["n_factors"], "Factors D", 0, 100, 1, f"{key}_factors", "Length of U, V; 0 leaves biases.")
+    noisy = _from(
+        start["n_deviation_factors"], "Factors of the deviation", 1, 20, 1, f"{key}_noisy", "Length of P and Q."
     )
-    rate = slider("Learning rate η", 0.01, 1.0, start["learning_rate"], 0.01, f"{key}_rate", "AdaGrad's first step.")
-    penalty = slider("Penalty λ", 0.0, 2.0, start["regularisation"], 0.01, f"{key}_penalty", "Pull of U and V to 0.")
-    patience = slider(
-        "Patience", 1, 50, start["patience"], 1, f"{key}_patience", "Epochs without a smaller error before it ends."
+    rate = _from(start["learning_rate"], "Learning rate η", 0.01, 1.0, 0.01, f"{key}_rate", "AdaGrad's first step.")
+    penalty = _from(start["regularisation"], "Penalty λ", 0.0, 1.0, 0.001, f"{key}_penalty", "Pull of U and V to 0.")
+    patience = _from(
+        start["patience"], "Patience", 1, 50, 1, f"{key}_patience", "Epochs without a smaller error before it ends."
     )
     printed = st.toggle(
         "As printed in the paper", key=f"{key}_printed", bind="query-params", help="The paper's updates to the letter."
