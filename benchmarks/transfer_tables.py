@@ -13,11 +13,12 @@ RUNS = N_PERMUTATIONS * len(TARGETS)
 
 HEAD = """## Transfer boosting
 
-From the cells in `results/transfer.jsonl`, which `HETCORE_DATA=../shared/data python -m benchmarks.transfer_cells` runs.
-Accuracy in % on Office-Caltech10 (SURF) by the number of target positives (and as many negatives), mean ± standard error
-over the runs (20 = 5 permutations x 4 target domains, the number in brackets where it is another). One class against
-the others, test rows half and half, so that guessing has 50. **Bold**: highest of the column. The boosted methods use
-100 rounds of stumps, "of SVMs" 10 rounds of linear SVMs; WMS is `WeightedMultiSourceTrAdaBoostClassifier`.
+From the cells in `results/transfer.jsonl`, which
+`HETCORE_DATA=../shared/data python -m benchmarks.transfer_cells` runs. Accuracy in % on Office-Caltech10 (SURF) by the
+number of target positives (and as many negatives), mean ± standard error over the runs (20 = 5 permutations x 4 target
+domains; the number in brackets where it is another). One class against the others, test rows half and half, so that
+guessing has 50. **Bold**: highest of the column. The boosted methods use 100 rounds of stumps, "of SVMs" 10 rounds of
+linear SVMs; WMS is `WeightedMultiSourceTrAdaBoostClassifier`. Seconds: median of a fit, with other work on the machine.
 `TransferClassifier` was designed on permutations 5 to 9, which are not in this table.
 """
 
@@ -39,8 +40,8 @@ within one standard error of the difference. {bar}
 
 SPEED = """### Speed: TrAdaBoost against the adapt package
 
-`python -m benchmarks.transfer_speed` (5,000 source and 100 target rows of 300 columns, 50 rounds of stumps, five problems,
-one thread each; run on a machine with other work on it, all three in turn):
+`python -m benchmarks.transfer_speed` (5,000 source and 100 target rows of 300 columns, 50 rounds of stumps, five
+problems, one thread each; run on a machine with other work on it, all three in turn):
 
 | | seconds (median) | times ours | error, % |
 |---|---|---|---|
