@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.collective_cells import CORRELATIONS, FRACTIONS, done
+from benchmarks.cells import RESULTS, finished
+from hetcore.experiments.collective import CORRELATIONS, FRACTIONS
 
 MODELS = ("GB", "RGB", "MGB")
 GROUPS = {
@@ -21,7 +22,7 @@ TITLES = {"movie_revenue": "movie_revenue", "genre_only": "movie_revenue, genres
 HEAD = """## Collective inference
 
 From the cells in `results/collective.jsonl`, which
-`HETCORE_DATA=../shared/data python -m benchmarks.collective_cells movie_revenue genre_only planted` runs. The paper's
+`HETCORE_DATA=../shared/data python -m hetcore.experiments mgb --results docs/results` runs. The paper's
 protocol: five folds, of which 1 to 4 are labelled in turn; the RMSE, in millions of dollars, is of the others. Mean ±
 standard error over the five; the number of folds where it is not five stands in brackets. **Bold**: lowest of its group
 in the column. The paper's claim, for its own network of films: MGB below RGB below GB at every share, and worse
@@ -40,7 +41,7 @@ Five graphs each, default settings; gain: RMSE of GB less that of the other, mea
 
 def render() -> str:
     """Return the section."""
-    cells = done()
+    cells = finished(RESULTS / "collective.jsonl", ("data", "method", "fraction", "fold"))
     parts = [_table(cells, data, group) for data in TITLES for group in GROUPS]
     return "\n".join([HEAD, *[part for part in parts if part], _planted(cells), ""])
 
@@ -116,7 +117,3 @@ def _planted_row(rho: float, of: dict, folds: list[int]) -> str:
         cells.append(f"{np.mean(gains):+.3f} ± {_error_of_mean(gains):.3f}")
     cells += [f"{np.mean([of[m][fold]['autocorrelation'] for fold in folds]):.2f}" for m in ("GB", "MGB")]
     return "| " + " | ".join(cells) + " |" + (f" [{len(folds)}]" if len(folds) != 5 else "")
-
-
-if __name__ == "__main__":
-    print(render())

@@ -24,7 +24,9 @@ ICONS = {
 def claim(experiment: Experiment) -> None:
     """Show what the paper claims, and what differs here."""
     with st.container(border=True):
-        st.markdown(f"**The paper claims.** {' '.join(experiment.claim)}")
+        beyond = experiment.part.startswith("Beyond")
+        says = "Beyond the paper, to show." if beyond else "The paper claims."
+        st.markdown(f"**{says}** {' '.join(experiment.claim)}")
         if experiment.note:
             st.markdown(f"**Here.** {experiment.note}")
         st.caption(PAPERS[experiment.paper])

@@ -24,7 +24,7 @@ __all__ = ["main"]
 def main(arguments: list[str] | None = None) -> int:
     """Do what the arguments say; return 2 with one sentence for what can't be done."""
     args = _parser().parse_args(arguments)
-    asked = names() if args.names == ["all"] else args.names
+    asked = [name for given in args.names for name in _meant(given)]
     try:
         if not asked:
             sys.stdout.write(tables.listing())
@@ -40,9 +40,16 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
+def _meant(given: str) -> list[str]:
+    """Return the experiments that a name, a paper or "all" stands for."""
+    if given == "all":
+        return names()
+    return [name for name in names() if info(name).paper == given] or [given]
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("python -m hetcore.experiments", description=__doc__.splitlines()[0])
-    parser.add_argument("names", nargs="*", help="experiments, or all; none lists them")
+    parser.add_argument("names", nargs="*", help="experiments, papers (gbc, mgb, ...), or all; none lists them")
     parser.add_argument("--scope", choices=SCOPES, default="full", help="all seeds, or the few of the studio's page")
     parser.add_argument("--results", help="folder of the finished cells")
     parser.add_argument("--table", action="store_true", help="print what is there, run nothing")

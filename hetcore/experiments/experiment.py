@@ -52,6 +52,8 @@ PAPERS = {
     "hgbm": "Lee, Yang, Lin, Lin, “Heteroscedastic gradient boosting and factorization”, 2018",
 }
 SCOPES = ("page", "full")
+KINDS = ("Figure", "Table", "Theorem")
+"""Of parts, in the order in which they are listed; what goes beyond the papers comes last."""
 
 
 @dataclass(frozen=True)
@@ -115,10 +117,10 @@ def _all() -> dict[str, Experiment]:
     return dict(sorted(found.items(), key=lambda item: (list(PAPERS).index(item[1].paper), _place(item[1].part))))
 
 
-def _place(part: str) -> tuple[str, int, str]:
+def _place(part: str) -> tuple[int, int, str]:
     kind, _, number = part.partition(" ")
     digits = "".join(itertools.takewhile(str.isdigit, number))
-    return kind, int(digits or 0), number
+    return KINDS.index(kind) if kind in KINDS else len(KINDS), int(digits or 0), number
 
 
 def _read(path: Path) -> Experiment:

@@ -30,5 +30,6 @@ class Protocol(NamedTuple):
 
 PROTOCOLS = {
     "consensus": Protocol("hetcore.experiments.consensus", "consensus"),
+    "collective": Protocol("hetcore.experiments.collective", "collective"),
     "customers": Protocol("hetcore.experiments.customers", "customers"),
 }

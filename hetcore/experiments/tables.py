@@ -42,7 +42,8 @@ def section(outcome: Outcome) -> str:
     """Return an experiment's claim, verdict and tables."""
     experiment = outcome.experiment
     claim = " ".join(experiment.claim)
-    lines = [f"### {experiment.part}: {experiment.title}\n", f"*The paper:* {claim}\n"]
+    says = "To show" if experiment.part.startswith("Beyond") else "The paper"
+    lines = [f"### {experiment.part}: {experiment.title}\n", f"*{says}:* {claim}\n"]
     lines += [f"*Here:* {experiment.note}\n"] if experiment.note else []
     lines.append(f"*Verdict* ({outcome.cells.height:,} of {outcome.total:,} cells): **{outcome.verdict.word}**.\n")
     lines += [f"- {finding.words}" + (" (no part of the claim)" if finding.beside else "") for finding in
