@@ -67,14 +67,15 @@ def curves(mode: str, events: Events, before: Events, results: Mapping[str, Any]
     order = (about.learned, about.plain)
     events = {label: events.get(label, ()) for label in order}
     metric = next(each[-1].detail["metric_name"] for each in events.values() if each)
-    _headline(events, shown, metric, results)
+    unit = "round" if mode == "Table" else "epoch"
+    _headline(events, shown, metric, results, unit.capitalize())
     drawn, points = {}, max(map(len, events.values()))
     for name, pick in (("error", lambda e: e.detail["metric"]), ("loss", lambda e: e.losses)):
         x, lines = _series(events, pick, shown)
         old_x, old = _series(before, pick, shown) if any(before.values()) else (x, {})
         title = f"{metric if name == 'error' else 'negative log-likelihood'}, {SETS[shown]}"
         pale = {label: (old_x, line) for label, line in old.items() if label in order}
-        drawn[name] = figures.lines(x, lines, "round" if mode == "Table" else "epoch", title, pale=pale, order=order)
+        drawn[name] = figures.lines(x, lines, unit, title, pale=pale, order=order)
     scored = f"{SETS[shown].replace(' ', '-')} {about.labels}"
     words = {"error": f"{_title(metric)} on {scored}", "loss": "Surprise at those labels: less is better"}
     names = ["error", "loss"] if mode == "Table" else ["error"]
@@ -85,7 +86,7 @@ def curves(mode: str, events: Events, before: Events, results: Mapping[str, Any]
     return drawn
 
 
-def _headline(events: Events, shown: str, metric: str, results: Mapping[str, Any]) -> None:
+def _headline(events: Events, shown: str, metric: str, results: Mapping[str, Any], unit: str) -> None:
     """Show the last round's numbers; once a training has ended, those of the rounds that were kept."""
     with st.container(horizontal=True, gap="large"):
         for label, each in events.items():
@@ -94,7 +95,7 @@ def _headline(events: Events, shown: str, metric: str, results: Mapping[str, Any
                 value = scores.get(shown, each[-1].detail["metric"].get(shown, np.nan))
                 st.metric(f"{_title(metric)} of {label}", number(value, metric), width="content")
         longest = max(events.values(), key=len)
-        st.metric("Round", f"{longest[-1].index + 1} of {longest[-1].total}", width="content")
+        st.metric(unit, f"{longest[-1].index + 1} of {longest[-1].total}", width="content")
         st.metric("Seconds", f"{max(each[-1].seconds for each in events.values() if each):.1f}", width="content")
 
 

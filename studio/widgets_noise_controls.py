@@ -91,13 +91,9 @@ def controls(mode: str, data: HetData, before: Sequence[Mapping[str, Any]]) -> d
 def _noise_controls(mode: str, data: HetData) -> tuple[int, int, float]:
     """Draw what is done to the labels; return the known and the spoilt share in per cent, and the noise."""
     start = {"Table": 70, "Matrix": 80, "Tensor": 20}[mode]
-    words = {
-        "Table": "Labels known, per cent",
-        "Matrix": "Ratings known, per cent",
-        "Tensor": "Readings known, per cent",
-    }
+    words = noise.MODES[mode].labels.capitalize()
     told = "The other ones are hidden from training, stay as they are, and score it."
-    known = slider(words[mode], 5, 95, start, 5, f"{mode.lower()}_known", told)
+    known = slider(f"{words} known, per cent", 5, 95, start, 5, f"{mode.lower()}_known", told)
     if data.target_kind == "classification":
         share = slider(
             "Labels flipped, per cent", 0, 45, 20, 5, "flipped",
@@ -105,9 +101,8 @@ def _noise_controls(mode: str, data: HetData) -> tuple[int, int, float]:
         )  # fmt: skip
         return known, share, 0.0
     key = mode.lower()
-    share = slider(
-        "Labels disturbed, per cent", 0, 50, 0, 5, f"{key}_disturbed", "This share of the training labels gets noise."
-    )
+    told = f"This share of the {words.lower()} to train on gets noise."
+    share = slider(f"{words} disturbed, per cent", 0, 50, 0, 5, f"{key}_disturbed", told)
     sd = 0.0
     if share:
         sd = slider(

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import streamlit as st
 
-from hetcore import figures_noise
+from hetcore import figures, figures_noise
 from hetcore.data import HetData
 from studio import noise, noise_rows
 from studio.training import Setting
@@ -18,7 +18,7 @@ from studio.widgets_noise_curve import measured
 
 __all__ = ["tabs"]
 
-MOST_CODES = 200
+MOST_CODES, FEW_CODES = 200, 8
 
 
 def tabs(
@@ -55,13 +55,22 @@ def _stray(rows: pl.DataFrame, columns: Sequence[str]) -> None:
         told = noise_rows.by_code(rows, column)
         with place:
             st.caption(f"Mean deviation of each {escape(column)}; the most erratic ones below")
-            figure = figures_noise.histograms({column: told["deviation"]}, "mean learned σ", f"share of {column}s")
+            figure = _spread(told, column)
             chart(figure, f"stray_{column}", f"Mean deviation by {column}")
             shown = {name: st.column_config.NumberColumn(format="%.3f") for name in ("deviation", "held-out RMSE")}
             st.dataframe(
                 told.head(MOST_CODES), hide_index=True, width="stretch", height=300, key=f"erratic_{column}",
                 column_config=shown, alt=f"The most erratic {column}s",
             )  # fmt: skip
+
+
+def _spread(told: pl.DataFrame, column: str) -> dict[str, Any]:
+    """Draw a bar for each of a few codes, a histogram of many."""
+    if told.height <= FEW_CODES:
+        values = dict(zip(told[column].to_list(), told["deviation"].to_list()))
+        return figures.bars(values, "mean learned σ", order=["-"])
+    bins = min(30, max(6, told.height // 4))
+    return figures_noise.histograms({column: told["deviation"]}, "mean learned σ", "share of them", bins)
 
 
 def _deviation(rows: pl.DataFrame, truth: pl.DataFrame | None) -> None:
@@ -88,17 +97,16 @@ def _filled_in(rows: Mapping[str, pl.DataFrame], columns: Sequence[str]) -> None
     """Draw what was filled in for one sensor, by each model."""
     learned = next(iter(rows.values()))
     guess = noise_rows.guessed_time(columns, learned)
-    time = st.selectbox("Time", list(columns), list(columns).index(guess), key="tensor_time",
-                        help="The column that runs from left to right.")  # fmt: skip
-    others = [column for column in columns if column != time]
+    first, *places = st.columns(len(columns))
+    time = first.selectbox("Time", list(columns), list(columns).index(guess), key="tensor_time",
+                           help="The column that runs from left to right.")  # fmt: skip
     chosen: dict[str, str] = {}
-    for place, column in zip(st.columns(len(others)), others):
+    for place, column in zip(places, [column for column in columns if column != time]):
         codes = noise_rows.by_code(learned, column)[column].to_list()
         help_ = "The most erratic one comes first."
         chosen[column] = place.selectbox(column.capitalize(), codes, key=f"tensor {column}", help=help_)
-    for place, (column, (label, each)) in enumerate(zip(st.columns(len(rows)), rows.items())):
-        with column:
-            _one_sensor(noise_rows.sensor(each, time, chosen), label, place, time)
+    for place, (label, each) in enumerate(rows.items()):
+        _one_sensor(noise_rows.sensor(each, time, chosen), label, place, time)
 
 
 def _one_sensor(rows: pl.DataFrame, label: str, place: int, time: str) -> None:
