@@ -10,7 +10,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import hetcore as hc
-from hetcore.methods.transfer import alpha_source, eta_formulas
+from hetcore.methods.transfer import eta_formulas
+from hetcore.methods.transfer_boosting import alpha_source
 from hetcore.methods.transfer_learners import TreeLearner
 from hetcore.methods.transfer_rounds import Boosting, Pace, Selection, Watched, largest_alpha, step_size
 
