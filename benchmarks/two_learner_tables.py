@@ -7,12 +7,13 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.two_learner_cells import BASELINE, DATA, METHODS, PEOPLE, STEPS, done
+from benchmarks.cells import RESULTS, finished
+from hetcore.experiments.two_learner import BASELINE, DATA, MAKERS, PEOPLE, STEPS
 
 HEAD = f"""## Two weak learners and boosted feature vectors
 
 From the cells in `results/two_learners.jsonl`, which the command
-`HETCORE_DATA=../shared/data python -m benchmarks.two_learner_cells` runs (and `--steps` for the second table). The
+`HETCORE_DATA=../shared/data python -m hetcore.experiments 2wl --results docs/results` runs. The
 protocol of the paper's Tables 3 to 5: macro F1 on held-out rows and its relative improvement over the two-branch
 network without boosted features. A run draws {PEOPLE:,} of the 99,762 people, or half of the 6,480 places, and holds
 out a third of them. The baseline's F1 is in %, the others' relative improvement in %, mean ± standard error over the
@@ -41,16 +42,16 @@ calibrated probabilities names it seldom: its error is low, and its F1 too.
 
 def render() -> str:
     """Return the section."""
-    cells = done()
+    cells = finished(RESULTS / "two_learners.jsonl", ("data", "method", "run"))
     steps = STEP_HEAD + " | ".join(STEPS) + " | Newton is faster than Bayes |\n|---|---" + "|---" * len(STEPS) + "|---|"
     tables = [HEAD, *_table(cells, _improvement), ERROR_HEAD, *_table(cells, _error), steps, *_steps(cells)]
     return "\n".join([*tables, ""])
 
 
 def _table(cells: dict, told: Callable[[dict, str, str, list[int]], tuple[NDArray, str]]) -> list[str]:
-    shown = [data for data in DATA if any(key[0] == data and key[1] in METHODS for key in cells)]
+    shown = [data for data in DATA if any(key[0] == data and key[1] in MAKERS for key in cells)]
     lines = ["| method | " + " | ".join(shown) + " |", "|---" * (1 + len(shown)) + "|"]
-    for method in METHODS:
+    for method in MAKERS:
         lines.append(f"| {method} | " + " | ".join(_cell(cells, data, method, told) for data in shown) + " |")
     return [*lines, ""]
 

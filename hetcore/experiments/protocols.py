@@ -32,4 +32,5 @@ PROTOCOLS = {
     "consensus": Protocol("hetcore.experiments.consensus", "consensus"),
     "collective": Protocol("hetcore.experiments.collective", "collective"),
     "customers": Protocol("hetcore.experiments.customers", "customers"),
+    "two_learner": Protocol("hetcore.experiments.two_learner", "two_learners"),
 }

@@ -1,36 +1,25 @@
-"""Run the cells of the two-learner tables: data set x method x run.
+"""The protocol of the two-learner tables: macro F1 on held-out rows.
 
-The protocol of Tables 3 to 5: macro F1 on held-out rows, relative to the two-branch network without boosted features.
-Each run draws its own people (census) or places and its own third of held-out rows, the same for every method. A fifth
-of the other rows is not trained on: it chooses the number of rounds or epochs, for every method.
-Each finished cell is one line of docs/results/two_learners.jsonl; a cell that stands there is not run again.
-
-    HETCORE_DATA=../shared/data python -m benchmarks.two_learner_cells
-    HETCORE_DATA=../shared/data python -m benchmarks.two_learner_cells --steps   # Newton against Bayes
-    python -m benchmarks.results > docs/results.md
+Key of a cell: data, method, run (seed). Each run draws its own people (census) or places and its own third of held-out
+rows, the same for every method. A fifth of the other rows is not trained on: it chooses the number of rounds or epochs,
+for every method. Methods "step: NAME" are 2WL with whole steps on all rows, chosen in that way.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import time
 import warnings
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-import datasets
 import hetcore as hc
-from benchmarks.cells import RESULTS, finished, run_cells
-from datasets import census
 from hetcore.data import HetData
 from hetcore.data.splits import label_split
 from hetcore.methods.two_learner_rounds import error_rate, f1_score
 
-CELLS = RESULTS / "two_learners.jsonl"
-NAMES = ("data", "method", "run")
+__all__ = ["BASELINE", "DATA", "METHODS", "PEOPLE", "STEPS", "run_cell"]
+
 DATA = ("census_income_a", "census_income_b", "covertype_shapes", "two_modalities", "two_modalities, xor")
 PEOPLE, PLACES = 8_000, 0.5  # drawn anew for each run; all 99,762 and 6,480 take hours on two cores
 TRAINED, VALIDATED = 2 / 3, 0.2
@@ -44,6 +33,9 @@ BASELINE = "two-branch network"
 
 def load(name: str, run: int) -> HetData:
     """Return the data of a run."""
+    import datasets  # beside hetcore, not below it: only experiments need it
+    from datasets import census
+
     if name.startswith("census"):
         return census.load(name[-1], PEOPLE, seed=run)
     if name == "covertype_shapes":
@@ -70,7 +62,7 @@ def _network(data: HetData, features: str, fusion: str = "concatenation") -> Any
     return hc.BoostedFeatureNetworkClassifier(features=features, fusion=fusion, network="torch", n_iterations=EPOCHS)
 
 
-METHODS = {
+MAKERS = {
     BASELINE: lambda data: _network(data, "raw"),
     "BFV+DNN, concatenation": lambda data: _network(data, "boosted"),
     "BFV+DNN, product": lambda data: _network(data, "boosted", "product"),
@@ -83,23 +75,33 @@ METHODS = {
     "1WL, network": lambda data: _one(data, True),
 }
 STEPS = ("newton", "bayes", "grid", "fixed")
+METHODS = (*MAKERS, *(f"step: {name}" for name in STEPS))
 
 
-def run_cell(name: str, method: str, run: int) -> dict[str, Any]:
-    """Fit to two thirds of the rows less a fifth, which chooses the round; return F1 and error on the rest there."""
-    data = load(name, run)
-    y = label_split(data, TRAINED, run)
+def run_cell(data: str, method: str, run: int) -> dict[str, Any]:
+    """Fit to two thirds of the rows less a fifth, which chooses the round.
+
+    Returns
+    -------
+    dict
+        On the held-out rows after that round: "F1" (macro) and "error"; "round", "risk" and "held_out_risk" after the
+        last round, "seconds", and "step_seconds", the median that choosing a round's steps took.
+    """
+    given = load(data, run)
+    y = label_split(given, TRAINED, run)
     known = np.flatnonzero([label is not None for label in y])
     validated = np.random.default_rng(run).permutation(known)[: round(VALIDATED * len(known))]
     fitted = y.copy()
     fitted[validated] = None
-    hidden = np.setdiff1d(np.flatnonzero(data.labelled), known)
-    codes = np.searchsorted(data.classes, list(data.y))
-    model, scores, events = make(method, data), [], []
+    hidden = np.setdiff1d(np.flatnonzero(given.labelled), known)
+    codes = np.searchsorted(given.classes, list(given.y))
+    model, scores, events = make(method, given), [], []
     view = model._view
     model._view = lambda state: (scores.append(state.scores[np.r_[validated, hidden]]), view(state))[1]
     started = time.perf_counter()
-    model.fit(data, fitted, eval_y=data.y, callbacks=[lambda event: events.append(event)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # networks warn of their few passes
+        model.fit(given, fitted, eval_y=given.y, callbacks=[events.append])
     seconds, n = time.perf_counter() - started, len(validated)
     best = int(np.argmax([f1_score(each[:n], codes[validated]) for each in scores]))
     told = scores[best][n:]
@@ -113,34 +115,4 @@ def make(method: str, data: HetData) -> Any:
     """Return the estimator of a method; "step: NAME" is 2WL with whole steps, chosen that way."""
     if method.startswith("step: "):
         return _two(data, step=method.removeprefix("step: "), **PRINTED)
-    return METHODS[method](data)
-
-
-def keys(args: argparse.Namespace) -> Iterator[tuple[str, str, int]]:
-    """Yield the cells in order, runs outermost."""
-    methods = [f"step: {name}" for name in STEPS] if args.steps else args.method
-    for run in range(*args.runs):
-        for name in args.data:
-            for method in methods:
-                yield name, method, run
-
-
-def done() -> dict[tuple, dict[str, Any]]:
-    """Return the finished cells by (data, method, run)."""
-    return finished(CELLS, NAMES)
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", nargs="+", choices=DATA, default=list(DATA))
-    parser.add_argument("--method", nargs="+", choices=list(METHODS), default=list(METHODS))
-    parser.add_argument("--runs", type=int, nargs=2, default=(0, 5), metavar=("FIRST", "STOP"))
-    parser.add_argument("--steps", action="store_true", help="compare the ways to choose steps instead")
-    args = parser.parse_args()
-    warnings.simplefilter("ignore")
-    for cell in run_cells(CELLS, NAMES, keys(args), run_cell):
-        print(json.dumps(cell), flush=True)
-
-
-if __name__ == "__main__":
-    main()
+    return MAKERS[method](data)
