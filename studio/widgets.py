@@ -49,6 +49,7 @@ PAGES = (
     ("pages/3_Collective.py", "Collective", ":material/share:"),
     ("pages/4_Transfer.py", "Transfer", ":material/move_up:"),
     ("pages/5_Noise.py", "Noise", ":material/grain:"),
+    ("pages/6_Two_learners.py", "Two learners", ":material/join_inner:"),
     ("pages/7_Papers.py", "Papers", ":material/menu_book:"),
     ("pages/9_Runs.py", "Runs", ":material/history:"),
 )

@@ -29,6 +29,7 @@ FUNCTIONS: set[str] = {
     "studio.layouts:layout",
     "studio.noise_curve:curve",
     "studio.transfer_curve:curve",
+    "studio.two_learners_whatif:what_if",
 }
 """What a `FunctionTask` may call, as "package.module:function"."""
 

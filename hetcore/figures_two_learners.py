@@ -1,0 +1,135 @@
+"""Plotly figures of models that learn from several modalities: curves, steps, confusion, and a modality that fails.
+
+Plain dicts as in `hetcore.figures`: a model has the same colour on every figure, and so has a source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hetcore.figures import DASHES, Figure, _layout, _line, style
+
+__all__ = ["confusion", "curves", "failing", "per_source"]
+
+Line = tuple[Sequence[float], Sequence[float]]
+MOST_CLASSES = 20
+
+
+def curves(
+    series: Mapping[str, Line],
+    titles: tuple[str, str],
+    order: Sequence[str],
+    *,
+    pale: Mapping[str, Line] | None = None,
+    log: bool = False,
+) -> Figure:
+    """Draw one line per model, each over an x of its own: rounds or seconds.
+
+    Parameters
+    ----------
+    series : mapping of str to (x, y)
+        By model.
+    titles : (str, str)
+        Of x and y.
+    order : sequence of str
+        All models that can occur.
+    pale : mapping of str to (x, y), optional
+        Of an earlier run, drawn pale behind.
+    log : bool, default=False
+        Whether y is logarithmic.
+    """
+    traces = []
+    for name, (x, y) in (pale or {}).items():
+        line = {"color": _look(name, order)["colour"], "width": 1.5, "dash": "dot"}
+        traces.append(_line(x, y, f"{name}, before", line) | {"opacity": 0.4, "showlegend": False})
+    for name, (x, y) in series.items():
+        look = _look(name, order)
+        line = {"color": look["colour"], "width": 2}
+        traces.append(_line(x, y, name, line) | {"marker": {"symbol": look["marker"], "size": 5}})
+    layout = _layout(*titles)
+    layout["yaxis"] |= {"type": "log"} if log else {}
+    layout["hovermode"] = "closest"
+    return {"data": traces, "layout": layout}
+
+
+def _look(name: str, order: Sequence[str]) -> dict[str, str]:
+    return style(list(order).index(name) if name in order else len(order))
+
+
+def per_source(
+    series: Mapping[str, Mapping[str, Sequence[float]]],
+    y_title: str,
+    order: Sequence[str],
+    *,
+    names: Mapping[str, str] | None = None,
+) -> Figure:
+    """Draw one line per model and source over the rounds: colours tell sources, dashes models.
+
+    Parameters
+    ----------
+    series : mapping of str to mapping of str to (rounds,) sequence of float
+        By model, then by source.
+    y_title : str
+    order : sequence of str
+        All sources.
+    names : mapping of str to str, optional
+        What the legend calls each source.
+    """
+    traces = []
+    for place, (model, lines) in enumerate(series.items()):
+        for source, y in lines.items():
+            look = _look(source, order)
+            line = {"color": look["colour"], "width": 2, "dash": DASHES[place % len(DASHES)]}
+            said = (names or {}).get(source, source) + (f" · {model}" if len(series) > 1 else "")
+            traces.append(_line(np.arange(1, len(y) + 1), y, said, line) | {"marker": {"symbol": look["marker"]}})
+    return {"data": traces, "layout": _layout("round", y_title)}
+
+
+def confusion(truth: ArrayLike, said: ArrayLike) -> Figure:
+    """Draw how many rows of each class are predicted to be of which; of many classes those with the most rows.
+
+    Parameters
+    ----------
+    truth, said : (n,) array-like of str
+    """
+    truth, said = np.asarray(truth, str), np.asarray(said, str)
+    known, counts = np.unique(np.concatenate([truth, said]), return_counts=True)
+    kept = known[np.sort(np.argsort(-counts, kind="stable")[:MOST_CLASSES])]
+    z = np.array([[int(((truth == row) & (said == column)).sum()) for column in kept] for row in kept])
+    share = z / np.maximum(z.sum(axis=1, keepdims=True), 1)
+    trace = {
+        "type": "heatmap", "z": share, "x": kept.tolist(), "y": kept.tolist(), "zmin": 0, "zmax": 1,
+        "colorscale": "Cividis", "reversescale": True, "text": [[str(v) if v else "" for v in row] for row in z],
+        "texttemplate": "%{text}", "showscale": False, "customdata": z,
+        "hovertemplate": "%{y} predicted as %{x}: %{customdata}, %{z:.0%} of its rows<extra></extra>",
+    }  # fmt: skip
+    layout = _layout("predicted", "true class", min(640, 180 + 30 * len(kept)), hovermode="closest")
+    layout["xaxis"] |= {"type": "category"}
+    layout["yaxis"] |= {"type": "category", "autorange": "reversed"}
+    return {"data": [trace], "layout": layout}
+
+
+def failing(series: Mapping[str, Mapping[str, float]], source: str, order: Sequence[str]) -> Figure:
+    """Draw F1 of each model by how badly one source fails: noise in standard deviations, then without it.
+
+    Parameters
+    ----------
+    series : mapping of str to mapping of str to float
+        By model, then by level.
+    source : str
+    order : sequence of str
+        All models that can occur.
+    """
+    traces = []
+    for name, f1 in series.items():
+        look = _look(name, order)
+        trace = {"type": "scatter", "mode": "lines+markers", "name": name, "x": list(f1), "y": list(f1.values())}
+        trace |= {"line": {"color": look["colour"], "width": 2}, "marker": {"symbol": look["marker"], "size": 7}}
+        traces.append(trace | {"hovertemplate": "%{y:.3f}<extra>%{fullData.name}</extra>"})
+    layout = _layout(f"noise in {source}, in standard deviations", "F1", 340)
+    layout["xaxis"] |= {"type": "category"}
+    layout["yaxis"] |= {"range": [0, 1.02]}
+    return {"data": traces, "layout": layout}

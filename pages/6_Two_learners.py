@@ -1,0 +1,114 @@
+"""Two learners: trees on the table, a network on the image, each alone and both together; and when one of them fails."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from studio import session, training, two_learners, widgets_two_learners, widgets_two_learners_controls
+from studio.widgets import escape, frame
+from studio.widgets_consensus import downloads
+from studio.widgets_training import LiveTrainings
+from studio.widgets_two_learners_rows import failing, instances
+
+PAGE = "Two learners"
+frame(PAGE)
+current, owner = session.current(), session.owner()
+data, state = session.changed(), st.session_state
+live = LiveTrainings(PAGE, current, owner)
+
+
+def go_on(name: str) -> None:
+    """Use an example and train on it at once."""
+    session.use_example(name)
+    state["train_now"] = True
+
+
+def trained_sources() -> list[str]:
+    """Return the sources of the trainings that are shown."""
+    gone = {op["name"] for op in next(iter(live.settings.values())).operations if op["op"] == "drop_source"}
+    kept = [name for name in data.source_names if name not in gone]
+    return sorted(kept, key=(list(chosen.learners) + kept).index)
+
+
+def order() -> list[str]:
+    """Return all labels that there can be, those that are shown among them."""
+    return list(dict.fromkeys([*chosen.labels, *live.runs]))
+
+
+def draw(events: Any, before: Any) -> None:
+    """Draw the trainings so far, pale beside them those before."""
+    widgets_two_learners.headline(events, before)
+    state["drawn two"] = widgets_two_learners.curves(events, before, order(), trained_sources())
+
+
+def said() -> None:
+    """Say what the sources add to one another, and what a change did."""
+    events, changes = live.events(), []
+    for label, setting in live.settings.items():
+        if label in live.before and live.before[label][0] != setting and events[label]:
+            old = training.outcome(*live.before[label])
+            changes.append(f"{label}: {training.difference(old, training.outcome(setting, events[label]))}")
+    if changes:
+        with st.container(key="change"):
+            st.success("  \n".join(map(escape, changes)))
+    if words := two_learners.verdict(events):
+        with st.container(key="verdict"):
+            st.info(escape(words), icon=":material/balance:")
+
+
+def after() -> None:
+    """Draw what there is to see and take once the trainings have ended."""
+    results = {label: live.result(label) for label in live.runs}
+    results = {k: result for k, result in results.items() if result is not None and result.predictions is not None}
+    if not results:
+        return
+    said()
+    frames = {label: result.predictions for label, result in results.items()}
+    spoilt, taken_for, rows, take = st.tabs(["If a source fails", "Confusion", "Instances", "Take away"])
+    with spoilt:
+        failing(current.data, live.settings, results, live.runs, trained_sources(), order(), owner)
+    with taken_for:
+        widgets_two_learners.confusion(frames)
+    with rows:
+        instances(data, frames, trained_sources())
+    with take:
+        take_away(results)
+
+
+def take_away(results: dict[str, Any]) -> None:
+    """Offer files and code of one of the models."""
+    if state.get("take_of") not in results:
+        state["take_of"] = list(results)[-1]
+    label = st.selectbox("Of the model", list(results), key="take_of", width=320)
+    run = training.run_of(PAGE, live.settings[label], current.recipe, current.title, owner)
+    if drawn := state.get("drawn two"):
+        downloads(run, results[label], drawn | {"error": drawn["F1"]})
+
+
+st.caption(f"{escape(current.title)}: {escape(current.story)}")
+if reason := two_learners.refusal(data):
+    st.info(escape(reason), icon=":material/info:")
+    widgets_two_learners_controls.offer_examples(go_on, current.example, first=True)
+    words = "Bring your own: a table, and a zip of images named by id"
+    st.page_link("pages/1_Data.py", label=words, icon=":material/upload_file:")
+    st.stop()
+bar = st.container()
+side, main = st.columns([1.15, 3], gap="large")
+with side:
+    chosen = widgets_two_learners_controls.controls(data, current.title, session.operations())
+with main:
+    able = widgets_two_learners_controls.usable(chosen)
+with bar:
+    live.controls(chosen.settings, able)
+with main:
+    if live.runs:
+        live.watch(draw)
+        if not live.busy:
+            after()
+    else:
+        st.info("Press Train: each source learns alone, and all together. See what each adds, round by round.")
+    with st.expander("What do the words mean?"):
+        widgets_two_learners_controls.explain()
+    widgets_two_learners_controls.offer_examples(session.use_example, current.example)

@@ -1,0 +1,127 @@
+"""The Two learners page: models side by side, a source that fails, single rows, and data that don't fit."""
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import hetcore as hc
+from hetcore import deep
+from studio import jobs, session
+
+ROOT = Path(__file__).parents[2]
+SMALL = {"two_rounds": 2, "two_epochs": 2, "two_stages": 5, "two_network_epochs": 2, "two_inner": 1}
+LOOKS = 20
+
+
+def opened(example="two_modalities", **values):
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
+    app.session_state["example"] = example
+    for key, value in (SMALL | values).items():
+        app.session_state[key] = value
+    return app.run().switch_page("pages/6_Two_learners.py").run()
+
+
+def trained(page):
+    page.button(key="train").click().run()
+    return ended(page)
+
+
+def ended(page):
+    for run in page.session_state["live Two learners"].runs.values():
+        status = jobs.manager().wait(run, timeout=300)
+        assert status.state == "finished", status.message
+    page.run()
+    for run in page.session_state["failing"].values():
+        status = jobs.manager().wait(run, timeout=300)
+        assert status.state == "finished", status.message
+    page.run()
+    assert not page.exception and not page.error
+    return page
+
+
+def words(page):
+    shown = (*page.success, *page.caption, *page.markdown, *page.info, *page.warning)
+    return " ".join(element.value for element in shown).replace("\\", "")
+
+
+def test_it_says_what_to_do_and_nothing_trains_unasked():
+    page = opened()
+    assert not page.exception
+    assert page.title[0].value == "Two learners"
+    assert "Press Train" in words(page) and "live Two learners" not in page.session_state
+
+
+def test_models_side_by_side_then_a_source_fails():
+    page = trained(opened(two_rounds=6, two_epochs=8))
+    labels = [metric.label.replace("\\", "") for metric in page.metric]
+    assert labels == ["F1 of Trees on table", "F1 of Network on image", "F1 of Together"]
+    said = words(page)
+    assert "against" in said and "F1, held out:" in said
+    assert "Without image, F1: " in said and "Trees on table" in said.split("Without image, F1: ")[1]
+    page = page.selectbox(key="fails").set_value("table").run()
+    page = ended(page)
+    assert "Without table, F1: " in words(page)
+
+
+def test_all_models_can_be_trained_and_looked_at():
+    page = opened()
+    pills = next(group for group in page.button_group if group.key == "two_models")
+    pills.set_value([option.content for option in pills.options]).run()
+    page = trained(page)
+    assert len(page.metric) == 6
+    page = page.selectbox(key="confusion_of").set_value("BFV + network").run()
+    assert "of them predicted wrongly" in words(page)
+    assert page.dataframe[0].value["model"].to_list()[2:] == [
+        "Together", "Together, 2nd order", "BFV + network", "Two branches",
+    ]  # fmt: skip
+    labels = {each.proto.label for each in page.get("download_button")}
+    assert labels >= {"Predictions (CSV)", "Model", "Figure (HTML)", "Script", "Notebook"}
+
+
+def test_a_changed_control_is_compared_with_the_run_before():
+    page = trained(opened())
+    page = page.slider(key="two_rounds").set_value(3).run()
+    if not page.button(key="train").disabled:
+        page.button(key="train").click().run()
+    page = ended(page)
+    assert page.success and "rounds" in page.success[0].value
+
+
+@pytest.mark.parametrize(
+    ("example", "sentence"), [("planted_flips", "single source"), ("planted", "is a number"),
+                              ("planted_domains", "describe different rows")]
+)  # fmt: skip
+def test_data_that_do_not_fit_get_a_sentence_and_examples_that_do(example, sentence):
+    page = opened(example)
+    assert not page.exception and sentence in page.info[0].value
+    page.button(key="load two_modalities").click().run()
+    assert not page.exception and page.session_state["example"] == "two_modalities"
+    assert "live Two learners" in page.session_state
+    ended(page)
+
+
+def test_without_pytorch_one_line_says_what_it_adds(monkeypatch):
+    monkeypatch.setattr(deep, "has_torch", lambda: False)
+    page = opened()
+    assert not page.exception
+    assert "pip install -r requirements-deep.txt" in words(page)
+    key = next(box.key for box in page.selectbox if box.key.endswith(" image"))
+    assert page.selectbox(key=key).options == ["Network"]
+
+
+def test_names_are_shown_as_they_are_and_any_number_of_sources_is_taken():
+    evil, n = "<b>[x](http://evil.example)|,", 60
+    ids, rng = [f"r{k}" for k in range(n)], np.random.default_rng(0)
+    tables = {name: pl.DataFrame({"id": ids, "a": rng.normal(size=n)}) for name in (evil, "two", "three")}
+    target = pl.DataFrame({"id": ids, "y": [["x", "y", "<i>"][k % 3] for k in range(n)]})
+    mine = session.Current(hc.HetData(tables, target=target), "Your data", "Mine.", {"sources": []})
+    page = opened(uploaded=mine, two_leaf=2)
+    assert page.multiselect[0].value == [evil, "two"]
+    page = page.multiselect[0].set_value([evil]).run()
+    assert "at least two" in words(page) and page.button(key="train").disabled
+    page = trained(page.multiselect[0].set_value([evil, "two"]).run())
+    said = " ".join(element.value for element in (*page.success, *page.caption, *page.markdown, *page.info))
+    assert "](http" not in said and "<b>" not in said and "<i>" not in said
