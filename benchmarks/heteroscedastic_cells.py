@@ -146,7 +146,7 @@ def table4_keys(splits: range) -> Iterator[tuple[Any, ...]]:
     """Yield the cells of Table 4, splits outermost."""
     for split in splits:
         for data in (*CLASSIFICATIONS, *REGRESSIONS):
-            printed = METHODS if split < 20 else ("GBM", "HGBM")
+            printed = METHODS if split < 10 else ("GBM", "HGBM")
             yield from ((data, noise, method, split) for noise in NOISES for method in printed)
 
 

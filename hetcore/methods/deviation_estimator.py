@@ -13,9 +13,10 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from hetcore.errors import DataError, ModelFileError
 from hetcore.events import Callback
 from hetcore.methods.base import Rule, boost, check_params
+from hetcore.methods.deviation_half import Judged, Sample
 from hetcore.methods.deviation_model import DeviationModel, fitted_model, floats
-from hetcore.methods.deviation_objectives import Link, make_link
-from hetcore.methods.deviation_rounds import Judged, Rounds, Sample
+from hetcore.methods.deviation_objectives import make_link
+from hetcore.methods.deviation_rounds import Rounds
 from hetcore.trees import BinMapper
 
 __all__ = ["DeviationBoosting", "finite", "flag", "whole"]
@@ -111,7 +112,7 @@ class DeviationBoosting(BaseEstimator):
         ParameterError
             If a parameter is outside its domain.
         DataError
-            If there is nothing to learn from: no row of positive weight, or a single class.
+            If the labels hold a single class, or `eval_set` does not fit.
         """
         params = self._params()
         if y is None:
@@ -119,12 +120,10 @@ class DeviationBoosting(BaseEstimator):
         X, y = validate_data(self, X, y, dtype=np.float32, ensure_all_finite="allow-nan", **self._y_checks)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         used = weights > 0
-        if not used.any():
-            raise DataError("sample_weight is 0 for every row: give some row a positive weight.")
         weights, labels = weights[used] / weights[used].mean(), np.asarray(y)[used]
         base, mapper = self._base(self._learned(labels, weights)), BinMapper().fit(X[used])
         train, later = Sample(mapper.transform(X[used]), base, weights), self._later(eval_set, mapper)
-        boost(self, lambda: Rounds(train, later, self._link(params), params, mapper), callbacks)
+        boost(self, lambda: Rounds(train, later, make_link(params), params, mapper), callbacks)
         self.instance_weights_ = _placed(self.instance_weights_, used)
         return self
 
@@ -133,10 +132,6 @@ class DeviationBoosting(BaseEstimator):
         links = "link", lambda value: value in self._links, f"one of {', '.join(map(repr, self._links))}"
         check_params(params, (*RULES, links, *self._more_rules))
         return params | PRINTED if self.as_printed else params
-
-    def _link(self, params: dict[str, Any]) -> Link:
-        name = "constant" if params["deviation"] == "constant" else params["link"]
-        return make_link(name, params["weighting"], params["alpha"], params["delta"], params.get("tail"))
 
     def _later(self, eval_set: tuple[ArrayLike, ArrayLike] | None, mapper: BinMapper) -> Sample | None:
         if eval_set is None:
@@ -150,7 +145,8 @@ class DeviationBoosting(BaseEstimator):
 
     def _finish(self, state: Rounds) -> None:
         self.model_ = fitted_model(state, self._unit, self._params().get("calibrated", False))
-        self.best_iteration_, self.instance_weights_ = state.best, state.kept_weights
+        self.instance_weights_ = state.row_weights()
+        self.best_iteration_ = max(half.best for half in (*state.labels, state.deviation))
 
     def _checked(self, X: ArrayLike) -> Judged:
         check_is_fitted(self)
@@ -163,7 +159,7 @@ class DeviationBoosting(BaseEstimator):
         return rounds | {"model": meta} | more, arrays | {"instance_weights": self.instance_weights_}
 
     def _use_state(self, meta: dict[str, Any], arrays: dict[str, NDArray], n_outputs: int) -> None:
-        self.model_ = DeviationModel.from_state(meta["model"], arrays, self._link(self._params()), n_outputs)
+        self.model_ = DeviationModel.from_state(meta["model"], arrays, make_link(self._params()), n_outputs)
         self.n_features_in_ = self.model_.mapper.n_bins.size
         self.instance_weights_ = floats(arrays, "instance_weights")
         self.n_iterations_, self.best_iteration_ = meta["n_iterations"], meta["best_iteration"]

@@ -10,8 +10,9 @@ from scipy.stats import norm
 
 from hetcore.errors import ModelFileError
 from hetcore.forest import Forest
+from hetcore.methods.deviation_half import Judged
 from hetcore.methods.deviation_objectives import Labels, Link
-from hetcore.methods.deviation_rounds import Judged, Rounds
+from hetcore.methods.deviation_rounds import Rounds
 from hetcore.trees import BinMapper
 
 __all__ = ["Calibration", "DeviationModel", "calibrate", "fitted_model", "floats", "spread_scores"]
@@ -184,22 +185,16 @@ def fitted_model(state: Rounds, unit: tuple[float, float], calibrated: bool) -> 
     calibrated : bool
         Whether left-out rows correct the spread.
     """
-    scale, calibration, scores = state.scale(state.kept), Calibration(), np.zeros(0)
+    kept = state.finish()
+    scale, calibration, scores = state.scale(kept), Calibration(), np.zeros(0)
     if not isinstance(state.train.base, Labels):
-        squares = 2.0 * state.train.base.loss(state.kept.f)
-        q = np.log(scale) + state.link.log_variance(state.kept.d)
+        squares = 2.0 * state.train.base.loss(kept.f)
+        q = np.log(scale) + state.link.log_variance(kept.d)
         if calibrated and state.n_members > 1:
             calibration = calibrate(q, squares, state.train.weights)
             scores = spread_scores(np.sqrt(squares * np.exp(-calibration(q))))
-    labels = _forest(state, lambda member: member.label_trees, "learning_rate", state.first.size)
-    deviations = _forest(state, lambda member: member.deviation_trees, "deviation_rate", 1)
+    labels, deviations = Forest(state.first.size), Forest(1)
+    for half, share in zip(state.labels, state.shares):
+        half.into(labels, share)
+    state.deviation.into(deviations, 1.0)
     return DeviationModel(state.mapper, labels, deviations, state.first, state.link, scale, calibration, unit, scores)
-
-
-def _forest(state: Rounds, trees: Any, rate: str, n_outputs: int) -> Forest:
-    forest = Forest(n_outputs)
-    for t in range(state.best):
-        for member in state.members:
-            if len(trees(member)) > t:
-                forest.append(trees(member)[t], state.params[rate] / state.n_members)
-    return forest

@@ -6,16 +6,20 @@ see a row say of it (with a single member: what it says itself); y (n,) standard
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
 from hetcore.losses_heteroscedastic import LARGEST, BlindLabels, GaussianDeviation, SigmoidWeight, class_probabilities
 
-__all__ = ["LINKS", "Base", "Labels", "Link", "Numbers", "make_link", "unit_mean"]
+__all__ = ["Base", "Labels", "Link", "Numbers", "make_link", "unit_mean"]
 
 LEAST_HESSIAN = 1e-6
 FIRST_SHARE = 0.1  # of labels drawn blindly, before anything is known
+FIRST_PRINTED = -4.0  # d of (10) before anything is known: the paper does not say
+ROW_PENALTY = 1.0  # joins the second derivatives of (10), so that splits can gain
 LARGEST_STEP = 2.0  # of a deviation score whose loss is not convex
 
 Pair = tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -85,7 +89,7 @@ class Link:
     def __init__(self, power: float = 1.0) -> None:
         self.power = power
 
-    def weights(self, base: Base, judged: NDArray, d: NDArray) -> NDArray:
+    def weights(self, base: Base, judged: NDArray, d: NDArray, power: float) -> NDArray:
         """Return how much each row (n,) counts in the gradient of the label scores."""
         return np.ones(d.size)
 
@@ -128,10 +132,10 @@ class Gaussian(Link):
         super().__init__(power)
         self.tail = tail
 
-    def weights(self, base: Numbers, judged: NDArray, d: NDArray) -> NDArray:
+    def weights(self, base: Numbers, judged: NDArray, d: NDArray, power: float) -> NDArray:
         """Return sigma^(-2 power), times the trust in the row itself."""
-        weights = self.likelihood.weight(self.power * d)
-        if self.tail is None:
+        weights = self.likelihood.weight(power * d)
+        if self.tail is None or not power:
             return weights
         squares = (base.y - judged[:, 0]) ** 2 * self.likelihood.weight(d)
         return weights * (self.tail + 1.0) / (self.tail + squares)
@@ -160,9 +164,9 @@ class Blind(Link):
     learns = True
     start = float(np.log(FIRST_SHARE / (1.0 - FIRST_SHARE)))
 
-    def weights(self, base: Labels, judged: NDArray, d: NDArray) -> NDArray:
+    def weights(self, base: Labels, judged: NDArray, d: NDArray, power: float) -> NDArray:
         """Return the trust in each label, by what was said of the row without having seen it."""
-        return BlindLabels(base.n_classes).trust(base.seen(judged), d) ** self.power
+        return BlindLabels(base.n_classes).trust(base.seen(judged), d) ** power
 
     def deviation(self, base: Labels, judged: NDArray, d: NDArray) -> Pair:
         """Return the gradient by d and its square."""
@@ -179,22 +183,29 @@ class Blind(Link):
 
 
 class Printed(Link):
-    """The paper's (10): the loss divided by alpha s(d) + delta, second derivatives clipped at 0."""
+    """The paper's (10): the loss divided by alpha s(d) + delta, second derivatives clipped at 0.
+
+    From a d that is the same everywhere no split ever gains, to the letter: gradients have one sign and are
+    proportional to the loss, and so are second derivatives where they are not clipped; then G^2 / (H + lambda) of two
+    parts adds up to less than that of both together. d stays constant, and HGBM is GBM. With `by_row`, a penalty counts
+    for each row of a leaf (it joins the second derivatives), and rows of larger loss part from the others.
+    """
 
     learns = True
+    start = FIRST_PRINTED
 
-    def __init__(self, power: float, alpha: float, delta: float) -> None:
+    def __init__(self, power: float, alpha: float, delta: float, by_row: bool = True) -> None:
         super().__init__(power)
-        self.loss = SigmoidWeight(alpha, delta)
+        self.loss, self.penalty = SigmoidWeight(alpha, delta), ROW_PENALTY if by_row else 0.0
 
-    def weights(self, base: Base, judged: NDArray, d: NDArray) -> NDArray:
+    def weights(self, base: Base, judged: NDArray, d: NDArray, power: float) -> NDArray:
         """Return 1 / (alpha s(d) + delta)."""
-        return self.loss.weight(d) ** self.power
+        return self.loss.weight(d) ** power
 
     def deviation(self, base: Base, judged: NDArray, d: NDArray) -> Pair:
-        """Return the gradient and the clipped second derivative; the penalty of the leaves alone holds d."""
+        """Return the gradient, and the clipped second derivative plus the penalty of a row."""
         loss = base.loss(judged)
-        return self.loss.gradient(loss, d), self.loss.hessian(loss, d)
+        return self.loss.gradient(loss, d), self.loss.hessian(loss, d) + self.penalty
 
     def log_variance(self, d: NDArray) -> NDArray:
         """Return ln(alpha s(d) + delta)."""
@@ -205,11 +216,11 @@ class Printed(Link):
         return self.loss.divisor(d)
 
 
-LINKS = {"constant": Link, "gaussian": Gaussian, "flips": Blind, "sigmoid": Printed}
-
-
-def make_link(name: str, power: float, alpha: float, delta: float, tail: float | None = None) -> Link:
-    """Return the link of a name in `LINKS`."""
-    if name == "gaussian":
-        return Gaussian(power, tail)
-    return Printed(power, alpha, delta) if name == "sigmoid" else LINKS[name](power)
+def make_link(params: dict[str, Any]) -> Link:
+    """Return the link that an estimator's parameters ask for."""
+    power = params["weighting"]
+    if params["deviation"] == "constant":
+        return Link(power)
+    if params["link"] == "sigmoid":
+        return Printed(power, params["alpha"], params["delta"], by_row=not params["as_printed"])
+    return Gaussian(power, params["tail"]) if params["link"] == "gaussian" else Blind(power)

@@ -7,7 +7,11 @@ r"""The rounds of heteroscedastic boosting: a label forest and a deviation fores
     5      f_k <- f_k + learning_rate * tree of (23), (24) on the gradient of w L(f_k, y)
     6    r <- what the member that has not seen a row says of it                         left-out scores
     7    for each member k: d_k <- d_k + deviation_rate * tree on the gradient of the loss of r by d_k
-    8  keep the rounds up to the smallest loss on left-out rows; the model is the mean of the members
+    8  each half ends, and goes back, when left-out rows have liked it no better for `patience` rounds
+    9  the model is the mean of the members
+
+For numbers there are two label forests, one whose rows all count alike (least squares boosting) and one whose rows
+count by w; the share of each is the one of least squared error on left-out rows (`blend`).
 
 Line 6 is what makes sigma honest: residuals of rows that a model was trained on are too small, and the deviation would
 learn how well trees remember. Constant deviation leaves lines 4, 6 and 7 out: every member is then least squares
@@ -19,63 +23,23 @@ boosting (or logistic boosting) of its rows.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hetcore.methods.deviation_objectives import Base, Labels, Link, Numbers, unit_mean
+from hetcore.methods.deviation_half import Half, Judged, Sample, blended, deal
+from hetcore.methods.deviation_objectives import Labels, Link, Numbers, unit_mean
 from hetcore.trees import BinMapper, Tree, TreeParams, grow
 
-__all__ = ["Z90", "Judged", "Rounds", "Sample", "deal"]
+__all__ = ["Z90", "Rounds"]
 
 LEAF_LIMIT = 4.0  # largest Newton step of a class score
-LEAST_FALL = 1e-5  # of the loss on left-out rows that counts as an improvement
 Z90 = 1.6448536269514722
 
 
-@dataclass
-class Sample:
-    """Rows that a fit is given: binned (d, n) uint8, labels, weights (n,)."""
-
-    binned: NDArray[np.uint8]
-    base: Base
-    weights: NDArray[np.float64]
-
-
-@dataclass
-class Judged:
-    """Scores of a set of rows: f (n, K), d (n,)."""
-
-    f: NDArray[np.float64]
-    d: NDArray[np.float64]
-
-
-@dataclass
-class Member:
-    """One of the models: scores of every row (trained on or not), and the trees of each round."""
-
-    rows: NDArray[np.int32]
-    f: NDArray[np.float64]
-    d: NDArray[np.float64]
-    label_trees: list[Tree] = field(default_factory=list)
-    deviation_trees: list[Tree] = field(default_factory=list)
-    weights: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
-
-
-def deal(n: int, strata: NDArray | None, folds: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return the part (n,) of each row, parts of nearly equal size, each class spread evenly over them."""
-    order = rng.permutation(n)
-    if strata is not None:
-        order = order[np.argsort(strata[order], kind="stable")]
-    fold = np.empty(n, np.int64)
-    fold[order] = np.arange(n) % folds
-    return fold
-
-
 class Rounds:
-    """The state of a fit; `round` is one pass of lines 3 to 7.
+    """The state of a fit; `round` is one pass of lines 3 to 8.
 
     Parameters
     ----------
@@ -91,91 +55,101 @@ class Rounds:
     def __init__(
         self, train: Sample, held_out: Sample | None, link: Link, params: dict[str, Any], mapper: BinMapper
     ) -> None:
-        self.train, self.held_out, self.link, self.params = train, held_out, link, params
-        self.mapper, self.n_bins = mapper, mapper.n_bins
+        self.train, self.held_out, self.link, self.params, self.mapper = train, held_out, link, params, mapper
         self.rng = np.random.default_rng(params["random_state"])
         n = train.weights.size
         self.n_members = max(1, min(params["folds"], n // 2))
         strata = train.base.codes if isinstance(train.base, Labels) else None
         self.fold = deal(n, strata, self.n_members, self.rng)
-        self.first = train.base.start(train.weights)
-        self.f = np.tile(self.first, (self.n_members, n, 1))
-        self.d = np.full((self.n_members, n), self.link.start)
-        self.numbers = np.arange(n)
-        self.members = [self._member(k) for k in range(self.n_members)]
-        self.later = None if held_out is None else self._scores(held_out.weights.size)
-        self.best, self.best_loss, self.done = 0, np.inf, 0
-        self.kept: Judged = self.judged()
-        self.kept_weights = np.ones(n)
-        self.label_limits = self._limits("l2")
-        self.deviation_limits = self._limits("deviation_l2")
+        parts = [np.arange(n) if self.n_members == 1 else np.flatnonzero(self.fold != k) for k in range(self.n_members)]
+        self.rows = [part.astype(np.int32) for part in parts]
+        self._start_halves()
+        self.share, self.done = 1.0, 0
+        self.limits = {name: self._limits(name) for name in ("l2", "deviation_l2")}
 
-    def _member(self, k: int) -> Member:
-        rows = np.arange(self.fold.size) if self.n_members == 1 else np.flatnonzero(self.fold != k)
-        return Member(rows.astype(np.int32), self.f[k], self.d[k])
-
-    def _scores(self, n: int) -> Judged:
-        return Judged(np.tile(self.first, (n, 1)), np.full(n, self.link.start))
+    def _start_halves(self) -> None:
+        """Line 2; with `blend`, the first of two label forests counts all rows alike."""
+        shape = self.n_members, self.train.weights.size
+        n_later = None if self.held_out is None else self.held_out.weights.size
+        first, rate = self.train.base.start(self.train.weights), self.params["learning_rate"]
+        blending = self.params.get("blend", False) and self.n_members > 1 and self.link.learns and self.link.power > 0
+        powers = (0.0, self.link.power) if blending else (self.link.power,)
+        self.labels = [Half.start(first, shape, n_later, rate, power) for power in powers]
+        start = np.array([self.link.start])
+        self.deviation = Half.start(start, shape, n_later, self.params["deviation_rate"], 0.0)
+        self.deviation.open = self.link.learns
+        self.first = first
 
     def _limits(self, penalty: str) -> TreeParams:
         p = self.params
         gain = 2.0 * p["min_gain"]
-        return TreeParams(p["max_depth"], p["max_leaf_nodes"], p["min_samples_leaf"], 1e-9, p[penalty], gain)
+        return TreeParams(p["max_depth"], p["max_leaf_nodes"], p["min_samples_leaf"], 0.0, p[penalty], gain)
+
+    @property
+    def shares(self) -> list[float]:
+        """Share of each label forest."""
+        return [1.0] if len(self.labels) == 1 else [1.0 - self.share, self.share]
+
+    def _mixed(self, each: list[NDArray]) -> NDArray:
+        return sum(share * f for share, f in zip(self.shares, each))
 
     def judged(self) -> Judged:
         """Return the scores of each row by the member that has not seen it; with one member, by that one."""
-        return Judged(self.f[self.fold, self.numbers], self.d[self.fold, self.numbers])
+        return Judged(
+            self._mixed([half.judged(self.fold) for half in self.labels]), self.deviation.judged(self.fold)[:, 0]
+        )
 
     def seen(self) -> Judged:
         """Return the mean of the scores of each row by the members that were trained on it."""
-        left, others = self.judged(), self.n_members - 1
-        if not others:
-            return left
-        return Judged((self.f.sum(axis=0) - left.f) / others, (self.d.sum(axis=0) - left.d) / others)
+        f = self._mixed([half.seen(self.fold) for half in self.labels])
+        return Judged(f, self.deviation.seen(self.fold)[:, 0])
 
     def round(self) -> bool:
-        """Lines 3 to 7; returns whether the left-out loss has not fallen for `patience` rounds."""
+        """Lines 3 to 8; returns whether no half has come closer to left-out rows for `patience` rounds."""
         before = self.judged()
-        for member in self.members:
-            self._grow_label(member, before.f)
-        if self.link.learns:
+        for half in self.labels:
+            for k in range(self.n_members if half.open else 0):
+                self._grow_label(half, k, before.f)
+        self._blend()
+        if self.deviation.open:
             after = self.judged()
-            for member in self.members:
-                self._grow_deviation(member, after.f)
+            for k in range(self.n_members):
+                self._grow_deviation(k, after.f)
         self.done += 1
-        return self._keep()
+        return self._judge()
 
-    def _grow_label(self, member: Member, judged: NDArray) -> None:
-        base, params = self.train.base, self.params
-        gradients, hessians = base.derivatives(member.f)
-        weights = unit_mean(self.link.weights(base, judged if self.n_members > 1 else member.f, member.d), member.rows)
-        member.weights = weights
-        counts = (weights * self.train.weights)[:, None]
-        tree = self._grown(member, gradients * counts, hessians * counts, self.label_limits)
+    def _grow_label(self, half: Half, k: int, judged: NDArray) -> None:
+        """Lines 4 and 5."""
+        base = self.train.base
+        gradients, hessians = base.derivatives(half.scores[k])
+        weights = self.link.weights(base, judged, self.deviation.scores[k, :, 0], half.power)
+        half.weights[k] = unit_mean(weights, self.rows[k])
+        counts = (half.weights[k] * self.train.weights)[:, None]
+        tree = self._grown(k, gradients * counts, hessians * counts, "l2")
         if isinstance(base, Labels):
             tree.values = np.clip(tree.values, -LEAF_LIMIT, LEAF_LIMIT)
-        tree.add_to(member.f, self.train.binned, params["learning_rate"])
-        member.label_trees.append(tree)
-        self._score_later(tree, "f", params["learning_rate"])
+        half.add(k, tree, self.train.binned, self.held_out)
 
-    def _grow_deviation(self, member: Member, judged: NDArray) -> None:
-        said = judged if self.n_members > 1 else member.f
-        gradient, hessian = self.link.deviation(self.train.base, said, member.d)
+    def _blend(self) -> None:
+        if len(self.labels) == 2:
+            alike, weighed = (half.scores[:, :, 0] for half in self.labels)
+            self.share = blended(alike, weighed, self.fold, self.train.base.y, self.train.weights)
+
+    def _grow_deviation(self, k: int, judged: NDArray) -> None:
+        """Lines 6 and 7."""
+        gradient, hessian = self.link.deviation(self.train.base, judged, self.deviation.scores[k, :, 0])
         counts = self.train.weights
-        tree = self._grown(member, gradient * counts, hessian * counts, self.deviation_limits)
+        tree = self._grown(k, gradient * counts, hessian * counts, "deviation_l2")
         tree.values = self.link.leaf(tree.values)
-        rate = self.params["deviation_rate"]
-        tree.add_to(member.d, self.train.binned, rate)
-        member.deviation_trees.append(tree)
-        self._score_later(tree, "d", rate)
+        self.deviation.add(k, tree, self.train.binned, self.held_out)
 
-    def _grown(self, member: Member, gradients: NDArray, hessians: NDArray, limits: TreeParams) -> Tree:
-        rows, columns = self._drawn(member.rows, "subsample"), None
+    def _grown(self, k: int, gradients: NDArray, hessians: NDArray, penalty: str) -> Tree:
+        rows, columns = self._drawn(self.rows[k], "subsample"), None
+        n_bins = self.mapper.n_bins
         if self.params["column_sample"] < 1:
-            columns = self._drawn(np.arange(self.n_bins.size, dtype=np.int32), "column_sample")
-        jobs = self.params["n_jobs"] or 1
+            columns = self._drawn(np.arange(n_bins.size, dtype=np.int32), "column_sample")
         floats = gradients.astype(np.float32), hessians.astype(np.float32)
-        return grow(self.train.binned, *floats, rows, columns, limits, self.n_bins, jobs)
+        return grow(self.train.binned, *floats, rows, columns, self.limits[penalty], n_bins, self.params["n_jobs"] or 1)
 
     def _drawn(self, numbers: NDArray[np.int32], share: str) -> NDArray[np.int32]:
         if self.params[share] >= 1:
@@ -183,21 +157,34 @@ class Rounds:
         count = max(1, int(np.ceil(self.params[share] * numbers.size)))
         return np.sort(self.rng.choice(numbers, count, replace=False))
 
-    def _score_later(self, tree: Tree, name: str, rate: float) -> None:
-        if self.held_out is not None:
-            values = tree.predict(self.held_out.binned) * (rate / self.n_members)
-            scores = getattr(self.later, name)
-            scores += values.reshape(scores.shape)
+    def _judge(self) -> bool:
+        """Line 8: forests of numbers by their squared error, others and the deviation by the likelihood."""
+        judged, patience = self.judged(), self.params["patience"] if self.n_members > 1 else None
+        nll = self.nll(judged, self.train, self.scale(judged))
+        for half in self.labels:
+            half.judge(self.done, self._label_loss(half) if self._numbers else nll, patience)
+        self.deviation.judge(self.done, nll, patience)
+        self._blend()
+        return not any(half.open for half in (*self.labels, self.deviation))
 
-    def _keep(self) -> bool:
-        judged = self.judged()
-        loss = self.nll(judged, self.train, self.scale(judged))
-        patience = self.params["patience"]
-        choosing = self.n_members > 1 and patience is not None
-        if not choosing or loss < self.best_loss - LEAST_FALL:
-            self.best, self.best_loss, self.kept = self.done, loss, judged
-            self.kept_weights = np.mean([unit_mean(member.weights) for member in self.members], axis=0)
-        return choosing and self.done - self.best >= patience
+    @property
+    def _numbers(self) -> bool:
+        return isinstance(self.train.base, Numbers)
+
+    def _label_loss(self, half: Half) -> float:
+        return float(np.average(self.train.base.loss(half.judged(self.fold)), weights=self.train.weights))
+
+    def finish(self) -> Judged:
+        """Go back to the best rounds of every half; returns the scores of each row by who has not seen it."""
+        for half in (*self.labels, self.deviation):
+            half.restore()
+        self._blend()
+        return self.judged()
+
+    def row_weights(self) -> NDArray[np.float64]:
+        """Return how much each row (n,) counts, mean 1: the mean over the members and, by share, the label forests."""
+        each = [np.mean([unit_mean(weights) for weights in half.weights], axis=0) for half in self.labels]
+        return self._mixed(each)
 
     def scale(self, judged: Judged) -> float:
         """Return the factor of the variance by the residuals of left-out rows; 1 for classes."""
@@ -223,5 +210,6 @@ class Rounds:
         if self.n_members > 1:
             sets["left_out"] = (self.judged(), self.train)
         if self.held_out is not None:
-            sets["held_out"] = (self.later, self.held_out)
+            later = Judged(self._mixed([half.later for half in self.labels]), self.deviation.later[:, 0])
+            sets["held_out"] = (later, self.held_out)
         return sets

@@ -41,8 +41,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from hetcore.errors import DataError, ModelFileError, ParameterError
 from hetcore.losses_heteroscedastic import class_probabilities
 from hetcore.methods.deviation_estimator import DeviationBoosting, finite, flag
+from hetcore.methods.deviation_half import Judged, Sample
 from hetcore.methods.deviation_objectives import Labels, Numbers
-from hetcore.methods.deviation_rounds import Z90, Judged, Rounds, Sample
+from hetcore.methods.deviation_rounds import Z90, Rounds
 
 __all__ = ["HGBMClassifier", "HGBMRegressor"]
 
@@ -53,7 +54,7 @@ PARAMETERS = """
         Rounds M at most; left-out rows say which are kept.
     learning_rate : float, default=0.1
         Shrinkage of the label's trees, in (0, 1].
-    deviation_rate : float, default=0.05
+    deviation_rate : float, default={deviation_rate}
         Shrinkage of the deviation's trees, in (0, 1].
     max_depth : int, default=-1
         Depth of the trees in splits; -1 for no limit.
@@ -123,6 +124,7 @@ class HGBMRegressor(RegressorMixin, DeviationBoosting):
             links='"gaussian", "sigmoid"',
             link="gaussian",
             link_words="Likelihood in ln sigma^2, (6) with Omega = ln; or (10), a bounded weight.",
+            deviation_rate=0.05,
             weighting=0.5,
             weighting_words="Rows count sigma^(-2 weighting): 0 all alike, 1 as the likelihood has it; in [0, 4].",
         )
@@ -131,7 +133,9 @@ class HGBMRegressor(RegressorMixin, DeviationBoosting):
         Whether left-out rows shift and stretch ln sigma^2; nothing to calibrate by with `folds=1`.
     tail : float or None, default=None
         With nu, a row also counts (nu + 1) / (nu + z^2), above 0; z is what members say that have not seen it. None
-        trusts rows by their place alone."""
+        trusts rows by their place alone.
+    blend : bool, default=True
+        Whether a second label forest counts all rows alike, left-out rows saying how much of each the model has."""
         + "\n"
         + ATTRIBUTES
     )
@@ -139,6 +143,7 @@ class HGBMRegressor(RegressorMixin, DeviationBoosting):
     _links = ("gaussian", "sigmoid")
     _more_rules = (
         ("calibrated", flag, "True or False"),
+        ("blend", flag, "True or False"),
         ("tail", lambda v: v is None or (finite(v) and v > 0), "a finite number above 0, or None for no tail"),
     )
     _y_checks = {"y_numeric": True}
@@ -168,6 +173,7 @@ class HGBMRegressor(RegressorMixin, DeviationBoosting):
         n_jobs: int | None = None,
         calibrated: bool = True,
         tail: float | None = None,
+        blend: bool = True,
     ) -> None:
         self.n_iterations, self.learning_rate, self.deviation_rate = n_iterations, learning_rate, deviation_rate
         self.max_depth, self.max_leaf_nodes, self.min_samples_leaf = max_depth, max_leaf_nodes, min_samples_leaf
@@ -175,7 +181,7 @@ class HGBMRegressor(RegressorMixin, DeviationBoosting):
         self.subsample, self.column_sample, self.deviation, self.link = subsample, column_sample, deviation, link
         self.weighting, self.alpha, self.delta, self.folds = weighting, alpha, delta, folds
         self.patience, self.as_printed, self.random_state = patience, as_printed, random_state
-        self.n_jobs, self.calibrated, self.tail = n_jobs, calibrated, tail
+        self.n_jobs, self.calibrated, self.tail, self.blend = n_jobs, calibrated, tail, blend
 
     def _learned(self, y: NDArray, weights: NDArray) -> NDArray:
         y = y.astype(np.float64)
@@ -279,6 +285,7 @@ class HGBMClassifier(ClassifierMixin, DeviationBoosting):
             links='"flips", "sigmoid"',
             link="flips",
             link_words="A share eps(x) of the labels is drawn blindly; or (10), a bounded weight.",
+            deviation_rate=0.1,
             weighting=1.0,
             weighting_words="A row counts its trust to this power: 0 all alike, 1 as the likelihood has it; in [0, 4].",
         )
@@ -295,7 +302,7 @@ class HGBMClassifier(ClassifierMixin, DeviationBoosting):
         self,
         n_iterations: int = 500,
         learning_rate: float = 0.1,
-        deviation_rate: float = 0.05,
+        deviation_rate: float = 0.1,
         max_depth: int = -1,
         max_leaf_nodes: int = 8,
         min_samples_leaf: int = 5,

@@ -206,14 +206,12 @@ class HeteroscedasticLinearRegression(RegressorMixin, BaseEstimator):
         ParameterError
             If a parameter is outside its domain.
         DataError
-            If no row has a positive weight.
+            If `eval_set` does not fit.
         """
         params = self.get_params(deep=False)
         check_params(params, RULES)
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        if not weights.any():
-            raise DataError("sample_weight is 0 for every row: give some row a positive weight.")
         self._measure(X, y.astype(np.float64), weights)
         train, later = self._rows(X, y, weights), self._later(eval_set)
         boost(self, lambda: Alternation(train, later, params), callbacks)
