@@ -1,4 +1,4 @@
-"""Two learners: trees on the table, a network on the image, each alone and both together; and when one of them fails."""
+"""Two learners: trees on a table, a network on images, each alone and both together; and when one of them fails."""
 
 from __future__ import annotations
 

@@ -12,18 +12,20 @@ from typing import Any
 from studio.run import Run
 from studio.run_table import example_of
 from studio.transfer import ALL, METHODS, NONE
+from studio.two_learners import label_of
 
 __all__ = ["FILES", "controls", "operations", "page_file", "refusal"]
 
 FILES = {
     "Consensus": "pages/2_Consensus.py", "Collective": "pages/3_Collective.py", "Noise": "pages/5_Noise.py",
-    "Transfer": "pages/4_Transfer.py",
+    "Transfer": "pages/4_Transfer.py", "Two learners": "pages/6_Two_learners.py",
 }  # fmt: skip
 ORDER = {
     "Consensus": ("labels", "drop_graph", "drop_source", "noise"),
     "Collective": ("labels",),
     "Noise": ("label_noise", "flip_labels", "labels"),
     "Transfer": ("flip_source_labels", "target_labels", "one_class", "drop_source"),
+    "Two learners": ("labels", "drop_source"),
 }
 EDITS = ("edges", "forget_labels")
 """Operations that the Collective page does after its own, in any order."""
@@ -50,6 +52,11 @@ KEYS: dict[str, dict[str, str]] = {
     "Transfer": {
         "n_iterations": "transfer_rounds", "max_depth": "transfer_depth", "random_state": "transfer_seed",
         "update": "update",
+    },
+    "Two learners": {
+        "step": "two_step", "learning_rate": "two_rate", "subsample": "two_share", "hessian": "two_hessian",
+        "inner_iterations": "two_inner", "max_depth": "two_depth", "min_samples_leaf": "two_leaf",
+        "epochs": "two_epochs", "n_stages": "two_stages", "fusion": "two_fusion", "random_state": "two_seed",
     },
     "Noise Matrix": {name: f"matrix_{key}" for name, key in FACTORS.items()},
     "Noise Tensor": {name: f"tensor_{key}" for name, key in FACTORS.items()},
@@ -103,6 +110,8 @@ def controls(run: Run, title: str, sources: Sequence[str], graphs: Sequence[str]
         return _collective(run, title, own)
     if run.page == "Transfer":
         return _transfer(run, sources, own)
+    if run.page == "Two learners":
+        return _two_learners(run, title, sources, own)
     values = _params(run, "Consensus")
     gone = {operation["name"] for operation in own if operation["op"].startswith("drop_")}
     values[f"sources {title}"] = [name for name in sources if name not in gone]
@@ -154,6 +163,21 @@ def _transfer(run: Run, sources: Sequence[str], own: Sequence[Mapping[str, Any]]
         values |= {"eta_rule": "by hand", "eta": float(params["eta"])} if by_hand else {"eta_rule": params["eta"]}
         values["eta_on"] = params.get("eta_on") or "as usual"
     return values
+
+
+def _two_learners(
+    run: Run, title: str, sources: Sequence[str], own: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Return the values of the Two learners page's controls; the run's model alone is chosen."""
+    params, done = run.settings.get("params", {}), [operation["op"] for operation in own]
+    gone = {operation["name"] for operation in own if operation["op"] == "drop_source"}
+    values = _params(run, "Two learners") | {"two_printed": False, "two_models": [label_of(run.method, params)]}
+    rounds = "two_network_epochs" if run.method == "BoostedFeatureNetworkClassifier" else "two_rounds"
+    values |= {rounds: params["n_iterations"]} if "n_iterations" in params else {}
+    values[f"modalities {title}"] = [name for name in sources if name not in gone]
+    values |= {f"learner {title} {name}": learner for name, learner in (params.get("learners") or {}).items()}
+    known = own[done.index("labels")]["fraction"] if "labels" in done else 1.0
+    return values | {"two_known": round(100 * known)}
 
 
 def _noise(run: Run, own: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """What the Two learners page trains, without a page: modalities and their learners, a setting for each model, verdicts.
 
 learners = {"shape": "tree", "pixels": "network"}                # a source in use, and what learns from it
-labels(data, learners)                                           # "Trees on shape", "Network on pixels", "Together", ...
+labels(data, learners)                                           # "Trees on shape", "Network on pixels", ...
 settings(data, learners, ["Together"], params, operations)       # studio.training.Setting by label
 """
 

@@ -1,7 +1,7 @@
-"""What if a modality fails when predicting: the models of the Two learners page on data with noise in it, or without it.
+"""What if a modality fails when predicting: the models of the Two learners page on noisier data, or without it.
 
-    cells = what_if(data, operations, {"Together": result.model}, "pixels")    # in a worker
-    told(cells, "pixels")                                                      # one sentence
+cells = what_if(data, operations, {"Together": result.model}, "pixels")    # in a worker
+told(cells, "pixels")                                                      # one sentence
 """
 
 from __future__ import annotations

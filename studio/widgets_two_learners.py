@@ -97,9 +97,7 @@ def _by_source(
     return {name: [float(pick(event).get(name, np.nan)) for event in each] for name in sources}
 
 
-def curves(
-    events: Events, before: Events, order: Sequence[str], sources: Sequence[str]
-) -> dict[str, dict[str, Any]]:
+def curves(events: Events, before: Events, order: Sequence[str], sources: Sequence[str]) -> dict[str, dict[str, Any]]:
     """Draw the live figures and return them by name; see `figures_of`."""
     against = st.segmented_control(
         "Against", AGAINST, key="against", default=AGAINST[0], required=True,

@@ -13,7 +13,6 @@ from hetcore import figures_two_learners as figures
 from hetcore.data import HetData, Source
 from studio import jobs, two_learners, two_learners_whatif
 from studio.training import Setting
-from studio.two_learners import FIRST
 from studio.widgets import escape, live_chart
 
 __all__ = ["failing", "instances", "picture"]
@@ -115,7 +114,9 @@ def _one(images: Source | None, chosen: str, row: Mapping[str, Any], frames: Map
             st.image(picture(images, int(at[0])), width=2 * SIDE)
         st.markdown(f"True class: **{escape(truth)}**")
     with right:
-        shares = {each: st.column_config.NumberColumn(format="percent") for each in ("probability", "of the true class")}
+        shares = {
+            each: st.column_config.NumberColumn(format="percent") for each in ("probability", "of the true class")
+        }
         st.dataframe(said, hide_index=True, width="stretch", column_config=shares)
 
 

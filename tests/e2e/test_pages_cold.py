@@ -9,7 +9,9 @@ from playwright.sync_api import expect
 
 pytestmark = pytest.mark.e2e
 ROOT = Path(__file__).resolve().parents[2]
-TITLES = {"": "hetcore studio"} | {path.stem[2:]: path.stem[2:].replace("_", " ") for path in sorted((ROOT / "pages").glob("[0-9]_*.py"))}
+TITLES = {"": "hetcore studio"} | {
+    path.stem[2:]: path.stem[2:].replace("_", " ") for path in sorted((ROOT / "pages").glob("[0-9]_*.py"))
+}
 
 
 @pytest.mark.parametrize("address", TITLES)
