@@ -50,12 +50,15 @@ class Look:
         Colour by class, empty for numbers.
     text : sequence of str, optional
         What a node says under the pointer beside its name, (n,).
+    size : float, default=1.0
+        Of the nodes that have a colour, beside the usual.
     """
 
     colour: NDArray
     axis: Mapping[str, Any]
     legend: Mapping[str, str]
     text: Sequence[str] | None = None
+    size: float = 1.0
 
 
 def brief(value: float) -> str:
@@ -179,7 +182,7 @@ def _nodes(
     """Return the trace of some nodes; those without a colour small and pale."""
     rows = np.flatnonzero(which)
     size = 7 if len(places) < 2000 else 5 if len(places) < 6000 else 3.5
-    marker = {"symbol": symbol, "size": size, "line": {"width": 0}, "color": look.colour[rows]}
+    marker = {"symbol": symbol, "size": look.size * size, "line": {"width": 0}, "color": look.colour[rows]}
     marker |= {"coloraxis": "coloraxis"} if look.axis else {}
     if mute:
         marker = {"symbol": symbol, "size": 0.6 * size, "line": {"width": 0}, "color": GREY}
@@ -246,6 +249,15 @@ def convergence(changes: Mapping[str, Sequence[float]], order: Sequence[str], ti
     padded = {name: [*values, *[np.nan] * (longest - len(values))] for name, values in changes.items()}
     padded = {name: np.where(np.asarray(v) > 0, v, np.nan) for name, v in padded.items()}
     figure = lines(np.arange(1, longest + 1), padded, "sweep", title, order=order)
-    ticks = [digit * 10.0**power for power in range(-9, 10) for digit in (1, 2, 5)]
+    ticks = _ticks(np.concatenate([*padded.values(), [np.nan]]))
+    figure["layout"]["xaxis"] |= {"dtick": 1} if longest <= 10 else {}
     figure["layout"]["yaxis"] |= {"type": "log", "tickvals": ticks, "ticktext": [brief(tick) for tick in ticks]}
     return figure
+
+
+def _ticks(values: NDArray) -> list[float]:
+    """Return round numbers for a logarithmic axis, the more of them a decade the fewer decades there are."""
+    known = values[np.isfinite(values)]
+    decades = float(np.log10(known.max() / known.min())) if known.size else 0.0
+    digits = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 7) if decades < 1 else (1, 2, 5) if decades < 3 else (1,)
+    return [digit * 10.0**power for power in range(-9, 10) for digit in digits]

@@ -101,7 +101,9 @@ def verdict(events: Events, graph: str) -> str:
     gain = 1 - metric["MGB"] / metric["GB"] if metric["GB"] else 0.0
     pays = f"hardly changes the error ({gain:+.1%})" if abs(gain) < WORTH else f"{'saves' if gain > 0 else 'costs'} "
     pays += "" if abs(gain) < WORTH else f"{abs(gain):.1%} of the error of GB"
-    return f"{name}, {SETS[scored]}: {said}. Inferring together {pays} here. {_left(ends['MGB'], graph)}".strip()
+    title = "Error" if name == "error" else name
+    left = _left(ends["MGB"], graph)
+    return f"{title}, {SETS[scored]}: {said}. Inferring together {pays} here. {left}".strip()
 
 
 def _left(end: Any, graph: str) -> str:

@@ -13,6 +13,8 @@ from studio.job_types import FunctionTask, Parcel, TrainingTask
 
 __all__ = ["Packed", "Packer", "without_data"]
 
+TRIES = 20
+
 
 @dataclasses.dataclass
 class Packed:
@@ -86,4 +88,11 @@ def _heavy(value: Any) -> bool:
 
 
 def _pickled(value: Any) -> bytes:
+    """Return the pickle; again if meanwhile a page asked the data for something that they then keep."""
+    for _ in range(TRIES):
+        try:
+            return pickle.dumps(value, protocol=5)
+        except RuntimeError as error:
+            if "changed size during iteration" not in str(error):
+                raise
     return pickle.dumps(value, protocol=5)

@@ -146,16 +146,11 @@ def _model(trained: Mapping[str, Trained]) -> Trained | None:
     names = list(trained)
     if st.session_state.get("network model") not in names:
         st.session_state["network model"] = names[-1]
+    st.session_state.setdefault("network colour", "Prediction")
     with st.container(horizontal=True):
         label = st.segmented_control("Model", names, key="network model", required=True, help="Whose predictions.")
-        st.segmented_control(
-            "Colour",
-            COLOURS,
-            key="network colour",
-            default=None if "network colour" in st.session_state else "Prediction",
-            required=True,
-            help="What the colours of the nodes mean.",
-        )
+        words = "What the colours of the nodes mean."
+        st.segmented_control("Colour", COLOURS, key="network colour", required=True, help=words)
     return trained[label or names[-1]]
 
 
@@ -202,10 +197,10 @@ def _picture(
         st.info(f"{counted(data.n, 'node')} are too many to draw: choose one by its id.")
         return
     if places is None:
-        said = (
-            "The network is being laid out: a few seconds, once." if drawing else "The network could not be laid out."
-        )
+        said = "The network is being laid out: a few seconds, once." if drawing else "The network was not laid out."
         st.info(said, icon=":material/hub:")
+        if not drawing:
+            st.button("Try again", key="lay out", on_click=st.session_state["layouts"].clear)
         return
     links = data.graphs[graph]
     ends = figures_graph.drawn_edges(links)
@@ -246,12 +241,12 @@ def _look(
         look = _valued(data, data.y, "label")
     else:
         look = _valued(data, said.to_numpy(), "prediction")
-    return figures_graph.Look(look.colour, look.axis, look.legend, text), known
+    return figures_graph.Look(look.colour, look.axis, look.legend, text, 1.8 if colour == "Change" else 1.0), known
 
 
 def _change(data: HetData, moved: pl.DataFrame | None) -> NDArray:
-    """Return each instance's change, 0 where there is none."""
-    change = np.zeros(data.n)
+    """Return each instance's change, NaN where there is none."""
+    change = np.full(data.n, np.nan)
     if moved is not None and moved.height:
         change[[data.position[one] for one in moved["id"]]] = moved["change"].to_numpy()
     return change
