@@ -97,4 +97,4 @@ def _sweeps(data: HetData, place: int, near: pl.DataFrame, now: Inference | None
     chart(figure, "sweeps of a node", "how a prediction moved over the sweeps")
     st.caption(f"Blue: this node{', dotted without the edits' if first is not None else ''}. Grey: its neighbours.")
     if np.ptp(now.trace[:, place]) == 0:
-        st.caption("Its line stands still: a known label is what neighbours see.")
+        st.caption("It stands still: its label is known, or nothing around it moves.")
