@@ -112,7 +112,9 @@ def confusion(truth: ArrayLike, said: ArrayLike) -> Figure:
     return {"data": [trace], "layout": layout}
 
 
-def failing(series: Mapping[str, Mapping[str, float]], source: str, order: Sequence[str]) -> Figure:
+def failing(
+    series: Mapping[str, Mapping[str, float]], source: str, order: Sequence[str], blank: str = "blank"
+) -> Figure:
     """Draw F1 of each model by how badly one source fails: noise in standard deviations, then without it.
 
     Parameters
@@ -122,13 +124,18 @@ def failing(series: Mapping[str, Mapping[str, float]], source: str, order: Seque
     source : str
     order : sequence of str
         All models that can occur.
+    blank : str, default="blank"
+        The level without the source, drawn apart from the line.
     """
     traces = []
     for name, f1 in series.items():
         look = _look(name, order)
-        trace = {"type": "scatter", "mode": "lines+markers", "name": name, "x": list(f1), "y": list(f1.values())}
-        trace |= {"line": {"color": look["colour"], "width": 2}, "marker": {"symbol": look["marker"], "size": 7}}
-        traces.append(trace | {"hovertemplate": "%{y:.3f}<extra>%{fullData.name}</extra>"})
+        noisy = {level: value for level, value in f1.items() if level != blank}
+        trace = {"type": "scatter", "name": name, "hovertemplate": "%{y:.3f}<extra>%{fullData.name}</extra>"}
+        trace |= {"line": {"color": look["colour"], "width": 2}, "legendgroup": name}
+        for levels, mode, size in ((noisy, "lines+markers", 7), ({blank: f1.get(blank)}, "markers", 11)):
+            own = {"x": list(levels), "y": list(levels.values()), "mode": mode, "showlegend": levels is noisy}
+            traces.append(trace | own | {"marker": {"symbol": look["marker"], "size": size, "color": look["colour"]}})
     layout = _layout(f"noise in {source}, in standard deviations", "F1", 340)
     layout["xaxis"] |= {"type": "category"}
     layout["yaxis"] |= {"range": [0, 1.02]}

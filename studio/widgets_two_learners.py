@@ -19,6 +19,12 @@ __all__ = ["AGAINST", "confusion", "curves", "figures_of", "headline"]
 AGAINST = ("rounds", "seconds")
 OTHER_LOSS = (FEATURES, BRANCHES)
 """Models that minimise another loss."""
+NOTES = {
+    "steps": "What the learner of a source counts in a round. Steps grow while what is left to learn shrinks.",
+    "moved": "The same in the scores' own unit: how far a source changed them, after shrinkage.",
+    "weights": "Each source's share in the fall of the log risk so far.",
+    "error": "Share of rows predicted wrongly.",
+}
 Events = Mapping[str, Sequence[Any]]
 
 
@@ -54,7 +60,7 @@ def _curves(
 
 
 def figures_of(
-    events: Events, before: Events, against: str, order: Sequence[str], sources: Sequence[str]
+    events: Events, before: Events, against: str, order: Sequence[str], sources: Sequence[str], scored: str
 ) -> dict[str, dict[str, Any]]:
     """Return the live figures by name.
 
@@ -67,8 +73,9 @@ def figures_of(
         All labels that there can be.
     sources : sequence of str
         Names of the sources in use.
+    scored : str
+        On which rows, of `studio.two_learners.SETS`.
     """
-    scored = two_learners.scored_set(events)
     words = SETS[scored]
     ours, earlier = ({k: v for k, v in all_.items() if k not in OTHER_LOSS} for all_ in (events, before))
     drawn = {
@@ -78,8 +85,12 @@ def figures_of(
             events, before, lambda e: e.detail["metric"].get(scored, np.nan), against, f"error, {words}", order
         ),
     }
-    joint = {label: events[label] for label in ORDER_OF if events.get(label)}
-    letters = {name: f"{letter} {name}" for name, letter in two_learners.symbols(sources).items()}
+    return drawn | _joint_figures({label: events[label] for label in ORDER_OF if events.get(label)}, sources)
+
+
+def _joint_figures(joint: Events, sources: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Return what a round of the models of several sources was made of: steps, moves, weights."""
+    letters, drawn = {name: f"{letter} {name}" for name, letter in two_learners.symbols(sources).items()}, {}
     for name, title, pick in (
         ("steps", "step, before shrinkage", lambda e: e.detail["steps"]),
         ("moved", "change of the scores, root mean square", lambda e: e.detail["moved"]),
@@ -99,24 +110,36 @@ def _by_source(
 
 def curves(events: Events, before: Events, order: Sequence[str], sources: Sequence[str]) -> dict[str, dict[str, Any]]:
     """Draw the live figures and return them by name; see `figures_of`."""
-    against = st.segmented_control(
-        "Against", AGAINST, key="against", default=AGAINST[0], required=True,
-        help="Seconds are those of this machine, which trains several models at once.",
-    )  # fmt: skip
-    drawn = figures_of(events, before, against or AGAINST[0], order, sources)
+    against, scored = _switches(two_learners.scored_set(events))
+    drawn = figures_of(events, before, against, order, sources, scored)
     points = max((len(each) for each in events.values()), default=0)
     left, right = st.columns(2)
     with left:
         st.caption("F1 of each model: more is better")
         live_chart(drawn["F1"], "two_f1", points)
     with right:
-        st.caption("Risk that the learners lower")
+        st.caption("Risk: what rounds lower; few rows that are wrong for sure can make it large")
         if drawn["risk"]["data"]:
             live_chart(drawn["risk"], "two_risk", points)
         if any(events.get(label) for label in OTHER_LOSS):
             st.caption(f"{FEATURES} and {BRANCHES} lower another risk (cross-entropy), so they are not drawn here.")
     _details(drawn, points, any(events.get(label) for label in ORDER_OF))
     return drawn
+
+
+def _switches(scored: str) -> tuple[str, str]:
+    """Draw what the curves run against and on which rows; return both."""
+    with st.container(horizontal=True):
+        against = st.segmented_control(
+            "Against", AGAINST, key="against", default=AGAINST[0], required=True,
+            help="Seconds are those of this machine, which trains several models at once.",
+        )  # fmt: skip
+        rows = [scored, "train"] if scored != "train" else ["train"]
+        chosen = st.segmented_control(
+            "On rows", rows, key=f"on {scored}", default=rows[0], required=True, format_func=SETS.get,
+            help="Held out: rows whose labels were hidden from training.",
+        )  # fmt: skip
+    return against or AGAINST[0], chosen or rows[0]
 
 
 def _details(drawn: Mapping[str, dict[str, Any]], points: int, joint: bool) -> None:
@@ -126,6 +149,7 @@ def _details(drawn: Mapping[str, dict[str, Any]], points: int, joint: bool) -> N
         with tab:
             if name == "error" or joint:
                 live_chart(drawn[name], f"two_{name}", points)
+                st.caption(NOTES[name])
             else:
                 st.caption(f"Choose “{FIRST}” among the models: steps are those of sources that learn together.")
 

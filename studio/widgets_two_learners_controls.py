@@ -120,10 +120,9 @@ def _models(labels: Sequence[str], alone: int) -> list[str]:
     if held is None or not set(held) <= set(labels):
         joint = [label for label in held or [FIRST] if label in labels[alone:]]
         st.session_state["two_models"] = [*labels[:alone][:2], *joint]
-    return st.pills(
+    return st.multiselect(
         "Models, trained side by side",
         labels,
-        selection_mode="multi",
         key="two_models",
         help=f"Each source alone; {FIRST}: 2WL, by gradients; {SECOND}: 2WL2O, by curvature too; {FEATURES}: a network "
         f"that reads what boosted trees say of the table; {BRANCHES}: a network that reads the table's columns.",

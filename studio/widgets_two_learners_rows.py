@@ -21,6 +21,8 @@ EVERY = 0.5
 """Seconds between two looks at what is being predicted."""
 STRIP = 8
 MOST_IDS = 500
+ENOUGH = 200
+"""Images that tell how light the lightest pixel is."""
 SIDE = 96
 """Pixels of a side that small images are drawn with."""
 DISAGREE, WRONG, ANY = "models disagree", "all wrong", "any"
@@ -31,11 +33,11 @@ DISAGREE, WRONG, ANY = "models disagree", "all wrong", "any"
 
 def picture(source: Source, row: int) -> np.ndarray:
     """Return a record of a source of images as (h, w) or (h, w, 3) uint8, its pixels large enough to see."""
-    image = np.asarray(source.array[row], float)
-    low = 0.0 if source.array.dtype == np.uint8 else float(np.nanmin(source.array))
-    high = float(np.nanmax(source.array))
-    shades = 255 * (np.nan_to_num(image, nan=low) - low) / (high - low or 1.0)
-    small = np.clip(shades, 0, 255).astype(np.uint8)
+    seen = np.asarray(source.array[:ENOUGH], float)
+    low = 0.0 if source.array.dtype == np.uint8 else float(np.nanmin(seen))
+    high = float(np.nanmax(seen))
+    image = np.nan_to_num(np.asarray(source.array[row], float), nan=low)
+    small = np.clip(255 * (image - low) / (high - low or 1.0), 0, 255).astype(np.uint8)
     small = small[..., 0] if small.ndim == 3 and small.shape[2] == 1 else small[..., :3] if small.ndim == 3 else small
     times = max(1, -(-SIDE // max(small.shape[:2])))
     return small.repeat(times, axis=0).repeat(times, axis=1)
@@ -45,7 +47,7 @@ def _table(frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     """Return id, what is true, and what each model says, of held-out rows where there are some."""
     first = next(iter(frames.values()))
     truth = "held_out" if "held_out" in first.columns and first["held_out"].count() else "label"
-    table = first.filter(pl.col(truth).is_not_null()).select("id", pl.col(truth).alias("\0true"))
+    table = first.filter(pl.col(truth).is_not_null()).select("id", pl.col(truth).alias("truth"))
     for label, frame in frames.items():
         table = table.join(frame.select("id", pl.col("prediction").alias(label)), on="id", how="left")
     return table
@@ -55,7 +57,7 @@ def _filtered(table: pl.DataFrame, labels: Sequence[str], kind: str) -> pl.DataF
     if kind == DISAGREE:
         return table.filter(pl.any_horizontal(*(pl.col(label) != pl.col(labels[0]) for label in labels)))
     if kind == WRONG:
-        return table.filter(pl.all_horizontal(*(pl.col(label) != pl.col("\0true") for label in labels)))
+        return table.filter(pl.all_horizontal(*(pl.col(label) != pl.col("truth") for label in labels)))
     return table
 
 
@@ -70,11 +72,12 @@ def instances(data: HetData, frames: Mapping[str, pl.DataFrame], sources: Sequen
     sources : sequence of str
         Names of the sources in use; the first of images is drawn.
     """
+    kinds = [DISAGREE, WRONG, ANY] if len(frames) > 1 else [WRONG, ANY]
     kind = st.segmented_control(
-        "Rows", [DISAGREE, WRONG, ANY], key="rows shown", default=DISAGREE, required=True,
+        "Rows", kinds, key=f"rows shown of {len(kinds)}", default=kinds[0], required=True,
         help="Rows on which the models do not say the same, on which none is right, or all rows.",
     )  # fmt: skip
-    table = _filtered(_table(frames), list(frames), kind or DISAGREE)
+    table = _filtered(_table(frames), list(frames), kind or kinds[0])
     if not table.height:
         st.caption("There is no such row.")
         return
@@ -94,14 +97,14 @@ def _strip(images: Source, table: pl.DataFrame, labels: Sequence[str]) -> None:
         for row in table.iter_rows(named=True):
             if row["id"] not in place:
                 continue
-            right = sum(row[label] == row["\0true"] for label in labels)
-            words = f"{escape(row['id'])}: {escape(row[chr(0) + 'true'])}, {right} of {len(labels)} right"
+            right = sum(row[label] == row["truth"] for label in labels)
+            words = f"{escape(row['id'])}: is {escape(row['truth'])}; {right} of {len(labels)} right"
             st.image(picture(images, place[row["id"]]), words, width=SIDE)
 
 
 def _one(images: Source | None, chosen: str, row: Mapping[str, Any], frames: Mapping[str, pl.DataFrame]) -> None:
     """Draw one instance, and what each model says of it."""
-    truth, said = row["\0true"], []
+    truth, said = row["truth"], []
     for label, frame in frames.items():
         own = frame.row(by_predicate=pl.col("id") == chosen, named=True)
         found = {"model": label, "says": own["prediction"], "right": own["prediction"] == truth}

@@ -68,8 +68,8 @@ def test_models_side_by_side_then_a_source_fails():
 
 def test_all_models_can_be_trained_and_looked_at():
     page = opened()
-    pills = next(group for group in page.button_group if group.key == "two_models")
-    pills.set_value([option.content for option in pills.options]).run()
+    box = page.multiselect(key="two_models")
+    box.set_value(list(box.options)).run()
     page = trained(page)
     assert len(page.metric) == 6
     page = page.selectbox(key="confusion_of").set_value("BFV + network").run()
@@ -117,11 +117,12 @@ def test_names_are_shown_as_they_are_and_any_number_of_sources_is_taken():
     ids, rng = [f"r{k}" for k in range(n)], np.random.default_rng(0)
     tables = {name: pl.DataFrame({"id": ids, "a": rng.normal(size=n)}) for name in (evil, "two", "three")}
     target = pl.DataFrame({"id": ids, "y": [["x", "y", "<i>"][k % 3] for k in range(n)]})
-    mine = session.Current(hc.HetData(tables, target=target), "Your data", "Mine.", {"sources": []})
+    recipe = {"sources": [{"name": "t", "file": "t.csv", "id": "id"}]}
+    mine = session.Current(hc.HetData(tables, target=target), "Your data", "Mine.", recipe)
     page = opened(uploaded=mine, two_leaf=2)
-    assert page.multiselect[0].value == [evil, "two"]
-    page = page.multiselect[0].set_value([evil]).run()
+    assert page.multiselect(key="modalities Your data").value == [evil, "two"]
+    page = page.multiselect(key="modalities Your data").set_value([evil]).run()
     assert "at least two" in words(page) and page.button(key="train").disabled
-    page = trained(page.multiselect[0].set_value([evil, "two"]).run())
+    page = trained(page.multiselect(key="modalities Your data").set_value([evil, "two"]).run())
     said = " ".join(element.value for element in (*page.success, *page.caption, *page.markdown, *page.info))
     assert "](http" not in said and "<b>" not in said and "<i>" not in said
