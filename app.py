@@ -9,7 +9,7 @@ from hetcore.data import HetData
 from hetcore.data.words import counted
 from studio import jobs, run_table, session, store, uploads
 from studio.advice import Advice, advise
-from studio.server import MIDDLEWARE, ROUTES
+from studio.server import MIDDLEWARE, ROUTES, refusal
 from studio.widgets import PAGES, escape, frame
 
 CONSENSUS, DATA, RUNS = "pages/2_Consensus.py", "pages/1_Data.py", "pages/9_Runs.py"
@@ -140,4 +140,6 @@ if __name__ == "__main__":
 else:
     from streamlit.starlette import App
 
+    if words := refusal():
+        raise SystemExit(words)
     app = App(Path(__file__).resolve(), routes=ROUTES, middleware=MIDDLEWARE)

@@ -20,6 +20,7 @@ from hetcore.errors import DataError
 from studio import scenarios
 from studio.limits import MIB
 from studio.sentences import explained, shown
+from studio.server import asks_for_login
 from studio.widgets import escape
 
 __all__ = [
@@ -186,9 +187,12 @@ def changed() -> HetData:
 def owner() -> str:
     """Return the browser's name towards the job manager and the store, which nobody else can guess.
 
-    It is made from the cookie that the server gives each browser against forged requests, so that a reload finds its
-    runs again; without one it lasts as long as the session.
+    Where people log in it is made from who they are. Elsewhere it is made from the cookie that the server gives each
+    browser against forged requests, so that a reload finds its runs again; without one it lasts as long as the session.
     """
+    if asks_for_login():
+        who = st.user.get("sub") or st.user.get("email") or ""
+        return hashlib.sha256(f"hetcore user {st.user.get('iss', '')} {who}".encode()).hexdigest()
     if "owner" not in st.session_state:
         cookie = st.context.cookies.get("_streamlit_xsrf", "")
         st.session_state["owner"] = _name_of(cookie) if cookie else secrets.token_urlsafe(24)

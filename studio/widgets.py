@@ -13,7 +13,7 @@ import streamlit as st
 
 from hetcore.figures import CONFIG
 from studio import jobs
-from studio.server import PLOTLY_ADDRESS
+from studio.server import PLOTLY_ADDRESS, asks_for_login
 
 __all__ = ["PAGES", "chart", "escape", "frame", "live_chart", "number"]
 
@@ -59,12 +59,26 @@ SPECIAL = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$:&^=@])")
 def frame(title: str) -> None:
     """Begin a page: its name, width, and the way to the others."""
     st.set_page_config(page_title=f"{title} · hetcore", layout="wide")
+    logged_in = _log_in()
     _start()
     with st.sidebar:
         for page, name, icon in PAGES:
             st.page_link(page, label=name, icon=icon)
+        if logged_in:
+            st.button("Log out", on_click=st.logout, icon=":material/logout:")
     if title != "Home":
         st.title(title)
+
+
+def _log_in() -> bool:
+    """Let nobody past who has not logged in where that is asked for; return whether it is."""
+    if not asks_for_login():
+        return False
+    if not st.user.get("is_logged_in"):
+        st.title("hetcore studio")
+        st.button("Log in", on_click=st.login, type="primary", icon=":material/login:")
+        st.stop()
+    return True
 
 
 @st.cache_resource

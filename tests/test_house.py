@@ -30,7 +30,7 @@ FORBIDDEN = [
     (r"hetcore\.data\b", r"hetcore\b", r"hetcore\.(data|errors|kernels)\b"),
     (r"hetcore\.(trees|forest|growth|binning|losses|weights|smoother|metrics|events)\b", r"hetcore\.methods\b", r"$^"),
     (r"(?!hetcore\.kernels\b)", r"(numba|llvmlite)\b", r"$^"),
-    (r"(?!app\b|pages\b|studio\.(widgets|session))", r"streamlit\b", r"$^"),
+    (r"(?!app\b|pages\b|studio\.(widgets|session|server))", r"streamlit\b", r"$^"),
 ]
 
 
