@@ -10,7 +10,8 @@ from tests.naive import factorization as naive
 FLOAT = np.float32
 SIZES = (5, 4, 3)
 RATES = {"learning_rate": 0.05, "deviation_rate": 0.03, "bias_regularisation": 0.02, "base_variance": 0.3,
-         "mean_variance": 0.7, "level": 0.5, "decay": 0.01}  # fmt: skip
+         "mean_variance": 0.7, "level": 0.5, "decay": 0.01,
+         "prior_is_weighted": 1.0}  # fmt: skip
 
 
 def rates(**changed):
@@ -61,7 +62,7 @@ def test_predictions_are_their_twins(n_modes):
 
 
 def objective(codes, value, table, given, penalties, shrinkage):
-    """Return what the step of one entry descends: its loss, relative to the mean variance, and the priors."""
+    """Return what the step of one entry descends: its loss, and the priors of factors and of deviations."""
     fitted, variance = np.zeros(1), np.zeros(1)
     naive.predict_entries(codes, *table[:3], float(given.base_variance), fitted, variance)
     loss = (value - fitted[0]) ** 2 / (2 * variance[0]) + 0.5 * np.log(variance[0])
@@ -74,30 +75,36 @@ def objective(codes, value, table, given, penalties, shrinkage):
 
 @pytest.mark.parametrize("n_modes", [2, 3])
 @pytest.mark.parametrize("by_cell", [False, True])
-def test_steps_go_along_the_gradient_by_finite_differences(n_modes, by_cell):
+@pytest.mark.parametrize("weighted", [0.0, 1.0])
+def test_steps_go_along_the_gradient_by_finite_differences(n_modes, by_cell, weighted):
     codes, values, start = made(n_modes, D=16, K=2, n=1, by_cell=by_cell)
     for sums in start[3:]:
         sums[:] = 1e12  # so that a rate does not move with its own gradient
     scale = 1e6  # the root of it, taken back by the learning rate
-    given = rates(learning_rate=scale * 1e-3, deviation_rate=scale * 1e-3)
+    given = rates(learning_rate=scale * 1e-3, deviation_rate=scale * 1e-3, prior_is_weighted=weighted)
     penalties = shrinkage = np.full(len(start.biases), 0.05, FLOAT)
     after, total = copied(start), np.zeros(3)
     fast.run_epoch(codes, values, np.array([0, 1]), np.zeros(1, np.int64), after, given, penalties, shrinkage, total)
+    variance = np.zeros(1)
+    naive.predict_entries(codes, *copied(start, np.float64)[:3], float(given.base_variance), np.zeros(1), variance)
+    strength = float(given.mean_variance / variance[0]) if weighted else 1.0
     for name, weight in (("biases", given.mean_variance), ("factors", given.mean_variance), ("deviations", 1.0)):
         for row in codes[0]:
             moved = np.atleast_1d(getattr(after, name)[row] - getattr(start, name)[row]) / -1e-3
-            slopes = [slope(codes, values[0], start, given, penalties, name, row, cell, weight)
+            slopes = [slope(codes, values[0], start, given, penalties, name, row, cell, weight, strength)
                       for cell in range(moved.size)]  # fmt: skip
             np.testing.assert_allclose(moved, slopes, rtol=2e-2, atol=1e-3, err_msg=name)
 
 
-def slope(codes, value, start, given, penalties, name, row, cell, weight, h=1e-5):
+def slope(codes, value, start, given, penalties, name, row, cell, weight, strength, h=1e-5):
     ends = []
     for sign in (1, -1):
         table = copied(start, np.float64)
         np.atleast_2d(getattr(table, name).reshape(len(table.biases), -1))[row, cell] += sign * h
-        loss, prior, pull = objective(codes, float(value), table, given, penalties.astype(float), penalties.astype(float))
-        ends.append(weight * loss + (pull if name == "deviations" else prior))
+        loss, prior, pull = objective(
+            codes, float(value), table, given, penalties.astype(float), penalties.astype(float)
+        )
+        ends.append(weight * loss + (pull if name == "deviations" else strength * prior))
     return (ends[0] - ends[1]) / (2 * h)
 
 

@@ -4,8 +4,8 @@ Entry (a, b[, c]) with value y, codes of all modes counted through one table of 
 
     f = B_a + B_b [+ B_c] + sum_d U_ad U_bd [U_cd]
     s = Delta + sum_k P_ak P_bk [P_ck],  P >= 0
-    weight = mean s / s,  pull = weight (y - f)
-    U_ad += rate_a (pull U_bd [U_cd] - lambda_a U_ad),  B_a += rate (pull - lambda_b B_a)
+    weight = mean s / s,  pull = weight (y - f),  strength = weight, or 1
+    U_ad += rate_a (pull U_bd [U_cd] - strength lambda_a U_ad),  B_a += rate (pull - strength lambda_b B_a)
     P_ak <- max(0, P_ak - rate (ds/dP (1/s - (y - f)^2 / s^2) / 2 + shrinkage_a (P_ak - P0) + lambda'))
 
 No deviation is K = 0 columns of P, Delta = 1 and mean s = 1: then every weight is 1. Rates are AdaGrad's, the learning
@@ -65,6 +65,8 @@ class Rates(NamedTuple):
         P0, the value to which deviations are shrunk.
     decay : float
         lambda', the rate of their exponential prior.
+    prior_is_weighted : float
+        Above 0: an entry's weight counts for its share of the prior of its factors and biases, too.
     """
 
     learning_rate: np.float32
@@ -74,6 +76,7 @@ class Rates(NamedTuple):
     mean_variance: np.float32
     level: np.float32
     decay: np.float32
+    prior_is_weighted: np.float32
 
 
 def _product(table, a, b, c):
@@ -92,10 +95,10 @@ def _product(table, a, b, c):
 product = kernel(_product, allocates=False, inner=True, reorders=True)
 
 
-def _move_pair(table, sums, a, b, pull, rate, penalties):
+def _move_pair(table, sums, a, b, pull, strength, rate, penalties):
     """Step along the gradient of the factors of one entry of two modes, at one rate a row."""
     x, y, share = table[a], table[b], ONE / np.float32(max(1, table.shape[1]))
-    penalty_x, penalty_y, sum_x, sum_y = penalties[a], penalties[b], ZERO, ZERO
+    penalty_x, penalty_y, sum_x, sum_y = strength * penalties[a], strength * penalties[b], ZERO, ZERO
     for d in range(x.shape[0]):
         g, h = pull * y[d] - penalty_x * x[d], pull * x[d] - penalty_y * y[d]
         sum_x += g * g
@@ -112,10 +115,10 @@ def _move_pair(table, sums, a, b, pull, rate, penalties):
 move_pair = kernel(_move_pair, allocates=False, inner=True, reorders=True)
 
 
-def _move_triple(table, sums, a, b, c, pull, rate, penalties):
+def _move_triple(table, sums, a, b, c, pull, strength, rate, penalties):
     """Step along the gradient of the factors of one entry of three modes, at one rate a row."""
     x, y, z, share = table[a], table[b], table[c], ONE / np.float32(max(1, table.shape[1]))
-    penalty_x, penalty_y, penalty_z = penalties[a], penalties[b], penalties[c]
+    penalty_x, penalty_y, penalty_z = strength * penalties[a], strength * penalties[b], strength * penalties[c]
     sum_x, sum_y, sum_z = ZERO, ZERO, ZERO
     for d in range(x.shape[0]):
         p, q, r = x[d], y[d], z[d]
@@ -146,14 +149,14 @@ def _move_cell(table, sums, row, d, gradient, rate):
 move_cell = kernel(_move_cell, allocates=False, inner=True, reorders=True)
 
 
-def _move_cells(table, sums, a, b, c, pull, rate, penalties):
+def _move_cells(table, sums, a, b, c, pull, strength, rate, penalties):
     """Step along the gradient of the factors of one entry, at one rate a cell; c < 0: two modes."""
     for d in range(table.shape[1]):
         p, q, r = table[a, d], table[b, d], table[c, d] if c >= 0 else ONE
-        move_cell(table, sums, a, d, pull * q * r - penalties[a] * p, rate)
-        move_cell(table, sums, b, d, pull * p * r - penalties[b] * q, rate)
+        move_cell(table, sums, a, d, pull * q * r - strength * penalties[a] * p, rate)
+        move_cell(table, sums, b, d, pull * p * r - strength * penalties[b] * q, rate)
         if c >= 0:
-            move_cell(table, sums, c, d, pull * p * q - penalties[c] * r, rate)
+            move_cell(table, sums, c, d, pull * p * q - strength * penalties[c] * r, rate)
 
 
 move_cells = kernel(_move_cells, allocates=False, inner=True, reorders=True)
@@ -233,17 +236,18 @@ def _run_epoch(codes, values, starts, order, factors, rates, penalties, shrinkag
             if deviations.shape[1] > 0:
                 variance += product(deviations, a, b, c)
             inverse = ONE / variance
-            pull = rates.mean_variance * inverse * error
+            weight = rates.mean_variance * inverse
+            pull, strength = weight * error, weight if rates.prior_is_weighted > ZERO else ONE
             if sums.shape[1] > 1:
-                move_cells(table, sums, a, b, c, pull, rate, penalties)
+                move_cells(table, sums, a, b, c, pull, strength, rate, penalties)
             elif c < 0:
-                move_pair(table, sums, a, b, pull, rate, penalties)
+                move_pair(table, sums, a, b, pull, strength, rate, penalties)
             else:
-                move_triple(table, sums, a, b, c, pull, rate, penalties)
-            move_bias(biases, bias_sums, a, pull, rate, bias_regularisation)
-            move_bias(biases, bias_sums, b, pull, rate, bias_regularisation)
+                move_triple(table, sums, a, b, c, pull, strength, rate, penalties)
+            move_bias(biases, bias_sums, a, pull, rate, strength * bias_regularisation)
+            move_bias(biases, bias_sums, b, pull, rate, strength * bias_regularisation)
             if c >= 0:
-                move_bias(biases, bias_sums, c, pull, rate, bias_regularisation)
+                move_bias(biases, bias_sums, c, pull, rate, strength * bias_regularisation)
             scaled = error * error * inverse
             if rates.deviation_rate > ZERO:
                 slope = HALF * (ONE - scaled) * inverse

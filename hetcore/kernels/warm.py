@@ -62,7 +62,7 @@ def _weights() -> None:
 
 def _factorization() -> None:
     order, values, totals = np.zeros(1, np.int64), np.zeros(1, np.float32), np.zeros(3)
-    rates = factorization.Rates(*[np.float32(1.0)] * 7)
+    rates = factorization.Rates(*[np.float32(1.0)] * 8)
     for codes in (np.zeros((1, 2), np.int32), np.zeros((1, 3), np.int32)):
         column, table = np.ones(1, np.float32), np.ones((1, 16), np.float32)
         factors = factorization.Factors(column, table, table.copy(), column.copy(), table.copy(), table[:, :1].copy())

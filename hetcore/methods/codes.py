@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
 
 from hetcore.errors import DataError, ModelFileError
 
@@ -26,7 +27,11 @@ def as_codes(X: ArrayLike, n_modes: int) -> NDArray:
     DataError
         If X has another shape, a code is missing, or a number is not whole.
     """
+    if issparse(X):
+        raise DataError("X is sparse: give a dense array with a row per entry and a column of codes per mode.")
     X = np.asarray(X)
+    if X.dtype.kind == "c":
+        raise DataError("Complex data not supported: give codes that are whole numbers, or text.")
     if X.ndim != 2 or X.shape[1] != n_modes or X.shape[0] == 0:
         raise DataError(f"X has the shape {X.shape}: give a row per entry and {n_modes} columns of codes.")
     if X.dtype.kind in "biu":

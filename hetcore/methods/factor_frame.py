@@ -63,7 +63,7 @@ class Factorization(RegressorMixin, BaseEstimator):
     """What `MatrixFactorization`, `HMF`, `TensorFactorization` and `HTF` share; see `hetcore.methods.factorization`."""
 
     _n_modes = 2
-    _prior_entries = 300.0  # see `deviation_regularisation`
+    _prior_entries = 50.0  # see `deviation_regularisation`
     _rules: tuple[Rule, ...] = RULES
 
     def fit(
@@ -281,6 +281,8 @@ def entries_of(X: ArrayLike, y: ArrayLike, n_modes: int, book: CodeBook | None) 
     DataError
         If X has another shape, a code is missing, or a value is no finite number.
     """
+    if y is None:
+        raise DataError("A factorization requires y to be passed, but the target y is None: give a value per entry.")
     X = as_codes(X, n_modes)
     book = CodeBook.of(X) if book is None else book
     try:

@@ -160,6 +160,7 @@ class FactorState:
             p["learning_rate"], p["deviation_learning_rate"] * self.level if learns else 0.0,
             p["regularisation"] if p["as_printed"] else p["bias_regularisation"], self.base_variance,
             self.mean_variance, self.level, p["deviation_regularisation"] if printed else 0.0,
+            0.0 if p["as_printed"] else 1.0,
         )))  # fmt: skip
 
     def _note(self, means: NDArray[np.float64]) -> None:

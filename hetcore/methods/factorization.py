@@ -28,6 +28,8 @@ Departures of the default from the paper (`as_printed=True` does without them)
   common variance, with the strength of `deviation_regularisation` entries of that variance.
 - Weights are relative, mean sigma^2 / sigma^2 with a mean of 1 over the entries, so that lambda means the same with and
   without deviations, whatever the noise.
+- The weight of an entry counts for its share of the prior, too: a user with noise is not pulled to 0 the more, only
+  heard the less by others.
 - Values are centred and scaled to deviation 1, so that no parameter depends on their unit; Delta is a share of the
   mean squared error when deviations begin to be learned.
 - A code with few entries is regularised the more (`regularisation_power`).
@@ -110,7 +112,7 @@ class HMF(Factorization):
     deviation_learning_rate : float, default=0.05
         Of AdaGrad, for P and Q, relative to their common level.
     deviation_regularisation : float, optional
-        Entries of the common variance to which each code's are added, 300 unless given; with `as_printed`, the rate
+        Entries of the common variance to which each code's are added, 50 unless given; with `as_printed`, the rate
         lambda' of the exponential prior, 0.01 unless given.
     deviation_folds : int, default=0
         From 2 on: deviations are learned, before the first epoch, from the errors on entries left out by that many fits
@@ -218,7 +220,7 @@ class HTF(HMF):
     deviation_learning_rate : float, default=0.1
         Of AdaGrad, for P, Q and R, relative to their common level.
     deviation_regularisation : float, optional
-        Entries of the common variance to which each code's are added, 60 unless given; with `as_printed`, the rate
+        Entries of the common variance to which each code's are added, 100 unless given; with `as_printed`, the rate
         lambda' of the exponential prior, 0.01 unless given.
     deviation_folds : int, default=5
         From 2 on: deviations are learned, before the first epoch, from the errors on entries left out by that many fits
@@ -243,7 +245,7 @@ class HTF(HMF):
 
     _n_modes = 3
 
-    _prior_entries = 60.0
+    _prior_entries = 100.0
 
     def __init__(
         self, n_factors: int = 50, n_iterations: int = 400, learning_rate: float = 0.1, regularisation: float = 0.007,

@@ -76,7 +76,7 @@ class _DenseRegressor(RegressorMixin, BaseEstimator):
 
 
 class Tucker(_DenseRegressor):
-    """Tucker decomposition of the partially observed tensor by tensorly (an optional package).
+    """Tucker decomposition of what the partially observed tensor is beside each sensor's means, by tensorly (optional).
 
     Parameters
     ----------
@@ -93,9 +93,11 @@ class Tucker(_DenseRegressor):
         tucker, rebuilt = _tensorly()
         if len(self.ranks) != 3 or min(self.ranks) < 1:
             raise ParameterError(f"ranks={self.ranks!r} must be three whole numbers, each at least 1.")
-        ranks = [min(rank, size) for rank, size in zip(self.ranks, tensor.shape)]
-        mask, start = ~np.isnan(tensor), additive(tensor)
+        ranks = [min(rank, size, tensor.size // size) for rank, size in zip(self.ranks, tensor.shape)]
+        mask, start = ~np.isnan(tensor), own_means(tensor)
         centred = np.where(mask, tensor - start, 0.0)
+        if not centred.any():
+            return start
         fit = tucker(centred, ranks, n_iter_max=self.n_iterations, init="svd", mask=mask, tol=1e-6)
         return start + rebuilt(fit)
 
@@ -109,28 +111,29 @@ def _tensorly() -> tuple[Any, Any]:
     return tucker, tucker_to_tensor
 
 
-def additive(tensor: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return for each cell of a tensor (a, b, c) its quantity's mean plus its sensor's and its time's mean residual.
+def own_means(tensor: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return for each cell the mean of what its sensor showed of its quantity, else the quantity's mean, else of all.
 
     Parameters
     ----------
-    tensor : (a, b, c) float64
-        NaN where not observed.
+    tensor : (sensors, times, quantities) float64
+        NaN where not observed; some cell was.
     """
-    out = np.zeros_like(tensor)
-    for axes in ((0, 1), (1, 2), (0, 2)):
-        left = np.where(np.isnan(tensor), 0.0, tensor - out)
-        count = (~np.isnan(tensor)).sum(axis=axes, keepdims=True)
-        out = out + left.sum(axis=axes, keepdims=True) / np.maximum(count, 1)
+    out = np.full(tensor.shape, np.nanmean(tensor))
+    for axes in ((0, 1), (1,)):
+        seen = (~np.isnan(tensor)).sum(axis=axes, keepdims=True)
+        total = np.where(np.isnan(tensor), 0.0, tensor).sum(axis=axes, keepdims=True)
+        out = np.where(seen > 0, total / np.maximum(seen, 1), out)
     return out
 
 
 class _Spatial(_DenseRegressor):
     def _filled(self, tensor: NDArray[np.float64], entries: Entries, book: CodeBook) -> NDArray[np.float64]:
-        """Return the weighted mean of other sensors at the same time, else what `additive` says."""
+        """Return the weighted mean of other sensors at the same time, else its own mean."""
+        self._check()
         columns = tensor.reshape(len(tensor), -1)
         means = np.stack([self._mean_of(distances, columns, s) for s, distances in enumerate(self._distances(book))])
-        return np.where(np.isnan(means), additive(tensor).reshape(columns.shape), means).reshape(tensor.shape)
+        return np.where(np.isnan(means), own_means(tensor).reshape(columns.shape), means).reshape(tensor.shape)
 
     def _distances(self, book: CodeBook) -> NDArray[np.float64]:
         sensors = book.codes[0].tolist()
@@ -153,6 +156,10 @@ class NearestSensors(_Spatial):
 
     def __init__(self, positions: Mapping[Any, Sequence[float]], n_neighbors: int = 5) -> None:
         self.positions, self.n_neighbors = positions, n_neighbors
+
+    def _check(self) -> None:
+        if self.n_neighbors < 1:
+            raise ParameterError(f"n_neighbors={self.n_neighbors!r} must be a whole number, at least 1.")
 
     def _mean_of(self, distances: NDArray, columns: NDArray, sensor: int) -> NDArray[np.float64]:
         order = np.argsort(distances, kind="stable")
@@ -177,9 +184,13 @@ class InverseDistance(_Spatial):
     def __init__(self, positions: Mapping[Any, Sequence[float]], power: float = 2.0) -> None:
         self.positions, self.power = positions, power
 
+    def _check(self) -> None:
+        if not 0 <= self.power < np.inf:
+            raise ParameterError(f"power={self.power!r} must be a finite number, at least 0: 2 is usual.")
+
     def _mean_of(self, distances: NDArray, columns: NDArray, sensor: int) -> NDArray[np.float64]:
-        weights = np.maximum(distances, 1e-9) ** -self.power
-        weights[sensor] = 0.0
+        others = np.maximum(np.delete(distances, sensor), 1e-9)
+        weights = np.insert((others / others.min(initial=np.inf)) ** -self.power, sensor, 0.0)
         seen = ~np.isnan(columns)
         total = weights @ seen
         return np.where(total > 0, weights @ np.where(seen, columns, 0.0) / np.maximum(total, 1e-300), np.nan)

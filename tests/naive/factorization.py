@@ -21,11 +21,12 @@ def _visit(rows, value, factors, rates, penalties, shrinkage):
     deviating, added = _products(factors.deviations, rows)
     error = value - factors.biases[rows].sum() - fitted
     variance = rates.base_variance + added
-    pull = rates.mean_variance / variance * error
+    weight = rates.mean_variance / variance
+    pull, strength = weight * error, weight if rates.prior_is_weighted > 0 else 1.0
     before = factors.factors[rows].copy()
     for m, row in enumerate(rows):
-        _move_factors(factors, row, pull * others[m] - penalties[row] * before[m], rates.learning_rate)
-        gradient = pull - rates.bias_regularisation * factors.biases[row]
+        _move_factors(factors, row, pull * others[m] - strength * penalties[row] * before[m], rates.learning_rate)
+        gradient = pull - strength * rates.bias_regularisation * factors.biases[row]
         factors.bias_sums[row] += gradient**2
         factors.biases[row] += rates.learning_rate * gradient / np.sqrt(factors.bias_sums[row])
     if rates.deviation_rate > 0:
