@@ -342,3 +342,14 @@ def test_a_threshold_is_the_same_cut_in_bins_and_in_values():
     bins = mapper.transform(values)[0]
     for place in (0, 7, 100, mapper.thresholds[0].size - 1):
         np.testing.assert_array_equal(bins <= place, values[:, 0] <= mapper.thresholds[0][place])
+
+
+def test_stages_along_links_that_say_nothing_are_dropped():
+    data = make_autocorrelated_graph(400, residual_correlation=0.0, seed=3)[0]
+    y = label_split(data, 0.4, seed=0)
+    silent = hc.MGBRegressor().fit(data, y)
+    left_out = silent.history_["loss:left_out"]
+    assert left_out[1:].min() >= left_out[0], "the case is one in which no stage pays"
+    assert silent.n_stages_ == 1
+    telling = make_autocorrelated_graph(400, residual_correlation=0.8, seed=3)[0]
+    assert hc.MGBRegressor().fit(telling, label_split(telling, 0.4, seed=0)).n_stages_ == 11

@@ -83,7 +83,8 @@ STAGES = """n_iterations : int, default=10
         Folds K in which labels are hidden, at least 2; none as printed.
     select_stages : bool, default=None
         Whether the stages after the lowest left-out loss are dropped at the end; never as printed. None drops them
-        unless neighbours' residuals are seen: those stages were the better for being all kept (docs/collective.md)."""
+        unless neighbours' residuals are seen: those stages were the better for being all kept (docs/collective.md), or
+        all dropped where none of them lowered that loss."""
 
 LEAF = """leaf : str, default='mean'
         "mean", or "median" as printed.

@@ -108,7 +108,7 @@ class CrossFitted:
         self.fold = 1 + self.rng_folds.permutation(self.labelled.size) % n_folds
         self.stacks = [Stack(self.table.d, K) for _ in range(n_folds + 1)]
         self.views = [self._conversation(net, k) for k in range(n_folds + 1)]
-        self.best, self.lowest = 0, np.inf
+        self.best, self.lowest, self.paid = 0, np.inf, False
         self.trained = [np.tile(problem.scale.prior, (self.labelled.size, 1)) for _ in self.stacks]
 
     def _conversation(self, net: Any, k: int) -> Conversation:
@@ -156,10 +156,23 @@ class CrossFitted:
         for k, view in enumerate(self.views):
             self._infer(k, view)
         loss = float(self.problem.scale.loss.value(self.honest, self.target).mean())
-        # F_0 alone is no collective model, unless it looks at neighbours itself
-        alone = self.stage == 2 and self.features and not self.params["first_linked"]
-        if loss < self.lowest or alone or not self.select:
-            self.lowest, self.best = loss, self.stage - 1
+        self._choose(loss)
+
+    def _choose(self, loss: float) -> None:
+        """Choose the stage that predicts, by the loss (a mean over honest predictions) after each.
+
+        With `select` it is the best one, F_0 alone only if that looks at neighbours itself. Else all stages predict, or
+        F_0 alone if none of the others was better: then there is nothing along the links.
+        """
+        first = self.stage == 1
+        linked = not first and bool(self.features)
+        if self.select:
+            if loss < self.lowest or (self.stage == 2 and linked and not self.params["first_linked"]):
+                self.lowest, self.best = loss, self.stage - 1
+            return
+        self.paid = self.paid or (not first and loss < self.lowest)
+        self.lowest = min(self.lowest, loss)
+        self.best = self.stage - 1 if self.paid else 0
 
     def _grow(self, mapper: BinMapper, own: NDArray[np.float32]) -> list[Forest]:
         """Grow the stage's trees of every view on honest columns, targets and scores."""
