@@ -24,7 +24,7 @@ def _files() -> list[dict]:
     ids = [f"leaf {k:03d}" for k in range(N)]
     kinds = [("broad", "long")[a] + (" dark", " light")[b] for a, b in zip(long, light)]
     table = pl.DataFrame(
-        {"leaf": ids, "ratio": long + rng.normal(0, 0.3, N), "veins": rng.normal(size=N), "kind": kinds}
+        {"leaf": ids, "ratio": long + rng.normal(0, 0.3, N), "veins": rng.normal(size=N), "label": kinds}
     )
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
