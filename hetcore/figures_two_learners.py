@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hetcore.figures import DASHES, Figure, _layout, _line, style
+from hetcore.figures import COLOURS, DASHES, Figure, _layout, _line, style
 
 __all__ = ["confusion", "curves", "failing", "per_source"]
 
@@ -102,7 +102,8 @@ def confusion(truth: ArrayLike, said: ArrayLike) -> Figure:
     share = z / np.maximum(z.sum(axis=1, keepdims=True), 1)
     trace = {
         "type": "heatmap", "z": share, "x": kept.tolist(), "y": kept.tolist(), "zmin": 0, "zmax": 1,
-        "colorscale": "Cividis", "reversescale": True, "text": [[str(v) if v else "" for v in row] for row in z],
+        "colorscale": [[0, "rgba(128,128,128,0.08)"], [1, COLOURS[0]]],
+        "text": [[str(v) if v else "" for v in row] for row in z],
         "texttemplate": "%{text}", "showscale": False, "customdata": z,
         "hovertemplate": "%{y} predicted as %{x}: %{customdata}, %{z:.0%} of its rows<extra></extra>",
     }  # fmt: skip

@@ -97,7 +97,7 @@ if reason := two_learners.refusal(data):
 bar = st.container()
 side, main = st.columns([1.15, 3], gap="large")
 with side:
-    chosen = widgets_two_learners_controls.controls(data, current.title, session.operations())
+    chosen = widgets_two_learners_controls.controls(data, current.title, session.operations(), bar)
 with main:
     able = widgets_two_learners_controls.usable(chosen)
 with bar:

@@ -118,7 +118,7 @@ def curves(events: Events, before: Events, order: Sequence[str], sources: Sequen
         st.caption("F1 of each model: more is better")
         live_chart(drawn["F1"], "two_f1", points)
     with right:
-        st.caption("Risk: what rounds lower; few rows that are wrong for sure can make it large")
+        st.caption("Risk, what rounds lower: less is better")
         if drawn["risk"]["data"]:
             live_chart(drawn["risk"], "two_risk", points)
         if any(events.get(label) for label in OTHER_LOSS):

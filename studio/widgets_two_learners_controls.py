@@ -62,7 +62,7 @@ def offer_examples(use: Callable[[str], None], used: str | None, first: bool = F
             st.button(words, type=kind, on_click=use, args=(name,), key=f"load {name}", help=escape(about.story))
 
 
-def controls(data: HetData, title: str, operations: Sequence[dict[str, Any]]) -> Chosen:
+def controls(data: HetData, title: str, operations: Sequence[dict[str, Any]], top: Any) -> Chosen:
     """Draw the controls and return what they say.
 
     Parameters
@@ -73,10 +73,13 @@ def controls(data: HetData, title: str, operations: Sequence[dict[str, Any]]) ->
         Of the data in use.
     operations : sequence of dict
         The Data page's.
+    top : container
+        Where the choice of models goes, which needs room.
     """
     learners = _learners(data, title)
     labels = two_learners.labels(data, learners)
-    models = _models(labels, len(learners))
+    with top:
+        models = _models(labels, len(learners))
     known = slider(
         "Labels known, per cent", 5, 100, 50, 5, "two_known", "The other labels are hidden from training and score it."
     )
@@ -198,7 +201,8 @@ def explain() -> None:
         f"**{SECOND}** (2WL2O) fits the learners to the curvature of the risk as well, in an inner loop. "
         f"**{FEATURES}** gives a network, beside the image, the boosted feature vector: what each stage of boosted "
         f"trees on the table adds to each class. **{BRANCHES}** is the same network with the table's own columns.\n\n"
-        "**Risk** is the mean of exp(−(f_y − f_k) / 2), summed over the wrong classes k. **F1** is the mean over the "
-        "classes of the harmonic mean of precision and recall: rare classes count like frequent ones. **Source "
+        "**Risk** is the mean of exp(−(f_y − f_k) / 2), summed over the wrong classes k: a few rows that a model gets "
+        "wrong and is sure of can make it large. **F1** is the mean over the classes of the harmonic mean of "
+        "precision and recall: rare classes count like frequent ones. **Source "
         "weights** share out the fall of the log risk among the sources."
     )

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 import hetcore as hc
 from hetcore import metrics
 from hetcore.errors import DataError, ParameterError
-from studio import export, recipes, scenarios
+from studio import export, recipes, scenarios, two_learners
 from studio.jobs import Manager, TrainingTask
 from studio.limits import GIB, JobLimits
 from studio.run import Run
@@ -104,6 +104,23 @@ def test_the_script_of_a_real_run_prints_its_number(tmp_path):
     predicted = hc.load(result.model).predict(scenarios.apply(data, operations).data)
     assert predicted.tolist() == result.predictions["prediction"].to_list()
     assert result.contributions.columns == ["id", *result.source_weights, *(f"graph:{g}" for g in result.graph_weights)]
+
+
+@pytest.mark.parametrize("label", ["Trees on table", "Together, 2nd order", "Two branches"])
+def test_the_script_of_two_learners_prints_its_number(tmp_path, label):
+    data, learners = (
+        recipes.build({"example": "two_modalities"}, FILES.__getitem__),
+        {"table": "tree", "image": "network"},
+    )
+    small = {"n_iterations": 2, "epochs": 2, "inner_iterations": 1, "network_epochs": 2, "random_state": 0}
+    hidden = [{"op": "labels", "fraction": 0.5, "seed": 0}]
+    setting = two_learners.settings(data, learners, [label], small, hidden)[label]
+    run = Run("anna", "Two learners", setting.estimator, "two_modalities",
+              settings=setting.stored({"example": "two_modalities"}))  # fmt: skip
+    scenario = scenarios.apply(data, setting.operations)
+    model = getattr(hc, setting.estimator)(**setting.params).fit(scenario.data, scenario.y)
+    error = metrics.error_rate(scenario.eval_y, model.predict(scenario.data))
+    assert executed(export.script_of_run(run), tmp_path).split()[-1] == repr(error)
 
 
 def test_an_example_is_loaded_by_name():
