@@ -75,7 +75,7 @@ def _films() -> pl.DataFrame:
     table = pl.read_csv(fetch(FILMS), infer_schema_length=None, null_values=["N/A"]).with_row_index("line", offset=2)
     month = pl.col("release").str.extract(r"^(\w+)")
     films = table.with_columns(
-        title=pl.col("title").str.replace_all("<br/>", " ", literal=True),
+        title=pl.col("title").str.replace_all("<br/>", " ", literal=True).str.replace_all("</?[a-z]+>", ""),
         revenue=_millions("domestic"),
         budget=_millions("budget"),
         minutes=60.0 * _number("runtime", r"(\d+) hrs?") + _number("runtime", r"(\d+) min"),
