@@ -85,7 +85,7 @@ def _best(columns: list[dict]) -> float:
 
 
 def _cell(values: list[float], best: float) -> str:
-    if len(values) < 2:
+    if len(values) < RUNS // 2:
         return "–"
     mean = np.mean(values)
     text = f"**{mean:.1f}**" if mean == best else f"{mean:.1f}"
@@ -124,5 +124,5 @@ def _words(found: dict, methods: list[str]) -> dict[str, str]:
 
 def _rival(found: dict, methods: list[str], n: int) -> tuple[float, float, str]:
     """Return the least gap of ours to no transfer and to every WMS, its standard error, and to whom."""
-    rivals = [NONE, *[m for m in methods if m.startswith("WMS") and len(found.get((m, n), {})) > 1]]
+    rivals = [NONE, *[m for m in methods if m.startswith("WMS") and len(found.get((m, n), {})) >= RUNS // 2]]
     return min((*gap(found, OURS, rival, n), rival) for rival in rivals)
