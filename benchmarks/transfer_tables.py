@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.cells import finished
-from benchmarks.transfer_cells import CELLS, METHODS, MOST_POSITIVES, N_PERMUTATIONS, NAMES, TARGETS
+from benchmarks.cells import RESULTS, finished
+from hetcore.experiments.transfer import METHODS, MOST_POSITIVES, N_PERMUTATIONS, TARGETS
+
+CELLS = RESULTS / "transfer.jsonl"
+NAMES = ("target", "permutation", "method", "positives")
 
 OURS, NONE = "TransferClassifier", "no transfer (SVM)"
 COUNTS = range(1, MOST_POSITIVES + 1)
@@ -14,11 +17,11 @@ RUNS = N_PERMUTATIONS * len(TARGETS)
 HEAD = """## Transfer boosting
 
 From the cells in `results/transfer.jsonl`, which
-`HETCORE_DATA=../shared/data python -m benchmarks.transfer_cells` runs. Accuracy in % on Office-Caltech10 (SURF) by the
-number of target positives (and as many negatives), mean ± standard error over the runs (20 = 5 permutations x 4 target
+`HETCORE_DATA=../shared/data python -m hetcore.experiments wms --results docs/results` runs. Accuracy in % on
+Office-Caltech10 (SURF) by the number of target positives (and as many negatives), mean ± standard error over the runs (20 = 5 permutations x 4 target
 domains; the number in brackets where it is another). One class against the others, test rows half and half, so that
 guessing has 50. **Bold**: highest of the column among methods with as many runs. The boosted methods use 100 rounds of
-stumps, "of SVMs" 10 rounds of linear SVMs (`--positives 1 5 10` for all runs); WMS is
+stumps, "of SVMs" 10 rounds of linear SVMs; WMS is
 `WeightedMultiSourceTrAdaBoostClassifier`. Seconds: median of a fit, with other work on the machine.
 `TransferClassifier` was designed on permutations 5 to 9, which are not in this table.
 """

@@ -71,7 +71,8 @@ def _finding(experiment: Experiment, cells: pl.DataFrame, rule: Mapping[str, Any
     held = sum(_holds(gap, rule["says"]) for gap in gaps)
     name = experiment.figure.get("y_title", measure)
     than = f"the same {name} as" if rule["says"] == "alike" else f"{WORDS[rule['says']]} {name} than"
-    words = f"{rule['ours']}: {than} {rule['theirs']} in {held} of {len(gaps)} places"
+    where = "".join(f", {part.replace('_', ' ')} {value}" for part, value in rule.get("where", {}).items())
+    words = f"{rule['ours']}: {than} {rule['theirs']} in {held} of {len(gaps)} places{where}"
     return Finding(words, held, len(gaps), rule.get("beside", False))
 
 

@@ -32,5 +32,6 @@ PROTOCOLS = {
     "consensus": Protocol("hetcore.experiments.consensus", "consensus"),
     "collective": Protocol("hetcore.experiments.collective", "collective"),
     "customers": Protocol("hetcore.experiments.customers", "customers"),
+    "transfer": Protocol("hetcore.experiments.transfer", "transfer"),
     "two_learner": Protocol("hetcore.experiments.two_learner", "two_learners"),
 }

@@ -1,20 +1,14 @@
-"""Run the cells of the transfer tables: target domain x permutation x method x number of target positives.
+"""The protocol of weighted multi-source TrAdaBoost on Office-Caltech10: accuracy by the number of target positives.
 
-The protocol of Antunes et al. (2019) on Office-Caltech10: 1 to 10 target positives, 20 runs = 5 permutations x 4
-targets. Here a run is a target domain and a permutation: one of the four classes that have 20 pictures in every domain
-is the positive class (each target meets each class once, one of them twice), 10 positives and 10 negatives of the
-target are drawn as the pool that training rows come from, n of each, nested; all other positives, and as many
-negatives, are the test rows, so that accuracy by chance is 50%. Each source gives all its positives and as many
-negatives. A finished cell is one line of docs/results/transfer.jsonl and is not run again.
-
-    HETCORE_DATA=../shared/data python -m benchmarks.transfer_cells
-    python -m benchmarks.results > docs/results.md
+Key of a cell: target (domain), method, positives, permutation. 20 runs = 5 permutations x 4 targets: one of the four
+classes that have 20 pictures in every domain is the positive class (each target meets each class once, one of them
+twice), 10 positives and 10 negatives of the target are drawn as the pool that training rows come from, n of each,
+nested; all other positives, and as many negatives, are the test rows, so that accuracy by chance is 50%. Each source
+gives all its positives and as many negatives.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import time
 import warnings
 from functools import cache
@@ -24,13 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.svm import SVC
 
-import datasets
 import hetcore as hc
-from benchmarks.cells import RESULTS, run_cells
 from hetcore.data.plain import Domains, domains
 
-CELLS = RESULTS / "transfer.jsonl"
-NAMES = ("target", "permutation", "method", "positives")
+__all__ = ["METHODS", "run_cell"]
+
 TARGETS = ("amazon", "caltech", "dslr", "webcam")
 N_PERMUTATIONS, MOST_POSITIVES, FEWEST = 5, 10, 20
 
@@ -77,6 +69,8 @@ class Run(NamedTuple):
 @cache
 def stacked(target: str) -> Domains:
     """Return the four domains with one of them as the target."""
+    import datasets  # beside hetcore, not below it: only experiments need it
+
     return domains(datasets.load("office_caltech"), target)
 
 
@@ -105,31 +99,12 @@ def one_run(target: str, permutation: int, positives: int) -> Run:
     return Run(d.X[rows], truth[rows], d.sample_domain[rows], d.X[out], truth[out])
 
 
-def run_cell(target: str, permutation: int, method: str, positives: int) -> dict[str, Any]:
+def run_cell(target: str, method: str, positives: int, permutation: int) -> dict[str, Any]:
     """Fit, and return the accuracy on the test rows and the seconds of the fit."""
     run = one_run(target, permutation, positives)
     start = time.perf_counter()
-    model = METHODS[method]().fit(run.X, run.y, run.sample_domain)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # an SVM of two rows warns
+        model = METHODS[method]().fit(run.X, run.y, run.sample_domain)
     seconds = time.perf_counter() - start
     return {"accuracy": float((model.predict(run.X_test) == run.y_test).mean()), "seconds": round(seconds, 3)}
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--method", choices=list(METHODS), nargs="+", default=list(METHODS))
-    parser.add_argument("--positives", type=int, nargs="+", default=list(range(1, MOST_POSITIVES + 1)))
-    args = parser.parse_args()
-    warnings.simplefilter("ignore")
-    keys = [
-        (target, permutation, method, positives)
-        for permutation in range(N_PERMUTATIONS)
-        for target in TARGETS
-        for method in args.method
-        for positives in args.positives
-    ]
-    for cell in run_cells(CELLS, NAMES, keys, run_cell):
-        print(json.dumps(cell), flush=True)
-
-
-if __name__ == "__main__":
-    main()
