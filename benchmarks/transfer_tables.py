@@ -16,14 +16,13 @@ RUNS = N_PERMUTATIONS * len(TARGETS)
 
 HEAD = """## Transfer boosting
 
-From the cells in `results/transfer.jsonl`, which
-`HETCORE_DATA=../shared/data python -m hetcore.experiments wms --results docs/results` runs. Accuracy in % on
-Office-Caltech10 (SURF) by the number of target positives (and as many negatives), mean ± standard error over the runs (20 = 5 permutations x 4 target
-domains; the number in brackets where it is another). One class against the others, test rows half and half, so that
-guessing has 50. **Bold**: highest of the column among methods with as many runs. The boosted methods use 100 rounds of
-stumps, "of SVMs" 10 rounds of linear SVMs; WMS is
-`WeightedMultiSourceTrAdaBoostClassifier`. Seconds: median of a fit, with other work on the machine.
-`TransferClassifier` was designed on permutations 5 to 9, which are not in this table.
+From the cells in `results/transfer.jsonl`, which `HETCORE_DATA=../shared/data python -m hetcore.experiments wms
+--results docs/results` runs. Accuracy in % on Office-Caltech10 (SURF) by the number of target positives (and as many
+negatives), mean ± standard error over the runs (20 = 5 permutations x 4 target domains; the number in brackets where
+it is another). One class against the others, test rows half and half, so that guessing has 50. **Bold**: highest of
+the column among methods with as many runs. The boosted methods use 100 rounds of stumps, "of SVMs" 10 rounds of
+linear SVMs; WMS is `WeightedMultiSourceTrAdaBoostClassifier`. Seconds: median of a fit, with other work on the
+machine. `TransferClassifier` was designed on permutations 5 to 9, which are not in this table.
 """
 
 WORDS = """
