@@ -1,6 +1,8 @@
 """Experiments: files that say what is run, cells that are kept, verdicts that can fail."""
 
+import inspect
 import json
+from importlib import import_module
 
 import joblib
 import numpy as np
@@ -172,8 +174,9 @@ def test_every_file_is_whole(name):
     rules = found.verdict.get("rules", ())
     assert {rule[side] for rule in rules for side in ("ours", "theirs")} <= methods
     assert any(not rule.get("beside") for rule in rules)
-    known = getattr(__import__(PROTOCOLS[found.protocol].module, fromlist=["METHODS"]), "METHODS", methods)
-    assert methods <= set(known)
+    module = import_module(PROTOCOLS[found.protocol].module)
+    assert methods and methods <= set(module.METHODS)
+    assert set(inspect.signature(module.run_cell).parameters) == set(found.cells)
 
 
 def test_a_cell_of_the_consensus_protocol_repeats():
@@ -182,3 +185,22 @@ def test_a_cell_of_the_consensus_protocol_repeats():
     key = {"data": "planted", "setting": "uniform", "method": "GBC, trees only", "fraction": 0.5, "split": 0}
     first, second = consensus(**key), consensus(**key)
     assert first["error"] == second["error"] > 0 and sum(first["weights"].values()) == pytest.approx(1, abs=1e-3)
+
+
+def test_a_cell_of_the_collective_protocol_repeats_and_leaves_the_truth_alone():
+    from hetcore.experiments.collective import labels, load
+    from hetcore.experiments.collective import run_cell as collective
+
+    key = {"data": "planted 0.8", "method": "GB, as printed", "fraction": 0.4, "fold": 1}
+    first, second = collective(**key), collective(**key)
+    assert first["error"] == second["error"] > 0
+    shares = [np.isfinite(labels(load("planted 0.8", 1), fraction, 1)).mean() for fraction in (0.2, 0.4, 0.6, 0.8)]
+    assert shares == pytest.approx([0.2, 0.4, 0.6, 0.8])
+
+
+def test_a_customer_cell_tells_how_the_weights_follow_the_quality():
+    from hetcore.experiments import customers
+
+    found = customers.run_cell(600, "GBC", 0)
+    assert 0 < found["error"] < 0.5 and -1 <= found["quality"] <= 1
+    assert "quality" not in customers.run_cell(600, "histogram GBDT + neighbour means", 0)
