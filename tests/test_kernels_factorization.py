@@ -9,6 +9,7 @@ from tests.naive import factorization as naive
 
 FLOAT = np.float32
 SIZES = (5, 4, 3)
+CENTERS = np.zeros((3, 16), FLOAT)
 RATES = {"learning_rate": 0.05, "deviation_rate": 0.03, "bias_regularisation": 0.02, "base_variance": 0.3,
          "mean_variance": 0.7, "level": 0.5, "decay": 0.01,
          "prior_is_weighted": 1.0}  # fmt: skip
@@ -43,9 +44,10 @@ def test_an_epoch_is_its_twin(n_modes, D, K, by_cell):
     rng = np.random.default_rng(1)
     penalties, shrinkage = (rng.uniform(0.01, 0.1, len(ours.biases)).astype(FLOAT) for _ in range(2))
     starts, order = np.array([0, 10, 25, 40]), np.array([2, 0, 1])
+    centers = rng.normal(0, 0.1, (3, D)).astype(FLOAT) * (not by_cell)  # by cell, the pull is to 0
     given = rates(deviation_rate=0.03 if K else 0.0, base_variance=0.3 if K else 1.0)
-    fast.run_epoch(codes, values, starts, order, ours, given, penalties, shrinkage, totals[0])
-    naive.run_epoch(codes, values, starts, order, twin, given, penalties, shrinkage, totals[1])
+    fast.run_epoch(codes, values, starts, order, ours, given, penalties, centers, shrinkage, totals[0])
+    naive.run_epoch(codes, values, starts, order, twin, given, penalties, centers, shrinkage, totals[1])
     np.testing.assert_allclose(*totals, rtol=1e-4)
     for name in Factors._fields[: 6 if K else 5]:
         np.testing.assert_allclose(getattr(ours, name), getattr(twin, name), rtol=2e-3, atol=2e-5, err_msg=name)
@@ -84,7 +86,9 @@ def test_steps_go_along_the_gradient_by_finite_differences(n_modes, by_cell, wei
     given = rates(learning_rate=scale * 1e-3, deviation_rate=scale * 1e-3, prior_is_weighted=weighted)
     penalties = shrinkage = np.full(len(start.biases), 0.05, FLOAT)
     after, total = copied(start), np.zeros(3)
-    fast.run_epoch(codes, values, np.array([0, 1]), np.zeros(1, np.int64), after, given, penalties, shrinkage, total)
+    fast.run_epoch(
+        codes, values, np.array([0, 1]), np.zeros(1, np.int64), after, given, penalties, CENTERS, shrinkage, total
+    )
     variance = np.zeros(1)
     naive.predict_entries(codes, *copied(start, np.float64)[:3], float(given.base_variance), np.zeros(1), variance)
     strength = float(given.mean_variance / variance[0]) if weighted else 1.0
@@ -114,6 +118,6 @@ def test_deviations_stay_at_or_above_zero_under_wild_steps(n_modes):
     totals, column = np.zeros(3), np.full(len(factors.biases), 0.01, FLOAT)
     for _ in range(5):
         fast.run_epoch(codes, 0.01 * values, np.array([0, 200]), np.zeros(1, np.int64), factors,
-                       rates(deviation_rate=2.0), column, column, totals)  # fmt: skip
+                       rates(deviation_rate=2.0), column, CENTERS, column, totals)  # fmt: skip
         assert (factors.deviations >= 0).all() and np.isfinite(totals).all()
     assert (factors.deviations == 0).any()

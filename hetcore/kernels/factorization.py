@@ -115,14 +115,17 @@ def _move_pair(table, sums, a, b, pull, strength, rate, penalties):
 move_pair = kernel(_move_pair, allocates=False, inner=True, reorders=True)
 
 
-def _move_triple(table, sums, a, b, c, pull, strength, rate, penalties):
+def _move_triple(table, sums, a, b, c, pull, strength, rate, penalties, centers):
     """Step along the gradient of the factors of one entry of three modes, at one rate a row."""
     x, y, z, share = table[a], table[b], table[c], ONE / np.float32(max(1, table.shape[1]))
     penalty_x, penalty_y, penalty_z = strength * penalties[a], strength * penalties[b], strength * penalties[c]
+    center_x, center_y, center_z = centers[0], centers[1], centers[2]
     sum_x, sum_y, sum_z = ZERO, ZERO, ZERO
     for d in range(x.shape[0]):
         p, q, r = x[d], y[d], z[d]
-        g, h, k = pull * q * r - penalty_x * p, pull * p * r - penalty_y * q, pull * p * q - penalty_z * r
+        g = pull * q * r - penalty_x * (p - center_x[d])
+        h = pull * p * r - penalty_y * (q - center_y[d])
+        k = pull * p * q - penalty_z * (r - center_z[d])
         sum_x += g * g
         sum_y += h * h
         sum_z += k * k
@@ -132,9 +135,9 @@ def _move_triple(table, sums, a, b, c, pull, strength, rate, penalties):
     rate_x, rate_y, rate_z = rate / np.sqrt(sums[a, 0]), rate / np.sqrt(sums[b, 0]), rate / np.sqrt(sums[c, 0])
     for d in range(x.shape[0]):
         p, q, r = x[d], y[d], z[d]
-        x[d] = p + rate_x * (pull * q * r - penalty_x * p)
-        y[d] = q + rate_y * (pull * p * r - penalty_y * q)
-        z[d] = r + rate_z * (pull * p * q - penalty_z * r)
+        x[d] = p + rate_x * (pull * q * r - penalty_x * (p - center_x[d]))
+        y[d] = q + rate_y * (pull * p * r - penalty_y * (q - center_y[d]))
+        z[d] = r + rate_z * (pull * p * q - penalty_z * (r - center_z[d]))
 
 
 move_triple = kernel(_move_triple, allocates=False, inner=True, reorders=True)
@@ -200,7 +203,7 @@ def _move_deviations(table, sums, a, b, c, slope, shrinkage, rates):
 move_deviations = kernel(_move_deviations, allocates=False, inner=True, reorders=True)
 
 
-def _run_epoch(codes, values, starts, order, factors, rates, penalties, shrinkage, totals):
+def _run_epoch(codes, values, starts, order, factors, rates, penalties, centers, shrinkage, totals):
     """Visit every entry once and step along its gradient.
 
     Parameters
@@ -217,6 +220,8 @@ def _run_epoch(codes, values, starts, order, factors, rates, penalties, shrinkag
     rates : Rates
     penalties : (N,) float32
         lambda of each row's factors.
+    centers : (3, D) float32
+        What the factors of three modes are pulled to, a row per mode; those of two modes are pulled to 0.
     shrinkage : (N,) float32
         Strength of the pull of each row's deviations to `rates.level`.
     totals : (3,) float64
@@ -243,7 +248,7 @@ def _run_epoch(codes, values, starts, order, factors, rates, penalties, shrinkag
             elif c < 0:
                 move_pair(table, sums, a, b, pull, strength, rate, penalties)
             else:
-                move_triple(table, sums, a, b, c, pull, strength, rate, penalties)
+                move_triple(table, sums, a, b, c, pull, strength, rate, penalties, centers)
             move_bias(biases, bias_sums, a, pull, rate, strength * bias_regularisation)
             move_bias(biases, bias_sums, b, pull, rate, strength * bias_regularisation)
             if c >= 0:

@@ -66,7 +66,8 @@ def _factorization() -> None:
     for codes in (np.zeros((1, 2), np.int32), np.zeros((1, 3), np.int32)):
         column, table = np.ones(1, np.float32), np.ones((1, 16), np.float32)
         factors = factorization.Factors(column, table, table.copy(), column.copy(), table.copy(), table[:, :1].copy())
-        factorization.run_epoch(codes, values, np.array([0, 1]), order, factors, rates, column, column.copy(), totals)
+        given = rates, column, table.copy(), column.copy()
+        factorization.run_epoch(codes, values, np.array([0, 1]), order, factors, *given, totals)
         factorization.predict_entries(codes, *factors[:3], np.float32(1.0), np.zeros(1), np.zeros(1))
 
 

@@ -19,6 +19,7 @@ from hetcore.methods.codes import CodeBook
 __all__ = ["Entries", "FactorState", "Tables"]
 
 REFERENCE = 100  # entries of a code whose lambda is `regularisation`
+MANY = 10  # codes of a mode whose factors are pulled to their mean, in a tensor
 BLOCKS = 16  # along each of the first two modes
 START_SIZE = 0.01  # size of a product of two or three factors at the start
 SHAPE = 16  # float32 numbers in a vector of the processor: rows are padded to a multiple
@@ -84,6 +85,7 @@ class FactorState:
     factors: Factors
     starts: NDArray[np.int64]
     penalties: NDArray[np.float32]  # (N + 1,): lambda of each row's factors
+    counts: NDArray[np.int64]  # (N + 1,): entries of each row
     shrinkage: NDArray[np.float32]  # (N + 1,): what pulls a row's deviations to their level
     base_variance: float = 1.0
     mean_variance: float = 1.0
@@ -107,7 +109,9 @@ class FactorState:
         scaled = ((train.values - center) / scale).astype(np.float32)
         factors = _drawn(params, counts, train.rows.shape[1], rng)
         penalties, shrinkage = penalties.astype(np.float32), np.zeros(counts.size, np.float32)
-        state = cls(params, book, train, parts, rng, center, scale, scaled, factors, starts, penalties, shrinkage)
+        state = cls(
+            params, book, train, parts, rng, center, scale, scaled, factors, starts, penalties, counts, shrinkage
+        )
         if params["as_printed"] and state.has_deviation:
             state._set_deviations(float(scaled.var()))
         elif params["deviation_folds"] > 1 and state.has_deviation:
@@ -125,12 +129,22 @@ class FactorState:
         order = self.rng.permutation(self.starts.size - 1)
         run_epoch(
             self.train.rows, self.scaled, self.starts, order, self.factors, self._rates(learns), self.penalties,
-            self.shrinkage, totals,
+            self._centers(), self.shrinkage, totals,
         )  # fmt: skip
         self._note(totals / len(self.train))
         self.n_rounds += 1
         self._score()
         return self._waited()
+
+    def _centers(self) -> NDArray[np.float32]:
+        """Return what factors are pulled to, (3, D): in a tensor the mean of a mode with many codes, else 0."""
+        table, offsets = self.factors.factors, self.book.offsets
+        centers = np.zeros((3, table.shape[1]), np.float32)
+        if self.train.rows.shape[1] == 3 and not self.params["as_printed"]:
+            for mode in np.flatnonzero(np.diff(offsets) >= MANY):
+                rows = np.arange(offsets[mode], offsets[mode + 1])
+                centers[mode] = table[rows[self.counts[rows] > 0]].mean(axis=0)
+        return centers
 
     def _learns_deviation(self) -> bool:
         first, printed = self.params["deviation_start"], self.params["as_printed"]
@@ -148,7 +162,7 @@ class FactorState:
             order = self.rng.permutation(self.starts.size - 1)
             run_epoch(
                 self.train.rows, errors.astype(np.float32), self.starts, order, still, rates, self.penalties,
-                self.shrinkage, totals,
+                np.zeros((3, 0), np.float32), self.shrinkage, totals,
             )  # fmt: skip
         self.factors.bias_sums[:] = 1.0
         self.mean_variance = len(errors) / totals[2]
@@ -160,7 +174,7 @@ class FactorState:
             p["learning_rate"], p["deviation_learning_rate"] * self.level if learns else 0.0,
             p["regularisation"] if p["as_printed"] else p["bias_regularisation"], self.base_variance,
             self.mean_variance, self.level, p["deviation_regularisation"] if printed else 0.0,
-            0.0 if p["as_printed"] else 1.0,
+            0.0 if p["as_printed"] or self.train.rows.shape[1] == 3 else 1.0,
         )))  # fmt: skip
 
     def _note(self, means: NDArray[np.float64]) -> None:
@@ -193,8 +207,8 @@ class FactorState:
         curvature = 0.5 / (K * self.level) ** 2  # of the loss by one P, times the entries of a code
         self.factors.deviation_sums[:] = curvature
         if not printed:
-            counts = np.maximum(np.bincount(self.train.rows.ravel(), minlength=len(self.shrinkage)), 1)
-            self.shrinkage = (self.params["deviation_regularisation"] * curvature / counts).astype(np.float32)
+            pull = self.params["deviation_regularisation"] * curvature
+            self.shrinkage = (pull / np.maximum(self.counts, 1)).astype(np.float32)
 
     def _score(self) -> None:
         tables = self.tables() if self.parts else None

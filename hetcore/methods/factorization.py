@@ -28,10 +28,12 @@ Departures of the default from the paper (`as_printed=True` does without them)
   common variance, with the strength of `deviation_regularisation` entries of that variance.
 - Weights are relative, mean sigma^2 / sigma^2 with a mean of 1 over the entries, so that lambda means the same with and
   without deviations, whatever the noise.
-- The weight of an entry counts for its share of the prior, too: a user with noise is not pulled to 0 the more, only
-  heard the less by others.
+- In a matrix, the weight of an entry counts for its share of the prior, too: a user with noise is not pulled to 0 the
+  more, only heard the less by others.
 - Values are centred and scaled to deviation 1, so that no parameter depends on their unit; Delta is a share of the
   mean squared error when deviations begin to be learned.
+- In a tensor, factors of a mode with many codes are pulled to their mean, not to 0: a sensor of which little is known
+  is like the others.
 - A code with few entries is regularised the more (`regularisation_power`).
 - AdaGrad has one rate a row, not one a cell: as good, and faster.
 - `predict` keeps within the range of the training values (`clip`).
@@ -166,11 +168,11 @@ class TensorFactorization(MatrixFactorization):
         Epochs at most.
     learning_rate : float, default=0.1
         Of AdaGrad.
-    regularisation : float, default=0.007
+    regularisation : float, default=0.004
         lambda of the factors, for each visit of an entry of a code with 100, values scaled to deviation 1.
     regularisation_power : float, default=1.0
         p in [0, 1]: a code with n entries has lambda (100 / n)^p; 0 is the same for all, 1 a prior of the same total.
-    bias_regularisation : float, default=0.007
+    bias_regularisation : float, default=0.004
         lambda of the biases.
     clip : bool, default=False
         Whether predictions keep within the range of the training values.
@@ -187,8 +189,8 @@ class TensorFactorization(MatrixFactorization):
     _n_modes = 3
 
     def __init__(
-        self, n_factors: int = 50, n_iterations: int = 400, learning_rate: float = 0.1, regularisation: float = 0.007,
-        regularisation_power: float = 1.0, bias_regularisation: float = 0.007, clip: bool = False,
+        self, n_factors: int = 50, n_iterations: int = 400, learning_rate: float = 0.1, regularisation: float = 0.004,
+        regularisation_power: float = 1.0, bias_regularisation: float = 0.004, clip: bool = False,
         validation_fraction: float = 0.1, patience: int = 40, as_printed: bool = False,
         random_state: int | None = None,
     ) -> None:  # fmt: skip
@@ -209,18 +211,18 @@ class HTF(HMF):
         Epochs at most.
     learning_rate : float, default=0.1
         Of AdaGrad.
-    regularisation : float, default=0.007
+    regularisation : float, default=0.004
         lambda of the factors, for each visit of an entry of a code with 100, values scaled to deviation 1.
     regularisation_power : float, default=1.0
         p in [0, 1]: a code with n entries has lambda (100 / n)^p; 0 is the same for all, 1 a prior of the same total.
-    bias_regularisation : float, default=0.007
+    bias_regularisation : float, default=0.004
         lambda of the biases.
     n_deviation_factors : int, default=1
         K, columns of P, Q and R; 0 is `TensorFactorization` to the last bit.
     deviation_learning_rate : float, default=0.1
         Of AdaGrad, for P, Q and R, relative to their common level.
     deviation_regularisation : float, optional
-        Entries of the common variance to which each code's are added, 100 unless given; with `as_printed`, the rate
+        Entries of the common variance to which each code's are added, 60 unless given; with `as_printed`, the rate
         lambda' of the exponential prior, 0.01 unless given.
     deviation_folds : int, default=5
         From 2 on: deviations are learned, before the first epoch, from the errors on entries left out by that many fits
@@ -245,11 +247,11 @@ class HTF(HMF):
 
     _n_modes = 3
 
-    _prior_entries = 100.0
+    _prior_entries = 60.0
 
     def __init__(
-        self, n_factors: int = 50, n_iterations: int = 400, learning_rate: float = 0.1, regularisation: float = 0.007,
-        regularisation_power: float = 1.0, bias_regularisation: float = 0.007, n_deviation_factors: int = 1,
+        self, n_factors: int = 50, n_iterations: int = 400, learning_rate: float = 0.1, regularisation: float = 0.004,
+        regularisation_power: float = 1.0, bias_regularisation: float = 0.004, n_deviation_factors: int = 1,
         deviation_learning_rate: float = 0.1, deviation_regularisation: float | None = None, deviation_folds: int = 5,
         deviation_start: int = 150, deviation_epochs: int = 20, base_variance: float = 0.1, clip: bool = False,
         validation_fraction: float = 0.1, patience: int = 40, as_printed: bool = False,

@@ -9,23 +9,25 @@ def _products(table, rows):
     return each, float(np.prod([table[row] for row in rows], axis=0).sum())
 
 
-def run_epoch(codes, values, starts, order, factors, rates, penalties, shrinkage, totals):
+def run_epoch(codes, values, starts, order, factors, rates, penalties, centers, shrinkage, totals):
     totals[:] = 0.0
     for block in order:
         for i in range(starts[block], starts[block + 1]):
-            totals += _visit([int(code) for code in codes[i]], float(values[i]), factors, rates, penalties, shrinkage)
+            rows = [int(code) for code in codes[i]]
+            totals += _visit(rows, float(values[i]), factors, rates, penalties, centers, shrinkage)
 
 
-def _visit(rows, value, factors, rates, penalties, shrinkage):
+def _visit(rows, value, factors, rates, penalties, centers, shrinkage):
     others, fitted = _products(factors.factors, rows)
     deviating, added = _products(factors.deviations, rows)
     error = value - factors.biases[rows].sum() - fitted
     variance = rates.base_variance + added
     weight = rates.mean_variance / variance
     pull, strength = weight * error, weight if rates.prior_is_weighted > 0 else 1.0
-    before = factors.factors[rows].copy()
+    centers = centers if len(rows) == 3 else np.zeros_like(centers)
+    apart = [factors.factors[row] - centers[m] for m, row in enumerate(rows)]
     for m, row in enumerate(rows):
-        _move_factors(factors, row, pull * others[m] - strength * penalties[row] * before[m], rates.learning_rate)
+        _move_factors(factors, row, pull * others[m] - strength * penalties[row] * apart[m], rates.learning_rate)
         gradient = pull - strength * rates.bias_regularisation * factors.biases[row]
         factors.bias_sums[row] += gradient**2
         factors.biases[row] += rates.learning_rate * gradient / np.sqrt(factors.bias_sums[row])
