@@ -132,7 +132,8 @@ def _switches(scored: str) -> tuple[str, str]:
     with st.container(horizontal=True):
         against = st.segmented_control(
             "Against", AGAINST, key="against", default=AGAINST[0], required=True,
-            help="Seconds are those of this machine, which trains several models at once.",
+            help="Seconds are those of this machine, which trains several models at once; a network that needs PyTorch "
+            "loads it first.",
         )  # fmt: skip
         rows = [scored, "train"] if scored != "train" else ["train"]
         chosen = st.segmented_control(
