@@ -2,6 +2,8 @@
 
 import inspect
 import json
+import subprocess
+import sys
 from importlib import import_module
 
 import joblib
@@ -15,6 +17,7 @@ from hetcore.experiments import cells as kept
 from hetcore.experiments import experiment, info, names, outcome, run, tables
 from hetcore.experiments.judging import judged
 from hetcore.experiments.protocols import PROTOCOLS, Protocol
+from tests.test_house import ROOT
 
 TOY = """
 paper = "gbc"
@@ -204,3 +207,27 @@ def test_a_customer_cell_tells_how_the_weights_follow_the_quality():
     found = customers.run_cell(600, "GBC", 0)
     assert 0 < found["error"] < 0.5 and -1 <= found["quality"] <= 1
     assert "quality" not in customers.run_cell(600, "histogram GBDT + neighbour means", 0)
+
+
+def test_a_killed_run_loses_at_most_the_cell_it_was_at(tmp_path):
+    path, parts = tmp_path / "collective.jsonl", list(info("mgb-planted").cells)
+    command = [
+        sys.executable,
+        "-m",
+        "hetcore.experiments",
+        "mgb-planted",
+        "--scope",
+        "page",
+        "--results",
+        str(tmp_path),
+    ]
+    with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE) as process:  # noqa: S603 - our own module
+        for _ in iter(lambda: process.stderr.read(16), b""):  # the bar is drawn anew after each cell
+            if len(kept.read(path, parts)) >= 2:
+                process.kill()
+                break
+    before = kept.read(path, parts)
+    assert 2 <= len(before) < len(info("mgb-planted").keys("page"))
+    run("mgb-planted", "page", tmp_path, [lambda event: True])
+    after = kept.read(path, parts)
+    assert len(after) == len(before) + 1 and all(after[key] == cell for key, cell in before.items())
