@@ -7,7 +7,13 @@ from __future__ import annotations
 
 from importlib import import_module
 
-SECTIONS = ("consensus_tables", "collective_tables", "two_learner_tables", "transfer_tables")
+SECTIONS = (
+    "consensus_tables",
+    "collective_tables",
+    "two_learner_tables",
+    "transfer_tables",
+    "factorization_tables",
+)
 """Modules of benchmarks/ whose `render()` returns a section, a second-level heading first."""
 
 HEAD = """# Results
