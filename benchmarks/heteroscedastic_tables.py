@@ -36,7 +36,7 @@ CALIBRATION_HEAD = """### Calibration: negative log likelihood and 90% intervals
 
 Mean over the splits and its standard error; share of test labels within the 90% interval; median CPU seconds of fit and
 prediction, one thread. Peers have their default parameters, and the same with a tenth of the training rows to stop by.
-The best NLL, and those within one standard error of it, are bold.
+The best NLL, and those within one standard error of it, are bold, methods with less than half of the splits aside.
 """
 
 
@@ -110,9 +110,10 @@ def _calibration() -> list[str]:
         rows = {method: each for method, each in rows.items() if each}
         means = {method: np.mean([cell["nll"] for cell in each]) for method, each in rows.items()}
         errors = {method: _error([cell["nll"] for cell in each]) for method, each in rows.items()}
-        best = min(means, key=means.get) if means else None
+        most = max((len(each) for each in rows.values()), default=0)
+        best = min((method for method in rows if 2 * len(rows[method]) > most), key=means.get, default=None)
         for method, each in rows.items():
-            near = means[method] <= means[best] + errors[best]
+            near = 2 * len(each) > most and means[method] <= means[best] + errors[best]
             nll = f"{means[method]:.3f} ± {errors[method]:.3f}"
             numbers = [
                 f"**{nll}**" if near else nll,
