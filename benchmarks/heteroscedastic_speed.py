@@ -14,7 +14,7 @@ import warnings
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.heteroscedastic_cells import PREDICTORS, table
+from hetcore.experiments.heteroscedastic import PREDICTORS, table
 
 METHODS = ("HGBM", "CatBoost", "NGBoost")
 

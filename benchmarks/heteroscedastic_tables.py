@@ -7,23 +7,16 @@ from typing import Any
 import numpy as np
 from scipy.stats import ttest_rel
 
-from benchmarks.cells import finished
-from benchmarks.heteroscedastic_cells import (
-    CALIBRATION,
-    CALIBRATION_NAMES,
-    CLASSIFICATIONS,
-    NOISES,
-    PREDICTORS,
-    REGRESSIONS,
-    TABLE4,
-    TABLE4_NAMES,
-)
+from benchmarks.cells import RESULTS, finished
+from hetcore.experiments.heteroscedastic import CLASSIFICATIONS, NOISES, PREDICTORS, REGRESSIONS
 
+TABLE4, CALIBRATION = RESULTS / "heteroscedastic.jsonl", RESULTS / "deviation.jsonl"
+TABLE4_NAMES, CALIBRATION_NAMES = ("data", "noise", "method", "split"), ("data", "method", "split")
 LEVEL = 0.05
 
 HEAD = """## Heteroscedastic boosting
 
-    HETCORE_DATA=../shared/data python -m benchmarks.heteroscedastic_cells table4 calibration
+    HETCORE_DATA=../shared/data python -m hetcore.experiments hgbm --results docs/results
 """
 TABLE4_HEAD = """### Table 4's protocol: clean and noisy labels
 

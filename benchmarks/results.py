@@ -12,6 +12,7 @@ SECTIONS = (
     "collective_tables",
     "two_learner_tables",
     "transfer_tables",
+    "heteroscedastic_tables",
     "factorization_tables",
 )
 """Modules of benchmarks/ whose `render()` returns a section, a second-level heading first."""

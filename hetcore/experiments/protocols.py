@@ -32,6 +32,8 @@ PROTOCOLS = {
     "consensus": Protocol("hetcore.experiments.consensus", "consensus"),
     "collective": Protocol("hetcore.experiments.collective", "collective"),
     "customers": Protocol("hetcore.experiments.customers", "customers"),
+    "heteroscedastic": Protocol("hetcore.experiments.heteroscedastic", "heteroscedastic"),
+    "calibration": Protocol("hetcore.experiments.calibration", "deviation"),
     "transfer": Protocol("hetcore.experiments.transfer", "transfer"),
     "two_learner": Protocol("hetcore.experiments.two_learner", "two_learners"),
 }

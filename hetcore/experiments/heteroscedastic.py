@@ -1,35 +1,26 @@
-"""Run the cells of the heteroscedastic boosting tables: Table 4's protocol, and calibration beside peers.
+"""Protocols of heteroscedastic boosting: Table 4, and calibration beside peers.
 
-Table 4: ten data sets, 100 splits (70% to train on), clean and noisy. Noisy: a fifth of the training rows have their
-label flipped, or N(0, 0.1 var(y)) added; test labels stay clean. GBM is HGBM with a constant deviation: same trees,
-same members, same early stopping. Every method has its default parameters, chosen on splits numbered from 1000 on.
+Table 4 (key: data, noise, method, split): 70% of the rows to train on, clean or noisy. Noisy: a fifth of the training
+rows have their label flipped, or N(0, 0.1 var(y)) added; test labels stay clean. GBM is HGBM with a constant deviation:
+same trees, same members, same early stopping. Every method has its default parameters, chosen on splits from 1000 on.
 
-Calibration: the five regressions, 80% to train on, NLL and share of test labels within 90% intervals. Each finished
-cell is one line of docs/results/heteroscedastic.jsonl or docs/results/deviation.jsonl.
-
-    HETCORE_DATA=../shared/data python -m benchmarks.heteroscedastic_cells table4 calibration
-    python -m benchmarks.results > docs/results.md
+Calibration (key: data, method, split; `hetcore.experiments.calibration`): the five regressions, 80% to train on.
 """
 
 from __future__ import annotations
 
-import argparse
 import time
-import warnings
-from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-import datasets
-from benchmarks.cells import RESULTS, run_cells
 from hetcore.data.plain import plain_table
 from hetcore.methods.heteroscedastic import HGBMClassifier, HGBMRegressor
 
-TABLE4, CALIBRATION = RESULTS / "heteroscedastic.jsonl", RESULTS / "deviation.jsonl"
-TABLE4_NAMES, CALIBRATION_NAMES = ("data", "noise", "method", "split"), ("data", "method", "split")
+__all__ = ["CLASSIFICATIONS", "METHODS", "NOISES", "PREDICTORS", "REGRESSIONS", "calibration_cell", "run_cell"]
+
 REGRESSIONS = ("pyrim", "bodyfat", "housing", "abalone", "cpu_small")
 CLASSIFICATIONS = ("thyroid", "heart", "breast_cancer", "diabetes", "german")
 NOISES = ("clean", "noisy")
@@ -42,6 +33,8 @@ Table = tuple[NDArray, NDArray]
 @cache
 def table(name: str) -> Table:
     """Return X and y of a data set."""
+    import datasets  # beside hetcore, not below it: only experiments need it
+
     X, y, _ = plain_table(datasets.load(name))
     return X, y if y.dtype.kind == "f" else y.astype(str)
 
@@ -77,7 +70,7 @@ METHODS: dict[str, dict[str, Any]] = {
 }
 
 
-def table4_cell(data: str, noise: str, method: str, split: int) -> dict[str, Any]:
+def run_cell(data: str, noise: str, method: str, split: int) -> dict[str, Any]:
     """Fit on (noisy) training rows; return the test MSE of numbers, or the accuracy of classes."""
     X, y = table(data)
     train, test = divided(y.size, 0.7, split)
@@ -140,41 +133,3 @@ def calibration_cell(data: str, method: str, split: int) -> dict[str, Any]:
         "rmse": float(np.sqrt((residual**2).mean())),
         "seconds": seconds,
     }
-
-
-def table4_keys(splits: range) -> Iterator[tuple[Any, ...]]:
-    """Yield the cells of Table 4, splits outermost."""
-    for split in splits:
-        for data in (*CLASSIFICATIONS, *REGRESSIONS):
-            printed = METHODS if split < 10 else ("GBM", "HGBM")
-            yield from ((data, noise, method, split) for noise in NOISES for method in printed)
-
-
-def calibration_keys(splits: range) -> Iterator[tuple[Any, ...]]:
-    """Yield the cells of the calibration table, splits outermost; NGBoost, which is slow, comes last."""
-    slow = [method for method in PREDICTORS if method.startswith("NGBoost")]
-    fast = [method for method in PREDICTORS if method not in slow]
-    for methods in (fast, slow):
-        for split in splits:
-            yield from ((data, method, split) for data in REGRESSIONS for method in methods)
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("tables", nargs="+", choices=("table4", "calibration"))
-    parser.add_argument("--splits", type=int, default=None)
-    parser.add_argument("--data", nargs="+", default=(*CLASSIFICATIONS, *REGRESSIONS))
-    given = parser.parse_args()
-    warnings.simplefilter("ignore")
-    if "table4" in given.tables:
-        keys = (key for key in table4_keys(range(given.splits or 100)) if key[0] in given.data)
-        for cell in run_cells(TABLE4, TABLE4_NAMES, keys, table4_cell):
-            print(cell, flush=True)
-    if "calibration" in given.tables:
-        keys = (key for key in calibration_keys(range(given.splits or 10)) if key[0] in given.data)
-        for cell in run_cells(CALIBRATION, CALIBRATION_NAMES, keys, calibration_cell):
-            print(cell, flush=True)
-
-
-if __name__ == "__main__":
-    main()
