@@ -45,11 +45,11 @@ __all__ = ["PAPERS", "Experiment", "info", "names"]
 
 FILES = Path(__file__).parent / "files"
 PAPERS = {
-    "gbc": "Shi, Paiement, Grangier, Yu, “Learning from heterogeneous sources via gradient boosting consensus”, 2012",
-    "mgb": "Alodah, Neville, “Combining gradient boosting machines with collective inference”, 2017",
-    "2wl": "Treviño Gavito, Klabjan, Utke, “Multi-modal classification using two weak learners”, 2021",
-    "wms": "Antunes, Bernardino, Smailagic, Siewiorek, “Weighted multisource TrAdaBoost”, 2019",
-    "hgbm": "Lee, Yang, Lin, Lin, “Heteroscedastic gradient boosting and factorization”, 2018",
+    "gbc": "Shi, Paiement, Grangier, Yu: gradient boosting consensus",
+    "mgb": "Alodah, Neville: gradient boosting with collective inference",
+    "2wl": "Treviño Gavito, Klabjan, Utke: two weak learners, boosted feature vectors",
+    "wms": "Antunes, Bernardino, Smailagic, Siewiorek: weighted multi-source TrAdaBoost",
+    "hgbm": "Lee, Yang, Lin, Lin: heteroscedastic boosting and factorization",
 }
 SCOPES = ("page", "full")
 KINDS = ("Figure", "Table", "Theorem")
