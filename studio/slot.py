@@ -106,9 +106,15 @@ class Slot:
         self._broken = not self._start_worker()
         return not self._broken
 
+    def _kernels(self) -> str:
+        """Return what the worker compiles: the first one is soon there for most methods, the others have them all."""
+        if not self._manager.compiled:
+            return "none"
+        return "core" if self._after is None and self._manager.limits.workers > 1 else "all"
+
     def _start_worker(self) -> bool:
         try:
-            worker = Worker(self._manager.limits.memory, self._modules, self._manager.compiled)
+            worker = Worker(self._manager.limits.memory, self._modules, self._kernels())
             with self._manager.changed:
                 self._worker = worker
                 if self._manager.closed:

@@ -35,11 +35,11 @@ class Worker:
         Bytes of address space it may take.
     modules : sequence of str
         Modules that it imports beside the library.
-    compiled : bool
-        Whether it compiles the kernels before the first run rather than in it.
+    kernels : {"none", "core", "all"}
+        What it compiles before the first run rather than in it, see `hetcore.kernels.warm_up`.
     """
 
-    def __init__(self, memory: int, modules: Sequence[str] = (), compiled: bool = True) -> None:
+    def __init__(self, memory: int, modules: Sequence[str] = (), kernels: str = "all") -> None:
         ours, theirs = socket.socketpair()
         with theirs:
             command = [
@@ -49,7 +49,7 @@ class Worker:
                 "studio.worker_main",
                 str(theirs.fileno()),
                 str(memory),
-                str(int(compiled)),
+                kernels,
             ]
             self._process = subprocess.Popen(  # noqa: S603 - our own module and numbers
                 [*command, *modules],

@@ -101,7 +101,7 @@ def main(arguments: list[str]) -> None:
     server = Server(connection)
     threading.Thread(target=server.listen, name="studio-orders", daemon=True).start()
     connection.send(("phase", "compiling"))
-    _warm_up(arguments[2] == "1", arguments[3:])
+    _warm_up(arguments[2], arguments[3:])
     connection.send(("phase", "ready"))
     server.serve()
 
@@ -114,11 +114,11 @@ def _be_modest(memory: int) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
 
 
-def _warm_up(compiled: bool, modules: list[str]) -> None:
+def _warm_up(kernels: str, modules: list[str]) -> None:
     for module in ("polars", "hetcore", "studio.worker_tasks", *modules):
         importlib.import_module(module)
-    if compiled:
-        importlib.import_module("hetcore.kernels").warm_up()
+    if kernels != "none":
+        importlib.import_module("hetcore.kernels").warm_up(core=kernels == "core")
 
 
 if __name__ == "__main__":

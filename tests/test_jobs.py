@@ -416,7 +416,7 @@ def test_closing_ends_every_process():
 
 
 def test_a_worker_ends_with_the_studio():
-    worker = Worker(LIMITS.memory, STUBS, compiled=False)
+    worker = Worker(LIMITS.memory, STUBS, kernels="none")
     assert worker.receive() == ("phase", "compiling")
     worker._connection.close()
     assert worker._process.wait(PATIENCE) == 0
@@ -518,3 +518,22 @@ def test_who_has_nothing_in_work_comes_first():
     queue.done("b")
     assert queue.pop() == "b2"
     assert queue.remove("a", "a2") and queue.pop() == "a3" and queue.pop() is None
+
+
+def test_the_first_worker_is_soon_there_and_the_others_have_all_kernels(monkeypatch):
+    asked = []
+
+    class Asked(Worker):
+        def __init__(self, memory, modules=(), kernels="all"):
+            asked.append(kernels)
+            super().__init__(memory, modules, "none")
+
+    monkeypatch.setattr("studio.slot.Worker", Asked)
+    two, one = Manager(LIMITS._replace(workers=2), STUBS), Manager(LIMITS._replace(workers=1), STUBS)
+    try:
+        with two.changed:
+            assert two.changed.wait_for(lambda: len(asked) == 3, timeout=60)
+    finally:
+        two.close()
+        one.close()
+    assert sorted(asked) == ["all", "all", "core"]

@@ -88,22 +88,26 @@ def _collective() -> None:
     collective.cross_products(ends, ends, one, voice, np.zeros((1, 2), np.int32))
 
 
-_STEPS = (_bins, _tree, _prediction, _medians, _graphs, _weights, _factorization, _collective)
+_CORE = (_bins, _tree, _prediction, _medians, _graphs, _weights)
+_MORE = (_factorization, _collective)
 
 
-def warm_up(progress: Callable[[int, int], object] | None = None) -> None:
+def warm_up(progress: Callable[[int, int], object] | None = None, core: bool = False) -> None:
     """Run every kernel once on toy arrays.
 
-    Takes some 10 seconds on first use, a moment when the code is in the cache.
+    Takes some 20 to 30 seconds on first use, a moment when the code is in the cache.
 
     Parameters
     ----------
     progress : callable, optional
         Called as ``progress(done, total)`` before the first step and after each.
+    core : bool, default=False
+        Whether to leave out what single methods alone use: collective inference, factorization.
     """
-    for done, step in enumerate(_STEPS):
+    steps = _CORE if core else _CORE + _MORE
+    for done, step in enumerate(steps):
         if progress is not None:
-            progress(done, len(_STEPS))
+            progress(done, len(steps))
         step()
     if progress is not None:
-        progress(len(_STEPS), len(_STEPS))
+        progress(len(steps), len(steps))
