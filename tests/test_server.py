@@ -1,7 +1,5 @@
 """Whom the server answers, where it starts, and what it asks of a browser."""
 
-import asyncio
-
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
@@ -24,7 +22,9 @@ def answered(kind, **headers):
         sent.append(message)
 
     pairs = [(name.encode(), value.encode()) for name, value in headers.items()]
-    asyncio.run(server.OwnPages(app)({"type": kind, "headers": pairs}, receive, send))
+    answering = server.OwnPages(app)({"type": kind, "headers": pairs}, receive, send)
+    with pytest.raises(StopIteration):  # nothing in it waits, so it needs no event loop
+        answering.send(None)
     return sent
 
 
