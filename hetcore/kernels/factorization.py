@@ -26,6 +26,7 @@ __all__ = ["Factors", "Rates", "predict_entries", "run_epoch"]
 ONE = np.float32(1.0)
 ZERO = np.float32(0.0)
 HALF = np.float32(0.5)
+TWO = np.float32(2.0)
 
 
 class Factors(NamedTuple):
@@ -95,21 +96,28 @@ def _product(table, a, b, c):
 product = kernel(_product, allocates=False, inner=True, reorders=True)
 
 
-def _move_pair(table, sums, a, b, pull, strength, rate, penalties):
-    """Step along the gradient of the factors of one entry of two modes, at one rate a row."""
+def _move_pair(table, sums, a, b, product_, pull, strength, rate, penalties):
+    """Step along the gradient of the factors of one entry of two modes, at one rate a row.
+
+    The squared gradients are had from the squares of the rows and their product, which need not wait for the error.
+    """
     x, y, share = table[a], table[b], ONE / np.float32(max(1, table.shape[1]))
-    penalty_x, penalty_y, sum_x, sum_y = strength * penalties[a], strength * penalties[b], ZERO, ZERO
+    squares_x, squares_y = ZERO, ZERO
     for d in range(x.shape[0]):
-        g, h = pull * y[d] - penalty_x * x[d], pull * x[d] - penalty_y * y[d]
-        sum_x += g * g
-        sum_y += h * h
-    sums[a, 0] += sum_x * share
-    sums[b, 0] += sum_y * share
+        squares_x += x[d] * x[d]
+        squares_y += y[d] * y[d]
+    penalty_x, penalty_y = strength * penalties[a], strength * penalties[b]
+    sum_x = pull * pull * squares_y + penalty_x * (penalty_x * squares_x - TWO * pull * product_)
+    sum_y = pull * pull * squares_x + penalty_y * (penalty_y * squares_y - TWO * pull * product_)
+    sums[a, 0] += max(ZERO, sum_x) * share
+    sums[b, 0] += max(ZERO, sum_y) * share
     rate_x, rate_y = rate / np.sqrt(sums[a, 0]), rate / np.sqrt(sums[b, 0])
+    keep_x, keep_y = ONE - rate_x * penalty_x, ONE - rate_y * penalty_y
+    rate_x, rate_y = rate_x * pull, rate_y * pull
     for d in range(x.shape[0]):
         p, q = x[d], y[d]
-        x[d] = p + rate_x * (pull * q - penalty_x * p)
-        y[d] = q + rate_y * (pull * p - penalty_y * q)
+        x[d] = keep_x * p + rate_x * q
+        y[d] = keep_y * q + rate_y * p
 
 
 move_pair = kernel(_move_pair, allocates=False, inner=True, reorders=True)
@@ -235,7 +243,8 @@ def _run_epoch(codes, values, starts, order, factors, rates, penalties, centers,
         for i in range(starts[block], starts[block + 1]):
             a, b = codes[i, 0], codes[i, 1]
             c = codes[i, 2] if codes.shape[1] == 3 else np.int32(-1)
-            error = values[i] - biases[a] - biases[b] - product(table, a, b, c)
+            product_ = product(table, a, b, c)
+            error = values[i] - biases[a] - biases[b] - product_
             error = error - biases[c] if c >= 0 else error
             variance = rates.base_variance
             if deviations.shape[1] > 0:
@@ -246,7 +255,7 @@ def _run_epoch(codes, values, starts, order, factors, rates, penalties, centers,
             if sums.shape[1] > 1:
                 move_cells(table, sums, a, b, c, pull, strength, rate, penalties)
             elif c < 0:
-                move_pair(table, sums, a, b, pull, strength, rate, penalties)
+                move_pair(table, sums, a, b, product_, pull, strength, rate, penalties)
             else:
                 move_triple(table, sums, a, b, c, pull, strength, rate, penalties, centers)
             move_bias(biases, bias_sums, a, pull, rate, strength * bias_regularisation)

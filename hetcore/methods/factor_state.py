@@ -22,7 +22,8 @@ REFERENCE = 100  # entries of a code whose lambda is `regularisation`
 MANY = 10  # codes of a mode whose factors are pulled to their mean, in a tensor
 BLOCKS = 16  # along each of the first two modes
 START_SIZE = 0.01  # size of a product of two or three factors at the start
-SHAPE = 16  # float32 numbers in a vector of the processor: rows are padded to a multiple
+WIDTH = 64  # float32 numbers that an unrolled vector loop takes at once: rows are padded to a multiple
+LINE = 16  # float32 numbers of a cache line
 LEAST_LEVEL = 1e-6  # of deviations, where training errors are none
 DEVIATION_SPREAD = 0.1  # of deviations at the start, relative to their level
 
@@ -281,7 +282,8 @@ def blocks(rows: NDArray[np.int32], book: CodeBook, rng: np.random.Generator) ->
 def _drawn(params: dict[str, Any], counts: NDArray, n_modes: int, rng: np.random.Generator) -> Factors:
     """Draw the factors; rows without an entry are zero."""
     D, K, N = params["n_factors"], params["n_deviation_factors"], counts.size
-    table = _aligned(N, -(-D // SHAPE) * SHAPE)
+    width = WIDTH if D > WIDTH // 2 else WIDTH // 2
+    table = _aligned(N, -(-D // width) * width)
     table[:, :D] = rng.normal(0.0, START_SIZE ** (1.0 / n_modes), (N, D)) * (counts > 0)[:, None]
     sums = np.ones((N, max(1, table.shape[1]) if params["as_printed"] else 1), np.float32)
     zeros, ones = np.zeros((N, K), np.float32), np.ones((N, 1), np.float32)
@@ -290,6 +292,6 @@ def _drawn(params: dict[str, Any], counts: NDArray, n_modes: int, rng: np.random
 
 def _aligned(n: int, width: int) -> NDArray[np.float32]:
     """Return zeros (n, width) that begin where a cache line does."""
-    room = np.zeros(n * width + SHAPE, np.float32)
+    room = np.zeros(n * width + LINE, np.float32)
     skipped = (-room.ctypes.data % 64) // 4
     return room[skipped : skipped + n * width].reshape(n, width)
