@@ -5,15 +5,14 @@ from __future__ import annotations
 import numpy as np
 from scipy.stats import ttest_rel
 
-from benchmarks.factorization_cells import FRACTIONS, METHODS, done
+from benchmarks.cells import RESULTS, finished
+from hetcore.experiments.factorization import FRACTIONS, MODELS
 
 HEAD = """## Heteroscedastic factorization
 
-From the cells in `results/factorization.jsonl`, which these commands run:
+From the cells in `results/factorization.jsonl`, which this command runs:
 
-    HETCORE_DATA=../shared/data python -m benchmarks.factorization_cells movielens_100k --splits 0 10
-    HETCORE_DATA=../shared/data python -m benchmarks.factorization_cells intel_lab --splits 0 100
-    HETCORE_DATA=../shared/data python -m benchmarks.factorization_cells intel_lab_noisy --splits 0 30
+    HETCORE_DATA=../shared/data python -m hetcore.experiments hgbm --results docs/results
 
 RMSE on the entries that were not observed, mean ± standard error over the splits (their number in brackets). **Bold**:
 lowest of the column. Epochs and penalties of ours and of the peers were chosen on a few other splits of the same data.
@@ -45,7 +44,7 @@ AGAINST = {"movielens_100k": ("HMF", ("biased MF", "Surprise SVD, tuned", "Surpr
 
 def render() -> str:
     """Return the section."""
-    cells = done()
+    cells = finished(RESULTS / "factorization.jsonl", ("data", "method", "fraction", "split"))
     return "\n".join([HEAD, *(_section(cells, data) for data in SAID)])
 
 
@@ -54,7 +53,7 @@ def _values(cells: dict, data: str, method: str, fraction: float, name: str = "e
 
 
 def _section(cells: dict, data: str) -> str:
-    methods = [m for m in METHODS[data] if any(k[:2] == (data, m) for k in cells)]
+    methods = [m for m in MODELS[data] if any(k[:2] == (data, m) for k in cells)]
     if not methods:
         return ""
     fractions = FRACTIONS[data]

@@ -32,6 +32,7 @@ PROTOCOLS = {
     "consensus": Protocol("hetcore.experiments.consensus", "consensus"),
     "collective": Protocol("hetcore.experiments.collective", "collective"),
     "customers": Protocol("hetcore.experiments.customers", "customers"),
+    "factorization": Protocol("hetcore.experiments.factorization", "factorization"),
     "heteroscedastic": Protocol("hetcore.experiments.heteroscedastic", "heteroscedastic"),
     "calibration": Protocol("hetcore.experiments.calibration", "deviation"),
     "transfer": Protocol("hetcore.experiments.transfer", "transfer"),

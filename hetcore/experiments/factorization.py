@@ -1,34 +1,25 @@
-"""Run the cells of the factorization tables: data set x method x observed share x split.
+"""Protocol of the factorizations: train on a share of the entries, RMSE on the others.
 
-Each finished cell is one line of docs/results/factorization.jsonl; a cell that stands there is not run again. Epochs
-and penalties, those of the peers too, were chosen on two or three other splits of the same data.
-
-    HETCORE_DATA=../shared/data python -m benchmarks.factorization_cells movielens_100k --splits 0 10
-    HETCORE_DATA=../shared/data python -m benchmarks.factorization_cells intel_lab intel_lab_noisy --splits 0 100
-    python -m benchmarks.results > docs/results.md
-
-Surprise and tensorly are only needed here: `pip install scikit-surprise tensorly`.
+Key of a cell: data ("movielens_100k", "intel_lab", or the latter with noise on ten sensors), method, fraction (of the
+entries observed), split. Epochs and penalties, those of the peers too, were chosen on two or three other splits of the
+same data. Surprise and tensorly must be installed for their cells: requirements-bench.txt.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import time
+from functools import cache
 from typing import Any
 
 import numpy as np
 from scipy.stats import norm
 
-import datasets
 import hetcore as hc
-from benchmarks.cells import RESULTS, finished, run_cells
-from datasets.intel_lab import places
 from hetcore.data.plain import codes
 from hetcore.methods.tensor_baselines import InverseDistance, NearestSensors, Tucker
 
-CELLS = RESULTS / "factorization.jsonl"
-NAMES = ("data", "method", "fraction", "split")
+__all__ = ["FRACTIONS", "METHODS", "MODELS", "run_cell"]
+
 FRACTIONS = {"movielens_100k": (0.9,), "intel_lab": (0.05, 0.1, 0.15, 0.2), "intel_lab_noisy": (0.05, 0.1, 0.15, 0.2)}
 COLUMNS = {2: ("user", "item"), 3: ("sensor", "time", "quantity")}
 NOISY_SENSORS = 10
@@ -57,6 +48,8 @@ class Surprise:
 
 
 def _places() -> dict[str, Any]:
+    from datasets.intel_lab import places  # beside hetcore, not below it: only experiments need it
+
     return {f"{sensor + 1:02d}": place for sensor, place in enumerate(places())}
 
 
@@ -80,36 +73,35 @@ TENSOR = {
     "spatial kNN": lambda fraction: NearestSensors(_places(), 3),
     "IDW": lambda fraction: InverseDistance(_places(), 3.0),
 }
-METHODS = {"movielens_100k": MATRIX, "intel_lab": TENSOR, "intel_lab_noisy": TENSOR}
+MODELS = {"movielens_100k": MATRIX, "intel_lab": TENSOR, "intel_lab_noisy": TENSOR}
+METHODS = (*MATRIX, *TENSOR)
 
 
+@cache
 def load(name: str) -> tuple[np.ndarray, np.ndarray]:
     """Return codes and values of a data set."""
+    import datasets
+
     modes = 2 if name == "movielens_100k" else 3
     X, y, _ = codes(datasets.load(name.removesuffix("_noisy")), COLUMNS[modes])
     return X, y
 
 
-def run_cell(name: str, X: np.ndarray, y: np.ndarray, method: str, fraction: float, split: int) -> dict[str, Any]:
+def run_cell(data: str, method: str, fraction: float, split: int) -> dict[str, Any]:
     """Train on a share of the entries and score the others, without the noise where some was added.
 
-    Parameters
-    ----------
-    name : str
-        Data set.
-    X, y : (n, modes), (n,)
-    method : str
-    fraction : float
-        Share of the entries that is observed.
-    split : int
-        Seed.
+    Returns
+    -------
+    dict
+        "error" (the RMSE), "seconds", and "nll" and "coverage90" where the model has a deviation.
     """
+    X, y = load(data)
     rng = np.random.default_rng((20, split))
     order = rng.permutation(len(y))
     train, test = np.split(order, [int(round(fraction * len(y)))])
-    observed = y + _noise(X, rng) if name.endswith("_noisy") else y
+    observed = y + _noise(X, rng) if data.endswith("_noisy") else y
     started = time.perf_counter()
-    model = METHODS[name][method](fraction).fit(X[train], observed[train])
+    model = MODELS[data][method](fraction).fit(X[train], observed[train])
     fitted = model.predict(X[test])
     cell = {"error": float(np.sqrt(((y[test] - fitted) ** 2).mean())), "seconds": time.perf_counter() - started}
     if hasattr(model, "deviation_by"):
@@ -128,34 +120,3 @@ def _calibration(errors: np.ndarray, std: np.ndarray) -> dict[str, float]:
     scores = errors / std
     nll = 0.5 * np.mean(scores**2 + np.log(2.0 * np.pi * std**2))
     return {"nll": float(nll), "coverage90": float(np.mean(np.abs(scores) < norm.ppf(0.95)))}
-
-
-def done() -> dict[tuple, dict[str, Any]]:
-    """Return the finished cells by (data, method, fraction, split)."""
-    return finished(CELLS, NAMES)
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("data", nargs="+", choices=list(FRACTIONS))
-    parser.add_argument("--method", nargs="+")
-    parser.add_argument("--splits", type=int, nargs=2, default=(0, 10), metavar=("FIRST", "STOP"))
-    args = parser.parse_args()
-    loaded = {name: load(name) for name in args.data}
-    keys = [
-        (name, method, fraction, split)
-        for split in range(*args.splits)
-        for name in args.data
-        for method in args.method or METHODS[name]
-        for fraction in FRACTIONS[name]
-    ]
-
-    def run(name: str, method: str, fraction: float, split: int) -> dict[str, Any]:
-        return run_cell(name, *loaded[name], method, fraction, split)
-
-    for cell in run_cells(CELLS, NAMES, keys, run):
-        print(json.dumps(cell), flush=True)
-
-
-if __name__ == "__main__":
-    main()
