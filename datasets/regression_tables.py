@@ -78,7 +78,8 @@ DELVE = "DELVE, University of Toronto, and L. Torgo's collection: no terms state
 STATLIB = "StatLib, Carnegie Mellon University: free to use with acknowledgement."
 
 ABALONE = _entry(
-    "abalone", "shell", "Age of abalone", "4,177 shells: tell an abalone's rings, and so its age, from its sizes and weights.",
+    "abalone", "shell", "Age of abalone",
+    "4,177 shells: tell an abalone's rings, and so its age, from its sizes and weights.",
     "Nash, W., Sellers, T., Talbot, S., Cawthorn, A., Ford, W. (1995). Abalone. UCI Machine Learning Repository. "
     "https://doi.org/10.24432/C55C7W", UCI,
 )  # fmt: skip
@@ -94,7 +95,8 @@ CPU_SMALL = _entry(
     "DELVE, comp-activ, the small prototask: https://www.cs.toronto.edu/~delve/data/comp-activ/desc.html", DELVE,
 )  # fmt: skip
 BODYFAT = _entry(
-    "bodyfat", "man", "Share of body fat", "252 men: tell the share of body fat (percent) from density, age and circumferences.",
+    "bodyfat", "man", "Share of body fat",
+    "252 men: tell the share of body fat (percent) from density, age and circumferences.",
     "Penrose, K., Nelson, A., Fisher, A. (1985). Generalized body composition prediction equation for men using simple "
     "measurement techniques. Medicine and Science in Sports and Exercise 17(2), 189.", STATLIB,
 )  # fmt: skip
