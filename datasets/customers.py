@@ -143,5 +143,5 @@ CUSTOMERS = Dataset(
     task="classification",
     load=lambda: make_customers()[0],
     licence="Made up: no terms.",
-    citation="Stands in for the data of Shi, Paiement, Grangier, Yu (2012), section 5.4, which can't be had.",
+    citation="Stands in for the data of Shi, Paiement, Grangier, Yu (2012), which can't be had.",
 )

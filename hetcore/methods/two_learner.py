@@ -29,7 +29,7 @@ Departures
 - The risk is convex in the steps: `step="newton"` finds them exactly. "bayes", "grid" and "fixed" are the paper's.
 - f starts at the log of the class shares, which is the constant of least risk, not at zero.
 - Any number of modalities; an instance that lacks one gets nothing from it, neither in training nor in prediction.
-- `hessian="printed"` follows the paper's appendix, whose two rewritings of the quadratic form are no identities
+- `hessian="printed"` is our reading of the appendix, whose two rewritings of the quadratic form are no identities
   (see `two_learner_loss`); "exact" keeps the quadratic form.
 - `learning_rate` shrinks the steps; `subsample` below 1 fits learners to a share of the rows and chooses the steps on
   the rest, so that a network that learns its rows by heart is not trusted for it. Both are 1 in the paper.
@@ -79,7 +79,7 @@ class TwoWeakLearnerClassifier(ClassifierMixin, BoostedEstimator):
         How the steps are chosen: exactly; by 10 random points and 20 of a Gaussian process in [0, 4]; by a grid of 9
         values there; 0.1.
     hessian : {"printed", "exact"}, default="printed"
-        The second-order form, for order 2: the paper's, or the quadratic form as it is.
+        The second-order form, for order 2: our reading of the paper's, or the quadratic form as it is.
     n_iterations : int, default=30
         Rounds N.
     inner_iterations : int, default=3

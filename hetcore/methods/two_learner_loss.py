@@ -22,6 +22,8 @@ exp(-<f, v_k> / 4). The paper's appendix writes sum_k <g, a_k>^2 as <g, g> + 2 <
 
     (7) g = (w - (eps + delta) w~) / eps,     (8) h = (w - (eps + delta) w~) / delta.
 
+The printed equations (5) to (8) were not at hand: w~, w^ and (7), (8) are our reading of the two rewritings above.
+
 `Exact` keeps the quadratic form as it is instead.
 
 Reference: A. Trevino Gavito, D. Klabjan, J. Utke, "Gradient-boosted based structured and unstructured learning", 2023
