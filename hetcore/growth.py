@@ -24,12 +24,12 @@ from hetcore.kernels.layout import (
 )
 from hetcore.kernels.words import fill_words
 
-__all__ = ["Table", "grow_checked", "readable"]
+__all__ = ["WRONG", "Table", "executor", "grow_checked", "most_leaves", "readable", "slots"]
 
 _POOL_BYTES = 256 << 20  # histograms kept for subtraction; a leaf beyond them is built from its rows
 _KEPT_BYTES = 64 << 20  # largest buffer that a thread keeps for its next tree
 _SERIAL_VALUES = 2_000_000  # rows * columns below which a second thread costs more than it brings
-_WRONG = {
+WRONG = {
     1: "gradients or hessians are not all finite: scale the target, or leave those rows out of `rows`.",
     2: "hessians must not be negative: a sample weight is at least 0.",
 }
@@ -88,7 +88,7 @@ def _grow_parts(
     problem: Problem, params: TreeParams, work: Work, rooms: list[Room], values: np.ndarray, row_leaf: np.ndarray
 ) -> int:
     """Do what `grower.grow_tree` does, with one thread for each room; the tree is the same, bit for bit."""
-    executor = _executor(len(rooms) - 1)
+    threads = executor(len(rooms) - 1)
 
     def do(phase: int, t: int = 0) -> int:
         return grower.grow_tree(problem, params, work, rooms[t], values, row_leaf, phase)
@@ -96,7 +96,7 @@ def _grow_parts(
     do(grower.START)
     going = True
     while going:
-        others = [executor.submit(do, grower.SEARCH, t) for t in range(1, len(rooms))]
+        others = [threads.submit(do, grower.SEARCH, t) for t in range(1, len(rooms))]
         do(grower.SEARCH)
         for other in others:
             other.result()
@@ -105,7 +105,8 @@ def _grow_parts(
 
 
 @cache
-def _executor(n_threads: int) -> ThreadPoolExecutor:
+def executor(n_threads: int) -> ThreadPoolExecutor:
+    """Return the threads that trees are grown on, beside the caller's."""
     return ThreadPoolExecutor(n_threads, thread_name_prefix="hetcore-trees")
 
 
@@ -117,7 +118,7 @@ def _problem(table: Table, rows: np.ndarray, gradients: np.ndarray, hessians: np
     words = _buffer("words", (gradients.shape[0], width), np.int64)
     wrong = fill_words(gradients, hessians, rows, words, reading)
     if wrong:
-        raise DataError(_WRONG[wrong])
+        raise DataError(WRONG[wrong])
     offsets = np.zeros(table.columns.size + 1, np.int64)
     np.cumsum(table.n_bins + 1, out=offsets[1:])
     # measured: below about this many rows a bin, building costs less than storing, loading and subtracting
@@ -125,7 +126,7 @@ def _problem(table: Table, rows: np.ndarray, gradients: np.ndarray, hessians: np
     return Problem(table.binned, table.columns, table.n_bins, offsets, words, reading, kept_rows)
 
 
-def _most_leaves(params: TreeParams, m: int) -> int:
+def most_leaves(params: TreeParams, m: int) -> int:
     """Return how many leaves a tree over m rows can have."""
     limits = [max(m // params.min_samples_leaf, 1)]
     if params.max_leaf_nodes > 0:
@@ -135,14 +136,20 @@ def _most_leaves(params: TreeParams, m: int) -> int:
     return min(limits)
 
 
-def _work(problem: Problem, params: TreeParams, rows: np.ndarray, n_parts: int) -> Work:
-    """Find room for growing a tree over `rows`, its columns searched in `n_parts` parts."""
-    m, width, n_leaves = rows.size, problem.words.shape[1], _most_leaves(params, rows.size)
-    capacity, bins = 2 * n_leaves - 1, int(problem.offsets[-1])
+def slots(params: TreeParams, m: int, kept_rows: int, words: int) -> int:
+    """Return how many histograms of so many words are kept at most, for a tree over m rows."""
+    n_leaves = most_leaves(params, m)
     # branch by branch, smaller child first, at most log2(m) histograms wait
     waiting = n_leaves if params.max_leaf_nodes > 0 else min(n_leaves, m.bit_length() + 2)
-    waiting = min(waiting, m // max(problem.kept_rows, 1) + 2)  # waiting nodes share no row
-    n_slots = max(min(waiting, _POOL_BYTES // (8 * bins * width)), 1)
+    waiting = min(waiting, m // max(kept_rows, 1) + 2)  # waiting nodes share no row
+    return max(min(waiting, _POOL_BYTES // (8 * words)), 1)
+
+
+def _work(problem: Problem, params: TreeParams, rows: np.ndarray, n_parts: int) -> Work:
+    """Find room for growing a tree over `rows`, its columns searched in `n_parts` parts."""
+    m, width, bins = rows.size, problem.words.shape[1], int(problem.offsets[-1])
+    capacity = 2 * most_leaves(params, m) - 1
+    n_slots = slots(params, m, problem.kept_rows, bins * width)
     pool = _buffer("pool", (n_slots, bins, width), np.int64)
     return Work(
         rows,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from hetcore.kernels import binning, collective, csr, factorization, grower, medians, predictor, simplex
+from hetcore.kernels import binning, collective, csr, factorization, grower, medians, members, predictor, simplex
 from hetcore.kernels import words as fixed
 from hetcore.kernels.layout import LEAF_DTYPE, N_STATE, NODE_DTYPE, Problem, TreeParams, Words, Work, make_room
 
@@ -20,9 +20,28 @@ def _bins() -> None:
 
 
 def _tree() -> None:
+    gradients, rows, problem, work = _toy()
+    values, row_leaf = np.zeros((3, 1)), np.zeros(3, np.int32)
+    fixed.fill_words(gradients, gradients, rows, problem.words, problem.reading)
+    grower.grow_tree(problem, TreeParams(), work, make_room(4, 1), values, row_leaf, grower.WHOLE)
+
+
+def _members() -> None:
+    gradients, rows, problem, work = _toy()
+    places = problem.columns[None], problem.n_bins[None], problem.offsets[None]
+    parts = members.Parts(rows, np.array([0, 3]), *places)
+    one, leaves = np.zeros(1, np.int64), np.zeros((1, 3), np.int32)
+    grown = members.Grown(np.zeros((1, 3), NODE_DTYPE), np.zeros((1, 3, 1)), one, leaves)
+    room, limits, given = make_room(4, 1), TreeParams(), gradients[None]
+    buffers, begins = np.zeros((3, 3), np.uint32), np.zeros((3, 2), np.int64)
+    members.grow_members(problem, parts, 0, 1, limits, work, room, given, given.copy(), grown, buffers, begins)
+    members.add_members(np.zeros((1, 3, 1)), leaves, grown.values, 1.0)
+
+
+def _toy() -> tuple[np.ndarray, np.ndarray, Problem, Work]:
+    """Return gradients, rows, and what a tree over three rows of one column is grown in."""
     gradients, rows = np.ones((3, 1), np.float32), np.arange(3, dtype=np.uint32)
     words, reading = np.zeros((3, 4), np.int64), Words(np.ones(4), 1, 1, 2)
-    fixed.fill_words(gradients, gradients, rows, words, reading)
     columns, offsets = np.zeros(1, np.int32), np.array([0, 2])
     problem = Problem(np.zeros((1, 3), np.uint8), columns, columns + np.int32(1), offsets, words, reading, 1)
     pool, totals, state = np.zeros((1, 2, 4), np.int64), np.zeros((3, 4), np.int64), np.zeros(N_STATE, np.int64)
@@ -30,8 +49,7 @@ def _tree() -> None:
     open_, found = np.zeros(3, np.int64), np.zeros((1, 2, 4))
     flat = pool.reshape(1, -1)
     work = Work(rows, rows.copy(), words.copy(), pool, flat, free, nodes, leaves, totals, open_, state, found)
-    values, row_leaf = np.zeros((3, 1)), np.zeros(3, np.int32)
-    grower.grow_tree(problem, TreeParams(), work, make_room(4, 1), values, row_leaf, grower.WHOLE)
+    return gradients, rows, problem, work
 
 
 def _prediction() -> None:
@@ -89,7 +107,7 @@ def _collective() -> None:
 
 
 _CORE = (_bins, _tree, _prediction, _medians, _graphs, _weights)
-_MORE = (_factorization, _collective)
+_MORE = (_factorization, _collective, _members)
 
 
 def warm_up(progress: Callable[[int, int], object] | None = None, core: bool = False) -> None:
@@ -102,7 +120,7 @@ def warm_up(progress: Callable[[int, int], object] | None = None, core: bool = F
     progress : callable, optional
         Called as ``progress(done, total)`` before the first step and after each.
     core : bool, default=False
-        Whether to leave out what single methods alone use: collective inference, factorization.
+        Whether to leave out what single methods alone use: collective inference, factorization, members.
     """
     steps = _CORE if core else _CORE + _MORE
     for done, step in enumerate(steps):

@@ -19,18 +19,17 @@ def _unit_for(total, bits):
 unit_for = kernel(_unit_for, allocates=False)
 
 
-def _absolute_sums(values, rows, out):
-    """Write the sum of absolute values of each column of `values` over `rows` to `out`; return the smallest value."""
-    out[:] = 0.0
-    smallest = np.inf
+def _absolute_sum(values, rows, c):
+    """Return the sum of absolute values of column c of `values` over `rows`, and the smallest value."""
+    total, smallest = 0.0, np.float32(np.inf)
     for r in rows:
-        for k in range(values.shape[1]):
-            out[k] += abs(np.float64(values[r, k]))
-            smallest = min(smallest, np.float64(values[r, k]))
-    return smallest
+        value = values[r, c]
+        total += abs(np.float64(value))
+        smallest = min(smallest, value)
+    return total, np.float64(smallest)
 
 
-absolute_sums = kernel(_absolute_sums, allocates=False)
+absolute_sum = kernel(_absolute_sum, allocates=False, reorders=True)
 
 
 def _fill_words(gradients, hessians, rows, words, reading):
@@ -40,21 +39,23 @@ def _fill_words(gradients, hessians, rows, words, reading):
     hessian is negative.
     """
     n_outputs, last = gradients.shape[1], gradients.shape[1] + hessians.shape[1] - 1
-    units = reading.units
-    units[:] = 0.0
-    absolute_sums(gradients, rows, units[:n_outputs])
-    smallest = absolute_sums(hessians, rows, units[n_outputs : last + 1])
+    units, smallest = reading.units, 0.0
     for c in range(words.shape[1]):
-        if not np.isfinite(units[c]):
+        total, low = 0.0, 0.0
+        if c < n_outputs:
+            total, _ = absolute_sum(gradients, rows, c)
+        elif c <= last:
+            total, low = absolute_sum(hessians, rows, c - n_outputs)
+        if not np.isfinite(total):
             return 1
-        units[c] = unit_for(units[c], 61 - (reading.count_bits if c == last else 0))
-    for r in rows:
-        for c in range(last + 1):
-            value = gradients[r, c] if c < n_outputs else hessians[r, c - n_outputs]
-            words[r, c] = np.int64(np.rint(value / units[c]))
-        words[r, last] = (words[r, last] << reading.count_bits) + 1
-        for c in range(last + 1, words.shape[1]):
-            words[r, c] = 0
+        smallest = min(smallest, low)
+        units[c] = unit_for(total, 61 - (reading.count_bits if c == last else 0))
+    one = np.int64(1)
+    for c in range(words.shape[1]):
+        values, inverse = gradients[:, c] if c < n_outputs else hessians[:, min(c, last) - n_outputs], 1.0 / units[c]
+        shift, more = (np.int64(reading.count_bits), one) if c == last else (np.int64(0), np.int64(0))
+        for r in rows:
+            words[r, c] = (np.int64(np.rint(values[r] * inverse)) << shift) + more if c <= last else 0
     return 2 if smallest < 0.0 else 0
 
 

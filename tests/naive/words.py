@@ -14,9 +14,9 @@ def unit_for(total, bits):
     return unit
 
 
-def absolute_sums(values, rows, out):
-    out[:] = np.abs(values[rows].astype(float)).sum(axis=0)
-    return values[rows].astype(float).min(initial=np.inf)
+def absolute_sum(values, rows, c):
+    chosen = values[rows, c].astype(float)
+    return np.abs(chosen).sum(), chosen.min(initial=np.inf)
 
 
 def fill_words(gradients, hessians, rows, words, reading):

@@ -1,0 +1,132 @@
+"""Trees of an ensemble whose members learn from different rows of one table: a round of them is one call.
+
+    grower = MemberGrower(binned, n_bins, rows, params)
+    grown = grower.grow(gradients, hessians)        # (M, n, K) and (M, n, P) float32
+    add_members(scores, grown.leaves, grown.values, 0.1)
+
+The trees are those of `trees.grow`, member by member; what is the same in every round is done once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hetcore.errors import DataError
+from hetcore.growth import WRONG, executor, most_leaves, readable, slots
+from hetcore.kernels.layout import LEAF_DTYPE, N_STATE, NODE_DTYPE, Problem, Room, TreeParams, Words, Work, make_room
+from hetcore.kernels.members import Grown, Parts, add_members, grow_members
+from hetcore.trees import Tree
+
+__all__ = ["Grown", "MemberGrower", "add_members", "trees_of"]
+
+
+class MemberGrower:
+    """Grows one tree for each member, round after round.
+
+    Parameters
+    ----------
+    binned : (d, n) uint8
+        From `BinMapper.transform`.
+    n_bins : (d,) int32
+        Bins of each column.
+    shape : (int, int)
+        Gradients K and hessians P of a row; P is 0 (1 each), 1 or K.
+    params : TreeParams
+    n_jobs : int, default=1
+        Threads; each grows the trees of some members.
+    """
+
+    def __init__(
+        self, binned: NDArray, n_bins: NDArray, shape: tuple[int, int], params: TreeParams, n_jobs: int = 1
+    ) -> None:
+        self.binned, self.n_bins, self.shape, self.params, self.n_jobs = readable(binned), n_bins, shape, params, n_jobs
+        self.parts: Parts | None = None
+        self._rooms: list[tuple[Problem, Work, Room, NDArray, NDArray]] = []
+
+    def use(self, rows: Sequence[NDArray[np.int32]], columns: Sequence[NDArray[np.int32]]) -> None:
+        """Set the rows and the columns of each member, as many columns for each."""
+        starts = np.cumsum([0, *(part.size for part in rows)])
+        chosen = np.array(columns, np.int32)
+        n_bins = self.n_bins[chosen].astype(np.int32)
+        offsets = np.zeros((len(rows), chosen.shape[1] + 1), np.int64)
+        np.cumsum(n_bins + 1, axis=1, out=offsets[:, 1:])
+        self.parts = Parts(np.concatenate(rows).astype(np.uint32), starts, chosen, n_bins, offsets)
+        if not self._rooms:
+            threads = max(1, min(self.n_jobs, len(rows)))
+            self._rooms = [self._room(max(part.size for part in rows)) for _ in range(threads)]
+
+    def _room(self, m: int) -> tuple[Problem, Work, Room, NDArray, NDArray]:
+        """Return what one thread works in, for at most m rows."""
+        n_outputs, n_hessians = self.shape
+        n, used = self.binned.shape[1], n_outputs + n_hessians
+        width = used if used <= 2 else -4 * (-used // 4)
+        bins = int(np.sort(self.n_bins + 1)[-self.parts.columns.shape[1] :].sum())
+        # measured: below about this many rows a bin, building costs less than storing, loading and subtracting
+        kept_rows = int((1 + width / 8) * bins / self.parts.columns.shape[1])
+        reading = Words(np.empty(width), n_outputs, n_hessians, m.bit_length())
+        columns, n_bins, offsets = (part[0] for part in self.parts[2:])
+        words = np.zeros((n, width), np.int64)
+        problem = Problem(self.binned, columns, n_bins, offsets, words, reading, kept_rows)
+        leaves, n_slots = most_leaves(self.params, m), slots(self.params, m, kept_rows, bins * width)
+        pool, capacity = np.empty((n_slots, bins, width), np.int64), 2 * leaves - 1
+        work = Work(
+            np.empty(m, np.uint32),
+            np.empty(m, np.uint32),
+            np.empty((m, width), np.int64),
+            pool,
+            pool.reshape(n_slots, -1),
+            np.empty(n_slots, np.int64),
+            np.empty(capacity, NODE_DTYPE),
+            np.empty(capacity, LEAF_DTYPE),
+            np.empty((capacity, width), np.int64),
+            np.empty(capacity, np.int64),
+            np.empty(N_STATE, np.int64),
+            np.empty((1, 2, 4)),
+        )
+        buffers, begins = np.empty((3, n), np.uint32), np.empty((capacity, 2), np.int64)
+        return problem, work, make_room(width, n_outputs), buffers, begins
+
+    def grow(self, gradients: NDArray[np.float32], hessians: NDArray[np.float32]) -> Grown:
+        """Grow a tree for each member.
+
+        Parameters
+        ----------
+        gradients, hessians : (M, n, K) and (M, n, P) float32
+
+        Returns
+        -------
+        Grown
+
+        Raises
+        ------
+        DataError
+            If a gradient or hessian is not finite, or a hessian is negative.
+        """
+        n_members, capacity = gradients.shape[0], self._rooms[0][1].nodes.size
+        grown = Grown(
+            np.empty((n_members, capacity), NODE_DTYPE),
+            np.zeros((n_members, capacity, self.shape[0])),
+            np.empty(n_members, np.int64),
+            np.empty((n_members, self.binned.shape[1]), np.int32),
+        )
+        bounds = [n_members * t // len(self._rooms) for t in range(len(self._rooms) + 1)]
+
+        def some(t: int) -> int:
+            problem, work, room, buffers, begins = self._rooms[t]
+            given = self.params, work, room, gradients, hessians, grown, buffers, begins
+            return grow_members(problem, self.parts, bounds[t], bounds[t + 1], *given)
+
+        others = [executor(len(self._rooms) - 1).submit(some, t) for t in range(1, len(self._rooms))]
+        wrong = max([some(0), *(other.result() for other in others)])
+        if wrong:
+            raise DataError(WRONG[wrong])
+        return grown
+
+
+def trees_of(grown: Grown) -> list[Tree]:
+    """Return the trees, member by member."""
+    sizes = grown.sizes.tolist()
+    return [Tree(grown.nodes[k, :size], grown.values[k, :size]) for k, size in enumerate(sizes)]
