@@ -5,7 +5,6 @@ Nothing here is called in the studio's own process: see `studio.uploads`.
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -27,6 +26,7 @@ from studio.parsed import ParsedGraph, ParsedTable
 from studio.parsing_formats import recognised
 from studio.parsing_types import typed
 from studio.sentences import foreign
+from studio.streams import to_stream
 
 __all__ = ["parse", "refusal"]
 
@@ -78,14 +78,14 @@ def parse(name: str, want: str, options: Mapping[str, Any], content: bytes) -> t
     file_format = recognised(name, want, content)
     if want == "table":
         table = typed(_TABLES[file_format](name, content, options), options)
-        return _words(table.guesses, table.findings), [_stream(table.frame)]
+        return _words(table.guesses, table.findings), [to_stream(table.frame)]
     graph = (
         _GRAPHS[file_format](name, content, options)
         if file_format in _GRAPHS
         else _edge_list(name, file_format, content, options)
     )
     frames = [graph.edges] if graph.nodes is None else [graph.edges, graph.nodes]
-    return _words(graph.guesses, graph.findings), [_stream(frame) for frame in frames]
+    return _words(graph.guesses, graph.findings), [to_stream(frame) for frame in frames]
 
 
 def _images(name: str, content: bytes) -> tuple[dict[str, Any], list[bytes]]:
@@ -94,7 +94,7 @@ def _images(name: str, content: bytes) -> tuple[dict[str, Any], list[bytes]]:
     found = parsing_images.read(name, content)
     frame = pl.DataFrame({"id": found.ids, "pixels": found.pixels.reshape(len(found.ids), -1)})
     words = _words(found.guesses, found.findings) | {"shape": list(found.pixels.shape[1:])}
-    return words, [_stream(frame)]
+    return words, [to_stream(frame)]
 
 
 def _edge_list(name: str, file_format: str, content: bytes, options: Mapping[str, Any]) -> ParsedGraph:
@@ -104,12 +104,6 @@ def _edge_list(name: str, file_format: str, content: bytes, options: Mapping[str
 
 def _words(guesses: list[str], findings: list[Finding]) -> dict[str, Any]:
     return {"guesses": guesses, "findings": [[f.kind, f.where, f.count, f.message, list(f.examples)] for f in findings]}
-
-
-def _stream(frame: pl.DataFrame) -> bytes:
-    buffer = io.BytesIO()
-    frame.write_ipc_stream(buffer)
-    return buffer.getvalue()
 
 
 def refusal(name: str, error: BaseException) -> str:

@@ -14,7 +14,6 @@ works again; a damaged file is moved aside and its readable runs are taken over.
 from __future__ import annotations
 
 import dataclasses
-import io
 import os
 import sqlite3
 import threading
@@ -33,6 +32,7 @@ from studio.database import DamagedError, Database, NewerSchemaError
 from studio.run import Run, canonical, sha256
 from studio.salvage import salvage
 from studio.sentences import one_sentence
+from studio.streams import from_stream, to_stream
 
 __all__ = ["Run", "RunStore", "home", "shared"]
 
@@ -247,13 +247,11 @@ def _cause(error: Exception) -> str:
 def _stream(frame: pl.DataFrame | None) -> bytes | None:
     if frame is None:
         return None
-    buffer = io.BytesIO()
-    frame.write_ipc_stream(buffer, compression="zstd")
-    return buffer.getvalue()
+    return to_stream(frame, "zstd")
 
 
 def _frame(content: bytes | None) -> pl.DataFrame | None:
-    return None if content is None else pl.read_ipc_stream(io.BytesIO(content))
+    return None if content is None else from_stream(content)
 
 
 def _flat(run: Run) -> dict[str, str]:

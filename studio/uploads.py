@@ -13,7 +13,6 @@ Limits: `studio.limits.UPLOADS`.
 
 from __future__ import annotations
 
-import io
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
@@ -26,6 +25,7 @@ from hetcore.errors import DataError
 from studio import sandbox
 from studio.limits import UPLOADS
 from studio.sentences import one_sentence, shown
+from studio.streams import from_stream
 
 __all__ = [
     "GraphPreview",
@@ -211,7 +211,7 @@ def _read(name: str, file: bytes | BinaryIO, want: str, options: Options) -> tup
     name = shown(name.replace("\\", "/").rpartition("/")[2])
     request = {"name": name, "want": want, "options": options._asdict()}
     reply = sandbox.shared().ask(name, request, _content(name, file))
-    return reply.words, [pl.read_ipc_stream(io.BytesIO(block)) for block in reply.blocks]
+    return reply.words, [from_stream(block) for block in reply.blocks]
 
 
 def _content(name: str, file: bytes | BinaryIO) -> bytes:
