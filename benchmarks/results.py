@@ -8,6 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 
 SECTIONS = (
+    "claims_tables",
     "consensus_tables",
     "collective_tables",
     "two_learner_tables",

@@ -6,8 +6,8 @@ import streamlit as st
 
 from hetcore import figures
 from hetcore.experiments import Experiment, Outcome
+from hetcore.experiments.drawing import means
 from hetcore.experiments.experiment import PAPERS
-from hetcore.experiments.judging import means
 from studio import export, jobs
 from studio.widgets import chart, escape
 

@@ -14,9 +14,10 @@ import pytest
 from hetcore.errors import ParameterError
 from hetcore.experiments import __main__ as shell
 from hetcore.experiments import cells as kept
-from hetcore.experiments import experiment, info, names, outcome, run, tables
+from hetcore.experiments import experiment, info, names, outcome, rules, run, tables
 from hetcore.experiments.judging import judged
 from hetcore.experiments.protocols import PROTOCOLS, Protocol
+from hetcore.experiments.rules import SAYS
 from tests.test_house import ROOT
 
 TOY = """
@@ -115,7 +116,8 @@ def test_numbers_that_are_not_finite_are_null(tmp_path):
 def test_the_verdict_follows_the_cells(toy):
     found = run("gbc-figure-99", "page", toy)
     assert found.verdict.word == "holds"
-    assert str(found.verdict).startswith("Holds. good: lower error than bad in 2 of 2 places. bad: the same error as")
+    assert str(found.verdict).startswith("Holds. good: lower error than bad in 2 of 2 places (4")
+    assert "% lower on average). bad: the same error as" in str(found.verdict)
     turned = found.cells.with_columns(pl.when(pl.col("method") == "good").then(9.0).otherwise("error").alias("error"))
     assert judged(found.experiment, turned).word == "doesn't hold here"
     half = turned.with_columns(
@@ -157,6 +159,8 @@ def test_the_shell_lists_runs_prints_and_refuses(toy, capsys):
     assert capsys.readouterr().out.startswith("gbc-figure-99: Holds.")
     assert shell.main(["all", "--table", "--results", str(toy)]) == 0
     assert "Figure 99" in capsys.readouterr().out
+    assert shell.main(["all", "--claims", "--results", str(toy)]) == 0
+    assert "| Figure 99 | Good is better than bad. |" in capsys.readouterr().out
     assert shell.main(["figure-0"]) == 2
     assert "is no experiment: give one of 'gbc-figure-99'" in capsys.readouterr().err
 
@@ -174,12 +178,96 @@ def test_every_file_is_whole(name):
     assert set(found.page) <= set(found.cells)
     assert set(found.keys("page")) <= set(found.keys("full")), "what the page runs counts for the full run"
     methods = set(found.cells.get("method", ()))
-    rules = found.verdict.get("rules", ())
-    assert {rule[side] for rule in rules for side in ("ours", "theirs")} <= methods
-    assert any(not rule.get("beside") for rule in rules)
     module = import_module(PROTOCOLS[found.protocol].module)
     assert methods and methods <= set(module.METHODS)
     assert set(inspect.signature(module.run_cell).parameters) == set(found.cells)
+    assert set(found.page.get("method", methods)) <= set(found.seconds), "a time is told before anything has run"
+    assert len(found.why) <= len(found.claim)
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_sentence_of_a_claim_is_judged_by_rules_that_can_be_read(name):
+    found, given = info(name), info(name).verdict["rules"]
+    methods = set(found.cells["method"])
+    assert {rule["claim"] for rule in ({"claim": 1} | rule for rule in given) if not rule.get("beside")} == set(
+        range(1, len(found.claim) + 1)
+    )
+    for rule in given:
+        assert rule["says"] in SAYS and {rule["ours"], rule.get("theirs", rule["ours"])} <= methods
+        assert "theirs" in rule or "than" in rule
+        for part, value in rule.get("where", {}).items():
+            assert set(value if isinstance(value, list) else [value]) <= set(found.cells[part])
+    seen = set(found.page.get("method", methods))
+    assert any({rule["ours"], rule.get("theirs", rule["ours"])} <= seen for rule in given if not rule.get("beside"))
+
+
+def _judged(rule, **lines):
+    """Return the finding of a rule on means at the levels 0.1 and 0.9, by method."""
+    cells = pl.DataFrame(
+        [{"data": "d", "method": method, "level": level, "seed": seed, "error": value}
+         for method, values in lines.items() for level, value in zip((0.1, 0.9), values) for seed in (0, 1)]
+    )  # fmt: skip
+    return rules.finding(info("gbc-figure-99"), cells, {"ours": "good"} | rule)
+
+
+@pytest.mark.parametrize(
+    "rule, held",
+    [
+        ({"theirs": "bad", "says": "below"}, 2),
+        ({"theirs": "bad", "says": "above"}, 0),
+        ({"than": 0.2, "says": "below"}, 1),
+        ({"than": 0.25, "within": 0.06, "says": "about"}, 1),
+        ({"theirs": "bad", "says": "narrows"}, 1),
+        ({"theirs": "bad", "says": "widens"}, 0),
+        ({"theirs": "bad", "says": "narrows", "better": "above"}, 0),
+        ({"theirs": "bad", "than": 0.8, "says": "cuts"}, 1),
+        ({"theirs": "bad", "than": 0.95, "says": "cuts"}, 0),
+        ({"theirs": "bad", "says": "below", "where": {"level": [0.9]}}, 1),
+        ({"theirs": "bad", "factor": 0.1, "says": "above"}, 2),
+    ],
+)
+def test_rules_by_hand(toy, rule, held):
+    found = _judged(rule, good=(0.1, 0.3), bad=(0.9, 0.4))
+    assert found.held == held and found.words.startswith("good: ")
+
+
+def test_a_rule_says_by_how_much(toy):
+    several = _judged({"theirs": "bad", "says": "below"}, good=(0.1, 0.2), bad=(0.2, 0.4))
+    assert "(50.0% lower on average)" in several.words
+    one = _judged({"theirs": "bad", "says": "below", "where": {"level": 0.1}}, good=(0.1, 0.2), bad=(0.2, 0.4))
+    assert "(0.1 against 0.2), level 0.1" in one.words
+    nothing = _judged({"theirs": "worse", "says": "below"}, good=(0.1, 0.2))
+    assert nothing.places == 0
+
+
+def test_claims_are_a_row_each_with_the_reason_where_they_fail(toy):
+    text = (toy.parent / "gbc-figure-99.toml").read_text()
+    text = text.replace('claim = ["Good is better than bad."]',
+                        'claim = ["Good is better.", "Bad is better."]\nwhy = ["", "It is not."]')  # fmt: skip
+    text = text.replace("rules = [", 'rules = [\n  { ours = "bad", theirs = "good", says = "below", claim = 2 },')
+    (toy.parent / "gbc-figure-99.toml").write_text(text)
+    experiment._all.cache_clear()
+    run("gbc-figure-99", "page", toy)
+    text = tables.claimed([outcome("gbc-figure-99", "full", toy)])
+    rows = [line for line in text.splitlines() if "Figure 99" in line]
+    assert len(rows) == 2 and "**holds**" in rows[0] and "(8 of 32 cells)" in rows[0]
+    assert "**doesn't hold here**" in rows[1] and "It is not." in rows[1] and "It is not." not in rows[0]
+
+
+def test_the_time_of_missing_cells_is_that_of_their_method(toy, monkeypatch):
+    for key in info("gbc-figure-99").keys("page"):
+        if key[1] == "good" or key[3] == 0:
+            kept.append(toy / "toy.jsonl", dict(zip(info("gbc-figure-99").cells, key))
+                        | {"error": 1.0, "seconds": 1.0 if key[1] == "good" else 60.0})  # fmt: skip
+    assert outcome("gbc-figure-99", "page", toy).seconds == pytest.approx(2 * 60.0)
+    assert np.isnan(outcome("gbc-figure-99", "page", toy / "elsewhere").seconds)
+
+
+def test_before_anything_has_run_the_time_is_that_of_the_file(toy):
+    text = (toy.parent / "gbc-figure-99.toml").read_text() + '[seconds]\n"good" = 2.0\n"bad" = 30.0\n'
+    (toy.parent / "gbc-figure-99.toml").write_text(text)
+    experiment._all.cache_clear()
+    assert outcome("gbc-figure-99", "page", toy).seconds == 4 * 2.0 + 4 * 30.0
 
 
 def test_a_cell_of_the_consensus_protocol_repeats():

@@ -3,6 +3,7 @@
 python -m hetcore.experiments                                  the list
 python -m hetcore.experiments gbc-figure-3 --scope full        run it, going on where an earlier run stopped
 python -m hetcore.experiments all --results docs/results --table > docs/papers.md
+python -m hetcore.experiments all --results docs/results --claims           a row for each sentence that a paper claims
 python -m hetcore.experiments mgb-figure-1 --dask tcp://scheduler:8786
 """
 
@@ -28,9 +29,9 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         if not asked:
             sys.stdout.write(tables.listing())
-        elif args.table:
+        elif args.table or args.claims:
             outcomes = [outcome(name, args.scope, args.results) for name in asked]
-            sys.stdout.write(tables.page(outcomes, args.results))
+            sys.stdout.write((tables.claimed if args.claims else tables.page)(outcomes, args.results))
         else:
             for name in asked:
                 _run(name, args)
@@ -53,6 +54,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--scope", choices=SCOPES, default="full", help="all seeds, or the few of the studio's page")
     parser.add_argument("--results", help="folder of the finished cells")
     parser.add_argument("--table", action="store_true", help="print what is there, run nothing")
+    parser.add_argument("--claims", action="store_true", help="print a row for each claim, run nothing")
     parser.add_argument("--dask", metavar="ADDRESS", help="of a scheduler that the cells are spread over")
     return parser
 

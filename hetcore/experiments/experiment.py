@@ -3,7 +3,8 @@
     paper = "gbc"
     part = "Figure 3"
     title = "Several sources against one table of everything"
-    claim = ["What the paper says, in two or three sentences."]
+    claim = ["What the paper says, in up to three sentences."]
+    why = ["Why each of them doesn't hold here, or only in part; empty where the numbers say it all."]
     note = "What stands in for data that can't be had."
     protocol = "consensus"
 
@@ -22,8 +23,11 @@
     x = "fraction"               # the axis; lines are methods, one panel for each of the data
     x_title = "share of labels known"
 
-    [verdict]                    # each rule gives "holds in a of b places"
+    [verdict]                    # each rule gives "holds in a of b places", see hetcore.experiments.rules
     rules = [{ours = "as printed", theirs = "SVM, joined", says = "below"}]
+
+    [seconds]                    # of a cell of the page by method, where it was tried: told before one has run
+    "as printed" = 6.0
 
 Methods and what a cell does are the protocol's: `hetcore.experiments.protocols`.
 """
@@ -52,7 +56,7 @@ PAPERS = {
     "hgbm": "Lee, Yang, Lin, Lin: heteroscedastic boosting and factorization",
 }
 SCOPES = ("page", "full")
-KINDS = ("Figure", "Table", "Theorem")
+KINDS = ("Figure", "Table", "Theorem", "Abstract")
 """Of parts, in the order in which they are listed; what goes beyond the papers comes last."""
 
 
@@ -73,9 +77,13 @@ class Experiment:
     cells, page : mapping of str to list
         Values of each part of a cell's key, for a full run; what differs on the page.
     figure, verdict : mapping
-        How the outcome is drawn and judged, see `hetcore.experiments.judging`.
+        How the outcome is drawn, and judged by the rules of `hetcore.experiments.rules`.
     note : str
         What stands in for data that can't be had, or what else differs from the paper.
+    why : tuple of str
+        For each sentence of the claim, why it doesn't hold here or only in part; empty where the numbers say it all.
+    seconds : mapping of str to float
+        That a cell of the page took by method, where it was tried: the estimate before one has run.
     """
 
     name: str
@@ -89,6 +97,8 @@ class Experiment:
     figure: Mapping[str, Any] = field(default_factory=dict)
     verdict: Mapping[str, Any] = field(default_factory=dict)
     note: str = ""
+    why: tuple[str, ...] = ()
+    seconds: Mapping[str, float] = field(default_factory=dict)
 
     def keys(self, scope: str = "full") -> list[tuple[Any, ...]]:
         """Return the keys of the cells, seeds outermost, so that a stopped run is complete for some seeds.
@@ -104,6 +114,11 @@ class Experiment:
         order = [*values][::-1]  # the last part of a key, the seed, is outermost
         found = itertools.product(*(values[part] for part in order))
         return [tuple(dict(zip(order, key))[part] for part in values) for key in found]
+
+    @property
+    def beyond(self) -> bool:
+        """Whether it goes beyond the paper."""
+        return self.part.startswith("Beyond")
 
     @property
     def seed(self) -> str:
@@ -126,7 +141,8 @@ def _place(part: str) -> tuple[int, int, str]:
 def _read(path: Path) -> Experiment:
     told = tomllib.loads(path.read_text("utf-8"))
     lists = {scope: {k: _values(v) for k, v in told.pop(scope, {}).items()} for scope in ("cells", "page")}
-    return Experiment(name=path.stem, claim=tuple(told.pop("claim")), **lists, **told)
+    words = {name: tuple(told.pop(name, ())) for name in ("claim", "why")}
+    return Experiment(name=path.stem, **words, **lists, **told)
 
 
 def _values(given: Any) -> list[Any]:

@@ -69,6 +69,8 @@ MATRIX = {
 TENSOR = {
     "HTF": lambda fraction: hc.HTF(**WHOLE),
     "PTF": lambda fraction: hc.TensorFactorization(**WHOLE),
+    "HTF, as printed": lambda fraction: hc.HTF(as_printed=True, random_state=0),
+    "PTF, as printed": lambda fraction: hc.TensorFactorization(as_printed=True, random_state=0),
     "Tucker": lambda fraction: Tucker((1, 2, 2) if fraction < 0.12 else (3, 3, 2)),
     "spatial kNN": lambda fraction: NearestSensors(_places(), 3),
     "IDW": lambda fraction: InverseDistance(_places(), 3.0),

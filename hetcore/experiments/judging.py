@@ -1,39 +1,22 @@
-"""An experiment's figure, and its verdict: holds, holds in part, doesn't hold here.
+"""The verdict on an experiment, and on each sentence of its claim: holds, holds in part, doesn't hold here.
 
-A place is one combination of all parts of a key but the method and the seed. A rule compares two methods at every place
-at which both ran, over the seeds that both ran:
-
-    {ours = "as printed", theirs = "SVM, joined", says = "below"}    lower mean; or "above", or
-    {..., says = "alike"}                                            means within two standard errors
-    {..., measure = "weight", where = {data = "mfeat"}}              another column than "error"; some places only
-    {..., beside = true}                                             told, but no part of what the paper claims
+Rules say what is compared: `hetcore.experiments.rules`. A claim holds where its rules hold at every place, in part
+where they hold at more than a quarter of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple
 
-import numpy as np
 import polars as pl
 
-from hetcore import figures
 from hetcore.experiments.experiment import Experiment
+from hetcore.experiments.rules import Finding, finding
 
-__all__ = ["Finding", "Verdict", "drawn", "judged", "means"]
+__all__ = ["Claim", "Finding", "Verdict", "claims", "judged"]
 
-WORDS = {"below": "lower", "above": "higher"}
 UNCLEAR = "not run yet"
-TOO_FEW = 2.0  # standard errors
-
-
-class Finding(NamedTuple):
-    """How often a rule holds: in `held` of `places`; `words` says it; `beside` is no part of the claim."""
-
-    words: str
-    held: int
-    places: int
-    beside: bool = False
 
 
 class Verdict(NamedTuple):
@@ -46,75 +29,61 @@ class Verdict(NamedTuple):
         return ". ".join([self.word.capitalize(), *(finding.words for finding in self.findings)]) + "."
 
 
+class Claim(NamedTuple):
+    """One sentence of what a paper claims, and what came of it.
+
+    Attributes
+    ----------
+    words : str
+    verdict : Verdict
+        On the paper's own method, as printed.
+    beside : Verdict
+        On what stands beside it: the library's default, peers.
+    why : str
+        Why it doesn't hold, or only in part; empty where the numbers say it all.
+    """
+
+    words: str
+    verdict: Verdict
+    beside: Verdict
+    why: str
+
+
 def judged(experiment: Experiment, cells: pl.DataFrame) -> Verdict:
     """Return the verdict over the finished cells."""
-    rules = experiment.verdict.get("rules", ())
-    found = [_finding(experiment, cells, rule) for rule in rules] if cells.height else []
-    found = [finding for finding in found if finding.places]
-    counted = [finding for finding in found if not finding.beside]
-    held, places = sum(finding.held for finding in counted), sum(finding.places for finding in counted)
+    found = _findings(experiment, cells)
+    word = _word(each for each in found if not each.beside)
+    return Verdict(word, tuple(found) if word != UNCLEAR else ())
+
+
+def claims(experiment: Experiment, cells: pl.DataFrame) -> list[Claim]:
+    """Return each sentence of the claim with its verdict."""
+    found = _findings(experiment, cells)
+    whys = dict(enumerate(experiment.why, 1))
+    return [
+        Claim(
+            words,
+            *(_verdict([each for each in found if each.claim == number and each.beside is beside])
+              for beside in (False, True)),
+            whys.get(number, ""),
+        )
+        for number, words in enumerate(experiment.claim, 1)
+    ]  # fmt: skip
+
+
+def _findings(experiment: Experiment, cells: pl.DataFrame) -> list[Finding]:
+    rules = experiment.verdict.get("rules", ()) if cells.height else ()
+    found = [finding(experiment, cells, rule) for rule in rules]
+    return [each for each in found if each.places]
+
+
+def _verdict(found: list[Finding]) -> Verdict:
+    return Verdict(_word(found), tuple(found))
+
+
+def _word(found: Iterable[Finding]) -> str:
+    found = list(found)
+    held, places = sum(each.held for each in found), sum(each.places for each in found)
     if not places:
-        return Verdict(UNCLEAR, ())
-    word = "holds" if held == places else "holds in part" if held > places / 4 else "doesn't hold here"
-    return Verdict(word, tuple(found))
-
-
-def _finding(experiment: Experiment, cells: pl.DataFrame, rule: Mapping[str, Any]) -> Finding:
-    measure = rule.get("measure", experiment.figure.get("y", "error"))
-    for part, value in rule.get("where", {}).items():
-        cells = cells.filter(pl.col(part) == value)
-    ours, theirs = (cells.filter(pl.col("method") == rule[side]) for side in ("ours", "theirs"))
-    parts = [part for part in experiment.cells if part != "method"]
-    both = ours.join(theirs, on=parts, how="inner", suffix=" of theirs").drop_nulls([measure, f"{measure} of theirs"])
-    places = [part for part in parts if part != experiment.seed]
-    gaps = [group[measure].to_numpy() - group[f"{measure} of theirs"].to_numpy() for _, group in both.group_by(places)]
-    held = sum(_holds(gap, rule["says"]) for gap in gaps)
-    name = experiment.figure.get("y_title", measure)
-    than = f"the same {name} as" if rule["says"] == "alike" else f"{WORDS[rule['says']]} {name} than"
-    where = "".join(f", {part.replace('_', ' ')} {value}" for part, value in rule.get("where", {}).items())
-    words = f"{rule['ours']}: {than} {rule['theirs']} in {held} of {len(gaps)} places{where}"
-    return Finding(words, held, len(gaps), rule.get("beside", False))
-
-
-def _holds(gap: np.ndarray, says: str) -> bool:
-    if says == "alike":
-        error = gap.std(ddof=1) / np.sqrt(gap.size) if gap.size > 1 else 0.0
-        return bool(abs(gap.mean()) <= TOO_FEW * error)
-    return bool(gap.mean() < 0 if says == "below" else gap.mean() > 0)
-
-
-def means(experiment: Experiment, cells: pl.DataFrame, measure: str) -> pl.DataFrame:
-    """Return mean, standard error and count over the seeds, by all other parts of the key."""
-    parts = [part for part in experiment.cells if part != experiment.seed]
-    error = pl.col(measure).std() / pl.col(measure).count().sqrt()
-    return cells.group_by(parts, maintain_order=True).agg(
-        pl.col(measure).mean().alias("mean"), error.alias("error of the mean"), pl.col(measure).count().alias("count")
-    )
-
-
-def drawn(experiment: Experiment, cells: pl.DataFrame) -> dict[str, Any] | None:
-    """Return figures by panel: a line for each method over the x axis, or a bar for each method."""
-    measure = experiment.figure.get("y", "error")
-    if not cells.height or measure not in cells.columns:
-        return None
-    table = means(experiment, cells, measure)
-    panels = [part for part in experiment.cells if part not in ("method", experiment.figure.get("x"), experiment.seed)]
-    groups = table.group_by(panels, maintain_order=True) if panels else [((), table)]
-    return {" · ".join(map(str, key)): _panel(experiment, group) for key, group in groups}
-
-
-def _panel(experiment: Experiment, table: pl.DataFrame) -> dict[str, Any]:
-    order = experiment.cells.get("method", [])
-    y_title, x = experiment.figure.get("y_title", "error"), experiment.figure.get("x")
-    if x is None:
-        values = dict(zip(table["method"], table["mean"]))
-        return figures.bars(values, y_title, order)
-    places = sorted(set(table[x].to_list()))
-    series = {name: _line(table.filter(pl.col("method") == name), x, places) for name in order}
-    series = {name: line for name, line in series.items() if np.isfinite(line).any()}
-    return figures.lines(places, series, experiment.figure.get("x_title", x), y_title, order=order)
-
-
-def _line(table: pl.DataFrame, x: str, places: Sequence[Any]) -> np.ndarray:
-    known = dict(zip(table[x], table["mean"]))
-    return np.array([known.get(place, np.nan) for place in places], float)
+        return UNCLEAR
+    return "holds" if held == places else "holds in part" if held > places / 4 else "doesn't hold here"

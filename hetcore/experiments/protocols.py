@@ -29,6 +29,11 @@ class Protocol(NamedTuple):
 
 
 PROTOCOLS = {
+    "bound": Protocol("hetcore.experiments.bound", "bound"),
+    "epochs": Protocol("hetcore.experiments.epochs", "epochs"),
+    "flips": Protocol("hetcore.experiments.flips", "flips"),
+    "linear": Protocol("hetcore.experiments.linear", "linear"),
+    "planted": Protocol("hetcore.experiments.planted", "planted"),
     "consensus": Protocol("hetcore.experiments.consensus", "consensus"),
     "collective": Protocol("hetcore.experiments.collective", "collective"),
     "customers": Protocol("hetcore.experiments.customers", "customers"),

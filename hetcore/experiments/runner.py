@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,8 +12,9 @@ import polars as pl
 
 from hetcore.events import Callback, RoundEnd
 from hetcore.experiments import cells as kept
+from hetcore.experiments.drawing import drawn
 from hetcore.experiments.experiment import Experiment, info
-from hetcore.experiments.judging import Verdict, drawn, judged
+from hetcore.experiments.judging import Verdict, judged
 from hetcore.experiments.protocols import PROTOCOLS
 
 __all__ = ["Outcome", "forget", "outcome", "run"]
@@ -31,7 +32,7 @@ class Outcome:
     total : int
         Cells asked for.
     seconds : float
-        Estimated for the cells that are missing, from those that are there; NaN with none.
+        Estimated for the cells that are missing, from finished ones of the same method; NaN where nothing is known.
     figure : dict or None
         Plotly, None without a cell.
     verdict : Verdict
@@ -119,9 +120,35 @@ def outcome(name: str, scope: str = "page", results: str | Path | None = None) -
     asked = experiment.keys(scope)
     there = [done[key] for key in asked if key in done]
     frame = pl.DataFrame(there, infer_schema_length=None) if there else pl.DataFrame()
-    each = frame["seconds"].mean() if there else float("nan")
-    missing = (len(asked) - len(there)) * each if there or asked else 0.0
-    return Outcome(experiment, frame, len(asked), missing, drawn(experiment, frame), judged(experiment, frame))
+    left = _estimate(experiment, done, [key for key in asked if key not in done])
+    return Outcome(experiment, frame, len(asked), left, drawn(experiment, frame), judged(experiment, frame))
+
+
+def _estimate(experiment: Experiment, done: Mapping[kept.Key, kept.Cell], missing: Sequence[kept.Key]) -> float:
+    """Return the seconds that missing cells will take: each as the finished ones that are most like it."""
+    parts = list(experiment.cells)
+    likes = ([part for part in parts if part != experiment.seed], ["method", parts[0]], ["method"])
+    known = [_means(done, [parts.index(part) for part in like]) for like in likes]
+    known.append(([parts.index("method")], {(method,): each for method, each in experiment.seconds.items()}))
+    known.append(_means(done, []))
+    return sum(_looked_up(known, key) for key in missing)
+
+
+Means = tuple[list[int], dict[kept.Key, float]]
+
+
+def _means(done: Mapping[kept.Key, kept.Cell], places: list[int]) -> Means:
+    """Return some places of a key, and the mean seconds of finished cells by what stands there."""
+    found: dict[kept.Key, list[float]] = {}
+    for key, cell in done.items():
+        found.setdefault(tuple(key[place] for place in places), []).append(cell.get("seconds") or 0.0)
+    return places, {at: sum(each) / len(each) for at, each in found.items()}
+
+
+def _looked_up(known: Iterable[Means], key: kept.Key) -> float:
+    """Return the first mean that is known of a key's like; NaN if there is none."""
+    asked = ((found, tuple(key[place] for place in places)) for places, found in known)
+    return next((found[at] for found, at in asked if at in found), float("nan"))
 
 
 def forget(name: str, scope: str = "page", results: str | Path | None = None) -> None:

@@ -7,11 +7,12 @@ from typing import Any
 
 import polars as pl
 
+from hetcore.experiments.drawing import means
 from hetcore.experiments.experiment import PAPERS, Experiment, info, names
-from hetcore.experiments.judging import means
+from hetcore.experiments.judging import Claim, Verdict, claims
 from hetcore.experiments.runner import Outcome
 
-__all__ = ["listing", "page", "section"]
+__all__ = ["claimed", "listing", "page", "section"]
 
 
 def listing() -> str:
@@ -38,19 +39,77 @@ def page(outcomes: Iterable[Outcome], results: str | None = None) -> str:
     return "\n".join(parts)
 
 
+def claimed(outcomes: Iterable[Outcome], results: str | None = None) -> str:
+    """Return a table with one row for each sentence that a paper claims: ours as printed, our default, the verdict."""
+    where = f" --results {results}" if results else ""
+    outcomes = [each for each in outcomes if not each.experiment.beyond]
+    counts = {word: sum(claim.verdict.word == word for each in outcomes for claim in _claims(each)) for word in WORDS}
+    said = ", ".join(f"{word}: {count}" for word, count in counts.items() if count)
+    return (
+        "## What the papers claim, and what came out here\n\n"
+        f"Printed by `python -m hetcore.experiments all{where} --claims`: a row for each sentence that a paper claims. "
+        "The verdict is on the paper's method as printed: it holds where it does at every place, in part at more than "
+        "a quarter of them. A place is a data set and a setting, a mean over the seeds; [papers.md](papers.md) has the "
+        "numbers, and says what stands in for data or printed pages that were not at hand.\n\n"
+        f"{said}.\n\n" + "\n".join(_by_paper(outcomes))
+    )
+
+
+WORDS = ("holds", "holds in part", "doesn't hold here", "not run yet")
+
+
+def _claims(outcome: Outcome) -> list[Claim]:
+    return claims(outcome.experiment, outcome.cells)
+
+
+def _by_paper(outcomes: list[Outcome]) -> Iterable[str]:
+    for paper, words in PAPERS.items():
+        of = [outcome for outcome in outcomes if outcome.experiment.paper == paper]
+        if not of:
+            continue
+        yield f"### {words}\n\n| part | the paper claims | ours as printed | ours, default | verdict |"
+        yield "|---" * 5 + "|"
+        for outcome in of:
+            yield from (_row(outcome, claim) for claim in _claims(outcome))
+        yield ""
+
+
+def _row(outcome: Outcome, claim: Claim) -> str:
+    left = f" ({outcome.cells.height:,} of {outcome.total:,} cells)" if outcome.cells.height < outcome.total else ""
+    why = f" {claim.why}" if claim.why and claim.verdict.word in WORDS[1:3] else ""
+    default = f"; the default: {claim.beside.word}" if claim.beside.findings else ""
+    cells = [outcome.experiment.part, claim.words, _found(claim.verdict), _found(claim.beside)]
+    return "| " + " | ".join([*cells, f"**{claim.verdict.word}**{default}{left}.{why}"]) + " |"
+
+
+def _found(verdict: Verdict) -> str:
+    """Return the findings, method by method."""
+    by: dict[str, list[str]] = {}
+    for each in verdict.findings:
+        by.setdefault(each.ours, []).append(each.told)
+    return "; ".join(f"{ours}: {', '.join(told)}" for ours, told in by.items()) or "–"
+
+
 def section(outcome: Outcome) -> str:
     """Return an experiment's claim, verdict and tables."""
     experiment = outcome.experiment
     claim = " ".join(experiment.claim)
-    says = "To show" if experiment.part.startswith("Beyond") else "The paper"
+    says = "To show" if experiment.beyond else "The paper"
     lines = [f"### {experiment.part}: {experiment.title}\n", f"*{says}:* {claim}\n"]
     lines += [f"*Here:* {experiment.note}\n"] if experiment.note else []
     lines.append(f"*Verdict* ({outcome.cells.height:,} of {outcome.total:,} cells): **{outcome.verdict.word}**.\n")
     lines += [f"- {finding.words}" + (" (no part of the claim)" if finding.beside else "") for finding in
               outcome.verdict.findings]  # fmt: skip
+    lines += _whys(outcome)
     if outcome.cells.height:
         lines += ["", *_tables(experiment, outcome.cells)]
     return "\n".join(lines) + "\n"
+
+
+def _whys(outcome: Outcome) -> list[str]:
+    """Return why sentences of the claim don't hold, or only in part."""
+    found = [claim.why for claim in _claims(outcome) if claim.why and claim.verdict.word in WORDS[1:3]]
+    return ["", "*Why:* " + " ".join(dict.fromkeys(found))] if found else []
 
 
 def _tables(experiment: Experiment, cells: pl.DataFrame) -> list[str]:
