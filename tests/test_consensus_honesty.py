@@ -10,9 +10,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import hetcore as hc
+from hetcore.methods.leaves import leaf_sums
 from hetcore.methods.parts import GraphPart
 from hetcore.methods.problem import Problem
-from hetcore.methods.stagewise import Stagewise, gap_factor, leaf_sums
+from hetcore.methods.stagewise import Stagewise, gap_factor
 from tests.test_consensus import TASKS, model, planted, scores
 
 
@@ -69,12 +70,13 @@ def test_a_table_solves_its_part_of_the_objective_exactly(task, pull):
     problem = Problem.of(data, None, None, task)
     state = _state(problem, task, lambda0=0.7, pull=pull, base_learner="kernel")
     consensus, part = state.consensus.copy(), state.parts[0]
-    state._refit(part, True)
+    state._refit([part])
     known, rows = problem.labelled[part.rows], part.rows
     pulled = np.ones(data.n, bool) if pull == "all" else ~problem.labelled
     weight = 0.7 * problem.labelled.sum() / pulled.sum()
-    phi = part.smoother._features.values
-    gram, moment = part.smoother.penalty * np.eye(phi.shape[1]), np.zeros((phi.shape[1], problem.target.shape[1]))
+    smoother = part.holder.smoother
+    phi = smoother._features.values
+    gram, moment = smoother.penalty * np.eye(phi.shape[1]), np.zeros((phi.shape[1], problem.target.shape[1]))
     for on, w, y in ((known, 1.0, problem.centred), (pulled[rows], weight, consensus)):
         gram += w * phi[on].T @ phi[on]
         moment += w * phi[on].T @ y[rows[on]]

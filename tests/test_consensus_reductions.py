@@ -12,7 +12,7 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 import hetcore as hc
 from datasets.generator import make_heterogeneous
 from hetcore.data.encoding import SourceEncoder
-from hetcore.methods.parts import MAX_BINS
+from hetcore.methods.holders import MAX_BINS
 from hetcore.trees import BinMapper, TreeParams, grow
 from tests.test_consensus import TASKS, model, planted, scores
 

@@ -261,7 +261,7 @@ def test_updating_a_source_never_raises_its_objective(task, rate):
             consensus = state.consensus
             near = state._neighbourhood(state.scores[i, :, 0], part.covers, 0)
             before = _objective_of(state, i, task, 0.3, 0.2, consensus, near)
-            state._fit(i, part, 0, *state._terms(i, part, 0, consensus))
+            state._fit([i], consensus)
             assert _objective_of(state, i, task, 0.3, 0.2, consensus, near) <= before + 1e-9
         state.weights[:, 0], state.graph_weights[:, 0] = state._weights(0), state._graph_weights(0)
 
@@ -329,7 +329,7 @@ def test_a_source_of_tiny_weight_still_takes_the_best_step():
     for weight in (0.5, 1e-60):
         state = state_of(data, "regression", lambda0=0.0)
         state.weights[:, 0] = 1.0 - weight, weight
-        state._fit(1, state.tables[1], 0, *state._terms(1, state.tables[1], 0, state.consensus))
+        state._fit([1], state.consensus)
         moved.append(state.scores[1, :, 0])
     assert np.abs(moved[0]).max() > 0.1
     assert_allclose(moved[1], moved[0], rtol=1e-5)

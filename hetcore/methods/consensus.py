@@ -297,13 +297,13 @@ def _alone_printed(state: Printed) -> tuple[dict[str, tuple[NDArray, NDArray]], 
 def _stagewise_model(state: Stagewise) -> StagewiseModel:
     tables, graphs = [], []
     sizes = iter(state.gap_sizes)
-    for b, part in zip(state.scales, state.parts):
+    for b, part, kept in zip(state.scales, state.parts, state.crew.ask("keep", state.parts)):
         if isinstance(part, GraphPart):
-            graphs.append(Columns(part.name, float(b), part.forest, part.mapper, unit=part.unit))
+            graphs.append(Columns(part.name, float(b), part.forest, kept.mapper, unit=part.unit))
         else:
-            smooth = SmoothPrediction(part.smoother.to_arrays()) if part.smoother is not None else None
+            smooth = SmoothPrediction(kept.smooth) if kept.smooth is not None else None
             size = float(next(sizes))
-            tables.append(Columns(part.name, float(b), part.forest, part.mapper, part.encoder, smooth, size))
+            tables.append(Columns(part.name, float(b), part.forest, kept.mapper, kept.encoder, smooth, size))
     said = state.says_to_strangers().astype(np.float32)
     memory = Memory(state.problem.data.id_series, said, state.voices.astype(np.float32))
     args = state.problem.scale, tables, graphs, memory, state.gamma, state.params["lambda1"]

@@ -15,7 +15,7 @@ from hetcore.data.encoding import SourceEncoder
 from hetcore.data.identity import positions
 from hetcore.errors import ModelFileError
 from hetcore.forest import Forest
-from hetcore.methods.parts import averaged, graph_columns, joint_links
+from hetcore.methods.links import averaged, graph_columns, joint_links
 from hetcore.methods.problem import Scale
 from hetcore.methods.stagewise import SHRINKAGE, gap_factor
 from hetcore.smoother import SmoothPrediction

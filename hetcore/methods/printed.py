@@ -34,9 +34,10 @@ from hetcore.errors import ModelFileError
 from hetcore.forest import Forest
 from hetcore.losses import HalfSquared, Logistic
 from hetcore.methods.consensus_model import Memory, in_no_table, memory_from, said_by_neighbours
-from hetcore.methods.parts import TablePart
+from hetcore.methods.holders import Grown
+from hetcore.methods.parts import Crew, TablePart
 from hetcore.methods.problem import Problem, Scale
-from hetcore.trees import TreeParams, grow
+from hetcore.trees import Tree, TreeParams
 from hetcore.weights import weights_from_losses
 
 __all__ = ["Printed", "PrintedModel", "line_search"]
@@ -52,6 +53,7 @@ class Printed:
 
     problem: Problem
     params: dict[str, Any]
+    crew: Crew
     tables: list[TablePart]
     forests: list[list[Forest]]
     links: list[Any]
@@ -63,19 +65,22 @@ class Printed:
     steps: dict[str, float]
 
     @classmethod
-    def start(cls, problem: Problem, params: dict[str, Any], rng: np.random.Generator) -> Printed:
+    def start(
+        cls, problem: Problem, params: dict[str, Any], rng: np.random.Generator, crew: Crew | None = None
+    ) -> Printed:
         """Line 1."""
         data, scale = problem.data, problem.scale
+        crew = Crew() if crew is None else crew
         sign = _signs(problem.target, problem.labelled, scale)
         K, p, q = sign.shape[1], len(data.sources), len(data.graphs)
         share = np.clip((sign[problem.labelled].mean(axis=0) + 1.0) / 2.0, 1e-6, 1.0 - 1e-6)
         constant = np.log(share / (1.0 - share)) if scale.is_classifier else np.zeros(1)
-        tables = [TablePart(data, name, 1) for name in data.source_names]
+        tables = [crew.table(data, name, problem.labelled, 1) for name in data.source_names]
         scores = np.stack([np.where(part.covers[:, None], constant, 0.0) for part in tables])
         forests = [[Forest(1) for _ in range(K)] for _ in tables]
         links = [_row_normalised(graph) for graph in data.graphs.values()]
         weights = np.full((p, K), 1.0 / p), np.full((q, K), 1.0 / max(q, 1))
-        return cls(problem, params, tables, forests, links, sign, scores, *weights, constant, {})
+        return cls(problem, params, crew, tables, forests, links, sign, scores, *weights, constant, {})
 
     @property
     def loss(self) -> HalfSquared | Logistic:
@@ -96,10 +101,9 @@ class Printed:
     def round(self) -> None:
         """Lines 3 to 9."""
         before = self.consensus
-        for i, part in enumerate(self.tables):
-            consensus = before if self.params["schedule"] == "parallel" else self.consensus
-            steps = [self._fit(i, part, k, *self._terms(i, part, k, consensus)) for k in range(self.sign.shape[1])]
-            self.steps[part.name] = float(np.mean(steps))
+        every, parallel = list(range(len(self.tables))), self.params["schedule"] == "parallel"
+        for numbers in [every] if parallel and self.crew.apart else [[i] for i in every]:
+            self._fit(numbers, before if parallel else self.consensus)
         self.weights = np.stack([self._weights(k) for k in range(self.sign.shape[1])], axis=1)
         if self.links:
             self.graph_weights = np.stack([self._graph_weights(k) for k in range(self.sign.shape[1])], axis=1)
@@ -126,20 +130,37 @@ class Printed:
             mass += weight * has
         return np.divide(total, mass, out=total, where=mass > 0), mass > 0
 
-    def _fit(self, i: int, part: TablePart, k: int, targets: NDArray, weights: NDArray) -> float:
-        """Lines 5 to 8; return rho. The tree fits z over its size, so that no weight w_i is too small for float32."""
-        f = self.scores[i, part.rows, k]
-        z = -self.weights[i, k] * (weights * self.loss.gradient(f, targets)).sum(axis=0)
-        size, rows = float(np.abs(z).max()), np.flatnonzero(weights.any(axis=0)).astype(np.int32)
-        if rows.size == 0 or size < SMALLEST:
-            return 0.0
+    def _fit(self, numbers: list[int], consensus: NDArray) -> None:
+        """Lines 5 to 8 for the sources of these numbers, all from the same scores."""
+        parts, outputs = [self.tables[i] for i in numbers], range(self.sign.shape[1])
+        terms = [[self._terms(i, part, k, consensus) for k in outputs] for i, part in zip(numbers, parts)]
+        slopes = [[self._slope(i, k, *row[k]) for k in outputs] for i, row in zip(numbers, terms)]
         limits = TreeParams(self.params["max_depth"], -1, self.params["min_samples_leaf"])
-        tree = grow(part.binned, (-z / size).astype(np.float32), None, rows, None, limits, part.mapper.n_bins)
-        h = tree.predict(part.binned)[:, 0]
+        asked = [([slope and slope[:2] for slope in row],) for row in slopes]
+        for place, (i, grown) in enumerate(zip(numbers, self.crew.ask("grow_each", parts, (limits,), asked))):
+            steps = [
+                0.0 if slopes[place][k] is None else self._step(i, k, grown[k], *terms[place][k]) / slopes[place][k][2]
+                for k in outputs
+            ]
+            self.steps[self.tables[i].name] = float(np.mean(steps))
+
+    def _slope(
+        self, i: int, k: int, targets: NDArray, weights: NDArray
+    ) -> tuple[NDArray[np.float32], NDArray[np.bool_], float] | None:
+        """Line 5: return -z over its size, so that no w_i is too small for float32, where z is asked, and its size."""
+        f = self.scores[i, self.tables[i].rows, k]
+        z = -self.weights[i, k] * (weights * self.loss.gradient(f, targets)).sum(axis=0)
+        size, rows = float(np.abs(z).max()), weights.any(axis=0)
+        return None if not rows.any() or size < SMALLEST else ((-z / size).astype(np.float32), rows, size)
+
+    def _step(self, i: int, k: int, grown: Grown, targets: NDArray, weights: NDArray) -> float:
+        """Lines 7 and 8; return rho."""
+        nodes, values, leaf = grown
+        f, h = self.scores[i, self.tables[i].rows, k], values[leaf][:, 0]
         step = line_search(self.loss, f, h, targets, weights)
-        self.forests[i][k].append(tree, self.params["learning_rate"] * step)
-        self.scores[i, part.rows, k] = f + self.params["learning_rate"] * step * h
-        return step / size
+        self.forests[i][k].append(Tree(nodes, values), self.params["learning_rate"] * step)
+        self.scores[i, self.tables[i].rows, k] = f + self.params["learning_rate"] * step * h
+        return step
 
     def _weights(self, k: int) -> NDArray[np.float64]:
         """(4.10), by the mean loss over the labelled rows that a source covers: a sum would favour small sources."""
@@ -183,9 +204,10 @@ class Printed:
         memory = Memory(
             self.problem.data.id_series, self.consensus.astype(np.float32), np.ones(self.problem.data.n, np.float32)
         )
-        args = [part.name for part in self.tables], [part.encoder for part in self.tables]
-        mappers = [part.mapper for part in self.tables]
-        return PrintedModel(self.problem.scale, *args, mappers, self.forests, self.weights, self.start_value, memory)
+        kept = self.crew.ask("keep", self.tables)
+        names, encoders, mappers = [p.name for p in self.tables], [k.encoder for k in kept], [k.mapper for k in kept]
+        args = self.problem.scale, names, encoders, mappers, self.forests, self.weights, self.start_value, memory
+        return PrintedModel(*args)
 
 
 def _rule(params: Mapping[str, Any]) -> str:

@@ -30,19 +30,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hetcore.methods.parts import GraphPart, Part, TablePart, joint_links, joint_shares
+from hetcore.methods.holders import TreeRule
+from hetcore.methods.leaves import curvature_of
+from hetcore.methods.links import joint_links, joint_shares
+from hetcore.methods.parts import Crew, GraphPart, Part, TablePart
 from hetcore.methods.problem import Problem
-from hetcore.trees import Tree, TreeParams, grow
+from hetcore.trees import Tree, TreeParams
 from hetcore.weights import fit_scales, weights_from_losses
 
-__all__ = ["Stagewise", "gap_factor", "leaf_sums"]
+__all__ = ["Stagewise", "gap_factor"]
 
 SHRINKAGE = 2.0  # neighbours' voices that the prior counts for
 N_FOLDS = 2  # of the labelled rows, so that what a row hears of its unlabelled neighbours has not seen its label
 FIRST_STEP = 0.5  # most that a source's very first tree is worth
 MOST_JOINT_LINKS = 50_000_000  # links of all graphs above which they are not joined
-LEAF_LIMIT = 4.0  # largest Newton step of a class score
-MOST_MEMBERS = 1_000_000  # nodes times rows above which sums over leaves are not taken by a matrix
 DIVERGED = 1e30  # residual, in the labels' deviation, at which a large learning rate gets no more trees
 GAMMAS = (0.0, 0.5, 1.0)
 
@@ -54,6 +55,7 @@ class Stagewise:
     problem: Problem
     params: dict[str, Any]
     rng: np.random.Generator
+    crew: Crew
     parts: list[Part]
     scales: NDArray[np.float64]
     base: NDArray[np.float64]  # prior + g sum b f
@@ -72,23 +74,21 @@ class Stagewise:
     n_tree_rounds: int = 0
 
     @classmethod
-    def start(cls, problem: Problem, params: dict[str, Any], rng: np.random.Generator) -> Stagewise:
+    def start(
+        cls, problem: Problem, params: dict[str, Any], rng: np.random.Generator, crew: Crew | None = None
+    ) -> Stagewise:
         """Encode the sources; line 1."""
-        n, K = problem.data.n, problem.scale.n_outputs
-        parts: list[Part] = [TablePart(problem.data, name, K) for name in problem.data.source_names]
-        graphs = [GraphPart(name, graph.adjacency(), K) for name, graph in problem.data.graphs.items()]
-        shares: dict[str, float] = {}
-        sizes = [part.links.nnz for part in graphs]
-        if np.count_nonzero(sizes) > 1 and sum(sizes) <= MOST_JOINT_LINKS:
-            units = {part.name: part.unit for part in graphs}
-            joint = GraphPart("", joint_links(problem.data.graphs, units), K)
-            shares = joint_shares(problem.data.graphs, units, joint.links)
-            graphs.append(joint)
+        n, K, labelled = problem.data.n, problem.scale.n_outputs, problem.labelled
+        crew = Crew() if crew is None else crew
+        parts: list[Part] = [crew.table(problem.data, name, labelled, K) for name in problem.data.source_names]
+        graphs, shares = _graph_parts(problem, crew)
+        for part, width in zip(parts, crew.ask("width", parts)):
+            part.width = width
         parts += graphs
         zeros = np.zeros((n, K))
         state = cls(
-            problem, params, rng, parts, np.zeros(len(parts)), zeros + problem.scale.prior, zeros.copy(), zeros.copy(),
-            np.zeros(n, np.int64), zeros.copy(), [(np.ones(n, bool), zeros)], np.zeros((2, len(parts))),
+            problem, params, rng, crew, parts, np.zeros(len(parts)), zeros + problem.scale.prior, zeros.copy(),
+            zeros.copy(), np.zeros(n, np.int64), zeros.copy(), [(np.ones(n, bool), zeros)], np.zeros((2, len(parts))),
             np.zeros(len(parts)),
         )  # fmt: skip
         state.joint_shares = shares
@@ -112,19 +112,21 @@ class Stagewise:
 
     def _consensus_of(self, known: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Return the centred consensus (n, K) of the tables' smooth learners fitted to the labels of `known` alone."""
-        scale, tables = self.problem.scale, [part for part in self.parts if isinstance(part, TablePart)]
-        target = np.where(known[:, None], self.problem.centred, 0.0)
-        scores = np.stack([part.smoothed(known, target) for part in tables])
+        scale, said = self.problem.scale, self.crew.ask("smoothed", self.tables, (known,))
+        scores = np.stack([part.spread(values) for part, values in zip(self.tables, said)])
         scales = fit_scales(scores[:, known], self.problem.target[known], scale.prior)
         return self._bounded(scale.centred(scale.prior + np.tensordot(scales, scores, 1)), known)
 
     def _prepare_smoothers(self) -> None:
         labelled = self.problem.labelled
         pulled = ~labelled if self.params["pull"] == "unlabelled" else np.ones(len(labelled), bool)
-        self._pull = self.params["lambda0"] * labelled.sum() / max(1, pulled.sum()) * pulled
-        for part in self.parts:
-            if isinstance(part, TablePart):
-                part.smooth(labelled, self.problem.centred, labelled + self._pull)
+        pull = self.params["lambda0"] * labelled.sum() / max(1, pulled.sum()) * pulled
+        self.crew.ask("smooth", self.tables, (self.problem.centred, pull))
+
+    @property
+    def tables(self) -> list[TablePart]:
+        """The parts that are tables."""
+        return [part for part in self.parts if isinstance(part, TablePart)]
 
     @property
     def raw(self) -> NDArray[np.float64]:
@@ -142,8 +144,9 @@ class Stagewise:
         """Lines 3 to 12."""
         smooth = self.params["base_learner"] != "tree"
         if self.n_rounds < self.params["consensus_rounds"]:
-            for i in self.rng.permutation(len(self.parts)):
-                self._refit(self.parts[i], smooth)
+            order = [self.parts[i] for i in self.rng.permutation(len(self.parts))]
+            for parts in self._turns(order):
+                self._refit(parts)
                 if smooth and self.params["schedule"] == "sequential" and self.n_rounds:
                     self._combine(self.scales)
             if smooth:
@@ -154,14 +157,29 @@ class Stagewise:
             self._grow_round()
         self.n_rounds += 1
 
-    def _refit(self, part: Part, smooth: bool) -> None:
-        """Lines 4 and 5."""
-        centred, labelled = self.problem.centred, self.problem.labelled[:, None]
-        if isinstance(part, GraphPart):
-            part.listen(self._says(), self.voices, SHRINKAGE)
-        elif smooth:
-            pull = self._pull[:, None]
-            part.refit(np.where(labelled, (centred + pull * self.consensus) / (1.0 + pull), self.consensus))
+    def _turns(self, order: list[Any]) -> list[list[Any]]:
+        """Return who goes at once: all from the same state, or one after the other."""
+        return [order] if self.params["schedule"] == "parallel" else [[each] for each in order]
+
+    def _refit(self, parts: list[Part]) -> None:
+        """Lines 4 and 5. What neighbours say does not change from round to round."""
+        tables = [part for part in parts if isinstance(part, TablePart)]
+        graphs = [part for part in parts if isinstance(part, GraphPart) and not self.n_rounds]
+        if tables and self.params["base_learner"] != "tree":
+            said = self.crew.ask("refit", tables, (self.consensus,))
+            for part, values in zip(tables, said):
+                part.score = part.spread(values)
+        if graphs:
+            said = self.crew.ask("listen", graphs, (*self._told(), self.voices, SHRINKAGE))
+            for part, values in zip(graphs, said):
+                part.score = part.spread(values)
+
+    def _told(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Return what neighbours say (s, n, K) to each kind of listener, and the listeners' kinds (n,)."""
+        says, hears = self._says(), np.zeros(self.problem.data.n, np.int64)
+        for kind, (listeners, _) in enumerate(says):
+            hears[listeners] = kind
+        return np.stack([values for _, values in says]), hears
 
     def _says(self) -> list[tuple[NDArray[np.bool_], NDArray[np.float64]]]:
         """Return what neighbours say to whom: their label, or what the tables predict for them."""
@@ -249,9 +267,9 @@ class Stagewise:
         return consensus * min(1.0, known / pulled) if pulled > 0 else consensus
 
     def _fix_columns(self) -> None:
-        for part in self.parts:
-            if isinstance(part, GraphPart) and part.binned is None:
-                part.bin()
+        graphs = [part for part in self.parts if isinstance(part, GraphPart) and not part.width and part.rows.size]
+        for part, width in zip(graphs, self.crew.ask("bin", graphs) if graphs else ()):
+            part.width = width
 
     def _grow_round(self) -> None:
         """Lines 8 to 11."""
@@ -259,56 +277,56 @@ class Stagewise:
         size = max(1, int(round(self.params["subsample"] * labelled.size)))
         inside = np.zeros(self.problem.data.n, bool)
         inside[self.rng.choice(labelled, size, replace=False)] = True
-        order = self.rng.permutation(len(self.parts))
-        before = self.raw if self.params["schedule"] == "parallel" else None
-        for i in order:
-            if self.parts[i].binned is not None:
-                self._grow(i, self.parts[i], inside, before)
+        order = [i for i in self.rng.permutation(len(self.parts)) if self.parts[i].width]
+        for numbers in self._turns(order):
+            self._grow(numbers, inside)
         self.n_left_out += self.problem.labelled & ~inside
         self.n_tree_rounds += 1
 
-    def _grow(self, i: int, part: Part, inside: NDArray[np.bool_], before: NDArray | None) -> None:
-        own = part.labelled_rows(self.problem.labelled)
-        rows = part.rows[own]
-        chosen = inside[rows]
-        if not chosen.any():
-            return
-        residual, curvature = self._slopes(rows, before)
-        if not np.abs(residual).max() < DIVERGED:
-            return
-        d, K = part.binned.shape[0], residual.shape[1]
-        gradients = np.zeros((part.rows.size, K), np.float32)
-        gradients[own] = -residual
-        limits = TreeParams(self.params["max_depth"], -1, self.params["min_samples_leaf"])
-        grown_on = own[chosen].astype(np.int32)
-        tree = grow(part.binned, gradients, None, grown_on, self._columns(d), limits, part.mapper.n_bins)
-        self._set_newton_leaves(tree, residual[chosen], curvature[chosen], grown_on)
-        said = tree.predict(part.binned)
-        left = own[~chosen]
-        step = self._step(i, said[left], residual[~chosen], curvature[~chosen])
+    def _grow(self, numbers: list[int], inside: NDArray[np.bool_]) -> None:
+        """Lines 9 to 11 for the sources of these numbers, all from the same F."""
+        alone = len(numbers) == 1
+        rows = self._labelled_rows(self.parts[numbers[0]]) if alone else np.flatnonzero(self.problem.labelled)
+        residual, seen = self._residual(rows), inside[rows]
+        place = None if alone else np.cumsum(self.problem.labelled) - 1
+        growing, own = [], []
+        for i in numbers:
+            part = self.parts[i]
+            spots = slice(None) if alone else place[self._labelled_rows(part)]
+            if seen[spots].any() and np.abs(residual[spots]).max() < DIVERGED:
+                growing.append((i, residual[spots], seen[spots]))
+                own.append((self._columns(part.width),))
+        shared = seen, residual[seen], alone, self._tree_rule
+        grown = self.crew.ask("grow", [self.parts[i] for i, _, _ in growing], shared, own) if growing else []
+        for (i, slope, chosen), (nodes, values, leaf) in zip(growing, grown):
+            self._join(i, Tree(nodes, values), values[leaf], slope, chosen)
+
+    def _join(self, i: int, tree: Tree, said: NDArray, residual: NDArray, chosen: NDArray[np.bool_]) -> None:
+        """Lines 10 and 11 for a tree that says `said` (m, K); labelled rows (l,) but the chosen were left out."""
+        part = self.parts[i]
+        left = part.labelled_rows(self.problem.labelled)[~chosen]
+        residual = residual[~chosen]
+        step = self._step(i, said[left], residual, curvature_of(residual, self.problem.scale.is_classifier))
         self.steps[part.name] = step
         if step > 0:
             self._add(i, part, tree, said, left, step * self.params["learning_rate"])
 
-    def _slopes(self, rows: NDArray, raw: NDArray | None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return residual and curvature (m, K) of the loss at labelled rows."""
-        at = self.base[rows] + self.grown[rows] if raw is None else raw[rows]
-        fitted = self.problem.scale.fitted(at)
-        curvature = fitted * (1.0 - fitted) if self.problem.scale.is_classifier else np.ones_like(fitted)
-        return self.problem.target[rows] - fitted, curvature
+    @property
+    def _tree_rule(self) -> TreeRule:
+        limits = TreeParams(self.params["max_depth"], -1, self.params["min_samples_leaf"])
+        return TreeRule(limits, self.params["l2"], self.problem.scale.is_classifier)
+
+    def _labelled_rows(self, part: Part) -> NDArray[np.int64]:
+        return part.rows[part.labelled_rows(self.problem.labelled)]
+
+    def _residual(self, rows: NDArray) -> NDArray[np.float64]:
+        """Return the negative gradient (m, K) of the loss at labelled rows."""
+        return self.problem.target[rows] - self.problem.scale.fitted(self.base[rows] + self.grown[rows])
 
     def _columns(self, d: int) -> NDArray[np.int32]:
         """Draw a tree's columns: a share of d, at least three."""
         count = min(d, max(int(np.ceil(self.params["column_sample"] * d)), min(d, 3)))
         return self.rng.choice(d, count, replace=False).astype(np.int32)
-
-    def _set_newton_leaves(self, tree: Tree, residual: NDArray, curvature: NDArray, rows: NDArray) -> None:
-        """Replace leaf means by residual / (curvature + l2), times (K - 1) / K for K class scores, one spare."""
-        leaf, nodes, K = tree.row_leaf[rows], tree.nodes.size, residual.shape[1]
-        tree.values[:] = leaf_sums(leaf, nodes, residual) / (leaf_sums(leaf, nodes, curvature) + self.params["l2"])
-        if self.problem.scale.is_classifier:
-            np.clip(tree.values, -LEAF_LIMIT, LEAF_LIMIT, out=tree.values)
-            tree.values *= (K - 1) / K
 
     def _step(self, i: int, said: NDArray, residual: NDArray, curvature: NDArray) -> float:
         """Line 10: the best common step of all trees of source i so far on the rows that each left out."""
@@ -342,13 +360,17 @@ class Stagewise:
         return np.maximum(shares, 0.0)
 
 
-def leaf_sums(leaf: NDArray, n_nodes: int, values: NDArray) -> NDArray[np.float64]:
-    """Return the sums (n_nodes, K) of values (m, K) over the rows of each leaf (m,)."""
-    if n_nodes * leaf.size > MOST_MEMBERS:
-        return np.stack([np.bincount(leaf, column, n_nodes) for column in values.T], axis=1)
-    member = np.zeros((n_nodes, leaf.size))
-    member[leaf, np.arange(leaf.size)] = 1.0
-    return member @ values
+def _graph_parts(problem: Problem, crew: Crew) -> tuple[list[GraphPart], dict[str, float]]:
+    """Return the parts of the graphs, of two or more also of their joint links, and each graph's share in those."""
+    graphs, labelled, K = problem.data.graphs, problem.labelled, problem.scale.n_outputs
+    links = {name: graph.adjacency() for name, graph in graphs.items()}
+    parts = [crew.graph(name, each, labelled, K) for name, each in links.items()]
+    sizes = [each.nnz for each in links.values()]
+    if np.count_nonzero(sizes) < 2 or sum(sizes) > MOST_JOINT_LINKS:
+        return parts, {}
+    units = {part.name: part.unit for part in parts}
+    joint = joint_links(graphs, units)
+    return [*parts, crew.graph("", joint, labelled, K)], joint_shares(graphs, units, joint)
 
 
 def gap_factor(sizes: NDArray, covers: NDArray, gamma: float) -> NDArray[np.float64]:
