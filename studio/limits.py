@@ -23,6 +23,7 @@ class UploadLimits(NamedTuple):
     rows: int = 2_000_000
     columns: int = 20_000
     cells: int = 50_000_000
+    text_cells: int = 25_000_000
     edges: int = 5_000_000
     line_bytes: int = 16 * MIB
     header_characters: int = 1_000

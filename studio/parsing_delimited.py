@@ -44,6 +44,9 @@ def read(name: str, content: bytes, options: Mapping[str, Any]) -> ParsedTable:
     layout = _layout(name, text, options, edges)
     if layout.delimiter == " ":
         text = re.sub(rb"[ \t]+", b" ", re.sub(rb"(?m)^[ \t]+|[ \t]+$", b"", text))
+    if b'"' not in text:  # every line is a row, so what is too much shows before it is read
+        rows = text.count(b"\n") - bool(layout.header)
+        refuse_size(name, rows, len(layout.names), edges, UPLOADS.text_cells)
     frame, findings = _cells(name, text, layout, options.get("ragged", "refuse"), skipped)
     frame, trailing = _without_trailing(frame, layout.header) if layout.shifted else (frame, [])
     _refuse_extent(name, frame, edges)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 import zipfile
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,6 +17,7 @@ from hetcore.data.words import counted
 from hetcore.errors import DataError
 from studio.limits import UPLOADS
 from studio.parsed import ParsedTable
+from studio.parsing_archives import refuse_many_entries
 from studio.parsing_delimited import has_header
 from studio.parsing_names import column_names, refuse_size
 from studio.sentences import shown
@@ -24,7 +26,14 @@ __all__ = ["read"]
 
 _REFERENCE = re.compile(rb'[\s]r=["\']([A-Za-z]{0,8})(\d{1,9})["\']')
 _DIMENSION = re.compile(rb'<(?:\w+:)?dimension[^>]*?ref=["\'](?:[A-Za-z]+\d+:)?([A-Za-z]{1,8})(\d{1,9})["\']')
-_ERROR = re.compile(rb'<(?:\w+:)?c\s[^>]*t="e"')
+_ODD = {
+    "error_cell": (re.compile(rb'<(?:\w+:)?c\s[^>]*t="e"'), "an error such as #DIV/0!"),
+    "formula_cell": (
+        re.compile(rb"(?:</(?:\w+:)?f>|<(?:\w+:)?f\b[^>]*/>)(?:<(?:\w+:)?v ?/>|<v></v>)?</(?:\w+:)?c>"),
+        "a formula that was never computed",
+    ),
+}
+"""Cells without a value: how they look, and what they hold."""
 _CHUNK = 2**20
 _OVERLAP = 200
 
@@ -37,7 +46,8 @@ def read(name: str, content: bytes, options: Mapping[str, Any]) -> ParsedTable:
     DataError
         If the archive is damaged, encrypted or unpacks to too much, a sheet is too large, or holds no table.
     """
-    errors = _check_archive(name, content)
+    refuse_many_entries(name, content, "save the one sheet as CSV")
+    cells = _check_archive(name, content)
     book = fastexcel.read_excel(content)
     sheet, rows = _chosen(name, book, options.get("sheet"))
     first = [["" if cell is None else cell for cell in row] for row in rows[:200].iter_rows()]
@@ -50,27 +60,25 @@ def read(name: str, content: bytes, options: Mapping[str, Any]) -> ParsedTable:
     if frame.width < 2:
         raise DataError(f"{name} has one column, but an id column and at least one more are needed.")
     guesses = ["XLSX", *([] if header else ["no header: columns are numbered"])]
-    findings = (findings if header else []) + _other_sheets(book, sheet) + _error_cells(errors)
+    findings = (findings if header else []) + _other_sheets(book, sheet) + _odd_cells(cells)
     return ParsedTable(frame, guesses, findings)
 
 
-def _check_archive(name: str, content: bytes) -> int:
-    """Refuse what would unpack to too much; return how many cells hold an error such as #DIV/0!."""
-    errors = 0
+def _check_archive(name: str, content: bytes) -> Counter[str]:
+    """Refuse what would unpack to too much; count the cells that hold no value (see `_ODD`)."""
+    cells: Counter[str] = Counter()
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             _check_members(name, archive.infolist(), len(content))
             for member in archive.infolist():
-                errors += _check_extent(name, archive, member)
+                cells += _check_extent(name, archive, member)
     except (zipfile.BadZipFile, NotImplementedError, EOFError, OSError, RuntimeError) as error:
         raise DataError(f"{name} is a damaged or encrypted workbook: save it anew as XLSX or CSV.") from error
-    return errors
+    return cells
 
 
 def _check_members(name: str, members: list[zipfile.ZipInfo], size: int) -> None:
     unpacked = sum(member.file_size for member in members)
-    if len(members) > UPLOADS.archive_members:
-        raise DataError(f"{name} has {len(members):,} files inside: save the one sheet as CSV.")
     if any(member.flag_bits & 1 for member in members):
         raise DataError(f"{name} is encrypted: save it without a password, or as CSV.")
     if unpacked > UPLOADS.unpacked_bytes or unpacked > UPLOADS.unpacked_ratio * size + 2**20:
@@ -79,9 +87,10 @@ def _check_members(name: str, members: list[zipfile.ZipInfo], size: int) -> None
         )
 
 
-def _check_extent(name: str, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> int:
-    """Refuse a sheet whose cells, written or announced, span more than the limits; return its cells with errors."""
-    rows = columns = errors = 0
+def _check_extent(name: str, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Counter[str]:
+    """Refuse a sheet whose cells, written or announced, span more than the limits; count its cells without a value."""
+    rows = columns = 0
+    cells: Counter[str] = Counter()
     tail = b""
     unpacked = 0
     with archive.open(member) as stream:
@@ -94,9 +103,10 @@ def _check_extent(name: str, archive: zipfile.ZipFile, member: zipfile.ZipInfo) 
                 raise DataError(f"{name} holds XML entities, which are refused: save it anew as XLSX or CSV.")
             rows, columns = _extent(text, rows, columns)
             refuse_size(name, rows, columns)
-            errors += len(_ERROR.findall(text)) - len(_ERROR.findall(tail))
+            for kind, (pattern, _) in _ODD.items():
+                cells[kind] += len(pattern.findall(text)) - len(pattern.findall(tail))
             tail = text[-_OVERLAP:]
-    return errors
+    return +cells
 
 
 def _extent(text: bytes, rows: int, columns: int) -> tuple[int, int]:
@@ -125,9 +135,9 @@ def _chosen(name: str, book: Any, told: str | None) -> tuple[str, pl.DataFrame]:
     raise DataError(f"{name} has no sheet with cells in it: choose a workbook with a table.")
 
 
-def _error_cells(count: int) -> list[Finding]:
-    words = f"{counted(count, 'cell')} of the workbook with an error such as #DIV/0!: taken as missing"
-    return [Finding("error_cell", "", count, words)] if count else []
+def _odd_cells(cells: Counter[str]) -> list[Finding]:
+    said = {kind: f"{counted(count, 'cell')} of the workbook with {_ODD[kind][1]}" for kind, count in cells.items()}
+    return [Finding(kind, "", cells[kind], f"{words}: taken as missing") for kind, words in said.items()]
 
 
 def _other_sheets(book: Any, sheet: str) -> list[Finding]:

@@ -10,7 +10,7 @@ from typing import Any
 from hetcore.errors import DataError
 from studio.limits import UPLOADS
 from studio.parsed import ParsedGraph
-from studio.parsing_graphs import finished_graph, node_names
+from studio.parsing_graphs import directed, finished_graph, node_names
 from studio.parsing_text import as_utf8
 
 __all__ = ["read_gml"]
@@ -31,11 +31,7 @@ def read_gml(name: str, content: bytes, options: Mapping[str, Any]) -> ParsedGra
         If the text is no GML, nested too deeply, or a node or edge lacks what it needs.
     """
     text, guesses = as_utf8(name, content, options.get("encoding"))
-    graph = next(
-        (value for key, value in _gml_fields(name, text.decode()) if key == "graph" and isinstance(value, list)), None
-    )
-    if graph is None:
-        raise DataError(f'{name} holds no "graph [ ... ]": export it as GML, GraphML or CSV.')
+    graph = _only_graph(name, _gml_fields(name, text.decode()))
     nodes = [dict(value) for key, value in graph if key == "node" and isinstance(value, list)]
     ids = [_gml_field(name, "node", node, k, "id") for k, node in enumerate(nodes, 1)]
     names, words = node_names(ids, [node.get("label") for node in nodes], options.get("nodes_by"), by_label=True)
@@ -45,7 +41,17 @@ def read_gml(name: str, content: bytes, options: Mapping[str, Any]) -> ParsedGra
     ]
     if len(set(ids)) < len(ids):
         names = ids  # which finished_graph refuses
-    return finished_graph(name, names, nodes, edges, [*guesses, "GML", *words])
+    findings = directed(len(edges)) if ("directed", "1") in graph else []
+    return finished_graph(name, names, nodes, edges, [*guesses, "GML", *words], findings)
+
+
+def _only_graph(name: str, fields: _Fields) -> _Fields:
+    graphs = [value for key, value in fields if key == "graph" and isinstance(value, list)]
+    if not graphs:
+        raise DataError(f'{name} holds no "graph [ ... ]": export it as GML, GraphML or CSV.')
+    if len(graphs) > 1:
+        raise DataError(f"{name} holds {len(graphs):,} graphs: save each in a file of its own.")
+    return graphs[0]
 
 
 def _gml_fields(name: str, text: str) -> _Fields:

@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from hetcore.data.report import Finding
+from hetcore.data.words import counted
 from hetcore.errors import DataError
 from studio.limits import UPLOADS
 from studio.parsed import ParsedGraph, ParsedTable
@@ -16,7 +17,7 @@ from studio.parsing_names import END_NAMES, WEIGHT_NAMES, column_names
 from studio.parsing_types import typed
 from studio.sentences import shown
 
-__all__ = ["edges_of_table", "finished_graph", "limited", "node_names"]
+__all__ = ["directed", "edges_of_table", "finished_graph", "limited", "node_names"]
 
 
 def edges_of_table(name: str, table: ParsedTable, options: Mapping[str, Any]) -> ParsedGraph:
@@ -119,12 +120,24 @@ def finished_graph(
     frame = pl.DataFrame(
         {"source": pl.Series(columns[0], dtype=pl.String), "target": pl.Series(columns[1], dtype=pl.String)}
     )
-    if any(weight is not None for weight in columns[2]):
-        frame = frame.with_columns(
-            _weights(name, pl.Series(list(map(_text, columns[2])), dtype=pl.String)).fill_null(1.0)
-        )
+    given = pl.Series([weight is not None for weight in columns[2]], dtype=pl.Boolean)
+    if given.any():
+        weights = _weights(name, pl.Series(list(map(_text, columns[2])), dtype=pl.String))
+        frame = frame.with_columns(weights.set(~given, 1.0))
+        findings = [*findings, *_without_weight(frame.filter(~given))]
     findings = [*findings, *_unknown_nodes(set(ids), frame)]
     return ParsedGraph(limited(name, frame), guesses, findings, _node_table(ids, attributes))
+
+
+def directed(edges: int) -> list[Finding]:
+    """Return what is said of a graph whose edges have a direction."""
+    return [Finding("directed", "", edges, "a directed graph: read as undirected")]
+
+
+def _without_weight(edges: pl.DataFrame) -> list[Finding]:
+    words = f"{counted(edges.height, 'edge')} without a weight beside edges with one: weight 1 taken"
+    examples = tuple(f"{source} – {target}" for source, target, _ in edges.head(5).rows())
+    return [Finding("missing_weight", "", edges.height, words, examples)] if edges.height else []
 
 
 def _text(value: Any) -> str | None:

@@ -19,6 +19,7 @@ from hetcore.data.report import Finding
 from hetcore.data.words import counted
 from hetcore.errors import DataError
 from studio.limits import UPLOADS
+from studio.parsing_archives import refuse_many_entries
 from studio.sentences import shown
 
 __all__ = ["ParsedImages", "read"]
@@ -28,6 +29,7 @@ SIDE = 32
 LARGEST = 64
 """Pixels of a side up to which images that are all alike keep their size."""
 _ENDINGS = (".png", ".jpg", ".jpeg")
+_FIRST = "with several frames: the first is taken"
 
 
 class ParsedImages(NamedTuple):
@@ -47,20 +49,24 @@ def read(name: str, content: bytes) -> ParsedImages:
     DataError
         In one sentence, if it is no such zip, or goes beyond the limits.
     """
+    refuse_many_entries(name, content, "zip fewer images")
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             members, others = _members(name, archive, len(content))
-            images = [_image(name, archive, member) for member in members]
+            taken = [_image(name, archive, member) for member in members]
     except (zipfile.BadZipFile, NotImplementedError, EOFError, RuntimeError) as error:
         raise DataError(f"{name} is no zip that can be opened ({_short(error)}): zip the images anew.") from None
-    ids = [PurePosixPath(member.filename.replace("\\", "/")).stem for member in members]
+    ids = [_path(member).stem for member in members]
     _refuse_twins(name, ids)
-    pixels, guesses = _alike(images)
-    findings = []
-    if others:
-        words = f"{counted(len(others), 'file')} of the zip no PNG or JPEG: left out"
-        findings = [Finding("no_image", name, len(others), words, tuple(shown(each, 40) for each in others[:5]))]
-    return ParsedImages(ids, pixels, guesses, findings)
+    pixels, guesses = _alike([image for image, _ in taken])
+    moving = [each for each, (_, frames) in zip(ids, taken) if frames > 1]
+    findings = _finding("no_image", name, others, "file", "of the zip no PNG or JPEG: left out")
+    return ParsedImages(ids, pixels, guesses, findings + _finding("animated_image", name, moving, "image", _FIRST))
+
+
+def _finding(kind: str, name: str, files: list[str], noun: str, words: str) -> list[Finding]:
+    examples = tuple(shown(each, 40) for each in files[:5])
+    return [Finding(kind, name, len(files), f"{counted(len(files), noun)} {words}", examples)] if files else []
 
 
 def _members(name: str, archive: zipfile.ZipFile, size: int) -> tuple[list[zipfile.ZipInfo], list[str]]:
@@ -71,16 +77,20 @@ def _members(name: str, archive: zipfile.ZipFile, size: int) -> tuple[list[zipfi
     unpacked = sum(info.file_size for info in infos)
     if unpacked > UPLOADS.unpacked_bytes or unpacked > UPLOADS.unpacked_ratio * max(size, 1):
         raise DataError(f"{name} unpacks to {unpacked:,} bytes, more than images do: zip fewer or smaller images.")
-    hidden = [info for info in infos if "__MACOSX" in info.filename or PurePosixPath(info.filename).name[:1] == "."]
-    rest = [info for info in infos if info not in hidden] if hidden else infos
+    hidden = {info for info in infos if "__MACOSX" in info.filename or _path(info).name[:1] == "."}
+    rest = [info for info in infos if info not in hidden]
     images = [info for info in rest if info.filename.lower().endswith(_ENDINGS)]
     if not images:
         raise DataError(f"{name} holds no PNG or JPEG: zip images whose names are the ids, such as 17.png.")
     return images, [info.filename for info in rest if not info.filename.lower().endswith(_ENDINGS)]
 
 
-def _image(name: str, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Image.Image:
-    """Return one image, grey or colour, no larger than needed."""
+def _path(member: zipfile.ZipInfo) -> PurePosixPath:
+    return PurePosixPath(member.filename.replace("\\", "/"))
+
+
+def _image(name: str, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> tuple[Image.Image, int]:
+    """Return one image, grey or colour, no larger than needed, and how many frames it has."""
     said = f"{shown(member.filename, 40)} in {name}"
     with archive.open(member) as file:
         content = file.read(member.file_size + 1)
@@ -90,7 +100,7 @@ def _image(name: str, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Imag
         image = Image.open(io.BytesIO(content), formats=("PNG", "JPEG"))
         if image.width * image.height <= UPLOADS.image_pixels:
             image.seek(0)
-            return _plain(image)
+            return _plain(image), getattr(image, "n_frames", 1)
         size = f"{image.width:,} x {image.height:,} pixels"
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
         size = "far too many pixels"

@@ -11,7 +11,7 @@ import polars as pl
 from hetcore.errors import DataError
 from studio.limits import UPLOADS
 from studio.parsed import ParsedGraph, ParsedTable
-from studio.parsing_graphs import finished_graph
+from studio.parsing_graphs import directed, finished_graph
 from studio.parsing_names import column_names, refuse_size
 from studio.parsing_text import as_utf8
 from studio.sentences import shown
@@ -62,7 +62,7 @@ def read_records(name: str, content: bytes, options: Mapping[str, Any]) -> Parse
     if first == "{" and not _is_lines(text):
         return _columns(name, _parsed(name, text), guesses)
     if first == "{":
-        lines = ((k, line) for k, line in enumerate(text.splitlines(), 1) if line.strip())
+        lines = ((k, line) for k, line in enumerate(text.split("\n"), 1) if line.strip())
         return _table(name, (_parsed(name, line, k) for k, line in lines), [*guesses, "one JSON record a line"])
     records = _parsed(name, text)
     if not isinstance(records, list):
@@ -185,8 +185,14 @@ def read_node_link(name: str, content: bytes, options: Mapping[str, Any]) -> Par
     ids = [_node_id(name, node, k) for k, node in enumerate(nodes, 1)]
     numbered = not any(isinstance(node, dict) and "id" in node for node in nodes)
     edges = [_link(name, link, k, ids if numbered else None) for k, link in enumerate(links, 1)]
-    attributes = [node if isinstance(node, dict) else {} for node in nodes]
-    return finished_graph(name, ids, attributes, edges, [*guesses, "JSON node-link"])
+    attributes = [_attributes(name, node, k) for k, node in enumerate(nodes, 1)]
+    findings = directed(len(edges)) if graph.get("directed") is True else []
+    return finished_graph(name, ids, attributes, edges, [*guesses, "JSON node-link"], findings)
+
+
+def _attributes(name: str, node: Any, k: int) -> dict[str, Any]:
+    fields = node.items() if isinstance(node, dict) else ()
+    return {_whole(name, "name", key, k): _whole(name, key, text, k) for key, text in fields if isinstance(text, str)}
 
 
 def _node_id(name: str, node: Any, k: int) -> str:
@@ -207,10 +213,12 @@ def _link(name: str, link: Any, k: int, numbered: list[str] | None) -> tuple[str
         raise DataError(f'{name}: link {k:,} lacks its "source" or "target": give both, as ids of nodes.')
     if numbered is not None and all(isinstance(end, _Literal) for end in ends):
         ends = [_by_number(name, end, k, numbered) for end in ends]
-    return str(ends[0]), str(ends[1]), next((link[key] for key in ("weight", "value") if key in link), None)
+    ends = [str(_whole(name, "source or target", end, k)) for end in ends]
+    return ends[0], ends[1], next((link[key] for key in ("weight", "value") if key in link), None)
 
 
 def _by_number(name: str, end: str, k: int, ids: list[str]) -> str:
-    if not (end.isdigit() and int(end) < len(ids)):
-        raise DataError(f"{name}: link {k:,} has the end {end}, but nodes are numbered 0 to {len(ids) - 1:,}: mend it.")
+    if not (end.isdecimal() and len(end) < 10 and int(end) < len(ids)):
+        there = f"nodes are numbered 0 to {len(ids) - 1:,}"
+        raise DataError(f"{name}: link {k:,} has the end {shown(end)}, but {there}: mend it.")
     return ids[int(end)]

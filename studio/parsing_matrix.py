@@ -12,7 +12,7 @@ import polars as pl
 from hetcore.errors import DataError
 from studio.limits import UPLOADS
 from studio.parsed import ParsedGraph
-from studio.parsing_graphs import limited
+from studio.parsing_graphs import directed, limited
 from studio.parsing_text import as_utf8
 from studio.sentences import shown
 
@@ -41,7 +41,14 @@ def read_matrix_market(name: str, content: bytes, options: Mapping[str, Any]) ->
     if width == 3:
         edges = edges.with_columns(pl.Series("weight", np.ascontiguousarray(cells[:, 2])))
     words = [f"{symmetry} {kind} matrix of {int(n):,} nodes, named 1 to {int(n):,}"]
-    return ParsedGraph(limited(name, edges), guesses + words, [])
+    findings = directed(edges.height) if symmetry == "general" and _uneven(ends, int(n)) else []
+    return ParsedGraph(limited(name, edges), guesses + words, findings)
+
+
+def _uneven(ends: np.ndarray, n: int) -> bool:
+    """Whether some entry has none on the other side of the diagonal."""
+    there = ends[:, 0] * (n + 1) + ends[:, 1]
+    return not np.isin(ends[:, 1] * (n + 1) + ends[:, 0], there).all()
 
 
 def _matrix_header(name: str, text: bytes) -> tuple[str, str, int]:

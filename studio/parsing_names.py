@@ -72,12 +72,12 @@ def _renamed(blank: list[str], repeated: list[str], cut: list[str]) -> list[Find
     ]
 
 
-def refuse_size(name: str, rows: int, columns: int, edges: bool = False) -> None:
+def refuse_size(name: str, rows: int, columns: int, edges: bool = False, cells: int = UPLOADS.cells) -> None:
     """Raise DataError if a table has more rows (or edges, where rows are such), columns or cells than the limits."""
     for count, limit, what in (
         (columns, UPLOADS.columns, "columns"),
         (rows, UPLOADS.edges if edges else UPLOADS.rows, "edges" if edges else "rows"),
-        (rows * columns, UPLOADS.cells, "cells"),
+        (rows * columns, cells, "cells"),
     ):
         if count > limit:
             raise DataError(f"{name} has {count:,} {what}, more than {limit:,}: sample it, or leave some columns out.")

@@ -22,6 +22,8 @@ __all__ = ["typed"]
 _MISSING = ("na", "n/a", "nan", "null", "none", "nil", "-", "--", "?", ".", "#n/a", "missing")
 _TRUTH = ("true", "false")
 _NEARLY = 0.9
+_CELLS = 5_000_000
+"""Cells to type at once: all at once would need several times the memory of the table."""
 _DATE = r"^\d{4}-\d{2}-\d{2}$"
 _MOMENT = r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}:\d{2}(\.\d+)?$"
 _CODE = r"^[+-]?(0\d|\d{16,}$)"
@@ -38,17 +40,26 @@ def typed(table: ParsedTable, options: Mapping[str, Any]) -> ParsedTable:
     text = [c for c, kind in table.frame.schema.items() if kind == pl.String and c not in keep and not looks_like_id(c)]
     if not text:
         return table
-    bare = table.frame.select(pl.col(text).str.strip_chars())
     decimal = options.get("decimal")
-    columns = {} if decimal == "," else _plain_numbers(bare)
     careful = _Careful(decimal, table.delimiter)
+    columns: dict[str, pl.Series] = {}
+    at_once = max(1, _CELLS // max(1, table.frame.height))
+    for start in range(0, len(text), at_once):
+        bare = table.frame.select(pl.col(text[start : start + at_once]).str.strip_chars())
+        columns |= _typed_columns(bare, careful, plain=decimal != ",")
+    guesses = table.guesses + (["decimal comma"] if careful.with_comma else [])
+    frame = table.frame.with_columns(columns.values())
+    return table._replace(frame=frame, guesses=guesses, findings=table.findings + careful.findings)
+
+
+def _typed_columns(bare: pl.DataFrame, careful: _Careful, plain: bool) -> dict[str, pl.Series]:
+    """Return the columns that do not stay text."""
+    columns = _plain_numbers(bare) if plain else {}
     for name in _unclear(bare.drop(columns)):
         column = careful.column(name, bare[name])
         if column is not None:
             columns[name] = column.alias(name)
-    guesses = table.guesses + (["decimal comma"] if careful.with_comma else [])
-    frame = table.frame.with_columns(columns.values())
-    return table._replace(frame=frame, guesses=guesses, findings=table.findings + careful.findings)
+    return columns
 
 
 def _plain_numbers(bare: pl.DataFrame) -> dict[str, pl.Series]:

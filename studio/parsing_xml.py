@@ -12,10 +12,11 @@ from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import iterparse
 
 from hetcore.data.report import Finding
+from hetcore.data.words import counted
 from hetcore.errors import DataError
 from studio.limits import UPLOADS
 from studio.parsed import ParsedGraph
-from studio.parsing_graphs import finished_graph, node_names
+from studio.parsing_graphs import directed, finished_graph, node_names
 
 __all__ = ["read_gexf", "read_graphml"]
 
@@ -66,7 +67,7 @@ class _Reader:
         self._attributes: list[dict[str, str]] = []
         self._edges: list[tuple[str, str, str | None]] = []
         self._values: dict[str, str] = {}
-        self._graphs = 0
+        self._graphs = self._ports = 0
         self._directed = False
 
     def read(self, content: bytes, options: Mapping[str, Any]) -> ParsedGraph:
@@ -122,13 +123,15 @@ class _Reader:
             (self._values[k] for k in ("weight", "Weight") if k in self._values), None
         )
         self._edges.append((*ends, weight))
+        self._ports += bool(element.get("sourceport") or element.get("targetport"))
         self._values = {}
 
     def _findings(self) -> list[Finding]:
         if self._graphs > 1:
             raise DataError(f"{self._name} holds {self._graphs:,} graphs: save each in a file of its own.")
-        words = "a directed graph: read as undirected"
-        return [Finding("directed", "", len(self._edges), words)] if self._directed else []
+        ports = f"{counted(self._ports, 'edge')} with ports, which are not used"
+        found = [Finding("ports", "", self._ports, ports)] if self._ports else []
+        return found + (directed(len(self._edges)) if self._directed else [])
 
 
 def _elements(name: str, content: bytes, root: str) -> Iterator[tuple[str, Element]]:

@@ -1,0 +1,27 @@
+"""What is checked of every zip before a zip reader sees it."""
+
+from __future__ import annotations
+
+from hetcore.errors import DataError
+from studio.limits import UPLOADS
+
+__all__ = ["refuse_many_entries"]
+
+_ENTRY = b"PK\x01\x02"
+
+
+def refuse_many_entries(name: str, content: bytes, cure: str) -> None:
+    """Raise DataError if the directory of a zip lists more files than the limit: a reader takes minutes over millions.
+
+    Parameters
+    ----------
+    name : str
+        The file's name, for the sentence.
+    content : bytes
+        The zip.
+    cure : str
+        What to do, such as "zip fewer images".
+    """
+    count = content.count(_ENTRY)
+    if count > UPLOADS.archive_members:
+        raise DataError(f"{name} holds {count:,} files, over {UPLOADS.archive_members:,}: {cure}.")

@@ -1,0 +1,88 @@
+"""What an upload gave: how long it took, what was said, and whether every record of it is used or reported."""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import NamedTuple
+
+from hetcore.data import Graph, Source
+from hetcore.errors import DataError
+from studio import uploads
+from tests.hostile.making import Case
+
+# A finding of these kinds counts records that are left out or merged into another.
+GONE = {
+    "table": ("ragged_row", "repeated_id", "missing_id"),
+    "graph": (
+        "ragged_row",
+        "missing_end",
+        "self_loop",
+        "bad_weight",
+        "zero_weight",
+        "repeated_edge",
+        "both_directions",
+    ),
+    "images": ("no_image",),
+}
+
+
+class Outcome(NamedTuple):
+    """`sentence` is empty for a file that was read; then `used` and `reported` count its records."""
+
+    sentence: str
+    used: int
+    reported: int
+    kinds: frozenset[str]
+    seconds: float
+
+
+def outcome(case: Case) -> Outcome:
+    """Upload a file and make a source or a graph of it."""
+    content = case.content()
+    start = time.perf_counter()
+    try:
+        used, findings = {"table": _table, "graph": _graph, "images": _images}[case.want](case.name, content)
+    except DataError as error:
+        return Outcome(str(error), 0, 0, frozenset(), time.perf_counter() - start)
+    seconds = time.perf_counter() - start
+    reported = sum(finding.count for finding in findings if finding.kind in GONE[case.want])
+    return Outcome("", used, reported, frozenset(finding.kind for finding in findings), seconds)
+
+
+def _table(name: str, content: bytes) -> tuple[int, list]:
+    preview = uploads.preview_table(name, content)
+    column = "id" if "id" in preview.frame.columns else preview.frame.columns[0]
+    source = Source(preview.frame[column], preview.frame.drop(column))
+    return source.n_rows, [*preview.findings, *source.findings]
+
+
+def _graph(name: str, content: bytes) -> tuple[int, list]:
+    preview = uploads.preview_graph(name, content)
+    graph = Graph(preview.edges)
+    return graph.n_edges, [*preview.findings, *graph.findings]
+
+
+def _images(name: str, content: bytes) -> tuple[int, list]:
+    preview = uploads.preview_images(name, content)
+    return Source(preview.ids, preview.pixels).n_rows, preview.findings
+
+
+def faults(case: Case, found: Outcome) -> list[str]:
+    """Return what the outcome lacks: a sentence as it should be, the findings, records that nobody accounts for."""
+    if found.sentence:
+        return _faults_of_sentence(case, found.sentence)
+    wrong = [f"{case.label} was read, not refused by {case.answer!r}"] if case.answer else []
+    wrong += [f"no word on {kind}" for kind in case.finds if kind not in found.kinds]
+    if case.rows is not None and found.used + found.reported != case.rows:
+        wrong += [f"{case.rows} records in, {found.used} used, {found.reported} reported"]
+    return wrong
+
+
+def _faults_of_sentence(case: Case, said: str) -> list[str]:
+    wrong = [f"no sentence: {said!r}"] if len(said) >= 300 or "\n" in said or not said.endswith((".", "…")) else []
+    wrong += [f"names {word}" for word in ("Traceback", "site-packages", "/usr/", "/home/") if word in said]
+    wrong += [] if case.name in said else [f"does not name {case.name}: {said}"]
+    if case.answer == "":
+        wrong += [f"refused: {said}"]
+    return wrong + ([f"not {case.answer!r}: {said}"] if case.answer and not re.search(case.answer, said) else [])
