@@ -9,10 +9,10 @@ import streamlit as st
 
 import hetcore as hc
 from hetcore import figures
-from studio import jobs, session, training, widgets_consensus
+from studio import jobs, session, training, widgets_consensus, widgets_downloads
 from studio.differences import describe
 from studio.training import Setting
-from studio.widgets import chart, escape, frame, number
+from studio.widgets import chart, escape, frame, number, tabs
 from studio.widgets_training import LiveTrainings, slider
 
 PAGE = "Consensus"
@@ -114,16 +114,21 @@ def after(setting: Setting) -> None:
         old = training.outcome(*live.before[PAGE])
         with st.container(key="change"):
             st.success(escape(training.difference(old, training.outcome(setting, events))))
-    one, pins, bound, take = st.tabs(["One instance", "Pinned scenarios", "Theorem 4.1", "Take away"])
-    with one:
-        widgets_consensus.one_instance(result, data, data.source_names)
-    with pins:
-        pinned(setting, events)
-    with bound:
-        widgets_consensus.theorem(events)
-    with take:
-        run = training.run_of(PAGE, setting, current.recipe, current.title, owner)
-        widgets_consensus.downloads(run, result, state.get("drawn") or widgets_consensus.figures_of(events, data))
+    tabs(
+        {
+            "One instance": lambda: widgets_consensus.one_instance(result, data, data.source_names),
+            "Pinned scenarios": lambda: pinned(setting, events),
+            "Theorem 4.1": lambda: widgets_consensus.theorem(events),
+            "Take away": lambda: take_away(setting, result, events),
+        },
+        "after",
+    )
+
+
+def take_away(setting: Setting, result: Any, events: Any) -> None:
+    """Offer files of a run."""
+    run = training.run_of(PAGE, setting, current.recipe, current.title, owner)
+    widgets_downloads.downloads(run, result, state.get("drawn") or widgets_consensus.figures_of(events, data))
 
 
 def pinned(setting: Setting, events: Any) -> None:

@@ -13,7 +13,7 @@ from studio.widgets import escape, frame
 from studio.widgets_collective_edits import edits
 from studio.widgets_collective_graph import network
 from studio.widgets_collective_node import Trained
-from studio.widgets_consensus import downloads
+from studio.widgets_downloads import downloads
 from studio.widgets_training import LiveTrainings
 
 PAGE = "Collective"

@@ -7,9 +7,10 @@ from typing import Any
 import streamlit as st
 
 import datasets
-from studio import session, training, transfer, widgets_consensus
+from studio import session, training, transfer
 from studio.transfer import ALL, BASELINE, METHODS, NONE, Choice
 from studio.widgets import escape, frame
+from studio.widgets_downloads import downloads
 from studio.widgets_training import LiveTrainings, slider
 from studio.widgets_transfer import choose, curves, eta_control, explain, headline, offer_examples, predictions
 from studio.widgets_transfer_curve import MeasuredCurve
@@ -127,8 +128,7 @@ def after(ended: dict[str, Any]) -> None:
     with take:
         label = st.selectbox("Of the method", list(ended), key="take_of", width=280)
         run = training.run_of(PAGE, live.settings[label], current.recipe, current.title, owner)
-        drawn = state.get("transfer drawn") or {}
-        widgets_consensus.downloads(run, ended[label], {"error": drawn["accuracy"]})
+        downloads(run, ended[label], state.get("transfer drawn") or {})
 
 
 def changes(ended: dict[str, Any]) -> None:

@@ -8,7 +8,7 @@ import streamlit as st
 
 from studio import session, training, two_learners, widgets_two_learners, widgets_two_learners_controls
 from studio.widgets import escape, frame
-from studio.widgets_consensus import downloads
+from studio.widgets_downloads import downloads
 from studio.widgets_training import LiveTrainings
 from studio.widgets_two_learners_rows import failing, instances
 
@@ -84,7 +84,7 @@ def take_away(results: dict[str, Any]) -> None:
     label = st.selectbox("Of the model", list(results), key="take_of", width=320)
     run = training.run_of(PAGE, live.settings[label], current.recipe, current.title, owner)
     if drawn := state.get("drawn two"):
-        downloads(run, results[label], drawn | {"error": drawn["F1"]})
+        downloads(run, results[label], drawn)
 
 
 st.caption(f"{escape(current.title)}: {escape(current.story)}")

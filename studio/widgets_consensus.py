@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,10 +11,9 @@ import streamlit as st
 
 from hetcore import figures
 from hetcore.data import HetData
-from studio import export
 from studio.widgets import chart, escape, live_chart, number
 
-__all__ = ["curves", "downloads", "explain", "figures_of", "headline", "one_instance", "theorem"]
+__all__ = ["curves", "explain", "figures_of", "headline", "one_instance", "theorem"]
 
 NAMES = {"train": "training", "left_out": "left out", "held_out": "held out"}
 
@@ -169,24 +168,3 @@ def explain() -> None:
         "not see. **Left out** is measured on labelled rows that a round did not train on, **held out** on labels that "
         "were hidden from training."
     )
-
-
-def downloads(run: Any, result: Any, drawn: Mapping[str, dict[str, Any]]) -> None:
-    """Offer predictions, model, figure, script and notebook."""
-    stem = f"{run.dataset} {run.method}"
-    columns = st.columns(3)
-    if result.predictions is not None:
-        csv, parquet = export.csv(result.predictions), export.parquet(result.predictions)
-        columns[0].download_button("Predictions (CSV)", csv, export.file_name(stem, "csv"), on_click="ignore")
-        columns[1].download_button(
-            "Predictions (Parquet)", parquet, export.file_name(stem, "parquet"), on_click="ignore"
-        )
-    if result.model is not None:
-        columns[2].download_button("Model", result.model, export.file_name(stem, "hetcore"), on_click="ignore")
-    page = export.figure_html(drawn["error"], stem)
-    columns[0].download_button("Figure (HTML)", page, export.file_name(stem, "html"), on_click="ignore")
-    script, notebook = export.script_of_run(run), export.notebook_of_run(run)
-    columns[1].download_button("Script", script, export.file_name(stem, "py"), on_click="ignore")
-    columns[2].download_button("Notebook", notebook, export.file_name(stem, "ipynb"), on_click="ignore")
-    with st.expander("The code of this run"):
-        st.code(script, language="python")

@@ -15,7 +15,7 @@ from hetcore.data import HetData
 from studio import noise, noise_rows, training
 from studio.training import Setting
 from studio.widgets import escape, live_chart, number
-from studio.widgets_consensus import downloads
+from studio.widgets_downloads import downloads
 
 __all__ = ["curves", "once", "planted", "spoilt_rows", "take_away", "verdict"]
 
