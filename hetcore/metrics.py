@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hetcore.errors import DataError, ParameterError
 from hetcore.kernels.collective import cross_products
+from hetcore.magnitudes import power_of_two, root_mean_square
 
 __all__ = [
     "error_rate",
@@ -123,7 +124,7 @@ def rmse(y_true: ArrayLike, y_pred: ArrayLike) -> float:
         If lengths differ or no target is known.
     """
     true, pred = _known_rows(y_true, y_pred)
-    return float(np.sqrt(np.mean((pred - true) ** 2)))
+    return root_mean_square(pred - true)
 
 
 def mae(y_true: ArrayLike, y_pred: ArrayLike) -> float:
@@ -332,7 +333,7 @@ def _links_of_known(values: ArrayLike, graph: Any) -> tuple[NDArray, NDArray, ND
 def _columns_by_node(values: ArrayLike, graph: Any) -> NDArray[np.float64]:
     """Return values as (n, K) columns; raise DataError unless there is one row a node."""
     values = np.asarray(values, dtype=np.float64)
-    values = values.reshape(len(values), -1)
+    values = values.reshape(len(values), -1) / power_of_two(values)  # no statistic of the graphs depends on the unit
     if len(values) + 1 != len(graph.indptr):
         raise DataError(f"There are {len(values)} values for {len(graph.indptr) - 1} nodes: give one value a node.")
     return values

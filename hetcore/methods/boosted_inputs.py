@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hetcore.data import Source
 from hetcore.data.encoding import SourceEncoder
-from hetcore.errors import ModelFileError
+from hetcore.errors import DataError, ModelFileError
 
 __all__ = ["BoostedFeatures", "RawFeatures"]
 
@@ -48,13 +48,21 @@ class BoostedFeatures:
             Their class codes, all of 0..K-1.
         n_stages, max_depth : int
         seed : int
+
+        Raises
+        ------
+        DataError
+            If these records are all the same.
         """
         encoder = SourceEncoder().fit(source)
         model = CatBoostClassifier(
             iterations=n_stages, depth=max_depth, learning_rate=LEARNING_RATE, loss_function="MultiClass",
             random_seed=seed, thread_count=1, verbose=False, allow_writing_files=False,
         )  # fmt: skip
-        model.fit(encoder.transform(source)[rows], y)
+        X = encoder.transform(source)[rows]
+        if not (np.nan_to_num(X) != np.nan_to_num(X[0])).any():
+            raise DataError("No column of the table differs between the labelled rows: name another table.")
+        model.fit(X, y)
         return cls(encoder, model)
 
     def stages(self, source: Source) -> NDArray[np.float64]:

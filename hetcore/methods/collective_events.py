@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hetcore.data import Graph
+from hetcore.magnitudes import root_mean_square
 from hetcore.methods.collective_unit import Unit
 from hetcore.metrics import morans_i, morans_i_band, residual_autocorrelation
 
@@ -66,7 +67,7 @@ def _metric(fitted: NDArray, target: NDArray, scale: Any, unit: Unit) -> float:
     if scale.is_classifier:
         return float((fitted.argmax(axis=1) != target.argmax(axis=1)).mean())
     true = Unit(unit.log).back(scale.labels(target))
-    return float(np.sqrt(((unit.back(scale.labels(fitted)) - true) ** 2).mean()))
+    return root_mean_square(unit.back(scale.labels(fitted)) - true)
 
 
 def _along(

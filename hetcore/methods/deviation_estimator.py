@@ -12,6 +12,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from hetcore.errors import DataError, ModelFileError
 from hetcore.events import Callback
+from hetcore.magnitudes import narrow
 from hetcore.methods.base import Rule, boost, check_params
 from hetcore.methods.deviation_half import Judged, Sample
 from hetcore.methods.deviation_model import DeviationModel, fitted_model, floats
@@ -60,6 +61,7 @@ RULES: tuple[Rule, ...] = (
     ("n_jobs", lambda v: v is None or (whole(v) and v >= 1), "a whole number, at least 1, or None for 1"),
 )
 
+NUMBERS = {"dtype": [np.float64, np.float32], "ensure_all_finite": "allow-nan"}
 PRINTED: dict[str, Any] = {
     "folds": 1,
     "link": "sigmoid",
@@ -117,7 +119,8 @@ class DeviationBoosting(BaseEstimator):
         params = self._params()
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None: give a label for each row.")
-        X, y = validate_data(self, X, y, dtype=np.float32, ensure_all_finite="allow-nan", **self._y_checks)
+        X, y = validate_data(self, X, y, **NUMBERS, **self._y_checks)
+        X = narrow(X)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         used = weights > 0
         weights, labels = weights[used] / weights[used].mean(), np.asarray(y)[used]
@@ -137,7 +140,7 @@ class DeviationBoosting(BaseEstimator):
         if eval_set is None:
             return None
         X, y = eval_set
-        X = validate_data(self, X, dtype=np.float32, ensure_all_finite="allow-nan", reset=False)
+        X = narrow(validate_data(self, X, **NUMBERS, reset=False))
         y = np.asarray(y)
         if y.shape != X.shape[:1]:
             raise DataError(f"eval_set has {X.shape[0]} rows and labels of shape {y.shape}: give one label a row.")
@@ -150,7 +153,7 @@ class DeviationBoosting(BaseEstimator):
 
     def _checked(self, X: ArrayLike) -> Judged:
         check_is_fitted(self)
-        return self.model_.raw(validate_data(self, X, dtype=np.float32, ensure_all_finite="allow-nan", reset=False))
+        return self.model_.raw(narrow(validate_data(self, X, **NUMBERS, reset=False)))
 
     def _state_of(self, more: dict[str, Any]) -> tuple[dict[str, Any], dict[str, NDArray]]:
         check_is_fitted(self)

@@ -21,6 +21,7 @@ __all__ = ["DEVIATION_RULES", "Factorization", "RULES", "entries_of"]
 
 PRINTED_UNKNOWN = 3.0  # the paper's prediction for an unseen user or item
 PRINTED_DECAY = 0.01
+LARGEST = 1e100
 
 
 def _whole(value: Any) -> bool:
@@ -293,6 +294,8 @@ def entries_of(X: ArrayLike, y: ArrayLike, n_modes: int, book: CodeBook | None) 
         raise DataError(f"y has {len(y)} values for the {len(X)} entries of X: give one for each.")
     if not np.isfinite(y).all():
         raise DataError("y has values that are missing or infinite: leave those entries out.")
+    if np.abs(y).max(initial=0.0) > LARGEST:
+        raise DataError(f"y has values beyond {LARGEST:g}, whose squared errors overflow: give them in another unit.")
     return Entries(book.rows(X), y), book
 
 

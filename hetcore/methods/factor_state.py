@@ -181,7 +181,8 @@ class FactorState:
     def _note(self, means: NDArray[np.float64]) -> None:
         """Keep what an epoch's sums say: errors before each step, the level of the variance."""
         squared, loss, inverse = means
-        if not np.isfinite(means).all():
+        tables = means, self.factors.biases, self.factors.factors, self.factors.deviations
+        if not all(np.isfinite(table).all() for table in tables):
             rate = self.params["learning_rate"]
             raise ParameterError(f"learning_rate={rate!r} is too large here: the errors overflow; try a tenth of it.")
         self.metric["train"] = float(np.sqrt(squared)) * self.scale

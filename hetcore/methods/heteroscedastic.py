@@ -40,6 +40,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from hetcore.errors import DataError, ModelFileError, ParameterError
 from hetcore.losses_heteroscedastic import class_probabilities
+from hetcore.magnitudes import mean_and_deviation
 from hetcore.methods.deviation_estimator import DeviationBoosting, finite, flag
 from hetcore.methods.deviation_half import Judged, Sample
 from hetcore.methods.deviation_objectives import Labels, Numbers
@@ -185,9 +186,7 @@ class HGBMRegressor(RegressorMixin, DeviationBoosting):
 
     def _learned(self, y: NDArray, weights: NDArray) -> NDArray:
         y = y.astype(np.float64)
-        mean = float(np.average(y, weights=weights))
-        deviation = float(np.sqrt(np.average((y - mean) ** 2, weights=weights)))
-        self._unit = mean, deviation if deviation > 1e-12 * max(abs(mean), 1e-300) else 1.0
+        self._unit = mean_and_deviation(y, weights)
         return self._coded(y)
 
     def _coded(self, y: NDArray) -> NDArray:

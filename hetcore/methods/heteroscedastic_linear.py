@@ -29,6 +29,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from hetcore.errors import DataError, ModelFileError, ParameterError
 from hetcore.events import Callback
 from hetcore.losses_heteroscedastic import GaussianDeviation
+from hetcore.magnitudes import mean_and_deviation, means_and_deviations
 from hetcore.methods.base import Rule, boost, check_params
 from hetcore.methods.deviation_estimator import finite, whole
 
@@ -219,12 +220,8 @@ class HeteroscedasticLinearRegression(RegressorMixin, BaseEstimator):
 
     def _measure(self, X: NDArray, y: NDArray, weights: NDArray) -> None:
         """Learn means and deviations of columns and labels."""
-        means = np.average(X, axis=0, weights=weights)
-        deviations = np.sqrt(np.average((X - means) ** 2, axis=0, weights=weights))
-        self._columns = means, np.where(deviations > 1e-12 * np.maximum(np.abs(means), 1e-300), deviations, 1.0)
-        mean = float(np.average(y, weights=weights))
-        deviation = float(np.sqrt(np.average((y - mean) ** 2, weights=weights)))
-        self._unit = mean, deviation if deviation > 1e-12 * max(abs(mean), 1e-300) else 1.0
+        self._columns = means_and_deviations(X, weights)
+        self._unit = mean_and_deviation(y, weights)
 
     def _rows(self, X: NDArray, y: NDArray, weights: NDArray) -> Rows:
         Z = np.column_stack([(X - self._columns[0]) / self._columns[1], np.ones(len(X))])
@@ -255,9 +252,13 @@ class HeteroscedasticLinearRegression(RegressorMixin, BaseEstimator):
 
     def _finish(self, state: Alternation) -> None:
         (means, deviations), (mean, unit) = self._columns, self._unit
-        self.coef_, self.deviation_coef_ = unit * state.w[:-1] / deviations, state.v[:-1] / deviations
-        self.intercept_ = float(mean + unit * state.w[-1] - means @ self.coef_)
-        self.deviation_intercept_ = float(state.v[-1] + 2.0 * np.log(unit) - means @ self.deviation_coef_)
+        with np.errstate(over="ignore", invalid="ignore"):  # said in words below
+            self.coef_, self.deviation_coef_ = unit * state.w[:-1] / deviations, state.v[:-1] / deviations
+            self.intercept_ = float(mean + unit * state.w[-1] - means @ self.coef_)
+            self.deviation_intercept_ = float(state.v[-1] + 2.0 * np.log(unit) - means @ self.deviation_coef_)
+        lines = *self.coef_, *self.deviation_coef_, self.intercept_, self.deviation_intercept_
+        if not np.isfinite(lines).all():
+            raise DataError("The columns or labels are so large or small that a coefficient overflows: rescale them.")
         weights = LOSS.weight(state.train.Z @ state.v)
         self.instance_weights_ = weights / weights.mean()
 

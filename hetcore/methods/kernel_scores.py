@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hetcore.errors import ModelFileError
+from hetcore.errors import DataError, ModelFileError
 from hetcore.methods.transfer_file import block, common_from_state, common_state, finite_array
 from hetcore.methods.transfer_frame import TransferEstimator, TransferProblem, is_finite, one_of
 
 __all__ = ["KernelEstimator", "KernelScores", "kernel_matrix", "kernel_rules", "kernel_width"]
 
+LARGEST = 1e30  # of a cell; a kernel is a sum of its squares
 BLOCK = 4096  # rows of a kernel matrix at once
 KERNELS = ("linear", "rbf")
 
@@ -100,6 +101,17 @@ class KernelScores:
 
 class KernelEstimator(TransferEstimator):
     """Base of the transfer classifiers whose model is a `KernelScores`, `_model`."""
+
+    def _problem(self, X: Any, y: Any, sample_domain: Any, eval_set: Any) -> TransferProblem:
+        problem = super()._problem(X, y, sample_domain, eval_set)
+        column = np.abs(problem.X).max(axis=0)
+        if column.max() > LARGEST:
+            k = int(column.argmax())
+            raise DataError(
+                f"Column {k} of X has {column[k]:.3g}, and a kernel of numbers beyond {LARGEST:g} overflows: "
+                "standardise the columns."
+            )
+        return problem
 
     def _scored_view(self, problem: TransferProblem, model: KernelScores) -> dict[str, Any]:
         """Return losses and metric of a model for the target's rows and for the held-out rows."""

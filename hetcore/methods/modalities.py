@@ -238,17 +238,23 @@ class Dense:
         return modality
 
     def fit(self, rows: NDArray, target: NDArray, weights: NDArray | None, exact: Exact | None) -> tuple[Any, NDArray]:
-        """Fit a copy of the learner to some records; see `Trees.fit`. `exact` becomes a target and row weights."""
-        if exact is not None:
+        """Fit a copy of the learner to some records; see `Trees.fit`. `exact` becomes a target and row weights.
+
+        Without any record the learner counts for nothing.
+        """
+        candidate, nothing = copy.deepcopy(self.learner), len(rows) == 0
+        if nothing:
+            rows, target, weights = np.zeros(1, np.int64), np.zeros((1, target.shape[1])), None
+        elif exact is not None:
             target, weights = exact.target(target), exact.row_weights()
-        unit, candidate = _rms(target), copy.deepcopy(self.learner)
+        unit = _rms(target)
         if hasattr(candidate, "random_state"):
             candidate.random_state = int(self.learner.random_state or 0) + self._fits
         self._fits += 1
         weighted = weights is not None and "sample_weight" in inspect.signature(candidate.fit).parameters
         candidate.fit(self.X[rows], target / unit, **({"sample_weight": weights} if weighted else {}))
-        said = _said(candidate, self.X, self.n_outputs) * unit
-        return (candidate, unit), said
+        unit = 0.0 if nothing else unit
+        return (candidate, unit), _said(candidate, self.X, self.n_outputs) * unit
 
     def keep(self, candidate: tuple[Any, float], step: float) -> None:
         """Add a learner."""

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hetcore.magnitudes import root_mean_square
 from hetcore.methods.problem import Problem, Scale
 from hetcore.metrics import residual_autocorrelation
 
@@ -61,7 +62,7 @@ def metric(scale: Scale, raw: NDArray, truth: NDArray) -> float:
     """Return the error rate in [0, 1], or the RMSE in the labels' unit."""
     if scale.is_classifier:
         return float((raw.argmax(axis=1) != truth.argmax(axis=1)).mean())
-    return float(np.sqrt(((raw - truth) ** 2).mean()) * scale.deviation)
+    return root_mean_square(raw - truth) * scale.deviation
 
 
 def _metric_on(scale: Scale, raw: NDArray, truth: NDArray, rows: NDArray) -> float:

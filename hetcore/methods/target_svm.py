@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
+from hetcore.errors import DataError
 from hetcore.methods.kernel_scores import KernelEstimator, KernelScores, kernel_matrix, kernel_rules, kernel_width
 from hetcore.methods.transfer_frame import TransferProblem
 
 __all__ = ["TargetSVM"]
+
+MOST_STEPS = 1_000_000  # of the search for the dual; columns of one scale need some thousands
 
 
 @dataclass
@@ -35,13 +40,30 @@ class State:
 
 
 def machine(kernel: NDArray, signs: NDArray, C: float) -> tuple[NDArray[np.float64], float]:
-    """Return dual (n,) and intercept of an SVM; a constant where all rows have one sign."""
+    """Return dual (n,) and intercept of an SVM; a constant where all rows have one sign.
+
+    Raises
+    ------
+    DataError
+        If the kernel and C are so large that no solution is found.
+    """
     dual = np.zeros(len(signs))
     if (signs == signs[0]).all():
         return dual, float(signs[0])
-    fitted = SVC(C=C, kernel="precomputed").fit(kernel, signs)
+    fitted = _fitted(kernel, signs, C)
     dual[fitted.support_] = fitted.dual_coef_[0]
     return dual, float(fitted.intercept_[0])
+
+
+def _fitted(kernel: NDArray, signs: NDArray, C: float) -> SVC:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # a bound against a search without end
+            return SVC(C=C, kernel="precomputed", max_iter=MOST_STEPS).fit(kernel, signs)
+    except ValueError as error:
+        raise DataError(
+            f"An SVM of C={C:g} finds no solution for columns this large: standardise the columns, or lower C."
+        ) from error
 
 
 class TargetSVM(KernelEstimator):

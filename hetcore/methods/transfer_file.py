@@ -132,8 +132,6 @@ def votes_from_state(model: Any, meta: Mapping[str, Any], arrays: Mapping[str, N
         raise ModelFileError("The bins of the model file are not those of its columns: save the model again.")
     n_problems = 1 if len(model.classes_) == 2 else len(model.classes_)
     model._votes = [TreeVotes.from_arrays(mapper, block(arrays, str(k))) for k in range(n_problems)]
-    if any(len(votes) == 0 for votes in model._votes):
-        raise ModelFileError("The model file has a class without trees: save the model again.")
     if "eta" in meta:
         if not isinstance(meta["eta"], float) or not meta["eta"] >= 0:
             raise ModelFileError("The model file has an eta that is no number of at least 0: save the model again.")

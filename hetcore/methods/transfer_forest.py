@@ -31,10 +31,10 @@ from numpy.typing import NDArray
 from hetcore.binning import BinMapper
 from hetcore.errors import ModelFileError
 from hetcore.forest import Forest
+from hetcore.magnitudes import narrow
 from hetcore.methods.forest_split import Splitter
 from hetcore.methods.transfer_file import block, common_from_state, common_state
 from hetcore.methods.transfer_frame import TransferEstimator, TransferProblem, is_finite, is_whole
-from hetcore.methods.transfer_learners import narrow
 from hetcore.trees import NODE_DTYPE, Tree
 
 __all__ = ["TransferForestClassifier", "leaf_distances"]

@@ -16,17 +16,12 @@ from sklearn.utils.validation import has_fit_parameter
 
 from hetcore.binning import BinMapper
 from hetcore.errors import ModelFileError, ParameterError
+from hetcore.magnitudes import narrow
 from hetcore.trees import Forest, Tree, TreeParams, grow
 
 __all__ = ["ForeignLearner", "ForeignVotes", "TreeLearner", "TreeVotes", "learner_for"]
 
 LEAST_CHILD = 1e-10  # weight of a leaf, where the heaviest row weighs 1
-
-
-def narrow(X: NDArray) -> NDArray[np.float32]:
-    """Return X as float32; what is beyond its range becomes its end."""
-    end = np.finfo(np.float32).max
-    return np.clip(X, -end, end).astype(np.float32)
 
 
 class TreeLearner:

@@ -1,0 +1,72 @@
+"""Very large and very small numbers: squared without overflow, narrowed without infinities.
+
+Squares are taken of quotients by a power of two, which changes no other digit.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["mean_and_deviation", "means_and_deviations", "narrow", "power_of_two", "root_mean_square"]
+
+
+def narrow(X: NDArray) -> NDArray[np.float32]:
+    """Return X as float32; what is beyond its range becomes its end."""
+    end = np.finfo(np.float32).max
+    return X if X.dtype == np.float32 else np.clip(X, -end, end).astype(np.float32)
+
+
+def power_of_two(values: ArrayLike, axis: int | None = None) -> NDArray[np.float64]:
+    """Return the powers of two whose quotients with `values` are at most 2 and, for the largest one, at least 1.
+
+    Parameters
+    ----------
+    values : array-like of float
+        NaN is missing; not all infinite.
+    axis : int or None, default=None
+        Along which the largest is sought; None seeks it in all.
+
+    Returns
+    -------
+    float64
+        Without that axis; 1 where every value is zero or missing.
+    """
+    sizes = np.abs(np.nan_to_num(np.asarray(values, np.float64), nan=0.0, posinf=0.0, neginf=0.0))
+    largest = sizes.max(axis=axis, initial=0.0)
+    exponents = np.maximum(np.frexp(largest)[1] - 1, -1022)
+    return np.where(largest > 0, np.ldexp(1.0, exponents), 1.0)
+
+
+def root_mean_square(values: ArrayLike) -> float:
+    """Return sqrt(mean(values^2)), finite for all finite values."""
+    unit = power_of_two(values)
+    return float(np.sqrt(np.mean((np.asarray(values) / unit) ** 2)) * unit)
+
+
+def means_and_deviations(X: NDArray, weights: NDArray) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return weighted mean and standard deviation of each column; one that is all but constant has deviation 1.
+
+    Parameters
+    ----------
+    X : (n, d) float64
+        Finite.
+    weights : (n,) float64
+        At least 0, not all 0.
+
+    Returns
+    -------
+    means, deviations : (d,) float64
+    """
+    unit, weights = power_of_two(X, axis=0), weights / power_of_two(weights)
+    scaled = X / unit
+    means = np.average(scaled, axis=0, weights=weights)
+    deviations = np.sqrt(np.average((scaled - means) ** 2, axis=0, weights=weights)) * unit
+    means = means * unit
+    return means, np.where(deviations > 1e-12 * np.maximum(np.abs(means), 1e-300), deviations, 1.0)
+
+
+def mean_and_deviation(y: NDArray, weights: NDArray) -> tuple[float, float]:
+    """Return `means_and_deviations` of one column (n,)."""
+    (mean,), (deviation,) = means_and_deviations(y[:, None], weights)
+    return float(mean), float(deviation)
