@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import threading
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
@@ -15,7 +16,7 @@ from hetcore.figures import CONFIG
 from studio import jobs
 from studio.server import PLOTLY_ADDRESS, asks_for_login
 
-__all__ = ["PAGES", "chart", "escape", "frame", "live_chart", "number"]
+__all__ = ["PAGES", "chart", "escape", "frame", "live_chart", "number", "tabs"]
 
 LIVE = """
 let loading = null;
@@ -28,18 +29,26 @@ function plotly(address) {
   });
   return loading;
 }
-export default function (component) {
-  const { data, parentElement } = component;
-  const node = parentElement.querySelector(".live-chart");
-  if (node.dataset.version === data.version) return;
+function draw(node) {
+  const data = node.wanted;
+  if (!node.clientWidth || node.dataset.version === data.version) return;
   const figure = JSON.parse(data.figure);
-  const style = getComputedStyle(parentElement);
+  const style = getComputedStyle(node.parentElement);
   figure.layout.font = { color: style.color, family: style.fontFamily };
   figure.layout.uirevision = "keep";
   plotly(data.address).then(Plotly => Plotly.react(node, figure.data, figure.layout, data.config)).then(() => {
     node.dataset.version = data.version;
     node.dataset.points = data.points;
   });
+}
+export default function (component) {
+  const node = component.parentElement.querySelector(".live-chart");
+  node.wanted = component.data;
+  if (!node.shown) {  // a chart in a closed tab is drawn when the tab opens
+    node.shown = new ResizeObserver(() => draw(node));
+    node.shown.observe(node);
+  }
+  draw(node);
 }
 """
 PAGES = (
@@ -136,3 +145,24 @@ def live_chart(figure: dict[str, Any], key: str, points: int) -> None:
 def _live() -> Any:
     html = "<div class='live-chart' style='width:100%;min-height:320px'></div>"
     return st.components.v2.component("hetcore_live_chart", html=html, js=LIVE, isolate_styles=False)
+
+
+def tabs(parts: Mapping[str, Callable[[], None]], key: str) -> None:
+    """Draw tabs of which only the open one is made; opening another, or a widget in one, leaves the page as it is.
+
+    Parameters
+    ----------
+    parts : mapping of str to callable
+        What draws a tab, by its name.
+    key : str
+        The same over reruns.
+    """
+
+    @st.fragment
+    def show() -> None:
+        for tab, draw in zip(st.tabs(list(parts), key=key, on_change="rerun"), parts.values()):
+            if tab.open:
+                with tab:
+                    draw()
+
+    show()

@@ -48,7 +48,9 @@ def test_training_shows_error_weights_and_what_to_take_away(page):
     assert [metric.label for metric in page.metric] == ["Error, held out", "Round", "Heaviest source", "Seconds"]
     assert page.metric[1].value == "40 of 40"
     assert float(page.metric[0].value.rstrip("%")) < 5
-    labels = {each.proto.label for each in page.get("download_button")}
+    assert not page.get("download_button")  # made when the tab opens
+    page.session_state["after"] = "Take away"
+    labels = {each.proto.label for each in page.run().get("download_button")}
     assert labels >= {"Predictions (CSV)", "Predictions (Parquet)", "Model", "Figure (HTML)", "Script", "Notebook"}
     assert "GBCClassifier" in page.code[0].value
 
@@ -73,6 +75,8 @@ def test_without_a_source_there_is_a_sentence_and_no_button(page):
 
 def test_a_scenario_is_pinned(page):
     page = _train(page)
+    page.session_state["after"] = "Pinned scenarios"
+    page.run()
     next(button for button in page.button if button.label == "Pin this scenario").click().run()
     assert page.session_state["pins"][0]["λ0"] == pytest.approx(0.3)
     assert not page.exception
