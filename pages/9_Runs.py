@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import polars as pl
 import streamlit as st
 
-from hetcore.data.words import counted
 from hetcore.errors import DataError, ParameterError
-from studio import export, reopening, run_table, session, store
+from studio import export, reopening, run_compare, run_table, session, store
 from studio.run import Run
 from studio.widgets import chart, escape, frame
+from studio.widgets_downloads import figure_files
 
 CONSENSUS = "pages/2_Consensus.py"
 MOST_COMPARED = 8
@@ -160,33 +160,41 @@ def numbered(runs: Sequence[Run]) -> dict[str, str]:
 def compare(runs: Sequence[Run]) -> None:
     """Show runs beside each other."""
     names = numbered(runs)
+    by_name = {names[run.id]: run for run in runs}
     st.subheader(f"{len(runs)} runs side by side")
-    differing = store.shared().compare(session.owner(), list(names)).rename(names)
+    st.dataframe(run_compare.summary(by_name), hide_index=True, key="side_by_side", alt="The runs and their results")
+    differing = run_compare.differing(by_name)
     if differing.is_empty():
         st.markdown("The same settings and the same data.")
     else:
         st.markdown("##### Settings that differ")
         st.dataframe(differing, hide_index=True, key="differing", alt="Settings that differ between the runs")
     curves_and_weights(runs)
-    per_instance(runs)
+    per_instance(by_name)
 
 
 def curves_and_weights(runs: Sequence[Run]) -> None:
-    """Show learning curves on one axis and weights side by side."""
+    """Show learning curves on one axis a metric, and weights side by side."""
     names = numbered(runs)
-    histories = {names[run.id]: history(run) for run in runs}
-    metric = " / ".join(dict.fromkeys(run_table.metric(run)[0] for run in runs))
-    parts = [
-        ("Learning curve", run_table.curves(histories, metric), "run_curves"),
-        ("Weights", run_table.weights_figure({names[run.id]: run_table.weights(run) for run in runs}), "run_weights"),
-    ]
-    for column, (words, figure, key) in zip(st.columns(2), parts):
-        with column:
-            st.markdown(f"##### {words}")
-            if figure is None:
-                st.caption("Not kept for this run.")
-            else:
-                chart(figure, key, words)
+    by_name = {names[run.id]: run for run in runs}
+    drawn = run_compare.curves(by_name, {names[run.id]: history(run) for run in runs})
+    weights = run_compare.weights_figure({name: run_table.weights(run) for name, run in by_name.items()})
+    left, right = st.columns(2)
+    with left:
+        st.markdown("##### Learning curves" if len(runs) > 1 else "##### Learning curve")
+        if len(drawn) > 1:
+            st.caption(escape(f"Judged by {' and '.join(drawn)}: each has an axis of its own."))
+        for place, (title, figure) in enumerate(drawn.items()):
+            chart(figure, f"run_curves_{place}", f"learning curves, {title}")
+        if not drawn:
+            st.caption("Not kept.")
+    with right:
+        st.markdown("##### Weights")
+        if weights is None:
+            st.caption("No weights: these methods learn none, or there is one source.")
+        else:
+            chart(weights, "run_weights", "weights")
+    figure_files(drawn | ({"weights": weights} if weights else {}), "runs", "runs")
 
 
 def history(run: Run) -> pl.DataFrame | None:
@@ -198,20 +206,20 @@ def history(run: Run) -> pl.DataFrame | None:
         return None
 
 
-def per_instance(runs: Sequence[Run]) -> None:
-    """Show the instances that the first two runs see differently."""
+def per_instance(runs: Mapping[str, Run]) -> None:
+    """Show the instances that the runs see differently."""
     st.markdown("##### Instances that differ")
     try:
-        first, second = (store.shared().predictions(session.owner(), run.id) for run in runs[:2])
-        differing = run_table.changed(first, second)
+        found = {name: store.shared().predictions(session.owner(), run.id) for name, run in runs.items()}
     except (DataError, LookupError) as error:
         st.warning(escape(error), icon=":material/warning:")
         return
-    if differing is None:
+    known = {name: frame for name, frame in found.items() if frame is not None}
+    if len(known) < 2:
         st.caption("Predictions were not kept for these runs.")
         return
-    verb = "differs" if differing.height == 1 else "differ"
-    st.markdown(f"{counted(differing.height, 'prediction')} {verb} between 1 and 2.")
+    differing = run_compare.instances(known)
+    st.markdown(escape(run_compare.told(known, differing)))
     if differing.height:
         st.dataframe(differing.head(500), hide_index=True, key="per_instance", alt="Predictions that differ")
         st.download_button("Differences (CSV)", export.csv(differing), "differences.csv", "text/csv", on_click="ignore")

@@ -5,20 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import numpy as np
 import polars as pl
 
-from hetcore import figures
 from studio import export
 from studio.run import Run
 from studio.sentences import shown
 
-__all__ = [
-    "changed", "curves", "downloads", "example_of", "label", "metric", "rounds", "table", "weights", "weights_figure",
-]  # fmt: skip
-
-CURVES = ("metric:held_out", "metric:left_out", "metric:train")
-"""Columns of a history that say how good a run is, best first."""
+__all__ = ["downloads", "example_of", "label", "metric", "result", "rounds", "table", "weights"]
 
 
 def label(run: Run) -> str:
@@ -74,58 +67,6 @@ def result(run: Run) -> str:
     if value is None:
         return "–"
     return f"{name} {value:.1%}" if name == "error" else f"{shown(name, 20)} {value:.3g}"
-
-
-def curves(histories: Mapping[str, pl.DataFrame | None], title: str) -> figures.Figure | None:
-    """Return the learning curves of runs on one axis; None if no run has one.
-
-    Parameters
-    ----------
-    histories : mapping of str to DataFrame or None
-        By the label of the run.
-    title : str
-        Of the metric.
-    """
-    lines = {name: line for name, history in histories.items() if (line := _curve(history)) is not None}
-    if not lines:
-        return None
-    longest = max(map(len, lines.values()))
-    padded = {k: np.concatenate([v, np.full(longest - len(v), np.nan)]) for k, v in lines.items()}
-    return figures.lines(np.arange(1, longest + 1), padded, "round", title)
-
-
-def _curve(history: pl.DataFrame | None) -> np.ndarray | None:
-    names = [] if history is None else [c for c in CURVES if c in history.columns and history[c].count()]
-    return history[names[0]].cast(pl.Float64).fill_null(float("nan")).to_numpy() if names else None
-
-
-def weights_figure(by_run: Mapping[str, Mapping[str, float]]) -> figures.Figure | None:
-    """Return the weights of runs side by side, a group of bars a source; None if no run has any."""
-    names = list(dict.fromkeys(name for learned in by_run.values() for name in learned))
-    if not names:
-        return None
-    figure = figures.bars(dict.fromkeys(names, 0.0), "weight", horizontal=False)
-    figure["data"] = [
-        {"type": "bar", "name": run, "x": names, "y": [learned.get(name) for name in names],
-         "marker": {"color": figures.style(place)["colour"]}}
-        for place, (run, learned) in enumerate(by_run.items())
-    ]  # fmt: skip
-    figure["layout"] |= {"barmode": "group", "showlegend": True}
-    return figure
-
-
-def changed(first: pl.DataFrame | None, second: pl.DataFrame | None) -> pl.DataFrame | None:
-    """Return the instances whose prediction differs between two runs, largest differences first; None if unknown."""
-    if first is None or second is None:
-        return None
-    truth = [c for c in ("held_out", "label") if c in first.columns]
-    both = first.select("id", *truth, pl.col("prediction").alias("first")).join(
-        second.select("id", pl.col("prediction").alias("second")), on="id"
-    )
-    if both["first"].dtype.is_numeric() and both["second"].dtype.is_numeric():
-        both = both.with_columns((pl.col("second") - pl.col("first")).alias("difference"))
-        return both.filter(pl.col("difference").abs() > 0).sort(pl.col("difference").abs(), descending=True)
-    return both.filter(pl.col("first").cast(pl.String) != pl.col("second").cast(pl.String))
 
 
 def downloads(

@@ -99,11 +99,28 @@ def test_two_runs_are_compared_by_settings_curves_weights_and_instances(owner):
     first, second = stored(owner, params={"lambda0": 2.0}), stored(owner, prediction="b")
     app = opened(owner, chosen_runs=[first, second])
     assert not app.exception
-    differing = app.dataframe[1].value
-    assert list(differing["setting"]) == ["params.lambda0"]
-    assert list(differing.iloc[0])[1:] == ["2.0", "1.0"]
-    assert "1 prediction differs between 1 and 2" in words(app)
+    differing = app.dataframe[2].value
+    assert list(differing["setting"]) == ["λ0"]
+    assert list(differing.iloc[0])[1:] == ["2", "1"]
+    assert "1 of 2 predictions differ between 1 and 2. Of the 1 with a known label, 1 is right in 1" in words(app).replace("\\", "")
     assert "Not kept" not in words(app)
+
+
+def test_runs_of_different_methods_and_measures_are_compared_on_an_axis_each(owner):
+    first, second = stored(owner), stored(owner)
+    results = {"scores": {"metric": "RMSE", "held_out": 9.5}, "rounds": 2}
+    settings = {"data": {"example": "movie_revenue"}, "operations": [{"op": "labels", "fraction": 0.5, "seed": 0}],
+                "params": {"leaf": "median"}, "fit": {"graph": ["producer"]}}  # fmt: skip
+    other = Run(owner, "Collective", "MGBRegressor", "Films", settings=settings, results=results)
+    history = pl.DataFrame({"iteration": [0, 1], "metric:held_out": [10.0, 9.5]})
+    third = store.shared().add(other, history, pl.DataFrame({"id": ["f"], "label": [1.0], "prediction": [2.0]}), None)
+    app = opened(owner, chosen_runs=[first, second, third])
+    assert not app.exception
+    assert list(app.dataframe[1].value["method"]) == ["GBCClassifier", "GBCClassifier", "MGBRegressor"]
+    told = app.dataframe[2].value.set_index("setting")
+    assert list(told.loc["changes to the data"])[-1] == "trained on 50% of the labels"
+    assert list(told.loc["leaf"]) == ["–", "–", "median"] and "graph" in told.index
+    assert "Judged by error and RMSE" in words(app) and "no instance in common" in words(app)
 
 
 def test_runs_are_taken_away_as_files(owner):
