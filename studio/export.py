@@ -131,7 +131,7 @@ def _steps(run: Run) -> list[tuple[str, str]]:
         steps.append(("What if: the changes to the data.", scenarios.as_code(operations)))
     if form:
         steps.append(("The arrays that the method takes.", forms.as_code(form, with_labels)))
-    steps.append(("The training.", _training(run, with_labels, bool(form))))
+    steps.append(("The training.", _training(run, with_labels, form)))
     steps.append(("The result.", _scoring(with_labels, bool(form))))
     for _, code in steps:
         ast.parse(code)
@@ -144,7 +144,7 @@ def _imports(method: str, data: Mapping[str, Any], operations: list[dict[str, An
     lines += ["import hetcore as hc", "from hetcore import metrics"]
     lines += ["from hetcore.data import splits"] if "splits." in scenarios.as_code(operations) else []
     lines += [] if _of_hetcore(method) else [f"from {_module(method)} import {method}"]
-    lines += ["from studio import forms, scenarios"] if formed else []
+    lines += ["from hetcore.data import plain"] if formed else []
     if "example" not in data:
         own = any("label" in part for part in data["sources"])
         lines += ["from studio.domain_tables import domain_table, own_labels"] if own else []
@@ -163,13 +163,13 @@ def _module(method: str) -> str:
     return find_estimator(method).__module__
 
 
-def _training(run: Run, with_labels: bool, formed: bool) -> str:
+def _training(run: Run, with_labels: bool, form: Mapping[str, Any]) -> str:
     params = "".join(
         f"    {_name(key)}={_literal(key, value)},\n" for key, value in run.settings.get("params", {}).items()
     )
     fit = "".join(f", {_name(key)}={_literal(key, value)}" for key, value in run.settings.get("fit", {}).items())
     maker = f"hc.{run.method}" if _of_hetcore(run.method) else run.method
-    given = "**arrays.fit" if formed else "data, y" if with_labels else "data"
+    given = forms.fit_code(form) if form else "data, y" if with_labels else "data"
     return f"model = {maker}({chr(10) + params if params else ''})\nmodel.fit({given}{fit})"
 
 
@@ -191,7 +191,7 @@ def _literal(key: str, value: Any) -> str:
 
 
 def _scoring(with_labels: bool, formed: bool) -> str:
-    known, rows = ("arrays.held_out" if with_labels else "arrays.y"), "arrays.X"
+    known, rows = "held_out", "X"
     if not formed:
         known, rows = ("eval_y" if with_labels else "data.y"), "data"
     lines = [f"known = {known}"]

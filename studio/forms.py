@@ -20,7 +20,7 @@ from hetcore.data.words import quoted
 from hetcore.errors import ParameterError
 from studio.scenarios import Scenario
 
-__all__ = ["Arrays", "Placed", "arrays", "as_code", "labelled", "placed"]
+__all__ = ["Arrays", "Placed", "arrays", "as_code", "fit_code", "labelled", "placed"]
 
 
 class Placed(NamedTuple):
@@ -107,6 +107,24 @@ def plainly(y: NDArray) -> NDArray:
 
 
 def as_code(form: Mapping[str, Any], with_labels: bool) -> str:
-    """Print a form as Python on `data` (and `y`, `eval_y`): leaves `arrays`."""
-    labels = "data, y, eval_y" if with_labels else "data"
-    return f"arrays = forms.arrays(scenarios.Scenario({labels}), {dict(form)!r})"
+    """Print a form as Python on `data` (and `y`, `eval_y`): leaves X, labels, held_out and train, the rows known."""
+    kind, told = form.get("form"), "y[at], eval_y[at]" if with_labels else "data.y[at], data.y[at]"
+    lines = {
+        "table": ["X, ids = plain.plain_table(data).X, data.ids"],
+        "domains": [
+            f"rows = plain.domains(data, {form.get('target')!r})",
+            "X, ids, sample_domain = plain.filled(rows.X), rows.ids, rows.sample_domain",
+        ],
+        "codes": [f"rows = plain.codes(data, {form.get('columns')!r})", "X, ids = rows.X, rows.ids"],
+    }
+    if kind not in lines:
+        raise ParameterError(f"form={quoted(kind)} is not known: give 'table', 'domains' or 'codes'.")
+    at = "at = [data.position[one] for one in ids]"
+    return "\n".join([*lines[kind], at, f"labels, held_out = {told}", "train = metrics.known_targets(labels)"])
+
+
+def fit_code(form: Mapping[str, Any]) -> str:
+    """Print the arguments of fit after `as_code`."""
+    kind = 'str if data.target_kind == "classification" else float'
+    more = ", sample_domain=sample_domain[train]" if form.get("form") == "domains" else ""
+    return f"X[train], labels[train].astype({kind}){more}"

@@ -5,6 +5,8 @@ import polars as pl
 import pytest
 
 import hetcore as hc
+from hetcore import metrics
+from hetcore.data import plain
 from hetcore.errors import ParameterError
 from studio import forms, scenarios, worker_tasks
 from studio.job_types import TrainingTask
@@ -97,10 +99,14 @@ def test_an_unknown_form_is_refused(data):
 @pytest.mark.parametrize("form", [{"form": "table"}, {"form": "domains", "target": "far"}])
 def test_the_code_of_a_form_makes_the_same_arrays(data, form):
     scenario = scenarios.apply(data, HIDDEN)
-    names = {"forms": forms, "scenarios": scenarios, "data": scenario.data, "y": scenario.y, "eval_y": scenario.eval_y}
-    code = compile(forms.as_code(form, with_labels=True), "form", "exec")
+    names = {"plain": plain, "metrics": metrics, "data": scenario.data, "y": scenario.y, "eval_y": scenario.eval_y}
+    fitted = f"found = dict(zip(('X', 'y'), ({forms.fit_code(form).split(', sample_domain')[0]})))"
+    code = compile(f"{forms.as_code(form, with_labels=True)}\n{fitted}", "form", "exec")
     exec(code, names)  # noqa: S102 - what an exported script does
     expected = forms.arrays(scenario, form)
-    assert np.array_equal(names["arrays"].X, expected.X, equal_nan=True)
-    assert np.array_equal(names["arrays"].fit["y"], expected.fit["y"])
-    assert np.array_equal(names["arrays"].eval_set[1], expected.eval_set[1])
+    assert np.array_equal(names["X"], expected.X, equal_nan=True)
+    assert np.array_equal(names["found"]["X"], expected.fit["X"], equal_nan=True)
+    assert np.array_equal(names["found"]["y"], expected.fit["y"])
+    assert np.array_equal(names["held_out"], expected.held_out, equal_nan=True)
+    if "sample_domain" in expected.fit:
+        assert np.array_equal(names["sample_domain"][names["train"]], expected.fit["sample_domain"])

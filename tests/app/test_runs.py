@@ -102,7 +102,8 @@ def test_two_runs_are_compared_by_settings_curves_weights_and_instances(owner):
     differing = app.dataframe[2].value
     assert list(differing["setting"]) == ["λ0"]
     assert list(differing.iloc[0])[1:] == ["2", "1"]
-    assert "1 of 2 predictions differ between 1 and 2. Of the 1 with a known label, 1 is right in 1" in words(app).replace("\\", "")
+    said = words(app).replace("\\", "")
+    assert "1 of 2 predictions differ between 1 and 2. Of the 1 with a known label, 1 is right in 1" in said
     assert "Not kept" not in words(app)
 
 
