@@ -18,6 +18,8 @@ from starlette.middleware import Middleware
 from starlette.responses import FileResponse
 from starlette.routing import Route
 
+from studio.server_uploads import UploadBudget
+
 __all__ = ["MIDDLEWARE", "PLOTLY_ADDRESS", "ROUTES", "asks_for_login", "refusal"]
 
 PLOTLY_ADDRESS = "/studio-assets/plotly.min.js"
@@ -116,4 +118,4 @@ def refusal() -> str:
 
 
 ROUTES = [Route(PLOTLY_ADDRESS, _plotly)]
-MIDDLEWARE = [Middleware(OwnPages), Middleware(SecurityHeaders)]
+MIDDLEWARE = [Middleware(OwnPages), Middleware(UploadBudget), Middleware(SecurityHeaders)]

@@ -18,7 +18,7 @@ from hetcore.data import HetData
 from hetcore.data.words import counted
 from hetcore.errors import DataError
 from studio import scenarios
-from studio.limits import MIB
+from studio.limits import MIB, UPLOADS
 from studio.sentences import explained, shown
 from studio.server import asks_for_login
 from studio.widgets import escape
@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 DEFAULT = "digits_views"
-SESSION_BYTES = 200 * MIB
+SESSION_BYTES = UPLOADS.session_bytes
 """Bytes of files that one session keeps."""
 
 
