@@ -159,10 +159,11 @@ async def _cycles(server: Server, count: int) -> None:
 def memory(server: Server, *_: object) -> None:
     """R10: the server's memory after many sessions that opened, trained and left."""
     asyncio.run(_cycles(server, 20))  # as many ended sessions and runs as it keeps
-    before = server.memory()
+    before, threads = server.memory(), server.threads()
     asyncio.run(_cycles(server, CYCLES))
     after = server.memory()
     grown = after / before - 1
+    print(f"Threads of the server: {threads}, after {CYCLES} more sessions {server.threads()}.")
     print(f"Server: {before:.0f} MB, after {CYCLES} more trainings {after:.0f} MB: {grown:+.1%} (to hold: +10%).\n")
 
 

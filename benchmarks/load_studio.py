@@ -76,6 +76,10 @@ class Server:
         self._process.kill()
         self._process.wait()
 
+    def threads(self) -> int:
+        """Return the number of threads of the server's own process."""
+        return psutil.Process(self._process.pid).num_threads()
+
     def memory(self) -> float:
         """Return the resident memory of the server's own process, in MiB."""
         return psutil.Process(self._process.pid).memory_info().rss / MIB
