@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 import os
@@ -21,6 +20,7 @@ from hetcore.archive import SEAL
 from hetcore.errors import ModelFileError, ParameterError
 from hetcore.npy import array_bytes, read_array
 from hetcore.persistence import dumps, load, save
+from tests.model_files.forging import rebuilt, resealed, scrambled, with_header, with_member
 
 NODES = np.dtype([("feature", "<i4"), ("missing_left", "u1"), ("gain", "<f4")])
 
@@ -62,34 +62,6 @@ def assert_same(loaded, model):
     for name in ("weights_", "nodes_", "seen_"):
         assert getattr(loaded, name).dtype == getattr(model, name).dtype
         assert_array_equal(getattr(loaded, name), getattr(model, name))
-
-
-def resealed(body: bytes) -> bytes:
-    return body + hashlib.sha256(body).hexdigest().encode()
-
-
-def rebuilt(content: bytes, change=lambda members: None, recount=True) -> bytes:
-    """Take a model file apart, change its members, and put it together with right checksums."""
-    with zipfile.ZipFile(io.BytesIO(content)) as file:
-        members = {name: file.read(name) for name in file.namelist()}
-    change(members)
-    if recount:
-        header = json.loads(members["header.json"])
-        others = {name: data for name, data in members.items() if name != "header.json"}
-        sums = {name: {"size": len(d), "sha256": hashlib.sha256(d).hexdigest()} for name, d in others.items()}
-        members["header.json"] = json.dumps(header | {"members": sums}).encode()
-    return archive._sealed(members)
-
-
-def with_header(content: bytes, **values) -> bytes:
-    def change(members):
-        members["header.json"] = json.dumps(json.loads(members["header.json"]) | values).encode()
-
-    return rebuilt(content, change, recount=False)
-
-
-def with_member(content: bytes, name: str, data: bytes) -> bytes:
-    return rebuilt(content, lambda members: members.update({name: data}))
 
 
 def test_a_saved_model_loads_equal_from_path_and_bytes(model, tmp_path):
@@ -439,33 +411,13 @@ def test_every_truncation_and_extension_is_refused(model):
             load(content + tail)
 
 
-def mutated(content: bytes, rng: np.random.Generator) -> bytes:
-    """Return the bytes with a few random changes: set, insert, delete or copy a stretch."""
-    data = bytearray(content)
-    for _ in range(rng.integers(1, 4)):
-        at, size = int(rng.integers(0, len(data))), int(rng.integers(1, 9))
-        kind = rng.integers(0, 4)
-        if kind == 0:
-            data[at : at + size] = rng.bytes(len(data[at : at + size]))
-        elif kind == 1:
-            data[at:at] = rng.bytes(size)
-        elif kind == 2:
-            del data[at : at + size]
-        else:
-            start = int(rng.integers(0, len(data)))
-            data[at : at + size] = data[start : start + size]
-        if not data:
-            break
-    return bytes(data)
-
-
 @pytest.mark.parametrize("seal", [False, True])
 def test_mutated_files_are_refused_or_load_equal(model, seal):
     """With a forged seal only the members' checksums and the reader's checks stand between the bytes and the model."""
     content, rng = dumps(model), np.random.default_rng(11)
     accepted = 0
     for _ in range(3000):
-        changed = mutated(content[:-SEAL] if seal else content, rng)
+        changed = scrambled(content[:-SEAL] if seal else content, rng)
         try:
             loaded = load(resealed(changed) if seal else changed)
         except ModelFileError as error:
@@ -485,7 +437,7 @@ def test_mutated_members_with_right_checksums_never_crash(model):
         name = names[i % len(names)]
 
         def change(members, name=name):
-            members[name] = mutated(members[name], rng)
+            members[name] = scrambled(members[name], rng)
 
         try:
             changed = rebuilt(content, change)
