@@ -24,6 +24,7 @@ from studio.run import Run
 
 __all__ = ["bundle", "csv", "figure_html", "file_name", "notebook_of_run", "parquet", "script_of_run"]
 
+WHERE = "Run it where hetcore is installed: pip install -e . in its folder."
 _FORMULA = r"^[=+\-@\t\r]"
 _DEVICES = {"con", "prn", "aux", "nul", *(f"{port}{k}" for port in ("com", "lpt") for k in range(1, 10))}
 
@@ -81,13 +82,13 @@ def script_of_run(run: Run) -> str:
     ParameterError, DataError
         If the settings are not those of a run that can be repeated.
     """
-    head = '"""Repeat a run of the hetcore studio and print its metric."""\n\n'
+    head = f'"""Repeat a run of the hetcore studio and print its metric. {WHERE}"""\n\n'
     return head + "\n\n".join(code for _, code in _steps(run)) + "\n"
 
 
 def notebook_of_run(run: Run) -> bytes:
     """Return the run as a Jupyter notebook; raises as `script_of_run` does."""
-    cells = [_cell("markdown", "# A run of the hetcore studio")]
+    cells = [_cell("markdown", f"# A run of the hetcore studio\n\n{WHERE}")]
     for words, code in _steps(run):
         cells += [_cell("markdown", words), _cell("code", code)]
     kernel = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
