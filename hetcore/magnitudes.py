@@ -47,6 +47,8 @@ def root_mean_square(values: ArrayLike) -> float:
 def means_and_deviations(X: NDArray, weights: NDArray) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return weighted mean and standard deviation of each column; one that is all but constant has deviation 1.
 
+    (1e-12 of the mean where that is more, so that what rounding leaves of it stays small.)
+
     Parameters
     ----------
     X : (n, d) float64
@@ -63,7 +65,8 @@ def means_and_deviations(X: NDArray, weights: NDArray) -> tuple[NDArray[np.float
     means = np.average(scaled, axis=0, weights=weights)
     deviations = np.sqrt(np.average((scaled - means) ** 2, axis=0, weights=weights)) * unit
     means = means * unit
-    return means, np.where(deviations > 1e-12 * np.maximum(np.abs(means), 1e-300), deviations, 1.0)
+    varies = deviations > 1e-12 * np.maximum(np.abs(means), 1e-300)
+    return means, np.where(varies, deviations, np.maximum(1.0, 1e-12 * np.abs(means)))
 
 
 def mean_and_deviation(y: NDArray, weights: NDArray) -> tuple[float, float]:

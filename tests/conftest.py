@@ -35,8 +35,9 @@ def _set_environment() -> Path:
 
 _HOME = _set_environment()
 
-# The same examples each time, and no example fails for being slow; `--hypothesis-profile=default` looks for new ones.
+# The same examples each time, and no example fails for being slow; `--hypothesis-profile=many` looks for new ones.
 hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None, database=None)
+hypothesis.settings.register_profile("many", max_examples=2_000, deadline=None)
 hypothesis.settings.load_profile("repeatable")
 
 

@@ -12,8 +12,7 @@ import hetcore as hc
 from hetcore.data.encoding import SourceEncoder
 from hetcore.errors import DataError
 
-law = settings(derandomize=True, deadline=None)
-few = settings(derandomize=True, deadline=None, max_examples=40)
+law = settings(deadline=None, max_examples=max(200, settings().max_examples))
 
 texts = st.one_of(st.sampled_from(["a", "b", "c", "001", "1", " a", "", "é"]), st.text(max_size=4))
 ids = st.one_of(st.none(), texts)
@@ -107,7 +106,7 @@ def test_the_order_and_direction_of_edges_do_not_matter(rows, random):
     assert one.digest() == two.digest()
 
 
-@few
+@law
 @given(tables, edges, st.integers(0, 3), st.floats(0.05, 1.0))
 def test_what_if_never_changes_the_original(rows, links, seed, share):
     table, links = frame(rows), edge_frame(links)
@@ -128,7 +127,7 @@ def test_what_if_never_changes_the_original(rows, links, seed, share):
             assert_array_equal(one.ids[one.rows(name)], source.ids)
 
 
-@few
+@law
 @given(
     st.lists(
         st.one_of(st.none(), st.text(max_size=6), st.sampled_from(["1", "2.5", "x y", "007"])), min_size=1, max_size=30

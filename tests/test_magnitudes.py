@@ -35,8 +35,9 @@ def test_a_power_of_two_lies_under_the_largest():
 
 
 def test_a_constant_column_has_deviation_one():
-    means, deviations = means_and_deviations(np.full((4, 1), 1e300), np.ones(4))
-    assert (means, deviations) == (1e300, 1.0)
+    means, deviations = means_and_deviations(np.full((4, 2), [1e300, 5.0]), np.ones(4))
+    np.testing.assert_array_equal(means, [1e300, 5.0])
+    np.testing.assert_allclose(deviations, [1e288, 1.0], rtol=1e-12)
 
 
 def test_what_is_beyond_float32_becomes_its_end():

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from hetcore.binning import BinMapper
 from hetcore.errors import ModelFileError
 from hetcore.forest import Forest
-from hetcore.magnitudes import narrow
+from hetcore.magnitudes import narrow, power_of_two
 from hetcore.methods.forest_split import Splitter
 from hetcore.methods.transfer_file import block, common_from_state, common_state
 from hetcore.methods.transfer_frame import TransferEstimator, TransferProblem, is_finite, is_whole
@@ -69,7 +69,9 @@ class State:
         self.splitter = Splitter(self.binned, problem.codes, problem.domain, len(problem.classes), self.gamma)
         self.owed = np.zeros(len(problem.names) + 1)
         known = np.isfinite(problem.X)
-        self.filled = np.where(known, problem.X, 0.0)
+        unit = power_of_two(problem.X, axis=0)
+        unit = np.where((unit > 1e-100) & (unit < 1e100), 1.0, unit)  # distances do not depend on it
+        self.filled = np.where(known, problem.X, 0.0) / unit
         self.spread = self.filled.var(axis=0) + 1e-12
         self.scores = np.zeros((len(problem.target), len(problem.classes)))
         self.held_out_scores = np.zeros((self.held_out.shape[1], len(problem.classes)))
