@@ -19,7 +19,6 @@ from hetcore.methods.transfer_frame import TransferEstimator
 from hetcore.persistence import dumps, load
 from tests.random_cases import METHODS, cases
 
-
 MAY_BE_UNDEFINED = ("autocorrelation", "disagreement", "per_source")
 """Of a round: NaN where there is no edge, nothing that could disagree, no scored row that a source has."""
 
