@@ -30,7 +30,7 @@ _LAZY = {
     "TransferClassifier": "hetcore.methods.transfer_default",
     "TransferForestClassifier": "hetcore.methods.transfer_forest",
     "WeightedMultiSourceTrAdaBoostClassifier": "hetcore.methods.transfer",
-    "HGBMClassifier": "hetcore.methods.heteroscedastic",
+    "HGBMClassifier": "hetcore.methods.heteroscedastic_classes",
     "HGBMRegressor": "hetcore.methods.heteroscedastic",
     "HeteroscedasticLinearRegression": "hetcore.methods.heteroscedastic_linear",
     "GBRegressor": "hetcore.methods.collective",

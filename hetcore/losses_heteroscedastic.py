@@ -31,12 +31,12 @@ Pair = tuple[NDArray, NDArray]
 
 
 def class_probabilities(f: NDArray) -> NDArray:
-    """Return the probabilities (n, C) of raw scores (n, 1), the log-odds of the second class, or (n, C >= 3)."""
-    if f.shape[1] == 1:
-        p = expit(f[:, 0])
-        return np.column_stack([1.0 - p, p])
-    exps = np.exp(f - f.max(axis=1, keepdims=True))
-    return exps / exps.sum(axis=1, keepdims=True)
+    """Return the probabilities (..., n, C) of raw scores: (..., n, 1) log-odds of the second class, or (..., n, C)."""
+    if f.shape[-1] == 1:
+        p = expit(f)
+        return np.concatenate([1.0 - p, p], axis=-1)
+    exps = np.exp(f - f.max(axis=-1, keepdims=True))
+    return exps / exps.sum(axis=-1, keepdims=True)
 
 
 class GaussianDeviation:

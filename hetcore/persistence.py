@@ -34,7 +34,7 @@ CLASSES: dict[str, str] = {
     "RGBRegressor": "hetcore.methods.collective",
     "OneWeakLearnerClassifier": "hetcore.methods.two_learner",
     "TwoWeakLearnerClassifier": "hetcore.methods.two_learner",
-    "HGBMClassifier": "hetcore.methods.heteroscedastic",
+    "HGBMClassifier": "hetcore.methods.heteroscedastic_classes",
     "HGBMRegressor": "hetcore.methods.heteroscedastic",
     "HeteroscedasticLinearRegression": "hetcore.methods.heteroscedastic_linear",
     "HMF": "hetcore.methods.factorization",

@@ -11,7 +11,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import datasets
 import hetcore as hc
 from hetcore.data.plain import plain_table
-from hetcore.methods.deviation_half import blended, deal
+from hetcore.methods.deviation_half import EVEN_SHARE, deal, mixed_share
 from hetcore.methods.deviation_model import calibrate
 from hetcore.trees import BinMapper, TreeParams, grow
 
@@ -193,36 +193,35 @@ def test_held_out_scores_are_those_of_the_rounds_that_are_kept(noisy):
     assert_allclose(last["mean_sigma"]["held_out"], plain.predict(X[200:400], True)[1].mean(), rtol=1e-9)
 
 
-def mixed(alike, weighed, y, spread=(0.0, 0.0)):
-    """Return the share of `weighed` for four members that differ by as much as `spread` says."""
-    rng = np.random.default_rng(1)
-    each = [said + wide * rng.normal(size=(4, said.size)) for said, wide in zip((alike, weighed), spread)]
-    return blended(*each, np.arange(y.size) % 4, y, np.ones(y.size))
+def share_of(weighed, alike, y):
+    return mixed_share(alike[:, None], weighed[:, None], y[:, None], np.ones((y.size, 1)))
 
 
-def test_two_label_forests_are_mixed_by_left_out_rows():
+def test_two_label_forests_are_mixed_by_left_out_rows_and_evenly_where_those_say_nothing():
     rng = np.random.default_rng(0)
     alike, weighed = rng.normal(size=(2, 4000))
     y = 0.7 * alike + 0.3 * weighed + 0.5 * rng.normal(size=4000)
-    assert abs(mixed(alike, weighed, y) - 0.3) < 0.05
-    assert mixed(alike, weighed, alike + rng.normal(size=4000)) < 0.1
-    assert mixed(alike, weighed, weighed) == 1.0
-    assert mixed(alike, weighed, 2 * alike - weighed) == 0.0 == mixed(alike, alike, y)
+    assert abs(share_of(weighed, alike, y) - (0.3 + EVEN_SHARE) / 2) < 0.02
+    assert share_of(weighed, alike, weighed) == 0.75 and share_of(alike, alike, y) == EVEN_SHARE
+    assert share_of(weighed, alike, 3 * alike - 2 * weighed) == 0.0 and share_of(weighed, alike, 3 * weighed) == 1.0
 
 
-def test_members_that_differ_by_chance_are_forgiven_what_their_mean_takes_away():
-    rng = np.random.default_rng(0)
-    alike, weighed = rng.normal(size=(2, 4000))
-    y = 0.5 * alike + 0.5 * weighed
-    assert abs(mixed(alike, weighed, y, (0.7, 0.0)) - mixed(alike, weighed, y)) < 0.1
+@pytest.mark.parametrize("make", [hc.HGBMRegressor, hc.HGBMClassifier])
+def test_the_forest_of_rows_that_count_alike_is_boosting_with_a_constant_deviation(make, noisy, flipped, monkeypatch):
+    X, y = (noisy if make is hc.HGBMRegressor else flipped)[:2]
+    monkeypatch.setattr("hetcore.methods.deviation_rounds.mixed_share", lambda *given: 0.0)
+    said = [make(n_iterations=40, **given).fit(X[:300], y[:300]) for given in ({}, {"deviation": "constant"})]
+    raw = [model.model_.raw(X.astype(np.float32)).f for model in said]
+    assert_array_equal(*raw)
 
 
 def test_flipped_labels_get_low_weights(flipped):
     X, y, truth = flipped
-    model = hc.HGBMClassifier().fit(X, y)
     wrong = y != truth
-    weights = model.instance_weights_
-    assert weights[wrong].mean() < 0.7 * weights[~wrong].mean()
+    alone = hc.HGBMClassifier(blend=False).fit(X, y).instance_weights_
+    assert alone[wrong].mean() < 0.7 * alone[~wrong].mean()
+    weights = hc.HGBMClassifier().fit(X, y).instance_weights_
+    assert alone[wrong].mean() < weights[wrong].mean() < 0.85 * weights[~wrong].mean()
     lowest = np.argsort(weights)[: wrong.sum()]
     assert wrong[lowest].mean() > 2 * wrong.mean()
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hetcore.experiments.heteroscedastic import METHODS as MAKERS
 from hetcore.experiments.heteroscedastic import divided, table
-from hetcore.methods.heteroscedastic import HGBMClassifier
+from hetcore.methods.heteroscedastic_classes import HGBMClassifier
 
 __all__ = ["METHODS", "run_cell"]
 

@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hetcore.data.plain import plain_table
-from hetcore.methods.heteroscedastic import HGBMClassifier, HGBMRegressor
+from hetcore.methods.heteroscedastic import HGBMRegressor
+from hetcore.methods.heteroscedastic_classes import HGBMClassifier
 
 __all__ = ["CLASSIFICATIONS", "METHODS", "NOISES", "PREDICTORS", "REGRESSIONS", "calibration_cell", "run_cell"]
 

@@ -59,6 +59,7 @@ RULES: tuple[Rule, ...] = (
     ("as_printed", flag, "True or False"),
     ("random_state", lambda v: v is None or (whole(v) and v >= 0), "a whole number, at least 0, or None"),
     ("n_jobs", lambda v: v is None or (whole(v) and v >= 1), "a whole number, at least 1, or None for 1"),
+    ("blend", flag, "True or False"),
 )
 
 NUMBERS = {"dtype": [np.float64, np.float32], "ensure_all_finite": "allow-nan"}
@@ -69,6 +70,7 @@ PRINTED: dict[str, Any] = {
     "patience": None,
     "calibrated": False,
     "tail": None,
+    "blend": False,
 }
 
 

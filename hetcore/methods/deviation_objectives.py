@@ -1,7 +1,8 @@
-"""What a member of heteroscedastic boosting follows: gradients of the label scores and of the deviation scores.
+"""What the members of heteroscedastic boosting follow: gradients of the label scores and of the deviation scores.
 
-Arrays: f (n, K) label scores and d (n,) deviation scores of one member; `judged` (n, K) what the members that did not
-see a row say of it (with a single member: what it says itself); y (n,) standardised numbers or (n, C) class shares.
+Arrays: f (..., n, K) label scores and d (..., n) deviation scores, of one member or of several at once; `judged` (n, K)
+what the members that did not see a row say of it (with a single member: what it says itself); y (n,) standardised
+numbers or (n, C) class shares. Second derivatives that are 1 everywhere are None.
 """
 
 from __future__ import annotations
@@ -14,21 +15,16 @@ from scipy.special import expit
 
 from hetcore.losses_heteroscedastic import LARGEST, BlindLabels, GaussianDeviation, SigmoidWeight, class_probabilities
 
-__all__ = ["Base", "Labels", "Link", "Numbers", "make_link", "unit_mean"]
+__all__ = ["Base", "Labels", "Link", "Numbers", "make_link"]
 
 LEAST_HESSIAN = 1e-6
+LEAST_CURVE = 1e-3  # of a class score's loss, where forests are mixed
 FIRST_SHARE = 0.1  # of labels drawn blindly, before anything is known
 FIRST_PRINTED = -4.0  # d of (10) before anything is known: the paper does not say
 ROW_PENALTY = 1.0  # joins the second derivatives of (10), so that splits can gain
 LARGEST_STEP = 2.0  # of a deviation score whose loss is not convex
 
-Pair = tuple[NDArray[np.float64], NDArray[np.float64]]
-
-
-def unit_mean(weights: NDArray, rows: NDArray | None = None) -> NDArray:
-    """Return weights with mean 1 over some rows."""
-    mean = weights.mean() if rows is None else weights[rows].mean()
-    return weights / mean if mean > 0 else np.ones_like(weights)
+Pair = tuple[NDArray[np.float64], NDArray[np.float64] | None]
 
 
 class Numbers:
@@ -46,8 +42,12 @@ class Numbers:
         return 0.5 * (self.y - f[:, 0]) ** 2
 
     def derivatives(self, f: NDArray) -> Pair:
-        """Return the gradients (n, K) and hessians (n, K)."""
-        return f - self.y[:, None], np.ones_like(f)
+        """Return the gradients (..., n, K) and None, for hessians of 1."""
+        return f - self.y[:, None], None
+
+    def working(self, f: NDArray) -> tuple[NDArray, NDArray]:
+        """Return scores (n, K) whose weighted squared distance is the loss near f (n, K), and the weights."""
+        return self.y[:, None], np.ones_like(f)
 
 
 class Labels:
@@ -71,10 +71,16 @@ class Labels:
         return -np.log(np.maximum(self.seen(f), 1e-300))
 
     def derivatives(self, f: NDArray) -> Pair:
-        """Return the gradients (n, K) and the diagonal of the hessians (n, K)."""
-        p = class_probabilities(f)
-        used = slice(1, None) if f.shape[1] == 1 else slice(None)
-        return (p - self.one_hot)[:, used], np.maximum(p * (1.0 - p), LEAST_HESSIAN)[:, used]
+        """Return the gradients (..., n, K) and the diagonal of the hessians (..., n, K)."""
+        single = f.shape[-1] == 1
+        p = expit(f) if single else class_probabilities(f)
+        return p - self.one_hot[:, int(single) :], np.maximum(p * (1.0 - p), LEAST_HESSIAN)
+
+    def working(self, f: NDArray) -> tuple[NDArray, NDArray]:
+        """Return scores (n, K) whose weighted squared distance is the loss near f (n, K), and the weights."""
+        gradients, hessians = self.derivatives(f)
+        curves = np.maximum(hessians, LEAST_CURVE)
+        return f - gradients / curves, curves
 
 
 Base = Numbers | Labels
@@ -85,17 +91,18 @@ class Link:
 
     learns = False
     start = 0.0
+    unit = 1.0  # what gradients, second derivatives and penalties of deviation scores are counted in
 
     def __init__(self, power: float = 1.0) -> None:
         self.power = power
 
     def weights(self, base: Base, judged: NDArray, d: NDArray, power: float) -> NDArray:
-        """Return how much each row (n,) counts in the gradient of the label scores."""
-        return np.ones(d.size)
+        """Return how much each row (..., n) counts in the gradient of the label scores."""
+        return np.ones(d.shape)
 
     def deviation(self, base: Base, judged: NDArray, d: NDArray) -> Pair:
-        """Return the gradient and hessian (n,) of the deviation scores."""
-        return np.zeros(d.size), np.ones(d.size)
+        """Return the gradient and hessian (..., n) of the deviation scores, in `unit`."""
+        return np.zeros(d.shape), None
 
     def leaf(self, values: NDArray) -> NDArray:
         """Return Newton steps of the deviation's leaves, made safe."""
@@ -126,6 +133,7 @@ class Gaussian(Link):
     """
 
     learns = True
+    unit = 0.5  # the Fisher information of ln sigma^2
     likelihood = GaussianDeviation()
 
     def __init__(self, power: float, tail: float | None = None) -> None:
@@ -141,9 +149,8 @@ class Gaussian(Link):
         return weights * (self.tail + 1.0) / (self.tail + squares)
 
     def deviation(self, base: Numbers, judged: NDArray, d: NDArray) -> Pair:
-        """Return the gradient by d and the Fisher information."""
-        f = judged[:, 0]
-        return self.likelihood.gradients(f, d, base.y)[1], self.likelihood.information(f, d)[1]
+        """Return the gradient by d over the Fisher information, and None."""
+        return self.likelihood.gradients(judged[:, 0], d, base.y)[1] / self.unit, None
 
     def leaf(self, values: NDArray) -> NDArray:
         """Return ln of the mean squared z where it is above 1, as a line search would; the Newton step elsewhere."""
