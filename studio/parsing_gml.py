@@ -16,7 +16,7 @@ from studio.parsing_text import as_utf8
 __all__ = ["read_gml"]
 
 _TOKEN = re.compile(
-    r'[\s,;]*(?:#[^\n]*\s*)*(?:(?P<key>[A-Za-z_]\w*)|(?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<text>"[^"]*")|(?P<bracket>[\[\]]))'
+    r'[\s,;]*+(?:#[^\n]*+[\s,;]*+)*+(?:(?P<key>[A-Za-z_]\w*)|(?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<text>"[^"]*")|(?P<bracket>[\[\]]))'
 )
 
 _Fields = list[tuple[str, Any]]

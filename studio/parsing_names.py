@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from hetcore.data.columns import PATTERN
 from hetcore.data.report import Finding
 from hetcore.data.words import counted
 from hetcore.errors import DataError
@@ -39,7 +40,7 @@ def looks_like_id(name: str) -> bool:
 def column_names(given: Sequence[str]) -> tuple[list[str], list[Finding]]:
     """Return distinct, non-empty names, and what was renamed."""
     names: list[str] = []
-    blank, repeated, cut = [], [], []
+    blank, repeated, cut, patterns = [], [], [], []
     taken: set[str] = {name.strip() for name in given}
     seen: set[str] = set()
     for k, raw in enumerate(given, 1):
@@ -48,6 +49,9 @@ def column_names(given: Sequence[str]) -> tuple[list[str], list[Finding]]:
             cut.append(f"column {k}")
         if not name:
             blank.append(f"column_{k}")
+        if PATTERN.fullmatch(name):
+            patterns.append(name)
+            name = f"{name}_"
         base, number = name or f"column_{k}", 2
         name = base
         while name in seen or (name != raw.strip() and name in taken):
@@ -56,14 +60,15 @@ def column_names(given: Sequence[str]) -> tuple[list[str], list[Finding]]:
             repeated.append(name)
         seen.add(name)
         names.append(name)
-    return names, _renamed(blank, repeated, cut)
+    return names, _renamed(blank, repeated, cut, patterns)
 
 
-def _renamed(blank: list[str], repeated: list[str], cut: list[str]) -> list[Finding]:
+def _renamed(blank: list[str], repeated: list[str], cut: list[str], patterns: list[str]) -> list[Finding]:
     found = (
         ("blank_header", blank, "column", "without a name: numbered"),
         ("repeated_header", repeated, "column", "with the name of an earlier one: numbered"),
         ("long_header", cut, "name", f"of more than {UPLOADS.header_characters:,} characters: cut"),
+        ("pattern_header", patterns, "name", "that would stand for other columns, such as *: _ put behind"),
     )
     return [
         Finding(kind, "", len(names), f"{counted(len(names), noun)} {words}", tuple(names))

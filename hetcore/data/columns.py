@@ -8,6 +8,8 @@ ragged lists) is left out and reported. NaN counts as missing, as does a number 
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -15,17 +17,20 @@ from numpy.typing import NDArray
 from hetcore.data.report import Finding
 from hetcore.data.words import counted, quoted
 
-__all__ = ["FLOAT_MAX", "as_array", "clean_columns", "plain", "value_findings"]
+__all__ = ["FLOAT_MAX", "PATTERN", "as_array", "clean_columns", "plain", "value_findings"]
 
 FLOAT_MAX = float(np.finfo(np.float32).max)
 DAY_MS = 86_400_000.0
+PATTERN = re.compile(r"\*|\^.*\$", re.DOTALL)
+"""A name that polars takes for several columns."""
+_NAMED = "its name stands for several columns: left out; rename it to use it"
 
 
 def clean_columns(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[Finding]]:
     """Return the frame with plain types and without infinite values, and what was changed or left out."""
     columns, findings = {}, []
     for series in frame.iter_columns():
-        column, refusal = plain(series)
+        column, refusal = (None, _NAMED) if PATTERN.fullmatch(series.name) else plain(series)
         if column is None:
             findings.append(Finding("unusable_column", f"column {quoted(series.name)}", 1, refusal))
         else:

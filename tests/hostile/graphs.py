@@ -125,6 +125,7 @@ _GRAPHS = [
         lambda: b'graph [ node [ id 1 label "' + b"a" * (17 * 2**20) + b'" ] ]',
         "a line of 17 MB",
     ),
+    Case("gml of comments", "g.gml", lambda: b"graph " + b"#" * 50_000, "no valid GML|ends in the middle"),
     Case("gml control characters", "g.gml", lambda: b"graph [ node [ id \x01 ] ]", "no valid GML"),
     Case("gexf same node", "g.gexf", lambda: gexf("<nodes><node id='a'/><node id='a'/></nodes>"), "node 'a' twice"),
     Case("gexf deep", "g.gexf", lambda: gexf("<nodes><node id='a'>" * 50_000), "nested more than 64 deep"),

@@ -56,6 +56,7 @@ _TEXT = {
         "a.csv", _rows("id,x,x,", "a,1,2,3", "b,4,5,6"), 2, "blank_header", "repeated_header"
     ),
     "header of 5,000 characters": _text("a.csv", _rows(f"id,{'h' * 5000}", "a,1", "b,2"), 2, "long_header"),
+    "headers that are patterns": _text("a.csv", _rows("id,*,^.*$,x", "a,1,2,3", "b,4,5,6"), 2, "pattern_header"),
     "header one short": _text("a.csv", _rows("x,y", "r1,1,2", "r2,3,4"), 2, "short_header"),
     "delimiter at the end": _text("a.csv", _rows("id,x", "a,1,", "b,2,"), 2, "trailing_delimiter"),
     "semicolons and decimal commas": _text("a.csv", b"id;x\na;1,5\nb;2,5\n", 2),
