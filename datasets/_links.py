@@ -9,7 +9,6 @@ from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
-from sklearn.neighbors import NearestNeighbors
 
 __all__ = ["nearest_edges", "shared_edges", "standardized"]
 
@@ -48,7 +47,12 @@ def nearest_edges(ids: np.ndarray, features: np.ndarray, k: int = 10) -> pl.Data
     polars.DataFrame
         `source`, `target`; between n*k/2 and n*k edges.
     """
-    near = NearestNeighbors(n_neighbors=k).fit(features).kneighbors(return_distance=False)
+    from scipy.spatial import cKDTree
+
+    near = cKDTree(features).query(features, k=k + 1)[1]
+    own = near == np.arange(len(near))[:, None]
+    own[~own.any(axis=1), -1] = True  # more than k others at the very same place
+    near = near[~own]
     pairs = np.column_stack([np.repeat(np.arange(len(ids)), k), near.ravel()])
     pairs = np.unique(np.sort(pairs, axis=1), axis=0)
     return pl.DataFrame({"source": ids[pairs[:, 0]].tolist(), "target": ids[pairs[:, 1]].tolist()})

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from scipy.spatial import cKDTree
 
 from datasets import _planting as planting
 from datasets._dataset import Dataset, Frames, assemble
@@ -134,6 +133,8 @@ def _check(n: int, degree: float, degree_law: str, n_features: int) -> None:
 
 def _pairs(hidden: np.ndarray, rho: np.ndarray, n_pairs: int, degree_law: str, rng: np.random.Generator) -> np.ndarray:
     """Return distinct linked pairs (at most n_pairs, 2), first < second."""
+    from scipy.spatial import cKDTree
+
     n = len(hidden)
     share = np.ones(n) if degree_law == "even" else (1.0 - rng.random(n)) ** (-1.0 / (TAIL - 1.0))
     share = np.minimum(share, HUB * share.sum())

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
-from scipy.io import loadmat
 
 from datasets._dataset import Dataset, Frames, assemble
 from datasets._fetch import RemoteFile, fetch
@@ -57,6 +56,8 @@ def frames(name: str) -> Frames:
     name : str
         A key of `FILES`.
     """
+    from scipy.io import loadmat
+
     content = loadmat(fetch(FILES[name]))
     cells, codes = np.asarray(content["data"], np.float64), content["target"].ravel() > 0
     names, thing = COLUMNS[name].split(), "customer" if name == "german" else "patient"

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
-from sklearn.datasets import load_digits
 
 from datasets import _digit_features as features
 from datasets._dataset import Dataset, Frames, assemble
+from datasets._digit_images import digit_images
 from datasets._links import nearest_edges, standardized
 from hetcore.data import HetData
 
@@ -36,18 +36,17 @@ def frames() -> Frames:
     The graph `mor` links each digit to its 10 nearest on the standardised morphological numbers; `mor_noisy` does so
     after Gaussian noise of standard deviation 1 was added to them, with a fixed seed.
     """
-    digits = load_digits()
-    ids = np.array([f"digit-{row:04d}" for row in range(1, len(digits.target) + 1)])
-    shape = standardized(features.morphology(digits.images))
+    ids, images, labels = digit_images()
+    shape = standardized(features.morphology(images))
     noise = np.random.default_rng(NOISE_SEED).normal(0.0, NOISE_SD, shape.shape)
-    tables = {name: _table(name, ids, describe(digits.images)) for name, describe in TABLES.items()}
+    tables = {name: _table(name, ids, describe(images)) for name, describe in TABLES.items()}
     return Frames(
         sources=tables,
         graphs={
             "mor": nearest_edges(ids, shape, N_NEIGHBORS),
             "mor_noisy": nearest_edges(ids, shape + noise, N_NEIGHBORS),
         },
-        target=pl.DataFrame({"id": ids, "y": digits.target.astype(str)}),
+        target=pl.DataFrame({"id": ids, "y": labels}),
         kinds={name: dict.fromkeys(table.columns[1:], "real") for name, table in tables.items()},
     )
 

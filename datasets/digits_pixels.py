@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
-from sklearn.datasets import load_digits
 
 from datasets import _digit_features as features
 from datasets._dataset import Dataset
+from datasets._digit_images import digit_images
 from hetcore.data import HetData, Source
 
 __all__ = ["DIGITS_TABLE_AND_PIXELS", "load"]
@@ -15,14 +15,13 @@ __all__ = ["DIGITS_TABLE_AND_PIXELS", "load"]
 
 def load() -> HetData:
     """Return the digits as HetData: a table of shape numbers and 8 x 8 x 1 images of 1,797 digits, 10 classes."""
-    digits = load_digits()
-    ids = [f"digit-{row:04d}" for row in range(1, len(digits.target) + 1)]
-    described = {"morphology": features.morphology(digits.images), "zernike": features.zernike(digits.images)}
+    ids, images, labels = digit_images()
+    described = {"morphology": features.morphology(images), "zernike": features.zernike(images)}
     columns = {f"{name} {i:02d}": values[:, i] for name, values in described.items() for i in range(values.shape[1])}
-    pixels = digits.images[..., None].astype(np.uint8)
+    pixels = images[..., None].astype(np.uint8)
     return HetData(
         {"shape": Source(ids, pl.DataFrame(columns)), "pixels": Source(ids, pixels)},
-        target=pl.DataFrame({"id": ids, "y": digits.target.astype(str)}),
+        target=pl.DataFrame({"id": ids, "y": labels}),
     )
 
 

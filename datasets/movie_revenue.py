@@ -14,7 +14,6 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import scipy.sparse
-from scipy.sparse.csgraph import connected_components
 
 from datasets._dataset import Dataset, Frames, assemble
 from datasets._fetch import RemoteFile, fetch
@@ -67,6 +66,8 @@ def _in_largest_component(ids: pl.Series, edges: pl.DataFrame) -> pl.Series:
     place = {identifier: row for row, identifier in enumerate(ids)}
     ends = [edges[end].replace_strict(place, return_dtype=pl.Int64).to_numpy() for end in ("source", "target")]
     links = scipy.sparse.coo_array((np.ones(len(edges)), tuple(ends)), shape=(len(ids), len(ids)))
+    from scipy.sparse.csgraph import connected_components
+
     _, component = connected_components(links, directed=False)
     return pl.Series(component == np.bincount(component).argmax())
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
-from scipy.io import loadmat
 
 from datasets._dataset import Dataset, Frames, assemble
 from datasets._fetch import RemoteFile, fetch
@@ -48,6 +47,8 @@ def frames() -> Frames:
 
 def _domain(name: str, file: RemoteFile) -> tuple[pl.DataFrame, list[str]]:
     """Return a domain's prepared features and its labels."""
+    from scipy.io import loadmat
+
     held = loadmat(fetch(file), variable_names=["fts", "labels"])
     columns = [f"word_{number:03d}" for number in range(1, held["fts"].shape[1] + 1)]
     table = pl.DataFrame(prepared(held["fts"]), schema=columns)

@@ -9,7 +9,6 @@ import warnings
 
 import numpy as np
 import polars as pl
-from scipy.io import arff
 
 from datasets._dataset import Dataset, Frames, assemble
 from datasets._fetch import RemoteFile, fetch
@@ -44,6 +43,8 @@ def frames(name: str, thing: str) -> Frames:
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
+        from scipy.io import arff
+
         records, meta = arff.loadarff(fetch(FILES[name]))
     columns = [_column(column, records[column], meta[column]) for column in meta.names()]
     ids = pl.Series("id", [f"{thing}-{row:04d}" for row in range(1, len(records) + 1)])

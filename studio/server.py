@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import ipaddress
 import os
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import plotly
 import streamlit as st
 from starlette.middleware import Middleware
 from starlette.responses import FileResponse
@@ -36,7 +36,7 @@ HEADERS = (
 
 
 async def _plotly(request: Any) -> FileResponse:
-    path = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
+    path = Path(find_spec("plotly").origin).parent / "package_data" / "plotly.min.js"
     return FileResponse(path, media_type="text/javascript", headers={"cache-control": "public, max-age=86400"})
 
 

@@ -62,6 +62,8 @@ PAGES = (
     ("pages/7_Papers.py", "Papers", ":material/menu_book:"),
     ("pages/9_Runs.py", "Runs", ":material/history:"),
 )
+PAUSE = 1.0
+"""Seconds after which the server imports what the first training page needs: the first page comes first."""
 SPECIAL = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$:&^=@])")
 
 
@@ -94,7 +96,9 @@ def _log_in() -> bool:
 def _start() -> bool:
     """Start the worker processes, once for the server: they load and compile while the person looks around."""
     jobs.manager()
-    threading.Thread(target=import_module, args=("hetcore.methods.consensus",), daemon=True).start()
+    later = threading.Timer(PAUSE, import_module, ("hetcore.methods.consensus",))
+    later.daemon = True
+    later.start()
     return True
 
 

@@ -6,16 +6,18 @@ import math
 import re
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from sklearn.feature_extraction.text import TfidfVectorizer
 
 from hetcore.data.columns import FLOAT_MAX
 from hetcore.data.kinds import as_numbers, as_text, levels
 from hetcore.errors import DataError
+
+if TYPE_CHECKING:
+    from sklearn.feature_extraction.text import TfidfVectorizer
 
 __all__ = ["ENCODERS", "ArrayEncoder", "BinaryEncoder", "NominalEncoder", "RealEncoder", "TextEncoder"]
 
@@ -128,6 +130,8 @@ class TextEncoder:
 
     @classmethod
     def fit(cls, series: pl.Series) -> TextEncoder:
+        from sklearn.feature_extraction.text import TfidfVectorizer  # half a second that data without text save
+
         vectorizer = TfidfVectorizer(max_features=MAX_WORDS, min_df=2, sublinear_tf=True, dtype=np.float32)
         try:
             vectorizer.fit(as_text(series).drop_nulls())
@@ -155,6 +159,8 @@ class TextEncoder:
 
     @cached_property
     def _vectorizer(self) -> TfidfVectorizer:
+        from sklearn.feature_extraction.text import TfidfVectorizer
+
         vectorizer = TfidfVectorizer(vocabulary=self.vocabulary, sublinear_tf=True, dtype=np.float32)
         vectorizer.idf_ = self.idf
         return vectorizer

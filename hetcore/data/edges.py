@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+import sys
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import networkx as nx
 import numpy as np
 import polars as pl
 import scipy.sparse
@@ -14,6 +14,9 @@ from hetcore.data.identity import as_ids, positions, unique_ids
 from hetcore.data.report import Finding
 from hetcore.data.words import counted, listed
 from hetcore.errors import DataError
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 __all__ = ["RawEdges", "read_edges"]
 
@@ -42,7 +45,7 @@ def read_edges(data: Any) -> RawEdges:
     """
     if isinstance(data, pl.DataFrame):
         return _from_frame(data)
-    if isinstance(data, nx.Graph):
+    if _is_networkx(data):
         return _from_networkx(data)
     if isinstance(data, tuple) and len(data) == 2 and scipy.sparse.issparse(data[1]):
         return _from_sparse(*data)
@@ -78,6 +81,12 @@ def _weight_column(series: pl.Series) -> NDArray[np.float64]:
     elif not (series.dtype.is_numeric() or series.dtype in (pl.Boolean, pl.Null)):
         raise DataError(f"The weight column {series.name!r} of type {series.dtype} holds no numbers: give numbers.")
     return series.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
+
+
+def _is_networkx(data: Any) -> bool:
+    """Tell without importing networkx where nobody else has: who has a graph of its has imported it."""
+    nx = sys.modules.get("networkx")
+    return nx is not None and isinstance(data, nx.Graph)
 
 
 def _from_networkx(graph: nx.Graph) -> RawEdges:
