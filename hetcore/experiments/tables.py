@@ -42,7 +42,10 @@ def page(outcomes: Iterable[Outcome], results: str | None = None) -> str:
 def claimed(outcomes: Iterable[Outcome], results: str | None = None) -> str:
     """Return a table with one row for each sentence that a paper claims: ours as printed, our default, the verdict."""
     where = f" --results {results}" if results else ""
-    outcomes = [each for each in outcomes if not each.experiment.beyond]
+    parts: dict[bool, list[Outcome]] = {True: [], False: []}
+    for each in outcomes:
+        parts[each.experiment.beyond].append(each)
+    outcomes, beyond = parts[False], parts[True]
     counts = {word: sum(claim.verdict.word == word for each in outcomes for claim in _claims(each)) for word in WORDS}
     said = ", ".join(f"{word}: {count}" for word, count in counts.items() if count)
     return (
@@ -51,7 +54,7 @@ def claimed(outcomes: Iterable[Outcome], results: str | None = None) -> str:
         "The verdict is on the paper's method as printed: it holds where it does at every place, in part at more than "
         "a quarter of them. A place is a data set and a setting, a mean over the seeds; [papers.md](papers.md) has the "
         "numbers, and says what stands in for data or printed pages that were not at hand.\n\n"
-        f"{said}.\n\n" + "\n".join(_by_paper(outcomes))
+        f"{said}.\n\n" + "\n".join(_by_paper(outcomes)) + "\n" + "\n".join(_to_show(beyond))
     )
 
 
@@ -74,11 +77,21 @@ def _by_paper(outcomes: list[Outcome]) -> Iterable[str]:
         yield ""
 
 
-def _row(outcome: Outcome, claim: Claim) -> str:
+def _to_show(outcomes: list[Outcome]) -> Iterable[str]:
+    """Return rows for what goes beyond the papers."""
+    if outcomes:
+        yield "### Beyond the papers\n\n| method | to show | ours | beside | verdict |\n" + "|---" * 5 + "|"
+        for outcome in outcomes:
+            part = PAPERS[outcome.experiment.paper].split(": ", 1)[1]
+            yield from (_row(outcome, claim, part) for claim in _claims(outcome))
+        yield ""
+
+
+def _row(outcome: Outcome, claim: Claim, part: str = "") -> str:
     left = f" ({outcome.cells.height:,} of {outcome.total:,} cells)" if outcome.cells.height < outcome.total else ""
     why = f" {claim.why}" if claim.why and claim.verdict.word in WORDS[1:3] else ""
-    default = f"; the default: {claim.beside.word}" if claim.beside.findings else ""
-    cells = [outcome.experiment.part, claim.words, _found(claim.verdict), _found(claim.beside)]
+    default = f"; the default: {claim.beside.word}" if claim.beside.findings and not part else ""
+    cells = [part or outcome.experiment.part, claim.words, _found(claim.verdict), _found(claim.beside)]
     return "| " + " | ".join([*cells, f"**{claim.verdict.word}**{default}{left}.{why}"]) + " |"
 
 
