@@ -1,6 +1,6 @@
 """The errors of hetcore: each says what is wrong, where, and what to do, in one sentence."""
 
-__all__ = ["DataError", "ModelFileError", "ParameterError"]
+__all__ = ["ClusterError", "DataError", "ModelFileError", "ParameterError"]
 
 
 class DataError(ValueError):
@@ -13,3 +13,7 @@ class ParameterError(ValueError):
 
 class ModelFileError(ValueError):
     """A file that is not a valid model file of hetcore: names the reason."""
+
+
+class ClusterError(RuntimeError):
+    """A Dask cluster that cannot go on with a fit: names what is gone or failed, and the cure."""

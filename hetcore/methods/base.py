@@ -75,13 +75,17 @@ class BoostedEstimator(BaseEstimator):
         DataError
             If there is nothing to learn from: no label, or a single class.
         """
+        problem = self._problem(data, y, eval_y)
+        boost(self, lambda: self._start(problem), callbacks)
+        return self
+
+    def _problem(self, data: HetData, y: Any, eval_y: Any) -> Problem:
+        """Check what fit was given, and the parameters."""
         if not isinstance(data, HetData):
             kind = type(data).__name__
             raise DataError(f"fit takes a HetData, not {kind}: build one from tables with hetcore.HetData.")
         check_params(self.get_params(deep=False), self._rules)
-        problem = Problem.of(data, y, eval_y, self._task)
-        boost(self, lambda: self._start(problem), callbacks)
-        return self
+        return Problem.of(data, y, eval_y, self._task)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "n_iterations_")
@@ -132,6 +136,7 @@ def _row(event: RoundEnd) -> dict[str, float]:
         "step": event.detail.get("steps", {}),
         "per_source": event.detail.get("per_source", {}),
         "autocorrelation": event.residual_autocorrelation,
+        "bytes": event.detail.get("bytes", {}),
     }
     row: dict[str, float] = {"iteration": event.index, "seconds": event.seconds}
     row |= {f"{group}:{name}": float(value) for group, values in groups.items() for name, value in values.items()}

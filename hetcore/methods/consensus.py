@@ -49,7 +49,7 @@ from hetcore.data import HetData
 from hetcore.errors import DataError, ModelFileError
 from hetcore.methods.base import BoostedEstimator
 from hetcore.methods.consensus_model import Columns, Memory, StagewiseModel, in_no_table
-from hetcore.methods.parts import GraphPart, TablePart
+from hetcore.methods.parts import Crew, GraphPart, TablePart
 from hetcore.methods.printed import Printed, PrintedModel
 from hetcore.methods.problem import Problem, Scale
 from hetcore.methods.rounds import describe, shares
@@ -125,16 +125,16 @@ class _GBC(BoostedEstimator):
 
     _rules = RULES
 
-    def _start(self, problem: Problem) -> Stagewise | Printed:
+    def _start(self, problem: Problem, crew: Crew | None = None) -> Stagewise | Printed:
         rng = np.random.default_rng(self.random_state)
         cls = Printed if self.as_printed else Stagewise
-        return cls.start(problem, self.get_params(deep=False), rng)
+        return cls.start(problem, self.get_params(deep=False), rng, crew)
 
     def _view(self, state: Stagewise | Printed) -> dict[str, Any]:
         alone, detail = (_alone_printed if self.as_printed else _alone)(state)
         view = describe(state.problem, state.raw, state.honest, alone)
         steps = {name: step for name, step in state.steps.items() if name}
-        view["detail"] |= {"steps": steps} | detail.pop("detail", {})
+        view["detail"] |= {"steps": steps} | detail.pop("detail", {}) | state.crew.tally()
         return view | detail
 
     def _finish(self, state: Stagewise | Printed) -> None:

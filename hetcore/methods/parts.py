@@ -40,6 +40,8 @@ class Part:
     forest : Forest
     holder : Holder or None
         None if it is not in this process.
+    number : int
+        By which a crew elsewhere knows it.
     """
 
     def __init__(self, name: str, rows: NDArray[np.int64], n: int, n_outputs: int) -> None:
@@ -51,6 +53,7 @@ class Part:
         self.trees = np.zeros((n, n_outputs), np.float32)
         self.forest = Forest(n_outputs)
         self.holder: Holder | None = None
+        self.number = -1
         self._labelled_rows: NDArray[np.int64] | None = None
 
     @property
@@ -140,6 +143,6 @@ class Crew:
         own = [()] * len(parts) if own is None else own
         return [getattr(part.holder, what)(*shared, *mine) for part, mine in zip(parts, own)]
 
-    def detail(self) -> dict[str, Any]:
+    def tally(self) -> dict[str, Any]:
         """Return what a round's `RoundEnd` tells of the crew; nothing of this one."""
         return {}

@@ -1,0 +1,88 @@
+"""Fit on a Dask cluster: workers hold the tables and graphs, and only gradients and predictions travel.
+
+    from distributed import Client
+
+    with Client("tcp://scheduler:8786", direct_to_workers=True) as client:
+        model = hetcore.distributed.fit(hetcore.GBCClassifier(), data, client)
+    model.history_["bytes:received"]        # of each round
+
+The model has the same bits as that of `model.fit(data)` with `schedule="parallel"`: the same code runs in both places,
+every random number is drawn here, and sums over sources are taken here, in one order. That holds for one kind of
+processor: linear algebra differs in the last digits between kinds.
+
+| travels | once | a consensus round (the first 4) | a tree round |
+|---|---|---|---|
+| to each worker | its sources, labels | E: n K numbers | residuals of the rows of the subsample |
+| from each source | | f_i: n_i K numbers | the leaf of each record, a byte; the tree |
+
+A worker that is lost costs time alone: its sources are loaded on the others, which repeat what those had learned and
+the step in progress. Without a scheduler there is no fit: `ClusterError`. `as_printed=True` works too; neighbour
+averages are then taken here. A cluster is trusted: Dask sends pickles between its processes, so whoever reaches the
+scheduler can run code on all of them. Nothing that a user uploaded is ever read as a pickle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from hetcore.cluster import ClusterCrew
+from hetcore.data import HetData
+from hetcore.errors import ParameterError
+from hetcore.events import Callback
+from hetcore.methods.base import boost
+from hetcore.methods.consensus import GBCClassifier, GBCRegressor
+
+__all__ = ["fit"]
+
+
+def fit(
+    model: GBCClassifier | GBCRegressor,
+    data: HetData,
+    client: Any,
+    callbacks: Iterable[Callback] = (),
+    *,
+    y: Any = None,
+    eval_y: Any = None,
+) -> Any:
+    """Fit a consensus model with its sources and graphs held by a cluster's workers.
+
+    Parameters
+    ----------
+    model : GBCClassifier or GBCRegressor
+        Its `schedule` becomes "parallel": sources that go in turn would wait for one another.
+    data : HetData
+    client : distributed.Client
+        Connected, not asynchronous. With `direct_to_workers=True` arrays do not pass through the scheduler.
+    callbacks : iterable of callable, default=()
+        As of `fit`; `detail` of each `RoundEnd` has also "bytes" (sent, received, loaded in the round), "workers" and
+        "workers_lost".
+    y, eval_y : (n,) array-like, optional
+        As of `fit`.
+
+    Returns
+    -------
+    model
+
+    Raises
+    ------
+    ParameterError
+        If the model is of another method, the client can't be used, or a parameter is outside its domain.
+    DataError
+        As of `fit`.
+    ClusterError
+        If the scheduler is gone, there is no worker for a minute, or workers are lost again and again.
+    """
+    if not isinstance(model, GBCClassifier | GBCRegressor):
+        kind = type(model).__name__
+        raise ParameterError(f"A cluster fits GBCClassifier or GBCRegressor, not {kind}: call its own fit.")
+    if getattr(client, "asynchronous", True) or getattr(client, "status", "") != "running":
+        raise ParameterError("client must be a connected distributed.Client, not an asynchronous or a closed one.")
+    problem = model.set_params(schedule="parallel")._problem(data, y, eval_y)
+    crew = ClusterCrew(client)
+    try:
+        with client.as_current():
+            boost(model, lambda: model._start(problem, crew), callbacks)
+    finally:
+        crew.close()
+    return model
