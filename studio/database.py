@@ -17,10 +17,12 @@ from sqlalchemy.pool import StaticPool
 
 from studio.run import Run, sha256
 
-__all__ = ["SCHEMA", "Database", "DamagedError", "NewerSchemaError"]
+__all__ = ["SCHEMA", "Database", "DamagedError", "MigrationError", "NewerSchemaError"]
 
 SCHEMA = 1
 """Version of the tables below."""
+STEPS: dict[int, tuple[str, ...]] = {}
+"""SQL statements that bring tables of version k to version k + 1, for every k below `SCHEMA`."""
 
 _metadata = sa.MetaData()
 _META = sa.Table(
@@ -57,6 +59,10 @@ class NewerSchemaError(Exception):
     """A database that a newer version of the studio wrote."""
 
 
+class MigrationError(Exception):
+    """An older database that could not be brought up to date, and is as it was."""
+
+
 class Database:
     """Runs of all owners; every read and change names the owner.
 
@@ -67,7 +73,7 @@ class Database:
 
     Raises
     ------
-    DamagedError, NewerSchemaError, sqlalchemy.exc.SQLAlchemyError, ImportError
+    DamagedError, MigrationError, NewerSchemaError, sqlalchemy.exc.SQLAlchemyError, ImportError
         If it cannot be opened.
     """
 
@@ -166,10 +172,24 @@ class Database:
             version = connection.execute(sa.select(_META.c.value).where(_META.c.key == "schema")).scalar()
             if version is None:
                 connection.execute(sa.insert(_META), {"key": "schema", "value": str(SCHEMA)})
-            elif not version.isdigit():
+            elif not version.isdecimal():
                 raise DamagedError
             elif int(version) > SCHEMA:
                 raise NewerSchemaError
+            else:
+                _migrate(connection, int(version))
+
+
+def _migrate(connection: sa.Connection, version: int) -> None:
+    """Bring tables of an older version to this one, in the transaction of the connection: all steps or none."""
+    try:
+        for step in range(version, SCHEMA):
+            for statement in STEPS[step]:
+                connection.execute(sa.text(statement))
+    except (sa.exc.SQLAlchemyError, KeyError) as error:
+        raise MigrationError from error
+    if version < SCHEMA:
+        connection.execute(sa.update(_META).where(_META.c.key == "schema").values(value=str(SCHEMA)))
 
 
 def _engine(url: str) -> sa.Engine:

@@ -28,7 +28,7 @@ import sqlalchemy as sa
 
 from hetcore.data.words import counted
 from hetcore.errors import DataError
-from studio.database import DamagedError, Database, NewerSchemaError
+from studio.database import DamagedError, Database, MigrationError, NewerSchemaError
 from studio.run import Run, canonical, sha256
 from studio.salvage import salvage
 from studio.sentences import one_sentence
@@ -172,6 +172,8 @@ class RunStore:
             self._database = Database(self._url or self._sqlite_url())
         except NewerSchemaError:
             self._lasting = f"The stored runs were written by a newer studio: {_MEMORY}; update the studio to see them."
+        except MigrationError:
+            self._lasting = f"The stored runs are of an older version that could not be brought up to date: {_MEMORY}."
         except DamagedError:
             self._replace_damaged()
         except (*_FAULTS, ImportError, ValueError) as error:

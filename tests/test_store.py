@@ -23,6 +23,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from polars.testing import assert_frame_equal
 
 from hetcore.errors import DataError
+from studio import database as tables
 from studio.database import SCHEMA
 from studio.run import Run
 from studio.store import RunStore, home
@@ -278,43 +279,39 @@ def test_a_changed_model_is_refused(opened, folder):
         opened().model("anna", run_id)
 
 
-def test_every_damage_to_the_file_is_noticed_or_harmless(tmp_path):
-    source = tmp_path / "source"
-    store = RunStore(folder=source)
-    runs = {run.id: run for run in (a_run(settings={"k": k}, results={"text": "x" * 500}) for k in range(12))}
-    for run in runs.values():
-        store.add(run, model=run.id.encode() * 50)
-    store.close()
-    content = (source / "runs.db").read_bytes()
-    rng = np.random.default_rng(0)
-    noticed = 0
-    for k in range(40):
-        folder = tmp_path / str(k)
-        folder.mkdir()
-        damaged = bytearray(content)
-        at = int(rng.integers(len(content) - 64))
-        damaged[at : at + 64] = rng.bytes(64)
-        (folder / "runs.db").write_bytes(bytes(damaged))
-        noticed += survives(folder, runs)
-    assert noticed > 12
+OLDER = "ALTER TABLE runs ADD COLUMN note TEXT NOT NULL DEFAULT 'none'"
 
 
-def survives(folder: Path, runs: dict[str, Run]) -> bool:
-    """Check that nothing changed comes back from a damaged database; return whether damage was told."""
-    store = RunStore(folder=folder)
-    listed = store.list("anna")
-    told = bool(store.warning)
-    for run in listed:
-        assert dataclasses.replace(run, blobs={}) == runs[run.id]
-        try:
-            assert store.model("anna", run.id) == run.id.encode() * 50
-        except DataError:
-            told = True
-    assert told or len(listed) == len(runs)
-    added = store.add(a_run())
-    assert added in {run.id for run in store.list("anna")}
+def test_an_older_database_is_migrated_in_place(anywhere, monkeypatch):
+    old = anywhere()
+    run_id = old.add(a_run(), model=b"m")
+    old.close()
+    monkeypatch.setattr(tables, "SCHEMA", SCHEMA + 1)
+    monkeypatch.setitem(tables.STEPS, SCHEMA, (OLDER, "UPDATE runs SET note = 'seen'"))
+    store = anywhere()
+    assert store.warning == "" and store.model("anna", run_id) == b"m"
+    with store._database._begin() as connection:
+        assert connection.exec_driver_sql("SELECT note FROM runs").scalar() == "seen"
+        assert connection.exec_driver_sql("SELECT value FROM meta").scalar() == str(SCHEMA + 1)
     store.close()
-    return told
+    assert anywhere().warning == ""  # nothing to do the second time
+    monkeypatch.setattr(tables, "SCHEMA", SCHEMA)
+    assert "newer studio" in anywhere().warning
+
+
+def test_a_migration_that_fails_leaves_the_database_as_it_was(opened, folder, monkeypatch):
+    old = opened()
+    run_id = old.add(a_run())
+    old.close()
+    with monkeypatch.context() as patched:
+        patched.setattr(tables, "SCHEMA", SCHEMA + 1)
+        patched.setitem(tables.STEPS, SCHEMA, (OLDER, "UPDATE nothing SET x = 1"))
+        store = opened()
+        assert "could not be brought up to date" in store.warning and store.list("anna") == []
+        store.close()
+    assert [path.name for path in folder.glob("*.db")] == ["runs.db"]
+    again = opened()
+    assert again.warning == "" and [run.id for run in again.list("anna")] == [run_id]
 
 
 def test_runs_that_can_be_read_are_taken_over_from_a_damaged_file(opened, folder):
