@@ -7,7 +7,7 @@ import streamlit as st
 from hetcore import experiments
 from studio import papers, session
 from studio.widgets import frame
-from studio.widgets_papers import claim, downloads, panels, progress, verdict
+from studio.widgets_papers import claim, downloads, found, progress
 
 frame("Papers")
 owner = session.owner()
@@ -39,26 +39,27 @@ def choose() -> str:
     return name
 
 
+st.caption("Pick what a paper shows, run it on this machine, and see whether what it claims holds here.")
 name = choose()
 claim(experiments.info(name))
 run_id = papers.run_of(st.session_state, name)
 active = papers.active(run_id)
-found = experiments.outcome(name)
-left = found.total - found.cells.height
+so_far = experiments.outcome(name)
+left = so_far.total - so_far.cells.height
 with st.container(horizontal=True):
-    words = "Run" if not found.cells.height else "Go on" if left else "Done"
-    help_ = f"{left} of {found.total} fits are left{papers.about(found.seconds)}. What is finished is kept."
+    words = "Run" if not so_far.cells.height else "Go on" if left else "Done"
+    help_ = f"{left} of {so_far.total} fits are left{papers.about(so_far.seconds)}. What is finished is kept."
     if st.button(words, type="primary", disabled=active or not left, help=help_, key="run_paper"):
         papers.start(st.session_state, name, owner)
         st.rerun()
-    if found.cells.height:
+    if so_far.cells.height:
         again = "Forget what was finished and run it anew."
         if st.button("Run anew", disabled=active, help=again):
             papers.forget(name)
             papers.start(st.session_state, name, owner)
             st.rerun()
 if not active and left:
-    st.caption(f"{left} of {found.total} fits to do{papers.about(found.seconds)}; pause or stop whenever you like.")
+    st.caption(f"{left} of {so_far.total} fits to do{papers.about(so_far.seconds)}; pause or stop whenever you like.")
 
 
 @st.fragment(run_every=1.0 if active else None)
@@ -67,14 +68,13 @@ def watch() -> None:
     now = experiments.outcome(name)
     if run_id is not None:
         progress(run_id, now)
-    verdict(now)
-    panels(now)
+    found(now)
     if active and not papers.active(run_id):
         st.rerun()
 
 
 watch()
-if not active and found.cells.height:
+if not active and so_far.cells.height:
     downloads(experiments.outcome(name))
 with st.expander("All seeds, from a shell"):
     st.code(f"python -m hetcore.experiments {name}", language="sh")

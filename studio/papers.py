@@ -7,6 +7,7 @@ from collections.abc import MutableMapping
 from typing import Any
 
 from hetcore import experiments
+from hetcore.data.words import counted
 from hetcore.experiments.experiment import PAPERS
 from studio import jobs
 
@@ -45,10 +46,12 @@ def titled(name: str) -> str:
 
 
 def about(seconds: float) -> str:
-    """Return ", about two minutes" for an estimate; nothing without one."""
+    """Return ", about 2 minutes" for an estimate; nothing without one."""
     if not math.isfinite(seconds) or seconds <= 0:
         return ""
-    return f", about {seconds / 60:.0f} minutes" if seconds > 90 else f", about {max(seconds, 1):.0f} seconds"
+    if seconds > 90:
+        return f", about {seconds / 60:.0f} minutes"
+    return f", about {counted(max(round(seconds), 1), 'second')}"
 
 
 def start(state: MutableMapping[str, Any], name: str, owner: str) -> None:

@@ -11,7 +11,7 @@ from hetcore.errors import DataError, ParameterError
 from studio import export, rendering
 from studio.widgets import escape
 
-__all__ = ["downloads", "figure_files"]
+__all__ = ["ICON", "downloads", "figure_files"]
 
 ICON = ":material/download:"
 

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import streamlit as st
 
 from hetcore import figures
 from hetcore.experiments import Experiment, Outcome
 from hetcore.experiments.drawing import means
 from hetcore.experiments.experiment import PAPERS
-from studio import export, jobs
+from hetcore.experiments.judging import Claim, claims
+from studio import export, jobs, papers
 from studio.widgets import chart, escape
+from studio.widgets_downloads import ICON, figure_files
 
-__all__ = ["claim", "downloads", "panels", "progress", "verdict"]
+__all__ = ["claim", "downloads", "found", "progress"]
+
+BESIDE = 2
+"""Panels that are drawn beside the verdict; more come below it."""
 
 ICONS = {
     "holds": ":material/check_circle:",
@@ -23,9 +30,8 @@ ICONS = {
 
 def claim(experiment: Experiment) -> None:
     """Show what the paper claims, and what differs here."""
-    with st.container(border=True):
-        beyond = experiment.part.startswith("Beyond")
-        says = "Beyond the paper, to show." if beyond else "The paper claims."
+    with st.container(border=True, key="claim"):
+        says = "Beyond the paper, to show." if experiment.beyond else "The paper claims."
         st.markdown(f"**{says}** {' '.join(experiment.claim)}")
         if experiment.note:
             st.markdown(f"**Here.** {experiment.note}")
@@ -40,7 +46,7 @@ def progress(run_id: str, outcome: Outcome) -> None:
         st.error(escape(status.message or "The run failed: try again."))
     if not status.active:
         return
-    left = f" · {status.seconds_left:.0f} s left" if status.seconds_left else ""
+    left = papers.about(outcome.seconds).replace(", ", " · ") + " left" if papers.about(outcome.seconds) else ""
     done = outcome.cells.height
     words = "Paused" if status.state == "paused" else "Waiting" if status.state == "queued" else "Running"
     st.progress(done / max(outcome.total, 1), text=f"{words} · {done} of {outcome.total} fits{left}")
@@ -53,43 +59,67 @@ def progress(run_id: str, outcome: Outcome) -> None:
 
 
 def verdict(outcome: Outcome) -> None:
-    """Show whether the claim holds here, and in how many places."""
-    found = outcome.verdict
-    word = found.word[:1].upper() + found.word[1:]
-    partly = (
-        "" if outcome.cells.height == outcome.total else f" · {outcome.cells.height} of {outcome.total} fits so far"
-    )
+    """Show whether the claim holds here: in a word, then each sentence with what speaks for and against it."""
+    word = outcome.verdict.word
     with st.container(key="verdict"):
-        st.subheader(
-            f"{ICONS[found.word]} {word}", help="Holds: at every place. In part: at more than a quarter of them."
-        )
-        if found.findings:
-            st.caption(f"A place is one data set and setting, a mean over the seeds{partly}.")
-        beside = {True: " :gray[(no part of the claim)]", False: ""}
-        st.markdown("\n".join(f"- {escape(each.words)}{beside[each.beside]}" for each in found.findings))
+        st.subheader(f"{ICONS[word]} {_capital(word)}", help="Holds: at every place. In part: at more than a quarter.")
+        if not outcome.verdict.findings:
+            return
+        left = outcome.cells.height < outcome.total
+        partly = f" · {outcome.cells.height} of {outcome.total} fits so far" if left else ""
+        st.caption(f"A place is one data set and setting, a mean over the seeds{partly}.")
+        for each in claims(outcome.experiment, outcome.cells):
+            _sentence(each, len(outcome.experiment.claim) > 1)
 
 
-def panels(outcome: Outcome) -> None:
-    """Draw the figure, one panel beside the other, and its numbers."""
+def _sentence(claim: Claim, several: bool) -> None:
+    """Show a sentence of the claim, the findings on it, and why it doesn't hold."""
+    word = claim.verdict.word
+    if several:
+        st.markdown(f"{ICONS[word]} **{_capital(word)}:** {claim.words}")
+    lines = [f"- {escape(each.words)}" for each in claim.verdict.findings]
+    lines += [f"- :gray[Beside the claim:] {escape(each.words)}" for each in claim.beside.findings]
+    if lines:
+        st.markdown("\n".join(lines))
+    if claim.why and word in ("holds in part", "doesn't hold here"):
+        st.markdown(f"**Why.** {claim.why}")
+
+
+def _capital(word: str) -> str:
+    return word[:1].upper() + word[1:]
+
+
+def found(outcome: Outcome) -> None:
+    """Draw the verdict and the figure, beside each other where it has one or two panels, and its numbers."""
     drawn = outcome.figure or {}
-    columns = st.columns(min(len(drawn), 2)) if drawn else []
-    for place, (title, figure) in enumerate(drawn.items()):
-        with columns[place % len(columns)]:
-            if title:
-                st.caption(escape(title.replace("_", " ")))
-            chart(figure, f"paper {outcome.experiment.name} {place}", f"{outcome.experiment.part}: {title}")
+    if 0 < len(drawn) <= BESIDE:
+        left, right = st.columns(2, gap="large")
+        with left:
+            verdict(outcome)
+        with right:
+            _panels(outcome, drawn, 1)
+    else:
+        verdict(outcome)
+        _panels(outcome, drawn, 2)
     if drawn:
         with st.expander("The numbers"):
             table = means(outcome.experiment, outcome.cells, outcome.experiment.figure.get("y", "error"))
             st.dataframe(table, hide_index=True, width="stretch")
 
 
+def _panels(outcome: Outcome, drawn: dict[str, Any], abreast: int) -> None:
+    columns = st.columns(min(len(drawn), abreast)) if drawn else []
+    for place, (title, figure) in enumerate(drawn.items()):
+        with columns[place % len(columns)]:
+            if title:
+                st.caption(escape(title.replace("_", " ")))
+            chart(figure, f"paper {outcome.experiment.name} {place}", f"{outcome.experiment.part}: {title}")
+
+
 def downloads(outcome: Outcome) -> None:
     """Offer the cells and the figure."""
     name = outcome.experiment.name
     plain = [c for c, kind in outcome.cells.schema.items() if not kind.is_nested()]
-    with st.container(horizontal=True):
-        table = export.csv(outcome.cells.select(plain))
-        st.download_button("Cells (CSV)", table, export.file_name(name, "csv"), on_click="ignore")
-        page = export.figure_html(figures.beside(outcome.figure or {}), name)
-        st.download_button("Figure (HTML)", page, export.file_name(name, "html"), on_click="ignore")
+    table = export.csv(outcome.cells.select(plain))
+    st.download_button("Cells (CSV)", table, export.file_name(name, "csv"), on_click="ignore", icon=ICON)
+    figure_files({name: figures.beside(outcome.figure or {})}, "", "paper")

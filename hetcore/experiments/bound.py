@@ -47,15 +47,18 @@ def run_cell(data: str, method: str, noise: float, split: int) -> dict[str, Any]
     Returns
     -------
     dict
-        On the others: "error", "first" and "second", the errors of the sources alone; "weight" of the first, the
-        "bound" there, and the "slack", what the error stays below it. "best weights" are those of the theorem.
+        On the others: "error", "first" and "second", the errors of the sources alone, "weight" of the first. Where
+        sources are averaged, the "bound" at that weight, and "room_under_the_bound", what the error stays below it.
+        "best weights" are those of the theorem.
     """
     best = method == "best weights"
     error, e1, e2, weight = _fitted(data, "learned weights" if best else method, noise, split)
     weight = e2 / (e1 + e2) if best and e1 + e2 > 0 else weight
     bound = float(np.sqrt(2.0 * (weight**2 * e1 + (1.0 - weight) ** 2 * e2)))
-    found = {"bound": bound, "first": e1, "second": e2, "weight": weight}
-    return found if best else found | {"error": error, "slack": bound - error}
+    found = {"first": e1, "second": e2, "weight": weight} | ({} if best else {"error": error})
+    if method == "GBC":  # adds what its sources say: the bound is of averages
+        return found
+    return found | {"bound": bound} | ({} if best else {"room_under_the_bound": bound - error})
 
 
 @lru_cache(maxsize=256)

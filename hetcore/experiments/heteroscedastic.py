@@ -63,11 +63,13 @@ def boosting(y: NDArray, **params: Any) -> Any:
     return (HGBMRegressor if y.dtype.kind == "f" else HGBMClassifier)(**params)
 
 
+PLAIN = {"n_iterations": 100, "learning_rate": 0.1}
 METHODS: dict[str, dict[str, Any]] = {
     "GBM": {"deviation": "constant"},
+    "GBM, ten members": {"deviation": "constant", "folds": 10},
     "HGBM": {},
-    "HGBM, as printed": {"as_printed": True, "n_iterations": 100},
-    "GBM, one model": {"deviation": "constant", "folds": 1, "n_iterations": 100},
+    "HGBM, as printed": {"as_printed": True, **PLAIN},
+    "GBM, one model": {"deviation": "constant", "folds": 1, **PLAIN},
 }
 
 
