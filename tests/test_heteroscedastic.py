@@ -93,7 +93,7 @@ def test_a_weighting_of_zero_leaves_the_labels_to_least_squares(noisy):
 
 def test_the_model_is_the_mean_of_members_that_lack_one_part_each(noisy):
     X, y = (part[:200] for part in noisy[:2])
-    given = {"deviation": "constant", "n_iterations": 8, "patience": None, "min_samples_leaf": 3}
+    given = {"deviation": "constant", "n_iterations": 8, "patience": None, "min_samples_leaf": 3, "learning_rate": 0.1}
     model = hc.HGBMRegressor(folds=4, **given).fit(X, y)
     fold = deal(200, None, 4, np.random.default_rng(0))
     mapper = BinMapper().fit(X.astype(np.float32))

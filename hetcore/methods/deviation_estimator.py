@@ -10,32 +10,18 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from hetcore.errors import DataError, ModelFileError
+from hetcore.errors import ModelFileError
 from hetcore.events import Callback
 from hetcore.magnitudes import narrow
 from hetcore.methods.base import Rule, boost, check_params
+from hetcore.methods.checks import finite, flag, floats, rows_to_score_by, whole
 from hetcore.methods.deviation_half import Judged, Sample
-from hetcore.methods.deviation_model import DeviationModel, fitted_model, floats
+from hetcore.methods.deviation_model import DeviationModel, fitted_model
 from hetcore.methods.deviation_objectives import make_link
 from hetcore.methods.deviation_rounds import Rounds
 from hetcore.trees import BinMapper
 
-__all__ = ["DeviationBoosting", "finite", "flag", "whole"]
-
-
-def whole(value: Any) -> bool:
-    """Return whether a value is a whole number."""
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
-
-
-def finite(value: Any) -> bool:
-    """Return whether a value is a finite number."""
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool) and bool(np.isfinite(value))
-
-
-def flag(value: Any) -> bool:
-    """Return whether a value is True or False."""
-    return isinstance(value, bool | np.bool_)
+__all__ = ["DeviationBoosting"]
 
 
 RULES: tuple[Rule, ...] = (
@@ -141,12 +127,8 @@ class DeviationBoosting(BaseEstimator):
     def _later(self, eval_set: tuple[ArrayLike, ArrayLike] | None, mapper: BinMapper) -> Sample | None:
         if eval_set is None:
             return None
-        X, y = eval_set
-        X = narrow(validate_data(self, X, **NUMBERS, reset=False))
-        y = np.asarray(y)
-        if y.shape != X.shape[:1]:
-            raise DataError(f"eval_set has {X.shape[0]} rows and labels of shape {y.shape}: give one label a row.")
-        return Sample(mapper.transform(X), self._base(self._coded(y)), np.ones(X.shape[0]))
+        X, y = rows_to_score_by(self, eval_set, **NUMBERS)
+        return Sample(mapper.transform(narrow(X)), self._base(self._coded(y)), np.ones(X.shape[0]))
 
     def _finish(self, state: Rounds) -> None:
         self.model_ = fitted_model(state, self._unit, self._params().get("calibrated", False))

@@ -10,12 +10,13 @@ from scipy.stats import norm
 
 from hetcore.errors import ModelFileError
 from hetcore.forest import Forest
+from hetcore.methods.checks import floats
 from hetcore.methods.deviation_half import Judged
 from hetcore.methods.deviation_objectives import Labels, Link
 from hetcore.methods.deviation_rounds import Rounds
 from hetcore.trees import BinMapper
 
-__all__ = ["Calibration", "DeviationModel", "calibrate", "fitted_model", "floats", "spread_scores"]
+__all__ = ["Calibration", "DeviationModel", "calibrate", "fitted_model", "spread_scores"]
 
 SLOPE_PRIOR = 8.0  # rows that speak for leaving the spread of ln variance as it is
 MOST_SCORES = 1000  # of |z| that are kept for intervals
@@ -164,14 +165,6 @@ class DeviationModel:
 
 def _part(arrays: dict[str, NDArray], name: str) -> dict[str, NDArray]:
     return {key.partition(":")[2]: array for key, array in arrays.items() if key.startswith(f"{name}:")}
-
-
-def floats(arrays: dict[str, NDArray], name: str) -> NDArray[np.float64]:
-    """Return a list of finite numbers of a model file; ModelFileError if it is none."""
-    array = arrays[name]
-    if array.ndim != 1 or array.dtype != np.float64 or not np.isfinite(array).all():
-        raise ModelFileError(f"{name} in the model file is not a list of finite numbers: save the model again.")
-    return array
 
 
 def fitted_model(state: Rounds, unit: tuple[float, float], calibrated: bool) -> DeviationModel:

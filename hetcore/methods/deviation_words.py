@@ -7,7 +7,7 @@ PARAMETERS = """
     ----------
     n_iterations : int, default=500
         Rounds M at most; left-out rows say which are kept.
-    learning_rate : float, default=0.1
+    learning_rate : float, default={learning_rate}
         Shrinkage of the label's trees, in (0, 1].
     deviation_rate : float, default={deviation_rate}
         Shrinkage of the deviation's trees, in (0, 1].
@@ -40,7 +40,7 @@ PARAMETERS = """
     folds : int, default=5
         Members of the ensemble, each trained without one part of the rows; 1 trains one model on all rows, whose
         deviation is then learned from training residuals and whose rounds are all kept.
-    patience : int or None, default=20
+    patience : int or None, default={patience}
         Rounds without a smaller loss on left-out rows before the fit ends; None does all and keeps all.
     as_printed : bool, default=False
         The paper's model to the letter: `folds=1`, `link="sigmoid"`, `weighting=1`, all rounds, no calibration.

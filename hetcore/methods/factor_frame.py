@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from hetcore.errors import DataError, ModelFileError, ParameterError
 from hetcore.events import Callback
 from hetcore.methods.base import Rule, boost, check_params
+from hetcore.methods.checks import finite, flag, whole
 from hetcore.methods.codes import CodeBook, as_codes
 from hetcore.methods.factor_state import Entries, FactorState, Tables
 
@@ -24,35 +25,27 @@ PRINTED_DECAY = 0.01
 LARGEST = 1e100
 
 
-def _whole(value: Any) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
-
-
-def _number(value: Any) -> bool:
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool) and bool(np.isfinite(value))
-
-
 RULES: tuple[Rule, ...] = (
-    ("n_factors", lambda v: _whole(v) and 0 <= v <= 10_000, "a whole number in [0, 10000]: 0 leaves the biases"),
-    ("n_iterations", lambda v: _whole(v) and v >= 1, "a whole number, at least 1"),
-    ("learning_rate", lambda v: _number(v) and 0 < v <= 10, "above 0 and at most 10: 0.07 is a good start"),
-    ("regularisation", lambda v: _number(v) and 0 <= v <= 1e6, "in [0, 1e6]"),
-    ("regularisation_power", lambda v: _number(v) and 0 <= v <= 1, "in [0, 1]"),
-    ("bias_regularisation", lambda v: _number(v) and 0 <= v <= 1e6, "in [0, 1e6]"),
-    ("clip", lambda v: isinstance(v, bool | np.bool_), "True or False"),
-    ("validation_fraction", lambda v: _number(v) and 0 <= v < 1, "in [0, 1): 0 keeps every entry for training"),
-    ("patience", lambda v: _whole(v) and v >= 1, "a whole number, at least 1"),
-    ("as_printed", lambda v: isinstance(v, bool | np.bool_), "True or False"),
-    ("random_state", lambda v: v is None or (_whole(v) and v >= 0), "a whole number, at least 0, or None"),
+    ("n_factors", lambda v: whole(v) and 0 <= v <= 10_000, "a whole number in [0, 10000]: 0 leaves the biases"),
+    ("n_iterations", lambda v: whole(v) and v >= 1, "a whole number, at least 1"),
+    ("learning_rate", lambda v: finite(v) and 0 < v <= 10, "above 0 and at most 10: 0.07 is a good start"),
+    ("regularisation", lambda v: finite(v) and 0 <= v <= 1e6, "in [0, 1e6]"),
+    ("regularisation_power", lambda v: finite(v) and 0 <= v <= 1, "in [0, 1]"),
+    ("bias_regularisation", lambda v: finite(v) and 0 <= v <= 1e6, "in [0, 1e6]"),
+    ("clip", flag, "True or False"),
+    ("validation_fraction", lambda v: finite(v) and 0 <= v < 1, "in [0, 1): 0 keeps every entry for training"),
+    ("patience", lambda v: whole(v) and v >= 1, "a whole number, at least 1"),
+    ("as_printed", flag, "True or False"),
+    ("random_state", lambda v: v is None or (whole(v) and v >= 0), "a whole number, at least 0, or None"),
 )
 DEVIATION_RULES: tuple[Rule, ...] = (
-    ("n_deviation_factors", lambda v: _whole(v) and 0 <= v <= 1000, "a whole number in [0, 1000]: 0 learns none"),
-    ("deviation_learning_rate", lambda v: _number(v) and 0 < v <= 10, "above 0 and at most 10"),
-    ("deviation_regularisation", lambda v: v is None or (_number(v) and 0 <= v <= 1e9), "in [0, 1e9], or None"),
-    ("deviation_folds", lambda v: _whole(v) and 0 <= v <= 100, "a whole number in [0, 100]: from 2 on it counts"),
-    ("deviation_start", lambda v: _whole(v) and v >= 1, "a whole number, at least 1"),
-    ("deviation_epochs", lambda v: _whole(v) and v >= 1, "a whole number, at least 1"),
-    ("base_variance", lambda v: _number(v) and 0 < v < 1e9, "above 0"),
+    ("n_deviation_factors", lambda v: whole(v) and 0 <= v <= 1000, "a whole number in [0, 1000]: 0 learns none"),
+    ("deviation_learning_rate", lambda v: finite(v) and 0 < v <= 10, "above 0 and at most 10"),
+    ("deviation_regularisation", lambda v: v is None or (finite(v) and 0 <= v <= 1e9), "in [0, 1e9], or None"),
+    ("deviation_folds", lambda v: whole(v) and 0 <= v <= 100, "a whole number in [0, 100]: from 2 on it counts"),
+    ("deviation_start", lambda v: whole(v) and v >= 1, "a whole number, at least 1"),
+    ("deviation_epochs", lambda v: whole(v) and v >= 1, "a whole number, at least 1"),
+    ("base_variance", lambda v: finite(v) and 0 < v < 1e9, "above 0"),
 )
 NO_DEVIATION = {
     "n_deviation_factors": 0, "deviation_learning_rate": 0.0, "deviation_regularisation": 0.0, "deviation_start": 1,
@@ -189,7 +182,7 @@ class Factorization(RegressorMixin, BaseEstimator):
 
     def _by_mode(self, table: NDArray, mode: int) -> NDArray:
         check_is_fitted(self)
-        if not (_whole(mode) and 0 <= mode < self._n_modes):
+        if not (whole(mode) and 0 <= mode < self._n_modes):
             raise ParameterError(f"mode={mode!r} must be a whole number in [0, {self._n_modes - 1}].")
         return table[self._book.offsets[mode] : self._book.offsets[mode + 1]]
 
@@ -248,7 +241,7 @@ class Factorization(RegressorMixin, BaseEstimator):
         self.tables_ = Tables(*self._checked(arrays), **numbers)
         self.mean_deviations_ = arrays["mean_deviations"]
         self.n_iterations_, self.best_iteration_ = meta["n_iterations"], meta["best_iteration"]
-        if not (_whole(self.n_iterations_) and _whole(self.best_iteration_) and self.n_iterations_ >= 1):
+        if not (whole(self.n_iterations_) and whole(self.best_iteration_) and self.n_iterations_ >= 1):
             raise ModelFileError("The model file tells of no epoch: save the model again.")
         self.n_features_in_ = self._n_modes
 

@@ -37,9 +37,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 
-from hetcore.errors import ParameterError
 from hetcore.magnitudes import mean_and_deviation
-from hetcore.methods.deviation_estimator import DeviationBoosting, finite, flag
+from hetcore.methods.checks import check_coverage, finite, flag
+from hetcore.methods.deviation_estimator import DeviationBoosting
 from hetcore.methods.deviation_half import Judged, Sample
 from hetcore.methods.deviation_objectives import Numbers
 from hetcore.methods.deviation_rounds import Z90, Rounds
@@ -65,7 +65,9 @@ class HGBMRegressor(RegressorMixin, DeviationBoosting):
             links='"gaussian", "sigmoid"',
             link="gaussian",
             link_words="Likelihood in ln sigma^2, (6) with Omega = ln; or (10), a bounded weight.",
-            deviation_rate=0.05,
+            learning_rate=0.2,
+            deviation_rate=0.1,
+            patience=10,
             weighting=0.5,
             weighting_words="Rows count sigma^(-2 weighting): 0 all alike, 1 as the likelihood has it; in [0, 4].",
         )
@@ -89,8 +91,8 @@ class HGBMRegressor(RegressorMixin, DeviationBoosting):
     def __init__(
         self,
         n_iterations: int = 500,
-        learning_rate: float = 0.1,
-        deviation_rate: float = 0.05,
+        learning_rate: float = 0.2,
+        deviation_rate: float = 0.1,
         max_depth: int = -1,
         max_leaf_nodes: int = 8,
         min_samples_leaf: int = 5,
@@ -105,7 +107,7 @@ class HGBMRegressor(RegressorMixin, DeviationBoosting):
         alpha: float = 1.0,
         delta: float = 0.1,
         folds: int = 5,
-        patience: int | None = 20,
+        patience: int | None = 10,
         as_printed: bool = False,
         random_state: int | None = 0,
         n_jobs: int | None = None,
@@ -184,8 +186,7 @@ class HGBMRegressor(RegressorMixin, DeviationBoosting):
         ParameterError
             If `coverage` is outside (0, 1).
         """
-        if not 0.0 < coverage < 1.0:
-            raise ParameterError(f"coverage={coverage!r} must be in (0, 1): 0.9 holds nine labels in ten.")
+        check_coverage(coverage)
         mean, deviation = self.predict(X, return_std=True)
         width = self.model_.width(coverage) * deviation
         return mean - width, mean + width

@@ -34,7 +34,9 @@ class HGBMClassifier(ClassifierMixin, DeviationBoosting):
             links='"flips", "sigmoid"',
             link="flips",
             link_words="A share eps(x) of the labels is drawn blindly; or (10), a bounded weight.",
+            learning_rate=0.1,
             deviation_rate=0.1,
+            patience=20,
             weighting=1.0,
             weighting_words="A row counts its trust to this power: 0 all alike, 1 as the likelihood has it; in [0, 4].",
         )

@@ -26,12 +26,12 @@ from scipy.stats import norm
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from hetcore.errors import DataError, ModelFileError, ParameterError
+from hetcore.errors import DataError, ModelFileError
 from hetcore.events import Callback
 from hetcore.losses_heteroscedastic import GaussianDeviation
 from hetcore.magnitudes import mean_and_deviation, means_and_deviations
 from hetcore.methods.base import Rule, boost, check_params
-from hetcore.methods.deviation_estimator import finite, whole
+from hetcore.methods.checks import check_coverage, finite, floats, rows_to_score_by, whole
 
 __all__ = ["HeteroscedasticLinearRegression"]
 
@@ -230,11 +230,8 @@ class HeteroscedasticLinearRegression(RegressorMixin, BaseEstimator):
     def _later(self, eval_set: tuple[ArrayLike, ArrayLike] | None) -> Rows | None:
         if eval_set is None:
             return None
-        X = validate_data(self, eval_set[0], dtype=np.float64, reset=False)
-        y = np.asarray(eval_set[1], np.float64)
-        if y.shape != X.shape[:1]:
-            raise DataError(f"eval_set has {X.shape[0]} rows and labels of shape {y.shape}: give one label a row.")
-        return self._rows(X, y, np.ones(len(X)))
+        X, y = rows_to_score_by(self, eval_set, dtype=np.float64)
+        return self._rows(X, y.astype(np.float64), np.ones(len(X)))
 
     def _view(self, state: Alternation) -> dict[str, Any]:
         sets = {"train": state.train} | ({} if state.held_out is None else {"held_out": state.held_out})
@@ -302,8 +299,7 @@ class HeteroscedasticLinearRegression(RegressorMixin, BaseEstimator):
         ParameterError
             If `coverage` is outside (0, 1).
         """
-        if not 0.0 < coverage < 1.0:
-            raise ParameterError(f"coverage={coverage!r} must be in (0, 1): 0.9 holds nine labels in ten.")
+        check_coverage(coverage)
         mean, deviation = self.predict(X, return_std=True)
         width = norm.ppf(0.5 + 0.5 * coverage) * deviation
         return mean - width, mean + width
@@ -318,9 +314,7 @@ class HeteroscedasticLinearRegression(RegressorMixin, BaseEstimator):
 
     def _set_state(self, meta: dict[str, Any], arrays: dict[str, NDArray]) -> None:
         for name in ("coef", "deviation_coef", "instance_weights"):
-            if arrays[name].ndim != 1 or arrays[name].dtype != np.float64 or not np.isfinite(arrays[name]).all():
-                raise ModelFileError(f"{name} in the model file is not a list of finite numbers: save the model again.")
-            setattr(self, f"{name}_", arrays[name])
+            setattr(self, f"{name}_", floats(arrays, name))
         self.intercept_, self.deviation_intercept_ = float(meta["intercept"]), float(meta["deviation_intercept"])
         self.n_iterations_, self.n_features_in_ = meta["n_iterations"], self.coef_.size
         good = np.isfinite([self.intercept_, self.deviation_intercept_]).all() and whole(self.n_iterations_)

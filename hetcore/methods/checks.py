@@ -1,0 +1,63 @@
+"""Checks that several methods make: of parameters, of rows to score by, of arrays in a model file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import validate_data
+
+from hetcore.errors import DataError, ModelFileError, ParameterError
+
+__all__ = ["check_coverage", "finite", "flag", "floats", "rows_to_score_by", "whole"]
+
+
+def whole(value: Any) -> bool:
+    """Return whether a value is a whole number."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def finite(value: Any) -> bool:
+    """Return whether a value is a finite number."""
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool) and bool(np.isfinite(value))
+
+
+def flag(value: Any) -> bool:
+    """Return whether a value is True or False."""
+    return isinstance(value, bool | np.bool_)
+
+
+def check_coverage(coverage: float) -> None:
+    """Raise ParameterError unless a coverage is in (0, 1)."""
+    if not 0.0 < coverage < 1.0:
+        raise ParameterError(f"coverage={coverage!r} must be in (0, 1): 0.9 holds nine labels in ten.")
+
+
+def rows_to_score_by(estimator: Any, eval_set: tuple[ArrayLike, ArrayLike], **checks: Any) -> tuple[NDArray, NDArray]:
+    """Return X and y of an `eval_set`, checked against the columns that an estimator was given before.
+
+    Parameters
+    ----------
+    estimator : estimator
+    eval_set : (X, y)
+    **checks
+        Of `sklearn.utils.validation.validate_data`.
+
+    Raises
+    ------
+    DataError
+        If there is not one label a row.
+    """
+    X, y = validate_data(estimator, eval_set[0], reset=False, **checks), np.asarray(eval_set[1])
+    if y.shape != X.shape[:1]:
+        raise DataError(f"eval_set has {X.shape[0]} rows and labels of shape {y.shape}: give one label a row.")
+    return X, y
+
+
+def floats(arrays: dict[str, NDArray], name: str) -> NDArray[np.float64]:
+    """Return a list of finite numbers of a model file; ModelFileError if it is none."""
+    array = arrays[name]
+    if array.ndim != 1 or array.dtype != np.float64 or not np.isfinite(array).all():
+        raise ModelFileError(f"{name} in the model file is not a list of finite numbers: save the model again.")
+    return array
