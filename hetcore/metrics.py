@@ -16,10 +16,12 @@ from hetcore.errors import DataError, ParameterError
 from hetcore.magnitudes import power_of_two, root_mean_square
 
 __all__ = [
+    "correlation_along",
     "error_rate",
     "gaussian_nll",
     "interval_coverage",
     "known_targets",
+    "links_among",
     "log_loss",
     "macro_f1",
     "mae",
@@ -212,11 +214,23 @@ def residual_autocorrelation(residuals: ArrayLike, graph: Any) -> float:
     """
     values = _columns_by_node(residuals, graph)
     known = ~np.isnan(values).any(axis=1)
-    links = scipy.sparse.csr_array((np.ones(len(graph.indices)), graph.indices, graph.indptr), shape=(len(values),) * 2)
-    values, links = values[known], links[known][:, known]
-    linked = links @ np.ones(len(values))
+    return correlation_along(values[known], links_among(graph, known))
+
+
+def links_among(graph: Any, known: NDArray[np.bool_]) -> scipy.sparse.csr_array:
+    """Return the links (m, m), each 1 in both directions, between the m instances that `known` (n,) marks."""
+    links = scipy.sparse.csr_array((graph.weights, graph.indices, graph.indptr), shape=(len(known),) * 2)
+    links = links[known][:, known]
+    links.data = np.ones(links.nnz)
+    return links
+
+
+def correlation_along(values: NDArray, links: scipy.sparse.csr_array) -> float:
+    """Return the `residual_autocorrelation` of values (m, K) of which none is missing, along links (m, m)."""
+    linked = np.diff(links.indptr).astype(np.float64)
     if not links.nnz:
         return float("nan")
+    values = values / power_of_two(values)
     centred = values - linked @ values / links.nnz
     spread = linked @ (centred**2).sum(axis=1)
     rounding = links.nnz * values.shape[1] * (1e-12 * np.abs(values[linked > 0]).max()) ** 2

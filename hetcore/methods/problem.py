@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from scipy.special import softmax
 from hetcore.data import HetData
 from hetcore.errors import DataError
 from hetcore.losses import HalfSquared, Softmax
+from hetcore.metrics import links_among
 
 __all__ = ["Problem", "Scale"]
 
@@ -104,6 +106,12 @@ class Problem:
         """The labelled rows' codes less their mean, zero elsewhere."""
         shift = self.scale.mean if self.scale.is_classifier else 0.0
         return np.where(self.labelled[:, None], self.target - shift, 0.0)
+
+    @cached_property
+    def judged_links(self) -> dict[str, Any]:
+        """By graph, its links (m, m) between the rows whose residuals are looked at: the scored, else the labelled."""
+        rows = self.scored if self.scored.any() else self.labelled
+        return {name: links_among(graph, rows) for name, graph in self.data.graphs.items()}
 
     @classmethod
     def of(cls, data: HetData, y: Any, eval_y: Any, task: str) -> Problem:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hetcore.magnitudes import root_mean_square
 from hetcore.methods.problem import Problem, Scale
-from hetcore.metrics import residual_autocorrelation
+from hetcore.metrics import correlation_along
 
 __all__ = ["describe", "shares"]
 
@@ -49,11 +49,11 @@ def describe(
         "per_source": {name: _metric_on(scale, f, truth, rows & has) for name, (f, has) in alone.items()},
         "disagreement": _disagreement(scale, raw, alone),
     }
-    residual = np.where(rows[:, None], truth - scale.fitted(judged), np.nan)
-    graphs = problem.data.graphs
+    residual = truth[rows] - scale.fitted(judged[rows])
+    along = {name: correlation_along(residual, links) for name, links in problem.judged_links.items()}
     return {
         "losses": {name: float(scale.loss.value(f[of], y[of]).mean()) for name, (f, y, of) in sets.items()},
-        "residual_autocorrelation": {name: residual_autocorrelation(residual, g) for name, g in graphs.items()},
+        "residual_autocorrelation": along,
         "detail": detail,
     }
 
