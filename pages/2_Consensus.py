@@ -9,7 +9,7 @@ import streamlit as st
 
 import hetcore as hc
 from hetcore import figures
-from studio import jobs, session, training, widgets_consensus, widgets_downloads
+from studio import cluster, jobs, session, training, widgets_consensus, widgets_downloads
 from studio.differences import describe
 from studio.training import Setting
 from studio.widgets import chart, escape, frame, number, tabs
@@ -79,7 +79,7 @@ def controls() -> Setting:
             help="Algorithm 1 to the letter; small λ needed.",
         )
     params = {"lambda0": lambda0, "lambda1": lambda1, "learning_rate": rate, "n_iterations": rounds, "max_depth": depth}
-    params |= {"as_printed": printed, "random_state": int(seed)}
+    params |= {"as_printed": printed, "random_state": int(seed)} | cluster.parameters()
     noise = (noisy, sd) if noisy != "none" else None
     operations = session.operations() + training.operations_of(data, sources, graphs, noise, known / 100, int(seed))
     return Setting(training.estimator_of(data), params, operations)

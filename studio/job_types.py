@@ -128,6 +128,8 @@ class RunResult:
         "metric" ("error" or "RMSE") and its value on the labels of "train" and, if there are such, of "held_out".
     value : Any
         What a `FunctionTask` returned; of a training with intervals, the shares of labels in them (`studio.doubts`).
+    note : str
+        A sentence for the person about how it was done, empty when there is nothing to say.
     stopped : bool
         Whether the person stopped it: the model is that of the rounds done.
     seconds : float
@@ -142,5 +144,6 @@ class RunResult:
     graph_weights: Mapping[str, float] = field(default_factory=dict)
     scores: Mapping[str, Any] = field(default_factory=dict)
     value: Any = None
+    note: str = ""
     stopped: bool = False
     seconds: float = 0.0

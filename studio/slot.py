@@ -197,7 +197,7 @@ class Slot:
         if kind == "failed":
             self._end(job, "failed", content)
         else:
-            self._end(job, "stopped" if content.stopped else "finished", job.message, content)
+            self._end(job, "stopped" if content.stopped else "finished", job.message or content.note, content)
 
     def _end(self, job: Job, state: str, message: str, result: RunResult | None = None) -> None:
         with self._manager.changed:

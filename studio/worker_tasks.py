@@ -13,7 +13,7 @@ import polars as pl
 
 from hetcore import metrics, persistence
 from hetcore.errors import ParameterError
-from studio import doubts, forms, scenarios
+from studio import cluster, doubts, forms, scenarios
 from studio.job_types import FunctionTask, RunResult, TrainingTask
 from studio.player import Player
 
@@ -132,13 +132,14 @@ def _fit_data(model: Any, task: TrainingTask, player: Player) -> dict[str, Any]:
     y = scenario.y if task.y is None else scenarios.aligned(task.y, task.data, data)
     eval_y = scenario.eval_y if task.eval_y is None else scenarios.aligned(task.eval_y, task.data, data)
     optional = _accepted(model.fit, callbacks=(player,), eval_y=eval_y)
-    model.fit(data, data.y if y is None else y, **task.fit_params, **optional)
+    note = cluster.fit(model, data, data.y if y is None else y, **task.fit_params, **optional)
     explained = model.explain(data) if hasattr(model, "explain") else None
     predictions = _predictions(model, data, data.y if y is None else y, eval_y, explained)
     return {
         "predictions": predictions,
         "contributions": _contributions(model, data, explained),
         "scores": _scores(predictions, getattr(data, "target_kind", None)),
+        "note": note,
     }
 
 

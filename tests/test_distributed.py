@@ -17,6 +17,9 @@ import hetcore as hc
 from hetcore import persistence
 from hetcore.errors import ClusterError, DataError, ParameterError
 from hetcore.methods.holders import Grown
+from studio import cluster as cluster_of_studio
+from studio.jobs import Manager, TrainingTask
+from studio.limits import GIB, JobLimits
 from tests.test_consensus import TASKS, model, planted
 
 dask = pytest.importorskip("distributed", reason="Dask is not installed: pip install -r requirements-dask.txt")
@@ -321,3 +324,67 @@ def test_what_a_cluster_does_not_fit_is_refused(threads):
 def test_dask_is_loaded_by_nothing_but_a_client():
     code = "import sys, hetcore, hetcore.distributed, hetcore.tuning; sys.exit('dask' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+# ---- the studio ------------------------------------------------------------------------------------------------------
+
+
+def test_the_studio_trains_here_when_the_cluster_does_not_answer(monkeypatch):
+    data, truth = planted("regression")
+    monkeypatch.setattr(cluster_of_studio, "CONNECT_SECONDS", 0.2)
+    here = model("regression", random_state=0, schedule="parallel").fit(data, eval_y=truth)
+    for address in ("tcp://127.0.0.1:1", "nonsense://x"):
+        monkeypatch.setenv("HETCORE_DASK_ADDRESS", address)
+        made = model("regression", random_state=0)
+        said = cluster_of_studio.fit(made, data, data.y, eval_y=truth)
+        assert said == f"The Dask cluster at {address} does not answer, so this training was done here; " + (
+            "the result is the same."
+        )
+        assert same(here, made)
+    assert cluster_of_studio.parameters() == {"schedule": "parallel"}
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    assert "is not installed (requirements-dask.txt), so" in cluster_of_studio.fit(made, data, data.y)
+
+
+def test_the_studio_without_an_address_or_with_another_method_does_not_ask_for_a_cluster(monkeypatch):
+    data, _ = planted("regression")
+    asked = model("regression", n_iterations=2)
+    assert cluster_of_studio.fit(asked, data, data.y) == "" and asked.schedule == "sequential"
+    assert cluster_of_studio.parameters() == {}
+    monkeypatch.setenv("HETCORE_DASK_ADDRESS", "tcp://127.0.0.1:1")
+    assert cluster_of_studio.fit(hc.GBRegressor(n_iterations=2), data, data.y, graph="graph_1") == ""
+
+
+def first_round(studio, run_id):
+    """Wait until the run has done a round."""
+    with studio.changed:
+        assert studio.changed.wait_for(lambda: studio.events(run_id), PATIENCE)
+
+
+def test_runs_of_the_studio_train_on_the_cluster_stop_and_fail_alone(monkeypatch):
+    data, _ = planted("regression")
+    here = model("regression", random_state=0, schedule="parallel").fit(data)
+    params = {"n_iterations": 7, "random_state": 0}
+    with dask.LocalCluster(1, threads_per_worker=1, processes=False, protocol="tcp://", **QUIET) as made:
+        monkeypatch.setenv("HETCORE_DASK_ADDRESS", made.scheduler_address)
+        studio = Manager(JobLimits(workers=1, memory=8 * GIB), compiled=False)
+        try:
+            done = studio.submit(TrainingTask("GBCRegressor", params, data))
+            endless = TrainingTask("GBCRegressor", params | {"n_iterations": 10**6}, data)
+            stopped, failed = studio.submit(endless), studio.submit(endless)
+            assert studio.wait(done, timeout=PATIENCE).state == "finished"
+            assert studio.events(done)[-1].detail["workers"] == 1
+            assert_array_equal(studio.result(done).predictions["prediction"], here.predict(data))
+            first_round(studio, stopped)
+            studio.pause(stopped)
+            assert studio.wait(stopped, ["paused"], PATIENCE).state == "paused"
+            studio.stop(stopped)
+            assert studio.wait(stopped, timeout=PATIENCE).state == "stopped"
+            assert studio.result(stopped).history.height == len(studio.events(stopped))
+            first_round(studio, failed)
+            made.close()
+            status = studio.wait(failed, timeout=PATIENCE)
+            assert status.state == "failed" and "The Dask scheduler at tcp://" in status.message
+            assert studio.result(done).model is not None and studio.status(done).state == "finished"
+        finally:
+            studio.close()

@@ -1,0 +1,69 @@
+"""Where consensus is trained: on the Dask cluster of HETCORE_DASK_ADDRESS, without one in the studio's own processes.
+
+Only whoever starts the studio names the address, never a page. The model has the same bits in both places, so a
+training whose cluster can't be reached is done here, and says so; one whose scheduler goes away on the way fails with
+one sentence. Dask's processes trust one another: see docs/scale.md.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+__all__ = ["CONNECT_SECONDS", "address", "fit", "parameters"]
+
+CONNECT_SECONDS = 5.0
+ESTIMATORS = ("GBCClassifier", "GBCRegressor")
+
+
+def address() -> str:
+    """Return the scheduler's address, empty without one."""
+    return os.environ.get("HETCORE_DASK_ADDRESS", "").strip()
+
+
+def parameters() -> dict[str, Any]:
+    """Return the parameters that consensus has because of where it is trained, so that it can be repeated."""
+    return {"schedule": "parallel"} if address() else {}
+
+
+def fit(model: Any, data: Any, y: Any, **options: Any) -> str:
+    """Fit a model, on the cluster if there is one and it is for this model.
+
+    Parameters
+    ----------
+    model : estimator
+    data : HetData
+    y : (n,) array
+    **options
+        Further arguments of fit.
+
+    Returns
+    -------
+    str
+        What the person should know of where it was trained; empty if all went as it was set up.
+    """
+    if type(model).__name__ not in ESTIMATORS or not address():
+        model.fit(data, y, **options)
+        return ""
+    try:
+        client = _connected()
+    except ImportError:
+        return _here(model, data, y, options, "Dask is not installed (requirements-dask.txt)")
+    except (OSError, ValueError):  # nobody there; no address at all
+        return _here(model, data, y, options, f"The Dask cluster at {address()} does not answer")
+    from hetcore import distributed
+
+    with client:
+        distributed.fit(model, data, client, y=y, **options)
+    return ""
+
+
+def _connected() -> Any:
+    from distributed import Client
+
+    return Client(address(), timeout=CONNECT_SECONDS, direct_to_workers=True, set_as_default=False)
+
+
+def _here(model: Any, data: Any, y: Any, options: dict[str, Any], why: str) -> str:
+    model.set_params(**parameters()).fit(data, y, **options)
+    return f"{why}, so this training was done here; the result is the same."
