@@ -9,18 +9,23 @@ import subprocess
 import sys
 from types import SimpleNamespace
 
+import joblib
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
 import hetcore as hc
-from hetcore import persistence
+from hetcore import experiments, persistence
 from hetcore.errors import ClusterError, DataError, ParameterError
+from hetcore.experiments import __main__ as shell
+from hetcore.experiments.protocols import PROTOCOLS, Protocol
 from hetcore.methods.holders import Grown
+from hetcore.tuning import cross_validate
 from studio import cluster as cluster_of_studio
 from studio.jobs import Manager, TrainingTask
 from studio.limits import GIB, JobLimits
 from tests.test_consensus import TASKS, model, planted
+from tests.test_experiments import toy  # noqa: F401 - a fixture
 
 dask = pytest.importorskip("distributed", reason="Dask is not installed: pip install -r requirements-dask.txt")
 from hetcore import cluster as cluster_crew  # noqa: E402 - after the skip
@@ -324,6 +329,49 @@ def test_what_a_cluster_does_not_fit_is_refused(threads):
 def test_dask_is_loaded_by_nothing_but_a_client():
     code = "import sys, hetcore, hetcore.distributed, hetcore.tuning; sys.exit('dask' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+# ---- many fits -------------------------------------------------------------------------------------------------------
+
+
+def test_tuning_on_the_cluster_finds_the_same(client):
+    data, _ = planted("regression")
+    grid = {"lambda0": [0.0, 0.3], "max_depth": [2, 3]}
+    here = cross_validate(model("regression", n_iterations=4, random_state=0), data, grid, n_folds=3)
+    asked = []
+    with joblib.parallel_config("dask", client=client):
+        there = cross_validate(
+            model("regression", n_iterations=4, random_state=0), data, grid, n_folds=3, n_jobs=-1,
+            progress=lambda done, total: asked.append((done, total)),
+        )  # fmt: skip
+    assert_array_equal(there.scores, here.scores)
+    assert there.best_params == here.best_params and asked[-1] == (12, 12)
+
+
+def _learn_the_toy():
+    """Make the toy protocol known to a worker."""
+    PROTOCOLS["toy"] = Protocol("tests.test_experiments", "toy")
+
+
+def test_experiments_on_the_cluster_come_to_the_same(client, cluster, toy, capsys):  # noqa: F811
+    client.run(_learn_the_toy)
+    one = experiments.run("gbc-figure-99", "page", toy / "one").cells
+    address = ["--dask", cluster.scheduler_address]
+    assert shell.main(["gbc-figure-99", "--scope", "page", "--results", str(toy / "two"), *address]) == 0
+    two = experiments.outcome("gbc-figure-99", "page", toy / "two").cells
+    order = ["data", "method", "level", "seed"]
+    assert two.height == 8 and one.drop("seconds").sort(order).equals(two.drop("seconds").sort(order))
+    assert "gbc-figure-99: " in capsys.readouterr().out
+
+
+def test_experiments_say_that_no_scheduler_answers(toy, capsys, monkeypatch):  # noqa: F811
+    monkeypatch.setattr(shell, "CONNECT_SECONDS", 0.2)
+    for address in ("tcp://127.0.0.1:1", "nonsense://x"):
+        assert shell.main(["gbc-figure-99", "--dask", address]) == 2
+        assert f"No Dask scheduler answers at --dask {address}: start one" in capsys.readouterr().err
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    assert shell.main(["gbc-figure-99", "--dask", address]) == 2
+    assert "--dask needs Dask: pip install" in capsys.readouterr().err
 
 
 # ---- the studio ------------------------------------------------------------------------------------------------------

@@ -21,6 +21,8 @@ from hetcore.experiments.runner import outcome, run
 
 __all__ = ["main"]
 
+CONNECT_SECONDS = 10.0
+
 
 def main(arguments: list[str] | None = None) -> int:
     """Do what the arguments say; return 2 with one sentence for what can't be done."""
@@ -76,11 +78,22 @@ class _spread:  # noqa: N801 - reads as a word at its one place
         if self._address is None:
             return None
         import joblib
-        from distributed import Client
 
-        self._open = [Client(self._address), joblib.parallel_config("dask")]
+        client = self._client()
+        self._open = [client, joblib.parallel_config("dask", client=client)]
         self._open[1].__enter__()
         return joblib.Parallel(return_as="generator_unordered")
+
+    def _client(self) -> Any:
+        try:
+            from distributed import Client
+
+            return Client(self._address, timeout=CONNECT_SECONDS)
+        except ImportError:
+            raise ParameterError("--dask needs Dask: pip install -r requirements-dask.txt") from None
+        except (OSError, ValueError):  # nobody there; no address at all
+            words = f"No Dask scheduler answers at --dask {self._address}: start one, or correct the address."
+            raise ParameterError(words) from None
 
     def __exit__(self, *failure: object) -> None:
         for each in self._open[::-1]:
