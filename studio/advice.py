@@ -38,8 +38,14 @@ def advise(data: HetData) -> Advice:
             return found
     if len(data.sources) + len(data.graphs) > 1:
         return _several(data)
-    words = "one table and no graph: see which rows to trust. Add another table or a graph to see a consensus"
+    known = f", {_known(data)}" if data.target_kind else ""
+    words = f"one table and no graph{known}: see which rows to trust (another table or a graph would allow a consensus)"
     return Advice("Heteroscedastic boosting", "Noise", words)
+
+
+def _known(data: HetData) -> str:
+    """Say how many instances there are, and which share of them has a label."""
+    return f"{data.labelled.mean():.0%} of {counted(data.n, 'instance')} labelled"
 
 
 def _domains(data: HetData) -> Advice | None:
@@ -50,8 +56,18 @@ def _domains(data: HetData) -> Advice | None:
     shapes = {_columns(source) for source in sources}
     if len(shapes) > 1:
         return None
-    words = f"the {len(sources)} tables have the same columns and share no id: learn for one of them from the others"
-    return Advice("Transfer boosting", "Transfer", words)
+    few, share = _fewest(data)
+    fewest = f", fewest in {quoted(few)}: {share:.0%}" if share < 1.0 else ""
+    words = f"the {len(sources)} tables have the same columns and share no id ({_known(data)}{fewest})"
+    goal = quoted(few) if fewest else "one of them"
+    return Advice("Transfer boosting", "Transfer", f"{words}: learn for {goal} from the others")
+
+
+def _fewest(data: HetData) -> tuple[str, float]:
+    """Return the source of whose rows the smallest share is labelled, and that share."""
+    shares = {name: float(data.labelled[has].mean()) for name, has in zip(data.source_names, data.mask) if has.any()}
+    name = min(shares, key=shares.get, default="")
+    return name, shares.get(name, 1.0)
 
 
 def _columns(source: Source) -> object:
@@ -78,8 +94,8 @@ def _modalities(data: HetData) -> Advice | None:
     unlike = [name for name, source in data.sources.items() if _is_unstructured(source)]
     if not unlike or len(data.sources) < 2 or data.target_kind != "classification" or data.graphs:
         return None
-    words = f"{quoted(unlike[0])} holds {_what(data.sources[unlike[0]])} beside a table: see what each adds"
-    return Advice("Two weak learners", "Two learners", words)
+    words = f"{quoted(unlike[0])} holds {_what(data.sources[unlike[0]])} beside a table, {_known(data)}"
+    return Advice("Two weak learners", "Two learners", f"{words}: see what each adds")
 
 
 def _is_unstructured(source: Source) -> bool:
@@ -97,16 +113,20 @@ def _one_graph(data: HetData) -> Advice | None:
     name, value = _most_alike(data)
     if not value >= ALIKE:
         return None
-    words = f"neighbours in {quoted(name)} have like labels (correlation {value:.2f}): infer them together"
+    links = counted(data.graphs[name].n_edges, "link")
+    alike = f"neighbours in {quoted(name)} have like labels (correlation {value:.2f} over {links})"
+    words = f"one table, {_known(data)}, and {alike}: infer them together"
     return Advice("Boosting with collective inference", "Collective", words)
 
 
 def _several(data: HetData) -> Advice:
     parts = [counted(len(data.sources), "table")] + ([counted(len(data.graphs), "graph")] if data.graphs else [])
-    known = f", {data.labelled.mean():.0%} of {counted(data.n, 'instance')} labelled"
     name, value = _most_alike(data)
-    told = f", neighbours in {quoted(name)} have like labels ({value:.2f})" if value >= ALIKE else ""
-    words = f"{' and '.join(parts)}{known}{told}: learn how much to trust each"
+    told = ""
+    if np.isfinite(value):
+        alike = "have like labels" if value >= ALIKE else "have labels that are hardly alike"
+        told = f", neighbours in {quoted(name)} {alike} (correlation {value:.2f})"
+    words = f"{' and '.join(parts)}, {_known(data)}{told}: learn how much to trust each"
     return Advice("Gradient Boosting Consensus", "Consensus", words)
 
 

@@ -28,8 +28,9 @@ def chain(ids):
 IDS = [f"i{k:03d}" for k in range(200)]
 
 
-def domains():
-    target = labels(IDS, RNG.choice(["a", "b"], 200))
+def domains(hidden=0):
+    y = [None] * hidden + RNG.choice(["a", "b"], 200 - hidden).tolist()
+    target = labels(IDS, y)
     return hc.HetData({"north": table(IDS[:100]), "south": table(IDS[100:], seed=1)}, target=target, id_column="id")
 
 
@@ -53,12 +54,13 @@ def one_table():
 
 
 CASES = [
-    (domains, "Transfer", "the 2 tables have the same columns and share no id"),
+    (domains, "Transfer", "the 2 tables have the same columns and share no id (100% of 200 instances labelled): learn"),
+    (lambda: domains(hidden=80), "Transfer", "labelled, fewest in 'north': 20%): learn for 'north'"),
     (records, "Noise", "200 records of 'user', 'item' and a number"),
-    (pictures, "Two learners", "'photos' holds images beside a table"),
-    (one_graph, "Collective", "neighbours in 'next to' have like labels (correlation 0.99)"),
-    (lambda: one_graph(alike=False), "Consensus", "1 table and 1 graph, 100% of 200 instances labelled: learn"),
-    (one_table, "Noise", "one table and no graph"),
+    (pictures, "Two learners", "'photos' holds images beside a table, 100% of 200"),
+    (one_graph, "Collective", "neighbours in 'next to' have like labels (correlation 0.99 over 199 links)"),
+    (lambda: one_graph(alike=False), "Consensus", "'next to' have labels that are hardly alike (correlation"),
+    (one_table, "Noise", "one table and no graph, 100% of 200 instances labelled"),
     (lambda: datasets.load("digits_views"), "Consensus", "5 tables and 2 graphs, 100% of 1,797 instances labelled"),
 ]
 
@@ -82,3 +84,10 @@ def test_labels_of_classes_correlate_over_links():
 def test_every_page_that_is_advised_is_there():
     there = {name for _, name, _ in PAGES}
     assert {page for _, page, _ in CASES} - there <= {"Collective", "Noise", "Two learners"}
+
+
+@pytest.mark.parametrize("make, page, words", CASES)
+def test_the_advice_is_one_sentence_with_the_share_of_labels(make, page, words):
+    said = advise(make()).words
+    assert "\n" not in said and ". " not in said
+    assert "%" in said or "records" in said
