@@ -25,7 +25,7 @@ from studio.run import Run
 __all__ = ["bundle", "csv", "figure_html", "file_name", "notebook_of_run", "parquet", "script_of_run"]
 
 WHERE = "Run it where hetcore is installed: pip install -e . in its folder."
-_FORMULA = r"^[=+\-@\t\r]"
+_FORMULA = "^[=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20]"  # the last four are the wide ones of East Asian keyboards
 _DEVICES = {"con", "prn", "aux", "nul", *(f"{port}{k}" for port in ("com", "lpt") for k in range(1, 10))}
 
 

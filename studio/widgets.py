@@ -65,6 +65,10 @@ PAGES = (
 PAUSE = 1.0
 """Seconds after which the server imports what the first training page needs: the first page comes first."""
 SPECIAL = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$:&^=@])")
+ADDRESS = re.compile(r"(?<=:)(?=//)|(?<=www)(?=\.)|(?<=@)(?=\w)", re.IGNORECASE)
+"""Where an invisible word joiner keeps an address from becoming a link, which it becomes whatever is escaped."""
+HIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""Control characters and those that turn the direction of the text around them."""
 
 
 def frame(title: str) -> None:
@@ -104,7 +108,8 @@ def _start() -> bool:
 
 def escape(text: object) -> str:
     """Return text as Markdown that shows it as it is, whatever it holds."""
-    return SPECIAL.sub(r"\\\1", " ".join(str(text).split()))
+    plain = HIDDEN.sub("\ufffd", " ".join(str(text).split()))
+    return SPECIAL.sub(r"\\\1", ADDRESS.sub("\u2060", plain))
 
 
 def number(value: float, metric: str = "") -> str:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from hetcore.data import Graph, Source
 from hetcore.errors import DataError
 from studio import intake, recipes, sandbox, uploads
+from studio.widgets import escape
 from tests import hostile
 from tests.hostile.accounts import GONE, faults, outcome
 from tests.hostile.projects import PROJECTS
@@ -69,6 +70,20 @@ def _used(project):
     recipe = intake.recipe_of(files, ids, intake.guess_label(files, ids), project.task, {})
     data = recipes.build(recipe, project.files.__getitem__)
     return intake.problems(data).hard, {finding.kind for finding in data.report}
+
+
+TEXTS = [
+    ("![x](http://a.b/i.png)", "\\!\\[x\\]\\(http\\:\u2060//a\\.b/i\\.png\\)"),
+    ("www.a.b me@a.b", "www\u2060\\.a\\.b me\\@\u2060a\\.b"),
+    ("a\u202eb\x00\u2066c", "a\ufffdb\ufffd\ufffdc"),
+    ("two\nlines\tand  spaces", "two lines and spaces"),
+    ("<b> $x$ :red[y]", r"\<b\> \$x\$ \:red\[y\]"),
+]
+
+
+@pytest.mark.parametrize(("text", "markdown"), TEXTS)
+def test_what_a_person_wrote_is_no_markup_no_link_and_hides_nothing(text, markdown):
+    assert escape(text) == markdown
 
 
 # Rows in = rows used + rows reported ----------------------------------------------------------------------------------

@@ -22,12 +22,16 @@ def damaged(content: bytes, rng: np.random.Generator) -> bytes:
 
 
 def changed(name: str, content: bytes, k: int) -> tuple[str, bytes]:
-    """Return the k-th changed file of a class, and whether it is "damaged" or "forged"."""
-    rng = np.random.default_rng([model_files.NAMES.index(name), k])
-    try:
-        return ("damaged", damaged(content, rng)) if k % 2 else ("forged", forged(content, rng))
-    except (ValueError, TypeError, OverflowError):
-        return "damaged", content[: k % len(content)]  # a forgery that cannot be written
+    """Return whether the k-th changed file of a class is "damaged" or "forged", and the file, never as it was."""
+    kind, make = ("damaged", damaged) if k % 2 else ("forged", forged)
+    for attempt in range(100):
+        try:
+            file = make(content, np.random.default_rng([model_files.NAMES.index(name), k, attempt]))
+        except (ValueError, TypeError, OverflowError):
+            continue  # a forgery that cannot be written
+        if file != content:
+            return kind, file
+    raise AssertionError(f"No change of a {name} could be written.")
 
 
 def verdict(name: str, content: bytes, said: np.ndarray) -> str:
