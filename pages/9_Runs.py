@@ -10,11 +10,14 @@ import streamlit as st
 from hetcore.errors import DataError, ParameterError
 from studio import export, reopening, run_compare, run_table, session, store
 from studio.run import Run
+from studio.sentences import shown
 from studio.widgets import chart, escape, frame
 from studio.widgets_downloads import figure_files
 
 CONSENSUS = "pages/2_Consensus.py"
 MOST_COMPARED = 8
+SHORT = 28
+"""Characters of a run's name in legends and heads of columns."""
 
 
 def page() -> None:
@@ -153,8 +156,8 @@ def take_away(run: Run) -> None:
 
 
 def numbered(runs: Sequence[Run]) -> dict[str, str]:
-    """Return a name for each run id, told apart by numbers."""
-    return {run.id: f"{place}. {run_table.label(run)}" for place, run in enumerate(runs, 1)}
+    """Return a short name for each run id, told apart by numbers."""
+    return {run.id: f"{place}. {shown(run.name or run.method, SHORT)}" for place, run in enumerate(runs, 1)}
 
 
 def compare(runs: Sequence[Run]) -> None:

@@ -29,6 +29,8 @@ from hetcore.experiments.experiment import Experiment
 
 __all__ = ["SAYS", "Finding", "finding"]
 
+NAMES = {"nll": "negative log-likelihood", "coverage90": "share within the 90% interval"}
+"""What a reader calls a measure."""
 TOO_FEW = 2.0  # standard errors
 Values = tuple[NDArray[np.float64], NDArray[np.float64]]
 Places = dict[tuple[Any, ...], Values]
@@ -77,7 +79,7 @@ def _name(experiment: Experiment, measure: str) -> str:
     """Return a measure's name without its unit."""
     if measure == experiment.figure.get("y", "error"):
         measure = experiment.figure.get("y_title", measure).split(",")[0]
-    return measure.replace("_", " ")
+    return NAMES.get(measure, measure.replace("_", " "))
 
 
 def _where(cells: pl.DataFrame, wanted: Mapping[str, Any]) -> pl.DataFrame:
