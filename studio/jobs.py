@@ -21,7 +21,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from studio import limits
+from studio import limits, memory
 from studio.fair_queue import FairQueue
 from studio.job import Job
 from studio.job_types import ENDED, FunctionTask, RunResult, Status, TrainingTask, UnknownRunError
@@ -95,8 +95,10 @@ class Manager:
         Raises
         ------
         ValueError
-            If the owner has too many unfinished runs.
+            If the owner has too many unfinished runs, or the training needs more memory than there is.
         """
+        if words := memory.refusal(task, self.limits):
+            raise ValueError(words)
         job = Job(secrets.token_urlsafe(16), owner, task, paused, self.clock(), on_end=on_end)
         with self.changed:
             self._refuse_too_many(owner)
