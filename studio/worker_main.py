@@ -84,7 +84,7 @@ class Server:
             return value
         held = self._data[value.digest]
         if isinstance(held, bytes):
-            held = self._data[value.digest] = pickle.loads(held)  # noqa: S301
+            held = self._data[value.digest] = pickle.loads(held)  # noqa: S301 - from the studio that started it
         return held
 
     def _send(self, message: tuple[str, Any]) -> None:
