@@ -9,7 +9,7 @@ import polars as pl
 
 from tests.hostile.disguised import VALID
 from tests.hostile.images import GOOD, animated, deep, linked, packed, picture, png
-from tests.hostile.making import Case, arrow, gexf, graphml, parquet, workbook
+from tests.hostile.making import MAIN, Case, arrow, gexf, graphml, parquet, workbook
 
 SCRIPT = "<script>alert(1)</script>"
 RIGHT = "\u202egnp.exe"
@@ -161,6 +161,11 @@ _BOOKS = {
     ),
     "script": (_sheet(_words(1, "id", "&lt;script&gt;"), _words(2, "&lt;img src=x&gt;", "=cmd|' /C calc'!A0")), 1, ()),
 }
+_DAYS = _sheet(
+    _words(1, "id", "day"),
+    *(_words(k, "ab"[k - 2]) + f'<c r="B{k}" s="1"><v>{day}</v></c>' for k, day in ((2, 43_890), (3, -5))),
+)
+_STYLES = f'<styleSheet xmlns="{MAIN}"><cellXfs><xf numFmtId="0"/><xf numFmtId="14"/></cellXfs></styleSheet>'.encode()
 _XLSX = [
     Case(f"{label} in a workbook", "a.xlsx", lambda sheet=sheet: workbook(sheet), "", "table", rows, finds)
     for label, (sheet, rows, finds) in _BOOKS.items()
@@ -381,6 +386,7 @@ READ = [
         "table",
         5,
     ),
+    Case("dates in a workbook", "a.xlsx", lambda: workbook(_DAYS, extra={"xl/styles.xml": _STYLES}), "", "table", 2),
     Case(
         "several sheets",
         "a.xlsx",
