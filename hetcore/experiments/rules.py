@@ -29,7 +29,11 @@ from hetcore.experiments.experiment import Experiment
 
 __all__ = ["SAYS", "Finding", "finding"]
 
-NAMES = {"nll": "negative log-likelihood", "coverage90": "share within the 90% interval"}
+NAMES = {
+    "nll": "negative log-likelihood",
+    "coverage90": "share within the 90% interval",
+    "quality": "rank correlation of graph weights and quality",
+}
 """What a reader calls a measure."""
 TOO_FEW = 2.0  # standard errors
 Values = tuple[NDArray[np.float64], NDArray[np.float64]]

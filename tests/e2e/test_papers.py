@@ -1,0 +1,37 @@
+"""The Papers page in a browser: read a claim, run it, pause, go on, see the figure, the verdict and take it away."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from studio import rendering
+
+pytestmark = pytest.mark.e2e
+RUNNING = 120_000
+"""Milliseconds that forty small fits may take on a busy machine."""
+
+
+def test_a_claim_is_run_paused_and_judged(studio_url, page):
+    page.goto(f"{studio_url}/Papers?part=gbc-theorem-4.1")
+    expect(page.get_by_role("heading", level=1, name="Papers")).to_be_visible()
+    expect(page.locator(".st-key-claim")).to_contain_text("The paper claims")
+    expect(page.get_by_text("40 of 40 fits to do, about")).to_be_visible()
+    page.get_by_role("button", name="Run", exact=True).click()
+    page.get_by_role("button", name="Pause").click()
+    expect(page.get_by_text("Paused ·")).to_be_visible(timeout=RUNNING)
+    page.get_by_role("button", name="Play").click()
+    expect(page.get_by_role("button", name="Done")).to_be_visible(timeout=RUNNING)
+    verdict = page.locator(".st-key-verdict").last
+    expect(verdict.get_by_role("heading")).to_contain_text("olds")
+    expect(verdict).to_contain_text("of 5 places")
+    expect(page.locator(".js-plotly-plot").first).to_be_visible()
+    with page.expect_download() as cells:
+        page.get_by_role("button", name="Cells (CSV)").click()
+    assert cells.value.path().read_text().startswith("data,method,noise,split")
+    if not rendering.missing():
+        with page.expect_download(timeout=RUNNING) as image:
+            page.get_by_role("button", name="Figure (PNG)").click()
+        assert image.value.path().read_bytes().startswith(b"\x89PNG")
+    assert page.get_by_test_id("stException").count() == 0
+    assert page.foreign == []
