@@ -56,6 +56,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name == "distributed":  # a module, which needs no Dask until a client comes
+        return import_module("hetcore.distributed")
     if name not in _LAZY:
         raise AttributeError(f"module 'hetcore' has no attribute {name!r}")
     return getattr(import_module(_LAZY[name]), name)

@@ -78,7 +78,7 @@ class ClusterCrew(Crew):
             if len(answers) == len(asked):
                 break
         else:
-            raise ClusterError(f"Dask workers were lost {MOST_TRIES} times in one step: give them more memory.")
+            raise _unable("in one step")
         if what in REMEMBERED:
             self._steps[what] = Step(what, shared, asked)
         return [answers[number] for number in asked]
@@ -133,7 +133,7 @@ class ClusterCrew(Crew):
             for numbers, call in calls:
                 self._where |= dict.fromkeys(numbers, call.post)
                 self._answer(call)
-        raise ClusterError(f"Dask workers were lost {MOST_TRIES} times while they loaded: give them more memory.")
+        raise _unable("while they loaded")
 
     def _load(self, post: Post, numbers: Iterable[int]) -> Call:
         hired = {number: self._hired[number] for number in numbers}
@@ -152,6 +152,11 @@ class ClusterCrew(Crew):
             post.held += size_of(self._hired[number])
             hands.setdefault(post.address, (post, []))[1].append(number)
         return hands.values()
+
+
+def _unable(when: str) -> ClusterError:
+    causes = "they may lack memory, or not be reachable from here"
+    return ClusterError(f"Dask workers were lost {MOST_TRIES} times {when}: see their logs, {causes}.")
 
 
 def _of(step: Step, numbers: Iterable[int]) -> Step:

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from types import SimpleNamespace
 
 import joblib
@@ -147,6 +148,25 @@ def test_the_bytes_of_a_round_are_residuals_out_and_leaf_numbers_back(client):
     assert received[-1] <= 2 * (records + links) + 6 * 40 * 15  # and the joint graph's, and six small trees
     assert sent[-1] <= 2 * (8 * known / 2 + known + 8) + 6 * 4 * 10  # residuals, who takes part; columns
     assert received[1] == 8 * records  # a consensus round: what each table's smooth learner says
+
+
+def _actors(dask_worker):
+    return len(dask_worker.state.actors)
+
+
+def test_workers_forget_the_sources_of_a_fit_that_ended_or_failed(client):
+    data, _ = planted("regression")
+
+    def fail(event):
+        assert sum(client.run(_actors).values()) == 2
+        raise ZeroDivisionError
+
+    distributed.fit(model("regression", n_iterations=2), data, client)
+    with pytest.raises(ZeroDivisionError):
+        distributed.fit(model("regression", n_iterations=2), data, client, [fail])
+    deadline = time.monotonic() + PATIENCE
+    while any(client.run(_actors).values()):
+        assert time.monotonic() < deadline
 
 
 def test_leaf_numbers_take_as_few_bytes_as_they_need():
