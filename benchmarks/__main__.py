@@ -1,0 +1,114 @@
+"""Every speed and size that hetcore claims, measured in one run on one machine, as the page docs/benchmarks.md.
+
+    HETCORE_DATA=../shared/data OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python -m benchmarks > docs/benchmarks.md
+    python -m benchmarks --list
+    python -m benchmarks trees startup             # some parts
+
+Each part is a command of its own that prints ours and the peer, in turn, in one process tree, after compiling. What it
+prints stands under it. It takes most of an hour; parts whose peer is not installed say so.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import subprocess
+import sys
+import time
+from typing import NamedTuple
+
+
+class Part(NamedTuple):
+    """One section: what it is called, the command's arguments after `python -m`, what it aims at."""
+
+    title: str
+    command: str
+    aim: str
+
+
+PARTS = {
+    "trees": Part(
+        "Boosted trees against LightGBM", "benchmarks.trees", "fit at most 1.0 times LightGBM's, prediction no slower."
+    ),
+    "consensus": Part(
+        "Consensus: instances, links, sources",
+        "benchmarks.consensus_scale",
+        "slopes of 1 (linear), the graph part at most twice one plain read of the graphs.",
+    ),
+    "full": Part(
+        "Consensus at the size of the paper's customers",
+        "benchmarks.consensus_scale full",
+        "100 rounds on two cores in at most 24 GiB.",
+    ),
+    "classes": Part("K classes", "benchmarks.classes", "well under K fits."),
+    "startup": Part("Start-up", "benchmarks.startup", "import hetcore in at most 1 s."),
+    "memory": Part("Where memory goes", "benchmarks.allocations", "no table copied per class or round."),
+    "collective": Part(
+        "Collective inference, the paper's size", "benchmarks.collective_speed paper", "300 times the plain version."
+    ),
+    "collective large": Part(
+        "Collective inference, a million nodes", "benchmarks.collective_speed large", "a million nodes on one machine."
+    ),
+    "two learners": Part(
+        "Steps by Newton against Bayes", "benchmarks.two_learner_speed", "at least 10 times faster a step."
+    ),
+    "transfer": Part("TrAdaBoost against adapt", "benchmarks.transfer_speed", "at least 20 times faster than adapt."),
+    "heteroscedastic": Part(
+        "Mean and deviation against NGBoost and CatBoost",
+        "benchmarks.heteroscedastic_speed",
+        "50 times NGBoost, no slower than CatBoost.",
+    ),
+    "factorization": Part(
+        "Factorization against Surprise and cornac",
+        "benchmarks.factorization_speed",
+        "5 times Surprise, no slower than cornac, HMF at most twice MF.",
+    ),
+}
+HEAD = """# Speed and memory
+
+Printed by `python -m benchmarks > docs/benchmarks.md` in one run on one machine ({machine}); the peers are in
+`requirements-bench.txt`. Seconds are of the processor where a part says so, which other work on the machine changes
+little; wall seconds are those of a machine that was not always quiet.
+"""
+
+
+def section(part: Part) -> str:
+    """Run a part; return its section."""
+    started = time.perf_counter()
+    command = [sys.executable, "-W", "ignore", "-m", *part.command.split()]
+    done = subprocess.run(command, capture_output=True, text=True)
+    said = done.stdout.strip() or "Nothing was printed."
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
+        said += f"\n\nIt ended early: {last}"
+    sys.stderr.write(f"{part.title}: {time.perf_counter() - started:.0f} s\n")
+    body = said if "\n|---" in f"\n{said}" else f"```\n{said}\n```"
+    return f"## {part.title}\n\n`python -m {part.command}`. Aim: {part.aim}\n\n{body}\n"
+
+
+def machine() -> str:
+    """Return what the machine is in a few words."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    return f"{os.cpu_count()} cores, {memory:.0f} GiB, Python {platform.python_version()}"
+
+
+def main() -> None:
+    """Print the sections asked for; the whole page where none is named."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("parts", nargs="*", metavar="part", help="one or several of --list; all of them by default")
+    parser.add_argument("--list", action="store_true", help="print the parts and their commands")
+    asked = parser.parse_args()
+    if unknown := [name for name in asked.parts if name not in PARTS]:
+        parser.error(f"there is no part {unknown[0]!r}: give some of {', '.join(PARTS)}")
+    if asked.list:
+        print("\n".join(f"{name}: python -m {part.command}" for name, part in PARTS.items()))
+        return
+    if not asked.parts:
+        print(HEAD.format(machine=machine()), flush=True)
+    for name in asked.parts or PARTS:
+        print(section(PARTS[name]), flush=True)
+
+
+if __name__ == "__main__":
+    main()
