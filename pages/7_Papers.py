@@ -76,7 +76,10 @@ def watch() -> None:
 watch()
 if not active and so_far.cells.height:
     downloads(experiments.outcome(name))
-with st.expander("All seeds, from a shell"):
+with st.expander("The code of this run, and all seeds from a shell"):
+    st.code(f'from hetcore import experiments\n\nprint(experiments.run("{name}", "page").verdict)', language="python")
     st.code(f"python -m hetcore.experiments {name}", language="sh")
-    words = "The page runs a few seeds. The command runs them all, spreads them with --dask, and goes on after a stop."
-    st.caption(words)
+    st.caption(
+        "The page and the code run a few seeds. The command runs them all, spreads them with --dask, and goes on after "
+        "a stop."
+    )
