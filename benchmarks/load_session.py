@@ -53,12 +53,13 @@ class Visitor:
 
     def __init__(self, url: str) -> None:
         self._url = url.replace("http://", "ws://") + "/_stcore/stream"
-        self._query, self._page, self._hash = "", "", ""
+        self._query, self._page, self._pages = "", "", {}
         self._answered: asyncio.Future[float] | None = None
         self._timers: dict[str, asyncio.Task[None]] = {}
         self._new: dict[str, Any] = {}
         self._told: list[str] = []
         self._asked_for: set[str] = set()
+        self._begun = False
         self.widgets: dict[str, Any] = {}
         self.texts: list[str] = []
         self.errors: list[str] = []
@@ -78,7 +79,7 @@ class Visitor:
 
     async def open(self, page: str, **query: Any) -> float:
         """Go to a page ("" is Home) with some parameters in the URL; return the seconds until it is there."""
-        self._page, self._query, self._hash = page, urlencode(query), ""
+        self._page, self._query = page, urlencode(query)
         self._quiet()
         return await self._ask([])
 
@@ -107,6 +108,7 @@ class Visitor:
     async def _ask(self, states: list[WidgetState]) -> float:
         """Ask for a run of the page; return the seconds until it has finished, or PATIENCE."""
         started, self._answered = time.perf_counter(), asyncio.get_running_loop().create_future()
+        self._begun = False
         await self._send(states)
         try:
             return await asyncio.wait_for(self._answered, PATIENCE) - started
@@ -118,7 +120,7 @@ class Visitor:
         message = BackMsg()
         run = message.rerun_script
         run.query_string, run.fragment_id, run.is_auto_rerun = self._query, fragment, bool(fragment)
-        run.page_name, run.page_script_hash = ("", self._hash) if self._hash else (self._page, "")
+        run.page_name, run.page_script_hash = self._page, self._pages.get(self._page, "")
         run.widget_states.widgets.extend(states)
         with contextlib.suppress(ConnectionClosed):  # the reader says so
             await self._socket.send(message.SerializeToString())
@@ -134,7 +136,10 @@ class Visitor:
         kind = message.WhichOneof("type")
         if kind == "new_session":
             self._new, self._told, self._asked_for = {}, [], set()
-            self._hash = message.new_session.page_script_hash
+            asked = self._pages.get(self._page)
+            self._begun = self._begun or asked in (None, message.new_session.page_script_hash)
+        elif kind == "navigation":
+            self._pages = {page.url_pathname: page.page_script_hash for page in message.navigation.app_pages}
         elif kind == "delta" and message.delta.WhichOneof("type") == "new_element":
             self._show(message.delta.new_element)
         elif kind == "auto_rerun":
@@ -153,7 +158,7 @@ class Visitor:
             self.widgets, self.texts = self._new, self._told
             for fragment in set(self._timers) - self._asked_for:
                 self._timers.pop(fragment).cancel()
-            if self._answered is not None and not self._answered.done():
+            if self._begun and self._answered is not None and not self._answered.done():
                 self._answered.set_result(time.perf_counter())
 
     def _show(self, element: Any) -> None:

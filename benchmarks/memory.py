@@ -63,7 +63,8 @@ def measured(estimator: str, case: Case) -> list[tuple[Size, int, int, int]]:
     """Return, by size, the estimated and measured bytes, and what the address space grew by."""
     manager = jobs.Manager(limits.JobLimits(1, 64 * limits.GIB, idle_seconds=9999.0, datasets=1), compiled=False)
     try:
-        _train(manager, jobs.TrainingTask(estimator, case.params, case.make(case.sizes[0]._replace(n=200, d=3)), form=case.form))
+        few = case.make(case.sizes[0]._replace(n=200, d=3))
+        _train(manager, jobs.TrainingTask(estimator, case.params, few, form=case.form))
         pid, rows = manager.slots[0].pid, []
         resident, space = _status(pid, "VmRSS"), _status(pid, "VmPeak")
         for size in case.sizes:
