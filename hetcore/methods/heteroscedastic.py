@@ -21,6 +21,7 @@ Departures of the default from the paper
   are those of least loss on such rows; a deviation learned from training residuals learns how well trees remember.
 - Numbers: the Gaussian likelihood in s = ln sigma^2, with the Fisher information as second derivative, which is never
   negative; a leaf with more spread than thought steps by the logarithm of it. Rows count sigma^(-2 `weighting`).
+- About half of the model is a label forest of another deal of the rows that counts all of them alike (`blend`).
 - Classes: a share eps(x) of the labels is drawn blindly. A row counts as far as its label seems to have been seen,
   judged by members that have not seen it. (10) for classes has a gradient of one sign: only the penalty holds d.
 - (24) as printed has the sign of a loss and adds gamma; a split here gains half of [u + v - parent], less gamma.
