@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import polars as pl
@@ -128,25 +129,28 @@ def _estimate(experiment: Experiment, done: Mapping[kept.Key, kept.Cell], missin
     """Return the seconds that missing cells will take: each as the finished ones that are most like it."""
     parts = list(experiment.cells)
     likes = ([part for part in parts if part != experiment.seed], ["method", parts[0]], ["method"])
-    known = [_means(done, [parts.index(part) for part in like]) for like in likes]
+    known = [_medians(done, [parts.index(part) for part in like]) for like in likes]
     known.append(([parts.index("method")], {(method,): each for method, each in experiment.seconds.items()}))
-    known.append(_means(done, []))
+    known.append(_medians(done, []))
     return sum(_looked_up(known, key) for key in missing)
 
 
-Means = tuple[list[int], dict[kept.Key, float]]
+Medians = tuple[list[int], dict[kept.Key, float]]
 
 
-def _means(done: Mapping[kept.Key, kept.Cell], places: list[int]) -> Means:
-    """Return some places of a key, and the mean seconds of finished cells by what stands there."""
+def _medians(done: Mapping[kept.Key, kept.Cell], places: list[int]) -> Medians:
+    """Return some places of a key, and the median seconds of finished cells by what stands there.
+
+    A median: a cell that ran while the machine was busy or asleep says nothing of the next.
+    """
     found: dict[kept.Key, list[float]] = {}
     for key, cell in done.items():
         found.setdefault(tuple(key[place] for place in places), []).append(cell.get("seconds") or 0.0)
-    return places, {at: sum(each) / len(each) for at, each in found.items()}
+    return places, {at: median(each) for at, each in found.items()}
 
 
-def _looked_up(known: Iterable[Means], key: kept.Key) -> float:
-    """Return the first mean that is known of a key's like; NaN if there is none."""
+def _looked_up(known: Iterable[Medians], key: kept.Key) -> float:
+    """Return the first median that is known of a key's like; NaN if there is none."""
     asked = ((found, tuple(key[place] for place in places)) for places, found in known)
     return next((found[at] for found, at in asked if at in found), float("nan"))
 
