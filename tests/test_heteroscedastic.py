@@ -233,6 +233,25 @@ def test_deviation_of_classes_is_higher_where_labels_were_flipped(flipped):
     assert (0 <= deviation).all() and (deviation <= 1).all()
 
 
+def test_losses_of_classes_are_of_the_probabilities_that_are_predicted(flipped):
+    X, y, _ = flipped
+    events, later = [], (X[400:700], y[400:700])
+    model = hc.HGBMClassifier(patience=4).fit(X[:400], y[:400], eval_set=later, callbacks=[events.append])
+    p = model.predict_proba(X[400:700])[np.arange(300), (y[400:700] == model.classes_[1]).astype(int)]
+    assert_allclose(events[-1].losses["held_out"], -np.log(p).mean(), rtol=1e-9)
+    assert 0.0 < model.model_.scale < 1.0
+
+
+@pytest.mark.parametrize("make", [hc.HGBMRegressor, hc.HGBMClassifier])
+def test_threads_change_nothing_and_shares_of_rows_and_columns_do(make, noisy, flipped):
+    X, y = (noisy if make is hc.HGBMRegressor else flipped)[:2]
+    some = {"subsample": 0.6, "column_sample": 0.5}
+    models = [make(n_iterations=10, **given).fit(X[:300], y[:300]) for given in ({}, some, {"n_jobs": 3, **some})]
+    raw = [model.model_.raw(X.astype(np.float32)).f for model in models]
+    assert_array_equal(raw[1], raw[2])
+    assert (raw[0] != raw[1]).any()
+
+
 def test_constant_deviation_is_logistic_boosting(flipped):
     X, y, _ = flipped
     model = hc.HGBMClassifier(deviation="constant", folds=1, n_iterations=10).fit(X[:300], y[:300])
