@@ -12,7 +12,7 @@ A studio of its own is started on this machine, with its files in a temporary fo
 | stop | a hundred trainings are stopped in the middle: order to end |
 | memory | the server after a hundred sessions that opened, trained and left |
 
-Who looks, clicks every four seconds, in a class every fifteen: a slider of Consensus, Data, Runs, Home in turn. An
+Who looks, clicks every two seconds, in a class every five: a slider of Consensus, Data, Runs, Home in turn. An
 answer is the end of the page's run at the server (for the browser: the new page in the document). Run it on a quiet
 machine; the people take a share of the processors too.
 """
@@ -36,7 +36,7 @@ import psutil
 from benchmarks.load_session import Visitor
 from benchmarks.load_studio import Browser, Server
 
-CLICK_EVERY = {"click": 4.0, "class": 15.0}
+CLICK_EVERY = {"click": 2.0, "class": 5.0}
 """Seconds."""
 CYCLES = 100
 STOPS = 100

@@ -1,5 +1,7 @@
 """Whom the server answers, where it starts, and what it asks of a browser."""
 
+import tomllib
+
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
@@ -85,6 +87,11 @@ def test_an_open_address_needs_a_login(monkeypatch, address, login, environment,
     assert (words == "") is starts
     if not starts:
         assert str(address or "0.0.0.0") in words and "[auth]" in words  # noqa: S104
+
+
+def test_no_click_waits_for_a_full_garbage_collection():
+    settings = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
+    assert settings["runner"]["postScriptGC"] is False and "runner.postScriptGC" in st.config._config_options_template
 
 
 def test_nobody_passes_without_a_login(monkeypatch):
