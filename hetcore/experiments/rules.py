@@ -171,11 +171,13 @@ def _leads(experiment: Experiment, cells: pl.DataFrame, rule: Mapping[str, Any],
         panel = tuple(value for part, value in at.items() if part != x)
         leads.setdefault(panel, {})[at[x]] = way * float((ours - theirs).mean())
     ends = [(by[min(by)], by[max(by)]) for by in leads.values() if len(by) > 1]
-    left = rule["says"] == "narrows"
-    held = sum(max(end) > 0 and end[0] != end[1] and (end[0] > end[1]) is left for end in ends)
+    shrinks, places = rule["says"] == "narrows", sorted({place for by in leads.values() for place in by})
+    held = sum(max(end) > 0 and end[0] != end[1] and (end[0] > end[1]) is shrinks for end in ends)
     came = f" ({ends[0][0]:.3g} to {ends[0][1]:.3g})" if len(ends) == 1 else ""
-    where = f"largest at the {'left' if left else 'right'} end in {held} of {len(ends)} panels{came}"
-    return f"a lead in {{name}} over {_other(rule)} that is {where}", held, len(ends)
+    axis = experiment.figure.get("x_title", x)
+    between = f"from {places[0]:g} to {places[-1]:g} {axis}" if places else ""
+    how = f"{'shrinks' if shrinks else 'grows'} {between} in {held} of {len(ends)} panels{came}"
+    return f"a lead in {{name}} over {_other(rule)} that {how}", held, len(ends)
 
 
 def _cuts(experiment: Experiment, cells: pl.DataFrame, rule: Mapping[str, Any], measure: str) -> Said:
