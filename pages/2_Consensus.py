@@ -103,6 +103,8 @@ def draw(events: Any, before: Any) -> None:
     if events[PAGE]:
         widgets_consensus.headline(events[PAGE], old)
         state["drawn"] = widgets_consensus.curves(events[PAGE], data, old)
+        if words := cluster.said(events[PAGE]):
+            st.caption(words)
 
 
 def after(setting: Setting) -> None:

@@ -8,9 +8,10 @@ one sentence. Dask's processes trust one another: see docs/scale.md.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["CONNECT_SECONDS", "address", "fit", "parameters"]
+__all__ = ["CONNECT_SECONDS", "address", "fit", "parameters", "said"]
 
 CONNECT_SECONDS = 5.0
 ESTIMATORS = ("GBCClassifier", "GBCRegressor")
@@ -24,6 +25,21 @@ def address() -> str:
 def parameters() -> dict[str, Any]:
     """Return the parameters that consensus has because of where it is trained, so that it can be repeated."""
     return {"schedule": "parallel"} if address() else {}
+
+
+def said(events: Sequence[Any]) -> str:
+    """Return in words what a training's last round tells of the cluster, empty for one that is done here."""
+    detail = events[-1].detail if events else {}
+    if "workers" not in detail:
+        return ""
+    moved = (detail["bytes"]["sent"] + detail["bytes"]["received"]) / 1e6
+    words = f"On {_counted(detail['workers'])} of the Dask cluster; the last round moved {moved:,.2f} MB."
+    lost = detail["workers_lost"]
+    return words + (f" Lost on the way: {_counted(lost)}, whose sources moved to the others." if lost else "")
+
+
+def _counted(workers: int) -> str:
+    return f"{workers} worker{'' if workers == 1 else 's'}"
 
 
 def fit(model: Any, data: Any, y: Any, **options: Any) -> str:
