@@ -12,6 +12,7 @@ import hetcore as hc
 from hetcore import deep
 from hetcore.errors import DataError, ParameterError
 from hetcore.methods.boosted_inputs import BoostedFeatures
+from hetcore.methods.oblivious import ObliviousTrees
 from tests.two_modalities import halves
 
 NETWORKS = [
@@ -21,17 +22,30 @@ NETWORKS = [
 FAST = {"n_iterations": 3, "n_stages": 5, "hidden": (8, 4)}
 
 
+@pytest.fixture
+def catboost(monkeypatch):
+    """The models of CatBoost whose trees were taken."""
+    taken, of = [], ObliviousTrees.of
+    monkeypatch.setattr(ObliviousTrees, "of", lambda model: taken.append(model) or of(model))
+    return taken
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.3])
 @pytest.mark.parametrize("K", [2, 4])
-def test_the_columns_are_the_staged_differences(K):
+def test_the_columns_are_the_staged_differences(K, missing, catboost):
     data, _, truth = halves()
-    source = data.sources["table"]
+    frame = data.sources["table"].frame
+    holes = np.random.default_rng(0).random(frame.height) < missing
+    source = hc.Source(data.ids, frame.with_columns(pl.when(~pl.Series(holes)).then(pl.col(frame.columns[0]))))
     y = truth.table if K == 2 else 2 * truth.table + truth.image
     made = BoostedFeatures.fit(source, np.arange(200), y[:200], n_stages=6, max_depth=3, seed=0)
     vectors, X = made.transform(source), made.encoder.transform(source)
     assert vectors.shape == (300, 6 * K)
     before = np.zeros((300, K))
+    stages = made.stages(source)
     for m in range(6):
-        after = made.model.predict(X, prediction_type="RawFormulaVal", ntree_end=m + 1)
+        after = catboost[0].predict(X, prediction_type="RawFormulaVal", ntree_end=m + 1)
+        assert_array_equal(stages[m], after)
         assert_allclose(vectors[:, m * K : (m + 1) * K], after - before, atol=1e-6)
         before = after
     assert_allclose(vectors.reshape(300, 6, K).sum(axis=1), before, atol=1e-5)

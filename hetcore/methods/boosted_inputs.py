@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from catboost import CatBoostClassifier, CatBoostError
+from catboost import CatBoostClassifier
 from numpy.typing import NDArray
 
 from hetcore.data import Source
 from hetcore.data.encoding import SourceEncoder
-from hetcore.errors import DataError, ModelFileError
+from hetcore.errors import DataError
+from hetcore.methods.oblivious import ObliviousTrees
 
 __all__ = ["BoostedFeatures", "RawFeatures"]
 
@@ -23,15 +24,14 @@ class BoostedFeatures:
     Parameters
     ----------
     encoder : SourceEncoder
-    model : CatBoostClassifier
-        Fitted, with the multi-class loss, so that two classes have two raw scores too.
+    trees : ObliviousTrees
+        Fitted with the multi-class loss, so that two classes have two raw scores too.
     """
 
     kind = "boosted"
 
-    def __init__(self, encoder: SourceEncoder, model: CatBoostClassifier) -> None:
-        self.encoder, self.model = encoder, model
-        self._blob = np.frombuffer(model._serialize_model(), np.uint8).copy()
+    def __init__(self, encoder: SourceEncoder, trees: ObliviousTrees) -> None:
+        self.encoder, self.trees = encoder, trees
 
     @classmethod
     def fit(
@@ -63,13 +63,11 @@ class BoostedFeatures:
         if not (np.nan_to_num(X) != np.nan_to_num(X[0])).any():
             raise DataError("No column of the table differs between the labelled rows: name another table.")
         model.fit(X, y)
-        return cls(encoder, model)
+        return cls(encoder, ObliviousTrees.of(model))
 
     def stages(self, source: Source) -> NDArray[np.float64]:
         """Return the raw scores after each stage, (M, m, K)."""
-        X = np.ascontiguousarray(self.encoder.transform(source))
-        each = self.model.staged_predict(X, prediction_type="RawFormulaVal", thread_count=1)
-        return np.stack([np.asarray(scores) for scores in each])
+        return self.trees.stages(self.encoder.transform(source))
 
     def transform(self, source: Source) -> NDArray[np.float32]:
         """Return the boosted feature vectors (m, M * K): column M K + k is what stage M adds to class k."""
@@ -78,26 +76,16 @@ class BoostedFeatures:
         return added.transpose(1, 0, 2).reshape(staged.shape[1], -1).astype(np.float32)
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray]]:
-        """Return a JSON-able dict and arrays; the trees are CatBoost's own binary format."""
+        """Return a JSON-able dict and arrays."""
         meta, arrays = self.encoder.to_state()
         own = {f"encoder:{key}": array for key, array in arrays.items()}
-        return {"kind": self.kind, "encoder": meta}, own | {"trees": self._blob}
+        return {"kind": self.kind, "encoder": meta}, own | self.trees.to_state()
 
     @classmethod
     def from_state(cls, meta: dict[str, Any], arrays: dict[str, NDArray]) -> BoostedFeatures:
         """Rebuild; raises ModelFileError at anything that is not such a model."""
-        encoder, model, blob = _encoder_from(meta, arrays), CatBoostClassifier(), arrays["trees"]
-        if blob.dtype != np.uint8 or blob.ndim != 1:
-            raise ModelFileError("The trees of the model file are no bytes: save the model again.")
-        try:
-            model.load_model(blob=blob.tobytes())
-        except CatBoostError as error:
-            raise ModelFileError(f"CatBoost can't read the trees of the model file ({error}): save it again.") from None
-        if len(model.feature_names_) != len(encoder.feature_names):
-            raise ModelFileError("The trees of the model file do not fit their columns: save the model again.")
-        made = cls(encoder, model)
-        made._blob = blob  # CatBoost writes the same trees in other bytes once it has read them
-        return made
+        encoder = _encoder_from(meta, arrays)
+        return cls(encoder, ObliviousTrees.from_state(arrays, len(encoder.feature_names)))
 
 
 class RawFeatures:

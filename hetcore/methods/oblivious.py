@@ -1,0 +1,96 @@
+"""CatBoost's trees as plain arrays: read from a fitted model once, then ours to predict with, to save and to check.
+
+A tree of depth D asks the same D questions "x_f > border" of every row; their answers are the bits of the leaf's
+number. CatBoost's own files are not kept: its reader trusts them, and a changed one can end the process.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from catboost import CatBoostClassifier
+from numpy.typing import NDArray
+
+from hetcore.errors import ModelFileError
+
+__all__ = ["ObliviousTrees"]
+
+MAX_DEPTH = 16
+
+
+class ObliviousTrees:
+    """M trees over d columns with K values in each leaf.
+
+    Parameters
+    ----------
+    features : (M, D) int32
+        The column of each question; 0 where a tree asks fewer, with the border infinity.
+    borders : (M, D) float32
+        A missing value is not above any.
+    values : (M, 2^D, K) float64
+        What each leaf adds to the K scores.
+    """
+
+    def __init__(self, features: NDArray[np.int32], borders: NDArray[np.float32], values: NDArray[np.float64]) -> None:
+        self.features, self.borders, self.values = features, borders, values
+
+    @classmethod
+    def of(cls, model: CatBoostClassifier) -> ObliviousTrees:
+        """Read the trees of a fitted model of the multi-class loss over columns of numbers."""
+        with tempfile.TemporaryDirectory(prefix="hetcore-") as folder:
+            path = Path(folder) / "trees.json"
+            model.save_model(str(path), format="json")
+            told = json.loads(path.read_text(encoding="utf-8"))
+        trees, (scale, bias) = told["oblivious_trees"], told["scale_and_bias"]
+        depth, k = max(1, *(len(tree["splits"] or ()) for tree in trees)), len(bias)
+        made = cls(
+            np.zeros((len(trees), depth), np.int32),
+            np.full((len(trees), depth), np.inf, np.float32),
+            np.zeros((len(trees), 2**depth, k)),
+        )
+        for m, tree in enumerate(trees):
+            made._take(m, tree, scale)
+        made.values[0] += bias
+        return made
+
+    def _take(self, m: int, tree: dict[str, Any], scale: float) -> None:
+        for place, split in enumerate(tree["splits"] or ()):
+            self.features[m, place], self.borders[m, place] = split["float_feature_index"], split["border"]
+        leaves = np.reshape(tree["leaf_values"], (-1, self.values.shape[2]))
+        self.values[m, : len(leaves)] = scale * leaves
+
+    def stages(self, X: NDArray[np.floating]) -> NDArray[np.float64]:
+        """Return the raw scores of rows X (n, d) after each tree, (M, n, K)."""
+        X = X.astype(np.float32, copy=False)
+        bits = 1 << np.arange(self.features.shape[1])
+        each = [
+            values[(X[:, columns] > borders) @ bits]
+            for columns, borders, values in zip(self.features, self.borders, self.values)
+        ]
+        return np.cumsum(each, axis=0)
+
+    def to_state(self) -> dict[str, NDArray]:
+        """Return the arrays."""
+        return {"trees:features": self.features, "trees:borders": self.borders, "trees:values": self.values}
+
+    @classmethod
+    def from_state(cls, arrays: dict[str, NDArray], n_columns: int) -> ObliviousTrees:
+        """Rebuild; raises ModelFileError at arrays that are no trees over `n_columns` columns."""
+        made = cls(*(arrays[f"trees:{part}"] for part in ("features", "borders", "values")))
+        if not made._are_trees() or not ((made.features >= 0) & (made.features < n_columns)).all():
+            raise ModelFileError("The trees of the model file are none over its columns: save the model again.")
+        if np.isnan(made.borders).any() or not np.isfinite(made.values).all():
+            raise ModelFileError("The trees of the model file hold values that are no numbers: save the model again.")
+        return made
+
+    def _are_trees(self) -> bool:
+        kinds = (self.features.dtype, self.borders.dtype, self.values.dtype)
+        if kinds != (np.int32, np.float32, np.float64) or self.features.ndim != 2 or self.values.ndim != 3:
+            return False
+        (m, depth), shape = self.features.shape, self.values.shape
+        whole = 1 <= depth <= MAX_DEPTH and m >= 1 and shape[2] >= 2
+        return whole and self.borders.shape == (m, depth) and shape[:2] == (m, 2**depth)
