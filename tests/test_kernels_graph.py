@@ -41,22 +41,6 @@ def graph(request):
 
 @pytest.mark.parametrize("n_columns", [1, 3])
 @pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
-def test_neighbors(graph, n_columns, share):
-    rng, n = np.random.default_rng(0), len(graph[0]) - 1
-    known = rng.random(n) < share
-    values = rng.normal(size=(n, n_columns)).round(1)
-    values[~known] = np.nan
-    for fill in (0.0, np.nan):
-        ours, twin = (module.neighbor_means(*graph, values, known, fill) for module in (csr, naive_csr))
-        np.testing.assert_allclose(ours[0], twin[0], rtol=1e-12, atol=1e-14)
-        np.testing.assert_array_equal(ours[1], twin[1])
-        ours, twin = (module.neighbor_medians(*graph, values, known, fill) for module in (csr, naive_csr))
-        np.testing.assert_array_equal(ours, twin)
-    assert csr.widest(graph[0]) == naive_csr.widest(graph[0])
-
-
-@pytest.mark.parametrize("n_columns", [1, 3])
-@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
 def test_who_listens_hears_what_is_said_to_its_kind(graph, n_columns, share):
     rng, n = np.random.default_rng(0), len(graph[0]) - 1
     voices = np.where(rng.random(n) < share, rng.random(n), 0.0)
@@ -66,33 +50,12 @@ def test_who_listens_hears_what_is_said_to_its_kind(graph, n_columns, share):
     np.testing.assert_allclose(ours[1], twin[1], rtol=1e-12)
 
 
-@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
-def test_correlation_over_edges(graph, share):
-    rng, n = np.random.default_rng(0), len(graph[0]) - 1
-    known = rng.random(n) < share
-    values = rng.normal(size=n) + 100
-    values[~known] = np.nan
-    for module in (csr, naive_csr):
-        assert np.isnan(module.edge_correlation(*graph, np.full(n, 3.7), known))
-    ours, twin = (module.edge_correlation(*graph, values, known) for module in (csr, naive_csr))
-    np.testing.assert_allclose(ours, twin, rtol=1e-9)
-    centers = csr.edge_center(*graph, values, known), naive_csr.edge_center(*graph, values, known)
-    np.testing.assert_allclose(*centers, rtol=1e-12)
-
-
-def test_correlation_of_equal_and_opposite_neighbors():
-    pairs = np.array([0, 1, 2, 3, 4], np.int32), np.array([1, 0, 3, 2], np.int32), np.ones(4, np.float32)
-    known = np.ones(4, bool)
-    assert csr.edge_correlation(*pairs, np.array([1.0, 1.0, 5.0, 5.0]), known) == pytest.approx(1.0)
-    assert csr.edge_correlation(*pairs, np.array([1.0, 5.0, 5.0, 1.0]), known) == pytest.approx(-1.0)
-
-
 def test_weights_of_zero_do_not_count():
     indptr, indices = np.array([0, 2, 2, 2], np.int32), np.array([1, 2], np.int32)
     weights = np.array([0, 1], np.float32)
-    values, known = np.array([[0.0], [7.0], [3.0]]), np.ones(3, bool)
-    assert csr.neighbor_means(indptr, indices, weights, values, known, -1.0)[0].tolist() == [[3.0], [-1.0], [-1.0]]
-    assert csr.neighbor_medians(indptr, indices, weights, values, known, -1.0)[0, 0] == 3.0
+    values, voices = np.array([[[0.0], [7.0], [3.0]]]), np.ones(3)
+    sums, totals = csr.hearsay(indptr, indices, weights, values, voices, np.zeros(3, np.int64))
+    assert sums[:, 0].tolist() == [3.0, 0.0, 0.0] and totals.tolist() == [1.0, 0.0, 0.0]
 
 
 @pytest.mark.parametrize("m", [0, 1, 2, 3, 10, 11, 200, 1001])

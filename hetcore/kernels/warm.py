@@ -67,11 +67,7 @@ def _medians() -> None:
 
 def _graphs() -> None:
     pairs = np.array([0, 1, 2], np.int32), np.array([1, 0], np.int32), np.ones(2, np.float32)
-    values, known = np.zeros((2, 1)), np.ones(2, np.bool_)
-    csr.neighbor_means(*pairs, values, known, 0.0)
-    csr.neighbor_medians(*pairs, values, known, 0.0)
-    csr.hearsay(*pairs, values[None], np.ones(2), np.zeros(2, np.int64))
-    csr.edge_correlation(*pairs, values[:, 0].copy(), known)
+    csr.hearsay(*pairs, np.zeros((1, 2, 1)), np.ones(2), np.zeros(2, np.int64))
 
 
 def _weights() -> None:
@@ -106,8 +102,8 @@ def _collective() -> None:
     collective.cross_products(ends, ends, one, voice, np.zeros((1, 2), np.int32))
 
 
-_CORE = (_bins, _tree, _prediction, _medians, _graphs, _weights)
-_MORE = (_factorization, _collective, _members)
+_CORE = (_bins, _tree, _prediction, _graphs)
+_MORE = (_medians, _weights, _factorization, _collective, _members)
 
 
 def warm_up(progress: Callable[[int, int], object] | None = None, core: bool = False) -> None:
@@ -120,7 +116,7 @@ def warm_up(progress: Callable[[int, int], object] | None = None, core: bool = F
     progress : callable, optional
         Called as ``progress(done, total)`` before the first step and after each.
     core : bool, default=False
-        Whether to leave out what single methods alone use: collective inference, factorization, members.
+        Whether to compile only what the default consensus, and most methods, use: bins, trees, neighbours.
     """
     steps = _CORE if core else _CORE + _MORE
     for done, step in enumerate(steps):
