@@ -1,5 +1,8 @@
 """Whom the server answers, where it starts, and what it asks of a browser."""
 
+import os
+import subprocess
+import sys
 import tomllib
 
 import pytest
@@ -87,6 +90,17 @@ def test_an_open_address_needs_a_login(monkeypatch, address, login, environment,
     assert (words == "") is starts
     if not starts:
         assert str(address or "0.0.0.0") in words and "[auth]" in words  # noqa: S104
+
+
+def test_the_start_on_an_open_address_ends_in_words(tmp_path):
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", "0", "--server.headless", "true"]
+    environment = os.environ | {"HETCORE_HOME": str(tmp_path)}
+    done = subprocess.run(
+        [*command, "--server.address", "0.0.0.0"],  # noqa: S104 - the address under test
+        cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert done.returncode != 0 and "Traceback" not in done.stderr
+    assert "does not start on the address 0.0.0.0 without a login" in done.stdout + done.stderr
 
 
 def test_no_click_waits_for_a_full_garbage_collection():
