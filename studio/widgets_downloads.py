@@ -1,4 +1,7 @@
-"""What a training page and the Runs page offer to take away: predictions, model, figures, script, notebook."""
+"""What a training page and the Runs page offer to take away: predictions, model, figures, script, notebook.
+
+Files are made when they are asked for, so that a page is drawn without them.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +24,10 @@ def downloads(run: Any, result: Any, drawn: Mapping[str, dict[str, Any]]) -> Non
     stem = f"{run.dataset} {run.method}"
     with st.container(horizontal=True):
         if result.predictions is not None:
-            csv, parquet = export.csv(result.predictions), export.parquet(result.predictions)
-            _offer("Predictions (CSV)", csv, stem, "csv", "text/csv")
-            _offer("Predictions (Parquet)", parquet, stem, "parquet", "application/octet-stream")
+            table = result.predictions
+            _offer("Predictions (CSV)", lambda: export.csv(table), stem, "csv", "text/csv")
+            parquet = "application/octet-stream"
+            _offer("Predictions (Parquet)", lambda: export.parquet(table), stem, "parquet", parquet)
         if result.model is not None:
             _offer("Model", result.model, stem, "hetcore", "application/octet-stream")
         script = _code(run, stem)
@@ -71,13 +75,14 @@ def figure_files(drawn: Mapping[str, dict[str, Any]], stem: str, key: str = "tak
             help_ = "Which of the figures above to save."
             name = st.selectbox("Figure", list(drawn), format_func=_titled, key=f"{key} figure", width=240, help=help_)
         stem = f"{stem} {name}"
-        page = export.figure_html(drawn[name], stem)
+        figure = drawn[name]
         st.download_button(
-            "Figure (HTML)", page, export.file_name(stem, "html"), key=f"{key} html", icon=ICON, on_click="ignore"
-        )
+            "Figure (HTML)", lambda: export.figure_html(figure, stem), export.file_name(stem, "html"), "text/html",
+            key=f"{key} html", icon=ICON, on_click="ignore",
+        )  # fmt: skip
         reason = rendering.missing()
         for kind, mime in {} if reason else rendering.KINDS.items():
-            _image(drawn[name], kind, mime, stem, key)
+            _image(figure, kind, mime, stem, key)
     if reason:
         st.caption(reason)
 
