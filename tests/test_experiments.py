@@ -270,6 +270,14 @@ def test_before_anything_has_run_the_time_is_that_of_the_file(toy):
     assert outcome("gbc-figure-99", "page", toy).seconds == 4 * 2.0 + 4 * 30.0
 
 
+@pytest.mark.parametrize("name", names())
+def test_no_claim_is_left_out_of_the_results(name):
+    rows = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "papers.md").read_text(encoding="utf-8")
+    assert all(f"| {sentence} |" in rows for sentence in info(name).claim), "print docs/results.md anew"
+    assert f"### {info(name).part}: {info(name).title}" in page, "print docs/papers.md anew"
+
+
 def test_a_cell_of_the_consensus_protocol_repeats():
     from hetcore.experiments.consensus import run_cell as consensus
 
