@@ -16,10 +16,17 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Page, expect
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 30_000
 """Milliseconds that a page may take on a busy machine."""
+TRAINING = 120_000
+"""Milliseconds that trainings may take on a busy machine."""
+_RETRAINED = (
+    "old => !location.search.includes(old) || "
+    "document.querySelector('.st-key-train button').innerText.includes('with these settings')"
+)
 
 
 def free_port() -> int:
@@ -65,3 +72,33 @@ def studio(home: Path, **settings: str) -> Iterator[str]:
             except subprocess.TimeoutExpired:
                 server.kill()
                 server.wait(10)
+
+
+def idle(page: Page) -> None:
+    """Wait until no script runs."""
+    expect(page.locator("[data-test-script-state='notRunning']")).to_have_count(1)
+
+
+def run_of(page: Page) -> str:
+    """Return the run id in the address."""
+    return next(part for part in page.url.replace("?", "&").split("&") if part.startswith("run="))
+
+
+def trained(page: Page) -> None:
+    """Wait until the trainings have ended."""
+    expect(page.locator(".st-key-state").last).to_contain_text("finished", timeout=TRAINING)
+
+
+def retrain(page: Page, before: str) -> None:
+    """Wait for the training that a change starts, or press its button where it takes too long to start by itself."""
+    page.wait_for_function(_RETRAINED, arg=before, timeout=TRAINING)
+    idle(page)
+    if run_of(page) == before:
+        page.locator(".st-key-train button").click()
+
+
+def open_files(page: Page, url: str) -> None:
+    """Open the Data page's tab for one's own files."""
+    page.goto(f"{url}/Data")
+    idle(page)
+    page.get_by_role("tab", name="Your files").click()

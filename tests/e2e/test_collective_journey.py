@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from e2e_studio import PATIENCE
+from e2e_studio import PATIENCE, TRAINING, idle, trained
 from playwright.sync_api import Page, expect
 
 pytestmark = pytest.mark.e2e
-TRAINING = 120_000
-"""Milliseconds that a whole training may take on a busy machine."""
 SPOT = """() => {
   const node = document.querySelector(".network-chart"), { xaxis, yaxis } = node._fullLayout;
   const dots = node._fullData.filter(trace => trace.customdata).map(trace => ({
@@ -22,15 +20,10 @@ SPOT = """() => {
 """Where the node of known label lies that is farthest from all others, in pixels of the chart."""
 
 
-def idle(page: Page) -> None:
-    """Wait until no script runs."""
-    expect(page.locator("[data-test-script-state='notRunning']")).to_have_count(1)
-
-
 def test_train_click_a_node_hide_its_label_see_who_changes(studio_url, page):
     page.goto(f"{studio_url}/Collective?data=autocorrelated&first=20&trees=3&stages=3")
     page.get_by_role("button", name="Train", exact=True).click()
-    expect(page.locator(".st-key-state").last).to_contain_text("finished", timeout=TRAINING)
+    trained(page)
     expect(page.locator(".st-key-verdict")).to_contain_text("Inferring together saves")
     network = page.locator(".st-key-network [data-nodes='1000']")
     expect(network).to_be_visible(timeout=TRAINING)

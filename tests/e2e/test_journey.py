@@ -7,7 +7,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from e2e_studio import PATIENCE, studio
+from e2e_studio import PATIENCE, TRAINING, idle, retrain, run_of, studio
 from playwright.sync_api import Page, expect
 
 pytestmark = pytest.mark.e2e
@@ -20,8 +20,6 @@ FRESH = (
     "[...document.querySelectorAll(`.st-key-${chart} [data-points]`)].some(node => Number(node.dataset.points) < 40))"
 )
 """Whether a chart shows a run of forty rounds that is not the old one."""
-TRAINING = 120_000
-"""Milliseconds that a whole training may take on a busy machine."""
 
 
 @pytest.fixture
@@ -38,11 +36,6 @@ def told(capsys):
 def state(page: Page):
     """Return the element that says how the training is."""
     return page.locator(".st-key-state").last
-
-
-def idle(page: Page) -> None:
-    """Wait until no script runs."""
-    expect(page.locator("[data-test-script-state='notRunning']")).to_have_count(1)
 
 
 def await_points(page: Page, chart: str, more_than: int) -> None:
@@ -69,11 +62,6 @@ def finished(page: Page, version: str | None = None) -> None:
         )
     expect(state(page)).to_contain_text("finished", timeout=TRAINING)
     idle(page)
-
-
-def run_of(page: Page) -> str:
-    """Return the run id in the address."""
-    return next(part for part in page.url.replace("?", "&").split("&") if part.startswith("run="))
 
 
 def saved(page: Page, name: str, folder: Path) -> Path:
@@ -105,15 +93,7 @@ def move(page: Page, label: str, steps: int) -> float:
 
 def retrained(page: Page, before: str) -> None:
     """Wait for the training that a change starts, by itself or by its button, and for the sentence of what changed."""
-    page.wait_for_function(
-        "old => !location.search.includes(old) || "
-        "document.querySelector('.st-key-train button').innerText.includes('with these settings')",
-        arg=before,
-        timeout=TRAINING,
-    )
-    idle(page)
-    if run_of(page) == before:
-        page.locator(".st-key-train button").click()
+    retrain(page, before)
     finished(page, before)
     expect(page.locator(".st-key-change")).to_be_visible()
 

@@ -10,6 +10,7 @@ import re
 
 import numpy as np
 import pytest
+from e2e_studio import idle
 
 playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
 expect = playwright.expect
@@ -137,6 +138,7 @@ def bring(page, url: str, files: list[dict]) -> None:
     page.goto(f"{url}/Data")
     expect(page.get_by_role("heading", level=1, name="Data")).to_be_visible()
     clean(page, "Data")
+    idle(page)
     page.get_by_role("tab", name="Your files").click()
     page.locator("input[type=file]").first.set_input_files(files)
     use = page.get_by_role("button", name="Use this data", exact=False)

@@ -8,6 +8,7 @@ import zipfile
 import numpy as np
 import polars as pl
 import pytest
+from e2e_studio import open_files
 from PIL import Image
 from playwright.sync_api import expect
 
@@ -40,8 +41,7 @@ def _files() -> list[dict]:
 
 
 def test_a_table_and_a_zip_of_images_learn_together(studio_url, page):
-    page.goto(f"{studio_url}/Data")
-    page.get_by_role("tab", name="Your files").click()
+    open_files(page, studio_url)
     page.locator("input[type=file]").first.set_input_files(_files())
     expect(page.get_by_text("scans.zip").first).to_be_visible()
     page.get_by_role("button", name="Use this data", exact=False).click()

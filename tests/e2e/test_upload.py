@@ -7,6 +7,7 @@ import io
 import numpy as np
 import polars as pl
 import pytest
+from e2e_studio import open_files
 
 playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
 expect = playwright.expect
@@ -42,8 +43,7 @@ def _files() -> list[dict]:
 
 
 def test_own_files_are_read_used_and_trained_on(studio_url, page):
-    page.goto(f"{studio_url}/Data")
-    page.get_by_role("tab", name="Your files").click()
+    open_files(page, studio_url)
     page.locator("input[type=file]").first.set_input_files(_files())
     use = page.get_by_role("button", name="Use this data", exact=False)
     expect(use).to_be_visible()
