@@ -58,7 +58,7 @@ def child(family: str, corpus: str, seconds: int) -> None:
 
     with atheris.instrument_imports(include=["studio", "hetcore.archive", "hetcore.npy", "hetcore.persistence"]):
         from hetcore import persistence
-        from studio import parsing
+        from studio import parsing, parsing_images  # noqa: F401 - which the first imports only when it needs it
     from hetcore.errors import DataError, ModelFileError
 
     kinds, seen = FAMILIES[family], set()

@@ -8,10 +8,12 @@ from typing import Any
 
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute
 import pyarrow.ipc
 import pyarrow.parquet
 
 from hetcore.errors import DataError
+from studio.limits import UPLOADS
 from studio.parsed import ParsedTable
 from studio.parsing_names import column_names, refuse_size
 from studio.sentences import shown
@@ -31,10 +33,30 @@ def read_parquet(name: str, content: bytes, options: Mapping[str, Any]) -> Parse
         file = pa.parquet.ParquetFile(io.BytesIO(content))
         refuse_size(name, file.metadata.num_rows, file.metadata.num_columns, bool(options.get("edges")))
         _refuse_nested(name, file.schema_arrow)
-        table = file.read(use_threads=False)
+        texts = [field.name for field in file.schema_arrow if pa.types.is_string(field.type)]
+        packed = pa.parquet.ParquetFile(io.BytesIO(content), read_dictionary=texts).read(use_threads=False)
+        table = _unpacked(name, packed, texts)
+        table.validate(full=True)  # text that is no UTF-8 would end in a panic of polars
     except (pa.ArrowException, OSError) as error:
         raise _damaged(name, "Parquet", error) from None
     return _finished(name, table, "Parquet")
+
+
+def _unpacked(name: str, table: pa.Table, texts: list[str]) -> pa.Table:
+    """Return the table with words in place of their numbers, unless that takes too much memory."""
+    packed = [
+        k for k, column in enumerate(table.schema) if column.name in texts and pa.types.is_dictionary(column.type)
+    ]
+    size = sum(_characters(chunk) for k in packed for chunk in table.column(k).chunks)
+    if size > UPLOADS.parser_memory // 4:
+        raise DataError(f"{name} unpacks to {size / 2**20:,.0f} MB of text: split it or leave columns out.")
+    for k in packed:
+        table = table.set_column(k, table.schema.field(k).name, table.column(k).cast(pa.string()))
+    return table
+
+
+def _characters(words: pa.DictionaryArray) -> int:
+    return pa.compute.sum(pa.compute.binary_length(words.dictionary).take(words.indices)).as_py() or 0
 
 
 def read_arrow(name: str, content: bytes, options: Mapping[str, Any]) -> ParsedTable:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 import zipfile
+import zlib
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
@@ -34,6 +35,7 @@ _ODD = {
     ),
 }
 """Cells without a value: how they look, and what they hold."""
+_DAMAGED = "{} is a damaged or encrypted workbook: save it anew as XLSX or CSV."
 _CHUNK = 2**20
 _OVERLAP = 200
 
@@ -48,8 +50,11 @@ def read(name: str, content: bytes, options: Mapping[str, Any]) -> ParsedTable:
     """
     refuse_many_entries(name, content, "save the one sheet as CSV")
     cells = _check_archive(name, content)
-    book = fastexcel.read_excel(content)
-    sheet, rows = _chosen(name, book, options.get("sheet"))
+    try:
+        book = fastexcel.read_excel(content)
+        sheet, rows = _chosen(name, book, options.get("sheet"))
+    except fastexcel.FastExcelError:
+        raise DataError(_DAMAGED.format(name)) from None
     first = [["" if cell is None else cell for cell in row] for row in rows[:200].iter_rows()]
     header = options["header"] if options.get("header") is not None else has_header(first)
     names, findings = column_names(first[0] if header else [""] * rows.width)
@@ -72,8 +77,19 @@ def _check_archive(name: str, content: bytes) -> Counter[str]:
             _check_members(name, archive.infolist(), len(content))
             for member in archive.infolist():
                 cells += _check_extent(name, archive, member)
-    except (zipfile.BadZipFile, NotImplementedError, EOFError, OSError, RuntimeError) as error:
-        raise DataError(f"{name} is a damaged or encrypted workbook: save it anew as XLSX or CSV.") from error
+    except DataError:
+        raise
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        NotImplementedError,
+        EOFError,
+        LookupError,
+        OSError,
+        RuntimeError,
+        ValueError,
+    ):
+        raise DataError(_DAMAGED.format(name)) from None
     return cells
 
 

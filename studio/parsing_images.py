@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import zipfile
+import zlib
 from collections import Counter
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
@@ -54,7 +55,18 @@ def read(name: str, content: bytes) -> ParsedImages:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             members, others = _members(name, archive, len(content))
             taken = [_image(name, archive, member) for member in members]
-    except (zipfile.BadZipFile, NotImplementedError, EOFError, RuntimeError) as error:
+    except DataError:
+        raise
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        NotImplementedError,
+        EOFError,
+        LookupError,
+        OSError,
+        RuntimeError,
+        ValueError,
+    ) as error:
         raise DataError(f"{name} is no zip that can be opened ({_short(error)}): zip the images anew.") from None
     ids = [_path(member).stem for member in members]
     _refuse_twins(name, ids)

@@ -115,6 +115,7 @@ _IMAGES = {
     "one id twice": (lambda: packed({"x/1.png": GOOD, "y/1.jpg": GOOD}), "several images named '1'"),
     "one name in two cases": (lambda: packed({"1.png": GOOD, "1.PNG": GOOD}), "several images named '1'"),
     "truncated zip": (lambda: packed({"a.png": GOOD})[:300], "is no zip"),
+    "a file without a name": (lambda: packed({"": GOOD}), "is no zip that can be opened"),
     "a link": (lambda: linked("a.png", "/etc/passwd"), BROKEN),
     "too many": (lambda: packed({f"{k}.png": b"" for k in range(10_001)}), "over 10,000"),
     "a million entries": (lambda: many_entries(1_000_000, {"a.png": GOOD}), "over 10,000"),

@@ -6,6 +6,7 @@ from datetime import date
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 
 from tests.hostile.disguised import VALID
 from tests.hostile.images import GOOD, animated, deep, linked, packed, picture, png
@@ -161,6 +162,12 @@ _BOOKS = {
     ),
     "script": (_sheet(_words(1, "id", "&lt;script&gt;"), _words(2, "&lt;img src=x&gt;", "=cmd|' /C calc'!A0")), 1, ()),
 }
+
+
+def _twins() -> pa.Table:
+    return pa.Table.from_arrays([pa.array(["a", "b"]), pa.array(["u", None]), pa.array(["v", "w"])], ["id", "t", "t"])
+
+
 _DAYS = _sheet(
     _words(1, "id", "day"),
     *(_words(k, "ab"[k - 2]) + f'<c r="B{k}" s="1"><v>{day}</v></c>' for k, day in ((2, 43_890), (3, -5))),
@@ -386,6 +393,7 @@ READ = [
         "table",
         5,
     ),
+    Case("columns of one name", "a.parquet", lambda: parquet(_twins()), "", "table", 2, ("repeated_header",)),
     Case("dates in a workbook", "a.xlsx", lambda: workbook(_DAYS, extra={"xl/styles.xml": _STYLES}), "", "table", 2),
     Case(
         "several sheets",

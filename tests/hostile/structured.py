@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import polars as pl
 import pyarrow as pa
@@ -33,7 +35,7 @@ REFUSED = [
         "parquet text bomb",
         "a.parquet",
         parquet_text_bomb,
-        "unpacks to more memory|too much memory|more memory than",
+        "unpacks to 16,000 MB of text",
     ),
     Case(
         "nested parquet", "a.parquet", lambda: parquet(pl.DataFrame({"id": ["a"], "x": [[1, 2]]})), "'x' holds .*list"
@@ -138,6 +140,13 @@ REFUSED = [
         "'x' holds",
     ),
     Case(
+        "parquet text of no encoding",
+        "a.parquet",
+        lambda: _no_utf8(lambda frame: parquet(frame, compression="none")),
+        "damaged or cut off Parquet",
+    ),
+    Case("arrow text of no encoding", "a.arrow", lambda: _no_utf8(arrow), "damaged or cut off Arrow"),
+    Case(
         "parquet footer length",
         "a.parquet",
         lambda: parquet(FRAME)[:-8] + b"\xff\xff\xff\x7fPAR1",
@@ -182,6 +191,13 @@ REFUSED = [
     Case("xlsx encrypted", "a.xlsx", lambda: _encrypted(workbook(cells(A1=1, B1=2))), "encrypted"),
     Case("xlsx without a book", "a.xlsx", lambda: zipped(**{"xl/workbook.xml": b"junk"}), "could not be read|damaged"),
     Case("xlsx header only", "a.xlsx", lambda: workbook(_texts("id", "x")), "header but no rows|one column|no rows"),
+    Case("xlsx of bad deflate", "a.xlsx", lambda: _spoilt(workbook(cells(A1=1, B1=2))), "damaged or encrypted"),
+    Case(
+        "xlsx directory before the file",
+        "a.xlsx",
+        lambda: _displaced(workbook(cells(A1=1, B1=2))),
+        "damaged or encrypted",
+    ),
     Case("xlsx one column", "a.xlsx", lambda: workbook(cells(A1=1, A2=2, A3=3)), "one column"),
     Case(
         "xlsx macro",
@@ -220,3 +236,21 @@ def _lying(content: bytes) -> bytes:
     """Let every entry of the directory claim that it unpacks to one byte."""
     parts = content.split(b"PK\x01\x02")
     return b"PK\x01\x02".join([parts[0], *(part[:20] + b"\x01\0\0\0" + part[24:] for part in parts[1:])])
+
+
+def _no_utf8(write: Callable[[pl.DataFrame], bytes]) -> bytes:
+    """Return a file whose text has bytes that no text has."""
+    content = write(pl.DataFrame({"id": ["a", "b"], "x": ["zzzzzzzzzzzzzzzzzzzzz", "u"]}))
+    return content.replace(b"zzzzzzzzzzzzzzzzzzzzz", b"\xffzzzzzzzzzzzzzzzzzzzz")
+
+
+def _spoilt(content: bytes) -> bytes:
+    """Turn bytes of the first compressed member round."""
+    start = content.index(b"[Content_Types].xml") + 30
+    return content[:start] + content[start : start + 60][::-1] + content[start + 60 :]
+
+
+def _displaced(content: bytes) -> bytes:
+    """Let the end of the directory say that it begins behind itself."""
+    end = content.index(b"PK\x05\x06")
+    return content[: end + 12] + b"\xff\xff\xff\x0f" + content[end + 16 :]
