@@ -175,7 +175,7 @@ def parsed_json(data: bytes, name: str) -> dict[str, Any]:
         value = json.loads(data.decode(), object_pairs_hook=_unique_pairs, parse_constant=_no_constant)
     except (ValueError, RecursionError, MemoryError) as error:
         raise ModelFileError(
-            f"The member {quoted(name)} is not valid JSON ({error}): get a fresh copy of the file."
+            f"The member {quoted(name)} is not valid JSON ({reason(error)}): get a fresh copy of the file."
         ) from None
     if not isinstance(value, dict):
         raise ModelFileError(f"The member {quoted(name)} is not a JSON object: get a fresh copy of the file.")
@@ -193,5 +193,6 @@ def _no_constant(name: str) -> Any:
 
 
 def reason(error: Exception) -> str:
-    """Return an error's type and text."""
-    return f"{type(error).__name__}: {error}"
+    """Return an error's type and text, in one line of at most 200 characters."""
+    said = " ".join(f"{type(error).__name__}: {error}".split())
+    return said if len(said) <= 200 else f"{said[:199]}…"

@@ -114,6 +114,11 @@ def _lying(content):
     return rebuilt(content, lie)
 
 
+def _misnamed(content):
+    """Let the first member's own name be as long as the bytes that follow."""
+    return resealed(content[:26] + (3000).to_bytes(2, "little") + content[28:-SEAL])
+
+
 def _of_objects(content):
     buffer = io.BytesIO()
     np.save(buffer, np.array([{}], dtype=object), allow_pickle=True)
@@ -141,6 +146,7 @@ HOSTILE = {
     "parameters of text": (lambda content, name: with_header(content, parameters="x"), "does not have exactly"),
     "parameters of others": (lambda content, name: with_header(content, parameters={"evil": 1}), "does not describe"),
     "another class": (lambda content, name: with_header(content, **{"class": "os.system"}), "which is none of"),
+    "a name of 3,000 bytes": (lambda content, name: _misnamed(content), "is damaged"),
     "oversized": (lambda content, name: content, "over 1,000 bytes"),
     "twice": (lambda content, name: content + content, "."),
 }
@@ -155,7 +161,7 @@ def test_hostile_files_are_refused_with_a_reason(name, label, monkeypatch):
         monkeypatch.setattr(archive, "MAX_BYTES", 1_000)
     with pytest.raises(ModelFileError, match=reason) as caught:
         load(content)
-    assert str(caught.value).endswith((".", "hetcore.save"))
+    assert str(caught.value).endswith((".", "hetcore.save")) and len(str(caught.value)) < 1000
 
 
 @EACH

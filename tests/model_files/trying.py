@@ -44,8 +44,8 @@ def verdict(name: str, content: bytes, said: np.ndarray) -> str:
 def _verdict(name: str, content: bytes, said: np.ndarray) -> str:
     try:
         model = load(content)
-    except ModelFileError:
-        return "refused"
+    except ModelFileError as error:
+        return "refused" if len(str(error)) < 1000 and "\n" not in str(error) else f"a sentence of {len(str(error))}"
     except Exception as error:  # noqa: BLE001 - to be told
         return f"load: {type(error).__name__}: {error}"
     try:
