@@ -100,5 +100,6 @@ def retrain(page: Page, before: str) -> None:
 def open_files(page: Page, url: str) -> None:
     """Open the Data page's tab for one's own files."""
     page.goto(f"{url}/Data")
+    expect(page.get_by_role("heading", level=1, name="Data")).to_be_visible()
     idle(page)
     page.get_by_role("tab", name="Your files").click()
