@@ -3,7 +3,7 @@
     runs = store.shared()
     run = Run(owner="anna", page="Consensus", method="GBCClassifier", dataset="mfeat", settings={...})
     run_id = runs.add(run, history=..., predictions=..., model=...)
-    runs.list("anna"); runs.get("anna", run_id); runs.model("anna", run_id); runs.compare("anna", [run_id, other])
+    runs.list("anna"); runs.get("anna", run_id); runs.model("anna", run_id)
     runs.warning                    # a sentence to show as long as something is wrong, else ""
 
 HETCORE_DATABASE_URL names a PostgreSQL database; without it runs are in SQLite under HETCORE_HOME, or in the user's
@@ -17,7 +17,7 @@ import dataclasses
 import os
 import sqlite3
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
@@ -29,7 +29,7 @@ import sqlalchemy as sa
 from hetcore.data.words import counted
 from hetcore.errors import DataError
 from studio.database import DamagedError, Database, MigrationError, NewerSchemaError
-from studio.run import Run, canonical, sha256
+from studio.run import Run, sha256
 from studio.salvage import salvage
 from studio.sentences import one_sentence
 from studio.streams import from_stream, to_stream
@@ -142,14 +142,6 @@ class RunStore:
                 self._try(lambda database: database.delete(owner, run_id))
             )
 
-    def compare(self, owner: str, run_ids: Sequence[str]) -> pl.DataFrame:
-        """Return the settings in which runs differ: "setting", and one column of JSON texts for each run id."""
-        settings = {run_id: _flat(self.get(owner, run_id)) for run_id in run_ids}
-        names = sorted({name for flat in settings.values() for name in flat})
-        differing = [name for name in names if len({flat.get(name) for flat in settings.values()}) > 1]
-        columns = {run_id: [flat.get(name) for name in differing] for run_id, flat in settings.items()}
-        return pl.DataFrame({"setting": differing} | columns, schema=dict.fromkeys(["setting", *run_ids], pl.String))
-
     def close(self) -> None:
         """Let the databases go."""
         with self._lock:
@@ -254,15 +246,6 @@ def _stream(frame: pl.DataFrame | None) -> bytes | None:
 
 def _frame(content: bytes | None) -> pl.DataFrame | None:
     return None if content is None else from_stream(content)
-
-
-def _flat(run: Run) -> dict[str, str]:
-    """Return the settings as "params.lambda0" -> JSON text, with method and data set among them."""
-    flat = {"method": run.method, "dataset": run.dataset, "data digest": run.digest}
-    for name, value in run.settings.items():
-        inner = value.items() if isinstance(value, dict) else [("", value)]
-        flat |= {f"{name}.{key}" if key else name: canonical(item) for key, item in inner}
-    return flat
 
 
 _shared: RunStore | None = None

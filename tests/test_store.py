@@ -130,8 +130,6 @@ def test_owners_see_their_own_runs_only(anywhere):
             look("ben", run_id)
     with pytest.raises(LookupError):
         store.rename("ben", run_id, "mine")
-    with pytest.raises(LookupError):
-        store.compare("ben", [run_id])
     assert store.delete("ben", run_id) is False
     assert store.get("anna", run_id).name == ""
 
@@ -144,20 +142,6 @@ def test_runs_are_renamed_and_deleted_for_good(anywhere):
     assert store.delete("anna", run_id) is True
     assert store.delete("anna", run_id) is False
     assert anywhere().list("anna") == []
-
-
-def test_settings_that_differ_are_compared(anywhere):
-    store = anywhere()
-    one = a_run(settings={"params": {"lambda0": 1.0, "max_depth": 3}, "operations": []})
-    other = a_run(settings={"params": {"lambda0": 2.0, "max_depth": 3}, "operations": [{"op": "sample"}], "seed": 1})
-    for run in (one, other):
-        store.add(run)
-    assert store.compare("anna", [one.id, other.id]).rows() == [
-        ("operations", "[]", '[{"op":"sample"}]'),
-        ("params.lambda0", "1.0", "2.0"),
-        ("seed", None, "1"),
-    ]
-    assert store.compare("anna", [one.id, one.id]).height == 0
 
 
 def test_values_that_json_does_not_have_are_stored_as_what_is_nearest():
