@@ -44,7 +44,7 @@ name = choose()
 claim(experiments.info(name))
 run_id = papers.run_of(st.session_state, name)
 active = papers.active(run_id)
-so_far = experiments.outcome(name)
+so_far = papers.so_far(st.session_state, name)
 left = so_far.total - so_far.cells.height
 with st.container(horizontal=True):
     words = "Run" if not so_far.cells.height else "Go on" if left else "Done"
@@ -62,10 +62,10 @@ if not active and left:
     st.caption(f"{left} of {so_far.total} fits to do{papers.about(so_far.seconds)}; pause or stop whenever you like.")
 
 
-@st.fragment(run_every=1.0 if active else None)
+@st.fragment(run_every=1.5 if active else None)
 def watch() -> None:
     """Draw how far it is, the figure so far and the verdict."""
-    now = experiments.outcome(name)
+    now = papers.so_far(st.session_state, name)
     if run_id is not None:
         progress(run_id, now)
     found(now)
@@ -75,7 +75,7 @@ def watch() -> None:
 
 watch()
 if not active and so_far.cells.height:
-    downloads(experiments.outcome(name))
+    downloads(papers.so_far(st.session_state, name))
 with st.expander("The code of this run, and all seeds from a shell"):
     st.code(f'from hetcore import experiments\n\nprint(experiments.run("{name}", "page").verdict)', language="python")
     st.code(f"python -m hetcore.experiments {name}", language="sh")

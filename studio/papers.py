@@ -8,10 +8,11 @@ from typing import Any
 
 from hetcore import experiments
 from hetcore.data.words import counted
+from hetcore.experiments import cells
 from hetcore.experiments.experiment import PAPERS
 from studio import jobs
 
-__all__ = ["about", "active", "by_paper", "forget", "paper_of", "run_of", "short", "start", "titled"]
+__all__ = ["about", "active", "by_paper", "forget", "paper_of", "run_of", "short", "so_far", "start", "titled"]
 
 SHORT = {
     "gbc": "Gradient boosting consensus",
@@ -20,7 +21,7 @@ SHORT = {
     "wms": "Weighted multi-source TrAdaBoost",
     "hgbm": "Heteroscedastic boosting and factorization",
 }
-SLOT = "paper runs"
+SLOT, KEPT = "paper runs", "paper outcome"
 
 
 def by_paper() -> dict[str, list[str]]:
@@ -52,6 +53,15 @@ def about(seconds: float) -> str:
     if seconds > 90:
         return f", about {seconds / 60:.0f} minutes"
     return f", about {counted(max(round(seconds), 1), 'second')}"
+
+
+def so_far(state: MutableMapping[str, Any], name: str) -> experiments.Outcome:
+    """Return what an experiment came to, judged anew only where cells were added: a running page asks every second."""
+    stamp = name, str(cells.folder()), *experiments.stamp(name)
+    kept = state.get(KEPT)
+    if kept is None or kept[0] != stamp:
+        kept = state[KEPT] = (stamp, experiments.outcome(name))
+    return kept[1]
 
 
 def start(state: MutableMapping[str, Any], name: str, owner: str) -> None:

@@ -11,6 +11,6 @@ runs them from a shell; both keep each finished cell, so that a run that was sto
 """
 
 from hetcore.experiments.experiment import Experiment, info, names
-from hetcore.experiments.runner import Outcome, forget, outcome, run
+from hetcore.experiments.runner import Outcome, forget, outcome, run, stamp
 
-__all__ = ["Experiment", "Outcome", "forget", "info", "names", "outcome", "run"]
+__all__ = ["Experiment", "Outcome", "forget", "info", "names", "outcome", "run", "stamp"]

@@ -18,7 +18,7 @@ from hetcore.experiments.experiment import Experiment, info
 from hetcore.experiments.judging import Verdict, judged
 from hetcore.experiments.protocols import PROTOCOLS
 
-__all__ = ["Outcome", "forget", "outcome", "run"]
+__all__ = ["Outcome", "forget", "outcome", "run", "stamp"]
 
 
 @dataclass(frozen=True)
@@ -123,6 +123,15 @@ def outcome(name: str, scope: str = "page", results: str | Path | None = None) -
     frame = pl.DataFrame(there, infer_schema_length=None) if there else pl.DataFrame()
     left = _estimate(experiment, done, [key for key in asked if key not in done])
     return Outcome(experiment, frame, len(asked), left, drawn(experiment, frame), judged(experiment, frame))
+
+
+def stamp(name: str, results: str | Path | None = None) -> tuple[int, int]:
+    """Return what changes whenever a cell is added to an experiment's file or taken out; arguments as in `run`."""
+    path = _file(info(name), results)
+    if not path.exists():
+        return 0, 0
+    there = path.stat()
+    return there.st_size, there.st_mtime_ns
 
 
 def _estimate(experiment: Experiment, done: Mapping[kept.Key, kept.Cell], missing: Sequence[kept.Key]) -> float:
