@@ -31,7 +31,8 @@ function plotly(address) {
 }
 function draw(node) {
   const data = node.wanted;
-  if (!node.clientWidth || node.dataset.version === data.version) return;
+  if (!node.clientWidth || node.begun === data.version) return;
+  node.begun = data.version;
   const figure = JSON.parse(data.figure);
   const style = getComputedStyle(node.parentElement);
   figure.layout.font = { color: style.color, family: style.fontFamily };
