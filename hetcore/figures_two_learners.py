@@ -16,6 +16,7 @@ __all__ = ["confusion", "curves", "failing", "per_source"]
 
 Line = tuple[Sequence[float], Sequence[float]]
 MOST_CLASSES = 20
+DARK = 0.45  # share of the row above which a cell takes white numbers
 
 
 def curves(
@@ -105,14 +106,24 @@ def confusion(truth: ArrayLike, said: ArrayLike) -> Figure:
     trace = {
         "type": "heatmap", "z": share, "x": kept.tolist(), "y": kept.tolist(), "zmin": 0, "zmax": 1,
         "colorscale": [[0, "rgba(128,128,128,0.08)"], [1, COLOURS[0]]],
-        "text": [[str(v) if v else "" for v in row] for row in z],
-        "texttemplate": "%{text}", "showscale": False, "customdata": z,
+        "showscale": False, "customdata": z,
         "hovertemplate": "%{y} predicted as %{x}: %{customdata}, %{z:.0%} of its rows<extra></extra>",
     }  # fmt: skip
     layout = _layout("predicted", "true class", min(640, 180 + 30 * len(kept)), hovermode="closest")
     layout["xaxis"] |= {"type": "category"}
     layout["yaxis"] |= {"type": "category", "autorange": "reversed"}
-    return {"data": [trace], "layout": layout}
+    return {"data": [trace, *_numbers_on(kept, z, share)], "layout": layout}
+
+
+def _numbers_on(names: np.ndarray, z: np.ndarray, share: np.ndarray) -> list[dict]:
+    """Return the numbers of the cells: white on dark cells, in the page's own colour on pale ones."""
+    traces = []
+    for dark in (True, False):
+        rows, columns = np.nonzero((z > 0) & ((share > DARK) == dark))
+        trace = {"type": "scatter", "mode": "text", "x": names[columns].tolist(), "y": names[rows].tolist()}
+        trace |= {"text": [str(v) for v in z[rows, columns]], "hoverinfo": "skip", "showlegend": False}
+        traces.append(trace | ({"textfont": {"color": "white"}} if dark else {}))
+    return traces
 
 
 def failing(

@@ -145,6 +145,8 @@ def test_figures_keep_colours_and_count_every_row():
     assert len({trace["line"]["dash"] for trace in steps["data"]}) == 2
     squares = figures.confusion(["x", "x", "y", "y"], ["x", "y", "y", "y"])
     assert squares["data"][0]["customdata"].tolist() == [[1, 1], [0, 2]]
+    shown = {(y, x): text for t in squares["data"][1:] for x, y, text in zip(t["x"], t["y"], t["text"])}
+    assert shown == {("x", "x"): "1", ("x", "y"): "1", ("y", "y"): "2"}
     many = figures.confusion([str(k) for k in range(30)], ["0"] * 30)
     assert len(many["data"][0]["x"]) == 20 and "0" in many["data"][0]["x"]
     fall = figures.failing({"b": {"0": 0.9, "blank": 0.1}}, "pixels", order)
