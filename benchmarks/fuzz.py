@@ -61,6 +61,9 @@ def child(family: str, corpus: str, seconds: int) -> None:
         from studio import parsing, parsing_images  # noqa: F401 - which the first imports only when it needs it
     from hetcore.errors import DataError, ModelFileError
 
+    if family == "model":
+        for name in persistence.CLASSES:
+            persistence._class(name)  # the first import of a method takes seconds
     kinds, seen = FAMILIES[family], set()
 
     def one(data: bytes) -> None:
