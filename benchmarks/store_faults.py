@@ -4,9 +4,9 @@
     python -m benchmarks.store_faults --damages 300
 
 A store of three runs is copied, opened, and gets two runs, a new name and a deletion while its n-th write fails, once
-or from then on, for n from 1 until no write fails any more; then the disk is well again, one more run is added, and a new
-start must find a whole file with every run. Damages are a bit, a byte, 64 bytes or a page changed, or the end cut off;
-what is read afterwards must be what was stored, or somebody must have been told.
+or from then on, for n from 1 until no write fails any more; then the disk is well again, one more run is added, and a
+new start must find a whole file with every run. Damages are a bit, a byte, 64 bytes or a page changed, or the end cut
+off; what is read afterwards must be what was stored, or somebody must have been told.
 """
 
 from __future__ import annotations
