@@ -114,7 +114,7 @@ def test_the_limits_are_those_of_the_code():
     size, unpacked = f"{UPLOADS.file_bytes // MIB} MB", f"{UPLOADS.unpacked_bytes // MIB} MB"
     assert table["size of a file"] == size
     assert table["unpacked size"] == f"{unpacked}, and {UPLOADS.unpacked_ratio} times the packed size"
-    wide = f"{UPLOADS.rows:,}, {UPLOADS.columns:,}, {UPLOADS.cells:,}"
+    wide = f"{UPLOADS.rows:,}, {UPLOADS.columns:,}, {UPLOADS.cells:,} ({UPLOADS.text_cells:,} of a text file)"
     assert table["rows, columns, cells of a table"] == wide
     assert table["edges of a graph"] == f"{UPLOADS.edges:,}"
     cost = f"{UPLOADS.parser_seconds:.0f} s, {UPLOADS.parser_memory // GIB} GB"
