@@ -78,7 +78,10 @@ def _plain_numbers(bare: pl.DataFrame) -> dict[str, pl.Series]:
 
 def _those(frame: pl.DataFrame, condition: pl.Expr) -> set[str]:
     """Return the columns for which the condition is true."""
-    return {column.name for column in frame.select(condition) if column.item()} if frame.width else set()
+    if not frame.width:
+        return set()
+    found = frame.select(condition)
+    return {name for name, value in zip(found.columns, found.row(0)) if value}
 
 
 def _unclear(bare: pl.DataFrame) -> list[str]:

@@ -91,12 +91,12 @@ def as_array(series: pl.Series) -> NDArray[np.float32]:
 def _without_infinities(frame: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, int]]:
     """Return the frame without NaN and infinite values, and the count of infinite values by column."""
     floats = [name for name, dtype in frame.schema.items() if dtype.is_float()]
-    bad = frame.select((pl.col(name).abs() > FLOAT_MAX).sum() for name in floats)
-    nans = frame.select(pl.col(name).is_nan().sum() for name in floats)
+    # One expression for all columns: one for each would take seconds for 10,000.
+    bad = dict(zip(floats, frame.select((pl.col(floats).abs() > FLOAT_MAX).sum()).row(0))) if floats else {}
     # polars orders NaN above every number, so NaN counts in `bad` too.
-    touched = [name for name in floats if bad[name][0]]
+    touched = [name for name in floats if bad[name]]
     usable = [pl.when(pl.col(name).abs() <= FLOAT_MAX).then(pl.col(name)) for name in touched]
-    counts = {name: bad[name][0] - nans[name][0] for name in touched}
+    counts = {name: bad[name] - int(frame[name].is_nan().sum()) for name in touched}
     arrays = [frame[name] for name, dtype in frame.schema.items() if dtype == pl.Array]
     counts |= {series.name: int(np.isinf(series.to_numpy()).sum()) for series in arrays}
     return frame.with_columns(usable), {name: count for name, count in counts.items() if count}

@@ -51,7 +51,8 @@ def _extremes(frame: pl.DataFrame, names: list[str]) -> dict[str, tuple]:
     low = frame.select(pl.col(names).min()).row(0)
     high = frame.select(pl.col(names).max()).row(0)
     missing = frame.select(pl.col(names).null_count()).row(0)
-    two = frame.select(((pl.col(n) == pl.col(n).min()) | (pl.col(n) == pl.col(n).max())).all() for n in names).row(0)
+    each = pl.col(names)  # one expression for all columns: one for each would take seconds for 10,000
+    two = frame.select(((each == each.min()) | (each == each.max())).all()).row(0)
     return {n: (low[i], high[i], two[i], missing[i]) for i, n in enumerate(names)}
 
 
