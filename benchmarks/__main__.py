@@ -42,6 +42,11 @@ PARTS = {
         "100 rounds on two cores in at most 24 GiB.",
     ),
     "classes": Part("K classes", "benchmarks.classes", "well under K fits."),
+    "cluster": Part(
+        "Consensus on a cluster: bytes and seconds",
+        "benchmarks.distributed_bytes",
+        "the bytes of the formulas of scale.md; the local fit's seconds.",
+    ),
     "startup": Part("Start-up", "benchmarks.startup", "import hetcore in at most 1 s."),
     "memory": Part("Where memory goes", "benchmarks.allocations", "no table copied per class or round."),
     "collective": Part(
