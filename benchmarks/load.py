@@ -9,7 +9,7 @@ A studio of its own is started on this machine, with its files in a temporary fo
 |---|---|
 | click | six people open, nobody trains; then two train over and over and four look |
 | class | thirty people open, eight of them train over and over |
-| stop | a hundred trainings are stopped in the middle: order to end |
+| stop | forty trainings of three kinds each are stopped in the middle: order to end |
 | memory | the server after a hundred sessions that opened, trained and left |
 
 Who looks, clicks every two seconds, in a class every five: a slider of Consensus, Data, Runs, Home in turn. An
@@ -39,7 +39,7 @@ from benchmarks.load_studio import Browser, Server
 CLICK_EVERY = {"click": 2.0, "class": 5.0}
 """Seconds."""
 CYCLES = 100
-STOPS = 100
+STOPS = 40
 TRAINING = {"rounds": 40}
 
 
