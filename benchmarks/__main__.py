@@ -72,7 +72,7 @@ PARTS = {
 }
 HEAD = """# Speed and memory
 
-Printed by `python -m benchmarks > docs/benchmarks.md` in one run on one machine ({machine}); the peers are in
+Printed by `python -m benchmarks`, part by part on one machine ({machine}), a word on each below it; the peers are in
 `requirements-bench.txt`. Seconds are of the processor where a part says so, which other work on the machine changes
 little; wall seconds are those of a machine that was not always quiet.
 """
