@@ -12,7 +12,7 @@ from hetcore.errors import ModelFileError
 from hetcore.forest import Forest
 from hetcore.methods.checks import floats
 from hetcore.methods.deviation_half import Judged
-from hetcore.methods.deviation_objectives import Labels, Link
+from hetcore.methods.deviation_objectives import Blind, Labels, Link
 from hetcore.methods.deviation_rounds import Rounds
 from hetcore.trees import BinMapper
 
@@ -157,7 +157,8 @@ class DeviationModel:
             raise ModelFileError("The scores of the model file do not rise from 0: save the model again.")
         numbers = [float(value) for value in (meta["scale"], *meta["unit"], *meta["calibration"])]
         scale, mean, deviation, centre, shift, slope = numbers
-        if not np.isfinite(numbers).all() or scale <= 0 or deviation <= 0 or slope < 0:
+        none = scale == 0 and isinstance(link, Blind)  # of the labels is drawn blindly
+        if not np.isfinite(numbers).all() or not (scale > 0 or none) or deviation <= 0 or slope < 0:
             raise ModelFileError("The spread of the model file is not a positive number: save the model again.")
         calibration = Calibration(centre, shift, slope)
         return cls(mapper, *forests, first, link, scale, calibration, (mean, deviation), scores)
