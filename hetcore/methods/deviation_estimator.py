@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from hetcore.errors import ModelFileError
@@ -146,7 +146,8 @@ class DeviationBoosting(BaseEstimator):
         return rounds | {"model": meta} | more, arrays | {"instance_weights": self.instance_weights_}
 
     def _use_state(self, meta: dict[str, Any], arrays: dict[str, NDArray], n_outputs: int) -> None:
-        self.model_ = DeviationModel.from_state(meta["model"], arrays, make_link(self._params()), n_outputs)
+        link, of_classes = make_link(self._params()), is_classifier(self)
+        self.model_ = DeviationModel.from_state(meta["model"], arrays, link, n_outputs, of_classes)
         self.n_features_in_ = self.model_.mapper.n_bins.size
         self.instance_weights_ = floats(arrays, "instance_weights")
         self.n_iterations_, self.best_iteration_ = meta["n_iterations"], meta["best_iteration"]

@@ -12,7 +12,7 @@ from hetcore.errors import ModelFileError
 from hetcore.forest import Forest
 from hetcore.methods.checks import floats
 from hetcore.methods.deviation_half import Judged
-from hetcore.methods.deviation_objectives import Blind, Labels, Link
+from hetcore.methods.deviation_objectives import Labels, Link
 from hetcore.methods.deviation_rounds import Rounds
 from hetcore.trees import BinMapper
 
@@ -146,8 +146,10 @@ class DeviationModel:
         return meta, arrays
 
     @classmethod
-    def from_state(cls, meta: dict[str, Any], arrays: dict[str, NDArray], link: Link, n_outputs: int) -> DeviationModel:
-        """Rebuild a model; ModelFileError at what can't be used."""
+    def from_state(
+        cls, meta: dict[str, Any], arrays: dict[str, NDArray], link: Link, n_outputs: int, of_classes: bool
+    ) -> DeviationModel:
+        """Rebuild a model, of classes or of numbers; ModelFileError at what can't be used."""
         mapper = BinMapper.from_arrays(_part(arrays, "bins"))
         forests = [Forest.from_arrays(_part(arrays, name), mapper.n_bins.size) for name in ("labels", "deviations")]
         first, scores = floats(arrays, "first"), floats(arrays, "scores")
@@ -157,8 +159,8 @@ class DeviationModel:
             raise ModelFileError("The scores of the model file do not rise from 0: save the model again.")
         numbers = [float(value) for value in (meta["scale"], *meta["unit"], *meta["calibration"])]
         scale, mean, deviation, centre, shift, slope = numbers
-        none = scale == 0 and isinstance(link, Blind)  # of the labels is drawn blindly
-        if not np.isfinite(numbers).all() or not (scale > 0 or none) or deviation <= 0 or slope < 0:
+        spread = 0 <= scale <= 1 if of_classes else scale > 0  # of classes, a share of the labels: it may be none
+        if not np.isfinite(numbers).all() or not spread or deviation <= 0 or slope < 0:
             raise ModelFileError("The spread of the model file is not a positive number: save the model again.")
         calibration = Calibration(centre, shift, slope)
         return cls(mapper, *forests, first, link, scale, calibration, (mean, deviation), scores)
