@@ -96,7 +96,7 @@ def shape_of(task: TrainingTask) -> Shape:
     data = task.data
     if isinstance(data, Mapping):
         arrays = [value for value in data.values() if hasattr(value, "nbytes")]
-        n = len(data["X"])
+        n = max((len(array) for array in arrays), default=0)
         return Shape(sum(a.nbytes for a in arrays), n, n, sum(a.size for a in arrays), 0, 1, n)
     gone = {operation["name"] for operation in task.operations if operation["op"] in ("drop_source", "drop_graph")}
     share = 1.0

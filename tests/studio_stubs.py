@@ -20,6 +20,9 @@ class TinyData:
         self.y = np.arange(n, dtype=float)
         self.source_names = list(source_names)
         self.graph_names: list[str] = []
+        self.sources: dict[str, object] = {}
+        self.graphs: dict[str, object] = {}
+        self.n, self.target_kind, self.classes = n, "regression", ()
         self.position = {identifier: k for k, identifier in enumerate(self.ids)}
         self.ballast = bytes(ballast)
 
