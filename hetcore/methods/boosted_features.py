@@ -36,10 +36,11 @@ from hetcore.methods.base import BoostedEstimator
 from hetcore.methods.boosted_branches import Branch, branch_from, branch_state
 from hetcore.methods.boosted_inputs import BoostedFeatures, RawFeatures
 from hetcore.methods.branch_networks import NETWORKS, network_class
+from hetcore.methods.checks import one_of, whole
 from hetcore.methods.modalities import Inputs, block, default_learner, scaling
 from hetcore.methods.problem import Problem
 from hetcore.methods.two_learner_rounds import error_rate, f1_score
-from hetcore.methods.two_learner_rules import WHOLE, at_least_one, is_whole, one_of
+from hetcore.methods.two_learner_rules import WHOLE, at_least_one
 
 __all__ = ["BoostedFeatureNetworkClassifier"]
 
@@ -54,10 +55,10 @@ RULES = (
     one_of("fusion", FUSIONS),
     one_of("network", KINDS),
     ("n_stages", at_least_one, WHOLE),
-    ("max_depth", lambda v: is_whole(v) and 1 <= v <= 16, "a whole number in [1, 16]"),
+    ("max_depth", lambda v: whole(v) and 1 <= v <= 16, "a whole number in [1, 16]"),
     ("n_iterations", at_least_one, WHOLE),
     ("hidden", lambda v: len(v) > 0 and all(at_least_one(each) for each in v), "whole numbers, such as (100, 50)"),
-    ("random_state", lambda v: v is None or (is_whole(v) and v >= 0), "a whole number, at least 0, or None"),
+    ("random_state", lambda v: v is None or (whole(v) and v >= 0), "a whole number, at least 0, or None"),
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from sklearn.utils.validation import validate_data
 
 from hetcore.errors import DataError, ModelFileError, ParameterError
 
-__all__ = ["check_coverage", "finite", "flag", "floats", "rows_to_score_by", "whole"]
+__all__ = ["check_coverage", "finite", "flag", "floats", "number_in", "one_of", "rows_to_score_by", "whole"]
 
 
 def whole(value: Any) -> bool:
@@ -26,6 +27,12 @@ def finite(value: Any) -> bool:
 def flag(value: Any) -> bool:
     """Return whether a value is True or False."""
     return isinstance(value, bool | np.bool_)
+
+
+def one_of(name: str, among: Sequence[Any]) -> tuple[str, Any, str]:
+    """Return the rule that a parameter is one of some values."""
+    words = f"one of {', '.join(map(repr, among))}"
+    return name, lambda value: any(value is each or (isinstance(value, str) and value == each) for each in among), words
 
 
 def check_coverage(coverage: float) -> None:
@@ -53,6 +60,13 @@ def rows_to_score_by(estimator: Any, eval_set: tuple[ArrayLike, ArrayLike], **ch
     if y.shape != X.shape[:1]:
         raise DataError(f"eval_set has {X.shape[0]} rows and labels of shape {y.shape}: give one label a row.")
     return X, y
+
+
+def number_in(value: Any, low: float, high: float) -> float:
+    """Return a number of a model file; ModelFileError unless it is in [low, high]."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+        raise ModelFileError(f"The model file has {value!r} where a number in [{low:g}, {high:g}] belongs.")
+    return float(value)
 
 
 def floats(arrays: dict[str, NDArray], name: str) -> NDArray[np.float64]:

@@ -15,6 +15,7 @@ from hetcore.data.words import listed, quoted
 from hetcore.errors import DataError, ModelFileError, ParameterError
 from hetcore.events import Callback
 from hetcore.methods.base import BoostedEstimator, boost, check_params
+from hetcore.methods.checks import flag, whole
 from hetcore.methods.collective_events import described
 from hetcore.methods.collective_model import CollectiveModel, Manner, OwnColumns
 from hetcore.methods.collective_printed import Printed
@@ -25,14 +26,6 @@ from hetcore.methods.problem import Problem, Scale
 __all__ = ["Classifies", "Collective"]
 
 FEATURES = ("rf1", "rf2", "rf3", "rf4")
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
-
-
-def _is_flag(value: Any) -> bool:
-    return isinstance(value, bool | np.bool_)
 
 
 def _among(*allowed: Any) -> tuple[Any, str]:
@@ -49,28 +42,28 @@ def _within(low: float, high: float, above: bool = False) -> tuple[Any, str]:
     return holds, f"a number {'above' if above else 'of at least'} {low:g} and at most {high:g}"
 
 
-WHOLE = (lambda v: _is_whole(v) and v >= 1), "a whole number, at least 1"
+WHOLE = (lambda v: whole(v) and v >= 1), "a whole number, at least 1"
 RULES = {
     "n_iterations": WHOLE,
     "first_trees": WHOLE,
     "trees_per_stage": WHOLE,
     "learning_rate": _within(0, 1, above=True),
     "max_depth": (
-        lambda v: v is None or (_is_whole(v) and (v >= 1 or v == -1)),
+        lambda v: v is None or (whole(v) and (v >= 1 or v == -1)),
         "at least 1, -1 for no limit, or None",
     ),
-    "max_leaf_nodes": (lambda v: _is_whole(v) and (v >= 2 or v == -1), "at least 2, or -1 for no limit"),
-    "min_samples_leaf": (lambda v: v is None or (_is_whole(v) and v >= 1), "a whole number, at least 1, or None"),
+    "max_leaf_nodes": (lambda v: whole(v) and (v >= 2 or v == -1), "at least 2, or -1 for no limit"),
+    "min_samples_leaf": (lambda v: v is None or (whole(v) and v >= 1), "a whole number, at least 1, or None"),
     "l2": _within(0, 1e9),
     "subsample": _within(0, 1, above=True),
     "column_sample": _within(0, 1, above=True),
-    "folds": (lambda v: _is_whole(v) and v >= 2, "a whole number, at least 2"),
+    "folds": (lambda v: whole(v) and v >= 2, "a whole number, at least 2"),
     "select_stages": _among(True, False, None),
     "summary": _among("mean", "median"),
     "shrinkage": _within(0, 1e9),
     "voice": _within(0, 1),
-    "edge_weights": (_is_flag, "True or False"),
-    "counts": (_is_flag, "True or False"),
+    "edge_weights": (flag, "True or False"),
+    "counts": (flag, "True or False"),
     "no_neighbor": _among("nan", "zero", None),
     "sweeps": WHOLE,
     "tol": _within(0, 1e9),
@@ -82,8 +75,8 @@ RULES = {
     "n_rounds": WHOLE,
     "leaf": _among("mean", "median"),
     "target_transform": _among("log", None),
-    "as_printed": (_is_flag, "True or False"),
-    "random_state": (lambda v: v is None or (_is_whole(v) and v >= 0), "a whole number, at least 0, or None"),
+    "as_printed": (flag, "True or False"),
+    "random_state": (lambda v: v is None or (whole(v) and v >= 0), "a whole number, at least 0, or None"),
 }
 # What a class has no parameter for.
 OTHERWISE = {
@@ -287,7 +280,7 @@ class Collective(BoostedEstimator):
         self.smear_, self.n_iterations_ = float(meta["smear"]), meta["n_iterations"]
         self.n_stages_ = self.model_.stack.n_stages
         most = params["n_iterations"] + 1
-        good = np.isfinite(self.smear_) and self.smear_ > 0 and _is_whole(self.n_iterations_)
+        good = np.isfinite(self.smear_) and self.smear_ > 0 and whole(self.n_iterations_)
         if not good or not self.n_stages_ <= self.n_iterations_ <= most:
             raise ModelFileError("The model file's stages do not add up: save the model again.")
         if scale.is_classifier:

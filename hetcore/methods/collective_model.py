@@ -16,6 +16,7 @@ from hetcore.data.encoding import SourceEncoder
 from hetcore.data.identity import positions
 from hetcore.errors import ModelFileError
 from hetcore.kernels.collective import Rules
+from hetcore.methods.checks import number_in
 from hetcore.methods.collective_inference import Conversation, net_of
 from hetcore.methods.collective_trees import Stack
 from hetcore.methods.problem import Scale
@@ -220,10 +221,10 @@ def _are_names(given: Any) -> bool:
 
 def _rules(meta: Mapping[str, Any]) -> Rules:
     given = meta["rules"]
-    fills = [np.nan if given[name] is None else _number(given[name], -1e300, 1e300) for name in Rules._fields[2:]]
+    fills = [np.nan if given[name] is None else number_in(given[name], -1e300, 1e300) for name in Rules._fields[2:]]
     if set(given) != set(Rules._fields) or not isinstance(given["median"], bool):
         raise ModelFileError("The model file's way to sum up neighbours is not known: save the model again.")
-    return Rules(given["median"], _number(given["shrinkage"], 0.0, 1e9), *fills)
+    return Rules(given["median"], number_in(given["shrinkage"], 0.0, 1e9), *fills)
 
 
 def _manner(given: Mapping[str, Any]) -> Manner:
@@ -232,12 +233,6 @@ def _manner(given: Mapping[str, Any]) -> Manner:
     whole = all(type(given[name]) is int and 0 <= given[name] < 1 << 63 for name in ("sweeps", "seed"))
     if not whole or not all(isinstance(given[name], bool) for name in flags):
         raise ModelFileError("The model file's way to infer is not known: save the model again.")
-    _number(manner.voice, 0.0, 1.0)
-    _number(manner.tol, 0.0, 1e300)
+    number_in(manner.voice, 0.0, 1.0)
+    number_in(manner.tol, 0.0, 1e300)
     return manner
-
-
-def _number(value: Any, low: float, high: float) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
-        raise ModelFileError(f"The model file has {value!r} where a number in [{low:g}, {high:g}] belongs.")
-    return float(value)

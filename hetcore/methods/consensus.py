@@ -48,6 +48,7 @@ from sklearn.utils.validation import check_is_fitted
 from hetcore.data import HetData
 from hetcore.errors import DataError, ModelFileError
 from hetcore.methods.base import BoostedEstimator
+from hetcore.methods.checks import finite, flag, one_of, whole
 from hetcore.methods.consensus_model import Columns, Memory, StagewiseModel, in_no_table
 from hetcore.methods.parts import Crew, GraphPart, TablePart
 from hetcore.methods.printed import Printed, PrintedModel
@@ -62,40 +63,24 @@ LEARNERS = ("both", "kernel", "tree")
 WEIGHTS = ("learned", "entropy", "softmax", "equal")
 
 
-def _one_of(name: str, among: tuple[str, ...]) -> tuple[str, Any, str]:
-    return name, lambda value: value in among, f"one of {', '.join(map(repr, among))}"
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
-
-
-def _is_flag(value: Any) -> bool:
-    return isinstance(value, bool | np.bool_)
-
-
-def _finite(value: Any) -> bool:
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool) and bool(np.isfinite(value))
-
-
 RULES = (
-    ("lambda0", lambda v: _finite(v) and 0 <= v <= 1e9, "in [0, 1e9]: 0 switches the consensus off"),
-    ("lambda1", lambda v: _finite(v) and 0 <= v <= 1e9, "in [0, 1e9]: 0 lets only labelled neighbours speak"),
-    ("n_iterations", lambda v: _is_whole(v) and v >= 1, "a whole number, at least 1"),
-    ("learning_rate", lambda v: _finite(v) and 0 < v <= 10, "above 0 and at most 10: 0.1 is a good start"),
-    ("max_depth", lambda v: _is_whole(v) and (v >= 1 or v == -1), "a whole number, at least 1, or -1 for no limit"),
-    ("min_samples_leaf", lambda v: _is_whole(v) and v >= 1, "a whole number, at least 1"),
-    ("l2", lambda v: _finite(v) and v > 0, "a finite number above 0"),
-    ("subsample", lambda v: _finite(v) and 0 < v <= 1, "in (0, 1]: below 1, the rows left out set steps and weights"),
-    ("column_sample", lambda v: _finite(v) and 0 < v <= 1, "in (0, 1]: the share of its columns that a tree sees"),
-    ("consensus_rounds", lambda v: _is_whole(v) and v >= 1, "a whole number, at least 1"),
-    _one_of("base_learner", LEARNERS),
-    _one_of("weights", WEIGHTS),
-    _one_of("pull", ("unlabelled", "all")),
-    _one_of("schedule", ("sequential", "parallel")),
-    ("clamp_labels", _is_flag, "True or False"),
-    ("as_printed", _is_flag, "True or False"),
-    ("random_state", lambda v: v is None or (_is_whole(v) and v >= 0), "a whole number, at least 0, or None"),
+    ("lambda0", lambda v: finite(v) and 0 <= v <= 1e9, "in [0, 1e9]: 0 switches the consensus off"),
+    ("lambda1", lambda v: finite(v) and 0 <= v <= 1e9, "in [0, 1e9]: 0 lets only labelled neighbours speak"),
+    ("n_iterations", lambda v: whole(v) and v >= 1, "a whole number, at least 1"),
+    ("learning_rate", lambda v: finite(v) and 0 < v <= 10, "above 0 and at most 10: 0.1 is a good start"),
+    ("max_depth", lambda v: whole(v) and (v >= 1 or v == -1), "a whole number, at least 1, or -1 for no limit"),
+    ("min_samples_leaf", lambda v: whole(v) and v >= 1, "a whole number, at least 1"),
+    ("l2", lambda v: finite(v) and v > 0, "a finite number above 0"),
+    ("subsample", lambda v: finite(v) and 0 < v <= 1, "in (0, 1]: below 1, the rows left out set steps and weights"),
+    ("column_sample", lambda v: finite(v) and 0 < v <= 1, "in (0, 1]: the share of its columns that a tree sees"),
+    ("consensus_rounds", lambda v: whole(v) and v >= 1, "a whole number, at least 1"),
+    one_of("base_learner", LEARNERS),
+    one_of("weights", WEIGHTS),
+    one_of("pull", ("unlabelled", "all")),
+    one_of("schedule", ("sequential", "parallel")),
+    ("clamp_labels", flag, "True or False"),
+    ("as_printed", flag, "True or False"),
+    ("random_state", lambda v: v is None or (whole(v) and v >= 0), "a whole number, at least 0, or None"),
 )
 
 
@@ -243,7 +228,7 @@ class _GBC(BoostedEstimator):
             raise ModelFileError("The weights of the model file are not those of its sources: save the model again.")
         self.graph_weights_ = _weights_from(meta["graph_weights"])
         self.n_iterations_ = meta["n_iterations"]
-        if not _is_whole(self.n_iterations_) or self.n_iterations_ < 1:
+        if not whole(self.n_iterations_) or self.n_iterations_ < 1:
             raise ModelFileError(f"The model file tells of {self.n_iterations_!r} rounds: save the model again.")
         if self.scale_.is_classifier:
             self.classes_ = self.scale_.classes

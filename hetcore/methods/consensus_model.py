@@ -15,6 +15,7 @@ from hetcore.data.encoding import SourceEncoder
 from hetcore.data.identity import positions
 from hetcore.errors import ModelFileError
 from hetcore.forest import Forest
+from hetcore.methods.checks import number_in
 from hetcore.methods.links import averaged, graph_columns, joint_links
 from hetcore.methods.problem import Scale
 from hetcore.methods.stagewise import SHRINKAGE, gap_factor
@@ -191,8 +192,8 @@ class StagewiseModel:
         if not 0 < n_tables <= len(parts) or any((p.encoder is None) == (i < n_tables) for i, p in enumerate(parts)):
             raise ModelFileError("The model file's tables and graphs do not add up: save the model again.")
         memory = memory_from(meta["ids"], arrays, scale.n_outputs)
-        gamma, stranger_voice = _number(meta["gamma"], 0.0, 1.0), _number(meta["stranger_voice"], 0.0, 1e9)
-        joint = {name: _number(share, 0.0, 1.0) for name, share in meta["joint_shares"].items()}
+        gamma, stranger_voice = number_in(meta["gamma"], 0.0, 1.0), number_in(meta["stranger_voice"], 0.0, 1e9)
+        joint = {name: number_in(share, 0.0, 1.0) for name, share in meta["joint_shares"].items()}
         graphs = parts[n_tables:]
         if joint and [*joint, ""] != [part.name for part in graphs]:
             raise ModelFileError("The model file's joint graph is not that of its graphs: save the model again.")
@@ -241,14 +242,8 @@ def _part_from(key: str, meta: dict[str, Any], arrays: Mapping[str, NDArray], n_
     if forest.n_outputs != n_outputs or bad_trees or bad_smooth or not isinstance(meta["name"], str):
         raise ModelFileError("The learners of the model file do not fit its columns: save the model again.")
     scale, size, unit = (
-        _number(meta["scale"], 0, 1e300),
-        _number(meta["size"], 0, 1e300),
-        _number(meta["unit"], 1e-45, 1e39),
+        number_in(meta["scale"], 0, 1e300),
+        number_in(meta["size"], 0, 1e300),
+        number_in(meta["unit"], 1e-45, 1e39),
     )
     return Columns(meta["name"], scale, forest, mapper, encoder, smooth, size, unit)
-
-
-def _number(value: Any, low: float, high: float) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
-        raise ModelFileError(f"The model file has {value!r} where a number in [{low:g}, {high:g}] belongs.")
-    return float(value)

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hetcore.errors import DataError, ModelFileError
+from hetcore.methods.checks import finite, one_of
 from hetcore.methods.transfer_file import block, common_from_state, common_state, finite_array
-from hetcore.methods.transfer_frame import TransferEstimator, TransferProblem, is_finite, one_of
+from hetcore.methods.transfer_frame import TransferEstimator, TransferProblem
 
 __all__ = ["KernelEstimator", "KernelScores", "kernel_matrix", "kernel_rules", "kernel_width"]
 
@@ -20,9 +21,9 @@ BLOCK = 4096  # rows of a kernel matrix at once
 KERNELS = ("linear", "rbf")
 
 kernel_rules = (
-    one_of("kernel", *KERNELS),
-    ("gamma", lambda v: v == "scale" if isinstance(v, str) else is_finite(v) and v > 0, "'scale' or above 0"),
-    ("C", lambda v: is_finite(v) and v > 0, "a finite number above 0"),
+    one_of("kernel", KERNELS),
+    ("gamma", lambda v: v == "scale" if isinstance(v, str) else finite(v) and v > 0, "'scale' or above 0"),
+    ("C", lambda v: finite(v) and v > 0, "a finite number above 0"),
 )
 
 

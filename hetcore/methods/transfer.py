@@ -34,8 +34,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hetcore.methods.checks import finite, one_of
 from hetcore.methods.transfer_boosting import RATES, RULES, State, TransferBoosting, alpha_source
-from hetcore.methods.transfer_frame import TransferProblem, is_finite, one_of
+from hetcore.methods.transfer_frame import TransferProblem
 from hetcore.methods.transfer_rounds import Boosting, Pace, Selection, Watched
 
 __all__ = [
@@ -88,7 +89,7 @@ class TrAdaBoostClassifier(TransferBoosting):
     classes they are means over the classes.
     """
 
-    _rules = (*RULES, RATES, one_of("vote", "later half", "all"))
+    _rules = (*RULES, RATES, one_of("vote", ("later half", "all")))
 
     def __init__(
         self,
@@ -212,10 +213,10 @@ class WeightedMultiSourceTrAdaBoostClassifier(TransferBoosting):
     _rules = (
         *RULES,
         RATES,
-        ("eta", lambda v: v in ("linear", "squared") if isinstance(v, str) else is_finite(v) and v >= 0,
+        ("eta", lambda v: v in ("linear", "squared") if isinstance(v, str) else finite(v) and v >= 0,
          "'linear', 'squared' or a finite number of at least 0"),
-        one_of("update", "exponential", "multiplicative"),
-        one_of("eta_on", None, "target", "source", "both"),
+        one_of("update", ("exponential", "multiplicative")),
+        one_of("eta_on", (None, "target", "source", "both")),
     )  # fmt: skip
 
     def __init__(
@@ -298,7 +299,7 @@ class TaskTrAdaBoostClassifier(TransferBoosting):
     the sum of alpha_t so far that learners from each source hold, and "target_mass" that of the target's own.
     """
 
-    _rules = (*RULES, ("gamma", lambda v: is_finite(v) and v >= 0, "a finite number of at least 0"))
+    _rules = (*RULES, ("gamma", lambda v: finite(v) and v >= 0, "a finite number of at least 0"))
 
     def __init__(
         self,

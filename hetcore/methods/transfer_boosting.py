@@ -9,19 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hetcore.errors import ParameterError
+from hetcore.methods.checks import one_of, whole
 from hetcore.methods.transfer_file import votes_from_state, votes_state
-from hetcore.methods.transfer_frame import TransferEstimator, TransferProblem, is_whole, one_of
+from hetcore.methods.transfer_frame import TransferEstimator, TransferProblem
 from hetcore.methods.transfer_learners import learner_for
 from hetcore.methods.transfer_rounds import Boosting, Pace, Selection, Watched
 
 __all__ = ["RATES", "RULES", "State", "TransferBoosting", "alpha_source"]
 
 RULES = (
-    ("n_iterations", lambda v: is_whole(v) and v >= 1, "a whole number, at least 1"),
-    ("max_depth", lambda v: is_whole(v) and 1 <= v <= 30, "a whole number in [1, 30]: 1 is a stump"),
+    ("n_iterations", lambda v: whole(v) and v >= 1, "a whole number, at least 1"),
+    ("max_depth", lambda v: whole(v) and 1 <= v <= 30, "a whole number in [1, 30]: 1 is a stump"),
     ("estimator", lambda v: v is None or hasattr(v, "fit"), "a scikit-learn classifier, or None for trees of our own"),
 )
-RATES = one_of("source_rate", "ratio", "hedge")
+RATES = one_of("source_rate", ("ratio", "hedge"))
 
 
 @dataclass

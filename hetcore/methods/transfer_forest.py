@@ -32,9 +32,10 @@ from hetcore.binning import BinMapper
 from hetcore.errors import ModelFileError
 from hetcore.forest import Forest
 from hetcore.magnitudes import narrow, power_of_two
+from hetcore.methods.checks import finite, whole
 from hetcore.methods.forest_split import Splitter
 from hetcore.methods.transfer_file import block, common_from_state, common_state
-from hetcore.methods.transfer_frame import TransferEstimator, TransferProblem, is_finite, is_whole
+from hetcore.methods.transfer_frame import TransferEstimator, TransferProblem
 from hetcore.trees import NODE_DTYPE, Tree
 
 __all__ = ["TransferForestClassifier", "leaf_distances"]
@@ -186,9 +187,9 @@ class TransferForestClassifier(TransferEstimator):
 
     _allows_missing = True
     _rules = (
-        ("gamma", lambda v: is_finite(v) and 0 <= v <= 1, "in [0, 1]: 0 looks at the target only"),
-        ("n_iterations", lambda v: is_whole(v) and v >= 1, "a whole number, at least 1"),
-        ("max_depth", lambda v: is_whole(v) and 1 <= v <= 30, "a whole number in [1, 30]"),
+        ("gamma", lambda v: finite(v) and 0 <= v <= 1, "in [0, 1]: 0 looks at the target only"),
+        ("n_iterations", lambda v: whole(v) and v >= 1, "a whole number, at least 1"),
+        ("max_depth", lambda v: whole(v) and 1 <= v <= 30, "a whole number in [1, 30]"),
     )
 
     def __init__(

@@ -20,9 +20,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from hetcore.errors import DataError
 from hetcore.events import Callback
 from hetcore.methods.base import Rule, boost, check_params
+from hetcore.methods.checks import whole
 from hetcore.metrics import known_targets
 
-__all__ = ["Rows", "TransferEstimator", "TransferProblem", "is_finite", "is_whole", "one_of", "scored"]
+__all__ = ["Rows", "TransferEstimator", "TransferProblem", "scored"]
 
 
 @dataclass(frozen=True)
@@ -78,21 +79,6 @@ class TransferProblem:
         return np.flatnonzero(self.domain == k)
 
 
-def is_whole(value: Any) -> bool:
-    """Return whether a parameter is a whole number."""
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
-
-
-def is_finite(value: Any) -> bool:
-    """Return whether a parameter is a finite number."""
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool) and bool(np.isfinite(value))
-
-
-def one_of(name: str, *among: Any) -> Rule:
-    """Return the rule that a parameter is one of some values."""
-    return name, lambda value: any(value is each or value == each for each in among), f"one of {among}"
-
-
 class TransferEstimator(ClassifierMixin, BaseEstimator):
     """Base of the classifiers that learn for a target domain from source domains too."""
 
@@ -100,7 +86,7 @@ class TransferEstimator(ClassifierMixin, BaseEstimator):
     _common: tuple[Rule, ...] = (
         ("domain_names", lambda v: v is None or (not isinstance(v, str) and all(isinstance(s, str) for s in v)),
          "a list of texts, one for each source number, or None"),
-        ("random_state", lambda v: v is None or (is_whole(v) and v >= 0), "a whole number, at least 0, or None"),
+        ("random_state", lambda v: v is None or (whole(v) and v >= 0), "a whole number, at least 0, or None"),
     )  # fmt: skip
     _allows_missing = False
     _steepness = 1.0  # of the logistic function from scores to probabilities
