@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
+import zipfile
+import zlib
+
 from hetcore.errors import DataError
 from studio.limits import UPLOADS
 
-__all__ = ["refuse_many_entries"]
+__all__ = ["BROKEN_ZIP", "refuse_many_entries"]
+
+BROKEN_ZIP = (
+    zipfile.BadZipFile,
+    zlib.error,
+    NotImplementedError,
+    EOFError,
+    LookupError,
+    OSError,
+    RuntimeError,
+    ValueError,
+)
+"""What readers raise at a zip that is damaged, encrypted, or packed in a way they do not know."""
 
 _ENTRY = b"PK\x01\x02"
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import re
 import zipfile
-import zlib
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
@@ -18,7 +17,7 @@ from hetcore.data.words import counted
 from hetcore.errors import DataError
 from studio.limits import UPLOADS
 from studio.parsed import ParsedTable
-from studio.parsing_archives import refuse_many_entries
+from studio.parsing_archives import BROKEN_ZIP, refuse_many_entries
 from studio.parsing_delimited import has_header
 from studio.parsing_names import column_names, refuse_size
 from studio.sentences import shown
@@ -79,16 +78,7 @@ def _check_archive(name: str, content: bytes) -> Counter[str]:
                 cells += _check_extent(name, archive, member)
     except DataError:
         raise
-    except (
-        zipfile.BadZipFile,
-        zlib.error,
-        NotImplementedError,
-        EOFError,
-        LookupError,
-        OSError,
-        RuntimeError,
-        ValueError,
-    ):
+    except BROKEN_ZIP:
         raise DataError(_DAMAGED.format(name)) from None
     return cells
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import zipfile
-import zlib
 from collections import Counter
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
@@ -20,7 +19,7 @@ from hetcore.data.report import Finding
 from hetcore.data.words import counted
 from hetcore.errors import DataError
 from studio.limits import UPLOADS
-from studio.parsing_archives import refuse_many_entries
+from studio.parsing_archives import BROKEN_ZIP, refuse_many_entries
 from studio.sentences import shown
 
 __all__ = ["ParsedImages", "read"]
@@ -57,16 +56,7 @@ def read(name: str, content: bytes) -> ParsedImages:
             taken = [_image(name, archive, member) for member in members]
     except DataError:
         raise
-    except (
-        zipfile.BadZipFile,
-        zlib.error,
-        NotImplementedError,
-        EOFError,
-        LookupError,
-        OSError,
-        RuntimeError,
-        ValueError,
-    ) as error:
+    except BROKEN_ZIP as error:
         raise DataError(f"{name} is no zip that can be opened ({_short(error)}): zip the images anew.") from None
     ids = [_path(member).stem for member in members]
     _refuse_twins(name, ids)
