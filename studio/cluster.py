@@ -11,6 +11,8 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+from hetcore.errors import ClusterError
+
 __all__ = ["CONNECT_SECONDS", "address", "fit", "parameters", "said"]
 
 CONNECT_SECONDS = 5.0
@@ -61,23 +63,17 @@ def fit(model: Any, data: Any, y: Any, **options: Any) -> str:
     if type(model).__name__ not in ESTIMATORS or not address():
         model.fit(data, y, **options)
         return ""
-    try:
-        client = _connected()
-    except ImportError:
-        return _here(model, data, y, options, "Dask is not installed (requirements-dask.txt)")
-    except (OSError, ValueError):  # nobody there; no address at all
-        return _here(model, data, y, options, f"The Dask cluster at {address()} does not answer")
     from hetcore import distributed
 
+    try:
+        client = distributed.connect(address(), CONNECT_SECONDS)
+    except ImportError:
+        return _here(model, data, y, options, "Dask is not installed (requirements-dask.txt)")
+    except ClusterError:
+        return _here(model, data, y, options, f"The Dask cluster at {address()} does not answer")
     with client:
         distributed.fit(model, data, client, y=y, **options)
     return ""
-
-
-def _connected() -> Any:
-    from distributed import Client
-
-    return Client(address(), timeout=CONNECT_SECONDS, direct_to_workers=True, set_as_default=False)
 
 
 def _here(model: Any, data: Any, y: Any, options: dict[str, Any], why: str) -> str:

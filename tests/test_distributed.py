@@ -30,8 +30,9 @@ from tests.test_experiments import toy  # noqa: F401 - a fixture
 from tests.test_house import TREES
 
 dask = pytest.importorskip("distributed", reason="Dask is not installed: pip install -r requirements-dask.txt")
-from hetcore import cluster as cluster_crew  # noqa: E402 - after the skip
-from hetcore import distributed, keeper, posts  # noqa: E402
+from hetcore import distributed  # noqa: E402 - after the skip
+from hetcore.distributed import crew as cluster_crew  # noqa: E402
+from hetcore.distributed import keeper, posts  # noqa: E402
 from hetcore.methods.base import boost  # noqa: E402
 
 PATIENCE = 300.0  # machines may be busy
@@ -358,7 +359,7 @@ def test_experiments_say_that_no_scheduler_answers(toy, capsys, monkeypatch):  #
     monkeypatch.setattr(shell, "CONNECT_SECONDS", 0.2)
     for address in ("tcp://127.0.0.1:1", "nonsense://x"):
         assert shell.main(["gbc-figure-99", "--dask", address]) == 2
-        assert f"No Dask scheduler answers at --dask {address}: start one" in capsys.readouterr().err
+        assert f"No Dask scheduler answers at {address}: start one" in capsys.readouterr().err
     monkeypatch.setitem(sys.modules, "distributed", None)
     assert shell.main(["gbc-figure-99", "--dask", address]) == 2
     assert "--dask needs Dask: pip install" in capsys.readouterr().err
@@ -382,6 +383,15 @@ def test_the_studio_trains_here_when_the_cluster_does_not_answer(monkeypatch):
     assert cluster_of_studio.parameters() == {"schedule": "parallel"}
     monkeypatch.setitem(sys.modules, "distributed", None)
     assert "is not installed (requirements-dask.txt), so" in cluster_of_studio.fit(made, data, data.y)
+
+
+def test_a_loop_of_dask_that_does_not_start_is_nobody_there(monkeypatch):
+    def unstarted(*_, **__):
+        raise AssertionError  # what Dask says after ten seconds without its thread
+
+    monkeypatch.setattr(dask, "Client", unstarted)
+    with pytest.raises(ClusterError, match="No Dask scheduler answers at tcp://127.0.0.1:1: start one"):
+        distributed.connect("tcp://127.0.0.1:1", 0.2)
 
 
 def test_the_studio_without_an_address_or_with_another_method_does_not_ask_for_a_cluster(monkeypatch):

@@ -13,7 +13,7 @@ import argparse
 import sys
 from typing import Any
 
-from hetcore.errors import ParameterError
+from hetcore.errors import ClusterError, ParameterError
 from hetcore.events import ProgressBar
 from hetcore.experiments import tables
 from hetcore.experiments.experiment import SCOPES, info, names
@@ -37,7 +37,7 @@ def main(arguments: list[str] | None = None) -> int:
         else:
             for name in asked:
                 _run(name, args)
-    except ParameterError as error:
+    except (ClusterError, ParameterError) as error:
         sys.stderr.write(f"{error}\n")
         return 2
     return 0
@@ -85,15 +85,12 @@ class _spread:  # noqa: N801 - reads as a word at its one place
         return joblib.Parallel(return_as="generator_unordered")
 
     def _client(self) -> Any:
-        try:
-            from distributed import Client
+        from hetcore import distributed
 
-            return Client(self._address, timeout=CONNECT_SECONDS)
+        try:
+            return distributed.connect(self._address, CONNECT_SECONDS)
         except ImportError:
             raise ParameterError("--dask needs Dask: pip install -r requirements-dask.txt") from None
-        except (OSError, ValueError):  # nobody there; no address at all
-            words = f"No Dask scheduler answers at --dask {self._address}: start one, or correct the address."
-            raise ParameterError(words) from None
 
     def __exit__(self, *failure: object) -> None:
         for each in self._open[::-1]:

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from hetcore.distributed.keeper import Keeper
 from hetcore.errors import ClusterError
-from hetcore.keeper import Keeper
 
 __all__ = ["Call", "KeeperLostError", "Post", "Posts"]
 

@@ -26,14 +26,41 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from hetcore.cluster import ClusterCrew
 from hetcore.data import HetData
-from hetcore.errors import ParameterError
+from hetcore.distributed.crew import ClusterCrew
+from hetcore.errors import ClusterError, ParameterError
 from hetcore.events import Callback
 from hetcore.methods.base import boost
 from hetcore.methods.consensus import GBCClassifier, GBCRegressor
 
-__all__ = ["fit"]
+__all__ = ["connect", "fit"]
+
+NOBODY = (OSError, ValueError, AssertionError)  # no answer; no address at all; Dask's own loop did not start in time
+
+
+def connect(address: str, timeout: float) -> Any:
+    """Return a client of a cluster that is no one's default, connected within some seconds.
+
+    Parameters
+    ----------
+    address : str
+        The scheduler's, such as "tcp://scheduler:8786".
+    timeout : float
+        Seconds, > 0.
+
+    Raises
+    ------
+    ImportError
+        Dask is not installed.
+    ClusterError
+        Nobody answers there.
+    """
+    from distributed import Client
+
+    try:
+        return Client(address, timeout=timeout, direct_to_workers=True, set_as_default=False)
+    except NOBODY:
+        raise ClusterError(f"No Dask scheduler answers at {address}: start one, or correct the address.") from None
 
 
 def fit(

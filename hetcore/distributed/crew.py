@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hetcore.distributed.keeper import Hired, Step, size_of
+from hetcore.distributed.posts import Call, KeeperLostError, Post, Posts
 from hetcore.errors import ClusterError
-from hetcore.keeper import Hired, Step, size_of
 from hetcore.methods.holders import Holder
 from hetcore.methods.parts import Crew, Part
-from hetcore.posts import Call, KeeperLostError, Post, Posts
 
 __all__ = ["ClusterCrew"]
 
