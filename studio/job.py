@@ -61,12 +61,12 @@ class Job:
             self.deliver(order)
 
     def hear(self, kind: str, content: Any, now: float) -> None:
-        """Take a message of the process: "round", "paused" or "running"."""
+        """Take a message of the process: "round", "paused", "running" or "gathering"."""
         if kind == "round":
             self.events.append(content)
         else:
             self._count_seconds(now)
-            self.state, self._since = kind, (now if kind == "running" else None)
+            self.state, self._since = kind, (None if kind == "paused" else now)
 
     def end(self, state: str, message: str, result: RunResult | None, now: float) -> None:
         """Note the end: nothing changes after it, and the data are let go."""
@@ -77,11 +77,18 @@ class Job:
 
     def status(self, now: float, place: int, waiting_as: str) -> Status:
         """Return the public view."""
-        seconds = self._seconds + (now - self._since if self._since is not None else 0.0)
+        seconds = self._elapsed(now)
         rounds, total = (len(self.events), getattr(self.events[-1], "total", 0)) if self.events else (0, 0)
         left = seconds / rounds * max(0, total - rounds) if rounds and self.state == "running" else None
         state = waiting_as if self.state == "queued" else self.state
         return Status(self.run_id, state, place, rounds, total, seconds, left, self.stopping, self.message)
+
+    def pace(self, now: float) -> float:
+        """Return the mean seconds of a round so far, 0 before the first has ended."""
+        return self._elapsed(now) / len(self.events) if self.events else 0.0
+
+    def _elapsed(self, now: float) -> float:
+        return self._seconds + (now - self._since if self._since is not None else 0.0)
 
     def _count_seconds(self, now: float) -> None:
         if self._since is not None:

@@ -11,7 +11,7 @@ import polars as pl
 
 __all__ = ["ACTIVE", "ENDED", "FunctionTask", "Parcel", "RunResult", "Status", "TrainingTask", "UnknownRunError"]
 
-ACTIVE = ("queued", "starting", "compiling", "running", "paused")
+ACTIVE = ("queued", "starting", "compiling", "running", "paused", "gathering")
 ENDED = ("finished", "stopped", "failed")
 
 
@@ -76,7 +76,8 @@ class Status:
     Attributes
     ----------
     state : str
-        "queued", "starting" (its process is), "compiling", "running", "paused", "finished", "stopped" or "failed".
+        "queued", "starting" (its process is), "compiling", "running", "paused", "gathering" (the fit is over, its
+        predictions and its file are made), "finished", "stopped" or "failed".
     place : int
         Runs ahead of it in the queue plus one; 0 once it has left the queue.
     rounds, total : int

@@ -56,7 +56,7 @@ class JobLimits(NamedTuple):
     kept_seconds, kept_runs : float, int
         An ended run is forgotten when nobody has polled it for so long, or when so many newer ones have ended.
     stop_grace : float
-        Seconds that a stopped run has to end its round before its process is killed.
+        Seconds that a stopped run has to end its round, beyond the time of three, before its process is killed.
     datasets : int
         Data sets that a worker keeps for the next run.
     """

@@ -17,7 +17,8 @@ class Player:
     Parameters
     ----------
     send : callable
-        Takes ("round", event), ("paused", None) or ("running", None); called from the fit's thread only.
+        Takes ("round", event), ("paused", None), ("running", None) or ("gathering", None); called from the fit's thread
+        only.
     paused : bool
         Whether to wait before the first round.
     """
@@ -27,11 +28,14 @@ class Player:
         self._changed = threading.Condition()
         self._paused = paused
         self._steps = 0
+        self._over = False
         self.stopped = False
 
     def order(self, order: str) -> None:
         """Take one of `ORDERS`, from any thread; orders that make no difference are ignored."""
         with self._changed:
+            if self._over:
+                return
             if order in ("pause", "resume"):
                 self._steps = 0
             elif order == "step" and self._paused:
@@ -44,6 +48,12 @@ class Player:
         """Send the event of a round; True if the fit shall end here."""
         self._send(("round", event))
         return self.wait()
+
+    def end(self) -> None:
+        """Tell that the fit is over and its predictions are made; no order makes a difference from here on."""
+        with self._changed:
+            self._over = True
+        self._send(("gathering", None))
 
     def wait(self) -> bool:
         """Wait while paused; True if the fit shall end here."""

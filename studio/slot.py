@@ -22,6 +22,8 @@ _log = logging.getLogger(__name__)
 _GONE = (EOFError, OSError)
 _DIED = "The training process ended by itself, often for lack of memory: use fewer rows, columns or rounds."
 _CUT_OFF = "Stopped in the middle of a round, so no model was kept."
+LONG_ROUND = 3.0
+"""How many rounds' time a stop waits beyond the grace, so that a training of long rounds keeps its model."""
 _CANNOT_START = "The training process cannot start: the studio's log says why; restart the studio once that is mended."
 
 
@@ -179,13 +181,14 @@ class Slot:
         with contextlib.suppress(OSError):  # a process that is gone is noticed by the thread that listens to it
             self._worker.send("order", order)
         if order == "stop":
-            timer = threading.Timer(self._manager.limits.stop_grace, self._cut_off, [job])
+            grace = self._manager.limits.stop_grace + LONG_ROUND * job.pace(self._manager.clock())
+            timer = threading.Timer(grace, self._cut_off, [job])
             timer.daemon = True
             timer.start()
 
     def _cut_off(self, job: Job) -> None:
         with self._manager.changed:
-            if self._job is job:
+            if self._job is job and job.state != "gathering":
                 self._worker.kill()
 
     def _hear(self, job: Job, kind: str, content: Any) -> None:

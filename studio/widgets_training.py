@@ -35,6 +35,7 @@ WORDS = {
     "compiling": "Compiling, first run only",
     "running": "Training",
     "paused": "Paused",
+    "gathering": "Rounds done, predicting",
     "finished": "Training finished",
     "stopped": "Training stopped",
     "failed": "Training failed",
@@ -237,7 +238,7 @@ class LiveTrainings:
             busy = any(status.active for status in statuses.values())
             with st.container(key="state"):
                 _say(statuses)
-            if busy:
+            if any(status.active and status.state != "gathering" for status in statuses.values()):
                 self._player(statuses)
             events = self.events()
             if any(events.values()):

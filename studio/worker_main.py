@@ -5,7 +5,8 @@ and within its memory limit. Its own reading thread takes the person's orders wh
 away the socket ends, and so does the process.
 
 Messages in: ("data", digest, bytes), ("forget", digest), ("run", task, paused), ("order", name).
-Messages out: ("phase", "compiling" | "ready"), ("round", event), ("paused" | "running", None), ("done", RunResult),
+Messages out: ("phase", "compiling" | "ready"), ("round", event), ("paused" | "running" | "gathering", None),
+("done", RunResult),
 ("failed", sentence).
 """
 

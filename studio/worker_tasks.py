@@ -99,6 +99,7 @@ def _train(task: TrainingTask, player: Player) -> RunResult:
 def _fit_arrays(model: Any, task: TrainingTask, player: Player) -> dict[str, Any]:
     optional = _accepted(model.fit, callbacks=(player,), eval_y=task.eval_y)
     model.fit(**task.data, **task.fit_params, **optional)
+    player.end()
     prediction = model.predict(task.data["X"])
     return {"predictions": pl.DataFrame({"id": [str(k) for k in range(len(prediction))], "prediction": prediction})}
 
@@ -108,6 +109,7 @@ def _fit_form(model: Any, task: TrainingTask, player: Player) -> dict[str, Any]:
     arrays = forms.arrays(scenario, task.form)
     optional = _accepted(model.fit, callbacks=(player,), eval_set=arrays.eval_set)
     model.fit(**arrays.fit, **task.fit_params, **optional)
+    player.end()
     predictions = _predictions_of(model, arrays)
     scores = _scores(predictions, scenario.data.target_kind)
     return {"predictions": predictions, "scores": scores, "value": doubts.achieved(model, arrays)}
@@ -133,6 +135,7 @@ def _fit_data(model: Any, task: TrainingTask, player: Player) -> dict[str, Any]:
     eval_y = scenario.eval_y if task.eval_y is None else scenarios.aligned(task.eval_y, task.data, data)
     optional = _accepted(model.fit, callbacks=(player,), eval_y=eval_y)
     note = cluster.fit(model, data, data.y if y is None else y, **task.fit_params, **optional)
+    player.end()
     explained = model.explain(data) if hasattr(model, "explain") else None
     predictions = _predictions(model, data, data.y if y is None else y, eval_y, explained)
     return {

@@ -98,6 +98,20 @@ class DeafRegressor(TinyRegressor):
         signal.pause()
 
 
+class PonderingRegressor(EndlessRegressor):
+    """Predicts once something is written to its gate."""
+
+    def __init__(self, gate=""):
+        super().__init__()
+        self.gate = gate
+
+    def predict(self, data):
+        """Wait at the gate."""
+        with open(self.gate) as gate:
+            gate.read()
+        return super().predict(data)
+
+
 def double(value: float) -> float:
     """Return twice the value."""
     return 2 * value
@@ -108,6 +122,14 @@ def own_pid(data: object) -> int:
     return os.getpid()
 
 
-for _estimator in (TinyRegressor, EndlessRegressor, BrokenRegressor, HungryRegressor, DyingRegressor, DeafRegressor):
+for _estimator in (
+    TinyRegressor,
+    EndlessRegressor,
+    BrokenRegressor,
+    HungryRegressor,
+    DyingRegressor,
+    DeafRegressor,
+    PonderingRegressor,
+):
     worker_tasks.ESTIMATORS[_estimator.__name__] = _estimator
 worker_tasks.FUNCTIONS |= {"tests.studio_stubs:double", "tests.studio_stubs:own_pid"}

@@ -17,24 +17,13 @@ import hetcore as hc
 from hetcore.data import HetData
 from studio import collective, export, forms, noise, rendering, run_table, scenarios, training, transfer, two_learners
 from studio.job_types import RunResult, TrainingTask
+from studio.player import Player
 from studio.run import Run
 from studio.training import Setting
 from studio.worker import child_environment
 from studio.worker_tasks import perform
 
 HALF = [{"op": "labels", "fraction": 0.5, "seed": 1}]
-
-
-class Player:
-    """Takes events, never stops."""
-
-    stopped = False
-
-    def wait(self) -> bool:
-        return False
-
-    def __call__(self, event: Any) -> bool:
-        return False
 
 
 class Case(NamedTuple):
@@ -113,7 +102,7 @@ def trained(place: int) -> tuple[Run, RunResult]:
     page, example, setting = CASES[place]
     task = TrainingTask(setting.estimator, setting.params, loaded(example), operations=setting.operations,
                         fit_params=setting.fit, form=setting.form)  # fmt: skip
-    result = perform(task, Player())
+    result = perform(task, Player([].append))
     run = training.run_of(page, setting, {"example": example}, example, "anna", results=training.results_of(result))
     return run, result
 

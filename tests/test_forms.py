@@ -10,6 +10,7 @@ from hetcore.data import plain
 from hetcore.errors import ParameterError
 from studio import forms, scenarios, worker_tasks
 from studio.job_types import TrainingTask
+from studio.player import Player
 
 
 class FirstColumn:
@@ -23,15 +24,6 @@ class FirstColumn:
     def predict(self, X, return_std=False):
         column = np.nan_to_num(np.asarray(X[:, 0], float))
         return (column, np.full(len(X), 0.5)) if return_std else column
-
-
-class Player:
-    """Never stops anything."""
-
-    stopped = False
-
-    def wait(self):
-        return False
 
 
 @pytest.fixture
@@ -54,7 +46,9 @@ HIDDEN = [{"op": "labels", "fraction": 0.5, "seed": 0}]
 @pytest.mark.parametrize("form", [{"form": "table"}, {"form": "domains", "target": "far"}])
 def test_known_labels_are_trained_on_and_hidden_ones_score(data, form, monkeypatch):
     monkeypatch.setitem(worker_tasks.ESTIMATORS, "FirstColumn", FirstColumn)
-    result = worker_tasks.perform(TrainingTask("FirstColumn", {}, data, operations=HIDDEN, form=form), Player())
+    result = worker_tasks.perform(
+        TrainingTask("FirstColumn", {}, data, operations=HIDDEN, form=form), Player([].append)
+    )
     fitted = FirstColumn.last.fitted
     assert len(fitted["y"]) == 20 and len(fitted["eval_set"][1]) == 20
     assert not np.isnan(fitted["y"]).any()

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from hetcore.data import HetData
 from hetcore.errors import ParameterError
 from studio.fair_queue import FairQueue
+from studio.job import Job
 from studio.job_types import FunctionTask
 from studio.jobs import Manager, Status, TrainingTask, UnknownRunError, manager
 from studio.limits import GIB, JobLimits, from_environment
@@ -444,6 +445,42 @@ def test_the_player_counts_steps_and_ignores_them_while_running():
     player.order("stop")
     assert player("third") is True
     assert sent == [("round", "first"), ("round", "second"), ("round", "third")]
+
+
+def test_an_order_after_the_last_round_changes_nothing():
+    sent = []
+    player = Player(sent.append)
+    player("only")
+    player.end()
+    player.order("stop")
+    player.order("pause")
+    assert not player.stopped and player.wait() is False and sent == [("round", "only"), ("gathering", None)]
+
+
+def test_a_stop_is_told_before_the_predictions_are_made_and_does_not_cut_them_off(studio, tmp_path):
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+    run_id = studio.submit(task("PonderingRegressor", gate=str(gate)), "anna")
+    until(studio, run_id, lambda status: status.rounds == 1)
+    studio.stop(run_id)
+    until(studio, run_id, lambda status: status.state == "gathering")
+    assert studio.status(run_id).active
+    slot = next(slot for slot in studio.slots if slot.phase == "working")
+    slot._cut_off(studio._jobs[run_id])  # its grace is over
+    gate.write_text("predict")
+    assert ended(studio, run_id).state == "stopped"
+    assert studio.result(run_id).predictions is not None
+
+
+def test_a_stopped_run_of_long_rounds_has_more_time():
+    job = Job("run", "anna", task(), False, 100.0)
+    job.leave_queue(100.0)
+    assert job.pace(140.0) == 0.0
+    job.hear("round", "event", 120.0)
+    job.hear("paused", None, 120.0)
+    job.hear("running", None, 200.0)
+    job.hear("round", "event", 220.0)
+    assert job.pace(220.0) == 20.0
 
 
 def test_equal_data_have_one_digest_and_other_data_another():

@@ -13,26 +13,15 @@ import datasets
 import hetcore as hc
 from studio import doubts, export, forms, noise, noise_curve, noise_rows, reopening, scenarios, training, worker_tasks
 from studio.job_types import TrainingTask
+from studio.player import Player
 from studio.worker import child_environment
 
 TABLE = {"n_iterations": 15, "learning_rate": 0.3, "random_state": 0}
 
 
-class Player:
-    """Never stops anything."""
-
-    stopped = False
-
-    def wait(self):
-        return False
-
-    def __call__(self, event):
-        return False
-
-
 def ran(setting, data):
     task = TrainingTask(setting.estimator, setting.params, data, operations=setting.operations, form=setting.form)
-    return worker_tasks.perform(task, Player())
+    return worker_tasks.perform(task, Player([].append))
 
 
 @pytest.fixture(scope="module")
