@@ -18,7 +18,7 @@ import logging
 import secrets
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from studio import limits, memory
@@ -181,6 +181,14 @@ class Manager:
             wanted = {*states, *ENDED}
             self.changed.wait_for(lambda: self._status(self._job(run_id)).state in wanted, timeout)
             return self._status(self._job(run_id))
+
+    def wait_begun(self, run_ids: Iterable[str], timeout: float) -> None:
+        """Wait until one of the runs has an event or none is running, at most `timeout` seconds."""
+        with self.changed:
+            runs = [self._job(run_id) for run_id in run_ids]
+            self.changed.wait_for(
+                lambda: any(job.events for job in runs) or not any(job.state == "running" for job in runs), timeout
+            )
 
     def sweep(self) -> None:
         """Stop runs that nobody watches and forget old ones; called every few seconds."""

@@ -29,6 +29,8 @@ INSTANT = 3.0
 """Seconds: a changed setting that is estimated to train faster trains at once."""
 EVERY = 0.3
 """Seconds between two looks at a training."""
+FIRST = 0.6
+"""Seconds that a look at a training without a round waits for the first."""
 WORDS = {
     "queued": "Queued",
     "starting": "Starting a worker",
@@ -60,6 +62,7 @@ class _Kept:
     before: dict[str, tuple[Setting, Sequence[Any]]] = field(default_factory=dict)
     pace: dict[str, Sequence[Any]] = field(default_factory=dict)
     earlier: dict[str, str] = field(default_factory=dict)
+    drawn: tuple[Events, Events] = ({}, {})
 
 
 class LiveTrainings:
@@ -198,7 +201,8 @@ class LiveTrainings:
         before = done or (kept.before if kept else {})
         earlier = (kept.runs if done else kept.earlier) if kept else {}
         pace = kept.pace if kept else {}
-        st.session_state[self._slot] = _Kept(current.title, settings, runs, before, pace, earlier)
+        drawn = kept.drawn if kept else ({}, {})
+        st.session_state[self._slot] = _Kept(current.title, settings, runs, before, pace, earlier, drawn)
         st.query_params["run"] = ",".join(runs.values())
         if len(runs) > 1 or self.page not in runs:
             st.query_params["labels"] = "|".join(runs)
@@ -238,11 +242,17 @@ class LiveTrainings:
             busy = any(status.active for status in statuses.values())
             with st.container(key="state"):
                 _say(statuses)
-            if any(status.active and status.state != "gathering" for status in statuses.values()):
-                self._player(statuses)
+            with st.container(key="player"):  # there without buttons too: what follows keeps its place
+                if any(status.active and status.state != "gathering" for status in statuses.values()):
+                    self._player(statuses)
+            if any(status.state == "running" for status in statuses.values()):
+                jobs.manager().wait_begun(self.runs.values(), FIRST)
             events = self.events()
             if any(events.values()):
+                self._kept.drawn = events, before
                 draw(events, before)
+            elif busy and self._kept.drawn[0].keys() == events.keys():
+                draw(*self._kept.drawn)  # what was there stays until there is something new
             elif busy:
                 st.info("The first round is on its way.")
             if all(status.state == "finished" for status in statuses.values()):
