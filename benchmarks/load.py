@@ -178,8 +178,9 @@ def stops(*_: object) -> None:
     from benchmarks.load_studio import stop_latencies
 
     print("| stop of | stops | median, ms | p95, ms | p99, ms | to hold |\n|---|---|---|---|---|---|")
-    for name, seconds in stop_latencies(STOPS).items():
-        print(line(name, seconds, "p99 ≤ 250 ms"), flush=True)
+    for name, stopped in stop_latencies(STOPS).items():
+        print(line(f"{name}: until no more rounds are made", [stop.rounds for stop in stopped], "p99 ≤ 250 ms"))
+        print(line(f"{name}: until the model is there too", [stop.all for stop in stopped]), flush=True)
 
 
 SCENARIOS = {"click": clicks, "class": a_class, "memory": memory}

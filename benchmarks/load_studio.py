@@ -15,14 +15,14 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import psutil
 
 import datasets
 from studio import jobs, limits
 
-__all__ = ["Browser", "Server", "stop_latencies"]
+__all__ = ["Browser", "Server", "Stop", "stop_latencies"]
 
 ROOT = Path(__file__).resolve().parent.parent
 CHROMIUM = "/usr/bin/chromium"
@@ -146,16 +146,23 @@ TASKS: dict[str, tuple[str, str, dict[str, Any], dict[str, Any]]] = {
 }
 
 
-def stop_latencies(count: int) -> dict[str, list[float]]:
-    """Return the seconds from the order to stop to the end of the training, by training."""
-    manager = jobs.Manager(limits.JOBS._replace(workers=1), compiled=False)
+class Stop(NamedTuple):
+    """Seconds from the order to stop until no more rounds are made, and until predictions and model are stored too."""
+
+    rounds: float
+    all: float
+
+
+def stop_latencies(count: int) -> dict[str, list[Stop]]:
+    """Stop each of the trainings so many times."""
+    manager = jobs.Manager(limits.JOBS._replace(workers=1))
     try:
         return {name: [_stopped(manager, task, k) for k in range(count)] for name, task in TASKS.items()}
     finally:
         manager.close()
 
 
-def _stopped(manager: jobs.Manager, task: tuple[str, str, dict[str, Any], dict[str, Any]], k: int) -> float:
+def _stopped(manager: jobs.Manager, task: tuple[str, str, dict[str, Any], dict[str, Any]], k: int) -> Stop:
     estimator, name, params, form = task
     if name not in _LOADED:
         _LOADED[name] = datasets.load(name)
@@ -166,8 +173,10 @@ def _stopped(manager: jobs.Manager, task: tuple[str, str, dict[str, Any], dict[s
         threading.Event().wait(0.005 + 0.001 * (k % 7))
     started = time.perf_counter()
     manager.stop(run)
+    manager.wait(run, ["gathering"])
+    rounds = time.perf_counter() - started
     manager.wait(run)
-    return time.perf_counter() - started
+    return Stop(rounds, time.perf_counter() - started)
 
 
 _LOADED: dict[str, Any] = {}
