@@ -20,37 +20,52 @@ from typing import NamedTuple
 
 
 class Part(NamedTuple):
-    """One section: what it is called, the command's arguments after `python -m`, what it aims at."""
+    """One section: what it is called, the command's arguments after `python -m`, what it aims at, a word on it."""
 
     title: str
     command: str
     aim: str
+    word: str = ""
 
 
 PARTS = {
     "trees": Part(
-        "Boosted trees against LightGBM", "benchmarks.trees", "fit at most 1.0 times LightGBM's, prediction no slower."
+        "Boosted trees against LightGBM",
+        "benchmarks.trees",
+        "fit at most 1.0 times LightGBM's, prediction no slower.",
+        "LightGBM with two threads spins where a core is busy, so the processor's seconds of that case say more than the "
+        "wall's. Training losses are within 1%, but for ten outputs: one tree with ten numbers in each leaf has a tenth "
+        "of the leaves of ten trees.",
     ),
     "consensus": Part(
         "Consensus: instances, links, sources",
         "benchmarks.consensus_scale",
         "slopes of 1 (linear), the graph part at most twice one plain read of the graphs.",
+        "The first rounds hold encoding, the kernel ridge, and up to 50 million links in all the joint graph, which "
+        "larger data do without: so a fit of 80,000 need not cost more than one of 40,000. Links are read once a fit.",
     ),
     "full": Part(
         "Consensus at the size of the paper's customers",
         "benchmarks.consensus_scale full",
         "100 rounds on two cores in at most 24 GiB.",
+        "The graph part is paid once a fit. Its aim of two plain reads is missed: who listens looks up 500,000 values in "
+        "random order, and scipy's own product of the same matrices takes many plain reads too. Tried: values and voices "
+        "packed in one array of float64 or float32, 0% to 15% faster.",
     ),
     "classes": Part("K classes", "benchmarks.classes", "well under K fits."),
     "cluster": Part(
         "Consensus on a cluster: bytes and seconds",
         "benchmarks.distributed_bytes",
         "the bytes of the formulas of scale.md; the local fit's seconds.",
+        "What travels, and why there is no gain in time on two cores: [scale.md](scale.md).",
     ),
     "startup": Part("Start-up", "benchmarks.startup", "import hetcore in at most 1 s."),
     "memory": Part("Where memory goes", "benchmarks.allocations", "no table copied per class or round."),
     "collective": Part(
-        "Collective inference, the paper's size", "benchmarks.collective_speed paper", "300 times the plain version."
+        "Collective inference, the paper's size",
+        "benchmarks.collective_speed paper",
+        "300 times the plain version.",
+        "The plain version's time is scaled up from a sample of its visits.",
     ),
     "collective large": Part(
         "Collective inference, a million nodes", "benchmarks.collective_speed large", "a million nodes on one machine."
@@ -58,11 +73,19 @@ PARTS = {
     "two learners": Part(
         "Steps by Newton against Bayes", "benchmarks.two_learner_speed", "at least 10 times faster a step."
     ),
-    "transfer": Part("TrAdaBoost against adapt", "benchmarks.transfer_speed", "at least 20 times faster than adapt."),
+    "transfer": Part(
+        "TrAdaBoost against adapt",
+        "benchmarks.transfer_speed",
+        "at least 20 times faster than adapt.",
+        "adapt needs TensorFlow; where it was installed, it took 96 times as long "
+        "([results.md](results.md#speed-tradaboost-against-the-adapt-package)).",
+    ),
     "heteroscedastic": Part(
         "Mean and deviation against NGBoost and CatBoost",
-        "benchmarks.heteroscedastic_speed",
+        "benchmarks.heteroscedastic_speed --repeats 1",
         "50 times NGBoost, no slower than CatBoost.",
+        "The aim of 50 times NGBoost is missed where columns have many distinct values "
+        "([heteroscedastic.md](heteroscedastic.md)).",
     ),
     "factorization": Part(
         "Factorization against Surprise and cornac",
@@ -72,8 +95,7 @@ PARTS = {
 }
 HEAD = """# Speed and memory
 
-Printed by `python -m benchmarks`, part by part on one machine ({machine}), a word on each below it; the peers are in
-`requirements-bench.txt`. Seconds are of the processor where a part says so, which other work on the machine changes
+Printed by `python -m benchmarks` on one machine ({machine}); the peers are in `requirements-bench.txt`. Seconds are of the processor where a part says so, which other work on the machine changes
 little; wall seconds are those of a machine that was not always quiet.
 """
 
@@ -89,7 +111,8 @@ def section(part: Part) -> str:
         said += f"\n\nIt ended early: {last}"
     sys.stderr.write(f"{part.title}: {time.perf_counter() - started:.0f} s\n")
     body = said if "\n|---" in f"\n{said}" else f"```\n{said}\n```"
-    return f"## {part.title}\n\n`python -m {part.command}`. Aim: {part.aim}\n\n{body}\n"
+    word = f"\n{part.word}\n" if part.word else ""
+    return f"## {part.title}\n\n`python -m {part.command}`. Aim: {part.aim}\n\n{body}\n{word}"
 
 
 def machine() -> str:
