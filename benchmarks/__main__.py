@@ -33,9 +33,9 @@ PARTS = {
         "Boosted trees against LightGBM",
         "benchmarks.trees",
         "fit at most 1.0 times LightGBM's, prediction no slower.",
-        "LightGBM with two threads spins where a core is busy, so the processor's seconds of that case say more than the "
-        "wall's. Training losses are within 1%, but for ten outputs: one tree with ten numbers in each leaf has a tenth "
-        "of the leaves of ten trees.",
+        "LightGBM with two threads spins where a core is busy, so the processor's seconds of that case say more "
+        "than the wall's. Training losses are within 1%, but for ten outputs: one tree with ten numbers in each "
+        "leaf has a tenth of the leaves of ten trees.",
     ),
     "consensus": Part(
         "Consensus: instances, links, sources",
@@ -48,9 +48,9 @@ PARTS = {
         "Consensus at the size of the paper's customers",
         "benchmarks.consensus_scale full",
         "100 rounds on two cores in at most 24 GiB.",
-        "The graph part is paid once a fit. Its aim of two plain reads is missed: who listens looks up 500,000 values in "
-        "random order, and scipy's own product of the same matrices takes many plain reads too. Tried: values and voices "
-        "packed in one array of float64 or float32, 0% to 15% faster.",
+        "The graph part is paid once a fit. Its aim of two plain reads is missed: who listens looks up 500,000 "
+        "values in random order, and scipy's own product of the same matrices takes many plain reads too. Tried: "
+        "values and voices packed in one array of float64 or float32, 0% to 15% faster.",
     ),
     "classes": Part("K classes", "benchmarks.classes", "well under K fits."),
     "cluster": Part(
@@ -95,8 +95,8 @@ PARTS = {
 }
 HEAD = """# Speed and memory
 
-Printed by `python -m benchmarks` on one machine ({machine}); the peers are in `requirements-bench.txt`. Seconds are of the processor where a part says so, which other work on the machine changes
-little; wall seconds are those of a machine that was not always quiet.
+Printed by `python -m benchmarks` on one machine ({machine}); the peers are in `requirements-bench.txt`. Seconds are
+of the processor where a part says so, which other work on the machine changes little.
 """
 
 

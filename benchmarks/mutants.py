@@ -1,187 +1,208 @@
-"""R15: how many small faults, put into the kernels one at a time, their tests find.
+"""R15: how many small faults, put into the kernels, parsers, loader and store one at a time, their tests find.
 
-    python -m benchmarks.mutants [--most 40] [--seed 0] [csr medians ...]
+    python -m benchmarks.mutants [--most 25] [--seed 0] [kernels parsers loader store splitting parsing_text ...]
 
-A fault is another comparison, another operator, a number one larger, a condition turned round, inside a function that
-is compiled. The tests of the kernel run on the faulty function as plain Python (NUMBA_DISABLE_JIT=1) in a process of
-their own, forked from one that has imported everything else; a fault is found if a test fails, or none ends in time.
-Tests that cannot run as plain
-Python are left out. The source on disk is never changed. Faults that nothing can find (x + 0.0 for x - 0.0) count as
-not found.
+Faults are those of `benchmarks.mutant_faults`; a random sample of every module's is tried. Each gets the tests that
+have been on its lines, the quickest first, until one fails or takes five times as long as it did: then it is found.
+Faults that nothing can find (x + 0.0 for x - 0.0) count as not found, and so do those on lines that no test is on.
+
+Kernels run as plain Python (NUMBA_DISABLE_JIT=1), with records for structured arrays and `add_row`, which is machine
+code, in plain Python too; uploads are read in the tests' process instead of one of their own. Tests that fail so, that
+take over 3 s, that start a PostgreSQL server or that reach a module only in processes of their own are left out. The
+source on disk is never changed.
 """
 
 from __future__ import annotations
 
 import argparse
-import ast
-import copy
-import importlib.abc
-import importlib.util
+import json
 import os
 import random
 import re
-import signal
+import select
+import subprocess
 import sys
+import tempfile
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any, NamedTuple
 
-os.environ["NUMBA_DISABLE_JIT"] = "1"
+from benchmarks.mutant_faults import Fault, faults
 
 ROOT = Path(__file__).resolve().parent.parent
-KERNELS = ROOT / "hetcore" / "kernels"
-TESTS = {
-    "csr": ["test_kernels_graph.py"],
-    "medians": ["test_kernels_graph.py"],
-    "collective": ["test_kernels_collective.py"],
-    "factorization": ["test_kernels_factorization.py"],
-    "simplex": ["test_weights.py"],
-    "predictor": ["test_kernels.py"],
-    "histogram": ["test_kernels.py"],
-    "splitting": ["test_kernels.py"],
-    "nodes": ["test_kernels.py"],
-    "binning": ["test_kernels.py", "test_binning.py"],
+SLOWEST = 3.0
+"""Seconds of processor time of one test; slower ones are left out."""
+PATIENCE = 20.0
+"""Seconds of processor time of all tests of one fault; the slowest beyond are left out."""
+
+
+class Group(NamedTuple):
+    """What is looked at together: modules, the functions of them, tests, and whether kernels are compiled."""
+
+    modules: list[str]
+    tests: list[str]
+    wanted: Callable[[str], bool] = bool
+    compiled: bool = True
+
+
+def _modules(pattern: str, *more: str) -> list[str]:
+    return [".".join(path.relative_to(ROOT).with_suffix("").parts) for path in sorted(ROOT.glob(pattern))] + list(more)
+
+
+def _kernels() -> list[str]:
+    """Return the modules that hold kernels."""
+    found = _modules("hetcore/kernels/*.py")
+    return [name for name in found if "= kernel(_" in _source(name).read_text(encoding="utf-8").split('"""')[-1]]
+
+
+def _source(module: str) -> Path:
+    return ROOT / f"{module.replace('.', '/')}.py"
+
+
+GROUPS = {
+    "kernels": Group(
+        _kernels(), ["test_kernels*.py", "test_weights.py", "test_binning.py", "test_trees.py"], compiled=False
+    ),
+    "parsers": Group(
+        _modules("studio/parsing*.py", "studio.sentences", "studio.uploads"),
+        ["test_upload*.py", "test_parsing*.py", "test_hostile.py"],
+    ),
+    "loader": Group(
+        ["hetcore.persistence", "hetcore.archive", "hetcore.npy"], ["test_persistence*.py", "test_model_files.py"]
+    ),
+    "store": Group(
+        ["studio.store", "studio.database", "studio.run", "studio.salvage", "studio.streams"],
+        ["test_store*.py", "test_streams.py"],
+    ),
 }
-COMPARED = {
-    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
-}  # fmt: skip
-OPERATORS = {
-    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult,
-    ast.LShift: ast.RShift, ast.RShift: ast.LShift, ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd,
-}  # fmt: skip
 
 
-def changes(node: ast.AST) -> Iterator[tuple[str, Callable[[ast.AST], None]]]:
-    """Yield what can be changed at a node: in words, and the change of a copy."""
-    if isinstance(node, ast.Compare) and type(node.ops[0]) in COMPARED:
-        new = COMPARED[type(node.ops[0])]
-        yield f"{type(node.ops[0]).__name__} -> {new.__name__}", lambda n: n.ops.__setitem__(0, new())
-    if isinstance(node, ast.BinOp | ast.AugAssign) and type(node.op) in OPERATORS:
-        new = OPERATORS[type(node.op)]
-        yield f"{type(node.op).__name__} -> {new.__name__}", lambda n: setattr(n, "op", new())
-    if isinstance(node, ast.BoolOp):
-        new = ast.Or if isinstance(node.op, ast.And) else ast.And
-        yield f"{type(node.op).__name__} -> {new.__name__}", lambda n: setattr(n, "op", new())
-    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
-        yield f"{node.value} -> {node.value + 1}", lambda n: setattr(n, "value", n.value + 1)
-    if isinstance(node, ast.If | ast.While):
-        yield "condition turned", lambda n: setattr(n, "test", ast.UnaryOp(ast.Not(), n.test))
+class Worker:
+    """A process of `benchmarks.mutant_worker`, started when it is asked."""
+
+    def __init__(self, name: str, folder: str) -> None:
+        self._name, self._folder = name, folder
+        self._process: subprocess.Popen[str] | None = None
+        self.fresh = True
+
+    def ask(self, request: dict[str, Any], seconds: float) -> Any:
+        """Return the answer; None if the process dies or says nothing in time."""
+        if self._process is None:
+            self._start()
+        try:
+            self._process.stdin.write(json.dumps(request) + "\n")
+            self._process.stdin.flush()
+            said = select.select([self._process.stdout], [], [], seconds)[0] and self._process.stdout.readline()
+        except BrokenPipeError:
+            said = ""
+        if not said:
+            self.end()
+        return json.loads(said) if said else None
+
+    def end(self) -> None:
+        """End the process; the next question starts another."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.communicate()
+        self._process, self.fresh = None, True
+
+    def _start(self) -> None:
+        group = GROUPS[self._name]
+        environment = {**os.environ, "TMPDIR": self._folder, "NUMBA_DISABLE_JIT": "0" if group.compiled else "1"}
+        command = [sys.executable, "-m", "benchmarks.mutant_worker"]
+        self._process = subprocess.Popen(
+            command, cwd=ROOT, env=environment, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        tests = [str(path) for pattern in group.tests for path in sorted((ROOT / "tests").glob(pattern))]
+        task = {"group": self._name, "modules": group.modules, "tests": tests, "folder": f"{self._folder}/tests"}
+        self._process.stdin.write(json.dumps(task) + "\n")
 
 
-def mutants(name: str) -> list[tuple[str, ast.Module]]:
-    """Return the faulty versions of a kernel module, each with where and what."""
-    source = (KERNELS / f"{name}.py").read_text(encoding="utf-8")
-    compiled = set(re.findall(r"= kernel\((\w+)\)", source))
-    tree, found = ast.parse(source), []
-    functions = [f for f in tree.body if isinstance(f, ast.FunctionDef) and f.name in compiled]
-    places = [node for function in functions for node in ast.walk(function)]
-    order = {id(node): k for k, node in enumerate(ast.walk(tree))}
-    for node in places:
-        for words, change in changes(node):
-            faulty = copy.deepcopy(tree)
-            change(list(ast.walk(faulty))[order[id(node)]])
-            found.append((f"line {getattr(node, 'lineno', 0)}: {words}", ast.fix_missing_locations(faulty)))
-    return found
+Survey = dict[str, tuple[float, set[tuple[str, int]]]]
 
 
-class _Faulty(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Imports one module from a changed tree."""
-
-    def __init__(self, module: str, tree: ast.Module, path: Path) -> None:
-        self.module, self.tree, self.path = module, tree, path
-
-    def find_spec(self, name: str, path: object = None, target: object = None) -> object:
-        if name != self.module:
-            return None
-        return importlib.util.spec_from_file_location(name, self.path, loader=self)
-
-    def create_module(self, spec: object) -> None:
-        return None
-
-    def exec_module(self, module: object) -> None:
-        exec(compile(self.tree, str(self.path), "exec"), module.__dict__)
+def surveyed(worker: Worker) -> Survey:
+    """Return how long each test takes and which lines it is on, without those that fail, skip or take too long."""
+    found = worker.ask({"survey": SLOWEST}, 3600.0)
+    worker.end()
+    if found is None:
+        raise RuntimeError("the process of the tests ended before they did")
+    passed = {name: each for name, each in found.items() if each is not None and each[1]}
+    return {name: (seconds, {(file, line) for file, line in lines}) for name, (seconds, lines) in passed.items()}
 
 
-def failing(name: str) -> list[str]:
-    """Return the tests of a kernel that cannot run as plain Python, such as those of loops that are unrolled."""
-    reading, writing = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        _test(name, None, [], _Failed(writing))
-    os.close(writing)
-    with os.fdopen(reading) as said:
-        found = said.read().split("\n")[:-1]
-    os.waitpid(pid, 0)
-    return found
+def tests_of(file: Path, fault: Fault, survey: Survey) -> list[tuple[str, float]]:
+    """Return the tests that have been on a fault's lines with their seconds, the quickest first."""
+    lines = {(str(file), line) for line in range(fault.first, fault.last + 1)}
+    sorted_ = sorted((seconds, name) for name, (seconds, seen) in survey.items() if lines & seen)
+    chosen, spent = [], 0.0
+    for seconds, name in sorted_:
+        spent += seconds
+        if spent <= PATIENCE:
+            chosen.append((name, seconds))
+    return chosen
 
 
-class _Failed:
-    """A pytest plugin that writes the names of failed tests into a pipe."""
-
-    def __init__(self, writing: int) -> None:
-        self._writing = writing
-
-    def pytest_runtest_logreport(self, report: object) -> None:
-        """Note a test that failed."""
-        if report.failed:
-            os.write(self._writing, f"{report.nodeid}\n".encode())
-
-
-def survives(name: str, tree: ast.Module | None, seconds: float, without: list[str]) -> bool:
-    """Whether the tests of a kernel, without some, all pass with that version of it, in that time."""
-    pid = os.fork()
-    if pid == 0:
-        _test(name, tree, ["-x", *(f"--deselect={each}" for each in without)])
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
-        done, status = os.waitpid(pid, os.WNOHANG)
-        if done:
-            return status == 0
-        time.sleep(0.02)
-    os.kill(pid, signal.SIGKILL)
-    os.waitpid(pid, 0)
+def survives(worker: Worker, file: Path, fault: Fault, tests: list[tuple[str, float]]) -> bool:
+    """Whether no test finds a fault; one after which tests fail without it is tried again in a new process."""
+    if not tests:
+        return True
+    patience = 180.0 + 20.0 * sum(seconds for _, seconds in tests)  # of the clock: other programs may run beside
+    for _ in range(2):
+        was_fresh, worker.fresh = worker.fresh, False
+        said = worker.ask({"file": str(file), "fault": fault, "tests": tests}, patience)
+        if said == "spoilt":
+            worker.end()
+        if said != "spoilt" or was_fresh:
+            return said == "not found"
     return False
 
 
-def _test(name: str, tree: ast.Module | None, more: list[str], *plugins: object) -> None:
-    import pytest
-
-    quiet = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(quiet, 1)
-    os.dup2(quiet, 2)
-    if tree is not None:
-        sys.meta_path.insert(0, _Faulty(f"hetcore.kernels.{name}", tree, KERNELS / f"{name}.py"))
-    files = [str(ROOT / "tests" / file) for file in TESTS[name]]
-    code = pytest.main(["-q", "-p", "no:cacheprovider", "--rootdir", str(ROOT), *more, *files], list(plugins))
-    os._exit(int(code))
+def measured(name: str, chosen: list[str], most: int, seed: int) -> Iterator[tuple[str, int, int, list[str]]]:
+    """Yield of every module how many faults there are and were tried, and those that were not found."""
+    group = GROUPS[name]
+    with tempfile.TemporaryDirectory(prefix="hetcore-mutants-") as folder:
+        worker = Worker(name, folder)
+        survey = surveyed(worker)
+        for module in [each for each in group.modules if name in chosen or each in chosen]:
+            file = _source(module)
+            every = faults(file, group.wanted)
+            some = random.Random(f"{seed} {module}").sample(every, min(most, len(every)))
+            left = [each for each in sorted(some) if survives(worker, file, each, tests_of(file, each, survey))]
+            said = [f"{file.relative_to(ROOT)}:{each.first}: {each.function}: {each.what}" for each in left]
+            yield module, len(every), len(some), said
+        worker.end()
 
 
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("kernels", nargs="*", choices=[[], *TESTS])
-    parser.add_argument("--most", type=int, default=40)
+    parser.add_argument("names", nargs="*", metavar="GROUP or MODULE")
+    parser.add_argument("--most", type=int, default=25)
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
-    for module in ("numpy", "numba", "scipy.sparse", "polars", "sklearn.base"):
-        importlib.import_module(module)
-    print("| kernel | faults | tried | found | score |\n|---|---|---|---|---|")
-    tried = found = 0
-    for name in given.kernels or TESTS:
-        without = failing(name)
-        started = time.monotonic()
-        if not survives(name, None, 600.0, without):
-            print(f"| {name} | its tests fail as plain Python: not measured | | | |", flush=True)
-            continue
-        patience = 10.0 + 5.0 * (time.monotonic() - started)
-        every = mutants(name)
-        some = random.Random(given.seed).sample(every, min(given.most, len(every)))
-        left = [words for words, tree in some if survives(name, tree, patience, without)]
-        tried, found = tried + len(some), found + len(some) - len(left)
-        print(f"| {name} | {len(every)} | {len(some)} | {len(some) - len(left)} | {1 - len(left) / len(some):.0%} |")
-        for words in left:
-            print(f"    not found: {words}", flush=True)
-    print(f"| all | | {tried} | {found} | {found / max(tried, 1):.0%} |")
+    every = {module.rpartition(".")[2]: module for group in GROUPS.values() for module in group.modules}
+    chosen = [every.get(name, name) for name in given.names or GROUPS]
+    began, totals, left = time.monotonic(), defaultdict(lambda: [0, 0]), []
+    print("| module | faults | tried | found | score |\n|---|---|---|---|---|", flush=True)
+    for name, group in GROUPS.items():
+        for module, n, tried, said in (
+            measured(name, chosen, given.most, given.seed) if {name, *group.modules} & set(chosen) else ()
+        ):
+            print(_row(module, n, tried, tried - len(said)), flush=True)
+            totals[name][0] += tried
+            totals[name][1] += tried - len(said)
+            left += said
+    for name, (tried, found) in totals.items():
+        print(_row(f"**{name}**", "", tried, found))
+    print("\nnot found:\n" + "\n".join(left))
+    print(f"\n{(time.monotonic() - began) / 60:.0f} minutes")
+
+
+def _row(name: str, n: int | str, tried: int, found: int) -> str:
+    return f"| {re.sub('^(hetcore|studio)[.]', '', name)} | {n} | {tried} | {found} | {found / max(tried, 1):.0%} |"
 
 
 if __name__ == "__main__":
