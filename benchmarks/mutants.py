@@ -184,7 +184,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
     every = {module.rpartition(".")[2]: module for group in GROUPS.values() for module in group.modules}
-    chosen = [every.get(name, name) for name in given.names or GROUPS]
+    chosen = [name if name in GROUPS else every.get(name, name) for name in given.names or GROUPS]
     began, totals, left = time.monotonic(), defaultdict(lambda: [0, 0]), []
     print("| module | faults | tried | found | score |\n|---|---|---|---|---|", flush=True)
     for name, group in GROUPS.items():
