@@ -11,14 +11,15 @@ import pytest
 import hetcore as hc
 from hetcore.errors import DataError, ModelFileError
 from hetcore.persistence import dumps, load
-from tests.test_consensus import KINDS, _mixed, model, planted, scores
+from tests.test_consensus import KINDS, model, planted, scores
+from tests.test_consensus_cases import mixed_columns
 
 
 @pytest.fixture(scope="module", params=KINDS, ids=[f"{task}-{'printed' if p else 'default'}" for task, p in KINDS])
 def fitted(request):
     """A fitted model with words, levels and graphs, and data to predict."""
     task, printed = request.param
-    mixed, _ = _mixed(task)
+    mixed, _ = mixed_columns(task)
     ids = mixed.ids.tolist()
     edges = pl.DataFrame({"source": ids[:-1] + ["hub"], "target": ids[1:] + [ids[0]]})
     data = hc.HetData(mixed.sources, {"line": edges}, (mixed.ids, mixed.y), task=task)
