@@ -10,7 +10,7 @@ A studio of its own is started on this machine, with its files in a temporary fo
 | click | six people open, nobody trains; then two train over and over and four look |
 | class | thirty people open, eight of them train over and over |
 | stop | forty trainings of three kinds each are stopped in the middle: order to end |
-| memory | the server after a hundred sessions that opened, trained and left |
+| memory | the server after a hundred more sessions that opened, trained and left |
 
 Who looks, clicks every two seconds, in a class every five: a slider of Consensus, Data, Runs, Home in turn. An
 answer is the end of the page's run at the server (for the browser: the new page in the document). Run it on a quiet
@@ -39,6 +39,8 @@ from benchmarks.load_studio import Browser, Server
 CLICK_EVERY = {"click": 2.0, "class": 5.0}
 """Seconds."""
 CYCLES = 100
+WARM_CYCLES = 100
+"""More than the runs that the studio keeps in memory (64) and the sessions that Streamlit keeps for two minutes."""
 STOPS = 40
 TRAINING = {"rounds": 40}
 
@@ -164,7 +166,7 @@ async def _cycles(server: Server, count: int) -> None:
 
 def memory(server: Server, *_: object) -> None:
     """R10: the server's memory after many sessions that opened, trained and left."""
-    asyncio.run(_cycles(server, 20))  # as many ended sessions and runs as it keeps
+    asyncio.run(_cycles(server, WARM_CYCLES))
     before, threads = server.memory(), server.threads()
     asyncio.run(_cycles(server, CYCLES))
     after = server.memory()

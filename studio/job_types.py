@@ -148,3 +148,9 @@ class RunResult:
     note: str = ""
     stopped: bool = False
     seconds: float = 0.0
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the model and the tables, about what it takes to keep the result."""
+        tables = (self.predictions, self.contributions, self.history)
+        return len(self.model or b"") + sum(int(table.estimated_size()) for table in tables if table is not None)

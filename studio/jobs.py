@@ -299,8 +299,11 @@ class Manager:
 
     def _forget_old(self, now: float) -> None:
         ended = sorted((job for job in self._jobs.values() if job.state in ENDED), key=lambda job: -job.last_seen)
+        held = 0
         for k, job in enumerate(ended):
-            if k >= self.limits.kept_runs or now - job.last_seen > self.limits.kept_seconds:
+            held += job.result.nbytes if job.result is not None else 0
+            too_much = k >= self.limits.kept_runs or (k > 0 and held > self.limits.kept_bytes)
+            if too_much or now - job.last_seen > self.limits.kept_seconds:
                 del self._jobs[job.run_id]
 
 

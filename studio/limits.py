@@ -53,8 +53,9 @@ class JobLimits(NamedTuple):
         Unfinished runs of one owner.
     idle_seconds : float
         A run that nobody has polled for so long stops.
-    kept_seconds, kept_runs : float, int
-        An ended run is forgotten when nobody has polled it for so long, or when so many newer ones have ended.
+    kept_seconds, kept_runs, kept_bytes : float, int, int
+        An ended run is forgotten when nobody has polled it for so long, or when so many others, or results of so many
+        bytes, have been polled since. What is stored on the Runs page stays.
     stop_grace : float
         Seconds that a stopped run has to end its round, beyond the time of three, before its process is killed.
     datasets : int
@@ -67,6 +68,7 @@ class JobLimits(NamedTuple):
     idle_seconds: float = 600.0
     kept_seconds: float = 3600.0
     kept_runs: int = 64
+    kept_bytes: int = GIB
     stop_grace: float = 3.0
     datasets: int = 3
 

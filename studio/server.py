@@ -1,13 +1,16 @@
 """What the studio's server adds to Streamlit's: the installed Plotly, security headers, and whom it answers.
 
 It listens on this machine only. On another address it starts only where people log in: `[auth]` in
-.streamlit/secrets.toml (docs/studio.md), or a proxy in front that asks for it, told by HETCORE_BEHIND_LOGIN=1.
+.streamlit/secrets.toml (docs/server.md), or a proxy in front that asks for it, told by HETCORE_BEHIND_LOGIN=1. With
+secrets that cannot be read, or a login that nobody can pass, it does not start at all: a proxy may let everybody in.
 """
 
 from __future__ import annotations
 
+import hashlib
 import ipaddress
 import os
+from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -20,7 +23,7 @@ from starlette.routing import Route
 
 from studio.server_uploads import UploadBudget
 
-__all__ = ["MIDDLEWARE", "PLOTLY_ADDRESS", "ROUTES", "asks_for_login", "refusal"]
+__all__ = ["MIDDLEWARE", "PLOTLY_ADDRESS", "ROUTES", "asks_for_login", "person", "refusal"]
 
 PLOTLY_ADDRESS = "/studio-assets/plotly.min.js"
 POLICY = (
@@ -28,6 +31,12 @@ POLICY = (
     "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self' ws: wss:; worker-src 'self' blob:; "
     "object-src 'none'; base-uri 'self'; frame-ancestors 'none'"
 )
+LOGIN = ("redirect_uri", "cookie_secret", "client_id", "client_secret", "server_metadata_url")
+"""What [auth] must have."""
+CALLBACK = "/oauth2callback"
+"""Where Streamlit awaits people who come back from the provider."""
+SHORTEST_SECRET = 32
+"""Characters of a cookie_secret that nobody guesses; who does can log in as anybody."""
 HEADERS = (
     (b"content-security-policy", POLICY.encode()),
     (b"x-content-type-options", b"nosniff"),
@@ -99,22 +108,54 @@ def _is_loopback(address: str) -> bool:
 
 
 def asks_for_login() -> bool:
-    """Whether people log in here: the secrets have a section [auth]."""
+    """Whether people log in here: the secrets have a section [auth], or are there and cannot be read."""
     try:
         return "auth" in st.secrets
-    except FileNotFoundError:
-        return False
+    except FileNotFoundError:  # Streamlit's also for a file that is not TOML
+        return any(os.path.lexists(path) for path in st.get_option("secrets.files"))
+    except (OSError, ValueError):
+        return True
+
+
+def person() -> str:
+    """Return a name made from who has logged in, empty if nobody has."""
+    if not st.user.get("is_logged_in") or not st.user.get("sub"):
+        return ""
+    return hashlib.sha256(f"hetcore user {st.user.get('iss', '')} {st.user['sub']}".encode()).hexdigest()
 
 
 def refusal() -> str:
-    """Return why the studio must not start on its address, empty if it may."""
+    """Return why the studio must not start, empty if it may."""
+    if asks_for_login():
+        return _login_failure()
     address = st.get_option("server.address") or "0.0.0.0"  # noqa: S104 - what Streamlit takes then
-    if _is_loopback(address) or asks_for_login() or os.environ.get("HETCORE_BEHIND_LOGIN") == "1":
+    if _is_loopback(address) or os.environ.get("HETCORE_BEHIND_LOGIN") == "1":
         return ""
     return (
         f"The studio does not start on the address {address} without a login: set up [auth] in .streamlit/secrets.toml "
-        "(docs/studio.md), or start it on 127.0.0.1."
+        "(docs/server.md), or start it on 127.0.0.1."
     )
+
+
+def _login_failure() -> str:
+    """Return why nobody could log in, or anybody could, empty if neither is so."""
+    try:
+        auth = st.secrets["auth"]
+    except (OSError, ValueError) as error:
+        return f"The studio does not start while its secrets cannot be read: {error}"
+    if not isinstance(auth, Mapping) or (missing := [name for name in LOGIN if not auth.get(name)]):
+        lacking = ", ".join(missing if isinstance(auth, Mapping) else LOGIN)
+        return f"The studio does not start: [auth] in .streamlit/secrets.toml lacks {lacking} (docs/server.md)."
+    if len(auth["cookie_secret"]) < SHORTEST_SECRET:
+        return (
+            f"The studio does not start with a cookie_secret of fewer than {SHORTEST_SECRET} characters: "
+            "who guesses it is anybody (docs/server.md)."
+        )
+    if not urlsplit(auth["redirect_uri"]).path.endswith(CALLBACK):
+        return f"The studio does not start: redirect_uri must be its address and {CALLBACK} (docs/server.md)."
+    if find_spec("authlib") is None or find_spec("httpx") is None:
+        return "The studio does not start: the login needs Authlib, pip install -r requirements.txt."
+    return ""
 
 
 ROUTES = [Route(PLOTLY_ADDRESS, _plotly)]

@@ -20,7 +20,7 @@ from hetcore.errors import DataError
 from studio import scenarios
 from studio.limits import MIB, UPLOADS
 from studio.sentences import explained, shown
-from studio.server import asks_for_login
+from studio.server import asks_for_login, person
 from studio.widgets import escape
 
 __all__ = [
@@ -191,8 +191,7 @@ def owner() -> str:
     browser against forged requests, so that a reload finds its runs again; without one it lasts as long as the session.
     """
     if asks_for_login():
-        who = st.user.get("sub") or st.user.get("email") or ""
-        return hashlib.sha256(f"hetcore user {st.user.get('iss', '')} {who}".encode()).hexdigest()
+        return person() or st.session_state.setdefault("nobody", secrets.token_urlsafe(24))
     if "owner" not in st.session_state:
         cookie = st.context.cookies.get("_streamlit_xsrf", "")
         st.session_state["owner"] = _name_of(cookie) if cookie else secrets.token_urlsafe(24)

@@ -14,7 +14,8 @@ import streamlit as st
 
 from hetcore.figures import CONFIG
 from studio import jobs
-from studio.server import PLOTLY_ADDRESS, asks_for_login
+from studio.sentences import shown
+from studio.server import PLOTLY_ADDRESS, asks_for_login, person
 
 __all__ = ["PAGES", "chart", "escape", "frame", "live_chart", "number", "tabs"]
 
@@ -77,10 +78,14 @@ def frame(title: str) -> None:
     st.set_page_config(page_title=f"{title} · hetcore", layout="wide")
     logged_in = _log_in()
     _start()
+    if logged_in:
+        _forget_runs_of_others()
     with st.sidebar:
         for page, name, icon in PAGES:
             st.page_link(page, label=name, icon=icon)
         if logged_in:
+            if name := st.user.get("name") or st.user.get("email"):
+                st.caption(f"Logged in as {escape(shown(name))}.")
             st.button("Log out", on_click=st.logout, icon=":material/logout:")
     if title != "Home":
         st.title(title)
@@ -90,11 +95,22 @@ def _log_in() -> bool:
     """Let nobody past who has not logged in where that is asked for; return whether it is."""
     if not asks_for_login():
         return False
-    if not st.user.get("is_logged_in"):
+    if not person():
         st.title("hetcore studio")
         st.button("Log in", on_click=st.login, type="primary", icon=":material/login:")
         st.stop()
     return True
+
+
+def _forget_runs_of_others() -> None:
+    """Take runs that are not the person's out of the address, before the page looks there."""
+    for name in ("run", "curve"):
+        try:
+            for run in st.query_params.get(name, "").split(","):
+                if run:
+                    jobs.manager().status(run, person(), watch=False)
+        except jobs.UnknownRunError:
+            del st.query_params[name]
 
 
 @st.cache_resource

@@ -394,6 +394,18 @@ def test_old_runs_are_forgotten(single):
     assert studio.runs("anna") == []
 
 
+def test_large_results_are_forgotten_before_there_are_many(single):
+    clock, runs = Clock(), []
+    studio = single(clock, kept_bytes=1)
+    for _ in range(2):
+        runs.append(studio.submit(task(n_iterations=1), "anna"))
+        ended(studio, runs[-1])
+        clock.now += 1
+    assert studio.result(runs[1]).nbytes > 0
+    studio.sweep()
+    assert [status.run_id for status in studio.runs("anna")] == runs[1:]
+
+
 def test_a_pause_does_not_count_as_time(single):
     clock = Clock()
     studio = single(clock)
