@@ -12,6 +12,14 @@ from streamlit.testing.v1 import AppTest
 from studio import server
 from tests.test_house import ROOT
 
+AUTH = {
+    "redirect_uri": "https://class.example.org/oauth2callback",
+    "cookie_secret": "x" * 32,
+    "client_id": "studio",
+    "client_secret": "secret",
+    "server_metadata_url": "https://accounts.example.org/.well-known/openid-configuration",
+}
+
 
 def answered(kind, **headers):
     """Return what a request gets: "through", or the refusal that is sent."""
@@ -85,6 +93,7 @@ def test_other_messages_pass():
 def test_an_open_address_needs_a_login(monkeypatch, address, login, environment, starts):
     monkeypatch.setattr(st, "get_option", lambda name: address)
     monkeypatch.setattr(server, "asks_for_login", lambda: login)
+    monkeypatch.setattr(st, "secrets", {"auth": AUTH})
     monkeypatch.setenv("HETCORE_BEHIND_LOGIN", environment)
     words = server.refusal()
     assert (words == "") is starts
@@ -92,15 +101,81 @@ def test_an_open_address_needs_a_login(monkeypatch, address, login, environment,
         assert str(address or "0.0.0.0") in words and "[auth]" in words  # noqa: S104
 
 
-def test_the_start_on_an_open_address_ends_in_words(tmp_path):
+def refused(tmp_path, *options):
+    """Return what a studio says that does not start."""
     command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", "0", "--server.headless", "true"]
+    # Streamlit asks another host what its address is where it is to listen on all and is not told a name.
+    options = [*options, "--browser.serverAddress", "127.0.0.1"]
     environment = os.environ | {"HETCORE_HOME": str(tmp_path)}
     done = subprocess.run(
-        [*command, "--server.address", "0.0.0.0"],  # noqa: S104 - the address under test
-        cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120,
-    )  # fmt: skip
+        [*command, *options], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120
+    )
     assert done.returncode != 0 and "Traceback" not in done.stderr
-    assert "does not start on the address 0.0.0.0 without a login" in done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+def test_the_start_on_an_open_address_ends_in_words(tmp_path):
+    said = refused(tmp_path, "--server.address", "0.0.0.0")  # noqa: S104 - the address under test
+    assert "does not start on the address 0.0.0.0 without a login" in said
+
+
+@pytest.mark.parametrize(
+    "content", ["[auth\nredirect_uri = 1", "\xff\xfe", None], ids=["not TOML", "not text", "a folder"]
+)
+def test_secrets_that_cannot_be_read_do_not_open_the_studio(tmp_path, content):
+    path = tmp_path / "secrets.toml"
+    path.mkdir() if content is None else path.write_bytes(content.encode("latin-1"))
+    said = refused(tmp_path, "--secrets.files", str(path))
+    assert "secrets" in said and "You can now view" not in said.split("does not start while")[-1]
+
+
+@pytest.mark.parametrize(
+    "auth, words",
+    [
+        *[({key: value for key, value in AUTH.items() if key != name}, f"lacks {name} ") for name in AUTH],
+        ({"google": AUTH}, "lacks redirect_uri, cookie_secret, client_id"),
+        ({}, "lacks redirect_uri"),
+        ("yes", "lacks redirect_uri"),
+        (AUTH | {"cookie_secret": "a long random text"}, "cookie_secret of fewer than 32 characters"),
+        (AUTH | {"redirect_uri": "https://class.example.org/"}, "redirect_uri must be its address and /oauth2callback"),
+    ],
+)
+@pytest.mark.parametrize("address", ["127.0.0.1", "0.0.0.0"])  # noqa: S104
+def test_a_login_that_cannot_work_stops_the_start(monkeypatch, auth, words, address):
+    monkeypatch.setattr(st, "get_option", lambda name: address)
+    monkeypatch.setattr(st, "secrets", {"auth": auth})
+    assert words in server.refusal()
+
+
+def test_a_login_needs_authlib(monkeypatch):
+    monkeypatch.setattr(st, "secrets", {"auth": AUTH})
+    assert server.refusal() == ""
+    monkeypatch.setattr(server, "find_spec", lambda name: None)
+    assert "pip install -r requirements.txt" in server.refusal()
+
+
+@pytest.mark.parametrize(
+    "user, known",
+    [
+        ({"is_logged_in": True, "iss": "a", "sub": "1"}, True),
+        ({"is_logged_in": False, "iss": "a", "sub": "1"}, False),
+        ({"is_logged_in": True, "iss": "a", "sub": ""}, False),
+        ({"is_logged_in": True, "iss": "a", "email": "b@example.org"}, False),
+        ({"email": "b@example.org"}, False),
+        ({}, False),
+    ],
+)
+def test_nobody_is_a_person_without_a_subject(monkeypatch, user, known):
+    monkeypatch.setattr(st, "user", user)
+    assert bool(server.person()) is known
+
+
+def test_people_of_two_providers_are_different(monkeypatch):
+    people = set()
+    for issuer in ("a", "b"):
+        monkeypatch.setattr(st, "user", {"is_logged_in": True, "iss": issuer, "sub": "1"})
+        people |= {server.person(), server.person()}
+    assert len(people) == 2
 
 
 def test_no_click_waits_for_a_full_garbage_collection():

@@ -1,0 +1,276 @@
+"""Login through a provider, in a real Chromium: nobody gets past without one, and everybody has runs of their own.
+
+The studio listens on every address of this machine, as it may only where people log in.
+"""
+
+from __future__ import annotations
+
+import re
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from e2e_studio import idle, run_of, studio, trained
+from oidc_provider import Faults, OidcProvider
+
+playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
+expect = playwright.expect
+
+pytestmark = pytest.mark.e2e
+ROOT = Path(__file__).resolve().parents[2]
+ADDRESSES = ["", *(path.stem[2:] for path in sorted((ROOT / "pages").glob("[0-9]_*.py")))]
+SECRET = "a secret of the client: +/%&"  # noqa: S105 - has what must be quoted
+CLIENT = "hetcore studio"
+SECRETS = """
+[auth]
+redirect_uri = "http://127.0.0.1:{{port}}/oauth2callback"
+cookie_secret = "no secret of any studio but the one of these tests"
+client_id = "{client}"
+client_secret = "{secret}"
+server_metadata_url = "{metadata}"
+"""
+MARKUP = '<img src=x onerror="window.poisoned=1"> **b** [l](//a.b)'
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory) -> Path:
+    """The studio's folder."""
+    return tmp_path_factory.mktemp("closed")
+
+
+@pytest.fixture(scope="module")
+def known(browser) -> Iterator[OidcProvider]:
+    """The provider that the studio knows; not started where there is no Chromium."""
+    with OidcProvider(CLIENT, SECRET) as provider:
+        yield provider
+
+
+@pytest.fixture(scope="module")
+def closed(known, home) -> Iterator[str]:
+    """A studio that asks for a login; its address."""
+    secrets = home / "secrets.toml"
+    secrets.write_text(SECRETS.format(client=CLIENT, secret=SECRET, metadata=known.metadata_url), encoding="utf-8")
+    everywhere = {"STREAMLIT_SERVER_ADDRESS": "0.0.0.0", "STREAMLIT_BROWSER_SERVER_ADDRESS": "127.0.0.1"}  # noqa: S104
+    with studio(home, STREAMLIT_SECRETS_FILES=str(secrets), **everywhere) as url:
+        known.redirect_uri = f"{url}/oauth2callback"
+        yield url
+
+
+@pytest.fixture
+def provider(known) -> Iterator[OidcProvider]:
+    """The provider without faults, and none found with the studio's requests."""
+    people = {name: dict(claims) for name, claims in known.people.items()}
+    yield known
+    refused, known.refused, known.faults, known.people, known.holds = known.refused, [], Faults(), people, False
+    assert refused == []
+
+
+@pytest.fixture
+def window(browser) -> Iterator:
+    """A function that opens a window of a browser that was nowhere before."""
+    contexts = []
+
+    def opened():
+        contexts.append(browser.new_context(viewport={"width": 1440, "height": 1000}))
+        page = contexts[-1].new_page()
+        page.set_default_timeout(30_000)
+        return page
+
+    expect.set_options(timeout=30_000)
+    yield opened
+    for context in contexts:
+        context.close()
+
+
+def asked_to_log_in(page) -> None:
+    """See the page of those who have not logged in, and nothing else of the studio."""
+    expect(page.get_by_role("button", name="Log in")).to_be_visible()
+    idle(page)
+    assert page.get_by_test_id("stPageLink").count() == page.get_by_test_id("stException").count() == 0
+    assert page.get_by_test_id("stMain").inner_text().split() == ["hetcore", "studio", "login", "Log", "in"]
+
+
+def choose(page, url: str, who: str) -> None:
+    """Go to the provider and choose who one is there."""
+    page.goto(url)
+    page.get_by_role("button", name="Log in").click()
+    expect(page.get_by_role("heading", name="Who are you?")).to_be_visible()
+    assert urlsplit(page.url).hostname == "localhost"
+    page.get_by_role("button", name=who, exact=True).click()
+
+
+def log_in(page, url: str, who: str) -> None:
+    """Log in and come back to Home."""
+    choose(page, url, who)
+    expect(page.get_by_role("button", name="Log out")).to_be_visible()
+    expect(page.get_by_text("five tables and two graphs about 1,797 instances")).to_be_visible()
+    idle(page)
+    assert page.url.rstrip("/") == url
+
+
+def log_out(page) -> None:
+    """Log out, which ends at the page that asks for a login."""
+    page.get_by_role("button", name="Log out").click()
+    asked_to_log_in(page)
+
+
+def train(page, url: str) -> str:
+    """Train a few rounds; return "run=" and the id."""
+    page.goto(f"{url}/Consensus?rounds=5")
+    page.locator(".st-key-train button").click()
+    trained(page)
+    idle(page)
+    return run_of(page)
+
+
+def test_the_studio_listens_where_it_may_only_with_a_login(closed, provider):
+    other = f"http://127.0.0.2:{urlsplit(closed).port}/_stcore/health"
+    with urllib.request.urlopen(other, timeout=10) as reply:
+        assert reply.status == 200
+
+
+@pytest.mark.parametrize("address", [*ADDRESSES, "Consensus?run=0123456789abcdefghijkl", "Data?data=mfeat"])
+def test_nobody_sees_a_page_without_a_login(closed, provider, page, address):
+    page.goto(f"{closed}/{address}")
+    asked_to_log_in(page)
+    assert page.foreign == []
+
+
+def test_runs_belong_to_the_person(closed, provider, window):
+    anna = window()
+    log_in(anna, closed, "Anna")
+    expect(anna.get_by_text("Logged in as Anna.")).to_be_visible()
+    run = train(anna, closed)
+    elsewhere = window()
+    log_in(elsewhere, closed, "Anna")
+    for page in (anna, elsewhere):
+        page.goto(f"{closed}/Runs")
+        expect(page.get_by_test_id("stMultiSelect").get_by_text("GBCClassifier", exact=False).first).to_be_visible()
+    elsewhere.goto(f"{closed}/Consensus?{run}")
+    trained(elsewhere)
+    ben = window()
+    log_in(ben, closed, "Ben")
+    sees_nothing(ben, closed, run)
+    log_out(anna)
+    anna.goto(f"{closed}/Consensus?{run}")
+    asked_to_log_in(anna)
+    log_in(anna, closed, "Ben")  # the same browser, another person
+    sees_nothing(anna, closed, run)
+
+
+def sees_nothing(page, url: str, run: str) -> None:
+    """Find no run of another person's, neither listed nor by its id."""
+    page.goto(f"{url}/Runs")
+    expect(page.get_by_text("No runs yet")).to_be_visible()
+    for address in (f"Consensus?{run}", f"Noise?{run}&labels=Noise", f"Consensus?{run},{run[4:]}&labels=Consensus|b"):
+        page.goto(f"{url}/{address}")
+        expect(page.locator(".st-key-train button")).to_be_visible()
+        idle(page)
+        assert page.locator(".st-key-state").count() == 0 and run not in page.url
+        assert page.get_by_test_id("stException").count() == 0
+
+
+def test_pages_work_after_a_login(closed, provider, page):
+    log_in(page, closed, "Ben")
+    for address in ADDRESSES:
+        page.goto(f"{closed}/{address}")
+        expect(page.get_by_role("button", name="Log out")).to_be_visible()
+        expect(page.get_by_role("heading", level=1, name=address.replace("_", " ") or "hetcore studio")).to_be_visible()
+        idle(page)
+        assert page.get_by_test_id("stException").count() == 0
+    log_out(page)
+    assert {urlsplit(address).netloc for address in page.foreign} == {urlsplit(provider.issuer).netloc}
+
+
+def test_a_name_with_markup_is_text(closed, provider, window):
+    provider.people["Ben"]["name"] = MARKUP
+    page = window()
+    log_in(page, closed, "Ben")
+    said = page.get_by_test_id("stSidebar").get_by_text("Logged in as")
+    expect(said).to_contain_text('<img src=x onerror="window.poisoned=1"> **b** [l]')
+    assert said.locator("img, a, strong").count() == 0
+    assert page.evaluate("window.poisoned") is None
+
+
+@pytest.mark.parametrize(
+    "faults",
+    [
+        Faults(other_key=True),
+        Faults(unsigned=True),
+        Faults(claims={"nonce": "of another login"}),
+        Faults(claims={"aud": "another client"}),
+        Faults(claims={"iss": "http://localhost:1"}),
+        Faults(claims={"exp": 1}),
+    ],
+    ids=["another key", "no signature", "another nonce", "another client", "another issuer", "too old"],
+)
+def test_a_false_token_is_no_login(closed, provider, window, faults):
+    provider.faults = faults
+    page = window()
+    choose(page, closed, "Anna")
+    back_without_login(page, closed)
+
+
+def test_a_token_about_nobody_is_no_login(closed, provider, window):
+    provider.people["Ben"] = {"sub": "", "name": "", "email": ""}
+    page = window()
+    choose(page, closed, "Ben")
+    asked_to_log_in(page)
+
+
+@pytest.mark.parametrize("query", ["code=x&state=wrong", "code=x", "state=", "error=access_denied&state=wrong", ""])
+def test_a_callback_that_nobody_asked_for_is_no_login(closed, provider, window, query):
+    page = window()
+    page.goto(f"{closed}/oauth2callback?{query}")
+    back_without_login(page, closed)
+
+
+def test_cancelling_is_no_login(closed, provider, window):
+    page = window()
+    choose(page, closed, "Cancel")
+    back_without_login(page, closed)
+    assert page.evaluate("window.poisoned") is None
+
+
+def test_a_callback_works_once_and_in_the_browser_that_asked_only(closed, provider, window):
+    mine, anothers = window(), window()
+    provider.holds = True
+    choose(mine, closed, "Anna")
+    expect(mine.get_by_role("heading", name="Held")).to_be_visible()
+    provider.holds = False
+    anothers.goto(provider.held)
+    back_without_login(anothers, closed)
+    mine.goto(provider.held)
+    expect(mine.get_by_role("button", name="Log out")).to_be_visible()
+    log_out(mine)
+    mine.goto(provider.held)
+    back_without_login(mine, closed)
+
+
+def test_a_cookie_of_ones_own_making_is_no_login(closed, provider, window):
+    mine, forged = window(), window()
+    log_in(mine, closed, "Anna")
+    kept = [cookie for cookie in mine.context.cookies() if cookie["name"] == "_streamlit_user"]
+    assert len(kept) == 1 and kept[0]["httpOnly"] and kept[0]["sameSite"] == "Lax"
+    changed = re.sub(r"[A-Za-z](?=[^A-Za-z]*$)", lambda found: found.group().swapcase(), kept[0]["value"])
+    assert changed != kept[0]["value"]
+    forged.context.add_cookies([kept[0] | {"value": changed}])
+    forged.goto(closed)
+    asked_to_log_in(forged)
+    forged.context.add_cookies(kept)
+    forged.goto(closed)  # the cookie as it was is the login
+    expect(forged.get_by_role("button", name="Log out")).to_be_visible()
+
+
+def back_without_login(page, url: str) -> None:
+    """Be at the page that asks for a login, with nothing of an error in it."""
+    asked_to_log_in(page)
+    assert page.url.rstrip("/") == url
+    assert not any(cookie["name"].startswith("_streamlit_user") for cookie in page.context.cookies())
+
+
+def test_the_log_keeps_no_secret(closed, provider, home):
+    log = (home / "studio.log").read_text(encoding="utf-8", errors="replace")
+    assert SECRET not in log and "no secret of any studio" not in log
