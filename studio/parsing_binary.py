@@ -33,30 +33,35 @@ def read_parquet(name: str, content: bytes, options: Mapping[str, Any]) -> Parse
         file = pa.parquet.ParquetFile(io.BytesIO(content))
         refuse_size(name, file.metadata.num_rows, file.metadata.num_columns, bool(options.get("edges")))
         _refuse_nested(name, file.schema_arrow)
-        texts = [field.name for field in file.schema_arrow if pa.types.is_string(field.type)]
+        texts = [field.name for field in file.schema_arrow if _is_text(field.type)]
         packed = pa.parquet.ParquetFile(io.BytesIO(content), read_dictionary=texts).read(use_threads=False)
-        table = _unpacked(name, packed, texts)
+        table = _unpacked(name, packed)
         table.validate(full=True)  # text that is no UTF-8 would end in a panic of polars
     except (pa.ArrowException, OSError) as error:
         raise _damaged(name, "Parquet", error) from None
     return _finished(name, table, "Parquet")
 
 
-def _unpacked(name: str, table: pa.Table, texts: list[str]) -> pa.Table:
+def _unpacked(name: str, table: pa.Table) -> pa.Table:
     """Return the table with words in place of their numbers, unless that takes too much memory."""
-    packed = [
-        k for k, column in enumerate(table.schema) if column.name in texts and pa.types.is_dictionary(column.type)
-    ]
-    size = sum(_characters(chunk) for k in packed for chunk in table.column(k).chunks)
-    if size > UPLOADS.parser_memory // 4:
-        raise DataError(f"{name} unpacks to {size / 2**20:,.0f} MB of text: split it or leave columns out.")
-    for k in packed:
+    for k in _refuse_many_words(name, table):
         table = table.set_column(k, table.schema.field(k).name, table.column(k).cast(pa.string()))
     return table
 
 
+def _refuse_many_words(name: str, table: pa.Table) -> list[int]:
+    """Return which columns hold words by their numbers; raise DataError if in full they take too much memory."""
+    kinds = table.schema.types
+    packed = [k for k, kind in enumerate(kinds) if pa.types.is_dictionary(kind) and _is_text(kind.value_type)]
+    size = sum(_characters(chunk) for k in packed for chunk in table.column(k).chunks)
+    if size > UPLOADS.parser_memory // 4:
+        raise DataError(f"{name} unpacks to {size / 2**20:,.0f} MB of text: split it or leave columns out.")
+    return packed
+
+
 def _characters(words: pa.DictionaryArray) -> int:
-    return pa.compute.sum(pa.compute.binary_length(words.dictionary).take(words.indices)).as_py() or 0
+    lengths = pa.compute.binary_length(words.dictionary.cast(pa.large_string()))
+    return pa.compute.sum(lengths.take(words.indices)).as_py() or 0
 
 
 def read_arrow(name: str, content: bytes, options: Mapping[str, Any]) -> ParsedTable:
@@ -73,7 +78,8 @@ def read_arrow(name: str, content: bytes, options: Mapping[str, Any]) -> ParsedT
         refuse_size(name, 0, len(reader.schema.names))
         _refuse_nested(name, reader.schema)
         table = pa.Table.from_batches(_batches(name, reader, bool(options.get("edges"))), schema=reader.schema)
-        table.validate(full=True)
+        table.validate(full=True)  # before the words are counted: a number may be beyond them
+        _refuse_many_words(name, table)
     except (pa.ArrowException, OSError) as error:
         raise _damaged(name, "Arrow", error) from None
     return _finished(name, table, "Arrow")
@@ -102,11 +108,20 @@ def _refuse_nested(name: str, schema: pa.Schema) -> None:
             raise DataError(f"{name}: column {shown(field.name)!r} holds {what}, not single values: unnest or drop it.")
 
 
+def _is_text(kind: pa.DataType) -> bool:
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or str(kind) == "string_view"
+
+
 def _plain(kind: pa.DataType) -> bool:
     inner = kind.value_type if pa.types.is_dictionary(kind) else kind
-    is_text = pa.types.is_string(inner) or pa.types.is_large_string(inner) or str(inner) == "string_view"
     is_number = pa.types.is_integer(inner) or pa.types.is_floating(inner) or pa.types.is_decimal(inner)
-    return is_text or is_number or pa.types.is_boolean(inner) or pa.types.is_temporal(inner) or pa.types.is_null(inner)
+    return (
+        _is_text(inner)
+        or is_number
+        or pa.types.is_boolean(inner)
+        or pa.types.is_temporal(inner)
+        or pa.types.is_null(inner)
+    )
 
 
 def _finished(name: str, table: pa.Table, what: str) -> ParsedTable:

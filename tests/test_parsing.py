@@ -1,0 +1,450 @@
+"""The readers of uploads at their edges: what is just within a limit and what is just beyond, and exact words."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import zipfile
+from types import SimpleNamespace
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pytest
+from PIL import Image
+
+from hetcore.errors import DataError
+from studio import (
+    parsing,
+    parsing_archives,
+    parsing_binary,
+    parsing_delimited,
+    parsing_excel,
+    parsing_formats,
+    parsing_gml,
+    parsing_graphs,
+    parsing_images,
+    parsing_json,
+    parsing_matrix,
+    parsing_names,
+    parsing_text,
+    sentences,
+    uploads,
+)
+from studio.limits import UPLOADS
+from studio.parsing_types import typed
+from studio.streams import from_stream
+from tests import hostile
+
+
+def table(content, name="a.csv", **options):
+    """Return the words and the frame of a table."""
+    words, blocks = parsing.parse(name, "table", options, content)
+    return words, from_stream(blocks[0])
+
+
+def graph(content, name="g.csv", **options):
+    """Return the words and the frames of a graph."""
+    words, blocks = parsing.parse(name, "graph", options, content)
+    return words, [from_stream(block) for block in blocks]
+
+
+@pytest.fixture
+def limited(monkeypatch):
+    """Return a function that changes the limits that a reader knows."""
+
+    def change(module, **limits):
+        monkeypatch.setattr(module, "UPLOADS", UPLOADS._replace(**limits))
+
+    return change
+
+
+# Words ----------------------------------------------------------------------------------------------------------------
+
+REFUSALS = [
+    (DataError("As it is."), "As it is."),
+    (MemoryError(), "a.csv needs more memory than one upload may have: split it or leave columns out."),
+    (RecursionError(), "a.csv is nested too deeply: export it as a plain table or edge list."),
+    (
+        ValueError("x" * 200),
+        f"a.csv could not be read (ValueError: {'x' * 108}): it is damaged or not what its name says; "
+        "save it anew as CSV.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("error", "sentence"), REFUSALS)
+def test_the_sentence_for_an_error_of_a_reader(error, sentence):
+    assert parsing.refusal("a.csv", error) == sentence
+
+
+@pytest.mark.parametrize(
+    ("longest", "expected"), [(10, "0123456789"), (9, "012…6789"), (8, "012…6789"), (4, "0…89"), (60, "0123456789")]
+)
+def test_long_names_are_shortened_in_the_middle(longest, expected):
+    assert sentences.shown("0123456789", longest) == expected
+
+
+def test_names_and_messages_are_shown_on_one_line():
+    assert sentences.shown("a\nb\x00") == "a\ufffdb\ufffd"
+    assert sentences.one_sentence(" a\n b") == "a" and sentences.one_sentence("") == ""
+    assert sentences.one_sentence("a\x00b") == "a\ufffdb"
+    assert sentences.one_sentence("x" * 299) == "x" * 299
+    assert sentences.one_sentence("x" * 300) == "x" * 298 + "…"
+
+
+def test_foreign_errors_keep_their_kind_and_lose_the_servers_paths():
+    assert sentences.foreign(ValueError()) == "ValueError"
+    assert sentences.foreign(ValueError("no /usr/lib/x/y.py.")) == "ValueError: no a file of the server"
+    assert sentences.foreign(ValueError("abc"), 13) == "ValueError: a"
+    assert len(sentences.foreign(ValueError("x" * 500))) == 200
+    assert sentences.explained(DataError("Ours.")) == "Ours."
+    hint = "The computation stopped with an error of its own (KeyError: 'x'): try other settings, or report it."
+    assert sentences.explained(KeyError("x")) == hint
+
+
+# Limits ---------------------------------------------------------------------------------------------------------------
+
+SIZES = [
+    ({"rows": 3}, (3, 1), (4, 1), "4 rows, more than 3"),
+    ({"columns": 2}, (1, 2), (1, 3), "3 columns, more than 2"),
+    ({"edges": 3}, (3, 1, True), (4, 1, True), "4 edges, more than 3"),
+    ({}, (3, 2, False, 6), (7, 1, False, 6), "7 cells, more than 6"),
+]
+
+
+@pytest.mark.parametrize(("limits", "good", "bad", "said"), SIZES)
+def test_tables_may_have_as_much_as_the_limits_and_no_more(limited, limits, good, bad, said):
+    limited(parsing_names, **limits)
+    parsing_names.refuse_size("a.csv", *good)
+    with pytest.raises(DataError, match=said):
+        parsing_names.refuse_size("a.csv", *bad)
+
+
+def test_graphs_may_have_as_many_edges_as_the_limit(limited):
+    limited(parsing_graphs, edges=2)
+    frame = pl.DataFrame({"source": ["a", "b"]})
+    assert parsing_graphs.limited("g", frame) is frame
+    with pytest.raises(DataError, match="has 3 edges, more than 2"):
+        parsing_graphs.limited("g", pl.concat([frame, frame.head(1)]))
+
+
+def test_zips_may_list_as_many_files_as_the_limit(limited):
+    limited(parsing_archives, archive_members=2)
+    parsing_archives.refuse_many_entries("a.zip", hostile.zipped(a=b"", b=b""), "zip less")
+    with pytest.raises(DataError, match="holds 3 files, over 2: zip less"):
+        parsing_archives.refuse_many_entries("a.zip", hostile.zipped(a=b"", b=b"", c=b""), "zip less")
+
+
+def test_a_workbook_may_unpack_to_as_much_as_the_limits(limited):
+    def checked(size, packed):
+        parsing_excel._check_members("a.xlsx", [SimpleNamespace(file_size=size, flag_bits=0)], packed)
+
+    limited(parsing_excel, unpacked_bytes=2**22, unpacked_ratio=3)
+    checked(2**22, 2**22)
+    checked(2**20 + 30, 10)
+    for size, packed in ((2**22 + 1, 2**22), (2**20 + 31, 10)):
+        with pytest.raises(DataError, match="unpacks to"):
+            checked(size, packed)
+    with pytest.raises(DataError, match="encrypted"):
+        parsing_excel._check_members("a.xlsx", [SimpleNamespace(file_size=1, flag_bits=9)], 1)
+
+
+def test_a_sheet_may_unpack_to_as_much_as_the_limit_and_has_no_entities(limited):
+    def checked(content):
+        with zipfile.ZipFile(io.BytesIO(hostile.zipped(a=content))) as archive:
+            return parsing_excel._check_extent("a.xlsx", archive, archive.infolist()[0])
+
+    limited(parsing_excel, unpacked_bytes=20)
+    checked(b"x" * 20)
+    with pytest.raises(DataError, match="more than it announces"):
+        checked(b"x" * 21)
+    for content in (b"<!DOCTYPE x>", b"<!ENTITY x>"):
+        with pytest.raises(DataError, match="entities"):
+            checked(content)
+
+
+@pytest.mark.parametrize(("letters", "number"), [(b"A", 1), (b"z", 26), (b"AA", 27), (b"XFD", 16_384)])
+def test_columns_of_a_workbook_are_counted(letters, number):
+    assert parsing_excel._column_number(letters) == number
+
+
+TEXTS = [pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string())]
+
+
+@pytest.mark.parametrize("kind", TEXTS, ids=str)
+def test_text_in_parquet_may_unpack_to_a_quarter_of_the_memory(limited, kind):
+    content = hostile.parquet(pa.table({"id": pa.array(["aa", "bb"], kind), "x": [1.0, 2.0]}))
+    limited(parsing_binary, parser_memory=16)
+    assert parsing_binary.read_parquet("a", content, {}).frame["id"].to_list() == ["aa", "bb"]
+    limited(parsing_binary, parser_memory=15)
+    with pytest.raises(DataError, match="of text"):
+        parsing_binary.read_parquet("a", content, {})
+    limited(parsing_binary, parser_memory=0)
+    empty = pa.table({"id": pa.array([None, None], kind), "x": [1.0, 2.0]})
+    assert parsing_binary.read_parquet("a", hostile.parquet(empty), {}).frame.height == 2
+
+
+def test_words_in_arrow_may_unpack_to_a_quarter_of_the_memory(limited):
+    words = pa.array(["aa", None, "aa"]).dictionary_encode()
+    buffer = io.BytesIO()
+    with pa.ipc.new_file(buffer, pa.schema({"id": words.type, "x": pa.int64()})) as file:
+        file.write_table(pa.table({"id": words, "x": [1, 2, 3]}))
+    limited(parsing_binary, parser_memory=16)
+    assert parsing_binary.read_arrow("a", buffer.getvalue(), {}).frame.rows() == [("aa", 1), (None, 2), ("aa", 3)]
+    limited(parsing_binary, parser_memory=15)
+    with pytest.raises(DataError, match="of text"):
+        parsing_binary.read_arrow("a", buffer.getvalue(), {})
+
+
+def test_rows_of_arrow_batches_are_counted(limited):
+    content = hostile.arrow(pl.DataFrame({"id": ["a", "b"], "x": [1.0, 2.0]}))
+    limited(parsing_names, rows=2)
+    assert parsing_binary.read_arrow("a", content, {}).frame.height == 2
+    limited(parsing_names, rows=1)
+    with pytest.raises(DataError, match="2 rows, more than 1"):
+        parsing_binary.read_arrow("a", content, {})
+    limited(parsing_names, rows=1, edges=2)
+    assert parsing_binary.read_arrow("a", content, {"edges": True}).frame.height == 2
+
+
+def test_records_are_counted_before_they_are_all_there(limited, monkeypatch):
+    asked = []
+    monkeypatch.setattr(parsing_json, "refuse_size", lambda name, *size: asked.append(size))
+    limited(parsing_json, cells=1, columns=3)
+    parsing_json._table("a", [{"a": "1", "b": "2"}] * 4, [])
+    assert [size[:2] for size in asked[:2]] == [(3, 2), (4, 2)]
+    asked.clear()
+    limited(parsing_json, columns=1)
+    parsing_json._table("a", [{"a": "1"}, {"b": "2"}], [])
+    assert (2, 2) in asked and (1, 1) not in asked
+
+
+def test_lines_may_be_as_long_as_the_limit(limited):
+    limited(parsing_text, line_bytes=5)  # with the end of the line
+    for text in (b"abcd", b"abcd\n", b"a\nabcd\nb"):
+        parsing_text._refuse_long_lines("a", text)
+    for text, line in ((b"abcde\nb", 1), (b"a\nabcde", 2)):
+        with pytest.raises(DataError, match=rf"\(line {line}\)"):
+            parsing_text._refuse_long_lines("a", text)
+
+
+def test_uploads_are_read_from_their_beginning_up_to_the_limit(limited):
+    limited(uploads, file_bytes=3)
+    file = io.BytesIO(b"abc")
+    file.seek(2)
+    assert uploads._content("a", file) == uploads._content("a", b"abc") == uploads._content("a", bytearray(b"abc"))
+    asked = []
+    stream = SimpleNamespace(seekable=lambda: False, seek=None, read=lambda n: asked.append(n) or b"ab")
+    assert uploads._content("a", stream) == b"ab" and asked == [4]
+    for content in (b"abcd", io.BytesIO(b"abcd")):
+        with pytest.raises(DataError, match="a is larger than"):
+            uploads._content("a", content)
+
+
+# Text -----------------------------------------------------------------------------------------------------------------
+
+UTF_16 = [
+    (b"a\x00b\x00", "utf-16-le"),
+    (b"\x00a\x00b", "utf-16-be"),
+    (b"a\x00", None),
+    (b"a\x00b\x00c", None),
+    (b"a\x00" * 7 + b"aa" * 3, "utf-16-le"),
+    (b"a\x00" * 6 + b"aa" * 4, None),
+    (b"a\x00" * 9 + b"\x00\x00", "utf-16-le"),
+    (b"a\x00" * 8 + b"\x00\x00" * 2, None),
+    (b"\x00a" * 9 + b"\x00\x00", "utf-16-be"),
+    (b"abcd", None),
+]
+
+
+@pytest.mark.parametrize(("content", "codec"), UTF_16)
+def test_utf_16_is_told_by_its_nul_bytes(content, codec):
+    assert parsing_text._utf16_without_mark(content) == codec
+
+
+def test_a_euro_sign_of_cp1252_is_no_pickle():
+    assert table(b"\x80,x\na,1\n")[1].columns == ["€", "x"]
+    assert parsing_formats.recognised("a.csv", "table", b"\x80,x\na,1\n") == "delimited"
+    with pytest.raises(DataError, match="pickle"):
+        parsing_formats.recognised("a.csv", "table", b"\x80\x04\x95")
+
+
+def test_more_than_half_of_the_strange_bytes_must_be_utf_8_for_a_mix():
+    with pytest.raises(DataError, match=r"mixes encodings \(line 2 "):
+        table("id,ä\n".encode() + b"\xe4,1\n")
+    assert table("id,ä\n".encode() + b"\xe4\xe4,1\n")[1].columns[0] == "id"
+
+
+# Tables ---------------------------------------------------------------------------------------------------------------
+
+
+def test_repeated_names_are_numbered_from_two():
+    assert parsing_names.column_names(["x", "x", "x"])[0] == ["x", "x_2", "x_3"]
+    assert parsing_names.column_names(["x", "x", "x_2"])[0] == ["x", "x_3", "x_2"]
+    names, found = parsing_names.column_names([" a ", "", "*", "b" * 1001, "b" * 1000])
+    assert names == ["a", "column_2", "*_", "b" * 1000 + "_2", "b" * 1000]
+    assert [(each.kind, each.count, each.examples) for each in found] == [
+        ("blank_header", 1, ("column_2",)),
+        ("long_header", 1, ("column 4",)),
+        ("pattern_header", 1, ("*",)),
+    ]
+
+
+@pytest.mark.parametrize("name", ["id", " ID ", "user_id", "UserId", "userIDs", "film-id", "name", "row", "key"])
+def test_names_of_ids(name):
+    assert parsing_names.looks_like_id(name)
+
+
+@pytest.mark.parametrize("name", ["paid", "x", "idx", "identity", "David"])
+def test_names_of_no_ids(name):
+    assert not parsing_names.looks_like_id(name)
+
+
+def test_types_are_those_of_the_cells():
+    words, frame = table(b"id,n,f,e,w\na,1,1.5,,NA\nb,2,2,,3\n")
+    assert dict(frame.schema) == {"id": pl.String, "n": pl.Int64, "f": pl.Float64, "e": pl.String, "w": pl.Int64}
+    assert words["guesses"] == ["commas between columns"]
+    words, frame = table(b"id;a;b\nr;1,5;2,5\ns;3;NA\n")
+    assert frame.rows() == [("r", 1.5, 2.5), ("s", 3.0, None)]
+    assert "decimal commas" in " ".join(words["guesses"]) or "decimal comma" in words["guesses"]
+
+
+def test_truth_values_of_json():
+    words, frame = table(b'[{"id":"a","x":true},{"id":"b","x":false}]', "a.json")
+    assert frame["x"].to_list() == [True, False]
+    words, frame = table(b'{"id":["a","b"],"x":[false,null]}', "a.json")
+    assert frame["x"].to_list() == [False, None]
+
+
+@pytest.mark.parametrize(("strange", "told"), [(1, True), (2, False)])
+def test_a_column_of_numbers_but_for_one_in_twenty_is_told(strange, told):
+    content = b"id,x\n" + b"a,1\n" * (20 - strange) + b"a,one\n" * strange
+    words, frame = table(content)
+    assert frame.schema["x"] == pl.String
+    assert [found[0] for found in words["findings"]] == (["not_a_number"] if told else [])
+
+
+def test_the_delimiter_is_what_cuts_most_lines_alike():
+    assert parsing_delimited._consistency([["a", "b"], ["a", "b"], ["a"], ["a", "b"]]) == (0.75, 2)
+    assert parsing_delimited._consistency([["a"], ["a", "b"], ["a", "b"]]) == (0.335, 2)
+    assert parsing_delimited._consistency([["a", "b"], ["a", "b", "c"], ["a", "b", "c"]]) == (0.67, 3)
+    assert parsing_delimited._consistency([["a"], ["b"]])[0] == 0.0
+    assert parsing_delimited._usual_width([["a"], ["a", "b"], ["c", "d"]]) == 2
+    assert parsing_delimited._usual_width([]) == 0
+
+
+# Graphs ---------------------------------------------------------------------------------------------------------------
+
+
+def test_the_line_of_wrong_gml_is_named():
+    for content, line in ((b"\ngraph [ ] ]", 2), (b"graph [ ] ]", 1), (b"graph\n[\n\n ! ]", 2)):
+        with pytest.raises(DataError, match=rf"no valid GML \(line {line}\)"):
+            parsing_gml.read_gml("g.gml", content, {})
+
+
+def test_a_matrix_is_symmetric_where_every_entry_has_another():
+    pairs = list(itertools.product((1, 2, 3), repeat=2))
+    for chosen in itertools.chain.from_iterable(itertools.combinations(pairs, k) for k in (1, 2, 3)):
+        uneven = any((b, a) not in chosen for a, b in chosen)
+        assert parsing_matrix._uneven(np.array(chosen), 3) == uneven
+
+
+def test_a_matrix_of_one_node_is_a_graph():
+    words, (edges,) = graph(b"%%MatrixMarket matrix coordinate pattern general\n1 1 1\n1 1\n", "g.mtx")
+    assert edges.rows() == [("1", "1")]
+    with pytest.raises(DataError, match="0 x 0"):
+        graph(b"%%MatrixMarket matrix coordinate pattern general\n0 0 0\n", "g.mtx")
+
+
+def test_matrices_may_be_as_large_as_the_limits(limited):
+    limited(parsing_matrix, rows=2, edges=1)
+    header = b"%%MatrixMarket matrix coordinate pattern general\n"
+    assert graph(header + b"2 2 1\n1 2\n", "g.mtx")[1][0].height == 1
+    for size in (b"3 3 1\n1 2\n", b"2 2 2\n1 2\n2 1\n"):
+        with pytest.raises(DataError, match="more than 2 and 1"):
+            graph(header + size, "g.mtx")
+
+
+NODES = '<node id="1"><data key="k">A</data></node><node id="2"><data key="k">B</data></node>'
+LABELS = '<key id="k" for="node" attr.name="label"/>'
+
+
+@pytest.mark.parametrize(("nodes_by", "names"), [("label", ["A", "B"]), ("id", ["1", "2"])])
+def test_nodes_of_graphml_are_named_as_told(nodes_by, names):
+    body = NODES + '<edge source="1" target="2" sourceport="p"/><edge source="2" target="1" targetport="p"/>'
+    words, (edges, nodes) = graph(hostile.graphml(body, header=LABELS), "g.graphml", nodes_by=nodes_by)
+    assert nodes["id"].to_list() == names
+    assert edges.select("source", "target").rows() == [tuple(names), tuple(names[::-1])]
+    assert [found[2] for found in words["findings"] if "port" in found[3]] == [2]
+
+
+# Images ---------------------------------------------------------------------------------------------------------------
+
+
+def photos(**images):
+    """Return a zip of PNG images."""
+    members = {}
+    for name, image in images.items():
+        buffer = io.BytesIO()
+        image.save(buffer, "PNG")
+        members[f"{name}.png"] = buffer.getvalue()
+    return hostile.zipped(**members)
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [([0, 255], [0, 255]), ([0, 256], [0, 0]), ([65_535, 257], [255, 1]), ([100_000, 0], [255, 0]), ([-9, 9], [0, 9])],
+)
+def test_deep_grey_is_brought_to_eight_bits(values, expected):
+    image = Image.fromarray(np.array([values], np.int32))
+    assert image.mode == "I"
+    assert np.asarray(parsing_images._plain(image)).tolist() == [expected]
+
+
+def test_what_is_transparent_is_white():
+    clear = Image.new("RGBA", (2, 1), (0, 0, 0, 0))
+    clear.putpixel((1, 0), (10, 20, 30, 255))
+    assert np.asarray(parsing_images._plain(clear)).tolist() == [[[255, 255, 255], [10, 20, 30]]]
+    palette = Image.new("P", (1, 1), 0)
+    palette.putpalette([1, 2, 3] * 256)
+    palette.info["transparency"] = 0
+    assert np.asarray(parsing_images._plain(palette)).tolist() == [[[255, 255, 255]]]
+
+
+def test_colours_that_are_all_grey_are_one_channel():
+    grey = Image.new("RGB", (3, 3), (7, 7, 7))
+    assert parsing_images.read("p.zip", photos(a=grey)).pixels.shape == (1, 3, 3, 1)
+    grey.putpixel((1, 1), (7, 7, 8))
+    assert parsing_images.read("p.zip", photos(a=grey)).pixels.shape == (1, 3, 3, 3)
+
+
+def test_images_may_have_as_many_pixels_as_the_limit(limited):
+    content = photos(a=Image.new("L", (5, 4)), b=Image.new("L", (4, 5)))
+    limited(parsing_images, image_pixels=20)
+    assert parsing_images.read("p.zip", content).pixels.shape[0] == 2
+    limited(parsing_images, image_pixels=19)
+    with pytest.raises(DataError, match="has 5 x 4 pixels"):
+        parsing_images.read("p.zip", content)
+
+
+def test_images_may_unpack_to_as_much_as_the_limits(limited):
+    content = hostile.zipped(**{"a.png": b"x" * 100})
+    for limits in ({"unpacked_bytes": 99}, {"unpacked_ratio": 0}):
+        limited(parsing_images, **limits)
+        with pytest.raises(DataError, match="unpack"):
+            parsing_images.read("p.zip", content)
+    limited(parsing_images, unpacked_bytes=100)
+    with pytest.raises(DataError, match="damaged"):
+        parsing_images.read("p.zip", content)
+
+
+def test_large_images_are_brought_to_one_size():
+    sizes = (parsing_images.LARGEST, parsing_images.LARGEST), (parsing_images.LARGEST + 1, 3)
+    ours = [parsing_images._plain(Image.new("L", size)).size for size in sizes]
+    assert ours == [sizes[0], (parsing_images.SIDE, parsing_images.SIDE)]
+
+
+def test_typed_columns_keep_the_words_of_the_reader():
+    parsed = parsing_delimited.read("a.csv", b"id,x\na,1\n", {})
+    assert typed(parsed, {}).guesses == parsed.guesses
