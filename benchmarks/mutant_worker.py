@@ -204,6 +204,7 @@ def _plain_kernels() -> None:
                 setattr(module, name, records[id(value)])
 
     def add_row(target: np.ndarray, at: int, source: np.ndarray, i: int) -> None:
+        assert target.shape[-1] % 4 == 0  # as it works on vectors of four
         target[at] += source[i]
 
     histogram.add_row = add_row

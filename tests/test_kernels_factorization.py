@@ -37,7 +37,9 @@ def copied(factors, dtype=FLOAT):
 
 
 @pytest.mark.parametrize("n_modes", [2, 3])
-@pytest.mark.parametrize("D, K, by_cell", [(16, 2, False), (16, 0, False), (0, 1, False), (32, 3, True), (16, 0, True)])
+@pytest.mark.parametrize(
+    "D, K, by_cell", [(16, 2, False), (16, 0, False), (0, 1, False), (1, 1, False), (32, 3, True), (16, 0, True)]
+)
 def test_an_epoch_is_its_twin(n_modes, D, K, by_cell):
     codes, values, ours = made(n_modes, D, K, by_cell=by_cell)
     twin, totals = copied(ours, np.float64), np.zeros((2, 3))
