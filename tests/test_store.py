@@ -24,9 +24,12 @@ from polars.testing import assert_frame_equal
 
 from hetcore.errors import DataError
 from studio import database as tables
+from studio import store as store_module
 from studio.database import SCHEMA
 from studio.run import Run
+from studio.salvage import salvage
 from studio.store import RunStore, home
+from studio.streams import from_stream, to_stream
 from studio.worker import child_environment
 from tests import postgres
 
@@ -314,6 +317,7 @@ WRITER = """
 import sys
 from pathlib import Path
 from studio.run import Run
+from studio.salvage import salvage
 from studio.store import RunStore
 store = RunStore(folder=Path(sys.argv[1]))
 while True:
@@ -435,3 +439,93 @@ class TwoOwners(RuleBasedStateMachine):
 
 TestTwoOwners = TwoOwners.TestCase
 TestTwoOwners.settings = settings(max_examples=25, stateful_step_count=15, deadline=None, derandomize=True)
+
+
+# Exactly --------------------------------------------------------------------------------------------------------------
+
+
+def test_damage_that_shows_in_the_middle_of_work_is_moved_aside(opened, folder, monkeypatch):
+    store = opened()
+    run_id = store.add(a_run())
+
+    def broken(owner):
+        raise sqlite3.DatabaseError("database disk image is malformed")
+
+    monkeypatch.setattr(store._database, "runs", broken)
+    assert store.list("anna") == []
+    assert "moved aside" in store.warning and "1 run could be saved" in store.warning
+    assert len(list(folder.glob("runs-damaged-*.db"))) == 1
+    assert [run.id for run in store.list("anna")] == [run_id]
+    assert "moved aside" in store.warning  # as long as the studio runs
+
+
+def test_runs_leave_memory_once_they_are_in_the_database(opened, folder, monkeypatch):
+    monkeypatch.setattr("studio.database.PATIENCE", 0.0)
+    store = opened()
+    other = sqlite3.connect(folder / "runs.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    waiting = {store.add(a_run(), model=b"m") for _ in range(2)}
+    assert {run.id for run in store._memory.runs(None)[0]} == waiting
+    other.execute("ROLLBACK")
+    other.close()
+    last = store.add(a_run())
+    assert store._memory.runs(None)[0] == []
+    assert sorted(run.id for run in store.list("anna")) == sorted({last, *waiting})
+
+
+def test_deleting_a_run_leaves_the_others_and_their_models(opened):
+    store = opened()
+    kept, gone = store.add(a_run(), model=b"kept"), store.add(a_run(), model=b"gone")
+    assert store._database.delete("ben", kept) is False
+    assert store._database.delete("anna", gone) is True
+    assert store.model("anna", kept) == b"kept"
+    with store._database._begin() as connection:
+        assert connection.exec_driver_sql("SELECT run FROM blobs").scalars().all() == [kept]
+
+
+CAUSES = [
+    (sa.exc.OperationalError("SELECT locked", {}, ValueError("disk I/O error")), "ValueError"),
+    (sqlite3.OperationalError("attempt to write a readonly database"), "read-only"),
+    (sqlite3.OperationalError("database or disk is full"), "the disk is full"),
+    (PermissionError(13, "Permission denied"), "permission denied"),
+    (KeyError("x"), "KeyError"),
+]
+
+
+@pytest.mark.parametrize(("error", "words"), CAUSES)
+def test_the_cause_of_a_fault_in_few_words(error, words):
+    assert store_module._cause(error) == words
+
+
+def test_rows_of_earlier_releases_keep_their_checksum():
+    run = a_run(id="i", created=datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC), name="ü", settings={"b": 1, "a": "ä"})
+    row = run.row()
+    assert row["settings"] == '{"a":"ä","b":1}'
+    assert row["created"] == "2026-01-02T03:04:05.000000+00:00"
+    assert row["checksum"] == "cd5c8dc0d3aa1dd1f76a617a58db51bdf888c28da7d7b6422348612deb39e672"
+
+
+def test_salvaging_counts_what_was_taken_and_nothing_else(tmp_path, opened, folder):
+    store = opened()
+    ids = {store.add(a_run(), model=b"m") for _ in range(3)}
+    store.close()
+    target = tables.Database("sqlite://")
+    assert salvage(folder / "runs.db", target) == 3
+    assert {run.id for run in target.runs("anna")[0]} == ids
+    assert salvage(folder / "runs.db", target) == 0  # each is there already
+    assert salvage(tmp_path / "none.db", target) == 0
+    (tmp_path / "text.db").write_bytes(b"hello" * 1000)
+    assert salvage(tmp_path / "text.db", target) == 0
+    target.close()
+
+
+def test_there_is_one_store_of_the_process(monkeypatch):
+    monkeypatch.setattr(store_module, "_shared", None)
+    monkeypatch.setattr(store_module, "RunStore", object)
+    assert store_module.shared() is store_module.shared() is not None
+
+
+def test_a_frame_comes_back_from_a_small_stream():
+    frame = pl.DataFrame({"x": [0.0] * 10_000})
+    assert len(to_stream(frame, "zstd")) < 10_000 < len(to_stream(frame))
+    assert_frame_equal(from_stream(to_stream(frame)), frame)
