@@ -21,6 +21,7 @@ from starlette.middleware import Middleware
 from starlette.responses import FileResponse
 from starlette.routing import Route
 
+from studio.limits import MIB
 from studio.server_uploads import UploadBudget
 
 __all__ = ["MIDDLEWARE", "PLOTLY_ADDRESS", "ROUTES", "asks_for_login", "person", "refusal"]
@@ -82,6 +83,38 @@ class OwnPages:
         else:
             await send({"type": "http.response.start", "status": 403, "headers": [(b"content-type", b"text/plain")]})
             await send({"type": "http.response.body", "body": b"This studio answers its own pages only."})
+
+
+class WholeUploads:
+    """Answer a refused upload when all of it has come, and keep none of it.
+
+    Whoever still sends when the answer comes and the connection closes does not read it: a proxy says 502 instead, and
+    a browser that the network failed.
+    """
+
+    def __init__(self, app: Any) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Answer one request."""
+        if scope["type"] != "http" or scope["method"] != "PUT":
+            await self.app(scope, receive, send)
+            return
+        more, left = True, (st.get_option("server.maxUploadSize") + 1) * MIB
+
+        async def counted() -> Any:
+            nonlocal more, left
+            message = await receive()
+            more = message["type"] == "http.request" and message.get("more_body", False)
+            left -= len(message.get("body", b""))
+            return message
+
+        async def afterwards(message: Any) -> None:
+            while message["type"] == "http.response.start" and more and left > 0:
+                await counted()
+            await send(message)
+
+        await self.app(scope, counted, afterwards)
 
 
 def _is_own(headers: dict[bytes, bytes]) -> bool:
@@ -159,4 +192,4 @@ def _login_failure() -> str:
 
 
 ROUTES = [Route(PLOTLY_ADDRESS, _plotly)]
-MIDDLEWARE = [Middleware(OwnPages), Middleware(UploadBudget), Middleware(SecurityHeaders)]
+MIDDLEWARE = [Middleware(each) for each in (OwnPages, WholeUploads, UploadBudget, SecurityHeaders)]

@@ -148,16 +148,23 @@ class Slot:
                 self.phase, self._job = "working", job
         return job
 
-    def _run(self, job: Job) -> None:
+    def _run(self, job: Job, again: bool = False) -> None:
+        taken = False
         try:
             self._hand_over(job)
             kind, content = self._worker.receive()
             while kind not in ("done", "failed"):
-                self._hear(job, kind, content)
+                taken = taken or kind == "taken"
+                if kind != "taken":
+                    self._hear(job, kind, content)
                 kind, content = self._worker.receive()
             self._conclude(job, kind, content)
         except _GONE:
             self._worker.kill()  # its socket may end a moment before it does
+            if not (taken or again or job.stopping) and self._ensure_worker():  # it had died before it had the run
+                self._set_phase("working")
+                self._run(job, again=True)
+                return
             state, message = ("stopped", job.message or _CUT_OFF) if job.stopping else ("failed", _DIED)
             self._end(job, state, message)
         except Exception as error:  # such as data that cannot be pickled: this run fails, this thread goes on

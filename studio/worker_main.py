@@ -5,9 +5,8 @@ and within its memory limit. Its own reading thread takes the person's orders wh
 away the socket ends, and so does the process.
 
 Messages in: ("data", digest, bytes), ("forget", digest), ("run", task, paused), ("order", name).
-Messages out: ("phase", "compiling" | "ready"), ("round", event), ("paused" | "running" | "gathering", None),
-("done", RunResult),
-("failed", sentence).
+Messages out: ("phase", "compiling" | "ready"), ("taken", None) once it has a run, ("round", event),
+("paused" | "running" | "gathering", None), ("done", RunResult), ("failed", sentence).
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ class Server:
     """Answers the studio over one connection."""
 
     def __init__(self, connection: Connection) -> None:
-        self._connection = connection
+        self._connection, self._sending = connection, threading.Lock()
         self._runs: queue.SimpleQueue[tuple[TrainingTask | FunctionTask, Player]] = queue.SimpleQueue()
         self._data: dict[str, Any] = {}
         self._player: Player | None = None
@@ -59,6 +58,7 @@ class Server:
         elif kind == "forget":
             self._data.pop(content[0], None)
         elif kind == "run":
+            self._send(("taken", None))
             self._player = Player(self._send, paused=content[1])
             self._runs.put((content[0], self._player))
         elif kind == "order" and self._player is not None:
@@ -90,7 +90,8 @@ class Server:
 
     def _send(self, message: tuple[str, Any]) -> None:
         try:
-            self._connection.send(message)
+            with self._sending:
+                self._connection.send(message)
         except OSError:  # the studio went away
             os._exit(0)
 

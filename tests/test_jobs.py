@@ -245,6 +245,26 @@ def test_a_worker_killed_while_idle_is_replaced(single):
     assert ended(studio, run_id).state == "finished"
 
 
+def test_a_worker_that_dies_before_it_has_its_run_costs_nothing(single, monkeypatch):
+    studio = single()
+    until_all_ready(studio)
+    send, asked = Worker.send, []
+
+    def send_after_death(worker, *message):
+        if message[0] == "run":
+            asked.append(worker.pid)
+            if len(asked) == 1:
+                worker.kill()
+        send(worker, *message)
+
+    monkeypatch.setattr(Worker, "send", send_after_death)
+    run_id = studio.submit(task(), "anna")
+    assert ended(studio, run_id).state == "finished" and len(set(asked)) == 2
+    monkeypatch.setattr(Worker, "send", lambda worker, *_: worker.kill())
+    run_id = studio.submit(task(), "anna")
+    assert "ended by itself" in ended(studio, run_id).message  # twice is enough
+
+
 def test_functions_run_as_jobs_if_they_are_allowed(studio):
     run_id = studio.run_task("tests.studio_stubs:double", {"value": 21}, "anna")
     assert ended(studio, run_id).state == "finished"
