@@ -10,6 +10,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from studio import server
+from studio.limits import MIB
 from tests.test_house import ROOT
 
 AUTH = {
@@ -72,6 +73,50 @@ def test_a_proxy_may_have_another_name(monkeypatch):
     assert answered("http", host="10.0.0.5:8501", origin="http://localhost:1")[0]["status"] == 403
 
 
+@pytest.mark.parametrize("parts, most", [(1, 1), (3, 3), (1_000, 51)], ids=["small", "in parts", "beyond the limit"])
+def test_a_refused_upload_is_read_before_the_answer(monkeypatch, parts, most):
+    monkeypatch.setattr(st, "get_option", lambda name: 50)
+    told, left = [], [parts]
+
+    async def refuse(scope, receive, send):
+        await send({"type": "http.response.start", "status": 413, "headers": []})
+        await send({"type": "http.response.body", "body": b"too much"})
+
+    async def receive():
+        left[0] -= 1
+        told.append("part")
+        return {"type": "http.request", "body": bytes(MIB), "more_body": left[0] > 0}
+
+    async def send(message):
+        told.append(message["type"])
+
+    answering = server.WholeUploads(refuse)({"type": "http", "method": "PUT"}, receive, send)
+    with pytest.raises(StopIteration):
+        answering.send(None)
+    assert told == ["part"] * most + ["http.response.start", "http.response.body"]
+
+
+def test_an_upload_that_is_read_or_breaks_off_is_left_alone():
+    told = []
+    coming = [{"type": "http.request", "body": b"x", "more_body": True}, {"type": "http.disconnect"}]
+
+    async def read(scope, receive, send):
+        while (await receive())["type"] != "http.disconnect":
+            told.append("read")
+        await send({"type": "http.response.start", "status": 400, "headers": []})
+
+    async def receive():
+        return coming.pop(0)
+
+    async def send(message):
+        told.append(message["status"])
+
+    answering = server.WholeUploads(read)({"type": "http", "method": "PUT"}, receive, send)
+    with pytest.raises(StopIteration):
+        answering.send(None)
+    assert told == ["read", 400] and coming == []
+
+
 def test_other_messages_pass():
     assert answered("lifespan") == ["through"]
 
@@ -126,7 +171,7 @@ def test_secrets_that_cannot_be_read_do_not_open_the_studio(tmp_path, content):
     path = tmp_path / "secrets.toml"
     path.mkdir() if content is None else path.write_bytes(content.encode("latin-1"))
     said = refused(tmp_path, "--secrets.files", str(path))
-    assert "secrets" in said and "You can now view" not in said.split("does not start while")[-1]
+    assert "does not start while its secrets cannot be read" in said
 
 
 @pytest.mark.parametrize(
