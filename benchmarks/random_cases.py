@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
+import traceback
 import warnings
 from collections import Counter
 from pathlib import Path
@@ -20,7 +21,8 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from tests.random_cases import METHODS, cases
 from tests.test_properties_methods import assert_lawful
 
-KEPT = Path(__file__).resolve().parent.parent / "docs" / "results" / "random_cases.jsonl"
+ROOT = Path(__file__).resolve().parent.parent
+KEPT = ROOT / "docs" / "results" / "random_cases.jsonl"
 
 
 class _OutOfTime(Exception):
@@ -47,7 +49,7 @@ def broken(name: str, count: int, seconds: float, number: int) -> tuple[Counter[
         try:
             refused += not assert_lawful(case)
         except Exception as error:  # any error is a finding
-            found[f"{type(error).__name__}: {' '.join(str(error).split())}"[:160]] += 1
+            found[f"{_place(error)}: {type(error).__name__}: {' '.join(str(error).split())}"[:200]] += 1
 
     try:
         law()
@@ -55,6 +57,12 @@ def broken(name: str, count: int, seconds: float, number: int) -> tuple[Counter[
         if not (isinstance(error, _OutOfTime) or "_OutOfTime" in repr(error) or "Flaky" in type(error).__name__):
             raise
     return found, drawn, refused
+
+
+def _place(error: Exception) -> str:
+    """Return the last line of hetcore that an error came through."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if f"{ROOT.name}/hetcore/" in frame.filename]
+    return f"{Path(frames[-1].filename).relative_to(ROOT)}:{frames[-1].lineno}" if frames else "the law itself"
 
 
 def main() -> None:

@@ -9,7 +9,7 @@ from sklearn.svm import SVC
 import hetcore as hc
 from hetcore import baselines
 from hetcore.methods.kernel_scores import kernel_matrix
-from hetcore.methods.multi_kt import balance, best_beta, ls_svm
+from hetcore.methods.multi_kt import balance, best_beta, left_out_residuals, ls_svm
 from hetcore.methods.transfer_default import PRIOR, TRUST, candidates
 from tests.test_transfer import planted
 
@@ -68,6 +68,15 @@ def _beta(signs, said, X, costs, width, zeta):
     solved, _, diagonal = ls_svm(kernel_matrix(X, X, "rbf", width), np.column_stack([signs, said.T]), costs)
     residuals = solved / diagonal[:, None]
     return best_beta(residuals[:, 0], residuals[:, 1:], signs, zeta)
+
+
+def test_an_only_row_is_missed_by_all_of_it_and_others_as_before():
+    one = ls_svm(np.ones((1, 1)), np.array([[1.0, 0.3]]), np.ones(1))
+    assert one[2][0] == 0.0
+    np.testing.assert_array_equal(left_out_residuals(one[0], one[2], np.array([[1.0, 0.3]])), [[1.0, 0.3]])
+    given = np.array([[1.0], [-1.0], [1.0]])
+    solved, _, diagonal = ls_svm(np.eye(3), given, np.ones(3))
+    np.testing.assert_array_equal(left_out_residuals(solved, diagonal, given), solved / diagonal[:, None])
 
 
 def test_beta_is_the_best_on_a_grid():

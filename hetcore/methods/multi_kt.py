@@ -108,6 +108,15 @@ def best_beta(own: NDArray, lent: NDArray, signs: NDArray, weights: NDArray) -> 
     return best
 
 
+def left_out_residuals(solved: NDArray, diagonal: NDArray, given: NDArray) -> NDArray[np.float64]:
+    """Return by how much the other rows miss each row's values `given` (n, q); all of it where there is no other row.
+
+    The duals (n, q) divided by the diagonal (n,) of the inverse of the LS-SVM's matrix, which is 0 for an only row.
+    """
+    told = diagonal > np.finfo(float).tiny
+    return np.where(told[:, None], solved / np.where(told, diagonal, 1.0)[:, None], given)
+
+
 @dataclass
 class State:
     """The closed form, found in one round."""
@@ -130,8 +139,9 @@ class State:
         kernel = kernel_matrix(problem.X[rows], problem.X[rows], p["kernel"], self.gamma)
         for k in range(signs.shape[1]):
             y, zeta = signs[rows, k], balance(signs[rows, k], p["balanced"])
-            solved, constant, diagonal = ls_svm(kernel, np.column_stack([y, lent[:, :, k].T]), p["C"] * zeta)
-            residuals = solved / diagonal[:, None]
+            given = np.column_stack([y, lent[:, :, k].T])
+            solved, constant, diagonal = ls_svm(kernel, given, p["C"] * zeta)
+            residuals = left_out_residuals(solved, diagonal, given)
             beta = best_beta(residuals[:, 0], residuals[:, 1:], y, zeta)
             mix = np.append(1.0, -beta)
             dual[rows, k] = solved @ mix
