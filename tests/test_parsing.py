@@ -28,6 +28,7 @@ from studio import (
     parsing_matrix,
     parsing_names,
     parsing_text,
+    parsing_xml,
     sentences,
     uploads,
 )
@@ -448,3 +449,135 @@ def test_large_images_are_brought_to_one_size():
 def test_typed_columns_keep_the_words_of_the_reader():
     parsed = parsing_delimited.read("a.csv", b"id,x\na,1\n", {})
     assert typed(parsed, {}).guesses == parsed.guesses
+
+
+# What is told ---------------------------------------------------------------------------------------------------------
+
+
+def test_what_an_edge_list_was_taken_for_is_told():
+    words, (edges,) = graph(b"source,target,weight,x,y\na,b,NA,1,2\nc,d,2,3,4\n")
+    assert words["guesses"] == ["commas between columns", "edges from 'source' to 'target'", "weights in 'weight'"]
+    unused = [["unused_column", "", 2, "2 columns are not used", ["x", "y"]]]
+    assert [found for found in words["findings"] if found[0] == "unused_column"] == unused
+    assert edges.rows() == [("a", "b", None), ("c", "d", 2.0)]
+    words, (edges,) = graph(b"source,target\na,b\n")
+    assert edges.columns == ["source", "target"] and words["findings"] == []
+
+
+@pytest.mark.parametrize("weights", [pl.Series([1.5, None]), pl.Series([" 1.5 ", "nan"]), pl.Series(["1.5", ""])])
+def test_missing_weights_stay_missing(weights):
+    assert parsing_graphs._weights("g", weights).to_list() == [1.5, None]
+    assert parsing_graphs._weights("g", weights[:0]).to_list() == []
+
+
+def test_the_first_weight_that_is_no_number_is_named():
+    with pytest.raises(DataError, match="the weight 'x' of edge 2 is no number"):
+        parsing_graphs._weights("g", pl.Series(["1", "x", "y"]))
+
+
+def test_graphs_of_nodes_tell_what_they_lack():
+    edges = [("a", "b", "2"), *((f"{k}", "b", None) for k in range(7))]
+    found = parsing_graphs.finished_graph("g", ["a", "b"], [{}, {}], edges, ["told"])
+    assert found.guesses == ["told"]
+    assert found.edges["weight"].to_list() == [2.0] + [1.0] * 7
+    kinds = {each.kind: each for each in found.findings}
+    assert kinds["missing_weight"].count == 7
+    assert kinds["missing_weight"].examples == tuple(f"{k} – b" for k in range(5))
+    assert kinds["unknown_node"].count == 7
+    with pytest.raises(DataError, match="the node 'c' twice"):
+        parsing_graphs.finished_graph("g", ["a", "c", "b", "c"], [{}] * 4, edges, [])
+    assert parsing_graphs.finished_graph("g", ["a"], [{}], [], []).edges.rows() == []
+
+
+def test_a_symmetric_matrix_has_no_direction_and_a_general_one_may():
+    entries = b"2 2 1\n2 1\n"
+    said = [
+        [found[0] for found in graph(b"%%MatrixMarket matrix coordinate pattern " + kind, "g.mtx")[0]["findings"]]
+        for kind in (b"symmetric\n" + entries, b"general\n" + entries, b"general\n2 2 2\n1 2\n2 1\n")
+    ]
+    assert said == [[], ["directed"], []]
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"), [("", []), (' edgedefault="undirected"', []), (' edgedefault="directed"', ["directed"])]
+)
+def test_graphml_has_a_direction_where_it_says_so(kind, told):
+    body = '<node id="a"/><node id="b"/><edge source="a" target="b"/>'
+    content = f'<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><graph{kind}>{body}</graph></graphml>'.encode()
+    assert [found[0] for found in graph(content, "g.graphml")[0]["findings"]] == told
+
+
+def test_xml_may_be_as_deep_and_its_tags_as_long_as_the_limits(limited):
+    content = hostile.graphml('<node id="a"/><node id="b"/><edge source="a" target="b"/>')
+    longest = max(len(part) + 1 for part in content.split(b"<"))
+    limited(parsing_xml, nesting=3, xml_token_bytes=longest)
+    assert graph(content, "g.graphml")[1][0].height == 1
+    limited(parsing_xml, nesting=2)
+    with pytest.raises(DataError, match="nested more than 2 deep"):
+        graph(content, "g.graphml")
+    limited(parsing_xml, xml_token_bytes=longest - 1)
+    with pytest.raises(DataError, match="a tag or text of"):
+        graph(content, "g.graphml")
+
+
+def test_gml_needs_ids_of_nodes_and_ends_of_edges():
+    for body, said in (
+        ('node [ id "" ]', "node 1 has no id"),
+        ("node [ id [ x 1 ] ]", "node 1 has no id"),
+        ("node [ id 1 ] edge [ source 1 ]", "edge 1 has no target"),
+        ("node [ id 1 ] node [ id 1 ]", "the node '1' twice"),
+    ):
+        with pytest.raises(DataError, match=said):
+            graph(f"graph [ {body} ]".encode(), "g.gml")
+    words, (edges, nodes) = graph(b'graph [ node [ id 1 label "a" ] edge [ source 1 target 2 value 3 ] ]', "g.gml")
+    assert edges.rows() == [("a", "2", 3.0)] and nodes["id"].to_list() == ["a"]
+
+
+def test_other_files_of_a_zip_are_counted_and_some_named(limited):
+    content = photos(a=Image.new("L", (2, 2)))
+    with zipfile.ZipFile(buffer := io.BytesIO(content), "a") as archive:
+        for k in range(7):
+            archive.writestr(f"{k}.txt", b"")
+    found = parsing_images.read("p.zip", buffer.getvalue()).findings
+    assert [(each.kind, each.count, each.examples) for each in found] == [
+        ("no_image", 7, tuple(f"{k}.txt" for k in range(5)))
+    ]
+    limited(parsing_images, archive_members=8)
+    assert parsing_images.read("p.zip", buffer.getvalue()).ids == ["a"]
+    limited(parsing_images, archive_members=7)
+    with pytest.raises(DataError, match="holds 8 files, over 7"):
+        parsing_images.read("p.zip", buffer.getvalue())
+    assert parsing_images._short(ValueError()) == "ValueError" and parsing_images._short(ValueError("a\nb")) == "a"
+
+
+def test_some_moments_do_not_make_a_column_of_moments():
+    content = b"id,x,y\na,2020-01-01 10:00:00,2020-01-01\nb,soon,soon\n"
+    assert table(content)[1].schema["x"] == table(content)[1].schema["y"] == pl.String
+    frame = table(b"id,x\na,soon\nb,2020-01-01 10:00:00\n")[1]
+    assert frame["x"].to_list() == ["soon", "2020-01-01 10:00:00"]
+
+
+def test_columns_are_typed_in_parts_of_any_size(monkeypatch):
+    content = b"id,a,b,c\nr,1,2.5,x\ns,,,\n"
+    whole = table(content)[1]
+    for cells in (1, 2, 4):
+        monkeypatch.setattr("studio.parsing_types._CELLS", cells)
+        assert table(content)[1].equals(whole) and table(content)[1].schema == whole.schema
+    assert whole.rows() == [("r", 1, 2.5, "x"), ("s", None, None, None)]
+
+
+def test_binary_columns_without_a_type_are_numbers():
+    frame = parsing_binary.read_arrow("a", hostile.arrow(pl.DataFrame({"id": ["a"], "x": [None]})), {}).frame
+    assert frame.schema["x"] == pl.Float64
+
+
+def test_columns_of_arrow_are_counted_before_its_rows(limited):
+    limited(parsing_names, columns=1)
+    with pytest.raises(DataError, match="has 2 columns, more than 1"):
+        parsing_binary.read_arrow("a", hostile.arrow(pl.DataFrame({"id": [], "x": []})), {})
+
+
+def test_the_line_of_a_nul_byte_is_named():
+    for content, line in ((b"\nid,x\na\x00,1\n", 3), (b"id\x00,x\na,1\n", 1)):
+        with pytest.raises(DataError, match=f"line {line}"):
+            table(content)

@@ -450,3 +450,62 @@ def test_mutated_members_with_right_checksums_never_crash(model):
         else:
             assert loaded.weights_.dtype.kind in "biuf"
     assert refused > 700
+
+
+# Exactly --------------------------------------------------------------------------------------------------------------
+
+
+def _packed(members):
+    return archive.pack({"class": "X", "parameters": {}}, {f"m{k}": b"abc" for k in range(members)})
+
+
+def test_an_archive_may_be_as_large_as_the_limits(monkeypatch):
+    header = json.loads(zipfile.ZipFile(io.BytesIO(_packed(2))).read("header.json"))
+    length = len(json.dumps(header, separators=(",", ":")))
+    for limit, value in (("MAX_MEMBERS", 3), ("MAX_HEADER_BYTES", length), ("MAX_BYTES", 6 + 2 * (1 << 20))):
+        with monkeypatch.context() as patched:
+            patched.setattr(archive, limit, value)
+            assert _packed(2)
+            patched.setattr(archive, limit, value - 1)
+            with pytest.raises(ParameterError, match="too large for a file, with 2 members, 6 bytes"):
+                _packed(2)
+
+
+def test_a_file_of_as_many_bytes_as_the_limit_is_read(model, tmp_path, monkeypatch):
+    save(model, tmp_path / "m")
+    size = (tmp_path / "m").stat().st_size
+    for value, good in ((size, True), (size - 1, False)):
+        monkeypatch.setattr(persistence, "MAX_BYTES", value)
+        monkeypatch.setattr(archive, "MAX_BYTES", value)
+        for source in (tmp_path / "m", (tmp_path / "m").read_bytes()):
+            if good:
+                assert_same(load(source), model)
+            else:
+                with pytest.raises(ModelFileError, match=f"over {value:,} bytes"):
+                    load(source)
+
+
+def test_text_is_written_as_it_is(model):
+    assert '"ü"'.encode() in dumps(model) and '"nö"'.encode() in dumps(model)
+
+
+def test_parameters_of_an_estimator_within_are_not_parameters_of_the_model(model):
+    with pytest.raises(ParameterError, match="the parameter names="):
+        dumps(model.set_params(names=Scaler()))
+    header = json.loads(zipfile.ZipFile(io.BytesIO(dumps(model.set_params(names=None)))).read("header.json"))
+    assert header["parameters"] == {"rate": 0.25, "names": None}
+
+
+def test_saving_leaves_no_file_open(model, tmp_path, monkeypatch):
+    opened, closed, open_, close = [], [], os.open, os.close
+    monkeypatch.setattr(os, "open", lambda *given: opened.append(open_(*given)) or opened[-1])
+    monkeypatch.setattr(os, "close", lambda handle: closed.append(handle) or close(handle))
+    save(model, tmp_path / "m")
+    assert opened and opened == closed
+
+
+@pytest.mark.parametrize("start", [b"\x80", b"\x1f\x8b", b"x\x9c", b"BZh", b"(dp", b"cjoblib"])
+def test_pickles_and_what_pickles_are_packed_in_are_told(start):
+    for tail in (b"", b"abcd"):
+        with pytest.raises(ModelFileError, match="never opens pickles"):
+            load(start + tail)
