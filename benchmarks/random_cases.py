@@ -60,9 +60,11 @@ def broken(name: str, count: int, seconds: float, number: int) -> tuple[Counter[
 
 
 def _place(error: Exception) -> str:
-    """Return the last line of hetcore that an error came through."""
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if f"{ROOT.name}/hetcore/" in frame.filename]
-    return f"{Path(frames[-1].filename).relative_to(ROOT)}:{frames[-1].lineno}" if frames else "the law itself"
+    """Return the last line of hetcore that an error came through, or that of the law."""
+    paths = [(Path(frame.filename), frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]
+    ours = [each for each in paths if each[0].is_relative_to(ROOT / "hetcore")]
+    path, line = (ours or [each for each in paths if each[0].is_relative_to(ROOT / "tests")] or paths)[-1]
+    return f"{path.relative_to(ROOT) if path.is_relative_to(ROOT) else path.name}:{line}"
 
 
 def main() -> None:

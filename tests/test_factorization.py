@@ -62,10 +62,26 @@ def test_rank_0_is_the_model_of_biases(cls, modes):
 def test_deviation_factors_are_never_negative(cls, modes, as_printed):
     X, y, *_ = ratings(modes=modes)
     short = {"deviation_start": 5} if cls is hc.HTF else {}
-    model = cls(**QUICK, **short, n_deviation_factors=3, deviation_learning_rate=0.5, as_printed=as_printed).fit(X, y)
+    rate = 0.05 if as_printed else 0.5
+    model = cls(**QUICK, **short, n_deviation_factors=3, deviation_learning_rate=rate, as_printed=as_printed).fit(X, y)
     assert [each.shape[1] for each in model.deviation_factors_] == [3] * modes
     assert all((each >= 0).all() and (each > 0).any() for each in model.deviation_factors_)
     assert (model.predict(X, return_std=True)[1] > 0).all()
+
+
+def test_deviations_that_run_away_are_refused_in_words():
+    X, y, *_ = ratings(modes=3)
+    with pytest.raises(ParameterError, match="deviation_learning_rate=10.0 is too large here"):
+        hc.HTF(**QUICK, deviation_learning_rate=10.0, as_printed=True).fit(X, y)
+
+
+@pytest.mark.parametrize("cls, modes", [(hc.HMF, 2), (hc.HTF, 3)])
+def test_one_entry_and_equal_values_have_finite_deviations(cls, modes):
+    for n in (1, 6):
+        model = cls(n_iterations=3, validation_fraction=0.0).fit(np.zeros((n, modes), int), np.full(n, 2.0))
+        fitted, deviation = model.predict(np.zeros((1, modes), int), return_std=True)
+        np.testing.assert_allclose(fitted, 2.0, atol=0.05)
+        assert np.isfinite(deviation).all() and (deviation > 0).all()
 
 
 @pytest.mark.parametrize("given", [{}, {"deviation_folds": 5, "deviation_start": 15}], ids=["early", "left out"])

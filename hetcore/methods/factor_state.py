@@ -25,6 +25,9 @@ START_SIZE = 0.01  # size of a product of two or three factors at the start
 WIDTH = 64  # float32 numbers that an unrolled vector loop takes at once: rows are padded to a multiple
 LINE = 16  # float32 numbers of a cache line
 LEAST_LEVEL = 1e-6  # of deviations, where training errors are none
+LEAST_VARIANCE = LEAST_LEVEL**2  # of the values' own
+DIVERGED = 1e12  # the same of a fit that went astray
+MOST_VARIANCE = 1e37  # as float32
 DEVIATION_SPREAD = 0.1  # of deviations at the start, relative to their level
 
 
@@ -154,7 +157,10 @@ class FactorState:
 
     def _learn_from(self, errors: NDArray[np.float64]) -> None:
         """Learn the deviations from errors (n,), in units of `scale`, of models that have not seen the entries."""
-        self._set_deviations(float((errors**2).mean()))
+        variance = float((errors**2).mean())
+        if not variance < DIVERGED:
+            raise self._too_fast()
+        self._set_deviations(max(variance, LEAST_VARIANCE))
         still = self.factors._replace(
             biases=np.zeros_like(self.factors.biases), factors=np.zeros((len(self.shrinkage), 0), np.float32)
         )
@@ -165,6 +171,7 @@ class FactorState:
                 self.train.rows, errors.astype(np.float32), self.starts, order, still, rates, self.penalties,
                 np.zeros((3, 0), np.float32), self.shrinkage, totals,
             )  # fmt: skip
+        self._check_deviations()
         self.factors.bias_sums[:] = 1.0
         self.mean_variance = len(errors) / totals[2]
 
@@ -181,17 +188,28 @@ class FactorState:
     def _note(self, means: NDArray[np.float64]) -> None:
         """Keep what an epoch's sums say: errors before each step, the level of the variance."""
         squared, loss, inverse = means
-        tables = means, self.factors.biases, self.factors.factors, self.factors.deviations
-        if not all(np.isfinite(table).all() for table in tables):
-            rate = self.params["learning_rate"]
-            raise ParameterError(f"learning_rate={rate!r} is too large here: the errors overflow; try a tenth of it.")
+        self._check_deviations()
+        if not all(np.isfinite(table).all() for table in (means, self.factors.biases, self.factors.factors)):
+            raise self._too_fast()
         self.metric["train"] = float(np.sqrt(squared)) * self.scale
         self.losses["train"] = self._loss(squared, loss)
         if self.has_deviation and not self.params["as_printed"]:
             if self._learns_deviation():
                 self.mean_variance = 1.0 / inverse
             elif self.n_rounds + 1 == self.params["deviation_start"] and self.params["deviation_folds"] < 2:
-                self._set_deviations(squared)
+                self._set_deviations(max(squared, LEAST_VARIANCE))
+
+    def _check_deviations(self) -> None:
+        if not self.has_deviation:
+            return
+        starts, table = self.book.offsets[:-1], self.factors.deviations[:-1].astype(np.float64)
+        largest = np.maximum.reduceat(table, starts).prod(axis=0).sum()
+        if not largest < MOST_VARIANCE:
+            raise self._too_fast("deviation_learning_rate")
+
+    def _too_fast(self, name: str = "learning_rate") -> ParameterError:
+        rate = self.params[name]
+        return ParameterError(f"{name}={rate!r} is too large here: the errors overflow; try a tenth of it.")
 
     def _loss(self, squared: float, loss: float) -> float:
         if self.has_deviation:
@@ -253,6 +271,8 @@ def left_out_errors(
     train : Entries
     rng : Generator
     """
+    if len(train) < 2:  # nothing is left to learn from
+        return np.ones(len(train))
     plain = params | {"n_deviation_factors": 0, "random_state": int(rng.integers(2**31))}
     fold, errors = rng.permutation(len(train)) % params["deviation_folds"], train.values.copy()
     for k in range(params["deviation_folds"]):
