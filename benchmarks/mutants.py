@@ -1,6 +1,6 @@
 """R15: how many small faults, put into the kernels, parsers, loader and store one at a time, their tests find.
 
-    python -m benchmarks.mutants [--most 25] [--seed 0] [kernels parsers loader store splitting parsing_text ...]
+    python -m benchmarks.mutants [--most 20] [--seed 0] [kernels parsers loader store splitting parsing_text ...]
 
 Faults are those of `benchmarks.mutant_faults`; a random sample of every module's is tried. Each gets the tests that
 have been on its lines, the quickest first, until one fails or takes five times as long as it did: then it is found.
@@ -180,7 +180,7 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", metavar="GROUP or MODULE")
-    parser.add_argument("--most", type=int, default=25)
+    parser.add_argument("--most", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
     every = {module.rpartition(".")[2]: module for group in GROUPS.values() for module in group.modules}
