@@ -19,6 +19,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
+from itertools import count
 from typing import Any
 
 from studio import limits, memory
@@ -30,6 +31,12 @@ from studio.player import ORDERS
 from studio.slot import Slot
 
 __all__ = ["FunctionTask", "Manager", "RunResult", "Status", "TrainingTask", "UnknownRunError", "manager"]
+
+
+SWEEP = 10.0
+"""Seconds between two looks at runs that nobody watches."""
+GIVE_BACK = 6
+"""Of so many looks one also returns freed memory to the system."""
 
 
 class Manager:
@@ -294,8 +301,12 @@ class Manager:
             raise ValueError(f"You have {unfinished} unfinished runs already: stop one, or wait until one ends.")
 
     def _sweep_often(self) -> None:
-        while not self._closing.wait(10.0):
+        for turn in count(1):
+            if self._closing.wait(SWEEP):
+                return
             self.sweep()
+            if turn % GIVE_BACK == 0:
+                memory.give_back()
 
     def _forget_old(self, now: float) -> None:
         ended = sorted((job for job in self._jobs.values() if job.state in ENDED), key=lambda job: -job.last_seen)

@@ -15,7 +15,9 @@ The numbers for each method are what `python -m benchmarks.memory` came to, whic
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import psutil
@@ -23,7 +25,7 @@ import psutil
 from studio.job_types import FunctionTask, TrainingTask
 from studio.limits import GIB, JobLimits
 
-__all__ = ["Need", "Shape", "free", "needed", "refusal", "shape_of"]
+__all__ = ["Need", "Shape", "free", "give_back", "needed", "refusal", "shape_of"]
 
 WIDTHS = {"nominal": 65, "text": 500}
 """Columns at most that one of this kind becomes."""
@@ -131,6 +133,12 @@ def _width(source: Any) -> int:
 
 def _bytes(source: Any) -> int:
     return 30 * source.n_rows + (source.array.nbytes if source.array is not None else source.frame.estimated_size())
+
+
+def give_back() -> None:
+    """Return freed memory to the system; glibc's allocator keeps what lies between blocks in use, thread by thread."""
+    with suppress(AttributeError, OSError, TypeError):  # another C library
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def free(job_limits: JobLimits) -> int:
