@@ -60,6 +60,8 @@ def means_and_deviations(X: NDArray, weights: NDArray) -> tuple[NDArray[np.float
     -------
     means, deviations : (d,) float64
     """
+    if not weights.all():  # rows that count nothing may lie anywhere
+        X, weights = X[weights > 0], weights[weights > 0]
     unit, weights = power_of_two(X, axis=0), weights / power_of_two(weights)
     scaled = X / unit
     means = np.average(scaled, axis=0, weights=weights)

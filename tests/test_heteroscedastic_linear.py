@@ -83,3 +83,17 @@ def test_what_does_not_fit_is_refused():
         hc.HeteroscedasticLinearRegression().fit(X, y, eval_set=(X[:5], y[:4]))
     with pytest.raises(hc.ParameterError, match="coverage=0"):
         hc.HeteroscedasticLinearRegression().fit(X, y).predict_interval(X, 0)
+
+
+def test_rows_that_count_nothing_may_lie_anywhere():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 2))
+    y = X[:, 0] + rng.normal(size=40) * np.exp(0.5 * X[:, 1])
+    weights = np.ones(40)
+    weights[:2] = 0.0
+    near = hc.HeteroscedasticLinearRegression().fit(X, y, weights)
+    X[0], y[1] = 1e300, -1e300
+    far = hc.HeteroscedasticLinearRegression().fit(X, y, weights)
+    assert_allclose(far.coef_, near.coef_, rtol=1e-6)
+    assert_allclose(far.deviation_coef_, near.deviation_coef_, rtol=1e-6)
+    assert np.isfinite(far.instance_weights_).all()

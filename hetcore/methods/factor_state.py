@@ -203,8 +203,10 @@ class FactorState:
         if not self.has_deviation:
             return
         starts, table = self.book.offsets[:-1], self.factors.deviations[:-1].astype(np.float64)
-        largest = np.maximum.reduceat(table, starts).prod(axis=0).sum()
-        if not largest < MOST_VARIANCE:
+        with np.errstate(invalid="ignore"):  # NaN is too much as well
+            most = np.maximum(np.maximum.reduceat(table, starts), table.mean(axis=0))  # the mean is an unseen code's
+            fits = most.prod(axis=0).sum() < MOST_VARIANCE
+        if not fits:
             raise self._too_fast("deviation_learning_rate")
 
     def _too_fast(self, name: str = "learning_rate") -> ParameterError:

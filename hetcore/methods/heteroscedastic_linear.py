@@ -37,6 +37,8 @@ __all__ = ["HeteroscedasticLinearRegression"]
 
 LOSS = GaussianDeviation()
 Z90 = 1.6448536269514722
+FARTHEST = 1e50  # standard deviations: rows that count nothing may lie anywhere, and their squares overflow
+MOST_LOG_VARIANCE = 200.0
 LEAST_SPREAD = 1e-10  # of the standard deviation of residuals, in that of the labels
 
 RULES: tuple[Rule, ...] = (
@@ -119,7 +121,7 @@ class Alternation:
     def measured(self, rows: Rows) -> tuple[float, float, float, float]:
         """Return NLL, RMSE, share within 1.645 sigma and mean sigma of some rows, in standardised units."""
         f, s = rows.Z @ self.w, rows.Z @ self.v
-        sigma = np.exp(0.5 * s)
+        sigma = np.exp(0.5 * np.clip(s, -MOST_LOG_VARIANCE, MOST_LOG_VARIANCE))
         each = (
             LOSS.value(f, s, rows.y) + 0.5 * np.log(2.0 * np.pi),
             (rows.y - f) ** 2,
@@ -224,8 +226,9 @@ class HeteroscedasticLinearRegression(RegressorMixin, BaseEstimator):
         self._unit = mean_and_deviation(y, weights)
 
     def _rows(self, X: NDArray, y: NDArray, weights: NDArray) -> Rows:
-        Z = np.column_stack([(X - self._columns[0]) / self._columns[1], np.ones(len(X))])
-        return Rows(Z, (y - self._unit[0]) / self._unit[1], weights)
+        columns = np.clip((X - self._columns[0]) / self._columns[1], -FARTHEST, FARTHEST)
+        labels = np.clip((y - self._unit[0]) / self._unit[1], -FARTHEST, FARTHEST)
+        return Rows(np.column_stack([columns, np.ones(len(X))]), labels, weights)
 
     def _later(self, eval_set: tuple[ArrayLike, ArrayLike] | None) -> Rows | None:
         if eval_set is None:
@@ -278,7 +281,7 @@ class HeteroscedasticLinearRegression(RegressorMixin, BaseEstimator):
         mean = X @ self.coef_ + self.intercept_
         if not return_std:
             return mean
-        log_variance = np.clip(X @ self.deviation_coef_ + self.deviation_intercept_, -200.0, 200.0)
+        log_variance = np.clip(X @ self.deviation_coef_ + self.deviation_intercept_, -MOST_LOG_VARIANCE, MOST_LOG_VARIANCE)
         return mean, np.exp(0.5 * log_variance)
 
     def predict_interval(self, X: ArrayLike, coverage: float = 0.9) -> tuple[NDArray, NDArray]:
