@@ -281,8 +281,8 @@ class HeteroscedasticLinearRegression(RegressorMixin, BaseEstimator):
         mean = X @ self.coef_ + self.intercept_
         if not return_std:
             return mean
-        log_variance = np.clip(X @ self.deviation_coef_ + self.deviation_intercept_, -MOST_LOG_VARIANCE, MOST_LOG_VARIANCE)
-        return mean, np.exp(0.5 * log_variance)
+        log_variance = X @ self.deviation_coef_ + self.deviation_intercept_
+        return mean, np.exp(0.5 * np.clip(log_variance, -MOST_LOG_VARIANCE, MOST_LOG_VARIANCE))
 
     def predict_interval(self, X: ArrayLike, coverage: float = 0.9) -> tuple[NDArray, NDArray]:
         """Return the ends of an interval that holds the label of a row with probability `coverage`, were it normal.
