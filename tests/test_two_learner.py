@@ -89,6 +89,21 @@ def test_a_callback_stops_a_fit_that_stays_a_valid_model():
     assert_array_equal(model.predict_proba(data), again.predict_proba(data))
 
 
+@pytest.mark.parametrize("order, hessian", [(1, "printed"), (2, "printed"), (2, "exact")])
+def test_a_round_may_draw_no_row_of_a_table(order, hessian):
+    rng, ids = np.random.default_rng(0), np.array([f"r{k}" for k in range(80)])
+    tables = {
+        name: pl.DataFrame({"id": ids[rows], "x": rng.normal(size=40), "z": rng.normal(size=40)})
+        for name, rows in (("near", slice(40)), ("far", slice(40, 80)))
+    }
+    up = pl.concat(tables.values())["x"].to_numpy() > 0
+    target = pl.DataFrame({"id": ids[:41], "y": np.where(up, "up", "down")[:41]})
+    data = hc.HetData(tables, target=target, id_column="id")
+    model = hc.TwoWeakLearnerClassifier(**FAST, subsample=0.5, order=order, hessian=hessian).fit(data)
+    assert np.isfinite(model.parts(data)).all()
+    assert (model.predict(data)[:40] == data.y[:40]).mean() > 0.9
+
+
 def test_missing_records_and_absent_sources_add_nothing():
     data, y, _ = halves(missing=0.3)
     model = hc.TwoWeakLearnerClassifier(**FAST).fit(data, y)

@@ -79,7 +79,8 @@ class TwoLearners:
         self.steps = steps
         for (name, modality), candidate, move, step in zip(self.modalities.items(), candidates, moves, steps):
             shrunk = self.params["learning_rate"] * step
-            modality.keep(candidate, shrunk)
+            if candidate is not None:
+                modality.keep(candidate, shrunk)
             self.parts[name] += shrunk * move
             self.scores += shrunk * move
             self.moved[name] = float(np.sqrt(np.mean((shrunk * move[self.problem.labelled]) ** 2)))
@@ -94,10 +95,15 @@ class TwoLearners:
         return np.sort(mixed[:count]), np.sort(mixed[count:])
 
     def _fit(self, name: str, rows: NDArray, target: NDArray, exact: Exact | None) -> tuple[Any, NDArray]:
-        """Fit a source's learner to those of the rows that the source has; return it and its move (n, K)."""
+        """Fit a source's learner to those of the rows that the source has; return it and its move (n, K).
+
+        None, which moves nothing, where the source has none of the rows.
+        """
         started = time.perf_counter()
         has = self.record[name][rows] >= 0
         move = np.zeros_like(self.scores)
+        if not has.any():
+            return None, move
         own = None if exact is None else exact.take(has)
         candidate, said = self.modalities[name].fit(self.record[name][rows[has]], target[has], None, own)
         move[self.problem.data.rows(name)] = said
