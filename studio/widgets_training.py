@@ -245,13 +245,14 @@ class LiveTrainings:
             with st.container(key="player"):  # there without buttons too: what follows keeps its place
                 if any(status.active and status.state != "gathering" for status in statuses.values()):
                     self._player(statuses)
-            if any(status.state == "running" for status in statuses.values()):
+            begins = any(status.state == "running" for status in statuses.values())
+            if begins:
                 jobs.manager().wait_begun(self.runs.values(), FIRST)
             events = self.events()
             if any(events.values()):
                 self._kept.drawn = events, before
                 draw(events, before)
-            elif busy and self._kept.drawn[0].keys() == events.keys():
+            elif begins and self._kept.drawn[0].keys() == events.keys():
                 draw(*self._kept.drawn)  # what was there stays until there is something new
             elif busy:
                 st.info("The first round is on its way.")
