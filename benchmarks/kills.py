@@ -26,7 +26,7 @@ from benchmarks.load_session import Visitor
 from benchmarks.load_studio import ROOT, Server
 from studio import jobs, limits
 
-TASK = ("GBCClassifier", {"n_iterations": 20}, "planted")
+TASK = ("GBCRegressor", {"n_iterations": 20}, "planted")
 
 
 def stored(kills: int) -> None:
