@@ -253,7 +253,8 @@ class LiveTrainings:
                 self._kept.drawn = events, before
                 draw(events, before)
             elif begins and self._kept.drawn[0].keys() == events.keys():
-                draw(*self._kept.drawn)  # what was there stays until there is something new
+                # What was there stays until there is something new; not while it is queued, when thirty may wait.
+                draw(*self._kept.drawn)
             elif busy:
                 st.info("The first round is on its way.")
             if all(status.state == "finished" for status in statuses.values()):
