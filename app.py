@@ -6,11 +6,13 @@ from typing import Any
 import streamlit as st
 
 from hetcore.data import HetData
-from hetcore.data.words import counted
-from studio import jobs, run_table, session, store, uploads
+from hetcore.data.text import counted
+from studio import session, uploads
 from studio.advice import Advice, advise
+from studio.jobs import manager
+from studio.runs import store, table
 from studio.server import MIDDLEWARE, ROUTES, refusal
-from studio.widgets import PAGES, escape, frame
+from studio.views.common.widgets import PAGES, escape, frame
 
 CONSENSUS, DATA, RUNS = "pages/2_Consensus.py", "pages/1_Data.py", "pages/9_Runs.py"
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
@@ -32,7 +34,7 @@ READINESS = {
 @st.cache_resource
 def warm_up() -> bool:
     """Start what trainings and uploads need, once for the server."""
-    jobs.manager()
+    manager.manager()
     uploads.warm_up()
     return True
 
@@ -97,12 +99,12 @@ def advice(data: HetData) -> None:
 
 def readiness() -> None:
     """Say how far the training process is; look again each second until it is ready."""
-    pending = jobs.manager().readiness() != "ready"
+    pending = manager.manager().readiness() != "ready"
     st.fragment(_readiness, run_every=1.0 if pending else None)(pending)
 
 
 def _readiness(pending: bool) -> None:
-    state = jobs.manager().readiness()
+    state = manager.manager().readiness()
     if pending and state == "ready":
         st.rerun()
     icon = ":material/check_circle:" if state == "ready" else ":material/hourglass_top:"
@@ -130,7 +132,7 @@ def last_runs() -> None:
         with st.container(border=True, key="no_runs"):
             st.markdown(":material/history: No runs yet. Press **Train**: what you train is kept here.")
         return
-    st.dataframe(run_table.table(runs[:5]), hide_index=True, key="last_runs", alt="The newest runs")
+    st.dataframe(table.table(runs[:5]), hide_index=True, key="last_runs", alt="The newest runs")
     st.page_link(RUNS, label=f"All {counted(len(runs), 'run')}", icon=":material/arrow_forward:")
 
 

@@ -31,7 +31,7 @@ class Part(NamedTuple):
 PARTS = {
     "trees": Part(
         "Boosted trees against LightGBM",
-        "benchmarks.trees",
+        "benchmarks.speed.trees",
         "fit at most 1.0 times LightGBM's, prediction no slower.",
         "LightGBM with two threads spins where a core is busy, so the processor's seconds of that case say more "
         "than the wall's. Training losses are within 1%, but for ten outputs: one tree with ten numbers in each "
@@ -39,57 +39,57 @@ PARTS = {
     ),
     "consensus": Part(
         "Consensus: instances, links, sources",
-        "benchmarks.consensus_scale",
+        "benchmarks.speed.consensus_scale",
         "slopes of 1 (linear), the graph part at most twice one plain read of the graphs.",
         "The first rounds hold encoding, the kernel ridge, and up to 50 million links in all the joint graph, which "
         "larger data do without: so a fit of 80,000 need not cost more than one of 40,000. Links are read once a fit.",
     ),
     "full": Part(
         "Consensus at the size of the paper's customers",
-        "benchmarks.consensus_scale full",
+        "benchmarks.speed.consensus_scale full",
         "100 rounds on two cores in at most 24 GiB.",
         "The graph part is paid once a fit. Its aim of two plain reads is missed: who listens looks up 500,000 "
         "values in random order, and scipy's own product of the same matrices takes many plain reads too. Tried: "
         "values and voices packed in one array of float64 or float32, 0% to 15% faster.",
     ),
-    "classes": Part("K classes", "benchmarks.classes", "well under K fits."),
+    "classes": Part("K classes", "benchmarks.speed.classes", "well under K fits."),
     "cluster": Part(
         "Consensus on a cluster: bytes and seconds",
-        "benchmarks.distributed_bytes",
+        "benchmarks.speed.distributed_bytes",
         "the bytes of the formulas of scale.md; the local fit's seconds.",
         "What travels, and why there is no gain in time on two cores: [scale.md](scale.md).",
     ),
-    "startup": Part("Start-up", "benchmarks.startup", "import hetcore in at most 1 s."),
-    "memory": Part("Where memory goes", "benchmarks.allocations", "no table copied per class or round."),
+    "startup": Part("Start-up", "benchmarks.speed.startup", "import hetcore in at most 1 s."),
+    "memory": Part("Where memory goes", "benchmarks.speed.allocations", "no table copied per class or round."),
     "collective": Part(
         "Collective inference, the paper's size",
-        "benchmarks.collective_speed paper",
+        "benchmarks.speed.collective paper",
         "300 times the plain version.",
         "The plain version's time is scaled up from a sample of its visits.",
     ),
     "collective large": Part(
-        "Collective inference, a million nodes", "benchmarks.collective_speed large", "a million nodes on one machine."
+        "Collective inference, a million nodes", "benchmarks.speed.collective large", "a million nodes on one machine."
     ),
     "two learners": Part(
-        "Steps by Newton against Bayes", "benchmarks.two_learner_speed", "at least 10 times faster a step."
+        "Steps by Newton against Bayes", "benchmarks.speed.two_learners", "at least 10 times faster a step."
     ),
     "transfer": Part(
         "TrAdaBoost against adapt",
-        "benchmarks.transfer_speed",
+        "benchmarks.speed.transfer",
         "at least 20 times faster than adapt.",
         "adapt needs TensorFlow; where it was installed, it took 96 times as long "
         "([results.md](results.md#speed-tradaboost-against-the-adapt-package)).",
     ),
     "heteroscedastic": Part(
         "Mean and deviation against NGBoost and CatBoost",
-        "benchmarks.heteroscedastic_speed --repeats 1",
+        "benchmarks.speed.heteroscedastic --repeats 1",
         "50 times NGBoost, no slower than CatBoost.",
         "The aim of 50 times NGBoost is missed where columns have many distinct values "
         "([heteroscedastic.md](heteroscedastic.md)).",
     ),
     "factorization": Part(
         "Factorization against Surprise and cornac",
-        "benchmarks.factorization_speed",
+        "benchmarks.speed.factorization",
         "5 times Surprise, no slower than cornac, HMF at most twice MF.",
     ),
 }

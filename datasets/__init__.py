@@ -11,22 +11,22 @@ Files are downloaded on first use into the folder HETCORE_DATA, or the user's ca
 from __future__ import annotations
 
 from datasets._dataset import Dataset
-from datasets.autocorrelated import AUTOCORRELATED, Autocorrelation, make_autocorrelated_graph
 from datasets.census import CENSUS_INCOME_A, CENSUS_INCOME_B
 from datasets.classification_tables import CLASSIFICATIONS
 from datasets.covertype_shapes import COVERTYPE_SHAPES
-from datasets.customers import CUSTOMERS, CustomerTruth, make_customers
 from datasets.digits import DIGITS_VIEWS
 from datasets.digits_pixels import DIGITS_TABLE_AND_PIXELS
-from datasets.domains import PLANTED_DOMAINS, DomainTruth, make_domains
-from datasets.generator import PLANTED, Truth, make_heterogeneous
 from datasets.intel_lab import INTEL_LAB
 from datasets.mfeat import MFEAT
 from datasets.movie_revenue import MOVIE_REVENUE
 from datasets.movielens import MOVIELENS_100K
 from datasets.movies import MOVIE_RATINGS
 from datasets.office_caltech import OFFICE_CALTECH
-from datasets.planted_noise import (
+from datasets.planted.autocorrelated import AUTOCORRELATED, Autocorrelation, make_autocorrelated_graph
+from datasets.planted.customers import CUSTOMERS, CustomerTruth, make_customers
+from datasets.planted.domains import PLANTED_DOMAINS, DomainTruth, make_domains
+from datasets.planted.generator import PLANTED, Truth, make_heterogeneous
+from datasets.planted.planted_noise import (
     PLANTED_FLIPS,
     PLANTED_NOISE,
     PLANTED_RATINGS,
@@ -37,9 +37,9 @@ from datasets.planted_noise import (
     make_sensors,
     planted_deviation,
 )
+from datasets.planted.two_modalities import TWO_MODALITIES, Halves, make_two_modalities
 from datasets.regression_tables import REGRESSIONS
 from datasets.terrorist import TERRORIST_ATTACKS
-from datasets.two_modalities import TWO_MODALITIES, Halves, make_two_modalities
 from hetcore.data import HetData
 from hetcore.errors import ParameterError
 

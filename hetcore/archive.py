@@ -15,7 +15,7 @@ import struct
 import zipfile
 from typing import Any
 
-from hetcore.data.words import listed, quoted
+from hetcore.data.text import listed, quoted
 from hetcore.errors import ModelFileError, ParameterError
 
 __all__ = ["DISLIKES", "FORMAT", "MAX_BYTES", "pack", "parsed_json", "reason", "unpack"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hetcore.errors import DataError, ModelFileError
-from hetcore.growth import readable
+from hetcore.growing import readable
 from hetcore.kernels.layout import NODE_DTYPE
 from hetcore.kernels.predictor import predict_forest
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hetcore.errors import DataError
-from hetcore.growth import WRONG, executor, most_leaves, readable, slots
+from hetcore.growing import WRONG, executor, most_leaves, readable, slots
 from hetcore.kernels.layout import LEAF_DTYPE, N_STATE, NODE_DTYPE, Problem, Room, TreeParams, Words, Work, make_room
 from hetcore.kernels.members import Grown, Parts, add_members, grow_members
 from hetcore.trees import Tree

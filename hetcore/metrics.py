@@ -13,7 +13,7 @@ import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 
 from hetcore.errors import DataError, ParameterError
-from hetcore.magnitudes import power_of_two, root_mean_square
+from hetcore.numerics import power_of_two, root_mean_square
 
 __all__ = [
     "correlation_along",

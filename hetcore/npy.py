@@ -15,7 +15,7 @@ import numpy as np
 from numpy.lib import format as npy_format
 from numpy.typing import NDArray
 
-from hetcore.data.words import quoted
+from hetcore.data.text import quoted
 from hetcore.errors import ModelFileError, ParameterError
 
 __all__ = ["array_bytes", "read_array"]

@@ -16,7 +16,7 @@ import numpy as np
 from hetcore.binning import BinMapper
 from hetcore.errors import DataError, ParameterError
 from hetcore.forest import Forest, all_rows, checked_bins
-from hetcore.growth import Table, grow_checked, readable
+from hetcore.growing import Table, grow_checked, readable
 from hetcore.kernels.layout import MISSING_BIN, NODE_DTYPE, TreeParams
 from hetcore.kernels.medians import leaf_medians
 from hetcore.kernels.predictor import add_leaf_values, find_leaves

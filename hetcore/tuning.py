@@ -25,7 +25,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from hetcore.data import HetData
-from hetcore.data.words import listed
+from hetcore.data.text import listed
 from hetcore.errors import DataError, ParameterError
 
 __all__ = ["CrossValidation", "cross_validate", "stratified_folds"]
@@ -256,11 +256,11 @@ def _model(estimator: Any, setting: Mapping[str, Any], n_iterations: int | None)
     """Return an estimator of one setting, its parameters checked."""
     from sklearn.base import clone
 
-    from hetcore.methods.base import BoostedEstimator, check_params
+    from hetcore.base import BoostedEstimator, check_params
 
     if not isinstance(estimator, BoostedEstimator):
         name = type(estimator).__name__
-        raise ParameterError(f"{name} is not fitted round by round: give an estimator of hetcore.methods.")
+        raise ParameterError(f"{name} is not fitted round by round: give an estimator of hetcore.")
     model = clone(estimator).set_params(**setting)
     if n_iterations is not None:
         model.set_params(n_iterations=n_iterations)

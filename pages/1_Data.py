@@ -6,9 +6,9 @@ import streamlit as st
 
 import datasets
 from studio import session, uploads
-from studio.widgets import escape, frame
-from studio.widgets_data import in_use, pictures, what_if
-from studio.widgets_upload import upload_panel
+from studio.views.common.widgets import escape, frame
+from studio.views.data.widgets import in_use, pictures, what_if
+from studio.views.data.widgets_upload import upload_panel
 
 frame("Data")
 EXAMPLES, FILES = "An example", "Your files"

@@ -8,12 +8,15 @@ import numpy as np
 import streamlit as st
 
 import hetcore as hc
-from hetcore import figures
-from studio import cluster, jobs, session, training, widgets_consensus, widgets_downloads
-from studio.differences import describe
-from studio.training import Setting
-from studio.widgets import chart, escape, frame, number, tabs
-from studio.widgets_training import LiveTrainings, slider
+from hetcore.figures import basic
+from studio import session
+from studio.jobs import cluster, manager
+from studio.runs.differences import describe
+from studio.views.common import training, widgets_downloads
+from studio.views.common.training import Setting
+from studio.views.common.widgets import chart, escape, frame, number, tabs
+from studio.views.common.widgets_training import LiveTrainings, slider
+from studio.views.consensus import widgets
 
 PAGE = "Consensus"
 frame(PAGE)
@@ -101,8 +104,8 @@ def draw(events: Any, before: Any) -> None:
     """Draw a run so far, pale beside it the one before."""
     old = before.get(PAGE, ())
     if events[PAGE]:
-        widgets_consensus.headline(events[PAGE], old)
-        state["drawn"] = widgets_consensus.curves(events[PAGE], data, old)
+        widgets.headline(events[PAGE], old)
+        state["drawn"] = widgets.curves(events[PAGE], data, old)
         if words := cluster.said(events[PAGE]):
             st.caption(words)
 
@@ -118,9 +121,9 @@ def after(setting: Setting) -> None:
             st.success(escape(training.difference(old, training.outcome(setting, events))))
     tabs(
         {
-            "One instance": lambda: widgets_consensus.one_instance(result, data, data.source_names),
+            "One instance": lambda: widgets.one_instance(result, data, data.source_names),
             "Pinned scenarios": lambda: pinned(setting, events),
-            "Theorem 4.1": lambda: widgets_consensus.theorem(events),
+            "Theorem 4.1": lambda: widgets.theorem(events),
             "Take away": lambda: take_away(setting, result, events),
         },
         "after",
@@ -130,7 +133,7 @@ def after(setting: Setting) -> None:
 def take_away(setting: Setting, result: Any, events: Any) -> None:
     """Offer files of a run."""
     run = training.run_of(PAGE, setting, current.recipe, current.title, owner)
-    widgets_downloads.downloads(run, result, state.get("drawn") or widgets_consensus.figures_of(events, data))
+    widgets_downloads.downloads(run, result, state.get("drawn") or widgets.figures_of(events, data))
 
 
 def pinned(setting: Setting, events: Any) -> None:
@@ -159,9 +162,9 @@ def sweep(setting: Setting) -> None:
         for l0 in grid:
             for l1 in grid:
                 params = setting.params | {"lambda0": l0, "lambda1": l1}
-                task = jobs.TrainingTask(setting.estimator, params, data, operations=setting.operations)
+                task = manager.TrainingTask(setting.estimator, params, data, operations=setting.operations)
                 try:
-                    runs[l0, l1] = jobs.manager().submit(task, owner)
+                    runs[l0, l1] = manager.manager().submit(task, owner)
                 except ValueError as error:
                     st.error(escape(error))
                     return
@@ -177,8 +180,8 @@ def sweep_progress(runs: dict, grid: tuple, setting: Setting) -> None:
     metric = "error"
     for (l0, l1), run_id in runs.items():
         try:
-            events, done = jobs.manager().events(run_id), not jobs.manager().status(run_id).active
-        except jobs.UnknownRunError:
+            events, done = manager.manager().events(run_id), not manager.manager().status(run_id).active
+        except manager.UnknownRunError:
             continue
         if events and done:
             detail = events[-1].detail
@@ -190,7 +193,7 @@ def sweep_progress(runs: dict, grid: tuple, setting: Setting) -> None:
     if share > 0:
         here = (setting.params["lambda1"], setting.params["lambda0"])
         here = here if here[0] in grid and here[1] in grid else None
-        chart(figures.heat(grid, grid, z, ("λ1", "λ0", metric), here), "sweep_chart", "error over λ0 and λ1")
+        chart(basic.heat(grid, grid, z, ("λ1", "λ0", metric), here), "sweep_chart", "error over λ0 and λ1")
 
 
 st.caption(f"{escape(current.title)}: {escape(current.story)}")
@@ -205,11 +208,11 @@ with bar:
 with main:
     if not live.runs:
         st.info("Press Train: the curves and the weight of each source move while it trains.")
-        widgets_consensus.explain()
+        widgets.explain()
     else:
         live.watch(draw)
         if not live.busy:
             after(live.settings[PAGE])
             sweep(live.settings[PAGE])
         with st.expander("What do the words mean?"):
-            widgets_consensus.explain()
+            widgets.explain()

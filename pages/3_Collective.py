@@ -6,15 +6,18 @@ from typing import Any
 
 import streamlit as st
 
-from studio import collective, session, training, widgets_collective
-from studio.collective import LABELS
-from studio.training import Setting
-from studio.widgets import escape, frame
-from studio.widgets_collective_edits import edits
-from studio.widgets_collective_graph import network
-from studio.widgets_collective_node import Trained
-from studio.widgets_downloads import downloads
-from studio.widgets_training import LiveTrainings
+from studio import session
+from studio.views.collective import settings as collective
+from studio.views.collective import widgets
+from studio.views.collective.settings import LABELS
+from studio.views.collective.widgets_edits import edits
+from studio.views.collective.widgets_graph import network
+from studio.views.collective.widgets_node import Trained
+from studio.views.common import training
+from studio.views.common.training import Setting
+from studio.views.common.widgets import escape, frame
+from studio.views.common.widgets_downloads import downloads
+from studio.views.common.widgets_training import LiveTrainings
 
 PAGE = "Collective"
 frame(PAGE)
@@ -26,7 +29,7 @@ live = LiveTrainings(PAGE, current, owner)
 
 def settings() -> dict[str, Setting]:
     """Draw the controls and return what is trained, by label."""
-    chosen = widgets_collective.controls(base, current.title)
+    chosen = widgets.controls(base, current.title)
     operations = session.operations()
     if chosen["known"] < 100:
         operations.append({"op": "labels", "fraction": chosen["known"] / 100, "seed": chosen["seed"]})
@@ -46,8 +49,8 @@ def usable(asked: dict[str, Setting]) -> bool:
 def draw(events: Any, before: Any) -> None:
     """Draw the trainings so far, pale beside them the ones before."""
     if all(events.values()) or not live.busy:
-        widgets_collective.headline(events, graph)
-    state["drawn collective"] = widgets_collective.curves(events, before, graph)
+        widgets.headline(events, graph)
+    state["drawn collective"] = widgets.curves(events, before, graph)
 
 
 def after(asked: dict[str, Setting]) -> None:
@@ -88,13 +91,13 @@ def take_away() -> None:
 
 st.caption(f"{escape(current.title)}: {escape(current.story)}")
 if reason := collective.refusal(base):
-    widgets_collective.offer_example(reason, session.use_example)
+    widgets.offer_example(reason, session.use_example)
     st.stop()
 bar = st.container()
 side, main = st.columns([1.15, 3], gap="large")
 with side:
     asked = settings()
-    graph = widgets_collective.graph_shown(asked["MGB"].fit["graph"] or base.graph_names)
+    graph = widgets.graph_shown(asked["MGB"].fit["graph"] or base.graph_names)
 with main:
     able = usable(asked)
 with bar:
@@ -112,5 +115,5 @@ st.subheader("The network")
 network(current.title, current.data, base, graph, trained(), owner)
 take_away()
 with st.expander("What do the words mean?"):
-    widgets_collective.explain()
-widgets_collective.offer_more(session.use_example, current.example or "")
+    widgets.explain()
+widgets.offer_more(session.use_example, current.example or "")

@@ -7,13 +7,15 @@ from typing import Any
 import streamlit as st
 
 import datasets
-from studio import session, training, transfer
-from studio.transfer import ALL, BASELINE, METHODS, NONE, Choice
-from studio.widgets import escape, frame
-from studio.widgets_downloads import downloads
-from studio.widgets_training import LiveTrainings, slider
-from studio.widgets_transfer import choose, curves, eta_control, explain, headline, offer_examples, predictions
-from studio.widgets_transfer_curve import MeasuredCurve
+from studio import session
+from studio.views.common import training
+from studio.views.common.widgets import escape, frame
+from studio.views.common.widgets_downloads import downloads
+from studio.views.common.widgets_training import LiveTrainings, slider
+from studio.views.transfer import settings as transfer
+from studio.views.transfer.settings import ALL, BASELINE, METHODS, NONE, Choice
+from studio.views.transfer.widgets import choose, curves, eta_control, explain, headline, offer_examples, predictions
+from studio.views.transfer.widgets_curve import MeasuredCurve
 
 PAGE = "Transfer"
 FIRST = ["Blend", BASELINE, "Weighted MultiSource"]

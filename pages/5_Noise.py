@@ -6,10 +6,12 @@ from typing import Any
 
 import streamlit as st
 
-from studio import noise, session, widgets_noise, widgets_noise_controls, widgets_noise_matrix, widgets_noise_table
-from studio.training import Setting
-from studio.widgets import escape, frame
-from studio.widgets_training import LiveTrainings
+from studio import session
+from studio.views.common.training import Setting
+from studio.views.common.widgets import escape, frame
+from studio.views.common.widgets_training import LiveTrainings
+from studio.views.noise import settings as noise
+from studio.views.noise import widgets, widgets_controls, widgets_matrix, widgets_table
 
 PAGE = "Noise"
 frame(PAGE)
@@ -20,7 +22,7 @@ data = session.changed()
 def draw(events: Any, before: Any) -> None:
     """Draw both trainings so far, pale beside them the ones before."""
     results = {label: live.result(label) for label in events} if not live.busy else {}
-    st.session_state["drawn noise"] = widgets_noise.curves(mode, events, before, results)
+    st.session_state["drawn noise"] = widgets.curves(mode, events, before, results)
 
 
 def after(settings: dict[str, Setting]) -> None:
@@ -29,34 +31,34 @@ def after(settings: dict[str, Setting]) -> None:
     if any(result is None or result.predictions is None for result in results.values()):
         return
     drawn = st.session_state.get("drawn noise") or {}
-    widgets_noise.verdict(mode, current.data, live, results)
-    show = widgets_noise_table.tabs if mode == "Table" else widgets_noise_matrix.tabs
+    widgets.verdict(mode, current.data, live, results)
+    show = widgets_table.tabs if mode == "Table" else widgets_matrix.tabs
     show(mode, data, current, settings, results, drawn, owner)
 
 
 st.caption(f"{escape(current.title)}: {escape(current.story)}")
-mode = widgets_noise_controls.mode(data)
+mode = widgets_controls.mode(data)
 live = LiveTrainings(PAGE, current, owner, mode)
 reason = noise.refusal(mode, data)
 if reason:
     st.warning(escape(reason))
-    widgets_noise_controls.examples(mode, current.example, primary=True)
+    widgets_controls.examples(mode, current.example, primary=True)
     st.stop()
 bar = st.container()
 side, main = st.columns([1.15, 3], gap="large")
 with side:
-    chosen = widgets_noise_controls.controls(mode, data, session.operations())
+    chosen = widgets_controls.controls(mode, data, session.operations())
 with bar:
     live.controls(chosen)
 with main:
     if not live.runs:
-        st.info(widgets_noise_controls.INVITATIONS[mode])
-        widgets_noise_controls.explain(mode)
-        widgets_noise_controls.examples(mode, current.example)
+        st.info(widgets_controls.INVITATIONS[mode])
+        widgets_controls.explain(mode)
+        widgets_controls.examples(mode, current.example)
     else:
         live.watch(draw)
         if not live.busy:
             after(live.settings)
         with st.expander("What do the words mean?"):
-            widgets_noise_controls.explain(mode)
-        widgets_noise_controls.examples(mode, current.example)
+            widgets_controls.explain(mode)
+        widgets_controls.examples(mode, current.example)

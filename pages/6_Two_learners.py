@@ -6,11 +6,13 @@ from typing import Any
 
 import streamlit as st
 
-from studio import session, training, two_learners, widgets_two_learners, widgets_two_learners_controls
-from studio.widgets import escape, frame
-from studio.widgets_downloads import downloads
-from studio.widgets_training import LiveTrainings
-from studio.widgets_two_learners_rows import failing, instances
+from studio import session
+from studio.views.common import training
+from studio.views.common.widgets import escape, frame
+from studio.views.common.widgets_downloads import downloads
+from studio.views.common.widgets_training import LiveTrainings
+from studio.views.two_learners import settings, widgets, widgets_controls
+from studio.views.two_learners.widgets_rows import failing, instances
 
 PAGE = "Two learners"
 frame(PAGE)
@@ -39,8 +41,8 @@ def order() -> list[str]:
 
 def draw(events: Any, before: Any) -> None:
     """Draw the trainings so far, pale beside them those before."""
-    widgets_two_learners.headline(events, before)
-    state["drawn two"] = widgets_two_learners.curves(events, before, order(), trained_sources())
+    widgets.headline(events, before)
+    state["drawn two"] = widgets.curves(events, before, order(), trained_sources())
 
 
 def said() -> None:
@@ -53,7 +55,7 @@ def said() -> None:
     if changes:
         with st.container(key="change"):
             st.success("  \n".join(map(escape, changes)))
-    if words := two_learners.verdict(events):
+    if words := settings.verdict(events):
         with st.container(key="verdict"):
             st.info(escape(words), icon=":material/balance:")
 
@@ -70,7 +72,7 @@ def after() -> None:
     with spoilt:
         failing(current.data, live.settings, results, live.runs, trained_sources(), order(), owner)
     with taken_for:
-        widgets_two_learners.confusion(frames)
+        widgets.confusion(frames)
     with rows:
         instances(data, frames, trained_sources())
     with take:
@@ -88,18 +90,18 @@ def take_away(results: dict[str, Any]) -> None:
 
 
 st.caption(f"{escape(current.title)}: {escape(current.story)}")
-if reason := two_learners.refusal(data):
+if reason := settings.refusal(data):
     st.info(escape(reason), icon=":material/info:")
-    widgets_two_learners_controls.offer_examples(go_on, current.example, first=True)
+    widgets_controls.offer_examples(go_on, current.example, first=True)
     words = "Bring your own: a table, and a zip of images named by id"
     st.page_link("pages/1_Data.py", label=words, icon=":material/upload_file:")
     st.stop()
 bar = st.container()
 side, main = st.columns([1.15, 3], gap="large")
 with side:
-    chosen = widgets_two_learners_controls.controls(data, current.title, session.operations(), bar)
+    chosen = widgets_controls.controls(data, current.title, session.operations(), bar)
 with main:
-    able = widgets_two_learners_controls.usable(chosen)
+    able = widgets_controls.usable(chosen)
 with bar:
     live.controls(chosen.settings, able)
 with main:
@@ -110,5 +112,5 @@ with main:
     else:
         st.info("Press Train: each source learns alone, and all together. See what each adds, round by round.")
     with st.expander("What do the words mean?"):
-        widgets_two_learners_controls.explain()
-    widgets_two_learners_controls.offer_examples(session.use_example, current.example)
+        widgets_controls.explain()
+    widgets_controls.offer_examples(session.use_example, current.example)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import streamlit as st
 
-from hetcore import experiments
-from studio import papers, session
-from studio.widgets import frame
-from studio.widgets_papers import claim, downloads, found, progress
+import experiments
+from studio import session
+from studio.views.common.widgets import frame
+from studio.views.papers import catalog
+from studio.views.papers.widgets import claim, downloads, found, progress
 
 frame("Papers")
 owner = session.owner()
-names_of = papers.by_paper()
+names_of = catalog.by_paper()
 
 
 def choose() -> str:
@@ -22,7 +23,7 @@ def choose() -> str:
     left, right = st.columns([1, 2])
     with left:
         paper = st.selectbox(
-            "Paper", papers_there, papers_there.index(papers.paper_of(first)), format_func=papers.short,
+            "Paper", papers_there, papers_there.index(catalog.paper_of(first)), format_func=catalog.short,
             help="Five lines of research on boosting for heterogeneous data.",
         )  # fmt: skip
     parts = names_of[paper]
@@ -32,7 +33,7 @@ def choose() -> str:
             "Figure or table",
             parts,
             place,
-            format_func=papers.titled,
+            format_func=catalog.titled,
             help="What the paper shows; run it on this machine.",
         )
     st.query_params["part"] = name
@@ -42,43 +43,43 @@ def choose() -> str:
 st.caption("Pick what a paper shows, run it on this machine, and see whether what it claims holds here.")
 name = choose()
 claim(experiments.info(name))
-run_id = papers.run_of(st.session_state, name)
-active = papers.active(run_id)
-so_far = papers.so_far(st.session_state, name)
+run_id = catalog.run_of(st.session_state, name)
+active = catalog.active(run_id)
+so_far = catalog.so_far(st.session_state, name)
 left = so_far.total - so_far.cells.height
 with st.container(horizontal=True):
     words = "Run" if not so_far.cells.height else "Go on" if left else "Done"
-    help_ = f"{left} of {so_far.total} fits are left{papers.about(so_far.seconds)}. What is finished is kept."
+    help_ = f"{left} of {so_far.total} fits are left{catalog.about(so_far.seconds)}. What is finished is kept."
     if st.button(words, type="primary", disabled=active or not left, help=help_, key="run_paper"):
-        papers.start(st.session_state, name, owner)
+        catalog.start(st.session_state, name, owner)
         st.rerun()
     if so_far.cells.height:
         again = "Forget what was finished and run it anew."
         if st.button("Run anew", disabled=active, help=again):
-            papers.forget(name)
-            papers.start(st.session_state, name, owner)
+            catalog.forget(name)
+            catalog.start(st.session_state, name, owner)
             st.rerun()
 if not active and left:
-    st.caption(f"{left} of {so_far.total} fits to do{papers.about(so_far.seconds)}; pause or stop whenever you like.")
+    st.caption(f"{left} of {so_far.total} fits to do{catalog.about(so_far.seconds)}; pause or stop whenever you like.")
 
 
 @st.fragment(run_every=1.5 if active else None)
 def watch() -> None:
     """Draw how far it is, the figure so far and the verdict."""
-    now = papers.so_far(st.session_state, name)
+    now = catalog.so_far(st.session_state, name)
     if run_id is not None:
         progress(run_id, now)
     found(now)
-    if active and not papers.active(run_id):
+    if active and not catalog.active(run_id):
         st.rerun()
 
 
 watch()
 if not active and so_far.cells.height:
-    downloads(papers.so_far(st.session_state, name))
+    downloads(catalog.so_far(st.session_state, name))
 with st.expander("The code of this run, and all seeds from a shell"):
     st.code(f'from hetcore import experiments\n\nprint(experiments.run("{name}", "page").verdict)', language="python")
-    st.code(f"python -m hetcore.experiments {name}", language="sh")
+    st.code(f"python -m experiments {name}", language="sh")
     st.caption(
         "The page and the code run a few seeds. The command runs them all, spreads them with --dask, and goes on after "
         "a stop."

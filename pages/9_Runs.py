@@ -8,11 +8,13 @@ import polars as pl
 import streamlit as st
 
 from hetcore.errors import DataError, ParameterError
-from studio import export, reopening, run_compare, run_table, session, store
-from studio.run import Run
-from studio.sentences import shown
-from studio.widgets import chart, escape, frame
-from studio.widgets_downloads import figure_files
+from studio import session
+from studio.messages import shown
+from studio.runs import compare as run_compare
+from studio.runs import export, reopening, store, table
+from studio.runs.run import Run
+from studio.views.common.widgets import chart, escape, frame
+from studio.views.common.widgets_downloads import figure_files
 
 CONSENSUS = "pages/2_Consensus.py"
 MOST_COMPARED = 8
@@ -30,7 +32,7 @@ def page() -> None:
         st.warning(escape(store.shared().warning), icon=":material/warning:")
     if not runs:
         return no_runs()
-    st.dataframe(run_table.table(runs), hide_index=True, key="runs_table", alt="All runs, newest first")
+    st.dataframe(table.table(runs), hide_index=True, key="runs_table", alt="All runs, newest first")
     chosen = choice(runs)
     if len(chosen) == 1:
         one_run(chosen[0])
@@ -69,12 +71,12 @@ def choice(runs: Sequence[Run]) -> list[Run]:
 
 def title(run: Run) -> str:
     """Return what tells a run from the others."""
-    return f"{run_table.label(run)}, {run_table.result(run)}, {run.created:%d %b %H:%M:%S}"
+    return f"{table.label(run)}, {table.result(run)}, {run.created:%d %b %H:%M:%S}"
 
 
 def one_run(run: Run) -> None:
     """Show a run and what can be done with it."""
-    st.subheader(escape(run_table.label(run)))
+    st.subheader(escape(table.label(run)))
     with st.container(horizontal=True):
         reopen(run)
         rename(run)
@@ -94,13 +96,13 @@ def reopen(run: Run) -> None:
         except (DataError, ParameterError) as error:
             st.error(escape(error))
             return
-        example = run_table.example_of(run)
+        example = table.example_of(run)
         st.switch_page(reopening.page_file(run), query_params={"data": example} if example else None)
 
 
 def put_back(run: Run) -> None:
     """Take the run's data in use again, and set the controls of its page."""
-    if example := run_table.example_of(run):
+    if example := table.example_of(run):
         session.use_example(example)
     while session.operations():
         session.undo()
@@ -127,7 +129,7 @@ def rename(run: Run) -> None:
 def delete(run: Run) -> None:
     """Offer to delete the run, after a question."""
     with st.popover("Delete", icon=":material/delete:"):
-        st.markdown(f"Delete **{escape(run_table.label(run))}** for good, with its model and predictions?")
+        st.markdown(f"Delete **{escape(table.label(run))}** for good, with its model and predictions?")
         if st.button("Yes, delete", type="primary", key=f"delete_{run.id}"):
             store.shared().delete(session.owner(), run.id)
             done("Deleted.")
@@ -144,7 +146,7 @@ def take_away(run: Run) -> None:
     st.markdown("##### Take away")
     try:
         mine = session.owner(), run.id
-        offers = run_table.downloads(run, store.shared().predictions(*mine), store.shared().model(*mine))
+        offers = table.downloads(run, store.shared().predictions(*mine), store.shared().model(*mine))
     except (DataError, ParameterError, LookupError) as error:
         st.warning(escape(error), icon=":material/warning:")
         return
@@ -181,7 +183,7 @@ def curves_and_weights(runs: Sequence[Run]) -> None:
     names = numbered(runs)
     by_name = {names[run.id]: run for run in runs}
     drawn = run_compare.curves(by_name, {names[run.id]: history(run) for run in runs})
-    weights = run_compare.weights_figure({name: run_table.weights(run) for name, run in by_name.items()})
+    weights = run_compare.weights_figure({name: table.weights(run) for name, run in by_name.items()})
     left, right = st.columns(2)
     with left:
         st.markdown("##### Learning curves" if len(runs) > 1 else "##### Learning curve")

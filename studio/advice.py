@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hetcore.data import HetData, Source
-from hetcore.data.words import counted, listed, quoted
+from hetcore.data.text import counted, listed, quoted
 from hetcore.metrics import residual_autocorrelation
 
 __all__ = ["Advice", "advise", "label_autocorrelation"]

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hetcore.data import plain
-from hetcore.data.words import quoted
+from hetcore.data.text import quoted
 from hetcore.errors import ParameterError
 from studio.scenarios import Scenario
 

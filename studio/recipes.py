@@ -12,7 +12,7 @@
 
 "drop", "kinds", "options", "graphs", "target" and "task" may be left out. Files are named without folders. Tables that
 are domains, with the same columns and rows of their own, have each its own labels in place of a target; "id": ""
-numbers the rows (see `studio.domain_tables`):
+numbers the rows (see `studio.readers.domain_tables`):
 
     {"name": "shop", "file": "shop.csv", "id": "", "label": "class"}
 """
@@ -25,9 +25,9 @@ from typing import Any
 import polars as pl
 
 from hetcore.data import Graph, HetData, Source
-from hetcore.data.words import quoted
+from hetcore.data.text import quoted
 from hetcore.errors import DataError
-from studio.domain_tables import ROW_ID, domain_table, own_labels
+from studio.readers.domain_tables import ROW_ID, domain_table, own_labels
 from studio.uploads import Options, read_graph, read_images, read_table
 
 __all__ = ["as_code", "build", "checked", "files"]

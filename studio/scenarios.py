@@ -24,7 +24,7 @@ An operation is a JSON-able mapping with "op" and its arguments ("seed" is 0 whe
 
 They are applied in order, except that "labels" (or "target_labels", which scores on the source's others) chooses among
 the labels that the others leave, and after it labels are spoilt, so that those to score by stay as they are. How one
-scenario differs from another in words is told in `studio.differences`.
+scenario differs from another in words is told in `studio.runs.differences`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hetcore.data import HetData, splits
-from hetcore.data.words import listed, quoted
+from hetcore.data.text import listed, quoted
 from hetcore.errors import DataError, ParameterError
 
 __all__ = ["OPERATIONS", "Scenario", "aligned", "apply", "as_code", "checked", "choose"]

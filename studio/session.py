@@ -15,13 +15,13 @@ import streamlit as st
 
 import datasets
 from hetcore.data import HetData
-from hetcore.data.words import counted
+from hetcore.data.text import counted
 from hetcore.errors import DataError
 from studio import scenarios
 from studio.limits import MIB, UPLOADS
-from studio.sentences import explained, shown
+from studio.messages import explained, shown
 from studio.server import asks_for_login, person
-from studio.widgets import escape
+from studio.views.common.widgets import escape
 
 __all__ = [
     "Current",

@@ -22,9 +22,9 @@ from hetcore.data.graph import Graph
 from hetcore.data.report import Finding
 from hetcore.data.source import Source
 from hetcore.errors import DataError
-from studio import sandbox
 from studio.limits import UPLOADS
-from studio.sentences import one_sentence, shown
+from studio.messages import one_sentence, shown
+from studio.readers import sandbox
 from studio.streams import from_stream
 
 __all__ = [

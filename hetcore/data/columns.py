@@ -15,7 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from hetcore.data.report import Finding
-from hetcore.data.words import counted, quoted
+from hetcore.data.text import counted, quoted
 
 __all__ = ["FLOAT_MAX", "PATTERN", "as_array", "clean_columns", "plain", "value_findings"]
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hetcore.data.identity import as_ids, positions, unique_ids
 from hetcore.data.report import Finding
-from hetcore.data.words import counted, listed
+from hetcore.data.text import counted, listed
 from hetcore.errors import DataError
 
 if TYPE_CHECKING:

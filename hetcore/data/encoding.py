@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from hetcore.data.column_encoders import ENCODERS
 from hetcore.data.columns import as_array
 from hetcore.data.source import Source
-from hetcore.data.words import listed, quoted
+from hetcore.data.text import listed, quoted
 from hetcore.errors import DataError, ModelFileError
 
 __all__ = ["SourceEncoder"]

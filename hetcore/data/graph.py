@@ -16,7 +16,7 @@ from hetcore.data.edges import RawEdges, read_edges
 from hetcore.data.fingerprint import hash_array, hash_column
 from hetcore.data.identity import positions, text_array
 from hetcore.data.report import Finding
-from hetcore.data.words import counted
+from hetcore.data.text import counted
 
 __all__ = ["Graph"]
 

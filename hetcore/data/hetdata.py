@@ -10,15 +10,15 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from hetcore.data.alignment import label_findings, lonely_source_findings, place_graphs
 from hetcore.data.graph import Graph
 from hetcore.data.identity import check_name, positions, text_array, unique_ids
-from hetcore.data.meeting import label_findings, lonely_source_findings, place_graphs
 from hetcore.data.report import Finding, Report
 from hetcore.data.source import Source
+from hetcore.data.summary import Views
 from hetcore.data.target import placed_labels, read_target, unlabelled
-from hetcore.data.views import Views
+from hetcore.data.text import listed, quoted
 from hetcore.data.whatif import WhatIf
-from hetcore.data.words import listed, quoted
 from hetcore.errors import DataError
 
 __all__ = ["HetData"]

@@ -14,7 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from hetcore.data.report import Finding
-from hetcore.data.words import counted, quoted
+from hetcore.data.text import counted, quoted
 from hetcore.errors import DataError
 
 __all__ = ["as_ids", "check_name", "id_findings", "positions", "text_array", "unique_ids"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import polars as pl
 
 from hetcore.data.report import Finding
-from hetcore.data.words import counted, listed, quoted
+from hetcore.data.text import counted, listed, quoted
 from hetcore.errors import DataError
 
 __all__ = ["KINDS", "as_numbers", "as_text", "check_kind", "guess_kinds", "levels"]

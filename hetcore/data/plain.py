@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from hetcore.data.encoding import SourceEncoder
 from hetcore.data.hetdata import HetData
 from hetcore.data.source import Source
-from hetcore.data.words import listed, quoted
+from hetcore.data.text import listed, quoted
 from hetcore.errors import DataError
 
 __all__ = ["Codes", "Domains", "PlainTable", "codes", "domains", "filled", "plain_table"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from hetcore.data.words import listed
+from hetcore.data.text import listed
 
 __all__ = ["Finding", "Report"]
 

@@ -16,7 +16,7 @@ from hetcore.data.fingerprint import hash_array, hash_column
 from hetcore.data.identity import as_ids, id_findings, text_array
 from hetcore.data.kinds import check_kind, guess_kinds
 from hetcore.data.report import Finding
-from hetcore.data.words import counted, listed, quoted
+from hetcore.data.text import counted, listed, quoted
 from hetcore.errors import DataError
 
 __all__ = ["Source"]

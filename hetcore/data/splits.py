@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hetcore.data.hetdata import HetData
-from hetcore.data.words import listed, quoted
+from hetcore.data.text import listed, quoted
 from hetcore.errors import DataError, ParameterError
 
 __all__ = ["label_split", "non_overlapping", "one_against_rest", "target_split"]

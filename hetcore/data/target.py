@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hetcore.data.identity import as_ids, id_findings
 from hetcore.data.kinds import as_numbers
 from hetcore.data.report import Finding
-from hetcore.data.words import counted, listed, quoted
+from hetcore.data.text import counted, listed, quoted
 from hetcore.errors import DataError, ParameterError
 
 __all__ = ["TASKS", "as_labels", "placed_labels", "read_target", "unlabelled"]

@@ -17,7 +17,7 @@ from hetcore.data.noise import noisy_source, rewired, thinned
 from hetcore.data.report import Finding
 from hetcore.data.source import Source
 from hetcore.data.target import as_labels
-from hetcore.data.words import counted, listed, quoted
+from hetcore.data.text import counted, listed, quoted
 from hetcore.errors import DataError, ParameterError
 
 if TYPE_CHECKING:

@@ -26,12 +26,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from hetcore.base import boost
+from hetcore.consensus.gbc import GBCClassifier, GBCRegressor
 from hetcore.data import HetData
-from hetcore.distributed.crew import ClusterCrew
+from hetcore.distributed.executor import ClusterCrew
 from hetcore.errors import ClusterError, ParameterError
 from hetcore.events import Callback
-from hetcore.methods.base import boost
-from hetcore.methods.consensus import GBCClassifier, GBCRegressor
 
 __all__ = ["connect", "fit"]
 

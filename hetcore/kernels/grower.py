@@ -30,8 +30,8 @@ from hetcore.kernels.layout import (
     WANTED,
 )
 from hetcore.kernels.nodes import apply_split, may_split, new_leaf, pick, release_slot, set_built
+from hetcore.kernels.packed_sums import output_hessian, word_value
 from hetcore.kernels.splitting import node_terms, scan_column
-from hetcore.kernels.words import output_hessian, word_value
 
 WHOLE, START, SEARCH, ADVANCE, FINISH = range(5)  # phases of `grow_tree`
 

@@ -9,8 +9,8 @@ import numpy as np
 from hetcore.kernels.cache import kernel
 from hetcore.kernels.grower import WHOLE, grow_tree
 from hetcore.kernels.layout import Problem, Work
+from hetcore.kernels.packed_sums import fill_words
 from hetcore.kernels.predictor import drop_rows
-from hetcore.kernels.words import fill_words
 
 
 class Parts(NamedTuple):

@@ -6,8 +6,8 @@ import numpy as np
 
 from hetcore.kernels.cache import kernel
 from hetcore.kernels.layout import BUILT, BUILT_SLOT, N_FREE, N_NODES, N_OPEN, WANTED
+from hetcore.kernels.packed_sums import gather_words
 from hetcore.kernels.splitting import UNKNOWN
-from hetcore.kernels.words import gather_words
 
 
 def _may_split(record, params):

@@ -21,7 +21,7 @@ import numpy as np
 
 from hetcore.kernels.cache import kernel
 from hetcore.kernels.layout import BIN, KEY, MISSING_LEFT, NodeTerms
-from hetcore.kernels.words import mean_hessian, output_hessian, word_count, word_value
+from hetcore.kernels.packed_sums import mean_hessian, output_hessian, word_count, word_value
 
 UNKNOWN = 2  # `missing_left` of a split that met no missing row
 _NOISE = 1e-24  # gain over G^2 / H that rounding alone can make of equal means

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from hetcore.kernels import binning, collective, csr, factorization, grower, medians, members, predictor, simplex
-from hetcore.kernels import words as fixed
+from hetcore.kernels import packed_sums as fixed
 from hetcore.kernels.layout import LEAF_DTYPE, N_STATE, NODE_DTYPE, Problem, TreeParams, Words, Work, make_room
 
 __all__ = ["warm_up"]

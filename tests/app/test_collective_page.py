@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from studio import jobs
+from studio.jobs import manager
 
 ROOT = Path(__file__).parents[2]
 LOOKS = 60
@@ -31,7 +31,7 @@ def trained(page):
 
 def ended(page):
     for run in page.session_state["live Collective"].runs.values():
-        status = jobs.manager().wait(run, timeout=120)
+        status = manager.manager().wait(run, timeout=120)
         assert status.state == "finished", status.message
     return settled(page)
 
@@ -46,7 +46,7 @@ def settled(page):
         if not waiting:
             return page
         for run in waiting:
-            jobs.manager().wait(run, timeout=120)
+            manager.manager().wait(run, timeout=120)
         page.run()
     raise AssertionError("the network never settled")
 
@@ -82,7 +82,7 @@ def test_three_models_train_and_a_verdict_is_given(page):
 
 def test_hiding_a_label_and_cutting_an_edge_are_answered_and_taken_back(page):
     page = trained(page)
-    frame = jobs.manager().result(page.session_state["live Collective"].runs["MGB"]).predictions
+    frame = manager.manager().result(page.session_state["live Collective"].runs["MGB"]).predictions
     node = frame.filter(frame["label"].is_not_null())["id"][0]
     page.selectbox(key="node").set_value(node).run()
     page.button(key="hide label").click()
@@ -104,7 +104,7 @@ def test_hiding_a_label_and_cutting_an_edge_are_answered_and_taken_back(page):
 def test_training_again_takes_the_edits_in(page):
     page = trained(page)
     first = page.session_state["live Collective"].runs
-    frame = jobs.manager().result(first["MGB"]).predictions
+    frame = manager.manager().result(first["MGB"]).predictions
     page.selectbox(key="node").set_value(frame.filter(frame["label"].is_not_null())["id"][0]).run()
     page.button(key="hide label").click()
     page = settled(page.run())

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from studio import jobs
+from studio.jobs import manager
 
 ROOT = Path(__file__).parents[2]
 
@@ -26,7 +26,7 @@ def _train(page):
 
 
 def _ended(page):
-    status = jobs.manager().wait(_run(page), timeout=120)
+    status = manager.manager().wait(_run(page), timeout=120)
     assert status.state == "finished", status.message
     return page.run()
 
@@ -83,7 +83,7 @@ def test_a_scenario_is_pinned(page):
 
 
 def test_the_run_is_stored_under_its_owner(page):
-    from studio import store
+    from studio.runs import store
 
     page = _train(page)
     runs = store.shared().list(page.session_state["owner"])

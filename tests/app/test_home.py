@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from studio import store
-from studio.run import Run
+from studio.runs import store
+from studio.runs.run import Run
 
 ROOT = Path(__file__).resolve().parents[2]
 OWNER = "home-tests"

@@ -7,7 +7,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import hetcore as hc
-from studio import jobs, session
+from studio import session
+from studio.jobs import manager
 
 ROOT = Path(__file__).parents[2]
 
@@ -28,7 +29,7 @@ def trained(page, mode):
 
 def ended(page, mode):
     for run in page.session_state[f"live Noise {mode}"].runs.values():
-        status = jobs.manager().wait(run, timeout=120)
+        status = manager.manager().wait(run, timeout=120)
         assert status.state == "finished", status.message
     page.run()
     assert not page.exception

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from hetcore import experiments
-from studio import jobs, papers
+import experiments
+from studio.jobs import manager
+from studio.views.papers import catalog
 
 ROOT = Path(__file__).parents[2]
 
@@ -14,13 +15,13 @@ ROOT = Path(__file__).parents[2]
 @pytest.fixture
 def page(tmp_path, monkeypatch):
     """The page, with three cells of figure 6 that are there already."""
-    monkeypatch.setattr("hetcore.experiments.cells.folder", lambda: tmp_path)
+    monkeypatch.setattr("experiments.cells.folder", lambda: tmp_path)
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120).run()
     return app.switch_page("pages/7_Papers.py")
 
 
 def _fill(tmp_path, wrong=False):
-    from hetcore.experiments import cells
+    from experiments import cells
 
     found = experiments.info("gbc-figure-6")
     errors = {"GBC": 0.1, "as printed": 0.3 if wrong else 0.2, "SVM, joined": 0.25, "GBDT + neighbour means": 0.28}
@@ -69,18 +70,18 @@ def test_run_starts_a_job_that_can_be_stopped(page):
     page.query_params["part"] = "gbc-figure-6"
     page.run()
     page.button(key="run_paper").click().run()
-    run_id = page.session_state[papers.SLOT]["gbc-figure-6"]
-    jobs.manager().stop(run_id)
-    assert jobs.manager().wait(run_id, timeout=120).state in ("stopped", "failed", "finished")
+    run_id = page.session_state[catalog.SLOT]["gbc-figure-6"]
+    manager.manager().stop(run_id)
+    assert manager.manager().wait(run_id, timeout=120).state in ("stopped", "failed", "finished")
     page.run()
     assert not page.exception
 
 
 def test_anew_forgets_what_was_there(tmp_path, monkeypatch):
-    monkeypatch.setattr("hetcore.experiments.cells.folder", lambda: tmp_path)
+    monkeypatch.setattr("experiments.cells.folder", lambda: tmp_path)
     _fill(tmp_path)
     assert experiments.outcome("gbc-figure-6").cells.height == 12
-    papers.forget("gbc-figure-6")
+    catalog.forget("gbc-figure-6")
     assert experiments.outcome("gbc-figure-6").cells.height == 0
 
 
@@ -95,4 +96,4 @@ def test_anew_forgets_what_was_there(tmp_path, monkeypatch):
     ],
 )
 def test_estimates_in_words(seconds, words):
-    assert papers.about(seconds) == words
+    assert catalog.about(seconds) == words

@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from studio import reopening, store
-from studio.run import Run
+from studio.runs import reopening, store
+from studio.runs.run import Run
 
 ROOT = Path(__file__).resolve().parents[2]
 PARAMS = {"lambda0": 1.0, "lambda1": 0.5, "n_iterations": 3}

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from studio import jobs
+from studio.jobs import manager
 
 ROOT = Path(__file__).resolve().parents[2]
 CSV = "text/csv"
@@ -44,7 +44,7 @@ def trained(page: AppTest) -> AppTest:
 
 def ended(page: AppTest) -> AppTest:
     for run in page.session_state["live Transfer"].runs.values():
-        status = jobs.manager().wait(run, timeout=120)
+        status = manager.manager().wait(run, timeout=120)
         assert status.state == "finished", status.message
     page = page.run()
     assert not page.exception
@@ -121,11 +121,11 @@ def test_the_curve_is_measured_in_the_background_and_judged(page):
     page.multiselect(key="methods").set_value(["No transfer", "MultiSource"]).run()
     page.button(key="measure").click().run()
     run = page.session_state["transfer curve"]["run"]
-    assert jobs.manager().wait(run, timeout=120).state == "finished"
+    assert manager.manager().wait(run, timeout=120).state == "finished"
     page = page.run()
     assert not page.exception
     assert "MultiSource" in page.success[0].value and "points at" in page.success[0].value
-    assert len(jobs.manager().result(run).value) == 2 * 2 * 7  # sizes 1, 2, 3, 5, 7, 10, 15
+    assert len(manager.manager().result(run).value) == 2 * 2 * 7  # sizes 1, 2, 3, 5, 7, 10, 15
 
 
 def test_what_the_data_page_hid_is_no_domain_here(page):

@@ -8,8 +8,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import hetcore as hc
-from hetcore import deep
-from studio import jobs, session
+from hetcore.multimodal import deep
+from studio import session
+from studio.jobs import manager
 
 ROOT = Path(__file__).parents[2]
 SMALL = {"two_rounds": 2, "two_epochs": 2, "two_stages": 5, "two_network_epochs": 2, "two_inner": 1}
@@ -31,11 +32,11 @@ def trained(page):
 
 def ended(page):
     for run in page.session_state["live Two learners"].runs.values():
-        status = jobs.manager().wait(run, timeout=300)
+        status = manager.manager().wait(run, timeout=300)
         assert status.state == "finished", status.message
     page.run()
     for run in page.session_state["failing"].values():
-        status = jobs.manager().wait(run, timeout=300)
+        status = manager.manager().wait(run, timeout=300)
         assert status.state == "finished", status.message
     page.run()
     assert not page.exception and not page.error

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from studio import rendering
+from studio.runs import rendering
 
 pytestmark = pytest.mark.e2e
 RUNNING = 120_000

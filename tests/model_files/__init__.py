@@ -19,7 +19,7 @@ import scipy
 import sklearn
 
 import hetcore as hc
-from hetcore.persistence import CLASSES
+from hetcore.model_files import CLASSES
 
 FOLDER = Path(__file__).parent
 N = 36

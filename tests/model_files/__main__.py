@@ -3,7 +3,7 @@
 import json
 
 from hetcore.archive import FORMAT
-from hetcore.persistence import save
+from hetcore.model_files import save
 from tests.model_files import FOLDER, NAMES, answers, fitted, machine
 
 folder = FOLDER / f"format_{FORMAT}"

@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 
 from hetcore.errors import DataError, ModelFileError, ParameterError
-from hetcore.persistence import load
+from hetcore.model_files import load
 from tests import model_files
 from tests.model_files.forging import forged, scrambled
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from hetcore.kernels.layout import BIN, KEY, MISSING_LEFT, NodeTerms
-from tests.naive.words import mean_hessian, output_hessian, word_count, word_value
+from tests.naive.packed_sums import mean_hessian, output_hessian, word_count, word_value
 
 
 def node_terms(total, reading, params, outputs):

@@ -1,0 +1,1 @@
+"""Kills, load, fuzzing, faults and random problems."""

@@ -1,0 +1,1 @@
+"""Seconds and bytes beside the peer that one would use, in one run."""

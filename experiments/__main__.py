@@ -1,0 +1,101 @@
+"""Run experiments from a shell, or print what they came to.
+
+python -m experiments                                  the list
+python -m experiments gbc-figure-3 --scope full        run it, going on where an earlier run stopped
+python -m experiments all --results docs/results --table > docs/papers.md
+python -m experiments all --results docs/results --claims           a row for each sentence that a paper claims
+python -m experiments mgb-figure-1 --dask tcp://scheduler:8786
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from experiments import tables
+from experiments.experiment import SCOPES, info, names
+from experiments.runner import outcome, run
+from hetcore.errors import ClusterError, ParameterError
+from hetcore.events import ProgressBar
+
+__all__ = ["main"]
+
+CONNECT_SECONDS = 10.0
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Do what the arguments say; return 2 with one sentence for what can't be done."""
+    args = _parser().parse_args(arguments)
+    asked = [name for given in args.names for name in _meant(given)]
+    try:
+        if not asked:
+            sys.stdout.write(tables.listing())
+        elif args.table or args.claims:
+            outcomes = [outcome(name, args.scope, args.results) for name in asked]
+            sys.stdout.write((tables.claimed if args.claims else tables.page)(outcomes, args.results))
+        else:
+            for name in asked:
+                _run(name, args)
+    except (ClusterError, ParameterError) as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
+    return 0
+
+
+def _meant(given: str) -> list[str]:
+    """Return the experiments that a name, a paper or "all" stands for."""
+    if given == "all":
+        return names()
+    return [name for name in names() if info(name).paper == given] or [given]
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser("python -m experiments", description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", help="experiments, papers (gbc, mgb, ...), or all; none lists them")
+    parser.add_argument("--scope", choices=SCOPES, default="full", help="all seeds, or the few of the studio's page")
+    parser.add_argument("--results", help="folder of the finished cells")
+    parser.add_argument("--table", action="store_true", help="print what is there, run nothing")
+    parser.add_argument("--claims", action="store_true", help="print a row for each claim, run nothing")
+    parser.add_argument("--dask", metavar="ADDRESS", help="of a scheduler that the cells are spread over")
+    return parser
+
+
+def _run(name: str, args: argparse.Namespace) -> None:
+    info(name)
+    with _spread(args.dask) as parallel:
+        found = run(name, args.scope, args.results, [ProgressBar()], parallel)
+    sys.stdout.write(f"{name}: {found.verdict}\n")
+
+
+class _spread:  # noqa: N801 - reads as a word at its one place
+    """Joblib over a Dask cluster; nothing without an address."""
+
+    def __init__(self, address: str | None) -> None:
+        self._address, self._open = address, []
+
+    def __enter__(self) -> Any:
+        if self._address is None:
+            return None
+        import joblib
+
+        client = self._client()
+        self._open = [client, joblib.parallel_config("dask", client=client)]
+        self._open[1].__enter__()
+        return joblib.Parallel(return_as="generator_unordered")
+
+    def _client(self) -> Any:
+        from hetcore import distributed
+
+        try:
+            return distributed.connect(self._address, CONNECT_SECONDS)
+        except ImportError:
+            raise ParameterError("--dask needs Dask: pip install -r requirements-dask.txt") from None
+
+    def __exit__(self, *failure: object) -> None:
+        for each in self._open[::-1]:
+            each.__exit__(*failure)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

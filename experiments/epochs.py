@@ -1,0 +1,48 @@
+"""Learning curves of factorizations: RMSE on left-out ratings after each epoch, from one fit for all epochs.
+
+Key of a cell: data ("movielens_100k"), method, epoch (from 1 on), split. 90% of the ratings to train on, no early
+stopping. The fits of a split are kept in memory, so that its cells cost one fit a method.
+"""
+
+from __future__ import annotations
+
+import time
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+import hetcore as hc
+from experiments.factorization import WHOLE, load
+
+__all__ = ["METHODS", "run_cell"]
+
+EPOCHS = 60
+CELLS = 8
+"""Cells that share a fit, about: each is told to take its part of the time."""
+MAKERS = {
+    "HMF, as printed": lambda: hc.HMF(as_printed=True, n_iterations=EPOCHS, **WHOLE),
+    "biased MF, as printed": lambda: hc.MatrixFactorization(as_printed=True, n_iterations=EPOCHS, **WHOLE),
+    "HMF": lambda: hc.HMF(n_iterations=EPOCHS, **WHOLE),
+    "biased MF": lambda: hc.MatrixFactorization(n_iterations=EPOCHS, **WHOLE),
+}
+METHODS = tuple(MAKERS)
+
+
+def run_cell(data: str, method: str, epoch: int, split: int) -> dict[str, Any]:
+    """Return the RMSE on left-out ratings after an epoch: "error", and "train" on those that were trained on."""
+    held_out, train, seconds = _curve(data, method, split)
+    return {"error": held_out[epoch - 1], "train": train[epoch - 1], "seconds": round(seconds / CELLS, 3)}
+
+
+@lru_cache(maxsize=len(MAKERS))
+def _curve(data: str, method: str, split: int) -> tuple[list[float], list[float], float]:
+    X, y = load(data)
+    order = np.random.default_rng((20, split)).permutation(len(y))
+    train, test = np.split(order, [int(round(0.9 * len(y)))])
+    events: list[Any] = []
+    started = time.perf_counter()
+    MAKERS[method]().fit(X[train], y[train], eval_set=(X[test], y[test]), callbacks=[events.append])
+    scores = [event.detail["metric"] for event in events]
+    curves = ([float(score[name]) for score in scores] for name in ("held_out", "train"))
+    return *curves, time.perf_counter() - started

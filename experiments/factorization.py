@@ -1,0 +1,124 @@
+"""Protocol of the factorizations: train on a share of the entries, RMSE on the others.
+
+Key of a cell: data ("movielens_100k", "intel_lab", or the latter with noise on ten sensors), method, fraction (of the
+entries observed), split. Epochs and penalties, those of the peers too, were chosen on two or three other splits of the
+same data. Surprise and tensorly must be installed for their cells: requirements-bench.txt.
+"""
+
+from __future__ import annotations
+
+import time
+from functools import cache
+from typing import Any
+
+import numpy as np
+from scipy.stats import norm
+
+import hetcore as hc
+from hetcore.data.plain import codes
+from hetcore.factorization.tensor_baselines import InverseDistance, NearestSensors, Tucker
+
+__all__ = ["FRACTIONS", "METHODS", "MODELS", "run_cell"]
+
+FRACTIONS = {"movielens_100k": (0.9,), "intel_lab": (0.05, 0.1, 0.15, 0.2), "intel_lab_noisy": (0.05, 0.1, 0.15, 0.2)}
+COLUMNS = {2: ("user", "item"), 3: ("sensor", "time", "quantity")}
+NOISY_SENSORS = 10
+WHOLE = {"validation_fraction": 0.0, "random_state": 0}
+
+
+class Surprise:
+    """Surprise's SVD: biased matrix factorization by stochastic gradient descent, predictions kept within 1 to 5."""
+
+    def __init__(self, **params: Any) -> None:
+        self.params = params
+
+    def fit(self, X: Any, y: Any) -> Surprise:
+        """Fit to ratings."""
+        import pandas as pd
+        from surprise import SVD, Dataset, Reader
+
+        table = pd.DataFrame({"user": X[:, 0], "item": X[:, 1], "rating": y})
+        data = Dataset.load_from_df(table, Reader(rating_scale=(1, 5))).build_full_trainset()
+        self.model = SVD(random_state=0, **self.params).fit(data)
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """Predict ratings."""
+        return np.array([self.model.predict(user, item).est for user, item in X])
+
+
+def _places() -> dict[str, Any]:
+    from datasets.intel_lab import places  # beside hetcore, not below it: only experiments need it
+
+    return {f"{sensor + 1:02d}": place for sensor, place in enumerate(places())}
+
+
+LEFT_OUT = {"deviation_folds": 5, "deviation_start": 20, "deviation_epochs": 15}
+TUNED = {"n_factors": 100, "n_epochs": 50, "lr_all": 0.01, "reg_all": 0.09}
+MATRIX = {
+    "HMF": lambda fraction: hc.HMF(n_iterations=33, **WHOLE),
+    "HMF, errors left out": lambda fraction: hc.HMF(n_iterations=33, **LEFT_OUT, **WHOLE),
+    "biased MF": lambda fraction: hc.MatrixFactorization(n_iterations=22, **WHOLE),
+    "HMF, stopped by a validation part": lambda fraction: hc.HMF(random_state=0),
+    "biased MF, stopped by a validation part": lambda fraction: hc.MatrixFactorization(random_state=0),
+    "HMF, as printed": lambda fraction: hc.HMF(as_printed=True, random_state=0),
+    "biased MF, as printed": lambda fraction: hc.MatrixFactorization(as_printed=True, random_state=0),
+    "Surprise SVD": lambda fraction: Surprise(),
+    "Surprise SVD, tuned": lambda fraction: Surprise(**TUNED),
+}
+TENSOR = {
+    "HTF": lambda fraction: hc.HTF(**WHOLE),
+    "PTF": lambda fraction: hc.TensorFactorization(**WHOLE),
+    "HTF, as printed": lambda fraction: hc.HTF(as_printed=True, random_state=0),
+    "PTF, as printed": lambda fraction: hc.TensorFactorization(as_printed=True, random_state=0),
+    "Tucker": lambda fraction: Tucker((1, 2, 2) if fraction < 0.12 else (3, 3, 2)),
+    "spatial kNN": lambda fraction: NearestSensors(_places(), 3),
+    "IDW": lambda fraction: InverseDistance(_places(), 3.0),
+}
+MODELS = {"movielens_100k": MATRIX, "intel_lab": TENSOR, "intel_lab_noisy": TENSOR}
+METHODS = (*MATRIX, *TENSOR)
+
+
+@cache
+def load(name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return codes and values of a data set."""
+    import datasets
+
+    modes = 2 if name == "movielens_100k" else 3
+    X, y, _ = codes(datasets.load(name.removesuffix("_noisy")), COLUMNS[modes])
+    return X, y
+
+
+def run_cell(data: str, method: str, fraction: float, split: int) -> dict[str, Any]:
+    """Train on a share of the entries and score the others, without the noise where some was added.
+
+    Returns
+    -------
+    dict
+        "error" (the RMSE), "seconds", and "nll" and "coverage90" where the model has a deviation.
+    """
+    X, y = load(data)
+    rng = np.random.default_rng((20, split))
+    order = rng.permutation(len(y))
+    train, test = np.split(order, [int(round(fraction * len(y)))])
+    observed = y + _noise(X, rng) if data.endswith("_noisy") else y
+    started = time.perf_counter()
+    model = MODELS[data][method](fraction).fit(X[train], observed[train])
+    fitted = model.predict(X[test])
+    cell = {"error": float(np.sqrt(((y[test] - fitted) ** 2).mean())), "seconds": time.perf_counter() - started}
+    if hasattr(model, "deviation_by"):
+        cell |= _calibration(y[test] - fitted, model.predict(X[test], return_std=True)[1])
+    return cell
+
+
+def _noise(X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return noise of deviation 1 on the readings of ten sensors, as large as what a day does."""
+    sensors = np.unique(X[:, 0])
+    noisy = np.isin(X[:, 0], rng.choice(sensors, NOISY_SENSORS, replace=False))
+    return noisy * rng.standard_normal(len(X))
+
+
+def _calibration(errors: np.ndarray, std: np.ndarray) -> dict[str, float]:
+    scores = errors / std
+    nll = 0.5 * np.mean(scores**2 + np.log(2.0 * np.pi * std**2))
+    return {"nll": float(nll), "coverage90": float(np.mean(np.abs(scores) < norm.ppf(0.95)))}

@@ -1,0 +1,45 @@
+"""What one cell of an experiment does, by protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, NamedTuple
+
+__all__ = ["PROTOCOLS", "Protocol"]
+
+
+class Protocol(NamedTuple):
+    """Where a protocol's function is, and the file of its finished cells.
+
+    Attributes
+    ----------
+    module : str
+        Whose `run_cell` takes a cell's key by name and returns what came out, JSON-able.
+    file : str
+        Name of the file of cells, without its ending.
+    """
+
+    module: str
+    file: str
+
+    def load(self) -> Callable[..., dict[str, Any]]:
+        """Return the function."""
+        return import_module(self.module).run_cell
+
+
+PROTOCOLS = {
+    "bound": Protocol("experiments.bound", "bound"),
+    "epochs": Protocol("experiments.epochs", "epochs"),
+    "flips": Protocol("experiments.flips", "flips"),
+    "linear": Protocol("experiments.linear", "linear"),
+    "planted": Protocol("experiments.planted", "planted"),
+    "consensus": Protocol("experiments.consensus", "consensus"),
+    "collective": Protocol("experiments.collective", "collective"),
+    "customers": Protocol("experiments.customers", "customers"),
+    "factorization": Protocol("experiments.factorization", "factorization"),
+    "heteroscedastic": Protocol("experiments.heteroscedastic", "heteroscedastic"),
+    "calibration": Protocol("experiments.calibration", "deviation"),
+    "transfer": Protocol("experiments.transfer", "transfer"),
+    "two_learner": Protocol("experiments.two_learner", "two_learners"),
+}

@@ -1,0 +1,143 @@
+"""The frame of every boosted fit: validate, encode, start, loop (`boost`), emit, stop.
+
+A method writes `_start(problem)`, which returns a state with a `round()`, `_view(state)`, which says what a round ended
+with, and `_finish(state)`, which keeps what predicts. A round is a step on the state, so a fit can be watched, paused
+and stopped after any round, and a test can check one round by hand.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+import polars as pl
+from sklearn.base import BaseEstimator
+from threadpoolctl import threadpool_limits
+
+from hetcore.data import HetData
+from hetcore.errors import DataError, ParameterError
+from hetcore.events import Callback, RoundEnd
+from hetcore.targets import Problem
+
+__all__ = ["BoostedEstimator", "Rule", "boost", "check_params"]
+
+Rule = tuple[str, Any, str]
+"""(parameter, predicate over its value, the rule in words)."""
+
+
+def check_params(params: dict[str, Any], rules: Iterable[Rule]) -> None:
+    """Check parameters against rules.
+
+    Raises
+    ------
+    ParameterError
+        Naming the parameter, its value and the rule.
+    """
+    for name, holds, words in rules:
+        value = params[name]
+        try:
+            good = bool(holds(value))
+        except (TypeError, ValueError):
+            good = False
+        if not good:
+            raise ParameterError(f"{name}={value!r} must be {words}.")
+
+
+class BoostedEstimator(BaseEstimator):
+    """Base of the estimators that boost over a `HetData`; see the module's docstring for what a method writes."""
+
+    _task: str
+    _rules: tuple[Rule, ...]
+
+    def fit(self, data: HetData, y: Any = None, *, callbacks: Iterable[Callback] = (), eval_y: Any = None) -> Any:
+        """Fit to the labelled instances; the unlabelled ones take part (transductive).
+
+        Parameters
+        ----------
+        data : HetData
+        y : (n,) array-like, optional
+            Replaces `data.y`; NaN or None is unlabelled.
+        callbacks : iterable of callable, default=()
+            Each is called after every round with a `RoundEnd` and may return True to stop.
+        eval_y : (n,) array-like, optional
+            Labels to score each round by ("held_out"), never trained on.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ParameterError
+            If a parameter is outside its domain.
+        DataError
+            If there is nothing to learn from: no label, or a single class.
+        """
+        problem = self._problem(data, y, eval_y)
+        boost(self, lambda: self._start(problem), callbacks)
+        return self
+
+    def _problem(self, data: HetData, y: Any, eval_y: Any) -> Problem:
+        """Check what fit was given, and the parameters."""
+        if not isinstance(data, HetData):
+            kind = type(data).__name__
+            raise DataError(f"fit takes a HetData, not {kind}: build one from tables with hetcore.HetData.")
+        check_params(self.get_params(deep=False), self._rules)
+        return Problem.of(data, y, eval_y, self._task)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "n_iterations_")
+
+
+def boost(model: Any, start: Callable[[], Any], callbacks: Iterable[Callback] = (), total: int | None = None) -> None:
+    """Run the rounds of a fit and keep what predicts, one BLAS thread throughout.
+
+    Sets `model.n_iterations_` and `model.history_`. The model has `_view(state)`, the fields of `RoundEnd` after a
+    round, and `_finish(state)`, which keeps what predicts.
+
+    Parameters
+    ----------
+    model : estimator
+    start : callable
+        Returns the state, whose `round()` does one round and may return True: nothing is left to do after it.
+    callbacks : iterable of callable, default=()
+        Each is called after every round with a `RoundEnd` and may return True to stop.
+    total : int, optional
+        Rounds at most; `model.n_iterations` unless given.
+    """
+    total = model.n_iterations if total is None else total
+    callbacks, started, events = list(callbacks), time.perf_counter(), []
+    with np.errstate(over="ignore", under="ignore"), threadpool_limits(1, "blas"):
+        state = start()
+        for t in range(total):
+            ended = state.round()
+            seconds = time.perf_counter() - started
+            events.append(RoundEnd(type(model).__name__, t, total, seconds=seconds, **model._view(state)))
+            if any([callback(events[-1]) for callback in callbacks]) or ended is True:
+                break
+        model._finish(state)
+    model.n_iterations_ = len(events)
+    model.history_ = history(events)
+
+
+def history(events: list[RoundEnd]) -> pl.DataFrame:
+    """Return one row per round: iteration, seconds, then "loss:*", "metric:*", "weight:*", "graph_weight:*", ..."""
+    return pl.DataFrame([_row(event) for event in events], infer_schema_length=None)
+
+
+def _row(event: RoundEnd) -> dict[str, float]:
+    groups = {
+        "loss": event.losses,
+        "metric": event.detail.get("metric", {}),
+        "weight": event.source_weights,
+        "graph_weight": event.graph_weights,
+        "step": event.detail.get("steps", {}),
+        "per_source": event.detail.get("per_source", {}),
+        "autocorrelation": event.residual_autocorrelation,
+        "bytes": event.detail.get("bytes", {}),
+    }
+    row: dict[str, float] = {"iteration": event.index, "seconds": event.seconds}
+    row |= {f"{group}:{name}": float(value) for group, values in groups.items() for name, value in values.items()}
+    return row | {"disagreement": float(event.detail.get("disagreement", np.nan))}

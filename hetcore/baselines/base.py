@@ -1,0 +1,139 @@
+"""The frame of the baselines: join the sources, learn from the labelled rows, score any data; and self-training."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from hetcore.baselines.features import Joined, JoinedFeatures
+from hetcore.baselines.learners import dealt_folds
+from hetcore.data import HetData
+from hetcore.errors import DataError, ParameterError
+
+__all__ = ["Baseline", "SelfTraining", "check_at_least", "check_share"]
+
+N_COMMITTEE = 3
+
+
+class Baseline(BaseEstimator):
+    """The frame: join, learn from the labelled rows, score any data."""
+
+    def fit(self, data: HetData, y: Any = None) -> Baseline:
+        """Learn from the labelled instances.
+
+        Parameters
+        ----------
+        data : HetData
+        y : (n,) array, optional
+            Overrides `data.y`; NaN or None is unlabelled.
+
+        Raises
+        ------
+        DataError
+            If no instance is labelled.
+        ParameterError
+            If a parameter is outside its domain.
+        """
+        data = data if y is None else data.with_target(y, task=data.target_kind)
+        if not data.labelled.any():
+            raise DataError(f"None of the {data.n} instances is labelled: give a target, or y.")
+        self.classes_ = np.array(data.classes, dtype=object)
+        self._set_labels(data)
+        self._features = JoinedFeatures(self.adjacency, self.fill).fit(data)
+        self._learner = self._new_learner(len(self.classes_))
+        self._learner.prepare(self._join(data))
+        self._learn(np.flatnonzero(data.labelled), np.flatnonzero(~data.labelled))
+        return self
+
+    def predict(self, data: HetData) -> NDArray:
+        """Return the prediction for each instance, (n,): labels (object) or numbers (float64)."""
+        scores = self._scores(data)
+        return self.classes_[scores.argmax(axis=1)] if len(self.classes_) else scores
+
+    def predict_proba(self, data: HetData) -> NDArray[np.float64]:
+        """Return the probability of each class in the order of `classes_`, (n, K).
+
+        Raises
+        ------
+        ParameterError
+            After fitting numbers, which have no classes.
+        """
+        scores = self._scores(data)
+        if not len(self.classes_):
+            raise ParameterError(f"{type(self).__name__} was fitted to numbers, which have no classes: use predict.")
+        return scores
+
+    def _set_labels(self, data: HetData) -> None:
+        """Keep the training ids and labels: numbers, or codes of `classes_`; rows without a label are not read."""
+        self._ids = data.id_series
+        if len(self.classes_):
+            self._labels = np.searchsorted(self.classes_.astype(str), np.where(data.labelled, data.y, "").astype(str))
+        else:
+            self._labels = data.y
+        self._known, self._graph_names = data.labelled, data.graph_names
+
+    def _join(self, data: HetData) -> Joined:
+        return self._features.transform(data)
+
+    def _learn(self, labelled: NDArray[np.int64], unlabelled: NDArray[np.int64]) -> None:
+        self._learner.fit(labelled, self._labels[labelled])
+
+    def _scores(self, data: HetData) -> NDArray[np.float64]:
+        check_is_fitted(self, "_learner")
+        return self._learner.scores(self._join(data))
+
+
+class SelfTraining:
+    """Self-training: round by round, the rows predicted with most confidence get their prediction as label.
+
+    Confidence is the highest probability (classification), or how well three learners agree that were each fitted
+    without a third of the labelled rows (regression).
+    """
+
+    def _learn(self, labelled: NDArray[np.int64], unlabelled: NDArray[np.int64]) -> None:
+        check_at_least(n_rounds=(self.n_rounds, 0))
+        check_share(share=self.share)
+        rng = np.random.default_rng(self.random_state)
+        rows, labels, pool = labelled, self._labels[labelled], unlabelled
+        batch = int(np.ceil(self.share * len(unlabelled)))
+        for _ in range(self.n_rounds if batch else 0):
+            guess, confidence = self._guess(rows, labels, pool, rng)
+            order = np.argsort(-confidence, kind="stable")
+            chosen, left = order[:batch], order[batch:]
+            rows, labels = np.concatenate([rows, pool[chosen]]), np.concatenate([labels, guess[chosen]])
+            pool = pool[left]
+            if not len(pool):
+                break
+        self._learner.fit(rows, labels)
+
+    def _guess(
+        self, rows: NDArray, labels: NDArray, pool: NDArray, rng: np.random.Generator
+    ) -> tuple[NDArray, NDArray]:
+        if len(self.classes_):
+            self._learner.fit(rows, labels)
+            scores = self._learner.scores()[pool]
+            return scores.argmax(axis=1), scores.max(axis=1)
+        folds, said = dealt_folds(labels, N_COMMITTEE, rng), []
+        for fold in np.unique(folds):
+            kept = folds != fold if (folds != fold).any() else folds == fold
+            self._learner.fit(rows[kept], labels[kept])
+            said.append(self._learner.scores()[pool])
+        return np.mean(said, axis=0), -np.std(said, axis=0)
+
+
+def check_at_least(**given: tuple[int, int]) -> None:
+    """Check parameters, given as name=(value, smallest value allowed)."""
+    for name, (value, least) in given.items():
+        if not value >= least:
+            raise ParameterError(f"{name}={value!r} must be at least {least}: give a larger number.")
+
+
+def check_share(**given: float) -> None:
+    """Check parameters that are a share in (0, 1]."""
+    for name, value in given.items():
+        if not 0 < value <= 1:
+            raise ParameterError(f"{name}={value!r} must be in (0, 1]: 1 takes all, 0.25 a quarter.")

@@ -1,0 +1,1 @@
+"""Gradient boosting with collective inference (Alodah, Neville): GB, RGB and MGB."""

@@ -1,0 +1,305 @@
+"""What GB, RGB and MGB share: checked parameters, the fit, events, predictions, traces, and the state of a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from hetcore.base import BoostedEstimator, boost, check_params
+from hetcore.checks import flag, whole
+from hetcore.collective.algorithms import Printed
+from hetcore.collective.crossfit import CrossFitted
+from hetcore.collective.events import described
+from hetcore.collective.predictor import CollectiveModel, Manner, OwnColumns
+from hetcore.collective.target_transform import Unit
+from hetcore.data import HetData
+from hetcore.data.identity import positions
+from hetcore.data.text import listed, quoted
+from hetcore.errors import DataError, ModelFileError, ParameterError
+from hetcore.events import Callback
+from hetcore.targets import Problem, Scale
+
+__all__ = ["Classifies", "Collective"]
+
+FEATURES = ("rf1", "rf2", "rf3", "rf4")
+
+
+def _among(*allowed: Any) -> tuple[Any, str]:
+    return lambda v: any(v is each or (isinstance(v, str) and v == each) for each in allowed), (
+        f"one of {', '.join(map(repr, allowed))}"
+    )
+
+
+def _within(low: float, high: float, above: bool = False) -> tuple[Any, str]:
+    def holds(value: Any) -> bool:
+        number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+        return number and low <= value <= high and not (above and value == low)
+
+    return holds, f"a number {'above' if above else 'of at least'} {low:g} and at most {high:g}"
+
+
+WHOLE = (lambda v: whole(v) and v >= 1), "a whole number, at least 1"
+RULES = {
+    "n_iterations": WHOLE,
+    "first_trees": WHOLE,
+    "trees_per_stage": WHOLE,
+    "learning_rate": _within(0, 1, above=True),
+    "max_depth": (
+        lambda v: v is None or (whole(v) and (v >= 1 or v == -1)),
+        "at least 1, -1 for no limit, or None",
+    ),
+    "max_leaf_nodes": (lambda v: whole(v) and (v >= 2 or v == -1), "at least 2, or -1 for no limit"),
+    "min_samples_leaf": (lambda v: v is None or (whole(v) and v >= 1), "a whole number, at least 1, or None"),
+    "l2": _within(0, 1e9),
+    "subsample": _within(0, 1, above=True),
+    "column_sample": _within(0, 1, above=True),
+    "folds": (lambda v: whole(v) and v >= 2, "a whole number, at least 2"),
+    "select_stages": _among(True, False, None),
+    "summary": _among("mean", "median"),
+    "shrinkage": _within(0, 1e9),
+    "voice": _within(0, 1),
+    "edge_weights": (flag, "True or False"),
+    "counts": (flag, "True or False"),
+    "no_neighbor": _among("nan", "zero", None),
+    "sweeps": WHOLE,
+    "tol": _within(0, 1e9),
+    "features": (
+        lambda v: not isinstance(v, str) and set(v) <= set(FEATURES) and len(set(v)) == len(v),
+        f"some of {', '.join(map(repr, FEATURES))}, each once",
+    ),
+    "rounds": _among("random", "cover"),
+    "n_rounds": WHOLE,
+    "leaf": _among("mean", "median"),
+    "target_transform": _among("log", None),
+    "as_printed": (flag, "True or False"),
+    "random_state": (lambda v: v is None or (whole(v) and v >= 0), "a whole number, at least 0, or None"),
+}
+# What a class has no parameter for.
+OTHERWISE = {
+    "summary": "mean", "shrinkage": 3.0, "voice": 0.3, "edge_weights": False, "counts": True, "no_neighbor": None,
+    "sweeps": 1, "tol": 0.0, "rounds": "random", "n_rounds": 3, "leaf": "mean", "target_transform": None,
+    "as_printed": False,
+}  # fmt: skip
+# What None stands for: (by default, as printed).
+NONE = {"max_depth": (4, 5), "min_samples_leaf": (10, 1), "no_neighbor": ("nan", "zero")}
+
+
+class Collective(BoostedEstimator):
+    """Base of GB, RGB and MGB."""
+
+    _features: tuple[str, ...]
+    _first_linked = False
+
+    def fit(
+        self,
+        data: HetData,
+        y: Any = None,
+        *,
+        graph: Any = None,
+        callbacks: Iterable[Callback] = (),
+        eval_y: Any = None,
+    ) -> Any:
+        """Fit to the labelled instances; the unlabelled ones are inferred together with them.
+
+        Parameters
+        ----------
+        data : HetData
+        y : (n,) array-like, optional
+            Replaces `data.y`; NaN or None is unlabelled.
+        graph : str or list of str, optional
+            Graphs to use; all by default. GB uses none, and measures the residuals' autocorrelation along them.
+        callbacks : iterable of callable, default=()
+            Each is called after every stage with a `RoundEnd` and may return True to stop.
+        eval_y : (n,) array-like, optional
+            Labels to score each stage by ("held_out"), never trained on.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ParameterError
+            If a parameter is outside its domain.
+        DataError
+            If there is nothing to learn from, or no such graph.
+        """
+        if not isinstance(data, HetData):
+            raise DataError(f"fit takes a HetData, not {type(data).__name__}: build one with hetcore.HetData.")
+        callbacks = list(callbacks)
+        params = self._params() | {"watched": bool(callbacks)}
+        graphs = self._chosen_graphs(data, graph)
+        self._unit = Unit(params["target_transform"] == "log")
+        y = self._unit.learned(data, data.y if y is None else y, "The target")
+        problem = Problem.of(data, y, self._unit.learned(data, eval_y, "eval_y"), self._task)
+        boost(self, lambda: self._begin(problem, graphs, params), callbacks, params["n_iterations"] + 1)
+        return self
+
+    def _params(self) -> dict[str, Any]:
+        """Return all parameters, checked, with what None stands for."""
+        given = self.get_params(deep=False)
+        check_params(given, [(name, *RULES[name]) for name in given])
+        params = {"features": getattr(self, "_features", None)} | OTHERWISE | given
+        printed = int(params["as_printed"])
+        for name, values in NONE.items():
+            params[name] = values[printed] if params[name] is None else params[name]
+        params["features"] = tuple(params["features"])
+        params["first_linked"] = self._first_linked
+        return params
+
+    def _chosen_graphs(self, data: HetData, graph: Any) -> dict[str, Any]:
+        names = data.graph_names if graph is None else [graph] if isinstance(graph, str) else list(graph)
+        strange = [name for name in names if name not in data.graphs]
+        if strange:
+            raise DataError(
+                f"There is no graph {quoted(strange[0])} among {listed(data.graph_names)}: name one of them."
+            )
+        if not names and self._needs_graphs:
+            raise ParameterError(
+                f"{type(self).__name__} infers along graphs, and graph={graph!r} leaves none: name one."
+            )
+        return {name: data.graphs[name] for name in names}
+
+    @property
+    def _needs_graphs(self) -> bool:
+        return bool(getattr(self, "features", getattr(type(self), "_features", ())))
+
+    def _begin(self, problem: Problem, graphs: dict[str, Any], params: dict[str, Any]) -> CrossFitted | Printed:
+        self._own, bins = OwnColumns.fitted(problem.data)
+        self._graphs = graphs
+        spoken = graphs if params["features"] else {}
+        state = Printed if params["as_printed"] else CrossFitted
+        return state(problem, spoken, (bins, self._own.mapper.n_bins), params)
+
+    def _view(self, state: CrossFitted | Printed) -> dict[str, Any]:
+        if not state.params["as_printed"]:
+            self._unit.fit(*(state.problem.scale.labels(each) for each in (state.target, state.honest)))
+        return described(state, self._graphs, self._unit)
+
+    def _finish(self, state: CrossFitted | Printed) -> None:
+        params, scale = state.params, state.problem.scale
+        self.n_stages_ = state.best + 1
+        printed = params["as_printed"]
+        K, view = scale.n_outputs, state.asked
+        manner = Manner(
+            bool(state.features), printed, params["edge_weights"] and not printed, 1.0 if printed else params["voice"],
+            params["sweeps"], 0.0 if printed else params["tol"], int(state.rng_sweeps.integers(1 << 31)),
+        )  # fmt: skip
+        said = view.said[state.labelled, : self.n_stages_ * K].copy()
+        ids = state.problem.data.id_series[state.labelled]
+        graphs = list(state.graphs)
+        stack = state.stack.first(self.n_stages_)
+        self.model_ = CollectiveModel(scale, self._own, stack, graphs, view.rules, manner, ids, said)
+        self.smear_ = self._unit.smear
+        if scale.is_classifier:
+            self.classes_ = scale.classes
+        del self._own, self._graphs, self._unit
+
+    def _fitted(self, data: HetData, y: Any, traced: list | None = None) -> NDArray[np.float64]:
+        check_is_fitted(self)
+        if not isinstance(data, HetData):
+            raise DataError(f"A prediction takes a HetData, not {type(data).__name__}: build one with hetcore.HetData.")
+        learned = self._learned_unit.learned(data, y, "y")
+        labels = None if y is None else data.with_target(learned, self._task)
+        return self.model_.infer(data, labels, traced)
+
+    @property
+    def _learned_unit(self) -> Unit:
+        return Unit(getattr(self, "target_transform", None) == "log", self.smear_)
+
+    def predict(self, data: HetData, y: Any = None) -> NDArray:
+        """Predict each instance, as if its own label were unknown, from its features and its neighbours.
+
+        Parameters
+        ----------
+        data : HetData
+            The data of the fit, perhaps changed (`with_edges`, `with_noise`, ...), or others.
+        y : (n,) array-like, optional
+            The labels that neighbours show; by default those of the fit, by id. For what-if questions: the labels of
+            the fit with some hidden or added, each instance keeping its turn in the sweeps, so that answers differ by
+            the question alone. The labels in `data` are not looked at.
+
+        Returns
+        -------
+        (n,) float64 or object, aligned with `data.ids`
+            In the labels' unit, or class names.
+        """
+        fitted = self._fitted(data, y)
+        return self._learned_unit.back(self.model_.scale.labels(fitted))
+
+    def sweep_trace(self, data: HetData, ids: Any = None, y: Any = None) -> NDArray[np.float32]:
+        """Return how predictions moved while they were inferred together.
+
+        Parameters
+        ----------
+        data : HetData
+        ids : list of str, optional
+            Instances; all by default.
+        y : (n,) array-like, optional
+            As in `predict`.
+
+        Returns
+        -------
+        (1 + sweeps, len(ids)) float32, or (1 + sweeps, len(ids), K) for classes
+            In the labels' unit, or probabilities. Row 0 is the start, each further row the state after a sweep; a label
+            that is known stands as it is.
+        """
+        traced: list[NDArray] = []
+        self._fitted(data, y, traced)
+        places = np.arange(data.n) if ids is None else np.array([data.position[each] for each in ids], np.int64)
+        said = np.stack(traced)[:, places]
+        scale: Scale = self.model_.scale
+        if scale.is_classifier:
+            return (said + scale.mean).astype(np.float32)
+        values = self._learned_unit.back(scale.labels(said))
+        known = self._known(data, y)[places]
+        values[:, known] = Unit(self._learned_unit.log).back(scale.labels(said[:, known]))
+        return values.astype(np.float32)
+
+    def _known(self, data: HetData, y: Any) -> NDArray[np.bool_]:
+        """Return whose label is shown, (n,)."""
+        if y is None:
+            return positions(data.id_series, self.model_.ids) >= 0
+        return data.with_target(y, self._task).labelled
+
+    def _get_state(self) -> tuple[dict[str, Any], dict[str, NDArray]]:
+        check_is_fitted(self)
+        meta, arrays = self.model_.to_state()
+        return meta | {"smear": self.smear_, "n_iterations": self.n_iterations_, "task": self._task}, arrays
+
+    def _set_state(self, meta: dict[str, Any], arrays: dict[str, NDArray]) -> None:
+        if hasattr(self, "features"):
+            self.features = tuple(self.features)  # JSON has lists alone
+        params = self._params()
+        scale = _scale_from(meta["scale"], arrays["scale:mean"], self._task)
+        self.model_ = CollectiveModel.from_state(scale, meta, arrays)
+        self.smear_, self.n_iterations_ = float(meta["smear"]), meta["n_iterations"]
+        self.n_stages_ = self.model_.stack.n_stages
+        most = params["n_iterations"] + 1
+        good = np.isfinite(self.smear_) and self.smear_ > 0 and whole(self.n_iterations_)
+        if not good or not self.n_stages_ <= self.n_iterations_ <= most:
+            raise ModelFileError("The model file's stages do not add up: save the model again.")
+        if scale.is_classifier:
+            self.classes_ = scale.classes
+
+
+class Classifies:
+    """Probabilities of a collective classifier."""
+
+    def predict_proba(self, data: HetData, y: Any = None) -> NDArray[np.float64]:
+        """Return the probability in [0, 1] of each class in the order of `classes_`, (n, K); `y` as in `predict`."""
+        return self._fitted(data, y)
+
+
+def _scale_from(meta: dict[str, Any], mean: NDArray, task: str) -> Scale:
+    names, deviation = meta["classes"], float(meta["deviation"])
+    good = isinstance(names, list) and all(isinstance(name, str) for name in names) and len(set(names)) == len(names)
+    good = good and (len(names) > 1 if task == "classification" else not names)
+    good = good and mean.shape == (max(1, len(names)),) and mean.dtype == np.float64 and np.isfinite(mean).all()
+    if not good or not np.isfinite(deviation) or deviation <= 0:
+        raise ModelFileError("The labels of the model file are not those of this kind of model: save it again.")
+    return Scale(np.array(names, dtype=object), mean, deviation)

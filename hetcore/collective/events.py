@@ -1,0 +1,88 @@
+"""What a stage of a collective model ended with, in the terms of `RoundEnd`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hetcore.collective.target_transform import Unit
+from hetcore.data import Graph
+from hetcore.metrics import morans_i, morans_i_band, residual_autocorrelation
+from hetcore.numerics import root_mean_square
+
+__all__ = ["described"]
+
+PRODUCTS = 20_000_000  # edges times shuffles of a band: some tenth of a second
+SHUFFLES = (19, 199)
+
+
+def described(state: Any, graphs: Mapping[str, Graph], unit: Unit) -> dict[str, Any]:
+    """Return losses, residual autocorrelation and detail after a stage.
+
+    Parameters
+    ----------
+    state : CrossFitted or Printed
+    graphs : mapping of str to Graph
+        Along which residuals are measured.
+    unit : Unit
+    """
+    problem = state.problem
+    scale, scored = problem.scale, problem.scored
+    sets = {name: (scale.fitted(score), state.target) for name, score in state.scores().items()}
+    if scored.any():
+        sets["held_out"] = scale.fitted(state.asked.scores[scored]), problem.truth[scored]
+    rows = scored if scored.any() else problem.labelled
+    fitted, truth = list(sets.values())[-1]
+    residual, target = _along(problem.data.n, rows, unit, scale, fitted, truth)
+    moran = {name: morans_i(residual, graph) for name, graph in graphs.items()}
+    detail = {
+        "metric_name": "error" if scale.is_classifier else "RMSE",
+        "metric": {name: _metric(*each, scale, unit) for name, each in sets.items()},
+        "stage": state.stage - 1,
+        "best_stage": state.best,
+        "moran": moran,
+        "band": {name: _band(residual, graph) for name, graph in graphs.items()},
+        "label_moran": {name: morans_i(target, graph) for name, graph in graphs.items()},
+        "sweeps": [change * scale.deviation for change in state.asked.changes] if state.features else [],
+        "visits": list(state.asked.visits) if state.features else [],
+    }
+    return {
+        "losses": {name: _loss(*each, scale) for name, each in sets.items()},
+        "residual_autocorrelation": {name: residual_autocorrelation(residual, g) for name, g in graphs.items()},
+        "detail": detail,
+    }
+
+
+def _loss(fitted: NDArray, target: NDArray, scale: Any) -> float:
+    if scale.is_classifier:
+        return float(-np.log(np.maximum((fitted * target).sum(axis=1), 1e-15)).mean())
+    return float(0.5 * ((fitted - target) ** 2).mean())
+
+
+def _metric(fitted: NDArray, target: NDArray, scale: Any, unit: Unit) -> float:
+    """Return the share of wrong classes, or the RMSE in the labels' unit."""
+    if scale.is_classifier:
+        return float((fitted.argmax(axis=1) != target.argmax(axis=1)).mean())
+    true = Unit(unit.log).back(scale.labels(target))
+    return root_mean_square(unit.back(scale.labels(fitted)) - true)
+
+
+def _along(
+    n: int, rows: NDArray[np.bool_], unit: Unit, scale: Any, fitted: NDArray, truth: NDArray
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return residual and target (n,) of `rows`, NaN elsewhere, in the labels' unit or of probabilities."""
+    residual, target = np.full(n, np.nan), np.full(n, np.nan)
+    if scale.is_classifier:
+        residual[rows], target[rows] = 1.0 - (fitted * truth).sum(axis=1), truth[:, 0]
+    else:
+        target[rows] = Unit(unit.log).back(scale.labels(truth))
+        residual[rows] = target[rows] - unit.back(scale.labels(fitted))
+    return residual, target
+
+
+def _band(residual: NDArray, graph: Graph) -> list[float]:
+    shuffles = int(np.clip(PRODUCTS // max(graph.indices.size, 1), *SHUFFLES))
+    return list(morans_i_band(residual, graph, shuffles))

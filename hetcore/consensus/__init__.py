@@ -1,0 +1,1 @@
+"""Gradient Boosting Consensus (Shi, Paiement, Grangier, Yu): several tables and graphs, one weight for each."""

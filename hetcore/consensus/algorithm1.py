@@ -1,0 +1,366 @@
+r"""Gradient Boosting Consensus to the letter: Algorithm 1 of the paper.
+
+    1  f_i <- the constant that minimises L; w_i <- 1/p; w^_g <- 1/q
+    2  for t = 1..N:
+    3    for each source i:
+    4      E(x) = sum_i w_i f_i(x);  E~_i(x) = sum_g w^_g mean of f_i over x's neighbours in g
+    5      z_i(x) = -w_i L'(f_i, y) on T,  -w_i [lambda0 L'(f_i, E) + lambda1 L'(f_i, E~_i)] on U_i        (4.7)
+    6      h <- regression tree on i's columns to z_i
+    7      rho <- argmin of the objective (4.4) along h, E and E~ held fixed                              (4.8)
+    8      f_i <- f_i + learning_rate rho h                                                               (4.9)
+    9    w <- (4.10) from each source's loss on T;  w^ <- (4.11) from each graph's loss over its edges
+    10 predict P(sum_i w_i f_i(x)): identity, or the sign; classes one against the others                   (4.6)
+
+L is half the squared error for numbers and the logistic loss of labels +1 and -1 for classes. Sums run over T and U_i
+as printed, so that with few labels the unlabelled rows drown them: lambda has to be small. Read into the paper: the
+sums of (4.6), E and E~ are divided by the weights of the sources that cover x and of the graphs in which x has a
+neighbour, without which an instance with few sources is pulled to 0. Subsampling, column sampling and the parameters of
+the default method are not used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hetcore.binning import BinMapper
+from hetcore.consensus.predictor import Memory, in_no_table, memory_from, said_by_neighbours
+from hetcore.consensus.source_learners import Grown
+from hetcore.consensus.source_states import Crew, TablePart
+from hetcore.data import Graph, HetData
+from hetcore.data.encoding import SourceEncoder
+from hetcore.errors import ModelFileError
+from hetcore.forest import Forest
+from hetcore.losses import HalfSquared, Logistic
+from hetcore.targets import Problem, Scale
+from hetcore.trees import Tree, TreeParams
+from hetcore.weights import weights_from_losses
+
+__all__ = ["Printed", "PrintedModel", "line_search"]
+
+LONGEST_MOVE = 1e6  # of a score in one step: a logistic loss may fall for ever
+SMALLEST = 1e-200  # gradient that is taken for zero
+FAINTEST = 1e-100  # weight of a source or graph whose weight underflows: it speaks where nobody else does
+
+
+@dataclass
+class Printed:
+    """The state of a fit as printed; `round` is one pass of lines 3 to 9. K is 1 for numbers and two classes."""
+
+    problem: Problem
+    params: dict[str, Any]
+    crew: Crew
+    tables: list[TablePart]
+    forests: list[list[Forest]]
+    links: list[Any]
+    sign: NDArray[np.float64]  # (n, K) labels: numbers or +1, -1; 0 where unlabelled
+    scores: NDArray[np.float64]  # (p, n, K) f_i
+    weights: NDArray[np.float64]  # (p, K) w
+    graph_weights: NDArray[np.float64]  # (q, K) w^
+    start_value: NDArray[np.float64]  # (K,) the constant of line 1
+    steps: dict[str, float]
+
+    @classmethod
+    def start(
+        cls, problem: Problem, params: dict[str, Any], rng: np.random.Generator, crew: Crew | None = None
+    ) -> Printed:
+        """Line 1."""
+        data, scale = problem.data, problem.scale
+        crew = Crew() if crew is None else crew
+        sign = _signs(problem.target, problem.labelled, scale)
+        K, p, q = sign.shape[1], len(data.sources), len(data.graphs)
+        share = np.clip((sign[problem.labelled].mean(axis=0) + 1.0) / 2.0, 1e-6, 1.0 - 1e-6)
+        constant = np.log(share / (1.0 - share)) if scale.is_classifier else np.zeros(1)
+        tables = [crew.table(data, name, problem.labelled, 1) for name in data.source_names]
+        scores = np.stack([np.where(part.covers[:, None], constant, 0.0) for part in tables])
+        forests = [[Forest(1) for _ in range(K)] for _ in tables]
+        links = [_row_normalised(graph) for graph in data.graphs.values()]
+        weights = np.full((p, K), 1.0 / p), np.full((q, K), 1.0 / max(q, 1))
+        return cls(problem, params, crew, tables, forests, links, sign, scores, *weights, constant, {})
+
+    @property
+    def loss(self) -> HalfSquared | Logistic:
+        return Logistic() if self.problem.scale.is_classifier else HalfSquared()
+
+    @property
+    def consensus(self) -> NDArray[np.float64]:
+        """E (n, K): the sources' weighted mean over those that cover x; the constant of line 1 where none does."""
+        weights = np.maximum(self.weights, FAINTEST)
+        mass = (weights.T @ self._covers).T
+        total = np.einsum("pk,pnk->nk", weights, self.scores)
+        return np.divide(total, mass, out=np.tile(self.start_value, (len(total), 1)), where=mass > 0)
+
+    @property
+    def _covers(self) -> NDArray[np.bool_]:
+        return np.stack([part.covers for part in self.tables])
+
+    def round(self) -> None:
+        """Lines 3 to 9."""
+        before = self.consensus
+        every, parallel = list(range(len(self.tables))), self.params["schedule"] == "parallel"
+        for numbers in [every] if parallel and self.crew.apart else [[i] for i in every]:
+            self._fit(numbers, before if parallel else self.consensus)
+        self.weights = np.stack([self._weights(k) for k in range(self.sign.shape[1])], axis=1)
+        if self.links:
+            self.graph_weights = np.stack([self._graph_weights(k) for k in range(self.sign.shape[1])], axis=1)
+
+    def _terms(self, i: int, part: TablePart, k: int, consensus: NDArray) -> tuple[NDArray, NDArray]:
+        """Return targets (3, m) and their weights (3, m) in the objective of source i: y, E and E~_i (4.4)."""
+        rows, labelled = part.rows, self.problem.labelled[part.rows]
+        pulled = ~labelled if self.params["pull"] == "unlabelled" else np.ones(rows.size, bool)
+        near, has = self._neighbourhood(self.scores[i, :, k], part.covers, k)
+        if self.params["clamp_labels"] and self.links:
+            known = np.where(self.problem.labelled, self.sign[:, k], self.scores[i, :, k])
+            near, has = self._neighbourhood(known, part.covers | self.problem.labelled, k)
+        targets = np.stack([self.sign[rows, k], consensus[rows, k], near[rows]])
+        weights = np.stack([labelled, self.params["lambda0"] * pulled, self.params["lambda1"] * (pulled & has[rows])])
+        return targets, weights.astype(np.float64)
+
+    def _neighbourhood(self, values: NDArray, says: NDArray, k: int) -> tuple[NDArray, NDArray]:
+        """Return E~ (n,) of values (n,) over the neighbours that say something, and where there is one."""
+        total, mass = np.zeros(len(values)), np.zeros(len(values))
+        for weight, links in zip(np.maximum(self.graph_weights[:, k], FAINTEST), self.links):
+            share = links @ says.astype(np.float64)
+            has = share > 0
+            total[has] += weight * (links @ np.where(says, values, 0.0))[has] / share[has]
+            mass += weight * has
+        return np.divide(total, mass, out=total, where=mass > 0), mass > 0
+
+    def _fit(self, numbers: list[int], consensus: NDArray) -> None:
+        """Lines 5 to 8 for the sources of these numbers, all from the same scores."""
+        parts, outputs = [self.tables[i] for i in numbers], range(self.sign.shape[1])
+        terms = [[self._terms(i, part, k, consensus) for k in outputs] for i, part in zip(numbers, parts)]
+        slopes = [[self._slope(i, k, *row[k]) for k in outputs] for i, row in zip(numbers, terms)]
+        limits = TreeParams(self.params["max_depth"], -1, self.params["min_samples_leaf"])
+        asked = [([slope and slope[:2] for slope in row],) for row in slopes]
+        for place, (i, grown) in enumerate(zip(numbers, self.crew.ask("grow_each", parts, (limits,), asked))):
+            steps = [
+                0.0 if slopes[place][k] is None else self._step(i, k, grown[k], *terms[place][k]) / slopes[place][k][2]
+                for k in outputs
+            ]
+            self.steps[self.tables[i].name] = float(np.mean(steps))
+
+    def _slope(
+        self, i: int, k: int, targets: NDArray, weights: NDArray
+    ) -> tuple[NDArray[np.float32], NDArray[np.bool_], float] | None:
+        """Line 5: return -z over its size, so that no w_i is too small for float32, where z is asked, and its size."""
+        f = self.scores[i, self.tables[i].rows, k]
+        z = -self.weights[i, k] * (weights * self.loss.gradient(f, targets)).sum(axis=0)
+        size, rows = float(np.abs(z).max()), weights.any(axis=0)
+        return None if not rows.any() or size < SMALLEST else ((-z / size).astype(np.float32), rows, size)
+
+    def _step(self, i: int, k: int, grown: Grown, targets: NDArray, weights: NDArray) -> float:
+        """Lines 7 and 8; return rho."""
+        nodes, values, leaf = grown
+        f, h = self.scores[i, self.tables[i].rows, k], values[leaf][:, 0]
+        step = line_search(self.loss, f, h, targets, weights)
+        self.forests[i][k].append(Tree(nodes, values), self.params["learning_rate"] * step)
+        self.scores[i, self.tables[i].rows, k] = f + self.params["learning_rate"] * step * h
+        return step
+
+    def _weights(self, k: int) -> NDArray[np.float64]:
+        """(4.10), by the mean loss over the labelled rows that a source covers: a sum would favour small sources."""
+        losses = []
+        for i, part in enumerate(self.tables):
+            rows = part.rows[self.problem.labelled[part.rows]]
+            f, y = self.scores[i, rows, k], self.sign[rows, k]
+            if not rows.size:
+                f, y = self.start_value[k], self.sign[self.problem.labelled, k]
+            losses.append(float(self.loss.value(f, y).mean()))
+        return weights_from_losses(losses, _rule(self.params))
+
+    def _graph_weights(self, k: int) -> NDArray[np.float64]:
+        """(4.11), by the mean over a graph's edges; a graph without an edge that a source covers gets 0."""
+        losses = np.array([self._edge_loss(graph, k) for graph in self.problem.data.graphs.values()])
+        known = ~np.isnan(losses)
+        weights = np.zeros(losses.size)
+        if known.any():
+            weights[known] = weights_from_losses(losses[known], _rule(self.params))
+        return weights
+
+    def _edge_loss(self, graph: Graph, k: int) -> float:
+        """Return the mean over the edges of sum_i w_i L(f_i(a), f_i(b)), over the sources that cover both ends."""
+        a, b, _ = graph.edges()
+        total, mass = np.zeros(a.size), np.zeros(a.size)
+        for w, f, covers in zip(np.maximum(self.weights[:, k], FAINTEST), self.scores[:, :, k], self._covers):
+            both = covers[a] & covers[b]
+            total[both] += w * self.loss.value(f[a[both]], f[b[both]])
+            mass += w * both
+        return float((total[mass > 0] / mass[mass > 0]).mean()) if mass.any() else float("nan")
+
+    @property
+    def raw(self) -> NDArray[np.float64]:
+        """Raw scores (n, K of the scale)."""
+        return _spread(self.consensus, self.problem.scale)
+
+    honest = raw
+
+    def finish(self) -> PrintedModel:
+        """Return what predicts."""
+        memory = Memory(
+            self.problem.data.id_series, self.consensus.astype(np.float32), np.ones(self.problem.data.n, np.float32)
+        )
+        kept = self.crew.ask("keep", self.tables)
+        names, encoders, mappers = [p.name for p in self.tables], [k.encoder for k in kept], [k.mapper for k in kept]
+        args = self.problem.scale, names, encoders, mappers, self.forests, self.weights, self.start_value, memory
+        return PrintedModel(*args)
+
+
+def _rule(params: Mapping[str, Any]) -> str:
+    return "entropy" if params["weights"] == "learned" else params["weights"]
+
+
+def _signs(target: NDArray, labelled: NDArray, scale: Scale) -> NDArray[np.float64]:
+    if not scale.is_classifier:
+        return target
+    codes = target[:, 1:] if scale.n_outputs == 2 else target
+    return np.where(labelled[:, None], 2.0 * codes - 1.0, 0.0)
+
+
+def _spread(margins: NDArray, scale: Scale) -> NDArray[np.float64]:
+    """Return the scale's raw scores for margins: two classes have one margin, against 0."""
+    return np.concatenate([np.zeros_like(margins), margins], axis=-1) if scale.n_outputs == 2 else margins
+
+
+def _row_normalised(graph: Any) -> Any:
+    links = graph.adjacency().astype(np.float64)
+    degree = links @ np.ones(graph.n)
+    links.data /= np.repeat(np.maximum(degree, 1e-300), np.diff(links.indptr))
+    return links
+
+
+def line_search(
+    loss: HalfSquared | Logistic, f: NDArray, h: NDArray, targets: NDArray, weights: NDArray, steps: int = 50
+) -> float:
+    """Return the step rho >= 0 that minimises sum_j weights_j L(f + rho h, targets_j), by safeguarded Newton (4.8).
+
+    Parameters
+    ----------
+    loss : loss of `hetcore.losses`
+        Convex; half the squared error is solved in one step.
+    f, h : (m,) float64
+        Scores, and the direction.
+    targets, weights : (j, m) float64
+    steps : int, default=50
+        Most Newton steps.
+
+    Returns
+    -------
+    float
+        Never one that raises the objective; 0 where h is no descent direction.
+    """
+    longest = LONGEST_MOVE / max(np.abs(h).max(initial=0.0), 1e-290)
+    low, high, step = 0.0, longest, 0.0
+    for _ in range(steps):
+        at = f + step * h
+        slope = float((weights * loss.gradient(at, targets) * h).sum())
+        curve = float((weights * loss.hessian(at, targets) * h * h).sum())
+        low, high = (step, high) if slope < 0 else (low, step)
+        newton = step - slope / curve if curve > 0 else np.inf
+        between = 0.5 * (low + high) if high < longest else min(2 * step + 1, high)
+        nxt = newton if low <= newton <= high else between
+        if abs(nxt - step) <= 1e-12 * nxt:
+            break
+        step = nxt
+    before = (weights * loss.value(f, targets)).sum()
+    return float(step) if (weights * loss.value(f + step * h, targets)).sum() <= before else 0.0
+
+
+class PrintedModel:
+    """GBC as printed after its last round."""
+
+    kind = "printed"
+
+    def __init__(
+        self,
+        scale: Scale,
+        names: list[str],
+        encoders: list[SourceEncoder],
+        mappers: list[BinMapper],
+        forests: list[list[Forest]],
+        weights: NDArray[np.float64],
+        start_value: NDArray[np.float64],
+        memory: Memory,
+    ) -> None:
+        self.scale, self.names, self.encoders, self.mappers = scale, names, encoders, mappers
+        self.forests, self.weights, self.start_value, self.memory = forests, weights, start_value, memory
+
+    @property
+    def source_names(self) -> list[str]:
+        return self.names
+
+    def contributions(self, data: HetData) -> list[NDArray[np.float64]]:
+        """Return each source's weighted share of the raw score, (n, K) each; graphs add nothing by themselves."""
+        K, weights = self.weights.shape[1], np.maximum(self.weights, FAINTEST)
+        adds, mass = [np.zeros((data.n, K)) for _ in self.names], np.zeros((data.n, K))
+        for i, name in enumerate(self.names):
+            if name in data.sources:
+                rows = data.rows(name)
+                binned = self.mappers[i].transform(self.encoders[i].transform(data.sources[name]))
+                f = np.column_stack([forest.predict(binned)[:, 0] for forest in self.forests[i]]) + self.start_value
+                adds[i][rows] = weights[i] * f
+                mass[rows] += weights[i]
+        mass[mass == 0] = 1.0
+        return [_spread(added / mass, self.scale) for added in adds]
+
+    def fitted(self, data: HetData, graph_weights: Mapping[str, float], adds: list[NDArray]) -> NDArray[np.float64]:
+        """Return probabilities (n, K), one against the others, or standardised numbers (n, 1), from contributions."""
+        raw = sum(adds)
+        bare = in_no_table(data, self.names)
+        raw[bare] = _spread(self.start_value[None], self.scale)
+        if bare.any() and data.graphs:
+            margins = raw[:, 1:] if self.scale.n_outputs == 2 else raw
+            values, _ = self.memory.recall(data, margins, 1.0)
+            average, has = said_by_neighbours(data, graph_weights, values)
+            raw[bare & has] = _spread(average, self.scale)[bare & has]
+        return self.scale.fitted(raw)
+
+    def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray]]:
+        """Return everything as a JSON-able dict and arrays."""
+        arrays = {"weights": self.weights, "start": self.start_value}
+        arrays |= {"memory:values": self.memory.values, "memory:voices": self.memory.voices}
+        encoders = []
+        for i, (encoder, mapper) in enumerate(zip(self.encoders, self.mappers)):
+            state, held = encoder.to_state()
+            encoders.append(state)
+            arrays |= {f"{i}:encoder:{key}": value for key, value in held.items()}
+            arrays |= {f"{i}:bins:{key}": value for key, value in mapper.to_arrays().items()}
+            for k, forest in enumerate(self.forests[i]):
+                arrays |= {f"{i}:forest {k}:{key}": value for key, value in forest.to_arrays().items()}
+        return {"names": self.names, "encoders": encoders, "ids": self.memory.ids.to_list()}, arrays
+
+    @classmethod
+    def from_state(cls, scale: Scale, meta: dict[str, Any], arrays: Mapping[str, NDArray]) -> PrintedModel:
+        """Rebuild a model.
+
+        Raises
+        ------
+        ModelFileError
+            If anything in it does not fit together.
+        """
+        weights, constant, names = arrays["weights"], arrays["start"], meta["names"]
+        K = 1 if scale.n_outputs <= 2 else scale.n_outputs
+        fits = weights.shape == (len(names), K) and constant.shape == (K,) and len(meta["encoders"]) == len(names)
+        if not fits or not np.isfinite(weights).all() or not np.isfinite(constant).all() or (weights < 0).any():
+            raise ModelFileError("The weights of the model file do not fit its sources: save the model again.")
+
+        def block(i: int, name: str) -> dict[str, NDArray]:
+            prefix = f"{i}:{name}:"
+            return {key.removeprefix(prefix): value for key, value in arrays.items() if key.startswith(prefix)}
+
+        encoders = [SourceEncoder.from_state(state, block(i, "encoder")) for i, state in enumerate(meta["encoders"])]
+        mappers = [BinMapper.from_arrays(block(i, "bins")) for i in range(len(names))]
+        widths = [len(encoder.feature_names) for encoder in encoders]
+        if any(mapper.n_bins.size != width for mapper, width in zip(mappers, widths)):
+            raise ModelFileError("The bins of the model file are not those of its columns: save the model again.")
+        forests = [
+            [Forest.from_arrays(block(i, f"forest {k}"), width) for k in range(K)] for i, width in enumerate(widths)
+        ]
+        if any(forest.n_outputs != 1 for row in forests for forest in row):
+            raise ModelFileError("The trees of the model file have the wrong number of outputs: save the model again.")
+        memory = memory_from(meta["ids"], arrays, K)
+        return cls(scale, list(names), encoders, mappers, forests, weights, constant, memory)

@@ -1,0 +1,100 @@
+"""Where sources, graphs and labels meet: graphs over the common ids, and findings about what meets nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from hetcore.data.graph import Graph
+from hetcore.data.identity import positions, unique_ids
+from hetcore.data.report import Finding
+from hetcore.data.text import counted, quoted
+
+__all__ = ["label_findings", "lonely_source_findings", "place_graphs"]
+
+NO_COMMON = "no id in common with any other source, graph or label; are the ids written the same way?"
+
+
+def place_graphs(
+    graphs: Mapping[str, Graph], known: pl.Series, keep_strangers: bool
+) -> tuple[pl.Series, dict[str, Graph], list[Finding]]:
+    """Place graphs over the ids that sources and labels have.
+
+    Parameters
+    ----------
+    graphs : mapping of str to Graph
+        Each over ids of its own.
+    known : polars Series of String
+        The distinct ids of sources and labels.
+    keep_strangers : bool
+        Whether ids that only a graph's edges have become instances; else their edges go.
+
+    Returns
+    -------
+    ids : polars Series of String (n,)
+        `known`, and after them the ids that were kept from the graphs.
+    placed : dict of str to Graph
+        The graphs over `ids`.
+    findings : list of Finding
+        What was kept or dropped.
+    """
+    places = {name: positions(graph.id_series, known) for name, graph in graphs.items()}
+    strange = {name: (places[name] < 0) & (graph.degree > 0) for name, graph in graphs.items()}
+    strangers = {name: graphs[name].id_series.filter(which) for name, which in strange.items()}
+    new = unique_ids(*strangers.values()) if keep_strangers else unique_ids()
+    ids = pl.concat([known, new]) if len(new) else known
+    placed, findings = {}, []
+    for name, graph in graphs.items():
+        findings += _graph_findings(name, graph, places[name] < 0, strangers[name], keep_strangers)
+        if keep_strangers:
+            places[name][strange[name]] = positions(strangers[name], new) + len(known)
+        placed[name] = graph.placed(places[name], ids)
+    return ids, placed, findings
+
+
+def _graph_findings(
+    name: str, graph: Graph, unknown: NDArray[np.bool_], strangers: pl.Series, kept: bool
+) -> list[Finding]:
+    where = f"graph {quoted(name)}"
+    lonely = graph.id_series.filter(unknown & (graph.degree == 0))
+    findings = []
+    if len(lonely):
+        message = f"{counted(len(lonely), 'node')} without an edge, in no source and without a label: left out"
+        findings.append(Finding("lonely_node", where, len(lonely), message, tuple(lonely.head(5))))
+    if len(strangers):
+        a, b, _ = graph.edges()
+        count = int((unknown[a] | unknown[b]).sum())
+        fate = "kept as instances that only graphs know" if kept else "these edges are dropped"
+        message = f"{counted(count, 'edge')} to {counted(len(strangers), 'id')} that no source and no label has: {fate}"
+        findings.append(Finding("unknown_id", where, count, message, tuple(strangers.head(5))))
+    if len(strangers) and bool(unknown.all()):
+        message = "no id in common with any source or label; are the ids written the same way?"
+        findings.append(Finding("no_common_id", where, graph.n, message))
+    return findings
+
+
+def lonely_source_findings(rows: Mapping[str, NDArray[np.int64]], covered: NDArray[np.integer]) -> list[Finding]:
+    """Report sources of whose instances nothing else says anything.
+
+    Parameters
+    ----------
+    rows : mapping of str to ndarray of int64
+        Each source's places among the instances.
+    covered : ndarray of int (n,)
+        How many sources, graphs and labels say something about each instance.
+    """
+    alone = {name: len(places) for name, places in rows.items() if not (covered[places] > 1).any()}
+    return [Finding("no_common_id", f"source {quoted(name)}", size, NO_COMMON) for name, size in alone.items()]
+
+
+def label_findings(ids: pl.Series, labelled: NDArray[np.bool_], recorded: NDArray[np.bool_]) -> list[Finding]:
+    """Report labels of instances that no source records."""
+    bare = ids.filter(labelled & ~recorded)
+    if len(bare) == 0:
+        return []
+    of = counted(int(labelled.sum()), "label")
+    message = f"{len(bare):,} of {of} for ids that no source has: kept as instances without a record"
+    return [Finding("label_without_record", "target", len(bare), message, tuple(bare.head(5)))]

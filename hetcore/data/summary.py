@@ -1,0 +1,121 @@
+"""Views of a `HetData`: coverage, overlap of the sources, a summary, its digest, and how it prints."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cached_property
+from html import escape
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from hetcore.data.fingerprint import hash_array, hash_column
+from hetcore.data.text import counted, listed
+
+if TYPE_CHECKING:
+    from hetcore.data.hetdata import HetData
+
+__all__ = ["Views"]
+
+
+class Views:
+    """The views of `HetData`."""
+
+    def coverage(self: HetData) -> pl.DataFrame:
+        """Return what each source and graph covers.
+
+        Returns
+        -------
+        polars DataFrame, one row per source and graph
+            name; kind ("table", "array" or "graph"); instances (with a record, or with a neighbour); share of all
+            instances in [0, 1]; only_here: instances that nothing else covers; columns (numbers per row of an array) or
+            null; edges or null; missing_share of the cells in [0, 1] or null.
+        """
+        covered = self._covered
+        alone = covered & (covered.sum(axis=0) == 1)
+        names = [*self.sources, *self.graphs]
+        sources, graphs = list(self.sources.values()), list(self.graphs.values())
+        return pl.DataFrame(
+            {
+                "name": names,
+                "kind": ["table" if s.array is None else "array" for s in sources] + ["graph"] * len(graphs),
+                "instances": covered.sum(axis=1),
+                "share": covered.mean(axis=1),
+                "only_here": alone.sum(axis=1),
+                "columns": [source.n_columns for source in sources] + [None] * len(graphs),
+                "edges": [None] * len(sources) + [graph.n_edges for graph in graphs],
+                "missing_share": [source.missing_share for source in sources] + [None] * len(graphs),
+            },
+            schema_overrides={"columns": pl.Int64, "edges": pl.Int64, "missing_share": pl.Float64},
+        )
+
+    @cached_property
+    def _covered(self: HetData) -> np.ndarray:
+        """Which source or graph says anything about which instance, (p + q, n) bool."""
+        linked = [graph.degree > 0 for graph in self.graphs.values()]
+        return np.vstack([self.mask, *linked])
+
+    def overlap(self: HetData) -> pl.DataFrame:
+        """Return each combination of sources that occurs, and how many instances have exactly it.
+
+        Returns
+        -------
+        polars DataFrame, most frequent first
+            sources (list of names, empty for instances without a record), n_sources, instances.
+        """
+        codes = np.packbits(self.mask, axis=0).T
+        _, first, counts = np.unique(codes, axis=0, return_index=True, return_counts=True)
+        names = np.array(self.source_names, dtype=object)
+        combinations = [names[self.mask[:, at]].tolist() for at in first]
+        schema = {"sources": pl.List(pl.String), "n_sources": pl.Int64, "instances": pl.Int64}
+        sizes = [len(combination) for combination in combinations]
+        frame = pl.DataFrame({"sources": combinations, "n_sources": sizes, "instances": counts}, schema=schema)
+        return frame.sort("instances", "n_sources", descending=True, maintain_order=True)
+
+    def summary(self: HetData) -> str:
+        """Return a few lines of text: sizes, labels, sources, graphs, number of findings."""
+        lines = [f"{counted(self.n, 'instance')}, {self._label_words}"]
+        for row in self.coverage().iter_rows(named=True):
+            size = counted(row["edges"], "edge") if row["kind"] == "graph" else counted(row["columns"], "column")
+            missing = f", {row['missing_share']:.0%} missing" if row["missing_share"] else ""
+            covered = f"{counted(row['instances'], 'instance')} ({row['share']:.0%})"
+            lines.append(f"{row['kind']} {row['name']!r}: {covered}, {size}{missing}")
+        lines.append(f"{counted(len(self.report), 'finding')} in the report")
+        return "\n".join([*lines, *(f"what-if: {step[:120]}" for step in self.steps)])
+
+    @property
+    def _label_words(self: HetData) -> str:
+        count = int(self.labelled.sum())
+        if count == 0:
+            return "no labels"
+        if self.target_kind == "classification":
+            return f"{count:,} labelled, {counted(len(self.classes), 'class', 'classes')}: {listed(self.classes, 5)}"
+        return f"{count:,} labelled with numbers from {np.nanmin(self.y):.6g} to {np.nanmax(self.y):.6g}"
+
+    def digest(self: HetData) -> str:
+        """Return the SHA-256 of the content (ids, sources, kinds, graphs, labels) in hexadecimal.
+
+        Equal content has equal digests in every process; the way it was made (`steps`, `report`) does not count.
+        """
+        return self._digest
+
+    @cached_property
+    def _digest(self: HetData) -> str:
+        sha = hashlib.sha256()
+        hash_column(sha, self.id_series)
+        for name, part in [*self.sources.items(), *self.graphs.items()]:
+            sha.update(f"{type(part).__name__}{name!r}{part.digest()}".encode())
+        if self.y.dtype.kind == "f":
+            hash_array(sha, self.y)
+        else:
+            hash_column(sha, pl.Series("y", self.y.tolist(), dtype=pl.String))
+        sha.update(str(self.target_kind).encode())
+        return sha.hexdigest()
+
+    def __repr__(self: HetData) -> str:
+        sources, graphs = listed(self.source_names), listed(self.graph_names)
+        return f"HetData({counted(self.n, 'instance')}, {self._label_words}; sources {sources}; graphs {graphs})"
+
+    def _repr_html_(self: HetData) -> str:
+        return f"<pre>{escape(self.summary())}</pre>"

@@ -1,0 +1,75 @@
+"""The actor that holds sources on a worker of a Dask cluster: see `hetcore.distributed`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController
+
+from hetcore.consensus.source_learners import Grown, Holder
+
+__all__ = ["Hired", "Keeper", "Step", "size_of"]
+
+
+class Hired(NamedTuple):
+    """What a holder is made from: its class, its rows (m,), and a `Source` or links."""
+
+    kind: type[Holder]
+    rows: NDArray[np.int64]
+    content: Any
+
+
+class Step(NamedTuple):
+    """A step that leaves something in the holders: what was asked, and of whom (number, own arguments)."""
+
+    what: str
+    shared: tuple
+    own: Mapping[int, tuple]
+
+
+class Keeper:
+    """Holds some of a fit's sources, by number, in one worker process.
+
+    A fit on a cluster has one keeper on each worker, so that what all sources are asked alike travels once a worker.
+    """
+
+    def __init__(self) -> None:
+        self._holders: dict[int, Holder] = {}
+        self._blas = ThreadpoolController()
+
+    def take(self, hired: Mapping[int, Hired], labelled: NDArray[np.bool_], steps: Sequence[Step]) -> None:
+        """Load sources, and repeat the steps that they had taken elsewhere."""
+        for number, (kind, rows, content) in hired.items():
+            self._holders[number] = kind(rows, labelled, content)
+        for what, shared, own in steps:
+            self.ask(what, shared, own)
+
+    def ask(self, what: str, shared: tuple, own: Mapping[int, tuple]) -> dict[int, Any]:
+        """Return what the holders of these numbers answer; the same bits as in the process of the fit."""
+        with np.errstate(over="ignore", under="ignore"), self._blas.limit(limits=1, user_api="blas"):
+            return {number: lean(getattr(self._holders[number], what)(*shared, *mine)) for number, mine in own.items()}
+
+
+def lean(answer: Any) -> Any:
+    """Return an answer whose leaf numbers take one byte, or as few as they need."""
+    if isinstance(answer, Grown):
+        return answer._replace(leaf=answer.leaf.astype(np.min_scalar_type(len(answer.nodes) - 1)))
+    return [lean(each) for each in answer] if isinstance(answer, list) else answer
+
+
+def size_of(content: Any) -> int:
+    """Return the bytes of the arrays in arguments or answers; what else there is takes a few bytes."""
+    if isinstance(content, np.ndarray):
+        return content.nbytes
+    if isinstance(content, Mapping):
+        return sum(map(size_of, content.values()))
+    if isinstance(content, list | tuple):
+        return sum(map(size_of, content))
+    if hasattr(content, "indptr"):
+        return size_of((content.indptr, content.indices, content.data))
+    if getattr(content, "frame", None) is not None:
+        return int(content.frame.estimated_size())
+    return size_of(getattr(content, "array", None)) if hasattr(content, "array") else 0

@@ -1,0 +1,164 @@
+"""The keepers of a fit on the workers of a Dask cluster: man every worker, ask, and notice who is gone."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from hetcore.distributed.worker_actor import Keeper
+from hetcore.errors import ClusterError
+
+__all__ = ["Call", "KeeperLostError", "Post", "Posts"]
+
+POLL_SECONDS = 0.5  # between looks at whether a silent worker is still there
+SCHEDULER_SECONDS = 10.0  # that the scheduler has for an answer
+WAIT_SECONDS = 60.0  # for a worker, when there is none
+
+
+class KeeperLostError(Exception):
+    """The keeper's worker is gone, and with it what it held."""
+
+
+@dataclass
+class Post:
+    """A worker's address, the future that keeps its keeper alive, the keeper, and the bytes of what it holds."""
+
+    address: str
+    future: Any
+    keeper: Any = None
+    held: int = 0
+
+    @property
+    def lost(self) -> bool:
+        """Whether the cluster says that the keeper is gone."""
+        return self.future.status not in ("pending", "finished")
+
+
+@dataclass
+class Call:
+    """A call of a keeper under way; no future if it could not even be made."""
+
+    post: Post
+    future: Any
+
+
+class Posts:
+    """The workers of a cluster, by address, those of them that have a keeper.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    """
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self._scheduler = client.scheduler.address  # which the client forgets with its connection
+        self._posts: dict[str, Post] = {}
+
+    def manned(self) -> list[Post]:
+        """Return a post with a keeper on every worker that the scheduler knows, by address.
+
+        Raises
+        ------
+        ClusterError
+            If there is no worker for a minute, the scheduler does not answer, or workers lack hetcore.
+        """
+        deadline = time.monotonic() + WAIT_SECONDS
+        while time.monotonic() < deadline:
+            addresses = self._addresses()
+            new = [self._new(address) for address in addresses if address not in self._posts]
+            for post in new:
+                with contextlib.suppress(KeeperLostError):
+                    post.keeper = self._waited(post, post.future.result)
+                    self._posts[post.address] = post
+            if found := [self._posts[address] for address in addresses if address in self._posts]:
+                return found
+            time.sleep(POLL_SECONDS)
+        raise ClusterError(f"The Dask cluster at {self._scheduler} has no worker: start some, and fit again.")
+
+    def call(self, post: Post, method: str, *args: Any) -> Call:
+        """Begin a call of the keeper's method."""
+        try:
+            return Call(post, getattr(post.keeper, method)(*args))
+        except RuntimeError:  # what Dask raises at once for an actor that it knows to be lost
+            return Call(post, None)
+
+    def answer(self, call: Call) -> Any:
+        """Wait for the answer to a call.
+
+        Raises
+        ------
+        KeeperLostError
+            If the worker is gone.
+        ClusterError
+            If the scheduler is, or the worker failed in words that are not ours.
+        """
+        try:
+            if call.future is None:
+                raise KeeperLostError
+            return self._waited(call.post, call.future.result)
+        except KeeperLostError:
+            lost = self._posts.pop(call.post.address, None)
+            if lost is not None:
+                lost.future.release()
+            raise
+
+    def close(self) -> None:
+        """Let every keeper go; a release would wait until this process has collected its garbage."""
+        futures, self._posts = [post.future for post in self._posts.values()], {}
+        if futures and self._client.status == "running":
+            with contextlib.suppress(Exception):  # a cluster that is gone has nothing to let go
+                self._client.cancel(futures, force=True)
+
+    def _new(self, address: str) -> Post:
+        place = {"workers": [address], "allow_other_workers": False}
+        return Post(address, self._client.submit(Keeper, actor=True, pure=False, **place))
+
+    def _addresses(self) -> list[str]:
+        """Return the workers' addresses in order."""
+        self._check_scheduler()
+        try:
+            asked = self._client.scheduler.ncores
+            return sorted(self._client.sync(asked, callback_timeout=SCHEDULER_SECONDS))
+        except OSError:  # timeouts and closed connections too
+            raise self._scheduler_gone() from None
+
+    def _waited(self, post: Post, result: Callable[..., Any]) -> Any:
+        """Return a result, looking now and then whether it can still come."""
+        while True:
+            try:
+                return result(timeout=POLL_SECONDS)
+            except TimeoutError:
+                self._check_scheduler()
+                if post.lost or post.address not in self._addresses():
+                    raise KeeperLostError from None
+            except OSError:
+                self._check_scheduler()
+                raise KeeperLostError from None
+            except Exception as error:
+                self._check_scheduler()
+                if post.lost:
+                    raise KeeperLostError from None
+                raise _explained(error, post.address) from error
+
+    def _check_scheduler(self) -> None:
+        if self._client.status != "running":
+            raise self._scheduler_gone()
+
+    def _scheduler_gone(self) -> ClusterError:
+        where = self._scheduler
+        return ClusterError(f"The Dask scheduler at {where} is gone, and the fit with it: fit again once it is back.")
+
+
+def _explained(error: Exception, address: str) -> Exception:
+    """Return our own errors as they are, and others as one sentence."""
+    if type(error).__module__.startswith("hetcore."):
+        return error
+    if isinstance(error, ModuleNotFoundError):
+        return ClusterError(f"The Dask worker at {address} lacks {error.name}: install hetcore's requirements there.")
+    if isinstance(error, MemoryError):
+        return ClusterError(f"The Dask worker at {address} has too little memory: give it more, or use more workers.")
+    return ClusterError(f"The Dask worker at {address} failed ({type(error).__name__}: {error}): see its log.")

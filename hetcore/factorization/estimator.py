@@ -1,0 +1,305 @@
+"""The frame of the factorizations: check, encode, divide, run the epochs, keep, predict, save and load."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from hetcore.base import Rule, boost, check_params
+from hetcore.checks import finite, flag, whole
+from hetcore.errors import DataError, ModelFileError, ParameterError
+from hetcore.events import Callback
+from hetcore.factorization.codes import CodeBook, as_codes
+from hetcore.factorization.sgd import Entries, FactorState, Tables
+
+__all__ = ["DEVIATION_RULES", "Factorization", "RULES", "entries_of"]
+
+PRINTED_UNKNOWN = 3.0  # the paper's prediction for an unseen user or item
+PRINTED_DECAY = 0.01
+LARGEST = 1e100
+
+
+RULES: tuple[Rule, ...] = (
+    ("n_factors", lambda v: whole(v) and 0 <= v <= 10_000, "a whole number in [0, 10000]: 0 leaves the biases"),
+    ("n_iterations", lambda v: whole(v) and v >= 1, "a whole number, at least 1"),
+    ("learning_rate", lambda v: finite(v) and 0 < v <= 10, "above 0 and at most 10: 0.07 is a good start"),
+    ("regularisation", lambda v: finite(v) and 0 <= v <= 1e6, "in [0, 1e6]"),
+    ("regularisation_power", lambda v: finite(v) and 0 <= v <= 1, "in [0, 1]"),
+    ("bias_regularisation", lambda v: finite(v) and 0 <= v <= 1e6, "in [0, 1e6]"),
+    ("clip", flag, "True or False"),
+    ("validation_fraction", lambda v: finite(v) and 0 <= v < 1, "in [0, 1): 0 keeps every entry for training"),
+    ("patience", lambda v: whole(v) and v >= 1, "a whole number, at least 1"),
+    ("as_printed", flag, "True or False"),
+    ("random_state", lambda v: v is None or (whole(v) and v >= 0), "a whole number, at least 0, or None"),
+)
+DEVIATION_RULES: tuple[Rule, ...] = (
+    ("n_deviation_factors", lambda v: whole(v) and 0 <= v <= 1000, "a whole number in [0, 1000]: 0 learns none"),
+    ("deviation_learning_rate", lambda v: finite(v) and 0 < v <= 10, "above 0 and at most 10"),
+    ("deviation_regularisation", lambda v: v is None or (finite(v) and 0 <= v <= 1e9), "in [0, 1e9], or None"),
+    ("deviation_folds", lambda v: whole(v) and 0 <= v <= 100, "a whole number in [0, 100]: from 2 on it counts"),
+    ("deviation_start", lambda v: whole(v) and v >= 1, "a whole number, at least 1"),
+    ("deviation_epochs", lambda v: whole(v) and v >= 1, "a whole number, at least 1"),
+    ("base_variance", lambda v: finite(v) and 0 < v < 1e9, "above 0"),
+)
+NO_DEVIATION = {
+    "n_deviation_factors": 0, "deviation_learning_rate": 0.0, "deviation_regularisation": 0.0, "deviation_start": 1,
+    "deviation_epochs": 0, "deviation_folds": 0, "base_variance": 1.0,
+}  # fmt: skip
+
+
+class Factorization(RegressorMixin, BaseEstimator):
+    """What `MatrixFactorization`, `HMF`, `TensorFactorization` and `HTF` share; see `hetcore.factorization.hmf`."""
+
+    _n_modes = 2
+    _prior_entries = 50.0  # see `deviation_regularisation`
+    _rules: tuple[Rule, ...] = RULES
+
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, *, callbacks: Iterable[Callback] = (), eval_set: tuple | None = None
+    ) -> Any:
+        """Fit to the entries that were observed.
+
+        Parameters
+        ----------
+        X : (n, 2) or (n, 3) array-like of int or str
+            Codes, a column per mode: user and item, or three.
+        y : (n,) array-like of float
+            Values, such as ratings.
+        callbacks : iterable of callable, default=()
+            Each is called after every epoch with a `RoundEnd` and may return True to stop.
+        eval_set : (X, y), optional
+            Entries to score each epoch by ("held_out"), never trained on.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ParameterError
+            If a parameter is outside its domain.
+        DataError
+            If X has another shape, a code is missing, or a value is no finite number.
+
+        Notes
+        -----
+        A `RoundEnd` has losses "train", "left_out" (the validation part, when there is one) and "held_out" (the
+        eval_set): mean negative log-likelihood per entry where a deviation is learned, half the mean squared error
+        where not. Its detail: "metric_name" = "RMSE"; "metric" = {"train", "left_out", "held_out"}; "sigma" =
+        {"mean"}, the root of the harmonic mean of the variance over the training entries, in the unit of y.
+        Training errors are those that each entry had before its step.
+        """
+        check_params(self.get_params(deep=False), self._rules)
+        entries, book = entries_of(X, y, self._n_modes, None)
+        parts = {} if eval_set is None else {"held_out": entries_of(*eval_set, self._n_modes, book)[0]}
+        train, validation = self._divided(entries)
+        parts = ({"left_out": validation} if len(validation) else {}) | parts
+        self._book, self.n_features_in_ = book, self._n_modes
+        boost(self, lambda: FactorState.start(self._params(), book, train, parts), callbacks)
+        return self
+
+    def _params(self) -> dict[str, Any]:
+        params = NO_DEVIATION | self.get_params(deep=False)
+        if params["deviation_regularisation"] is None:
+            params["deviation_regularisation"] = PRINTED_DECAY if self.as_printed else self._prior_entries
+        return params
+
+    def _divided(self, entries: Entries) -> tuple[Entries, Entries]:
+        """Return the entries to train on and the validation part."""
+        n_validation = int(self.validation_fraction * len(entries))
+        order = np.random.default_rng(self.random_state).permutation(len(entries))
+        return entries.take(np.sort(order[n_validation:])), entries.take(np.sort(order[:n_validation]))
+
+    def _view(self, state: FactorState) -> dict[str, Any]:
+        sigma = {"mean": float(np.sqrt(state.mean_variance)) * state.scale if state.has_deviation else None}
+        detail = {"metric_name": "RMSE", "metric": dict(state.metric), "sigma": sigma}
+        return {"losses": dict(state.losses), "detail": detail}
+
+    def _finish(self, state: FactorState) -> None:
+        error, self.best_iteration_, tables = state.best
+        if tables is None:
+            error, self.best_iteration_, tables = state.metric["train"], state.n_rounds, state.tables()
+        self.tables_ = _calibrated(tables, state, error)
+        self.range_ = (float(state.train.values.min()), float(state.train.values.max()))
+        self._keep_means(state.train)
+
+    def _keep_means(self, train: Entries) -> None:
+        """Keep the mean deviation of each code's training entries; a code without has the mean of all."""
+        std = self.tables_.predict(train.rows)[1]
+        n = self._book.n_rows
+        counts = np.stack([np.bincount(rows, minlength=n) for rows in train.rows.T]).sum(axis=0)
+        sums = np.stack([np.bincount(rows, std, n) for rows in train.rows.T]).sum(axis=0)
+        self.mean_deviations_ = np.where(counts > 0, sums / np.maximum(counts, 1), std.mean())
+
+    def predict(self, X: ArrayLike, return_std: bool = False) -> NDArray | tuple[NDArray, NDArray]:
+        """Predict entries. An unseen code has no bias and no factor, and a common deviation.
+
+        Parameters
+        ----------
+        X : (n, 2) or (n, 3) array-like of int or str
+        return_std : bool, default=False
+
+        Returns
+        -------
+        y : (n,) float64
+        std : (n,) float64
+            Only with `return_std`: the standard deviation of the entry's noise, in the unit of y.
+        """
+        check_is_fitted(self)
+        rows = self._book.rows(as_codes(X, self._n_modes))
+        fitted, std = self.tables_.predict(rows)
+        if self.clip:
+            fitted = np.clip(fitted, *self.range_)
+        if self.as_printed:
+            fitted = np.where((rows == self._book.n_rows).any(axis=1), PRINTED_UNKNOWN, fitted)
+        return (fitted, std) if return_std else fitted
+
+    def deviation_by(self, mode: int) -> dict[Any, float]:
+        """Return the mean deviation sigma of the training entries of each code of a mode (0 users, 1 items, ...).
+
+        Parameters
+        ----------
+        mode : int
+
+        Returns
+        -------
+        dict
+            Code -> mean sigma, in the unit of y, codes in order.
+
+        Raises
+        ------
+        ParameterError
+            If there is no such mode.
+        """
+        means = self._by_mode(self.mean_deviations_, mode)
+        return dict(zip(self._book.codes[mode].tolist(), means.tolist()))
+
+    def _by_mode(self, table: NDArray, mode: int) -> NDArray:
+        check_is_fitted(self)
+        if not (whole(mode) and 0 <= mode < self._n_modes):
+            raise ParameterError(f"mode={mode!r} must be a whole number in [0, {self._n_modes - 1}].")
+        return table[self._book.offsets[mode] : self._book.offsets[mode + 1]]
+
+    @property
+    def codes_(self) -> list[NDArray]:
+        """Distinct codes of each mode, in the order of the rows of `factors_`."""
+        check_is_fitted(self)
+        return self._book.codes
+
+    @property
+    def factors_(self) -> list[NDArray]:
+        """Factors (n_m, n_factors) of each mode, in units of the values' deviation."""
+        return [self._by_mode(self.tables_.factors, mode)[:, : self.n_factors] for mode in range(self._n_modes)]
+
+    @property
+    def biases_(self) -> list[NDArray]:
+        """Biases (n_m,) of each mode, in units of the values' deviation."""
+        return [self._by_mode(self.tables_.biases, mode) for mode in range(self._n_modes)]
+
+    @property
+    def deviation_factors_(self) -> list[NDArray]:
+        """P, Q, ... (n_m, n_deviation_factors) of each mode, never negative."""
+        return [self._by_mode(self.tables_.deviations, mode) for mode in range(self._n_modes)]
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "tables_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = tags.input_tags.string = True
+        return tags
+
+    def _get_state(self) -> tuple[dict[str, Any], dict[str, NDArray]]:
+        check_is_fitted(self)
+        tables = self.tables_
+        numbers = {name: getattr(tables, name) for name in ("base_variance", "center", "scale")}
+        state = {"codes": self._book.to_state(), "numbers": numbers, "range": list(self.range_)}
+        state |= {"n_iterations": self.n_iterations_, "best_iteration": self.best_iteration_}
+        arrays = {name: getattr(tables, name) for name in ("biases", "factors", "deviations")}
+        return state, arrays | {"mean_deviations": self.mean_deviations_}
+
+    def _set_state(self, meta: dict[str, Any], arrays: dict[str, NDArray]) -> None:
+        check_params(self.get_params(deep=False), self._rules)
+        self._book = CodeBook.from_state(meta["codes"])
+        if len(self._book.codes) != self._n_modes:
+            raise ModelFileError(f"The model file has no {self._n_modes} modes: save the model again.")
+        numbers = {name: float(meta["numbers"][name]) for name in ("base_variance", "center", "scale")}
+        low, high = self.range_ = tuple(float(each) for each in meta["range"])
+        if (
+            not np.isfinite([*numbers.values(), low, high]).all()
+            or low > high
+            or numbers["base_variance"] < 0
+            or numbers["scale"] <= 0
+        ):
+            raise ModelFileError("The numbers of the model file are no model: save the model again.")
+        self.tables_ = Tables(*self._checked(arrays), **numbers)
+        self.mean_deviations_ = arrays["mean_deviations"]
+        self.n_iterations_, self.best_iteration_ = meta["n_iterations"], meta["best_iteration"]
+        if not (whole(self.n_iterations_) and whole(self.best_iteration_) and self.n_iterations_ >= 1):
+            raise ModelFileError("The model file tells of no epoch: save the model again.")
+        self.n_features_in_ = self._n_modes
+
+    def _checked(self, arrays: dict[str, NDArray]) -> list[NDArray]:
+        """Return biases, factors and deviations, each of the shape that the codes and parameters ask for."""
+        N, K = self._book.n_rows + 1, self._params()["n_deviation_factors"]
+        width = arrays["factors"].shape[-1]
+        shapes = {"biases": (N,), "factors": (N, width), "deviations": (N, K), "mean_deviations": (N - 1,)}
+        for name, shape in shapes.items():
+            kind = np.float64 if name == "mean_deviations" else np.float32
+            array = arrays[name]
+            if array.shape != shape or array.dtype != kind or not np.isfinite(array).all() or width < self.n_factors:
+                raise ModelFileError(f"The array {name!r} of the model file is not the model's: save the model again.")
+        if (arrays["deviations"] < 0).any():
+            raise ModelFileError("The model file has a negative deviation: save the model again.")
+        return [np.ascontiguousarray(arrays[name]) for name in ("biases", "factors", "deviations")]
+
+
+def entries_of(X: ArrayLike, y: ArrayLike, n_modes: int, book: CodeBook | None) -> tuple[Entries, CodeBook]:
+    """Return entries by the rows of a book, by that of their own codes unless one is given.
+
+    Parameters
+    ----------
+    X : (n, n_modes) array-like
+    y : (n,) array-like
+    n_modes : int
+    book : CodeBook, optional
+
+    Raises
+    ------
+    DataError
+        If X has another shape, a code is missing, or a value is no finite number.
+    """
+    if y is None:
+        raise DataError("A factorization requires y to be passed, but the target y is None: give a value per entry.")
+    X = as_codes(X, n_modes)
+    book = CodeBook.of(X) if book is None else book
+    try:
+        y = np.asarray(y, np.float64).ravel()
+    except (TypeError, ValueError):
+        raise DataError("y has values that are no numbers: give a number for each entry.") from None
+    if len(y) != len(X):
+        raise DataError(f"y has {len(y)} values for the {len(X)} entries of X: give one for each.")
+    if not np.isfinite(y).all():
+        raise DataError("y has values that are missing or infinite: leave those entries out.")
+    if np.abs(y).max(initial=0.0) > LARGEST:
+        raise DataError(f"y has values beyond {LARGEST:g}, whose squared errors overflow: give them in another unit.")
+    return Entries(book.rows(X), y), book
+
+
+def _calibrated(tables: Tables, state: FactorState, error: float) -> Tables:
+    """Scale deviations to the errors on the validation part; without deviations there is one for all."""
+    if not state.has_deviation:
+        return replace(tables, base_variance=(error / tables.scale) ** 2)
+    validation = state.parts.get("left_out")
+    if validation is None or state.params["as_printed"]:
+        return tables
+    fitted, std = tables.predict(validation.rows)
+    factor = float((((validation.values - fitted) / std) ** 2).mean())
+    share = np.float32(factor ** (1.0 / validation.rows.shape[1]))
+    return replace(tables, base_variance=tables.base_variance * factor, deviations=tables.deviations * share)

@@ -1,0 +1,320 @@
+"""The state of a factorization's fit: entries in blocks, tables of factors, the best epoch so far.
+
+Entries lie in blocks of neighbouring rows of the first two modes, so that the factors of a block stay in the
+processor's cache; blocks are visited in another order in each epoch. Values are centred and scaled to deviation 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hetcore.errors import ParameterError
+from hetcore.factorization.codes import CodeBook
+from hetcore.kernels.factorization import Factors, Rates, predict_entries, run_epoch
+
+__all__ = ["Entries", "FactorState", "Tables"]
+
+REFERENCE = 100  # entries of a code whose lambda is `regularisation`
+MANY = 10  # codes of a mode whose factors are pulled to their mean, in a tensor
+BLOCKS = 16  # along each of the first two modes
+START_SIZE = 0.01  # size of a product of two or three factors at the start
+WIDTH = 64  # float32 numbers that an unrolled vector loop takes at once: rows are padded to a multiple
+LINE = 16  # float32 numbers of a cache line
+LEAST_LEVEL = 1e-6  # of deviations, where training errors are none
+LEAST_VARIANCE = LEAST_LEVEL**2  # of the values' own
+DIVERGED = 1e12  # the same of a fit that went astray
+MOST_VARIANCE = 1e37  # as float32
+DEVIATION_SPREAD = 0.1  # of deviations at the start, relative to their level
+
+
+@dataclass(frozen=True)
+class Entries:
+    """Observed entries: rows (n, M) int32 of the table, values (n,) float64 in their unit."""
+
+    rows: NDArray[np.int32]
+    values: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def take(self, chosen: NDArray) -> Entries:
+        """Return some of them."""
+        return Entries(self.rows[chosen], self.values[chosen])
+
+
+@dataclass(frozen=True)
+class Tables:
+    """What predicts. One row for each code, and one at the end for codes never seen.
+
+    Attributes
+    ----------
+    biases, factors, deviations : (N + 1,), (N + 1, D), (N + 1, K) float32
+    base_variance : float
+        Delta, in squared units of `scale`.
+    center, scale : float
+        Mean and standard deviation of the training values, in their unit.
+    """
+
+    biases: NDArray[np.float32]
+    factors: NDArray[np.float32]
+    deviations: NDArray[np.float32]
+    base_variance: float
+    center: float
+    scale: float
+
+    def predict(self, rows: NDArray[np.int32]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the fitted values (n,) and their standard deviations (n,), in the values' unit."""
+        fitted, variances = np.empty(len(rows)), np.empty(len(rows))
+        base = np.float32(self.base_variance)
+        predict_entries(rows, self.biases, self.factors, self.deviations, base, fitted, variances)
+        return self.center + self.scale * fitted, self.scale * np.sqrt(variances)
+
+
+@dataclass
+class FactorState:
+    """A fit; `round` is one epoch."""
+
+    params: dict[str, Any]
+    book: CodeBook
+    train: Entries
+    parts: dict[str, Entries]  # "left_out", "held_out": scored, never trained on
+    rng: np.random.Generator
+    center: float
+    scale: float
+    scaled: NDArray[np.float32]  # the training values, centred and scaled
+    factors: Factors
+    starts: NDArray[np.int64]
+    penalties: NDArray[np.float32]  # (N + 1,): lambda of each row's factors
+    counts: NDArray[np.int64]  # (N + 1,): entries of each row
+    shrinkage: NDArray[np.float32]  # (N + 1,): what pulls a row's deviations to their level
+    base_variance: float = 1.0
+    mean_variance: float = 1.0
+    level: float = 0.0
+    n_rounds: int = 0
+    metric: dict[str, float] = field(default_factory=dict)
+    losses: dict[str, float] = field(default_factory=dict)
+    best: tuple[float, int, Tables | None] = (np.inf, 0, None)
+
+    @classmethod
+    def start(cls, params: dict[str, Any], book: CodeBook, train: Entries, parts: dict[str, Entries]) -> FactorState:
+        """Lay out the entries and draw the factors."""
+        rng = np.random.default_rng(params["random_state"])
+        order, starts = blocks(train.rows, book, rng)
+        train = train.take(order)
+        counts = np.bincount(train.rows.ravel(), minlength=book.n_rows + 1)
+        center = float(train.values.mean())
+        scale = 1.0 if params["as_printed"] else float(train.values.std()) or 1.0
+        power = 0.0 if params["as_printed"] else params["regularisation_power"]
+        penalties = params["regularisation"] * (REFERENCE / np.maximum(counts, 1)) ** power
+        scaled = ((train.values - center) / scale).astype(np.float32)
+        factors = _drawn(params, counts, train.rows.shape[1], rng)
+        penalties, shrinkage = penalties.astype(np.float32), np.zeros(counts.size, np.float32)
+        state = cls(
+            params, book, train, parts, rng, center, scale, scaled, factors, starts, penalties, counts, shrinkage
+        )
+        if params["as_printed"] and state.has_deviation:
+            state._set_deviations(float(scaled.var()))
+        elif params["deviation_folds"] > 1 and state.has_deviation:
+            state._learn_from(left_out_errors(params, book, train, rng) / scale)
+        return state
+
+    @property
+    def has_deviation(self) -> bool:
+        return self.params["n_deviation_factors"] > 0
+
+    def round(self) -> bool:
+        """Visit every entry once; return whether the validation part has not gained for `patience` epochs."""
+        learns = self.has_deviation and self._learns_deviation()
+        totals = np.zeros(3)
+        order = self.rng.permutation(self.starts.size - 1)
+        run_epoch(
+            self.train.rows, self.scaled, self.starts, order, self.factors, self._rates(learns), self.penalties,
+            self._centers(), self.shrinkage, totals,
+        )  # fmt: skip
+        self._note(totals / len(self.train))
+        self.n_rounds += 1
+        self._score()
+        return self._waited()
+
+    def _centers(self) -> NDArray[np.float32]:
+        """Return what factors are pulled to, (3, D): in a tensor the mean of a mode with many codes, else 0."""
+        table, offsets = self.factors.factors, self.book.offsets
+        centers = np.zeros((3, table.shape[1]), np.float32)
+        if self.train.rows.shape[1] == 3 and not self.params["as_printed"]:
+            for mode in np.flatnonzero(np.diff(offsets) >= MANY):
+                rows = np.arange(offsets[mode], offsets[mode + 1])
+                centers[mode] = table[rows[self.counts[rows] > 0]].mean(axis=0)
+        return centers
+
+    def _learns_deviation(self) -> bool:
+        first, printed = self.params["deviation_start"], self.params["as_printed"]
+        early = first <= self.n_rounds < first + self.params["deviation_epochs"]
+        return printed or (early and self.params["deviation_folds"] < 2)
+
+    def _learn_from(self, errors: NDArray[np.float64]) -> None:
+        """Learn the deviations from errors (n,), in units of `scale`, of models that have not seen the entries."""
+        variance = float((errors**2).mean())
+        if not variance < DIVERGED:
+            raise self._too_fast()
+        self._set_deviations(max(variance, LEAST_VARIANCE))
+        still = self.factors._replace(
+            biases=np.zeros_like(self.factors.biases), factors=np.zeros((len(self.shrinkage), 0), np.float32)
+        )
+        rates, totals = self._rates(True)._replace(learning_rate=np.float32(0.0)), np.zeros(3)
+        for _ in range(self.params["deviation_epochs"]):
+            order = self.rng.permutation(self.starts.size - 1)
+            run_epoch(
+                self.train.rows, errors.astype(np.float32), self.starts, order, still, rates, self.penalties,
+                np.zeros((3, 0), np.float32), self.shrinkage, totals,
+            )  # fmt: skip
+        self._check_deviations()
+        self.factors.bias_sums[:] = 1.0
+        self.mean_variance = len(errors) / totals[2]
+
+    def _rates(self, learns: bool) -> Rates:
+        p = self.params
+        printed = p["as_printed"] and self.has_deviation
+        return Rates(*map(np.float32, (
+            p["learning_rate"], p["deviation_learning_rate"] * self.level if learns else 0.0,
+            p["regularisation"] if p["as_printed"] else p["bias_regularisation"], self.base_variance,
+            self.mean_variance, self.level, p["deviation_regularisation"] if printed else 0.0,
+            0.0 if p["as_printed"] or self.train.rows.shape[1] == 3 else 1.0,
+        )))  # fmt: skip
+
+    def _note(self, means: NDArray[np.float64]) -> None:
+        """Keep what an epoch's sums say: errors before each step, the level of the variance."""
+        squared, loss, inverse = means
+        self._check_deviations()
+        if not all(np.isfinite(table).all() for table in (means, self.factors.biases, self.factors.factors)):
+            raise self._too_fast()
+        self.metric["train"] = float(np.sqrt(squared)) * self.scale
+        self.losses["train"] = self._loss(squared, loss)
+        if self.has_deviation and not self.params["as_printed"]:
+            if self._learns_deviation():
+                self.mean_variance = 1.0 / inverse
+            elif self.n_rounds + 1 == self.params["deviation_start"] and self.params["deviation_folds"] < 2:
+                self._set_deviations(max(squared, LEAST_VARIANCE))
+
+    def _check_deviations(self) -> None:
+        if not self.has_deviation:
+            return
+        starts, table = self.book.offsets[:-1], self.factors.deviations[:-1].astype(np.float64)
+        with np.errstate(invalid="ignore"):  # NaN is too much as well
+            most = np.maximum(np.maximum.reduceat(table, starts), table.mean(axis=0))  # the mean is an unseen code's
+            fits = most.prod(axis=0).sum() < MOST_VARIANCE
+        if not fits:
+            raise self._too_fast("deviation_learning_rate")
+
+    def _too_fast(self, name: str = "learning_rate") -> ParameterError:
+        rate = self.params[name]
+        return ParameterError(f"{name}={rate!r} is too large here: the errors overflow; try a tenth of it.")
+
+    def _loss(self, squared: float, loss: float) -> float:
+        if self.has_deviation:
+            return float(0.5 * (loss + np.log(2.0 * np.pi)) + np.log(self.scale))
+        return float(0.5 * squared) * self.scale**2
+
+    def _set_deviations(self, variance: float) -> None:
+        """Start the deviations at a common variance, with rates and a pull to it that do not depend on its size."""
+        K, M, printed = self.params["n_deviation_factors"], self.train.rows.shape[1], self.params["as_printed"]
+        self.base_variance = self.params["base_variance"] * (1.0 if printed else variance)
+        self.mean_variance = 1.0 if printed else variance
+        self.level = max((max(variance - self.base_variance, 0.0) / K) ** (1.0 / M), LEAST_LEVEL)
+        spread = self.rng.uniform(1 - DEVIATION_SPREAD, 1 + DEVIATION_SPREAD, self.factors.deviations.shape)
+        self.factors.deviations[:] = self.level * (spread if K > 1 else 1.0)
+        curvature = 0.5 / (K * self.level) ** 2  # of the loss by one P, times the entries of a code
+        self.factors.deviation_sums[:] = curvature
+        if not printed:
+            pull = self.params["deviation_regularisation"] * curvature
+            self.shrinkage = (pull / np.maximum(self.counts, 1)).astype(np.float32)
+
+    def _score(self) -> None:
+        tables = self.tables() if self.parts else None
+        for name, entries in self.parts.items():
+            fitted, std = tables.predict(entries.rows)
+            squared = (entries.values - fitted) ** 2
+            self.metric[name] = float(np.sqrt(squared.mean()))
+            loss = 0.5 * squared
+            if self.has_deviation:
+                loss = loss / std**2 + 0.5 * np.log(2.0 * np.pi * std**2)
+            self.losses[name] = float(loss.mean())
+
+    def _waited(self) -> bool:
+        """Keep the tables of the best epoch on the validation part."""
+        error = self.metric.get("left_out")
+        if error is None:
+            return False
+        if error < self.best[0]:
+            self.best = (error, self.n_rounds, self.tables())
+        return self.n_rounds - self.best[1] >= self.params["patience"]
+
+    def tables(self) -> Tables:
+        """Return a copy of what predicts after this epoch."""
+        biases, factors, deviations = (each.copy() for each in self.factors[:3])
+        if self.has_deviation:
+            deviations[-1] = deviations[:-1].mean(axis=0)
+        return Tables(biases, factors, deviations, self.base_variance, self.center, self.scale)
+
+
+def left_out_errors(
+    params: dict[str, Any], book: CodeBook, train: Entries, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """Return the error (n,) of each entry by a fit without deviation that has not seen it.
+
+    Parameters
+    ----------
+    params : dict
+        Of these "deviation_folds" is the number of such fits, "deviation_start" of their epochs.
+    book : CodeBook
+    train : Entries
+    rng : Generator
+    """
+    if len(train) < 2:  # nothing is left to learn from
+        return np.ones(len(train))
+    plain = params | {"n_deviation_factors": 0, "random_state": int(rng.integers(2**31))}
+    fold, errors = rng.permutation(len(train)) % params["deviation_folds"], train.values.copy()
+    for k in range(params["deviation_folds"]):
+        state = FactorState.start(plain, book, train.take(fold != k), {})
+        for _ in range(params["deviation_start"]):
+            state.round()
+        errors[fold == k] -= state.tables().predict(train.rows[fold == k])[0]
+    return errors
+
+
+def blocks(rows: NDArray[np.int32], book: CodeBook, rng: np.random.Generator) -> tuple[NDArray, NDArray[np.int64]]:
+    """Return the order (n,) that brings entries of a block together, shuffled inside, and where each begins.
+
+    Parameters
+    ----------
+    rows : (n, M) int32
+    book : CodeBook
+    rng : Generator
+    """
+    sizes = np.diff(book.offsets)
+    first, second = ((rows[:, m].astype(np.int64) - book.offsets[m]) * BLOCKS // sizes[m] for m in (0, 1))
+    block = first * BLOCKS + second
+    order = rng.permutation(len(rows))
+    order = order[np.argsort(block[order], kind="stable")]
+    return order, np.concatenate([[0], np.cumsum(np.bincount(block, minlength=BLOCKS**2))]).astype(np.int64)
+
+
+def _drawn(params: dict[str, Any], counts: NDArray, n_modes: int, rng: np.random.Generator) -> Factors:
+    """Draw the factors; rows without an entry are zero."""
+    D, K, N = params["n_factors"], params["n_deviation_factors"], counts.size
+    width = WIDTH if D > WIDTH // 2 else WIDTH // 2
+    table = _aligned(N, -(-D // width) * width)
+    table[:, :D] = rng.normal(0.0, START_SIZE ** (1.0 / n_modes), (N, D)) * (counts > 0)[:, None]
+    sums = np.ones((N, max(1, table.shape[1]) if params["as_printed"] else 1), np.float32)
+    zeros, ones = np.zeros((N, K), np.float32), np.ones((N, 1), np.float32)
+    return Factors(np.zeros(N, np.float32), table, zeros, np.ones(N, np.float32), sums, ones)
+
+
+def _aligned(n: int, width: int) -> NDArray[np.float32]:
+    """Return zeros (n, width) that begin where a cache line does."""
+    room = np.zeros(n * width + LINE, np.float32)
+    skipped = (-room.ctypes.data % 64) // 4
+    return room[skipped : skipped + n * width].reshape(n, width)

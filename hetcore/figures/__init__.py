@@ -1,0 +1,1 @@
+"""Plotly figures from data, events and models, as plain dicts: they know of no user interface."""

@@ -1,0 +1,190 @@
+"""Plotly figures of transfer: accuracy by number of target examples, what each source keeps, η beside its formulas.
+
+Plain dicts as in `hetcore.figures.basic`: a method has the same colour on every figure, and so has a domain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hetcore.figures.basic import COLOURS, Figure, _layout, lines, style
+
+__all__ = ["curve", "eta_scale", "masses", "side_by_side"]
+
+Line = tuple[Sequence[float], Sequence[float]]
+Band = tuple[Sequence[float], Sequence[float], Sequence[float]]
+GREY = "rgba(128,128,128,0.9)"
+LOWEST, HIGHEST = 0.01, 1000.0
+"""Ends of the scale of η."""
+
+
+def curve(
+    points: Mapping[str, Band],
+    order: Sequence[str],
+    *,
+    pale: Mapping[str, Band] | None = None,
+    chance: float | None = None,
+) -> Figure:
+    """Draw accuracy against the number of target examples, a band over the repeats around each line.
+
+    Parameters
+    ----------
+    points : mapping of str to (x, mean, error)
+        By method: examples of each class, mean accuracy in [0, 1], its standard error (0 of one repeat).
+    order : sequence of str
+        All methods that can occur.
+    pale : mapping of str to (x, mean, error), optional
+        Of an earlier setting, drawn pale behind, without bands.
+    chance : float, optional
+        Accuracy of always saying the commonest class.
+    """
+    x = sorted({size for each in points.values() for size in each[0]})
+    figure = lines([], {}, "labelled examples of each class in the target", "accuracy", order=order)
+    figure["data"] = [_pale(name, each, order) for name, each in (pale or {}).items()]
+    if chance is not None and x:
+        level = {"type": "scatter", "mode": "lines", "name": "commonest class", "x": [x[0], x[-1]], "y": [chance] * 2}
+        figure["data"].append(level | {"line": {"color": GREY, "width": 1, "dash": "dot"}})
+    for name, each in points.items():
+        figure["data"] += _banded(name, each, order)
+    figure["layout"]["height"] = 420
+    figure["layout"]["xaxis"] |= {"tickvals": x}
+    figure["layout"]["yaxis"] |= {"tickformat": ".0%"}
+    return figure
+
+
+def _look(name: str, order: Sequence[str]) -> dict[str, str]:
+    return style(list(order).index(name) if name in order else len(order))
+
+
+def _pale(name: str, band: Band, order: Sequence[str]) -> Figure:
+    line = {"color": _look(name, order)["colour"], "width": 1.5, "dash": "dot"}
+    trace = {
+        "type": "scatter",
+        "mode": "lines",
+        "name": f"{name}, before",
+        "x": _floats(band[0]),
+        "y": _floats(band[1]),
+    }
+    return trace | {"line": line, "opacity": 0.45, "showlegend": False}
+
+
+def _banded(name: str, band: Band, order: Sequence[str]) -> list[Figure]:
+    """Return the band of one standard error and the line of the means."""
+    x, mean, error = (_floats(part) for part in band)
+    look = _look(name, order)
+    red, green, blue = (int(look["colour"][k : k + 2], 16) for k in (1, 3, 5))
+    around = {"type": "scatter", "mode": "lines", "x": np.append(x, x[::-1]), "line": {"width": 0}}
+    around |= {"y": np.append(mean + error, (mean - error)[::-1]), "fill": "toself", "hoverinfo": "skip"}
+    around |= {"fillcolor": f"rgba({red},{green},{blue},0.18)", "showlegend": False, "name": f"{name}, band"}
+    line = {"type": "scatter", "mode": "lines+markers", "name": name, "x": x, "y": mean}
+    line |= {"line": {"color": look["colour"], "width": 2.5}, "marker": {"symbol": look["marker"], "size": 7}}
+    return [around, line]
+
+
+def _floats(values: Sequence[float]) -> NDArray[np.float64]:
+    return np.asarray(values, float)
+
+
+def side_by_side(
+    runs: Mapping[str, Line],
+    y_title: str,
+    order: Sequence[str],
+    *,
+    pale: Mapping[str, Line] | None = None,
+    level: float | None = None,
+    percent: bool = False,
+) -> Figure:
+    """Draw one line per method over its rounds; a method of a single round is a level line, dashed.
+
+    Parameters
+    ----------
+    runs : mapping of str to (x, y)
+        Rounds, from 1, and values.
+    y_title : str
+    order : sequence of str
+        All methods that can occur.
+    pale : mapping of str to (x, y), optional
+        Of an earlier setting.
+    level : float, optional
+        A value to mark by a line of its own.
+    percent : bool, default=False
+        Whether the values are shares.
+    """
+    longest = max((len(x) for x, _ in runs.values()), default=1)
+    figure = lines([], {}, "round", y_title, order=order)
+    stretched = {name: _level(x, y, longest) for name, (x, y) in (pale or {}).items()}
+    figure["data"] = lines([], {}, "", "", pale=stretched, order=order)["data"]
+    for name, (x, y) in runs.items():
+        told = _level(x, y, longest)
+        figure["data"] += lines(told[0], {name: told[1]}, "", "", order=order, dashed=[name] * (len(x) == 1))["data"]
+    if level is not None:
+        mark = {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": level, "y1": level}
+        figure["layout"]["shapes"] = [mark | {"line": {"color": GREY, "width": 1, "dash": "dot"}}]
+    if percent:
+        figure["layout"]["yaxis"] |= {"tickformat": ".0%"}
+    return figure
+
+
+def _level(x: Sequence[float], y: Sequence[float], longest: int) -> Line:
+    return ([1.0, float(longest)], [y[0]] * 2) if len(x) == 1 and longest > 1 else (x, y)
+
+
+def masses(
+    x: Sequence[float],
+    series: Mapping[str, Sequence[float]],
+    order: Sequence[str],
+    target: str,
+    pale: Mapping[str, Line] | None = None,
+) -> Figure:
+    """Draw the share of all weight that each source, and the target, keeps over the rounds.
+
+    Parameters
+    ----------
+    x : (n,) sequence of float
+        Rounds.
+    series : mapping of str to (n,) sequence of float
+        Shares in [0, 1]; the target's too.
+    order : sequence of str
+        All domains of the data, so that each keeps its colour.
+    target : str
+        Drawn dashed.
+    pale : mapping of str to (x, y), optional
+        Of an earlier setting.
+    """
+    figure = lines(x, series, "round", "share of all weight", order=order, dashed=[target], pale=pale)
+    for trace in figure["data"]:
+        trace["name"] += " (target)" if trace["name"] == target and "target" not in target.lower() else ""
+    figure["layout"]["yaxis"] |= {"range": [0, 1.02], "tickformat": ".0%"}
+    return figure
+
+
+def eta_scale(value: float, marks: Mapping[str, float]) -> Figure:
+    """Draw η on a logarithmic scale from 0.01 to 1000, beside what the formulas give.
+
+    Parameters
+    ----------
+    value : float
+        η in use; beyond an end of the scale it stands at the end.
+    marks : mapping of str to float
+        η by formula.
+    """
+    at = {name: float(np.clip(mark, LOWEST, HIGHEST)) for name, mark in {**marks, "η": value}.items()}
+    heights = [0.8, -0.8][: len(marks)]
+    data = [
+        {
+            "type": "scatter", "mode": "lines+text", "x": [at[name]] * 2, "y": [0.0, height], "cliponaxis": False,
+            "text": ["", f"{name} = {mark:.3g}"], "textposition": "top center" if height > 0 else "bottom center",
+            "textfont": {"size": 11}, "line": {"color": GREY, "width": 1.5}, "hoverinfo": "skip",
+        }
+        for height, (name, mark) in zip(heights, marks.items())
+    ]  # fmt: skip
+    here = {"type": "scatter", "mode": "markers", "x": [at["η"]], "y": [0.0], "cliponaxis": False}
+    here |= {"marker": {"symbol": "diamond", "size": 13, "color": COLOURS[1]}, "hovertemplate": f"η = {value:.3g}"}
+    layout = _layout("η, the diamond, on a logarithmic scale", "", 150, showlegend=False, hovermode="closest")
+    ticks = [0.01, 0.1, 1, 10, 100, 1000]
+    layout["xaxis"] |= {"type": "log", "range": [-2.6, 3.6], "tickvals": ticks, "ticktext": [f"{t:g}" for t in ticks]}
+    layout["yaxis"] |= {"visible": False, "range": [-2.2, 2.2], "fixedrange": True}
+    return {"data": [*data, here | {"name": "η"}], "layout": layout}

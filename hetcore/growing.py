@@ -1,0 +1,226 @@
+"""From checked arrays to a grown tree: the fixed-point rows, the room to work in, and the threads."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hetcore.errors import DataError
+from hetcore.kernels import grower
+from hetcore.kernels.layout import (
+    LEAF_DTYPE,
+    N_STATE,
+    NODE_DTYPE,
+    Problem,
+    Room,
+    TreeParams,
+    Words,
+    Work,
+    make_room,
+)
+from hetcore.kernels.packed_sums import fill_words
+
+__all__ = ["WRONG", "Table", "executor", "grow_checked", "most_leaves", "readable", "slots"]
+
+_POOL_BYTES = 256 << 20  # histograms kept for subtraction; a leaf beyond them is built from its rows
+_KEPT_BYTES = 64 << 20  # largest buffer that a thread keeps for its next tree
+_SERIAL_VALUES = 2_000_000  # rows * columns below which a second thread costs more than it brings
+WRONG = {
+    1: "gradients or hessians are not all finite: scale the target, or leave those rows out of `rows`.",
+    2: "hessians must not be negative: a sample weight is at least 0.",
+}
+
+
+class Table(NamedTuple):
+    """The part of a binned table that a tree is grown on.
+
+    Attributes
+    ----------
+    binned : (d, n) uint8
+    rows : (m,) uint32, or None for all
+    columns : (c,) int32
+    n_bins : (c,) int32
+        Bins of `columns`.
+    """
+
+    binned: np.ndarray
+    rows: np.ndarray | None
+    columns: np.ndarray
+    n_bins: np.ndarray
+
+
+def grow_checked(
+    table: Table, gradients: np.ndarray, hessians: np.ndarray, params: TreeParams, n_jobs: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Grow a tree on checked arrays: gradients (n, K), hessians (n, 0 or 1 or K).
+
+    Returns
+    -------
+    nodes : (n_nodes,) NODE_DTYPE
+    values : (n_nodes, K) float64
+    row_leaf : (n,) int32
+
+    Raises
+    ------
+    DataError
+        If a gradient or hessian is not finite, or a hessian is negative.
+    """
+    n = table.binned.shape[1]
+    rows = _numbered(n) if table.rows is None else table.rows.copy()
+    problem = _problem(table, rows, gradients, hessians)
+    n_parts = n_jobs if rows.size * table.columns.size >= _SERIAL_VALUES else 1
+    work = _work(problem, params, rows, n_parts)
+    values = _buffer("values", (work.nodes.shape[0], gradients.shape[1]), np.float64)
+    row_leaf = np.empty(n, np.int32) if table.rows is None else np.full(n, -1, np.int32)
+    rooms = [_room(t, problem) for t in range(n_parts)]
+    if n_parts == 1:
+        n_nodes = grower.grow_tree(problem, params, work, rooms[0], values, row_leaf, grower.WHOLE)
+    else:
+        n_nodes = _grow_parts(problem, params, work, rooms, values, row_leaf)
+    return work.nodes[:n_nodes].copy(), values[:n_nodes].copy(), row_leaf
+
+
+def _grow_parts(
+    problem: Problem, params: TreeParams, work: Work, rooms: list[Room], values: np.ndarray, row_leaf: np.ndarray
+) -> int:
+    """Do what `grower.grow_tree` does, with one thread for each room; the tree is the same, bit for bit."""
+    threads = executor(len(rooms) - 1)
+
+    def do(phase: int, t: int = 0) -> int:
+        return grower.grow_tree(problem, params, work, rooms[t], values, row_leaf, phase)
+
+    do(grower.START)
+    going = True
+    while going:
+        others = [threads.submit(do, grower.SEARCH, t) for t in range(1, len(rooms))]
+        do(grower.SEARCH)
+        for other in others:
+            other.result()
+        going = do(grower.ADVANCE)
+    return do(grower.FINISH)
+
+
+@cache
+def executor(n_threads: int) -> ThreadPoolExecutor:
+    """Return the threads that trees are grown on, beside the caller's."""
+    return ThreadPoolExecutor(n_threads, thread_name_prefix="hetcore-trees")
+
+
+def _problem(table: Table, rows: np.ndarray, gradients: np.ndarray, hessians: np.ndarray) -> Problem:
+    """Put the gradients and hessians of `rows` into words."""
+    used = gradients.shape[1] + hessians.shape[1]
+    width = used if used <= 2 else -4 * (-used // 4)
+    reading = Words(np.empty(width), gradients.shape[1], hessians.shape[1], rows.size.bit_length())
+    words = _buffer("words", (gradients.shape[0], width), np.int64)
+    wrong = fill_words(gradients, hessians, rows, words, reading)
+    if wrong:
+        raise DataError(WRONG[wrong])
+    offsets = np.zeros(table.columns.size + 1, np.int64)
+    np.cumsum(table.n_bins + 1, out=offsets[1:])
+    # measured: below about this many rows a bin, building costs less than storing, loading and subtracting
+    kept_rows = int((1 + width / 8) * offsets[-1] / table.columns.size)
+    return Problem(table.binned, table.columns, table.n_bins, offsets, words, reading, kept_rows)
+
+
+def most_leaves(params: TreeParams, m: int) -> int:
+    """Return how many leaves a tree over m rows can have."""
+    limits = [max(m // params.min_samples_leaf, 1)]
+    if params.max_leaf_nodes > 0:
+        limits.append(params.max_leaf_nodes)
+    if 0 <= params.max_depth < 31:
+        limits.append(2**params.max_depth)
+    return min(limits)
+
+
+def slots(params: TreeParams, m: int, kept_rows: int, words: int) -> int:
+    """Return how many histograms of so many words are kept at most, for a tree over m rows."""
+    n_leaves = most_leaves(params, m)
+    # branch by branch, smaller child first, at most log2(m) histograms wait
+    waiting = n_leaves if params.max_leaf_nodes > 0 else min(n_leaves, m.bit_length() + 2)
+    waiting = min(waiting, m // max(kept_rows, 1) + 2)  # waiting nodes share no row
+    return max(min(waiting, _POOL_BYTES // (8 * words)), 1)
+
+
+def _work(problem: Problem, params: TreeParams, rows: np.ndarray, n_parts: int) -> Work:
+    """Find room for growing a tree over `rows`, its columns searched in `n_parts` parts."""
+    m, width, bins = rows.size, problem.words.shape[1], int(problem.offsets[-1])
+    capacity = 2 * most_leaves(params, m) - 1
+    n_slots = slots(params, m, problem.kept_rows, bins * width)
+    pool = _buffer("pool", (n_slots, bins, width), np.int64)
+    return Work(
+        rows,
+        _buffer("spare", (m,), np.uint32),
+        _buffer("ordered", (m, width), np.int64),
+        pool,
+        pool.reshape(n_slots, -1),
+        _buffer("free", (n_slots,), np.int64),
+        _buffer("nodes", (capacity,), NODE_DTYPE),
+        _buffer("leaves", (capacity,), LEAF_DTYPE),
+        _buffer("totals", (capacity, width), np.int64),
+        _buffer("open", (capacity,), np.int64),
+        _buffer("state", (N_STATE,), np.int64),
+        _buffer("found", (n_parts, 2, 4), np.float64),
+    )
+
+
+class _Kept(threading.local):
+    """What one thread's next tree uses again: fresh pages would cost more than a small tree."""
+
+    def __init__(self) -> None:
+        self.buffers: dict[str, np.ndarray] = {}
+        self.rooms: dict[int, Room] = {}
+        self.numbers = np.empty(0, np.uint32)
+
+
+_kept = _Kept()
+
+
+def _buffer(name: str, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+    """Return an array of any content that is this thread's until it asks for the same name again."""
+    dtype = np.dtype(dtype)
+    size = dtype.itemsize
+    for length in shape:
+        size *= length
+    if size > _KEPT_BYTES:
+        return np.empty(shape, dtype)
+    kept = _kept.buffers.get(name)
+    if kept is None or kept.size < size:
+        kept = _kept.buffers[name] = np.empty(size, np.uint8)
+    return kept[:size].view(dtype).reshape(shape)
+
+
+def _room(part: int, problem: Problem) -> Room:
+    """Return scratch for one part of the columns."""
+    width, n_outputs = problem.words.shape[1], problem.reading.n_outputs
+    room = _kept.rooms.get(part)
+    if room is None or room.zeros.size != width or room.outputs.shape[2] != n_outputs:
+        room = _kept.rooms[part] = make_room(width, n_outputs, part)
+    return room
+
+
+def _numbered(n: int) -> np.ndarray:
+    """Return 0..n-1 in a buffer that may be overwritten."""
+    if _kept.numbers.size < n:
+        _kept.numbers = np.arange(n, dtype=np.uint32)
+    rows = _buffer("rows", (n,), np.uint32)
+    rows[:] = _kept.numbers[:n]
+    return rows
+
+
+class _Readable:
+    def __init__(self, array: np.ndarray) -> None:
+        self.array = array
+        self.__array_interface__ = {**array.__array_interface__, "data": (array.ctypes.data, False)}
+
+
+def readable(array: np.ndarray) -> np.ndarray:
+    """Return a C-contiguous array for kernels that only read it.
+
+    A write-protected array is another type to numba, and would have every kernel compiled once more.
+    """
+    array = np.ascontiguousarray(array)
+    return array if array.flags.writeable else np.asarray(_Readable(array))

@@ -1,0 +1,1 @@
+"""Heteroscedastic learning of tables (Lee, Yang, Lin, Lin): HLR and HGBM."""

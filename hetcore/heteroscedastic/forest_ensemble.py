@@ -1,0 +1,204 @@
+"""One half of a heteroscedastic model: the forest of labels or of deviations, of every member at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hetcore.forest import Forest
+from hetcore.heteroscedastic.objectives import Base
+from hetcore.members import Grown, MemberGrower, add_members, trees_of
+from hetcore.trees import TreeParams
+
+__all__ = ["Deal", "Half", "Judged", "Sample", "TreeRules", "deal", "mixed_share"]
+
+LEAST_FALL = 1e-5  # of the loss on left-out rows that counts as an improvement
+EVEN_SHARE = 0.5  # of each of two label forests, before left-out rows say otherwise
+EVEN_WORTH = 1.0  # how much that counts, in what all rows say
+
+
+class Sample(NamedTuple):
+    """Rows that a fit is given: binned (d, n) uint8, labels, weights (n,)."""
+
+    binned: NDArray[np.uint8]
+    base: Base
+    weights: NDArray[np.float64]
+
+
+class Judged(NamedTuple):
+    """Scores of a set of rows: f (n, K), d (n,)."""
+
+    f: NDArray[np.float64]
+    d: NDArray[np.float64]
+
+
+class Deal(NamedTuple):
+    """Rows dealt into as many parts as there are members.
+
+    Attributes
+    ----------
+    own : (n,) int64
+        Where in an (M, n) array, taken as one row, the member stands that has not seen a row; with one member, that.
+    rows : list of (m,) int32
+        What each of the M members learns from: all parts but its own.
+    inside : (M, n) float64
+        1 / m at those rows, 0 at the others.
+    """
+
+    own: NDArray[np.int64]
+    rows: list[NDArray[np.int32]]
+    inside: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, n: int, strata: NDArray | None, folds: int, rng: np.random.Generator) -> Deal:
+        """Deal n rows into parts, classes (n,) spread evenly over them."""
+        fold = deal(n, strata, folds, rng)
+        seen = np.ones((1, n), bool) if folds == 1 else fold != np.arange(folds)[:, None]
+        rows = [np.flatnonzero(own).astype(np.int32) for own in seen]
+        return cls(fold * n + np.arange(n), rows, seen / seen.sum(axis=1, keepdims=True))
+
+
+class TreeRules(NamedTuple):
+    """How the trees of a half grow: their limits, and the shares of rows and of columns that each may use."""
+
+    limits: TreeParams
+    row_share: float
+    column_share: float
+    n_jobs: int
+
+
+@dataclass
+class Half:
+    """Scores and trees of every member, and where left-out rows liked them best.
+
+    Attributes
+    ----------
+    deal : Deal
+    scores : (M, n, K) float64
+        What each of the M members says of each row, trained on or not.
+    later : (m, K) float64 or None
+        What the mean of the members says of held-out rows.
+    rate : float
+        Shrinkage of each tree.
+    power : float
+        Of the rows' weights.
+    trees : list of Grown
+        One tree of each member a round.
+    weights : (M, n) float64
+        How much each row counted in each member's last tree.
+    """
+
+    deal: Deal
+    scores: NDArray[np.float64]
+    later: NDArray[np.float64] | None
+    rate: float
+    power: float
+    trees: list[Grown]
+    weights: NDArray[np.float64]
+    open: bool = True
+    best: int = 0
+    loss: float = np.inf
+    kept: tuple[NDArray[np.float64], ...] = ()
+    grower: MemberGrower | None = None
+
+    @classmethod
+    def start(cls, first: NDArray, deal: Deal, n_later: int | None, rate: float, power: float) -> Half:
+        """Return a half that says `first` (K,) of all rows."""
+        later = None if n_later is None else np.tile(first, (n_later, 1))
+        return cls(deal, np.tile(first, (*deal.inside.shape, 1)), later, rate, power, [], np.ones(deal.inside.shape))
+
+    def grow(
+        self, gradients: NDArray, hessians: NDArray, train: Sample, n_bins: NDArray, rules: TreeRules, rng: Any
+    ) -> Grown:
+        """Grow a tree of each member on gradients (M, n, K) and hessians (M, n, P)."""
+        drawing = rules.row_share < 1 or rules.column_share < 1
+        if self.grower is None:
+            shape = gradients.shape[2], hessians.shape[2]
+            self.grower = MemberGrower(train.binned, n_bins, shape, rules.limits, rules.n_jobs)
+        if drawing or self.grower.parts is None:
+            columns = np.arange(n_bins.size, dtype=np.int32)
+            rows = [_drawn(part, rules.row_share, rng) for part in self.deal.rows]
+            self.grower.use(rows, [_drawn(columns, rules.column_share, rng) for _ in rows])
+        return self.grower.grow(gradients.astype(np.float32), hessians.astype(np.float32))
+
+    def add(self, grown: Grown, held_out: Sample | None) -> None:
+        """Add the members' new trees to their scores."""
+        add_members(self.scores, grown.leaves, grown.values, self.rate)
+        self.trees.append(grown._replace(leaves=grown.leaves[:, :0]))
+        for tree in trees_of(grown) if held_out is not None else ():
+            self.later += tree.predict(held_out.binned) * (self.rate / len(self.scores))
+
+    def judged(self) -> NDArray[np.float64]:
+        """Return the scores (n, K) of each row by the member that has not seen it; with one member, by that one."""
+        return self.scores.reshape(-1, self.scores.shape[2])[self.deal.own]
+
+    def seen(self) -> NDArray[np.float64]:
+        """Return the mean scores (n, K) of each row by the members that were trained on it."""
+        left, others = self.judged(), len(self.scores) - 1
+        return (self.scores.sum(axis=0) - left) / others if others else left
+
+    def judge(self, done: int, loss: float, patience: int | None) -> bool:
+        """Keep the scores if the loss is the smallest so far; else after `patience` rounds close, and go back to those.
+
+        Returns
+        -------
+        bool
+            Whether the scores went back.
+        """
+        if not self.open:
+            return False
+        if patience is None or loss < self.loss - LEAST_FALL:
+            self.best, self.loss = done, loss
+            self.kept = tuple(each.copy() for each in self._arrays()) if patience is not None else ()
+        elif done - self.best >= patience:
+            self.open = False
+            self.restore()
+        return not self.open
+
+    def restore(self) -> None:
+        """Go back to the scores that were kept."""
+        for each, kept in zip(self._arrays(), self.kept):
+            each[:] = kept
+
+    def _arrays(self) -> tuple[NDArray[np.float64], ...]:
+        return (self.scores, self.weights) if self.later is None else (self.scores, self.weights, self.later)
+
+    def into(self, forest: Forest, share: float) -> None:
+        """Append `share` times the mean of the members to a forest, in the order in which the trees grew."""
+        for grown in self.trees[: self.best] if share > 0 else ():
+            for tree in trees_of(grown):
+                forest.append(tree, share * self.rate / len(self.scores))
+
+
+def _drawn(numbers: NDArray[np.int32], share: float, rng: np.random.Generator) -> NDArray[np.int32]:
+    if share >= 1:
+        return numbers
+    count = max(1, int(np.ceil(share * numbers.size)))
+    return np.sort(rng.choice(numbers, count, replace=False))
+
+
+def deal(n: int, strata: NDArray | None, folds: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Return the part (n,) of each row, parts of nearly equal size, each class spread evenly over them."""
+    order = rng.permutation(n)
+    if strata is not None:
+        order = order[np.argsort(strata[order], kind="stable")]
+    fold = np.empty(n, np.int64)
+    fold[order] = np.arange(n) % folds
+    return fold
+
+
+def mixed_share(alike: NDArray, weighed: NDArray, target: NDArray, weights: NDArray) -> float:
+    """Return the share in [0, 1] of the scores `weighed` (n, K) in a mix with `alike` (n, K).
+
+    Halfway between one half, which two forests deserve that know alike, and the share of least squared distance to
+    `target` (n, K); weights (n, K). Both are what was said of rows not seen.
+    """
+    step = weighed - alike
+    size = float(np.sum(weights * step**2))
+    if size <= 0:
+        return EVEN_SHARE
+    best = float(np.sum(weights * (target - alike) * step)) / size
+    return float(min(max((best + EVEN_WORTH * EVEN_SHARE) / (1.0 + EVEN_WORTH), 0.0), 1.0))

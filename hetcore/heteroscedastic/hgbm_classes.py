@@ -1,0 +1,169 @@
+"""HGBM for classes: gradient boosting that learns which labels to trust; see `hetcore.heteroscedastic.hgbm`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+
+from hetcore.errors import DataError, ModelFileError, ParameterError
+from hetcore.heteroscedastic.boosting import Rounds
+from hetcore.heteroscedastic.docstrings import ATTRIBUTES, PARAMETERS
+from hetcore.heteroscedastic.estimator import DeviationBoosting
+from hetcore.heteroscedastic.forest_ensemble import Judged, Sample
+from hetcore.heteroscedastic.likelihoods import class_probabilities
+from hetcore.heteroscedastic.objectives import Labels
+
+__all__ = ["HGBMClassifier"]
+
+
+class HGBMClassifier(ClassifierMixin, DeviationBoosting):
+    __doc__ = (
+        """Heteroscedastic gradient boosting for classes: which labels to trust, and where.
+
+    Each event (`RoundEnd`) is one round. Its `losses` are mean negative log likelihoods of the labels: "train",
+    "left_out" (rows scored by the member that has not seen them; with `folds` > 1) and "held_out" (with `eval_set`).
+    Its `detail` has "metric_name": "error", and "metric" and "mean_deviation" by the same sets of rows: the share of
+    wrong classes, and the mean share of labels drawn blindly, in [0, 1].
+"""
+        + PARAMETERS.format(
+            constant="logistic (softmax) boosting",
+            links='"flips", "sigmoid"',
+            link="flips",
+            link_words="A share eps(x) of the labels is drawn blindly; or (10), a bounded weight.",
+            learning_rate=0.1,
+            deviation_rate=0.1,
+            patience=20,
+            weighting=1.0,
+            weighting_words="A row counts its trust to this power: 0 all alike, 1 as the likelihood has it; in [0, 4].",
+        )
+        + "\n"
+        + ATTRIBUTES
+        + """
+    classes_ : (C,) ndarray
+        Class labels."""
+    )
+
+    _links = ("flips", "sigmoid")
+
+    def __init__(
+        self,
+        n_iterations: int = 500,
+        learning_rate: float = 0.1,
+        deviation_rate: float = 0.1,
+        max_depth: int = -1,
+        max_leaf_nodes: int = 8,
+        min_samples_leaf: int = 5,
+        l2: float = 1.0,
+        deviation_l2: float = 5.0,
+        min_gain: float = 0.0,
+        subsample: float = 1.0,
+        column_sample: float = 1.0,
+        deviation: str = "learned",
+        link: str = "flips",
+        weighting: float = 1.0,
+        alpha: float = 1.0,
+        delta: float = 0.1,
+        folds: int = 5,
+        patience: int | None = 20,
+        as_printed: bool = False,
+        random_state: int | None = 0,
+        n_jobs: int | None = None,
+        blend: bool = True,
+    ) -> None:
+        self.n_iterations, self.learning_rate, self.deviation_rate = n_iterations, learning_rate, deviation_rate
+        self.max_depth, self.max_leaf_nodes, self.min_samples_leaf = max_depth, max_leaf_nodes, min_samples_leaf
+        self.l2, self.deviation_l2, self.min_gain = l2, deviation_l2, min_gain
+        self.subsample, self.column_sample, self.deviation, self.link = subsample, column_sample, deviation, link
+        self.weighting, self.alpha, self.delta, self.folds = weighting, alpha, delta, folds
+        self.patience, self.as_printed, self.random_state = patience, as_printed, random_state
+        self.n_jobs, self.blend = n_jobs, blend
+
+    def _learned(self, y: NDArray, weights: NDArray) -> NDArray:
+        check_classification_targets(y)
+        self.classes_ = np.unique(y)
+        if self.classes_.size < 2:
+            raise DataError(f"The labels hold one class, {self.classes_[0]}: give rows of two classes at least.")
+        return self._coded(y)
+
+    def _coded(self, y: NDArray) -> NDArray:
+        places = {label: place for place, label in enumerate(self.classes_.tolist())}
+        unknown = [label for label in np.unique(y).tolist() if label not in places]
+        if unknown:
+            raise DataError(f"eval_set has the class {unknown[0]!r}, which the training labels lack: leave it out.")
+        return np.array([places[label] for label in y.tolist()], np.int64)
+
+    def _base(self, y: NDArray) -> Labels:
+        return Labels(y, self.classes_.size)
+
+    def _view(self, state: Rounds) -> dict[str, Any]:
+        sets = state.sets()
+        return {
+            "losses": {name: state.nll(*each, state.scale(state.judged)) for name, each in sets.items()},
+            "detail": {
+                "metric_name": "error",
+                "metric": {name: _error(state, *each) for name, each in sets.items()},
+                "mean_deviation": {name: _mean_share(state, *each) for name, each in sets.items()},
+            },
+        }
+
+    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return `predict_proba` as (n,) log-odds, above 0 for the second class, or (n, C) ln probabilities."""
+        logs = np.log(np.maximum(self.predict_proba(X), 1e-300))
+        return logs[:, 1] - logs[:, 0] if self.classes_.size == 2 else logs
+
+    def predict(self, X: ArrayLike) -> NDArray:
+        """Return the predicted class of each row, (n,)."""
+        scores = self._checked(X)
+        return self.classes_[class_probabilities(scores.f).argmax(axis=1)]
+
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the probability in [0, 1] of each class in the order of `classes_`, (n, C).
+
+        Of the label as it would be recorded, blind draws counted in, so that labels as noisy as the training ones are
+        predicted best. The class itself is likelier than that, by the share that `predict_deviation` says.
+        """
+        scores = self._checked(X)
+        share = self.model_.scale * self.model_.link.share(scores.d)[:, None]
+        return (1.0 - share) * class_probabilities(scores.f) + share / self.classes_.size
+
+    def predict_deviation(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the deviation of each row (n,): the share in [0, 1] of labels there that are drawn blindly.
+
+        With `link="sigmoid"`, alpha s(d) + delta of (10).
+        """
+        d = self._checked(X).d
+        return self.model_.link.deviation_of(d)
+
+    def _get_state(self) -> tuple[dict[str, Any], dict[str, NDArray]]:
+        return self._state_of({"classes": _plain_classes(self.classes_)})
+
+    def _set_state(self, meta: dict[str, Any], arrays: dict[str, NDArray]) -> None:
+        self.classes_ = _classes_from(meta["classes"])
+        self._use_state(meta, arrays, 1 if self.classes_.size == 2 else self.classes_.size)
+
+
+def _mean_share(state: Rounds, scores: Judged, sample: Sample) -> float:
+    return state.mean(state.link.share(scores.d), sample)
+
+
+def _error(state: Rounds, scores: Judged, sample: Sample) -> float:
+    likeliest = scores.f[:, 0] > 0 if scores.f.shape[1] == 1 else scores.f.argmax(axis=1)
+    return state.mean(likeliest != sample.base.codes, sample)
+
+
+def _plain_classes(classes: NDArray) -> list[Any]:
+    plain = classes.tolist()
+    if not all(isinstance(label, str | int | float | bool) for label in plain):
+        raise ParameterError("A model of classes that are neither text nor numbers can't be saved: rename the classes.")
+    return plain
+
+
+def _classes_from(given: Any) -> NDArray:
+    kinds = {type(label) for label in given}
+    if not isinstance(given, list) or len(given) < 2 or len(set(given)) != len(given) or len(kinds) != 1:
+        raise ModelFileError("The classes of the model file are not two labels or more of one kind: save it again.")
+    return np.array(given)

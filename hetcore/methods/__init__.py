@@ -1,1 +1,0 @@
-"""One algorithm, one file; `base` is the frame of every fit."""

@@ -1,0 +1,179 @@
+"""Save and load fitted models, without pickle.
+
+A model file is a sealed archive (`hetcore.archive`) of JSON and `.npy` arrays. A checksum is no proof of good intent,
+so the model's `_set_state` validates every value again and raises ModelFileError at what it can't use.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import stat
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hetcore.archive import DISLIKES, MAX_BYTES, pack, parsed_json, reason, unpack
+from hetcore.data.text import listed, quoted
+from hetcore.errors import ModelFileError, ParameterError
+from hetcore.npy import array_bytes, read_array
+
+__all__ = ["CLASSES", "dumps", "load", "save"]
+
+CLASSES: dict[str, str] = {
+    "BoostedFeatureNetworkClassifier": "hetcore.multimodal.bfv",
+    "GBCClassifier": "hetcore.consensus.gbc",
+    "GBCRegressor": "hetcore.consensus.gbc",
+    "GBRegressor": "hetcore.collective.mgb",
+    "MGBClassifier": "hetcore.collective.mgb",
+    "MGBRegressor": "hetcore.collective.mgb",
+    "RGBRegressor": "hetcore.collective.mgb",
+    "OneWeakLearnerClassifier": "hetcore.multimodal.two_learner",
+    "TwoWeakLearnerClassifier": "hetcore.multimodal.two_learner",
+    "HGBMClassifier": "hetcore.heteroscedastic.hgbm_classes",
+    "HGBMRegressor": "hetcore.heteroscedastic.hgbm",
+    "HeteroscedasticLinearRegression": "hetcore.heteroscedastic.hlr",
+    "HMF": "hetcore.factorization.hmf",
+    "HTF": "hetcore.factorization.hmf",
+    "MatrixFactorization": "hetcore.factorization.hmf",
+    "TensorFactorization": "hetcore.factorization.hmf",
+    "MultiKTClassifier": "hetcore.transfer.multi_kt",
+    "MultiSourceTrAdaBoostClassifier": "hetcore.transfer.tradaboost",
+    "TargetSVM": "hetcore.transfer.target_svm",
+    "TaskTrAdaBoostClassifier": "hetcore.transfer.tradaboost",
+    "TrAdaBoostClassifier": "hetcore.transfer.tradaboost",
+    "TransferClassifier": "hetcore.transfer.blend",
+    "TransferForestClassifier": "hetcore.transfer.forest",
+    "WeightedMultiSourceTrAdaBoostClassifier": "hetcore.transfer.tradaboost",
+}
+
+
+def save(model: Any, path: str | os.PathLike[str]) -> None:
+    """Write a fitted model to a file, all or nothing: a crash leaves the old file or the new one.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted, of a class in `CLASSES`.
+    path : str or path
+        Where to write; an existing file is replaced.
+
+    Raises
+    ------
+    ParameterError
+        If models of this class can't be saved, or a parameter is no plain value (number, text, list, dict, None).
+    OSError
+        If the file can't be written.
+    """
+    content, path = dumps(model), Path(path)
+    draft = path.with_name(f".{secrets.token_hex(8)}.tmp")
+    try:
+        with open(draft, "xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(draft, path)
+    finally:
+        draft.unlink(missing_ok=True)
+    _sync_folder(path.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    if os.name == "posix":
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def dumps(model: Any) -> bytes:
+    """Return the bytes of a model file; raises as `save` does."""
+    name = type(model).__name__
+    if CLASSES.get(name) != type(model).__module__:
+        raise ParameterError(f"A model of class {name} can't be saved: give one of {listed(CLASSES)}.")
+    state, arrays = model._get_state()
+    members = {"state.json": _json_bytes({"values": state, "arrays": list(arrays)}, "the state")}
+    for i, (key, array) in enumerate(arrays.items()):
+        members[f"arrays/{i}.npy"] = array_bytes(key, array)
+    facts = {"class": name, "parameters": _plain(model.get_params(deep=False))}
+    return pack(facts, members)
+
+
+def _plain(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters with numpy scalars as Python's."""
+    plain = {key: value.item() if isinstance(value, np.generic) else value for key, value in parameters.items()}
+    for key, value in plain.items():
+        _json_bytes(value, f"the parameter {key}={quoted(value)}")
+    return plain
+
+
+def _json_bytes(value: Any, what: str) -> bytes:
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+    except (TypeError, ValueError) as error:
+        cure = "use finite numbers, text, lists, dicts, true, false and None only"
+        raise ParameterError(f"A model can't be saved with {what} ({error}): {cure}.") from None
+
+
+def load(source: str | os.PathLike[str] | bytes) -> Any:
+    """Read a model from a file or from its bytes.
+
+    Parameters
+    ----------
+    source : str, path or bytes
+        A file that `save` wrote, or its content.
+
+    Returns
+    -------
+    estimator
+        Fitted; it predicts what the saved model predicts, bit for bit.
+
+    Raises
+    ------
+    ModelFileError
+        With the reason, for anything that is not an unchanged model file of a format known here.
+    FileNotFoundError
+        If there is no such file.
+    """
+    content = bytes(source) if isinstance(source, bytes | bytearray | memoryview) else _file_bytes(Path(source))
+    header, members = unpack(content)
+    return _model(header, parsed_json(members["state.json"], "state.json"), members)
+
+
+def _file_bytes(path: Path) -> bytes:
+    facts = path.stat()
+    if not stat.S_ISREG(facts.st_mode):
+        raise ModelFileError(f"{quoted(path.name)} is not a file: give a file that hetcore.save wrote.")
+    if facts.st_size > MAX_BYTES:
+        raise ModelFileError(f"The file has over {MAX_BYTES:,} bytes: it is not loaded.")
+    with open(path, "rb") as file:
+        return file.read(MAX_BYTES + 1)
+
+
+def _model(header: dict[str, Any], state: dict[str, Any], members: dict[str, bytes]) -> Any:
+    """Build the model; whatever its class dislikes is the file's fault."""
+    cls = _class(header["class"])
+    try:
+        keys = state["arrays"]
+        arrays: dict[str, NDArray] = {key: read_array(members[f"arrays/{i}.npy"]) for i, key in enumerate(keys)}
+        if len(arrays) != len(members) - 1:
+            raise ModelFileError("The file's arrays are not those that its state names: get a fresh copy of it.")
+        model = cls(**header["parameters"])
+        model._set_state(state["values"], arrays)
+    except ModelFileError:
+        raise
+    except DISLIKES as error:
+        what = f"The file does not describe a {header['class']} ({reason(error)})"
+        raise ModelFileError(f"{what}: save the model again.") from None
+    return model
+
+
+def _class(name: str) -> type:
+    if name not in CLASSES:
+        raise ModelFileError(f"The file holds a {quoted(name)}, which is none of {listed(CLASSES)}: it is not loaded.")
+    return getattr(import_module(CLASSES[name]), name)

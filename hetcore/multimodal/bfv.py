@@ -1,0 +1,278 @@
+r"""BFV+DNN: boosted feature vectors in the second branch of a network.
+
+1. Boost M stages of trees on the table (CatBoost); F_m(x) holds the N classes' raw scores after stage m.
+2. The boosted feature vector of x is [F_1(x), F_2(x) - F_1(x), ..., F_M(x) - F_(M-1)(x)], M N numbers.
+3. Train a network with a branch for the unstructured source and one for the boosted feature vector; the branches meet
+   by concatenation or by product before the last layer.
+
+`features="raw"` is the baseline without step 1: the second branch gets the table's columns. `features="none"` leaves
+the table out.
+
+Departures: any number of unstructured sources, a branch each; an instance that lacks one has zeros (concatenation) or
+ones (product) there; without PyTorch one scikit-learn network takes all inputs side by side.
+
+Reference: A. Trevino Gavito, D. Klabjan, J. Utke, "Gradient-boosted based structured and unstructured learning", 2023
+(arXiv 2302.14299), section 3.1.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_softmax, softmax
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from hetcore.base import BoostedEstimator
+from hetcore.checks import one_of, whole
+from hetcore.data import HetData
+from hetcore.data.text import listed
+from hetcore.errors import DataError, ModelFileError, ParameterError
+from hetcore.multimodal import deep
+from hetcore.multimodal.boosted_vectors import BoostedFeatures, RawFeatures
+from hetcore.multimodal.branch_networks import NETWORKS, network_class
+from hetcore.multimodal.branches import Branch, branch_from, branch_state
+from hetcore.multimodal.learners import Inputs, block, default_learner, scaling
+from hetcore.multimodal.parameters import WHOLE, at_least_one
+from hetcore.multimodal.rounds import error_rate, f1_score
+from hetcore.targets import Problem
+
+__all__ = ["BoostedFeatureNetworkClassifier"]
+
+FEATURES = ("boosted", "raw", "none")
+FUSIONS = ("concatenation", "product")
+KINDS = ("auto", *NETWORKS)
+
+
+RULES = (
+    ("table", lambda v: v is None or isinstance(v, str), "the name of a source, or None"),
+    one_of("features", FEATURES),
+    one_of("fusion", FUSIONS),
+    one_of("network", KINDS),
+    ("n_stages", at_least_one, WHOLE),
+    ("max_depth", lambda v: whole(v) and 1 <= v <= 16, "a whole number in [1, 16]"),
+    ("n_iterations", at_least_one, WHOLE),
+    ("hidden", lambda v: len(v) > 0 and all(at_least_one(each) for each in v), "whole numbers, such as (100, 50)"),
+    ("random_state", lambda v: v is None or (whole(v) and v >= 0), "a whole number, at least 0, or None"),
+)
+
+
+@dataclass
+class Training:
+    """The state of a fit: one epoch a round."""
+
+    problem: Problem
+    branches: list[Branch]
+    network: Any
+    inputs: list[tuple[NDArray, NDArray]]
+    tree_seconds: float
+    epochs: int = 0
+    seconds: float = 0.0
+    scores: NDArray = field(default_factory=lambda: np.zeros(0))
+
+    def round(self) -> None:
+        """Pass over the labelled rows once."""
+        started = time.perf_counter()
+        rows = np.flatnonzero(self.problem.labelled)
+        y = self.problem.target[rows].argmax(axis=1)
+        self.network.epoch([(x[rows], mask[rows]) for x, mask in self.inputs], y, self.epochs)
+        self.epochs += 1
+        self.seconds = time.perf_counter() - started
+        self.scores = self.network.scores(self.inputs)
+
+    def view(self) -> dict[str, Any]:
+        """Return the fields of `RoundEnd`."""
+        problem = self.problem
+        sets = {"train": (problem.labelled, problem.target), "held_out": (problem.scored, problem.truth)}
+        judged = {
+            name: (self.scores[rows], codes[rows].argmax(axis=1)) for name, (rows, codes) in sets.items() if rows.any()
+        }
+        detail = {
+            "metric_name": "error",
+            "metric": {name: error_rate(scores, y) for name, (scores, y) in judged.items()},
+            "F1": {name: f1_score(scores, y) for name, (scores, y) in judged.items()},
+            "seconds": {"trees": self.tree_seconds, "network": self.seconds},
+        }
+        losses = {name: _cross_entropy(scores, y) for name, (scores, y) in judged.items()}
+        return {"losses": losses, "detail": detail}
+
+
+def _cross_entropy(scores: NDArray, y: NDArray) -> float:
+    return float(-log_softmax(scores, axis=1)[np.arange(len(y)), y].mean())
+
+
+class BoostedFeatureNetworkClassifier(ClassifierMixin, BoostedEstimator):
+    """A network with a branch for each unstructured source and one for the boosted feature vector of the table.
+
+    Rounds are epochs of the network: an event's `detail` holds "metric" (error rate), "F1" (macro) and "seconds"
+    {"trees": the boosting before the first epoch, "network": the epoch}; losses are mean cross-entropies in nats.
+
+    Parameters
+    ----------
+    table : str, optional
+        The structured source; by default the first that is a table without text.
+    features : {"boosted", "raw", "none"}, default="boosted"
+        What the table's branch gets: the boosted feature vector; the table's columns (the baseline); no such branch.
+    fusion : {"concatenation", "product"}, default="concatenation"
+        How the branches meet; "product" needs PyTorch.
+    network : {"auto", "torch", "scikit-learn"}, default="auto"
+        PyTorch's branches, or scikit-learn's one network on all inputs side by side; "auto" takes PyTorch if it is
+        installed.
+    n_stages : int, default=50
+        Stages M of the boosting.
+    max_depth : int, default=4
+        Depth of its trees, in [1, 16].
+    n_iterations : int, default=20
+        Epochs.
+    hidden : sequence of int, default=(100,50)
+        Units of the dense layers of a branch.
+    random_state : int or None, default=0
+        Seed; an int makes a fit repeatable bit for bit.
+
+    Attributes
+    ----------
+    classes_ : (K,) object
+        Class names, sorted.
+    table_ : str or None
+        The structured source.
+    history_ : polars DataFrame
+        One row per epoch.
+    n_iterations_ : int
+        Epochs done.
+
+    References
+    ----------
+    Trevino Gavito, Klabjan, Utke, "Gradient-boosted based structured and unstructured learning", arXiv 2302.14299.
+    """
+
+    _task = "classification"
+    _rules = RULES
+
+    def __init__(
+        self,
+        table: str | None = None,
+        features: str = "boosted",
+        fusion: str = "concatenation",
+        network: str = "auto",
+        n_stages: int = 50,
+        max_depth: int = 4,
+        n_iterations: int = 20,
+        hidden: Sequence[int] = (100, 50),
+        random_state: int | None = 0,
+    ) -> None:
+        self.table, self.features, self.fusion, self.network = table, features, fusion, network
+        self.n_stages, self.max_depth, self.n_iterations = n_stages, max_depth, n_iterations
+        self.hidden, self.random_state = hidden, random_state
+
+    def _start(self, problem: Problem) -> Training:
+        kind, seed = self._kind(), int(np.random.default_rng(self.random_state).integers(1 << 30))
+        self.table_ = self._table(problem.data)
+        others = [name for name in problem.data.sources if name != self._structured(problem.data)]
+        if not others and self.features == "none":
+            raise DataError("There is no source beside the table: give one, or features='boosted'.")
+        started = time.perf_counter()
+        branches = [self._branch(problem.data, name, kind) for name in others]
+        if self.features != "none":
+            branches.append(self._table_branch(problem, seed))
+        seconds = time.perf_counter() - started
+        shapes = [branch.shape for branch in branches]
+        network = NETWORKS[kind](shapes, problem.scale.n_outputs, tuple(self.hidden), self.fusion, seed)
+        return Training(problem, branches, network, [branch.read(problem.data) for branch in branches], seconds)
+
+    def _kind(self) -> str:
+        kind = ("torch" if deep.has_torch() else "scikit-learn") if self.network == "auto" else self.network
+        if kind == "torch":
+            deep.torch_module()
+        elif self.fusion == "product":
+            rule = "needs the branches of PyTorch"
+            raise ParameterError(f"fusion='product' {rule}: run `{deep.HOW}`, or use fusion='concatenation'.")
+        return kind
+
+    def _structured(self, data: HetData) -> str:
+        """Return the name of the structured source."""
+        if self.table is not None:
+            if self.table not in data.sources or data.sources[self.table].array is not None:
+                raise ParameterError(
+                    f"table={self.table!r} is no table of the data: give one of {listed(data.sources)}."
+                )
+            return self.table
+        tables = [name for name, source in data.sources.items() if default_learner(source) == "tree"]
+        if not tables:
+            raise DataError("None of the sources is a table without text: name the structured one with table=....")
+        return tables[0]
+
+    def _table(self, data: HetData) -> str | None:
+        return self._structured(data) if self.features != "none" else None
+
+    def _branch(self, data: HetData, name: str, kind: str) -> Branch:
+        source = data.sources[name]
+        images = kind == "torch" and source.array is not None and source.array.ndim in (3, 4)
+        return Branch(name, inputs=Inputs.of(source, images))
+
+    def _table_branch(self, problem: Problem, seed: int) -> Branch:
+        source, rows = problem.data.sources[self.table_], problem.data.rows(self.table_)
+        known = problem.labelled[rows]
+        y = problem.target[rows[known]].argmax(axis=1)
+        if len(np.unique(y)) < problem.scale.n_outputs:
+            raise DataError(f"Not every class has a labelled instance in the table {self.table_!r}: label some there.")
+        if self.features == "boosted":
+            made = BoostedFeatures.fit(source, np.flatnonzero(known), y, self.n_stages, self.max_depth, seed)
+        else:
+            made = RawFeatures.fit(source)
+        return Branch(self.table_, made, None, *scaling(made.transform(source)[known], together=False))
+
+    def _view(self, state: Training) -> dict[str, Any]:
+        return state.view()
+
+    def _finish(self, state: Training) -> None:
+        self.classes_, self.branches_ = state.problem.scale.classes, state.branches
+        self.network_ = state.network
+
+    def decision_function(self, data: HetData) -> NDArray[np.float64]:
+        """Return the raw score of each class in the order of `classes_`, (n, K); absent sources take no part.
+
+        Raises
+        ------
+        DataError
+            If `data` is no HetData.
+        """
+        check_is_fitted(self)
+        if not isinstance(data, HetData):
+            raise DataError(f"A prediction takes a HetData, not {type(data).__name__}: build one with hetcore.HetData.")
+        return self.network_.scores([branch.read(data) for branch in self.branches_])
+
+    def predict(self, data: HetData) -> NDArray[np.object_]:
+        """Predict each instance from the sources that it has, class names (n,) aligned with `data.ids`."""
+        return self.classes_[self.decision_function(data).argmax(axis=1)]
+
+    def predict_proba(self, data: HetData) -> NDArray[np.float64]:
+        """Return the probability in [0, 1] of each class in the order of `classes_`, (n, K)."""
+        return softmax(self.decision_function(data), axis=1)
+
+    def _get_state(self) -> tuple[dict[str, Any], dict[str, NDArray]]:
+        check_is_fitted(self)
+        metas, arrays = [], {f"network:{key}": array for key, array in self.network_.to_arrays().items()}
+        for j, branch in enumerate(self.branches_):
+            meta, own = branch_state(branch)
+            metas.append(meta)
+            arrays |= {f"{j}:{key}": array for key, array in own.items()}
+        facts = {"classes": list(self.classes_), "n_iterations": self.n_iterations_, "table": self.table_}
+        return facts | {"branches": metas, "network": self.network_.kind}, arrays
+
+    def _set_state(self, meta: dict[str, Any], arrays: dict[str, NDArray]) -> None:
+        names = meta["classes"]
+        good = isinstance(names, list) and len(set(names)) == len(names) > 1
+        if not good or not all(isinstance(name, str) for name in names) or not at_least_one(meta["n_iterations"]):
+            raise ModelFileError("The classes or epochs of the model file are wrong: save the model again.")
+        self.classes_, self.n_iterations_ = np.array(names, object), meta["n_iterations"]
+        self.table_ = meta["table"]
+        self.branches_ = [branch_from(each, block(arrays, str(j))) for j, each in enumerate(meta["branches"])]
+        shapes = [branch.shape for branch in self.branches_]
+        cls = network_class(meta["network"])
+        self.network_ = cls(shapes, len(names), tuple(self.hidden), self.fusion, 0)
+        self.network_.restore(block(arrays, "network"))

@@ -1,0 +1,121 @@
+"""Boosted feature vectors: what each stage of gradient boosting adds to the raw score of each class."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from catboost import CatBoostClassifier
+from numpy.typing import NDArray
+
+from hetcore.data import Source
+from hetcore.data.encoding import SourceEncoder
+from hetcore.errors import DataError
+from hetcore.multimodal.oblivious_trees import ObliviousTrees
+
+__all__ = ["BoostedFeatures", "RawFeatures"]
+
+LEARNING_RATE = 0.1
+
+
+class BoostedFeatures:
+    """The boosted feature vector of a table: M stages times K classes.
+
+    Parameters
+    ----------
+    encoder : SourceEncoder
+    trees : ObliviousTrees
+        Fitted with the multi-class loss, so that two classes have two raw scores too.
+    """
+
+    kind = "boosted"
+
+    def __init__(self, encoder: SourceEncoder, trees: ObliviousTrees) -> None:
+        self.encoder, self.trees = encoder, trees
+
+    @classmethod
+    def fit(
+        cls, source: Source, rows: NDArray, y: NDArray, n_stages: int, max_depth: int, seed: int
+    ) -> BoostedFeatures:
+        """Boost on some records.
+
+        Parameters
+        ----------
+        source : Source
+        rows : (m,) int
+            Its records to learn from.
+        y : (m,) int
+            Their class codes, all of 0..K-1.
+        n_stages, max_depth : int
+        seed : int
+
+        Raises
+        ------
+        DataError
+            If these records are all the same.
+        """
+        encoder = SourceEncoder().fit(source)
+        model = CatBoostClassifier(
+            iterations=n_stages, depth=max_depth, learning_rate=LEARNING_RATE, loss_function="MultiClass",
+            random_seed=seed, thread_count=1, verbose=False, allow_writing_files=False,
+        )  # fmt: skip
+        X = encoder.transform(source)[rows]
+        if not (np.nan_to_num(X) != np.nan_to_num(X[0])).any():
+            raise DataError("No column of the table differs between the labelled rows: name another table.")
+        model.fit(X, y)
+        return cls(encoder, ObliviousTrees.of(model))
+
+    def stages(self, source: Source) -> NDArray[np.float64]:
+        """Return the raw scores after each stage, (M, m, K)."""
+        return self.trees.stages(self.encoder.transform(source))
+
+    def transform(self, source: Source) -> NDArray[np.float32]:
+        """Return the boosted feature vectors (m, M * K): column M K + k is what stage M adds to class k."""
+        staged = self.stages(source)
+        added = np.diff(staged, axis=0, prepend=np.zeros_like(staged[:1]))
+        return added.transpose(1, 0, 2).reshape(staged.shape[1], -1).astype(np.float32)
+
+    def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray]]:
+        """Return a JSON-able dict and arrays."""
+        meta, arrays = self.encoder.to_state()
+        own = {f"encoder:{key}": array for key, array in arrays.items()}
+        return {"kind": self.kind, "encoder": meta}, own | self.trees.to_state()
+
+    @classmethod
+    def from_state(cls, meta: dict[str, Any], arrays: dict[str, NDArray]) -> BoostedFeatures:
+        """Rebuild; raises ModelFileError at anything that is not such a model."""
+        encoder = _encoder_from(meta, arrays)
+        return cls(encoder, ObliviousTrees.from_state(arrays, len(encoder.feature_names)))
+
+
+class RawFeatures:
+    """The baseline: a table's encoded columns as they are, 0 where missing once they are standardised."""
+
+    kind = "raw"
+
+    def __init__(self, encoder: SourceEncoder) -> None:
+        self.encoder = encoder
+
+    @classmethod
+    def fit(cls, source: Source) -> RawFeatures:
+        """Learn the columns."""
+        return cls(SourceEncoder().fit(source))
+
+    def transform(self, source: Source) -> NDArray[np.float32]:
+        """Return the encoded columns, (m, d)."""
+        return self.encoder.transform(source)
+
+    def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray]]:
+        """Return a JSON-able dict and arrays."""
+        meta, arrays = self.encoder.to_state()
+        return {"kind": self.kind, "encoder": meta}, {f"encoder:{k}": v for k, v in arrays.items()}
+
+    @classmethod
+    def from_state(cls, meta: dict[str, Any], arrays: dict[str, NDArray]) -> RawFeatures:
+        """Rebuild; raises ModelFileError at anything that is not such a state."""
+        return cls(_encoder_from(meta, arrays))
+
+
+def _encoder_from(meta: dict[str, Any], arrays: dict[str, NDArray]) -> SourceEncoder:
+    own = {key.removeprefix("encoder:"): array for key, array in arrays.items() if key.startswith("encoder:")}
+    return SourceEncoder.from_state(meta["encoder"], own)

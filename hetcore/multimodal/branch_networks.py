@@ -1,0 +1,132 @@
+"""The two networks of BFV+DNN, behind one interface: PyTorch's branches, and scikit-learn's one network on all inputs.
+
+An input is a pair of arrays, (m, d) or (m, height, width, channels) float32 and the mask (m, 1) float32 of who has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.neural_network import MLPClassifier
+
+from hetcore.errors import ModelFileError
+from hetcore.multimodal import deep
+from hetcore.multimodal.networks import forward, packed, unpacked
+
+__all__ = ["NETWORKS", "BranchNetwork", "JoinedNetwork", "network_class"]
+
+BATCH = 64
+Inputs = Sequence[tuple[NDArray, NDArray]]
+
+
+class JoinedNetwork:
+    """One scikit-learn network on all inputs side by side: concatenation before the first layer, not after a branch.
+
+    Parameters
+    ----------
+    shapes : sequence of tuple of int
+        Of a row of each input.
+    n_outputs : int
+        Classes.
+    hidden : sequence of int
+    fusion : str
+        "concatenation".
+    seed : int
+    """
+
+    kind = "scikit-learn"
+
+    def __init__(
+        self, shapes: Sequence[Sequence[int]], n_outputs: int, hidden: Sequence[int], fusion: str, seed: int
+    ) -> None:
+        self.width, self.n_outputs = sum(int(np.prod(shape)) for shape in shapes), n_outputs
+        self._model = MLPClassifier(hidden_layer_sizes=tuple(hidden), batch_size=BATCH, random_state=seed)
+        self.layers: list[tuple[NDArray, NDArray]] = []
+
+    def epoch(self, inputs: Inputs, y: NDArray, t: int) -> None:
+        """Pass over the rows once."""
+        X = _side_by_side(inputs)
+        self._model.batch_size = min(BATCH, len(X))
+        self._model.partial_fit(X, y, classes=np.arange(self.n_outputs) if t == 0 else None)
+        pairs = zip(self._model.coefs_, self._model.intercepts_)
+        self.layers = [(w.astype(np.float32), b.astype(np.float32)) for w, b in pairs]
+
+    def scores(self, inputs: Inputs) -> NDArray[np.float64]:
+        """Return the raw score of each class, (m, K)."""
+        raw = forward(self.layers, _side_by_side(inputs))
+        return np.hstack([np.zeros_like(raw), raw]) if raw.shape[1] < self.n_outputs else raw
+
+    def to_arrays(self) -> dict[str, NDArray]:
+        """Return the weights."""
+        return packed([self.layers])
+
+    def restore(self, arrays: Mapping[str, NDArray]) -> None:
+        """Set the weights; raises ModelFileError at any that do not fit."""
+        outputs = 1 if self.n_outputs == 2 else self.n_outputs
+        self.layers = unpacked(arrays, self.width, outputs, 1)[0]
+
+
+def _side_by_side(inputs: Inputs) -> NDArray[np.float32]:
+    return np.hstack([(x * mask.reshape(-1, *[1] * (x.ndim - 1))).reshape(len(x), -1) for x, mask in inputs])
+
+
+class BranchNetwork:
+    """PyTorch's network with a branch for each input; see `hetcore.multimodal.deep.two_branches` for the parameters.
+
+    Parameters
+    ----------
+    shapes : sequence of tuple of int
+    n_outputs : int
+    hidden : sequence of int
+    fusion : {"concatenation", "product"}
+    seed : int
+    """
+
+    kind = "torch"
+
+    def __init__(
+        self, shapes: Sequence[Sequence[int]], n_outputs: int, hidden: Sequence[int], fusion: str, seed: int
+    ) -> None:
+        self.seed = seed
+        with deep.seeded(seed):
+            self.module = deep.two_branches(shapes, n_outputs, hidden, fusion)
+
+    def epoch(self, inputs: Inputs, y: NDArray, t: int) -> None:
+        """Pass over the rows once."""
+        with deep.seeded(self.seed) as torch:
+            codes = torch.from_numpy(np.asarray(y, np.int64))
+
+            def loss(said: Any, rows: Any) -> Any:
+                return torch.nn.functional.cross_entropy(said, codes[rows])
+
+            deep.train(self.module, _flat(inputs), loss, 1, self.seed, t)
+
+    def scores(self, inputs: Inputs) -> NDArray[np.float64]:
+        """Return the raw score of each class, (m, K)."""
+        with deep.seeded(0):
+            return deep.outputs(self.module, _flat(inputs))
+
+    def to_arrays(self) -> dict[str, NDArray]:
+        """Return the weights."""
+        return deep.arrays_of(self.module)
+
+    def restore(self, arrays: Mapping[str, NDArray]) -> None:
+        """Set the weights; raises ModelFileError at any that do not fit."""
+        deep.restore(self.module, arrays)
+
+
+def _flat(inputs: Inputs) -> list[NDArray]:
+    return [a for x, mask in inputs for a in (deep.channels_first(x) if x.ndim == 4 else x, mask)]
+
+
+NETWORKS = {"torch": BranchNetwork, "scikit-learn": JoinedNetwork}
+
+
+def network_class(kind: Any) -> type:
+    """Return the class of a network in a model file."""
+    if kind not in NETWORKS:
+        raise ModelFileError(f"The model file has a network of kind {kind!r}, which is not known: it is not loaded.")
+    return NETWORKS[kind]

@@ -1,0 +1,334 @@
+"""What each source of a two-learner fit keeps: its columns, and the weak learners with their steps.
+
+A modality has `fit(rows, target, ...)`, which returns a candidate and what it says of every record of the source,
+`keep(candidate, step)` and `scores(source)`. Trees see binned columns; any other learner sees numbers: encoded columns,
+standardised, 0 where missing, or the images of an array as they are, standardised together.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from collections.abc import Mapping
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hetcore.data import Source
+from hetcore.data.encoding import SourceEncoder
+from hetcore.errors import DataError, ModelFileError, ParameterError
+from hetcore.forest import Forest
+from hetcore.multimodal.risk import Exact
+from hetcore.trees import BinMapper, Tree, TreeParams, grow
+
+__all__ = ["Dense", "Inputs", "Trees", "block", "default_learner", "scaling"]
+
+MAX_BINS = 128
+RIDGE = 1e-3
+_PREPARED: WeakKeyDictionary[Source, dict[str, Any]] = WeakKeyDictionary()
+
+
+def default_learner(source: Source) -> str:
+    """Return "network" for an array (images, embeddings) and for a table with text, else "tree"."""
+    return "network" if source.array is not None or "text" in source.kinds.values() else "tree"
+
+
+def _encoded(source: Source) -> tuple[SourceEncoder, NDArray[np.float32]]:
+    """Return a source's own encoder and its columns, made once for each `Source` object."""
+    made = _PREPARED.setdefault(source, {})
+    if "X" not in made:
+        made["encoder"] = SourceEncoder().fit(source)
+        made["X"] = made["encoder"].transform(source)
+    return made["encoder"], made["X"]
+
+
+class Trees:
+    """A modality whose learners are trees with a vector in each leaf.
+
+    Parameters
+    ----------
+    params : TreeParams
+    encoder : SourceEncoder
+    mapper : BinMapper
+    n_outputs : int
+        K.
+    """
+
+    kind = "tree"
+
+    def __init__(self, params: TreeParams, encoder: SourceEncoder, mapper: BinMapper, n_outputs: int) -> None:
+        self.params, self.encoder, self.mapper = params, encoder, mapper
+        self.forest = Forest(n_outputs)
+
+    @classmethod
+    def of(cls, source: Source, params: TreeParams, n_outputs: int) -> Trees:
+        """Bin a source's columns."""
+        encoder, X = _encoded(source)
+        made = _PREPARED[source]
+        if "binned" not in made:
+            made["mapper"] = BinMapper(MAX_BINS).fit(X, 0)
+            made["binned"] = made["mapper"].transform(X)
+        modality = cls(params, encoder, made["mapper"], n_outputs)
+        modality.binned = made["binned"]
+        return modality
+
+    def fit(self, rows: NDArray, target: NDArray, weights: NDArray | None, exact: Exact | None) -> tuple[Tree, NDArray]:
+        """Grow a tree on some records.
+
+        Parameters
+        ----------
+        rows : (m,) int
+            Records of the source.
+        target : (m, K) float64
+            What to fit by least squares; with `exact`, how far the rows have moved already.
+        weights : (m,) float64 or None
+            Passed over: `exact` brings the whole Hessian.
+        exact : Exact or None
+            The second-order form of these rows.
+
+        Returns
+        -------
+        tree : Tree
+        said : (M, K) float64
+            For all M records of the source.
+        """
+        gradients, hessians, unit = _tree_task(target, exact)
+        full = np.zeros((self.binned.shape[1], target.shape[1]), np.float32)
+        full[rows] = gradients
+        curved = None
+        if hessians is not None:
+            curved = np.zeros_like(full)
+            curved[rows] = hessians
+        tree = grow(self.binned, full, curved, rows.astype(np.int32), None, self.params, self.mapper.n_bins)
+        if exact is not None:
+            _solve_leaves(tree, rows, exact, target)
+        else:
+            tree.values *= unit
+        return tree, tree.predict(self.binned)
+
+    def keep(self, candidate: Tree, step: float) -> None:
+        """Add a tree."""
+        self.forest.append(candidate, step)
+
+    def scores(self, source: Source) -> NDArray[np.float64]:
+        """Return the sum of the kept trees for the records of a source, (m, K)."""
+        return self.forest.predict(self.mapper.transform(self.encoder.transform(source)))
+
+    def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray]]:
+        """Return a JSON-able dict and arrays."""
+        meta, arrays = self.encoder.to_state()
+        blocks = {"encoder": arrays, "bins": self.mapper.to_arrays(), "forest": self.forest.to_arrays()}
+        return {"kind": self.kind, "encoder": meta}, _joined(blocks)
+
+    @classmethod
+    def from_state(cls, meta: dict[str, Any], arrays: Mapping[str, NDArray], n_outputs: int) -> Trees:
+        """Rebuild; raises ModelFileError at anything that does not fit together."""
+        encoder = SourceEncoder.from_state(meta["encoder"], block(arrays, "encoder"))
+        mapper = BinMapper.from_arrays(block(arrays, "bins"))
+        width = len(encoder.feature_names)
+        forest = Forest.from_arrays(block(arrays, "forest"), width)
+        if mapper.n_bins.size != width or forest.n_outputs != n_outputs:
+            raise ModelFileError("The trees of the model file do not fit their columns: save the model again.")
+        modality = cls(TreeParams(), encoder, mapper, n_outputs)
+        modality.forest = forest
+        return modality
+
+
+def _tree_task(target: NDArray, exact: Exact | None) -> tuple[NDArray, NDArray | None, float]:
+    """Return gradients and hessians in float32's range, and the unit of the leaves' values."""
+    if exact is None:
+        unit = _rms(target)
+        return (-target / unit).astype(np.float32), None, unit
+    unit = float(exact.weights.mean()) or 1.0
+    return (exact.gradient(target) / unit).astype(np.float32), (exact.diagonal() / unit).astype(np.float32), 1.0
+
+
+def _rms(values: NDArray) -> float:
+    """Return the root mean square, 1 where all are zero."""
+    largest = float(np.abs(values).max(initial=0.0))
+    return largest * float(np.sqrt(np.mean((values / largest) ** 2))) if largest > 0 else 1.0
+
+
+def _solve_leaves(tree: Tree, rows: NDArray, exact: Exact, moved: NDArray) -> None:
+    """Set each leaf to its Newton step with the whole Hessian, with a small ridge for the direction that is flat."""
+    leaf, K = tree.row_leaf[rows], moved.shape[1]
+    unit = float(exact.weights.mean()) or 1.0
+    gradient, hessian = exact.gradient(moved) / unit, exact.hessian() / unit
+    n_nodes = len(tree.nodes)
+    pull = np.stack([np.bincount(leaf, gradient[:, k], n_nodes) for k in range(K)], axis=1)
+    flat = hessian.reshape(len(leaf), K * K)
+    curve = np.stack([np.bincount(leaf, flat[:, c], n_nodes) for c in range(K * K)], axis=1).reshape(n_nodes, K, K)
+    used = np.flatnonzero(np.bincount(leaf, minlength=n_nodes))
+    ridge = RIDGE * np.trace(curve[used], axis1=1, axis2=2)[:, None, None] / K + 1e-12
+    tree.values[used] = -np.linalg.solve(curve[used] + ridge * np.eye(K), pull[used][:, :, None])[:, :, 0]
+
+
+class Inputs:
+    """How a source becomes a learner's numbers.
+
+    Parameters
+    ----------
+    encoder : SourceEncoder
+    centre, scale : (d,) float32
+        Mean and 1 / deviation of each number; for images, of all of them together.
+    shape : tuple of int
+        Shape of a record for a learner of images; empty for a learner of columns.
+    """
+
+    def __init__(self, encoder: SourceEncoder, centre: NDArray, scale: NDArray, shape: tuple[int, ...]) -> None:
+        self.encoder, self.centre, self.scale, self.shape = encoder, centre, scale, shape
+
+    @classmethod
+    def of(cls, source: Source, as_images: bool) -> Inputs:
+        """Learn the scale of a source's numbers."""
+        encoder, X = _encoded(source)
+        if as_images and (source.array is None or source.array.ndim not in (3, 4)):
+            what = "a table" if source.array is None else f"an array of shape {source.array.shape[1:]} a record"
+            raise DataError(f"A learner of images was given {what}: give an array (m, height, width[, channels]).")
+        shape = (*source.array.shape[1:], *([1] if source.array.ndim == 3 else [])) if as_images else ()
+        return cls(encoder, *scaling(X, as_images), shape)
+
+    def transform(self, source: Source) -> NDArray[np.float32]:
+        """Return the numbers of a source's records, (m, d), or (m, height, width, channels)."""
+        made = _PREPARED.get(source, {})
+        X = made["X"] if made.get("encoder") is self.encoder else self.encoder.transform(source)
+        X = np.nan_to_num((X - self.centre) * self.scale, copy=False, nan=0.0)
+        return X.reshape(len(X), *self.shape) if self.shape else np.ascontiguousarray(X)
+
+
+def scaling(X: NDArray, together: bool) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Return mean and 1 / deviation (d,) of the columns of X (m, d), or those of all its numbers; 0 for a constant."""
+    known = ~np.isnan(X)
+    axis = None if together else 0
+    count = np.maximum(known.sum(axis=axis), 1)
+    mean = np.where(known, X, 0.0).sum(axis=axis, dtype=np.float64) / count
+    spread = np.sqrt((np.where(known, X - mean, 0.0) ** 2).sum(axis=axis, dtype=np.float64) / count)
+    scale = np.where(spread > 1e-9 * np.maximum(np.abs(mean), 1.0), 1.0 / np.maximum(spread, 1e-30), 0.0)
+    return np.full(X.shape[1], mean, np.float32), np.full(X.shape[1], scale, np.float32)
+
+
+class Dense:
+    """A modality whose learners are anything with `fit(X, W)` and `predict(X)`, a network for one.
+
+    Parameters
+    ----------
+    learner : object
+        Copied for every fit. `takes_images = True` on it asks for images rather than columns; a `sample_weight` in the
+        arguments of its `fit` is used; one with `random_state` gets a new one for every fit.
+    inputs : Inputs
+    n_outputs : int
+        K.
+    """
+
+    kind = "network"
+
+    def __init__(self, learner: Any, inputs: Inputs, n_outputs: int) -> None:
+        self.learner, self.inputs, self.n_outputs = learner, inputs, n_outputs
+        self.kept: list[tuple[Any, float]] = []
+        self._fits = 0
+
+    @classmethod
+    def of(cls, source: Source, learner: Any, n_outputs: int) -> Dense:
+        """Scale a source's numbers."""
+        _check_learner(learner)
+        modality = cls(learner, Inputs.of(source, bool(getattr(learner, "takes_images", False))), n_outputs)
+        modality.X = modality.inputs.transform(source)
+        return modality
+
+    def fit(self, rows: NDArray, target: NDArray, weights: NDArray | None, exact: Exact | None) -> tuple[Any, NDArray]:
+        """Fit a copy of the learner to some records; see `Trees.fit`. `exact` becomes a target and row weights.
+
+        Without any record the learner counts for nothing.
+        """
+        candidate, nothing = copy.deepcopy(self.learner), len(rows) == 0
+        if nothing:
+            rows, target, weights = np.zeros(1, np.int64), np.zeros((1, target.shape[1])), None
+        elif exact is not None:
+            target, weights = exact.target(target), exact.row_weights()
+        unit = _rms(target)
+        if hasattr(candidate, "random_state"):
+            candidate.random_state = int(self.learner.random_state or 0) + self._fits
+        self._fits += 1
+        weighted = weights is not None and "sample_weight" in inspect.signature(candidate.fit).parameters
+        candidate.fit(self.X[rows], target / unit, **({"sample_weight": weights} if weighted else {}))
+        unit = 0.0 if nothing else unit
+        return (candidate, unit), _said(candidate, self.X, self.n_outputs) * unit
+
+    def keep(self, candidate: tuple[Any, float], step: float) -> None:
+        """Add a learner."""
+        learner, unit = candidate
+        self.kept.append((learner, step * unit))
+
+    def scores(self, source: Source) -> NDArray[np.float64]:
+        """Return the sum of the kept learners for the records of a source, (m, K)."""
+        X, total = self.inputs.transform(source), np.zeros((source.n_rows, self.n_outputs))
+        for learner, step in self.kept:
+            total += step * _said(learner, X, self.n_outputs)
+        return total
+
+    def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray]]:
+        """Return a JSON-able dict and arrays.
+
+        Raises
+        ------
+        ParameterError
+            If the learner is not one of ours, whose weights are known to be plain arrays.
+        """
+        packer = getattr(self.learner, "pack", None)
+        if packer is None:
+            name = type(self.learner).__name__
+            raise ParameterError(f"A model with a learner {name} can't be saved: use 'tree', 'network' or 'cnn'.")
+        meta, arrays = self.inputs.encoder.to_state()
+        facts, weights = self.learner.pack([learner for learner, _ in self.kept])
+        steps = np.array([step for _, step in self.kept], np.float64)
+        blocks = {"encoder": arrays, "learners": weights}
+        own = {"centre": self.inputs.centre, "scale": self.inputs.scale, "steps": steps}
+        state = {"kind": self.learner.kind, "encoder": meta, "shape": list(self.inputs.shape), "learner": facts}
+        return state, _joined(blocks) | own
+
+    @classmethod
+    def from_state(cls, meta: dict[str, Any], arrays: Mapping[str, NDArray], n_outputs: int, learner: type) -> Dense:
+        """Rebuild; raises ModelFileError at anything that does not fit together."""
+        encoder = SourceEncoder.from_state(meta["encoder"], block(arrays, "encoder"))
+        width, shape = len(encoder.feature_names), tuple(meta["shape"])
+        for name in ("centre", "scale"):
+            array = arrays[name]
+            if array.shape != (width,) or array.dtype != np.float32 or not np.isfinite(array).all():
+                raise ModelFileError(f"The {name} of a source's numbers in the model file is wrong: save it again.")
+        steps = arrays["steps"]
+        if steps.ndim != 1 or steps.dtype != np.float64 or not np.isfinite(steps).all():
+            raise ModelFileError("The steps of the model file are not finite numbers: save the model again.")
+        images = bool(getattr(learner, "takes_images", False))
+        if (len(shape) == 3) != images or (images and int(np.prod(shape)) != width) or (not images and shape):
+            raise ModelFileError("The shape of the images in the model file is wrong: save the model again.")
+        modality = cls(learner(), Inputs(encoder, arrays["centre"], arrays["scale"], shape), n_outputs)
+        size = shape if images else (width,)
+        learners = learner.unpack(meta["learner"], block(arrays, "learners"), size, n_outputs, len(steps))
+        modality.kept = list(zip(learners, steps.tolist()))
+        return modality
+
+
+def _check_learner(learner: Any) -> None:
+    if not (callable(getattr(learner, "fit", None)) and callable(getattr(learner, "predict", None))):
+        name = type(learner).__name__
+        raise ParameterError(f"A learner of type {name} lacks fit(X, W) or predict(X): give one that has both.")
+
+
+def _said(learner: Any, X: NDArray, n_outputs: int) -> NDArray[np.float64]:
+    said = np.asarray(learner.predict(X), np.float64).reshape(len(X), -1)
+    if said.shape[1] != n_outputs or not np.isfinite(said).all():
+        rule = f"predict must return finite numbers of shape ({len(X)}, {n_outputs})"
+        raise DataError(f"The learner {type(learner).__name__} returned {said.shape}: {rule}.")
+    return said
+
+
+def _joined(blocks: Mapping[str, Mapping[str, NDArray]]) -> dict[str, NDArray]:
+    return {f"{name}:{key}": array for name, arrays in blocks.items() for key, array in arrays.items()}
+
+
+def block(arrays: Mapping[str, NDArray], name: str) -> dict[str, NDArray]:
+    """Return the arrays whose key begins with "name:", without it."""
+    prefix = f"{name}:"
+    return {key.removeprefix(prefix): array for key, array in arrays.items() if key.startswith(prefix)}

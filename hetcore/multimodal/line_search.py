@@ -1,0 +1,149 @@
+r"""How far to go along each learner: the steps s = (eps, delta, ...) for R(f + sum_j s_j g_j).
+
+R along the learners is a sum of exponentials of affine functions of s, so it is convex, and so is its logarithm:
+`newton_step` finds the minimum exactly in a few evaluations. The others are the paper's: `bayes_step` (10 random points
+and 20 of a Gaussian process), `grid_step`, `fixed_step` (0.1).
+"""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+from scipy.stats import norm
+
+from hetcore.multimodal.risk import exponents
+
+__all__ = ["STEPS", "Line", "bayes_step", "fixed_step", "grid_step", "newton_step"]
+
+FIXED = 0.1
+HIGHEST_STEP = 4.0
+GRID = 9
+N_RANDOM, N_GUIDED, N_CANDIDATES = 10, 20, 512
+MOST_ROUNDS, TOLERANCE = 30, 1e-10
+RIDGE = 1e-9
+
+
+class Line:
+    """The risk of f + sum_j s_j g_j as a function of s.
+
+    Parameters
+    ----------
+    scores : (n, K) float64
+        f.
+    moves : (p, n, K) float64
+        The learners' outputs g_j.
+    y : (n,) int
+        Class codes.
+    """
+
+    def __init__(self, scores: NDArray, moves: NDArray, y: NDArray) -> None:
+        n, K = scores.shape
+        others = np.arange(K) != y[:, None]
+        rows = np.arange(n)
+        self.start = exponents(scores, y)[others]
+        self.slopes = np.stack([(0.5 * (g - g[rows, y][:, None]))[others] for g in moves])
+        self._log_n = np.log(n)
+
+    def value(self, steps: NDArray) -> float:
+        """Return the logarithm of the mean risk at steps (p,)."""
+        return float(logsumexp(self.start + steps @ self.slopes) - self._log_n)
+
+    def model(self, steps: NDArray) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
+        """Return the logarithm of the mean risk, and gradient (p,) and Hessian (p, p) of the risk over the risk."""
+        at = self.start + steps @ self.slopes
+        top = at.max()
+        share = np.exp(at - top)
+        total = share.sum()
+        share /= total
+        weighted = self.slopes * share
+        return float(top + np.log(total) - self._log_n), weighted.sum(axis=1), weighted @ self.slopes.T
+
+
+def newton_step(line: Line, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Return the steps (p,) of least risk, by damped Newton from zero.
+
+    A learner that separates all rows has its minimum at infinity: every Newton step then lowers each exponent by about
+    one, so the 30 steps bound the result.
+    """
+    steps = np.zeros(len(line.slopes))
+    value, gradient, hessian = line.model(steps)
+    for _ in range(MOST_ROUNDS):
+        ridge = RIDGE * max(float(np.trace(hessian)) / len(steps), 1e-300)
+        move = -np.linalg.lstsq(hessian + ridge * np.eye(len(steps)), gradient, rcond=None)[0]
+        slope = float(gradient @ move)
+        if slope > -TOLERANCE:
+            break
+        size = _damped(line, steps, move, value, slope)
+        if size == 0.0:
+            break
+        steps = steps + size * move
+        value, gradient, hessian = line.model(steps)
+    return steps
+
+
+def _damped(line: Line, steps: NDArray, move: NDArray, value: float, slope: float) -> float:
+    """Return the largest of 1, 1/2, 1/4, ... that lowers the risk enough, 0 if none does."""
+    for halving in range(40):
+        size = 0.5**halving
+        if line.value(steps + size * move) <= value + 1e-4 * size * slope:
+            return size
+    return 0.0
+
+
+def fixed_step(line: Line, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Return 0.1 for every learner, (p,)."""
+    return np.full(len(line.slopes), FIXED)
+
+
+def grid_step(line: Line, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Return the best (p,) of a grid of 9 values in [0, 4] a learner, one learner at a time beyond two."""
+    p, values = len(line.slopes), np.linspace(0.0, HIGHEST_STEP, GRID)
+    if p <= 2:
+        tried = [np.array(each) for each in itertools.product(values, repeat=p)]
+        return tried[int(np.argmin([line.value(each) for each in tried]))]
+    steps = np.zeros(p)
+    for j in range(p):
+        tried = [np.where(np.arange(p) == j, each, steps) for each in values]
+        steps = tried[int(np.argmin([line.value(each) for each in tried]))]
+    return steps
+
+
+def bayes_step(line: Line, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Return the best (p,) of 10 random points in [0, 4]^p and 20 of largest expected improvement."""
+    p = len(line.slopes)
+    points = rng.uniform(0.0, HIGHEST_STEP, (N_RANDOM, p))
+    values = np.array([line.value(point) for point in points])
+    for _ in range(N_GUIDED):
+        candidates = rng.uniform(0.0, HIGHEST_STEP, (N_CANDIDATES, p))
+        point = candidates[int(np.argmax(_expected_improvement(points, values, candidates)))]
+        points, values = np.vstack([points, point]), np.append(values, line.value(point))
+    return points[int(np.argmin(values))]
+
+
+def _expected_improvement(points: NDArray, values: NDArray, candidates: NDArray) -> NDArray[np.float64]:
+    """Return the expected fall below the best value under a Gaussian process with a Matern kernel."""
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.gaussian_process import GaussianProcessRegressor
+    from sklearn.gaussian_process.kernels import Matern
+
+    process = GaussianProcessRegressor(Matern(nu=2.5), alpha=1e-6, normalize_y=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # a length at its bound is of no consequence here
+        process.fit(points, values)
+    mean, deviation = process.predict(candidates, return_std=True)
+    deviation = np.maximum(deviation, 1e-12)
+    gap = values.min() - mean
+    return gap * norm.cdf(gap / deviation) + deviation * norm.pdf(gap / deviation)
+
+
+STEPS: dict[str, Callable[[Line, np.random.Generator], NDArray[np.float64]]] = {
+    "newton": newton_step,
+    "bayes": bayes_step,
+    "grid": grid_step,
+    "fixed": fixed_step,
+}

@@ -1,0 +1,212 @@
+"""One round of the two weak learners, and what it came to."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hetcore.multimodal.learners import Dense, Trees
+from hetcore.multimodal.line_search import FIXED, STEPS, Line
+from hetcore.multimodal.risk import Exact, direction, log_risk, printed_target, tilted
+from hetcore.round_scores import shares
+from hetcore.targets import Problem
+
+__all__ = ["TwoLearners", "error_rate", "f1_score"]
+
+LARGEST_LOG = 700.0
+NODES = (0.0, 0.25, 0.5, 0.75, 1.0)  # Boole's rule: the fall of the risk along a step is smooth
+NODE_WEIGHTS = (7 / 90, 32 / 90, 12 / 90, 32 / 90, 7 / 90)
+
+
+@dataclass
+class TwoLearners:
+    """The state of a fit.
+
+    Attributes
+    ----------
+    problem : Problem
+    params : dict
+        The estimator's parameters.
+    modalities : dict of str to Trees or Dense
+        By source.
+    rng : Generator
+    parts : dict of str to (n, K) float64
+        What each source has added to the raw scores.
+    fall : dict of str to float
+        How far each source's steps have lowered the logarithm of the risk that steps are chosen by.
+    steps : (p,) float64
+        Of the last round, without shrinkage.
+    moved : dict of str to float
+        Root mean square of what each source added to the labelled rows' scores in the last round.
+    seconds, step_seconds
+        What fitting each learner and choosing the steps took in the last round.
+    """
+
+    problem: Problem
+    params: dict[str, Any]
+    modalities: dict[str, Trees | Dense]
+    rng: np.random.Generator
+    prior: NDArray[np.float64]
+    parts: dict[str, NDArray[np.float64]] = field(default_factory=dict)
+    fall: dict[str, float] = field(default_factory=dict)
+    steps: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    seconds: dict[str, float] = field(default_factory=dict)
+    moved: dict[str, float] = field(default_factory=dict)
+    step_seconds: float = 0.0
+    left_out: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+
+    def __post_init__(self) -> None:
+        n, K = self.problem.target.shape
+        self.y = self.problem.target.argmax(axis=1)
+        self.parts = {name: np.zeros((n, K)) for name in self.modalities}
+        self.fall = dict.fromkeys(self.modalities, 0.0)
+        self.steps = np.full(len(self.modalities), FIXED)
+        self.record = {name: _records(self.problem.data.rows(name), n) for name in self.modalities}
+        self.scores = np.tile(self.prior, (n, 1))
+
+    def round(self) -> None:
+        """Fit the learners to w (1) or to the second-order targets, choose the steps, add both."""
+        fitted, judged = self._rows()
+        self.left_out = judged if len(judged) < self.problem.labelled.sum() else judged[:0]
+        self.seconds, self.step_seconds = dict.fromkeys(self.modalities, 0.0), 0.0
+        round_of = {1: self._first_order, 2: self._second_order}[self.params["order"]]
+        candidates, moves, steps = round_of(fitted, judged)
+        self._credit(Line(self.scores[judged], moves[:, judged], self.y[judged]), steps)
+        self.steps = steps
+        for (name, modality), candidate, move, step in zip(self.modalities.items(), candidates, moves, steps):
+            shrunk = self.params["learning_rate"] * step
+            if candidate is not None:
+                modality.keep(candidate, shrunk)
+            self.parts[name] += shrunk * move
+            self.scores += shrunk * move
+            self.moved[name] = float(np.sqrt(np.mean((shrunk * move[self.problem.labelled]) ** 2)))
+
+    def _rows(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the labelled rows that learners are fitted to, and those that steps are chosen by."""
+        labelled = np.flatnonzero(self.problem.labelled)
+        count = int(np.ceil(self.params["subsample"] * len(labelled)))
+        if count == len(labelled):
+            return labelled, labelled
+        mixed = self.rng.permutation(labelled)
+        return np.sort(mixed[:count]), np.sort(mixed[count:])
+
+    def _fit(self, name: str, rows: NDArray, target: NDArray, exact: Exact | None) -> tuple[Any, NDArray]:
+        """Fit a source's learner to those of the rows that the source has; return it and its move (n, K).
+
+        None, which moves nothing, where the source has none of the rows.
+        """
+        started = time.perf_counter()
+        has = self.record[name][rows] >= 0
+        move = np.zeros_like(self.scores)
+        if not has.any():
+            return None, move
+        own = None if exact is None else exact.take(has)
+        candidate, said = self.modalities[name].fit(self.record[name][rows[has]], target[has], None, own)
+        move[self.problem.data.rows(name)] = said
+        self.seconds[name] += time.perf_counter() - started
+        return candidate, move
+
+    def _choose(self, moves: NDArray, judged: NDArray) -> NDArray[np.float64]:
+        started = time.perf_counter()
+        line = Line(self.scores[judged], moves[:, judged], self.y[judged])
+        steps = STEPS[self.params["step"]](line, self.rng)
+        self.step_seconds += time.perf_counter() - started
+        return steps
+
+    def _first_order(self, fitted: NDArray, judged: NDArray) -> tuple[list[Any], NDArray, NDArray]:
+        w = direction(self.scores[fitted], self.y[fitted])
+        found = [self._fit(name, fitted, w, None) for name in self.modalities]
+        moves = np.stack([move for _, move in found])
+        return [candidate for candidate, _ in found], moves, self._choose(moves, judged)
+
+    def _second_order(self, fitted: NDArray, judged: NDArray) -> tuple[list[Any], NDArray, NDArray]:
+        """Run the inner loop over (7), (8) and the steps; return the learners of least risk."""
+        moves = np.zeros((len(self.modalities), *self.scores.shape))
+        candidates: list[Any] = [None] * len(moves)
+        steps, best = np.full(len(moves), FIXED), None
+        for _ in range(self.params["inner_iterations"]):
+            for j, name in enumerate(self.modalities):
+                target, exact = self._second_target(j, fitted, moves, steps)
+                candidates[j], moves[j] = self._fit(name, fitted, target, exact)
+                steps = np.where(np.arange(len(steps)) == j, 1.0, steps) if exact is not None else steps
+            steps = self._choose(moves, judged)
+            risk = log_risk((self.scores + np.tensordot(steps, moves, 1))[judged], self.y[judged])
+            if best is None or risk < best[0]:
+                best = (risk, list(candidates), moves.copy(), steps)
+        return best[1:]
+
+    def _second_target(
+        self, j: int, fitted: NDArray, moves: NDArray, steps: NDArray
+    ) -> tuple[NDArray[np.float64], Exact | None]:
+        scores, y = self.scores[fitted], self.y[fitted]
+        if self.params["hessian"] == "printed":
+            w = direction(scores, y)
+            target = printed_target(w, tilted(scores, y), steps, j)
+            return (target if np.abs(target).max() > 1e-12 * np.abs(w).max() else w), None
+        others = np.where(np.arange(len(steps)) == j, 0.0, steps)
+        return np.tensordot(others, moves[:, fitted], 1), Exact(scores, y)
+
+    def _credit(self, line: Line, steps: NDArray) -> None:
+        """Share the fall of the log risk among the sources: each's slope, integrated along the step."""
+        slopes = sum(weight * line.model(at * steps)[1] for at, weight in zip(NODES, NODE_WEIGHTS))
+        for name, fall in zip(self.modalities, -steps * slopes):
+            self.fall[name] += float(fall)
+
+    def weights(self) -> dict[str, float]:
+        """Return each source's share of the fall of the log risk; a source that raised it has 0."""
+        return shares(np.maximum(list(self.fall.values()), 0.0), list(self.modalities))
+
+    def view(self) -> dict[str, Any]:
+        """Return the fields of `RoundEnd`."""
+        problem = self.problem
+        sets = {"train": (np.flatnonzero(problem.labelled), self.y)}
+        if problem.scored.any():
+            sets["held_out"] = (np.flatnonzero(problem.scored), problem.truth.argmax(axis=1))
+        losses = {name: _risk(self.scores[rows], y[rows]) for name, (rows, y) in sets.items()}
+        if self.left_out.size:
+            losses["left_out"] = _risk(self.scores[self.left_out], self.y[self.left_out])
+        rows, y = sets.get("held_out", sets["train"])
+        detail = {
+            "metric_name": "error",
+            "metric": {name: error_rate(self.scores[at], of[at]) for name, (at, of) in sets.items()},
+            "F1": {name: f1_score(self.scores[at], of[at]) for name, (at, of) in sets.items()},
+            "steps": {name: float(step) for name, step in zip(self.modalities, self.steps)},
+            "moved": dict(self.moved),
+            "seconds": dict(self.seconds),
+            "step_seconds": self.step_seconds,
+            "per_source": {name: self._alone(name, rows, y) for name in self.modalities},
+        }
+        return {"losses": losses, "source_weights": self.weights(), "detail": detail}
+
+    def _alone(self, name: str, rows: NDArray, y: NDArray) -> float:
+        """Return the error of one source's part alone, over those of the rows that it has."""
+        has = rows[self.record[name][rows] >= 0]
+        return error_rate(self.prior + self.parts[name][has], y[has]) if has.size else float("nan")
+
+
+def _records(rows: NDArray, n: int) -> NDArray[np.int64]:
+    """Return the record of each instance, (n,), -1 where it has none."""
+    record = np.full(n, -1, np.int64)
+    record[rows] = np.arange(len(rows))
+    return record
+
+
+def _risk(scores: NDArray, y: NDArray) -> float:
+    return float(np.exp(min(log_risk(scores, y), LARGEST_LOG)))
+
+
+def error_rate(scores: NDArray, y: NDArray) -> float:
+    """Return the share in [0, 1] of rows whose highest score is another class than y."""
+    return float((scores.argmax(axis=1) != y).mean())
+
+
+def f1_score(scores: NDArray, y: NDArray) -> float:
+    """Return the macro F1 in [0, 1] of the classes that occur or are predicted."""
+    K, said = scores.shape[1], scores.argmax(axis=1)
+    hits = np.bincount(y[said == y], minlength=K)
+    named = np.bincount(said, minlength=K) + np.bincount(y, minlength=K)
+    return float((2 * hits[named > 0] / named[named > 0]).mean())

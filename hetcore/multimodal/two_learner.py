@@ -1,0 +1,361 @@
+r"""2WL and 2WL2O: boosting with a weak learner for each modality.
+
+The same instances have a table and, beside it, images, text or a second table. Each source is a modality with its own
+family of weak learners: trees with a vector in each leaf for tables, a network for images, arrays and text. A round
+fits every learner to the negative gradient of the multiclass exponential risk and adds each with a step of its own.
+
+| symbol | here |
+|---|---|
+| f, K | raw scores; number of classes |
+| y^k, v_k | the k-th unit vector; y_i - y^k |
+| g, h | what the learners of the modalities say; any number of them |
+| eps, delta | their steps: `detail["steps"]` |
+| w, w~, w^ | (1), (5), (6): `hetcore.multimodal.risk` |
+| N, N2 | `n_iterations`, `inner_iterations` |
+
+Algorithm, first order (2WL)
+
+1. f <- the constant of least risk.
+2. N times: w_i = 1/2 sum_k v_k exp(-<f, v_k> / 2) for every labelled row (1);
+3. fit g to w from one modality, h from the other, ..., each by least squares;
+4. (eps, delta, ...) <- least risk of f + eps g + delta h + ...; f <- f + eps g + delta h + ....
+
+Second order (2WL2O): step 3 runs N2 times, each learner fitted to its target (7), (8), which holds the steps so far;
+the learners and steps of least risk are kept.
+
+Departures
+----------
+- Differences f_y - f_k and a shift by the largest exponent: nothing overflows. The constant term k = y_i is left out.
+- The risk is convex in the steps: `step="newton"` finds them exactly. "bayes", "grid" and "fixed" are the paper's.
+- f starts at the log of the class shares, which is the constant of least risk, not at zero.
+- Any number of modalities; an instance that lacks one gets nothing from it, neither in training nor in prediction.
+- `hessian="printed"` is our reading of the appendix, whose two rewritings of the quadratic form are no identities
+  (see `two_learner_loss`); "exact" keeps the quadratic form.
+- `learning_rate` shrinks the steps; `subsample` below 1 fits learners to a share of the rows and chooses the steps on
+  the rest, so that a network that learns its rows by heart is not trusted for it. Both are 1 in the paper.
+
+Reference: A. Trevino Gavito, D. Klabjan, J. Utke, "Gradient-boosted based structured and unstructured learning", 2023
+(arXiv 2302.14299).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import softmax
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from hetcore.base import BoostedEstimator
+from hetcore.data import HetData, Source
+from hetcore.data.text import listed, quoted
+from hetcore.errors import DataError, ModelFileError, ParameterError
+from hetcore.multimodal.learners import Dense, Trees, block, default_learner
+from hetcore.multimodal.networks import NetworkLearner
+from hetcore.multimodal.parameters import LEARNERS, RULES, at_least_one
+from hetcore.multimodal.rounds import TwoLearners
+from hetcore.targets import Problem
+from hetcore.trees import TreeParams
+
+__all__ = ["OneWeakLearnerClassifier", "TwoWeakLearnerClassifier"]
+
+
+class TwoWeakLearnerClassifier(ClassifierMixin, BoostedEstimator):
+    """Boosting with a weak learner for each modality: 2WL (order 1) and 2WL2O (order 2).
+
+    Each source of the data is a modality. An event's `detail` holds, beside "metric" (error rate) and "F1" (macro) by
+    set of rows: "steps" {source: step, before shrinkage; they grow as the direction w shrinks}, "moved" {source: root
+    mean square of what it added to the scores}, "seconds" {source: time its learner took}, "step_seconds", and
+    "per_source" {source: error of its part alone, on held-out rows where there are some}. Losses are mean risks.
+
+    Parameters
+    ----------
+    order : {1, 2}, default=1
+        First order, or second order with its inner loop.
+    step : {"newton", "bayes", "grid", "fixed"}, default="newton"
+        How the steps are chosen: exactly; by 10 random points and 20 of a Gaussian process in [0, 4]; by a grid of 9
+        values there; 0.1.
+    hessian : {"printed", "exact"}, default="printed"
+        The second-order form, for order 2: our reading of the paper's, or the quadratic form as it is.
+    n_iterations : int, default=30
+        Rounds N.
+    inner_iterations : int, default=3
+        Rounds N2 of the inner loop, for order 2.
+    learners : dict of str to str or object, optional
+        By source: "tree", "network", "cnn" (needs PyTorch), or anything with fit(X, W) and predict(X), W being (m, K);
+        it gets encoded, standardised columns, or images (m, height, width, channels) if it has `takes_images = True`.
+        By default a tree for a table, a network for an array and for a table with text.
+    learning_rate : float, default=0.5
+        Shrinkage of the steps, in (0, 1].
+    subsample : float, default=0.8
+        Share of the labelled rows that a round's learners are fitted to, in (0, 1]; below 1 the rest choose the steps.
+    max_depth : int, default=5
+        Depth of the trees in splits; -1 for no limit.
+    min_samples_leaf : int, default=20
+        Fewest rows of a leaf.
+    hidden : sequence of int, default=(100,50)
+        Units of the network's hidden layers.
+    epochs : int, default=10
+        Passes over the rows in which a network is fitted.
+    random_state : int or None, default=0
+        Seed; an int makes a fit repeatable bit for bit.
+
+    Attributes
+    ----------
+    source_weights_ : dict of str to float
+        Weights in [0, 1], summing to 1: a source's share in the fall of the logarithm of the risk that steps are chosen
+        by, which is its slope integrated along every step.
+    classes_ : (K,) object
+        Class names, sorted.
+    history_ : polars DataFrame
+        One row per round: "iteration", "seconds", "loss:SET", "metric:SET", "weight:SOURCE", "step:SOURCE",
+        "per_source:SOURCE".
+    n_iterations_ : int
+        Rounds done.
+
+    References
+    ----------
+    Trevino Gavito, Klabjan, Utke, "Gradient-boosted based structured and unstructured learning", arXiv 2302.14299.
+    """
+
+    _task = "classification"
+    _rules = RULES
+
+    def __init__(
+        self,
+        order: int = 1,
+        step: str = "newton",
+        hessian: str = "printed",
+        n_iterations: int = 30,
+        inner_iterations: int = 3,
+        learners: Mapping[str, Any] | None = None,
+        learning_rate: float = 0.5,
+        subsample: float = 0.8,
+        max_depth: int = 5,
+        min_samples_leaf: int = 20,
+        hidden: Sequence[int] = (100, 50),
+        epochs: int = 10,
+        random_state: int | None = 0,
+    ) -> None:
+        self.order, self.step, self.hessian = order, step, hessian
+        self.n_iterations, self.inner_iterations, self.learners = n_iterations, inner_iterations, learners
+        self.learning_rate, self.subsample = learning_rate, subsample
+        self.max_depth, self.min_samples_leaf = max_depth, min_samples_leaf
+        self.hidden, self.epochs, self.random_state = hidden, epochs, random_state
+
+    def _start(self, problem: Problem) -> TwoLearners:
+        for name in self.learners or {}:
+            if name not in problem.data.sources:
+                known = listed(problem.data.sources)
+                raise ParameterError(f"learners names the source {quoted(name)}: name one of {known}.")
+        problem = self._with_sources(problem)
+        seeds = np.random.default_rng(self.random_state)
+        seed = int(seeds.integers(1 << 30))
+        sources = problem.data.sources
+        K = problem.scale.n_outputs
+        modalities = {name: self._modality(name, source, K, seed) for name, source in sources.items()}
+        _check_covered(problem)
+        params = self.get_params(deep=False)
+        return TwoLearners(problem, params, modalities, seeds, problem.scale.prior)
+
+    def _with_sources(self, problem: Problem) -> Problem:
+        return problem
+
+    def _modality(self, name: str, source: Source, n_outputs: int, seed: int) -> Trees | Dense:
+        learner = (self.learners or {}).get(name, default_learner(source))
+        if isinstance(learner, str) and learner not in LEARNERS:
+            raise ParameterError(f"The learner {learner!r} of {quoted(name)} must be one of {', '.join(LEARNERS)}.")
+        if learner == "tree":
+            return Trees.of(source, TreeParams(self.max_depth, -1, self.min_samples_leaf), n_outputs)
+        if learner == "network":
+            learner = NetworkLearner(self.hidden, self.epochs, seed)
+        elif learner == "cnn":
+            learner = _learner_class("cnn")(epochs=self.epochs, random_state=seed)
+        return Dense.of(source, learner, n_outputs)
+
+    def _view(self, state: TwoLearners) -> dict[str, Any]:
+        return state.view()
+
+    def _finish(self, state: TwoLearners) -> None:
+        self.source_weights_ = state.weights()
+        self.classes_, self.prior_ = state.problem.scale.classes, state.prior
+        self.modalities_ = state.modalities
+
+    def decision_function(self, data: HetData) -> NDArray[np.float64]:
+        """Return the raw score f of each class in the order of `classes_`, (n, K)."""
+        return self.prior_ + self.parts(data).sum(axis=1)
+
+    def parts(self, data: HetData) -> NDArray[np.float64]:
+        """Return what each source adds to the raw score of each class, (n, p, K), in the order of `source_weights_`.
+
+        An instance gets nothing from a source that has no record of it, or that `data` lacks altogether.
+
+        Raises
+        ------
+        DataError
+            If `data` is no HetData.
+        """
+        check_is_fitted(self)
+        if not isinstance(data, HetData):
+            raise DataError(f"A prediction takes a HetData, not {type(data).__name__}: build one with hetcore.HetData.")
+        parts = np.zeros((data.n, len(self.modalities_), len(self.classes_)))
+        for j, (name, modality) in enumerate(self.modalities_.items()):
+            if name in data.sources:
+                parts[data.rows(name), j] = modality.scores(data.sources[name])
+        return parts
+
+    def contributions(self, data: HetData, per_class: bool = False) -> NDArray[np.float64]:
+        """Return what each source adds to each prediction.
+
+        Parameters
+        ----------
+        data : HetData
+        per_class : bool, default=False
+            Whether to return every class's score (n, p, K); else that of the predicted class less the mean over the
+            classes, (n, p).
+        """
+        parts = self.parts(data)
+        if per_class:
+            return parts
+        best = (self.prior_ + parts.sum(axis=1)).argmax(axis=1)
+        return parts[np.arange(data.n), :, best] - parts.mean(axis=2)
+
+    def predict(self, data: HetData) -> NDArray[np.object_]:
+        """Predict each instance from the sources that it has, class names (n,) aligned with `data.ids`."""
+        return self.classes_[self.decision_function(data).argmax(axis=1)]
+
+    def predict_proba(self, data: HetData) -> NDArray[np.float64]:
+        """Return the probability in [0, 1] of each class in the order of `classes_`, (n, K)."""
+        return softmax(self.decision_function(data), axis=1)
+
+    def _get_state(self) -> tuple[dict[str, Any], dict[str, NDArray]]:
+        check_is_fitted(self)
+        metas, arrays = [], {"prior": self.prior_}
+        for j, (name, modality) in enumerate(self.modalities_.items()):
+            meta, own = modality.to_state()
+            metas.append({"name": name, **meta})
+            arrays |= {f"{j}:{key}": array for key, array in own.items()}
+        facts = {"classes": list(self.classes_), "n_iterations": self.n_iterations_, "weights": self.source_weights_}
+        return facts | {"modalities": metas}, arrays
+
+    def _set_state(self, meta: dict[str, Any], arrays: dict[str, NDArray]) -> None:
+        names = meta["classes"]
+        good = isinstance(names, list) and len(names) > 1 and all(isinstance(name, str) for name in names)
+        prior = arrays["prior"]
+        good = good and len(set(names)) == len(names) and prior.shape == (len(names),) and prior.dtype == np.float64
+        if not good or not np.isfinite(prior).all():
+            raise ModelFileError("The classes of the model file are not those of its scores: save the model again.")
+        self.classes_, self.prior_ = np.array(names, object), prior
+        self.modalities_ = {}
+        for j, each in enumerate(meta["modalities"]):
+            self.modalities_[each["name"]] = _rebuilt(each, block(arrays, str(j)), len(names))
+        self.source_weights_ = _weights_from(meta["weights"], list(self.modalities_))
+        self.n_iterations_ = meta["n_iterations"]
+        if not at_least_one(self.n_iterations_) or len(self.modalities_) < len(meta["modalities"]):
+            raise ModelFileError("The rounds or the sources of the model file are wrong: save the model again.")
+
+
+class OneWeakLearnerClassifier(TwoWeakLearnerClassifier):
+    """1WL: the same boosting with one modality and its learner alone; the special case of one source.
+
+    Parameters
+    ----------
+    source : str, optional
+        The source to learn from; the first of the data by default.
+    order : {1, 2}, default=1
+        First order, or second order with its inner loop.
+    step : {"newton", "bayes", "grid", "fixed"}, default="newton"
+        How the steps are chosen, as in `TwoWeakLearnerClassifier`.
+    hessian : {"printed", "exact"}, default="printed"
+        The second-order form, for order 2.
+    n_iterations : int, default=30
+        Rounds N.
+    inner_iterations : int, default=3
+        Rounds N2 of the inner loop, for order 2.
+    learners : dict of str to str or object, optional
+        The learner of the source, as in `TwoWeakLearnerClassifier`.
+    learning_rate : float, default=0.5
+        Shrinkage of the steps, in (0, 1].
+    subsample : float, default=0.8
+        Share of the labelled rows that a round's learner is fitted to, in (0, 1]; below 1 the rest choose the step.
+    max_depth : int, default=5
+        Depth of the trees in splits; -1 for no limit.
+    min_samples_leaf : int, default=20
+        Fewest rows of a leaf.
+    hidden : sequence of int, default=(100,50)
+        Units of the network's hidden layers.
+    epochs : int, default=10
+        Passes over the rows in which a network is fitted.
+    random_state : int or None, default=0
+        Seed; an int makes a fit repeatable bit for bit.
+
+    Attributes
+    ----------
+    source_weights_, classes_, history_, n_iterations_
+        As in `TwoWeakLearnerClassifier`; the one weight is 1.
+    """
+
+    _rules = (*RULES, ("source", lambda v: v is None or isinstance(v, str), "the name of a source, or None"))
+
+    def __init__(
+        self,
+        source: str | None = None,
+        order: int = 1,
+        step: str = "newton",
+        hessian: str = "printed",
+        n_iterations: int = 30,
+        inner_iterations: int = 3,
+        learners: Mapping[str, Any] | None = None,
+        learning_rate: float = 0.5,
+        subsample: float = 0.8,
+        max_depth: int = 5,
+        min_samples_leaf: int = 20,
+        hidden: Sequence[int] = (100, 50),
+        epochs: int = 10,
+        random_state: int | None = 0,
+    ) -> None:
+        super().__init__(
+            order, step, hessian, n_iterations, inner_iterations, learners, learning_rate, subsample, max_depth,
+            min_samples_leaf, hidden, epochs, random_state,
+        )  # fmt: skip
+        self.source = source
+
+    def _with_sources(self, problem: Problem) -> Problem:
+        names = problem.data.source_names
+        if self.source is not None and self.source not in names:
+            raise ParameterError(f"source={self.source!r} is no source of the data: give one of {listed(names)}.")
+        data = problem.data.select(sources=[self.source or names[0]])
+        return Problem(data, *(getattr(problem, name) for name in ("scale", "target", "labelled", "scored", "truth")))
+
+
+def _check_covered(problem: Problem) -> None:
+    for name in problem.data.sources:
+        if not problem.labelled[problem.data.rows(name)].any():
+            raise DataError(f"No labelled instance is in the source {quoted(name)}: leave it out, or label some.")
+
+
+def _learner_class(kind: str) -> type:
+    """Return the class of a learner whose weights are saved as arrays; PyTorch is asked for only when it is needed."""
+    if kind == "cnn":
+        from hetcore.multimodal.deep import ConvolutionalLearner
+
+        return ConvolutionalLearner
+    return NetworkLearner
+
+
+def _rebuilt(meta: dict[str, Any], arrays: dict[str, NDArray], n_outputs: int) -> Trees | Dense:
+    if not isinstance(meta["name"], str) or meta["kind"] not in LEARNERS:
+        raise ModelFileError(f"The model file has a learner of kind {meta['kind']!r}, which is not known.")
+    if meta["kind"] == "tree":
+        return Trees.from_state(meta, arrays, n_outputs)
+    return Dense.from_state(meta, arrays, n_outputs, _learner_class(meta["kind"]))
+
+
+def _weights_from(meta: Any, names: list[str]) -> dict[str, float]:
+    weights = {str(name): float(weight) for name, weight in meta.items()}
+    if list(weights) != names or not all(0.0 <= weight <= 1.0 for weight in weights.values()):
+        raise ModelFileError("The weights of the model file are not those of its sources: save the model again.")
+    return weights

@@ -1,0 +1,81 @@
+"""What a round of consensus boosting ended with, in the terms of `RoundEnd`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hetcore.metrics import correlation_along
+from hetcore.numerics import root_mean_square
+from hetcore.targets import Problem, Scale
+
+__all__ = ["describe", "shares"]
+
+
+def shares(values: NDArray, names: list[str]) -> dict[str, float]:
+    """Return values normalised to sum to one, by name; equal where all are zero."""
+    total = float(np.sum(values))
+    parts = np.asarray(values) / total if total > 0 else np.full(len(names), 1.0 / max(len(names), 1))
+    return dict(zip(names, parts.tolist()))
+
+
+def describe(
+    problem: Problem,
+    raw: NDArray,
+    honest: NDArray,
+    alone: Mapping[str, tuple[NDArray, NDArray]],
+) -> dict[str, Any]:
+    """Return losses, residual autocorrelation and detail of a round.
+
+    Parameters
+    ----------
+    problem : Problem
+    raw, honest : (n, K) float64
+        Scores as trained, and with labelled rows scored by learners that did not see them.
+    alone : mapping of str to ((n, K) scores, (n,) bool)
+        By table: what it says alone, and which instances it has.
+    """
+    scale, labelled, scored = problem.scale, problem.labelled, problem.scored
+    sets = {"train": (raw, problem.target, labelled), "left_out": (honest, problem.target, labelled)}
+    if scored.any():
+        sets["held_out"] = (raw, problem.truth, scored)
+    judged, truth, rows = sets.get("held_out", sets["left_out"])
+    detail = {
+        "metric_name": "error" if scale.is_classifier else "RMSE",
+        "metric": {name: metric(scale, f[of], y[of]) for name, (f, y, of) in sets.items()},
+        "per_source": {name: _metric_on(scale, f, truth, rows & has) for name, (f, has) in alone.items()},
+        "disagreement": _disagreement(scale, raw, alone),
+    }
+    residual = truth[rows] - scale.fitted(judged[rows])
+    along = {name: correlation_along(residual, links) for name, links in problem.judged_links.items()}
+    return {
+        "losses": {name: float(scale.loss.value(f[of], y[of]).mean()) for name, (f, y, of) in sets.items()},
+        "residual_autocorrelation": along,
+        "detail": detail,
+    }
+
+
+def metric(scale: Scale, raw: NDArray, truth: NDArray) -> float:
+    """Return the error rate in [0, 1], or the RMSE in the labels' unit."""
+    if scale.is_classifier:
+        return float((raw.argmax(axis=1) != truth.argmax(axis=1)).mean())
+    return root_mean_square(raw - truth) * scale.deviation
+
+
+def _metric_on(scale: Scale, raw: NDArray, truth: NDArray, rows: NDArray) -> float:
+    return metric(scale, raw[rows], truth[rows]) if rows.any() else float("nan")
+
+
+def _disagreement(scale: Scale, raw: NDArray, alone: Mapping[str, tuple[NDArray, NDArray]]) -> float:
+    """Return how far tables differ from the ensemble: share of other classes, or mean distance in the label's unit."""
+    said = [_distance(scale, f[has], raw[has]) for f, has in alone.values() if has.any()]
+    return float(np.concatenate(said).mean()) if said else float("nan")
+
+
+def _distance(scale: Scale, one: NDArray, other: NDArray) -> NDArray:
+    if scale.is_classifier:
+        return (one.argmax(axis=1) != other.argmax(axis=1)).astype(float)
+    return np.abs(one - other)[:, 0] * scale.deviation

@@ -1,0 +1,1 @@
+"""Transfer boosting with several sources (Antunes, Bernardino, Smailagic, Siewiorek) and its rivals."""

@@ -1,0 +1,124 @@
+"""What the boosted transfer classifiers share: states in step, events, votes, files. For the algorithm: transfer.py."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hetcore.checks import one_of, whole
+from hetcore.errors import ParameterError
+from hetcore.transfer.estimator import TransferEstimator, TransferProblem
+from hetcore.transfer.files import votes_from_state, votes_state
+from hetcore.transfer.learners import learner_for
+from hetcore.transfer.rounds import Boosting, Pace, Selection, Watched
+
+__all__ = ["RATES", "RULES", "State", "TransferBoosting", "alpha_source"]
+
+RULES = (
+    ("n_iterations", lambda v: whole(v) and v >= 1, "a whole number, at least 1"),
+    ("max_depth", lambda v: whole(v) and 1 <= v <= 30, "a whole number in [1, 30]: 1 is a stump"),
+    ("estimator", lambda v: v is None or hasattr(v, "fit"), "a scikit-learn classifier, or None for trees of our own"),
+)
+RATES = one_of("source_rate", ("ratio", "hedge"))
+
+
+@dataclass
+class State:
+    """One boosting per class (one for two classes), in step."""
+
+    problem: TransferProblem
+    parts: list[Any]
+
+    def round(self) -> bool:
+        """Do one round of each; return whether all are done."""
+        return all([part.round() for part in self.parts])
+
+
+class TransferBoosting(TransferEstimator):
+    """What the boosted transfer classifiers share."""
+
+    _steepness = 2.0
+    _late = False
+
+    @property
+    def _allows_missing(self) -> bool:
+        return self.estimator is None
+
+    def _start(self, problem: TransferProblem) -> State:
+        self._learner = learner_for(problem.X, self.estimator, self.max_depth, self.random_state)
+        held_out = problem.X[:0] if problem.held_out is None else problem.held_out.X
+        self._held_out_rows = self._learner.prepared(held_out)
+        return State(problem, [self._part(problem, problem.signs(k)) for k in range(problem.n_problems)])
+
+    def _part(self, problem: TransferProblem, signs: NDArray) -> Boosting:
+        target, n_sources = problem.target, len(problem.names)
+        sources = [problem.source(k) for k in range(1, n_sources + 1)]
+        rows = [np.sort(np.append(target, source)) for source in self._grouped(sources)] or [target]
+        watched = Watched((len(target), self._n_held_out(problem)), self._late and n_sources > 0)
+        pace = self._pace(len(target), len(signs) - len(target))
+        return Boosting(self._learner, signs, problem.domain, rows, pace, watched, self._held_out_rows)
+
+    def _grouped(self, sources: list[NDArray]) -> list[NDArray]:
+        return sources
+
+    def _n_held_out(self, problem: TransferProblem) -> int:
+        return 0 if problem.held_out is None else len(problem.held_out.codes)
+
+    def _pace(self, n_target: int, n_source: int) -> Pace:
+        return Pace(alpha_source(self.source_rate, n_source, self.n_iterations))
+
+    def _view(self, state: State) -> dict[str, Any]:
+        problem, parts = state.problem, state.parts
+        held_out = None if problem.held_out is None else np.column_stack([part.watched.held_out for part in parts])
+        view = self._measured(problem, np.column_stack([part.watched.train for part in parts]), held_out)
+        mass = np.mean([part.masses(len(problem.names)) for part in parts], axis=0)
+        view["source_weights"] = dict(zip(problem.names, mass[1:].tolist()))
+        view["detail"] |= {
+            "epsilon": float(np.mean([part.epsilon for part in parts])),
+            "alpha": float(np.mean([part.alpha for part in parts])),
+            "target_mass": float(mass[0]),
+        }
+        return view
+
+    def _finish(self, state: State) -> None:
+        self._votes = [self._votes_of(part) for part in state.parts]
+        self.source_weights_ = self._view(state)["source_weights"]
+        del self._learner, self._held_out_rows
+
+    def _votes_of(self, part: Boosting | Selection) -> Any:
+        votes = self._learner.new_votes()
+        for model, scale in part.voters():
+            votes.append(model, scale)
+        return votes
+
+    def _scores(self, X: NDArray) -> NDArray[np.float64]:
+        return np.column_stack([votes.scores(X) for votes in self._votes])
+
+    def _get_state(self) -> tuple[dict[str, Any], dict[str, NDArray]]:
+        return votes_state(self)
+
+    def _set_state(self, meta: dict[str, Any], arrays: dict[str, NDArray]) -> None:
+        votes_from_state(self, meta, arrays)
+
+
+def alpha_source(rate: str, n_source: int, n_iterations: int) -> float:
+    """Return alpha_S, 0 without sources.
+
+    Raises
+    ------
+    ParameterError
+        If alpha_S is imaginary: rate "ratio" and fewer source rows than rounds.
+    """
+    if n_source == 0:
+        return 0.0
+    if rate == "hedge":
+        return 0.5 * float(np.log1p(np.sqrt(2.0 * np.log(n_source) / n_iterations)))
+    if n_source < n_iterations:
+        raise ParameterError(
+            f"n_iterations={n_iterations!r} must be at most the number of source rows, n_S={n_source}: alpha_S = "
+            "ln(1 + sqrt(2 ln(n_S / M))) / 2 is imaginary for fewer; give fewer rounds, or source_rate='hedge'."
+        )
+    return 0.5 * float(np.log1p(np.sqrt(2.0 * np.log(n_source / n_iterations))))

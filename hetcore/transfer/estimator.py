@@ -1,0 +1,250 @@
+"""The frame of the transfer methods: rows of a target and of source domains, labels as codes, scores as predictions.
+
+A method writes `_start(problem)`, `_view(state)` and `_finish(state)` for `hetcore.base.boost`, and
+`_scores(X)`, raw scores (n, K), one column per class (one column, for the second class, when there are two).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit, softmax
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from hetcore.base import Rule, boost, check_params
+from hetcore.checks import whole
+from hetcore.errors import DataError
+from hetcore.events import Callback
+from hetcore.metrics import known_targets
+
+__all__ = ["Rows", "TransferEstimator", "TransferProblem", "scored"]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows to score a round by: features (n, d) float64, class codes (n,), -1 for a class never trained on."""
+
+    X: NDArray[np.float64]
+    codes: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class TransferProblem:
+    """What a fit starts from.
+
+    Attributes
+    ----------
+    X : (n, d) float64
+        Target and source rows.
+    codes : (n,) int64
+        Class codes 0..K-1.
+    domain : (n,) int64
+        0 for a row of the target, k > 0 for a row of source `names[k - 1]`.
+    classes : (K,) array
+    names : list of str
+        Sources that have rows, in the order of their numbers.
+    held_out : Rows or None
+        Rows to score rounds by.
+    """
+
+    X: NDArray[np.float64]
+    codes: NDArray[np.int64]
+    domain: NDArray[np.int64]
+    classes: NDArray
+    names: list[str]
+    held_out: Rows | None
+
+    @property
+    def target(self) -> NDArray[np.int64]:
+        """The target's rows."""
+        return np.flatnonzero(self.domain == 0)
+
+    @property
+    def n_problems(self) -> int:
+        """How many problems of one class against the others: 1 for two classes."""
+        return 1 if len(self.classes) == 2 else len(self.classes)
+
+    def signs(self, k: int) -> NDArray[np.float64]:
+        """Return +1 for the class of problem k, -1 for the others, (n,)."""
+        return np.where(self.codes == (1 if self.n_problems == 1 else k), 1.0, -1.0)
+
+    def source(self, k: int) -> NDArray[np.int64]:
+        """Return the rows of source k = 1, 2, ..."""
+        return np.flatnonzero(self.domain == k)
+
+
+class TransferEstimator(ClassifierMixin, BaseEstimator):
+    """Base of the classifiers that learn for a target domain from source domains too."""
+
+    _rules: tuple[Rule, ...] = ()
+    _common: tuple[Rule, ...] = (
+        ("domain_names", lambda v: v is None or (not isinstance(v, str) and all(isinstance(s, str) for s in v)),
+         "a list of texts, one for each source number, or None"),
+        ("random_state", lambda v: v is None or (whole(v) and v >= 0), "a whole number, at least 0, or None"),
+    )  # fmt: skip
+    _allows_missing = False
+    _steepness = 1.0  # of the logistic function from scores to probabilities
+
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_domain: ArrayLike | None = None,
+        *,
+        callbacks: Iterable[Callback] = (),
+        eval_set: tuple[ArrayLike, ArrayLike] | None = None,
+    ) -> Any:
+        """Fit to the labelled rows of the target and of the sources.
+
+        Parameters
+        ----------
+        X : (n, d) array-like
+        y : (n,) array-like
+            Labels; rows with None or NaN are passed over.
+        sample_domain : (n,) array-like of int, optional
+            k > 0 for a row of source k, negative for a row of the target; by default all rows are the target's.
+        callbacks : iterable of callable, default=()
+            Each is called after every round with a `RoundEnd` and may return True to stop.
+        eval_set : (X, y), optional
+            Rows of the target to score each round by ("held_out"), never trained on.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ParameterError
+            If a parameter is outside its domain.
+        DataError
+            If the target has no labelled row, or all rows are of one class.
+        """
+        params = self.get_params(deep=False)
+        check_params(params, self._rules + tuple(rule for rule in self._common if rule[0] in params))
+        problem = self._problem(X, y, sample_domain, eval_set)
+        self.classes_ = problem.classes
+        boost(self, lambda: self._start(problem), callbacks, self._total(problem))
+        return self
+
+    def _total(self, problem: TransferProblem) -> int:
+        return getattr(self, "n_iterations", 1)
+
+    def _problem(self, X: Any, y: Any, sample_domain: Any, eval_set: Any) -> TransferProblem:
+        if y is None:
+            raise ValueError("requires y to be passed, but the target y is None: give a label for each row.")
+        X, y, domain = _labelled(X, y, sample_domain)
+        X, y = validate_data(self, X, y, dtype=np.float64, ensure_all_finite=self._finite)
+        check_classification_targets(y)
+        classes, codes = np.unique(y, return_inverse=True)
+        if len(classes) < 2:
+            raise DataError(f"The labels hold one class, {classes[0]}: give rows of two classes at least.")
+        domain = _domains(domain, len(y))
+        if not (domain == 0).any():
+            raise DataError("No labelled row is of the target: mark its rows by a negative sample_domain.")
+        names = self._names(domain)
+        domain = np.searchsorted(np.unique(np.append(domain, 0)), domain)
+        return TransferProblem(X, codes, domain, classes, names, self._held_out(eval_set, classes))
+
+    @property
+    def _finite(self) -> bool | str:
+        return "allow-nan" if self._allows_missing else True
+
+    def _names(self, domain: NDArray) -> list[str]:
+        numbers = np.unique(domain[domain > 0])
+        given = self.domain_names
+        if given is None:
+            return [str(k) for k in numbers]
+        if len(numbers) and numbers[-1] > len(given):
+            raise DataError(
+                f"sample_domain has source {numbers[-1]}, domain_names only {len(given)}: name each source."
+            )
+        return [given[k - 1] for k in numbers]
+
+    def _held_out(self, eval_set: Any, classes: NDArray) -> Rows | None:
+        if eval_set is None:
+            return None
+        X, y, _ = _labelled(*eval_set, None)
+        X = validate_data(self, X, dtype=np.float64, ensure_all_finite=self._finite, reset=False)
+        place = {label: k for k, label in enumerate(classes.tolist())}
+        return Rows(X, np.array([place.get(label, -1) for label in np.asarray(y).tolist()], np.int64))
+
+    def _checked(self, X: ArrayLike) -> NDArray[np.float64]:
+        check_is_fitted(self)
+        return validate_data(self, X, dtype=np.float64, ensure_all_finite=self._finite, reset=False)
+
+    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return raw scores: (n,), above 0 for the second class, or (n, K), highest for the predicted class."""
+        scores = self._scores(self._checked(X))
+        return scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def predict(self, X: ArrayLike) -> NDArray:
+        """Return the predicted label of each row, (n,)."""
+        scores = self.decision_function(X)
+        return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
+
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the probability in [0, 1] of each class in the order of `classes_`, (n, K)."""
+        return self._probabilities(self._scores(self._checked(X)))
+
+    def _probabilities(self, scores: NDArray) -> NDArray[np.float64]:
+        if scores.shape[1] == 1:
+            second = expit(self._steepness * scores[:, 0])
+            return np.column_stack([1.0 - second, second])
+        return softmax(self._steepness * scores, axis=1)
+
+    def _measured(self, problem: TransferProblem, train: NDArray, held_out: NDArray | None) -> dict[str, Any]:
+        """Return losses and metric of scores (n, K) for the target's training rows and for the held-out rows."""
+        said = {"train": scored(problem.codes[problem.target], self._probabilities(train))}
+        if held_out is not None:
+            said["held_out"] = scored(problem.held_out.codes, self._probabilities(held_out))
+        metric = {name: error for name, (_, error) in said.items()}
+        return {
+            "losses": {name: loss for name, (loss, _) in said.items()},
+            "detail": {"metric_name": "error", "metric": metric},
+        }
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "n_iterations_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self._allows_missing
+        return tags
+
+
+def scored(codes: NDArray, probabilities: NDArray) -> tuple[float, float]:
+    """Return mean log loss in nats and share of wrong labels; a class never trained on counts as wrong."""
+    told = np.where(codes >= 0, probabilities[np.arange(len(codes)), np.maximum(codes, 0)], 0.0)
+    wrong = probabilities.argmax(axis=1) != codes
+    return float(-np.log(np.maximum(told, 1e-15)).mean()), float(wrong.mean())
+
+
+def _labelled(X: Any, y: Any, sample_domain: Any) -> tuple[Any, Any, Any]:
+    """Return the rows that have a label; what is no (n,) array is left to the checks that follow."""
+    labels = np.asarray(y)
+    if labels.ndim != 1 or labels.dtype.kind not in "Of":
+        return X, y, sample_domain
+    known = known_targets(labels)
+    if known.all() or not known.any():
+        return X, y, sample_domain
+    domain = sample_domain if sample_domain is None else np.asarray(sample_domain)[known]
+    kept = labels[known]
+    return np.asarray(X)[known], np.array(kept.tolist()) if labels.dtype == object else kept, domain
+
+
+def _domains(sample_domain: Any, n: int) -> NDArray[np.int64]:
+    """Return 0 for the target's rows, k > 0 for those of source k, (n,)."""
+    if sample_domain is None:
+        return np.zeros(n, np.int64)
+    domain = np.asarray(sample_domain)
+    if domain.shape != (n,) or domain.dtype.kind not in "iuf" or (domain != np.round(domain)).any():
+        raise DataError(f"sample_domain must hold a whole number for each of the {n} rows, it has {domain.shape}.")
+    if (domain == 0).any():
+        raise DataError("sample_domain has 0, which is no domain: a source's number is above 0, the target's below.")
+    return np.maximum(domain.astype(np.int64), 0)

@@ -1,0 +1,138 @@
+"""Transfer models as plain values and arrays, and back, every value checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from hetcore.binning import BinMapper
+from hetcore.errors import ModelFileError, ParameterError
+from hetcore.transfer.learners import TreeVotes
+
+__all__ = ["block", "common_from_state", "common_state", "finite_array", "votes_from_state", "votes_state"]
+
+KINDS = {"b": bool, "i": int, "u": int, "f": float, "U": str, "O": str}
+
+
+def common_state(model: Any) -> dict[str, Any]:
+    """Return what every transfer model keeps: classes, width, rounds, source weights.
+
+    Raises
+    ------
+    ParameterError
+        If the classes are neither numbers nor texts.
+    """
+    check_is_fitted(model)
+    kind = model.classes_.dtype.kind
+    classes = model.classes_.tolist()
+    if kind not in KINDS or not all(isinstance(each, KINDS[kind]) for each in classes):
+        raise ParameterError("Classes that are neither numbers nor texts can't be saved: give labels of one kind.")
+    names = getattr(model, "feature_names_in_", None)
+    return {
+        "classes": classes, "dtype": model.classes_.dtype.str if kind != "O" else "O",
+        "n_features": model.n_features_in_, "feature_names": None if names is None else list(names),
+        "n_iterations": model.n_iterations_, "source_weights": model.source_weights_,
+    }  # fmt: skip
+
+
+def common_from_state(model: Any, meta: Mapping[str, Any]) -> None:
+    """Set what `common_state` returned.
+
+    Raises
+    ------
+    ModelFileError
+        If it does not fit together.
+    """
+    dtype, classes = np.dtype(meta["dtype"]), meta["classes"]
+    kind = KINDS.get(dtype.kind)
+    if kind is None or len(classes) < 2 or not all(isinstance(each, kind) for each in classes):
+        raise ModelFileError("The classes of the model file are not two or more labels of one kind: save it again.")
+    if sorted(set(classes)) != classes:
+        raise ModelFileError("The classes of the model file are not in order: save the model again.")
+    model.classes_ = np.array(classes, dtype=dtype)
+    model.n_features_in_ = _whole(meta["n_features"], "the number of columns")
+    model.n_iterations_ = _whole(meta["n_iterations"], "the number of rounds")
+    if meta["feature_names"] is not None:
+        names = meta["feature_names"]
+        if len(names) != model.n_features_in_ or not all(isinstance(name, str) for name in names):
+            raise ModelFileError("The model file does not name its columns: save the model again.")
+        model.feature_names_in_ = np.array(names, dtype=object)
+    weights = meta["source_weights"]
+    if not all(isinstance(w, float) and 0.0 <= w <= 1.0 + 1e-9 for w in weights.values()):
+        raise ModelFileError("The source weights of the model file are not shares: save the model again.")
+    model.source_weights_ = dict(weights)
+
+
+def _whole(value: Any, what: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 10**9:
+        raise ModelFileError(f"The model file has {value!r} for {what}: save the model again.")
+    return value
+
+
+def block(arrays: Mapping[str, NDArray], key: str) -> dict[str, NDArray]:
+    """Return the arrays whose names begin with "key:", without it."""
+    return {name.removeprefix(f"{key}:"): a for name, a in arrays.items() if name.startswith(f"{key}:")}
+
+
+def finite_array(arrays: Mapping[str, NDArray], name: str, shape: tuple[int | None, ...]) -> NDArray[np.float64]:
+    """Return a finite float64 array of a shape, None for any length.
+
+    Raises
+    ------
+    ModelFileError
+        If there is no such array.
+    """
+    array = arrays.get(name)
+    fits = array is not None and array.dtype == np.float64 and array.ndim == len(shape)
+    if not fits or any(want not in (None, got) for want, got in zip(shape, array.shape)):
+        raise ModelFileError(f"The model file lacks {name}, or it has another shape: save the model again.")
+    if not np.isfinite(array).all():
+        raise ModelFileError(f"The model file has values in {name} that are not finite: save the model again.")
+    return array
+
+
+def votes_state(model: Any) -> tuple[dict[str, Any], dict[str, NDArray]]:
+    """Return a boosted transfer model as values and arrays.
+
+    Raises
+    ------
+    ParameterError
+        If its learners are foreign.
+    """
+    meta = common_state(model)
+    if model.estimator is not None:
+        name = type(model.estimator).__name__
+        raise ParameterError(
+            f"A model with estimator={name} can't be saved: only trees of our own are plain numbers; "
+            "fit with estimator=None to save."
+        )
+    arrays = {f"bins:{name}": array for name, array in model._votes[0].mapper.to_arrays().items()}
+    for k, votes in enumerate(model._votes):
+        arrays |= {f"{k}:{name}": array for name, array in votes.forest.to_arrays().items()}
+    if hasattr(model, "eta_"):
+        meta["eta"] = model.eta_
+    return meta, arrays
+
+
+def votes_from_state(model: Any, meta: Mapping[str, Any], arrays: Mapping[str, NDArray]) -> None:
+    """Set what `votes_state` returned.
+
+    Raises
+    ------
+    ModelFileError
+        If it does not fit together.
+    """
+    common_from_state(model, meta)
+    mapper = BinMapper.from_arrays(block(arrays, "bins"))
+    if mapper.n_bins.size != model.n_features_in_:
+        raise ModelFileError("The bins of the model file are not those of its columns: save the model again.")
+    n_problems = 1 if len(model.classes_) == 2 else len(model.classes_)
+    model._votes = [TreeVotes.from_arrays(mapper, block(arrays, str(k))) for k in range(n_problems)]
+    if "eta" in meta:
+        if not isinstance(meta["eta"], float) or not meta["eta"] >= 0:
+            raise ModelFileError("The model file has an eta that is no number of at least 0: save the model again.")
+        model.eta_ = meta["eta"]

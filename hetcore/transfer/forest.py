@@ -1,0 +1,255 @@
+r"""Transfer Learning Decision Forest (TLDF): trees whose splits serve the target and the sources at once.
+
+    for each tree, from the root down:
+        draw ceil(sqrt(d)) columns; for every split (column, bin) of the node's rows
+            gain = (1 - gamma) I(target rows) + gamma sum_k p_k I(rows of source k)                              (2)
+        split by the largest gain, if it is above 0
+    leaves with target rows: the classes' shares among those
+    leaves without: the shares of the nearest leaf that has them                      (label propagation)
+    prediction: the mean of the trees' shares
+
+I is the information gain (entropy in nats) of the rows of one domain, p_k the share of source k among the node's source
+rows. The distance of leaves a and b is Mahalanobis, ((m_a - m_b)' (S_a^-1 + S_b^-1) (m_a - m_b) / 2)^(1/2), over the
+rows of all domains in them, m their mean and S their covariance.
+
+Departures: S is diagonal, with the variance of the whole table added in the weight of one row, since leaves have fewer
+rows than columns. Splits are at bin borders (at most 32 bins a column). Missing values go left or right,
+whichever gains more.
+
+Goussies, N., Ubalde, S., Mejail, M. (2014). Transfer learning decision forests for gesture recognition. JMLR 15.
+Equation number of Antunes et al. (2019), whose settings are the defaults.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hetcore.binning import BinMapper
+from hetcore.checks import finite, whole
+from hetcore.errors import ModelFileError
+from hetcore.forest import Forest
+from hetcore.numerics import narrow, power_of_two
+from hetcore.transfer.estimator import TransferEstimator, TransferProblem
+from hetcore.transfer.files import block, common_from_state, common_state
+from hetcore.transfer.forest_split import Splitter
+from hetcore.trees import NODE_DTYPE, Tree
+
+__all__ = ["TransferForestClassifier", "leaf_distances"]
+
+N_BINS = 32
+
+
+@dataclass
+class State:
+    """The trees so far; a round is one more.
+
+    Attributes
+    ----------
+    problem : TransferProblem
+    gamma : float
+    max_depth : int
+    rng : Generator
+    """
+
+    problem: TransferProblem
+    gamma: float
+    max_depth: int
+    rng: np.random.Generator
+    trees: list[Tree] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        problem, X = self.problem, narrow(self.problem.X)
+        self.mapper = BinMapper(N_BINS).fit(X)
+        self.binned = self.mapper.transform(X)
+        held_out = X[:0] if problem.held_out is None else narrow(problem.held_out.X)
+        self.held_out = self.mapper.transform(held_out)
+        self.splitter = Splitter(self.binned, problem.codes, problem.domain, len(problem.classes), self.gamma)
+        self.owed = np.zeros(len(problem.names) + 1)
+        known = np.isfinite(problem.X)
+        unit = power_of_two(problem.X, axis=0)
+        unit = np.where((unit > 1e-100) & (unit < 1e100), 1.0, unit)  # distances do not depend on it
+        self.filled = np.where(known, problem.X, 0.0) / unit
+        self.spread = self.filled.var(axis=0) + 1e-12
+        self.scores = np.zeros((len(problem.target), len(problem.classes)))
+        self.held_out_scores = np.zeros((self.held_out.shape[1], len(problem.classes)))
+        self.propagated = 0.0
+
+    def round(self) -> None:
+        """Grow one more tree."""
+        nodes, leaf = self._grown()
+        tree = Tree(nodes, np.zeros((len(nodes), len(self.problem.classes))), leaf)
+        self._fill_leaves(tree, leaf)
+        self.trees.append(tree)
+        self.scores += tree.predict(self.binned, self.problem.target)
+        if self.held_out.shape[1]:
+            self.held_out_scores += tree.predict(self.held_out)
+
+    def _grown(self) -> tuple[NDArray, NDArray[np.int32]]:
+        """Return the nodes of a tree and the leaf of each row."""
+        leaf = np.zeros(len(self.problem.codes), np.int32)
+        records = [new_node(len(leaf), 0)]
+        waiting = [(0, np.arange(len(leaf)))]
+        while waiting:
+            node, rows = waiting.pop()
+            found = self.splitter.best(rows, self.rng) if records[node]["depth"] < self.max_depth else None
+            if found is None:
+                leaf[rows] = node
+                continue
+            self.owed += found.owed
+            goes_left = found.goes_left(self.binned[found.column, rows])
+            children = [len(records), len(records) + 1]
+            depth = records[node]["depth"] + 1
+            for child, side in zip(children, (rows[goes_left], rows[~goes_left])):
+                records.append(new_node(len(side), depth))
+                waiting.append((child, side))
+            records[node] |= {"feature": found.column, "left": children[0], "right": children[1], "gain": found.gain,
+                              "threshold_bin": found.threshold, "missing_left": found.missing_left}  # fmt: skip
+        return np.array([tuple(record[name] for name in NODE_DTYPE.names) for record in records], NODE_DTYPE), leaf
+
+    def _fill_leaves(self, tree: Tree, leaf: NDArray[np.int32]) -> None:
+        """Give each leaf the class shares of its target rows, or those of the nearest leaf that has some."""
+        rows, K = self.problem.target, len(self.problem.classes)
+        counts = np.zeros((len(tree.nodes), K))
+        np.add.at(counts, (leaf[rows], self.problem.codes[rows]), 1.0)
+        leaves = np.flatnonzero(tree.nodes["left"] < 0)
+        has = counts[leaves].sum(axis=1) > 0
+        told, bare = leaves[has], leaves[~has]
+        tree.values[told] = counts[told] / counts[told].sum(axis=1, keepdims=True)
+        if len(bare):
+            mean, variance = self._gaussians(leaf, leaves)
+            nearest = leaf_distances(mean[~has], variance[~has], mean[has], variance[has]).argmin(axis=1)
+            tree.values[bare] = tree.values[told[nearest]]
+        self.propagated = len(bare) / len(leaves)
+
+    def _gaussians(self, leaf: NDArray, leaves: NDArray) -> tuple[NDArray, NDArray]:
+        """Return mean and variance (leaves, d) of the rows of each leaf."""
+        place = np.searchsorted(leaves, leaf)
+        count = np.bincount(place, minlength=len(leaves))[:, None]
+        mean, square = np.zeros((2, len(leaves), self.filled.shape[1]))
+        np.add.at(mean, place, self.filled)
+        mean /= count
+        np.add.at(square, place, (self.filled - mean[place]) ** 2)
+        return mean, (square + self.spread) / (count + 1.0)
+
+
+def new_node(count: int, depth: int) -> dict[str, Any]:
+    """Return the record of a leaf."""
+    return {"feature": -1, "left": -1, "right": -1, "count": count, "gain": 0.0, "threshold_bin": 0,
+            "missing_left": 0, "depth": depth}  # fmt: skip
+
+
+def leaf_distances(mean_a: NDArray, var_a: NDArray, mean_b: NDArray, var_b: NDArray) -> NDArray[np.float64]:
+    """Return the Mahalanobis distance of each leaf of a (A, d) from each of b (B, d), symmetric, (A, B)."""
+    out = np.empty((len(mean_a), len(mean_b)))
+    for i in range(len(mean_a)):
+        gap = (mean_a[i] - mean_b) ** 2
+        out[i] = np.sqrt(0.5 * (gap / var_a[i] + gap / var_b).sum(axis=1))
+    return out
+
+
+class TransferForestClassifier(TransferEstimator):
+    """Transfer Learning Decision Forest: the gain of a split is (1 - gamma) the target's + gamma the sources'.
+
+    The algorithm is in the docstring of the module. Without sources gamma counts for nothing.
+
+    Parameters
+    ----------
+    gamma : float, default=0.8
+        Share in [0, 1] of the sources in the gain of a split; 0 looks at the target only.
+    n_iterations : int, default=3
+        Trees, at least 1; a round is a tree.
+    max_depth : int, default=10
+        Depth of a tree in [1, 30].
+    domain_names : list of str, optional
+        Name of source 1, 2, ...; by default "1", "2", ....
+    random_state : int or None, default=0
+        Seed of the columns that a node looks at.
+
+    Attributes
+    ----------
+    classes_ : (K,) array
+        Sorted.
+    source_weights_ : dict of str to float
+        Share of the gain of all splits that is owed to each source; with the target's they sum to 1.
+    history_ : polars DataFrame
+        One row per tree.
+
+    Notes
+    -----
+    A `RoundEnd` comes after every tree: losses "train" and "held_out" (of eval_set) in nats; `source_weights` as in
+    `source_weights_`; detail: "metric_name" = "error", "metric" = {"train", "held_out"}; "target_mass": the target's
+    share of the gain; "propagated": share of the tree's leaves that no target row is in.
+    """
+
+    _allows_missing = True
+    _rules = (
+        ("gamma", lambda v: finite(v) and 0 <= v <= 1, "in [0, 1]: 0 looks at the target only"),
+        ("n_iterations", lambda v: whole(v) and v >= 1, "a whole number, at least 1"),
+        ("max_depth", lambda v: whole(v) and 1 <= v <= 30, "a whole number in [1, 30]"),
+    )
+
+    def __init__(
+        self,
+        *,
+        gamma: float = 0.8,
+        n_iterations: int = 3,
+        max_depth: int = 10,
+        domain_names: list[str] | None = None,
+        random_state: int | None = 0,
+    ) -> None:
+        self.gamma, self.n_iterations, self.max_depth = gamma, n_iterations, max_depth
+        self.domain_names, self.random_state = domain_names, random_state
+
+    def _start(self, problem: TransferProblem) -> State:
+        gamma = float(self.gamma) if problem.names else 0.0
+        return State(problem, gamma, self.max_depth, np.random.default_rng(self.random_state))
+
+    def _view(self, state: State) -> dict[str, Any]:
+        n = len(state.trees)
+        held_out = None if state.problem.held_out is None else self._raw(state.held_out_scores / n)
+        view = self._measured(state.problem, self._raw(state.scores / n), held_out)
+        total = state.owed.sum()
+        share = state.owed / total if total > 0 else np.eye(len(state.owed))[0]
+        view["source_weights"] = dict(zip(state.problem.names, share[1:].tolist()))
+        view["detail"] |= {"target_mass": float(share[0]), "propagated": state.propagated}
+        return view
+
+    def _finish(self, state: State) -> None:
+        self.source_weights_ = self._view(state)["source_weights"]
+        self._mapper, self._forest = state.mapper, Forest(len(state.problem.classes))
+        for tree in state.trees:
+            self._forest.append(tree, 1.0 / len(state.trees))
+
+    def _raw(self, shares: NDArray) -> NDArray[np.float64]:
+        """Return shares (n, K) as scores: for two classes how far the second is above one half."""
+        return shares[:, 1:] - 0.5 if shares.shape[1] == 2 else shares
+
+    def _scores(self, X: NDArray) -> NDArray[np.float64]:
+        return self._raw(self._forest.predict(self._mapper.transform(narrow(X))))
+
+    def _probabilities(self, scores: NDArray) -> NDArray[np.float64]:
+        if scores.shape[1] == 1:
+            scores = np.column_stack([0.5 - scores, 0.5 + scores])
+        shares = np.clip(scores, 0.0, 1.0)
+        return shares / shares.sum(axis=1, keepdims=True)
+
+    def _get_state(self) -> tuple[dict[str, Any], dict[str, NDArray]]:
+        meta = common_state(self)
+        arrays = {f"bins:{name}": array for name, array in self._mapper.to_arrays().items()}
+        return meta, arrays | {f"trees:{name}": array for name, array in self._forest.to_arrays().items()}
+
+    def _set_state(self, meta: dict[str, Any], arrays: dict[str, NDArray]) -> None:
+        common_from_state(self, meta)
+        self._mapper = BinMapper.from_arrays(block(arrays, "bins"))
+        if self._mapper.n_bins.size != self.n_features_in_:
+            raise ModelFileError("The bins of the model file are not those of its columns: save the model again.")
+        trees = block(arrays, "trees")
+        self._forest = Forest.from_arrays(trees, self.n_features_in_)
+        shares = trees["values"][trees["nodes"]["left"] < 0]
+        fits = self._forest.n_outputs == len(self.classes_) and len(self._forest) > 0 and (trees["scales"] > 0).all()
+        if not fits or (shares < 0).any() or not np.allclose(shares.sum(axis=1), 1.0):
+            raise ModelFileError("The leaves of the model file are not shares of its classes: save the model again.")

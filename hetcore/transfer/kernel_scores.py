@@ -1,0 +1,137 @@
+"""Scores that are sums of kernels over training rows: what remains of an SVM, an LS-SVM, Multi-KT and their blends."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hetcore.checks import finite, one_of
+from hetcore.errors import DataError, ModelFileError
+from hetcore.transfer.estimator import TransferEstimator, TransferProblem
+from hetcore.transfer.files import block, common_from_state, common_state, finite_array
+
+__all__ = ["KernelEstimator", "KernelScores", "kernel_matrix", "kernel_rules", "kernel_width"]
+
+LARGEST = 1e30  # of a cell; a kernel is a sum of its squares
+BLOCK = 4096  # rows of a kernel matrix at once
+KERNELS = ("linear", "rbf")
+
+kernel_rules = (
+    one_of("kernel", KERNELS),
+    ("gamma", lambda v: v == "scale" if isinstance(v, str) else finite(v) and v > 0, "'scale' or above 0"),
+    ("C", lambda v: finite(v) and v > 0, "a finite number above 0"),
+)
+
+
+def kernel_width(X: NDArray, gamma: float | str) -> float:
+    """Return gamma of exp(-gamma |a - b|^2): "scale" is 1 / (columns * variance of all cells), as scikit-learn's."""
+    if not isinstance(gamma, str):
+        return float(gamma)
+    spread = X.var()
+    return float(1.0 / (X.shape[1] * spread)) if spread > 0 else 1.0
+
+
+def kernel_matrix(A: NDArray, B: NDArray, kernel: str, gamma: float) -> NDArray[np.float64]:
+    """Return the kernel of each row of A (m, d) with each of B (n, d): a.b, or exp(-gamma |a - b|^2), (m, n)."""
+    products = A @ B.T
+    if kernel == "linear":
+        return products
+    distances = (A**2).sum(axis=1)[:, None] - 2.0 * products + (B**2).sum(axis=1)
+    return np.exp(-gamma * np.maximum(distances, 0.0))
+
+
+@dataclass
+class KernelScores:
+    """f(x) = sum_i dual_i k(x, point_i) + intercept.
+
+    Attributes
+    ----------
+    points : (m, d) float64
+    dual : (m, K) float64
+    intercept : (K,) float64
+    kernel : {"linear", "rbf"}
+    gamma : float
+    """
+
+    points: NDArray
+    dual: NDArray
+    intercept: NDArray
+    kernel: str
+    gamma: float
+
+    def __post_init__(self) -> None:
+        used = (self.dual != 0).any(axis=1)
+        self.points, self.dual = self.points[used], self.dual[used]
+
+    def scores(self, X: NDArray) -> NDArray[np.float64]:
+        """Return f (n, K) for X (n, d)."""
+        out = np.empty((len(X), len(self.intercept)))
+        for start in range(0, len(X), BLOCK):
+            rows = X[start : start + BLOCK]
+            kernel = kernel_matrix(rows, self.points, self.kernel, self.gamma)
+            out[start : start + BLOCK] = kernel @ self.dual + self.intercept
+        return out
+
+    def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray]]:
+        """Return plain values and arrays."""
+        arrays = {"points": self.points, "dual": self.dual, "intercept": self.intercept}
+        return {"kernel": self.kernel, "gamma": self.gamma}, arrays
+
+    @classmethod
+    def from_state(cls, meta: Mapping[str, Any], arrays: Mapping[str, NDArray], d: int, K: int) -> KernelScores:
+        """Rebuild and check: points of d columns, K scores.
+
+        Raises
+        ------
+        ModelFileError
+            If anything in it does not fit together.
+        """
+        points = finite_array(arrays, "points", (None, d))
+        dual = finite_array(arrays, "dual", (len(points), K))
+        intercept = finite_array(arrays, "intercept", (K,))
+        gamma = meta["gamma"]
+        good = isinstance(gamma, float) and 0 < gamma < np.inf
+        if meta["kernel"] not in KERNELS or not good:
+            raise ModelFileError("The kernel of the model file is none that is known here: save the model again.")
+        return cls(points, dual, intercept, meta["kernel"], gamma)
+
+
+class KernelEstimator(TransferEstimator):
+    """Base of the transfer classifiers whose model is a `KernelScores`, `_model`."""
+
+    def _problem(self, X: Any, y: Any, sample_domain: Any, eval_set: Any) -> TransferProblem:
+        problem = super()._problem(X, y, sample_domain, eval_set)
+        column = np.abs(problem.X).max(axis=0)
+        if column.max() > LARGEST:
+            k = int(column.argmax())
+            raise DataError(
+                f"Column {k} of X has {column[k]:.3g}, and a kernel of numbers beyond {LARGEST:g} overflows: "
+                "standardise the columns."
+            )
+        return problem
+
+    def _scored_view(self, problem: TransferProblem, model: KernelScores) -> dict[str, Any]:
+        """Return losses and metric of a model for the target's rows and for the held-out rows."""
+        held_out = None if problem.held_out is None else model.scores(self._seen(problem.held_out.X))
+        return self._measured(problem, model.scores(self._seen(problem.X[problem.target])), held_out)
+
+    def _seen(self, X: NDArray) -> NDArray[np.float64]:
+        """Return X as the model takes it."""
+        return X
+
+    def _scores(self, X: NDArray) -> NDArray[np.float64]:
+        return self._model.scores(self._seen(X))
+
+    def _get_state(self) -> tuple[dict[str, Any], dict[str, NDArray]]:
+        meta, arrays = common_state(self), {}
+        meta["model"], held = self._model.to_state()
+        return meta, arrays | {f"model:{name}": array for name, array in held.items()}
+
+    def _set_state(self, meta: dict[str, Any], arrays: dict[str, NDArray]) -> None:
+        common_from_state(self, meta)
+        K = 1 if len(self.classes_) == 2 else len(self.classes_)
+        self._model = KernelScores.from_state(meta["model"], block(arrays, "model"), self.n_features_in_, K)

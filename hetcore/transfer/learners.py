@@ -1,0 +1,164 @@
+"""The weak learners of transfer boosting: weighted trees of our own over columns binned once, or a foreign classifier.
+
+Both say +1 or -1. `fit(rows, signs, weights)` learns from some training rows, `votes(model, rows)` gives what the model
+says of training rows, and a `Votes` keeps models with their scales and scores any table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils.validation import has_fit_parameter
+
+from hetcore.binning import BinMapper
+from hetcore.errors import ModelFileError, ParameterError
+from hetcore.numerics import narrow
+from hetcore.trees import Forest, Tree, TreeParams, grow
+
+__all__ = ["ForeignLearner", "ForeignVotes", "TreeLearner", "TreeVotes", "learner_for"]
+
+LEAST_CHILD = 1e-10  # weight of a leaf, where the heaviest row weighs 1
+
+
+class TreeLearner:
+    """Weighted trees; columns are binned once, for every round, candidate and class.
+
+    A tree minimises the weighted squared error to the signs: for two classes that is the Gini index.
+    """
+
+    def __init__(self, X: NDArray, max_depth: int) -> None:
+        self.mapper = BinMapper().fit(narrow(X))
+        self.binned = self.mapper.transform(narrow(X))
+        self._params = TreeParams(max_depth, -1, 1, LEAST_CHILD, 1e-12, 0.0)
+
+    def new_votes(self) -> TreeVotes:
+        """Return an empty sum of votes over tables like this one."""
+        return TreeVotes(self.mapper)
+
+    def fit(self, rows: NDArray, signs: NDArray, weights: NDArray) -> Tree:
+        """Return a tree whose leaves say +1 or -1, grown on `rows` (m,) with their signs and weights (m,)."""
+        n = self.binned.shape[1]
+        gradients, hessians = np.zeros(n, np.float32), np.zeros(n, np.float32)
+        hessians[rows] = weights / weights.max()
+        gradients[rows] = -signs * hessians[rows]
+        tree = grow(self.binned, gradients, hessians, rows, None, self._params, self.mapper.n_bins)
+        tree.values = np.where(tree.values > 0, 1.0, -1.0)
+        return tree
+
+    def votes(self, model: Tree, rows: NDArray) -> NDArray[np.float64]:
+        """Return +1 or -1 for each of `rows`, (m,)."""
+        return model.predict(self.binned, rows)[:, 0]
+
+    def prepared(self, X: NDArray) -> NDArray[np.uint8]:
+        """Return another table in the form that `votes_of` takes."""
+        return self.mapper.transform(narrow(X))
+
+    def votes_of(self, model: Tree, prepared: NDArray) -> NDArray[np.float64]:
+        """Return +1 or -1 for each row of a prepared table."""
+        return model.predict(prepared)[:, 0]
+
+
+class TreeVotes:
+    """F(x) = sum over trees of scale * (+1 or -1)."""
+
+    def __init__(self, mapper: BinMapper, forest: Forest | None = None) -> None:
+        self.mapper, self.forest = mapper, forest if forest is not None else Forest(1)
+
+    def __len__(self) -> int:
+        return len(self.forest)
+
+    def append(self, model: Tree, scale: float) -> None:
+        """Add a tree."""
+        self.forest.append(model, scale)
+
+    def scores(self, X: NDArray) -> NDArray[np.float64]:
+        """Return F (n,)."""
+        return self.forest.predict(self.mapper.transform(narrow(X)))[:, 0]
+
+    @classmethod
+    def from_arrays(cls, mapper: BinMapper, arrays: Mapping[str, NDArray]) -> TreeVotes:
+        """Rebuild and check.
+
+        Raises
+        ------
+        ModelFileError
+            If the arrays are not those of trees that vote.
+        """
+        forest = Forest.from_arrays(arrays, mapper.n_bins.size)
+        if forest.n_outputs != 1 or (np.abs(arrays["values"]) != 1.0).any():
+            raise ModelFileError("The trees of the model file say something else than +1 or -1: save the model again.")
+        return cls(mapper, forest)
+
+
+class _Constant:
+    def __init__(self, sign: float) -> None:
+        self.sign = sign
+
+    def predict(self, X: NDArray) -> NDArray[np.float64]:
+        return np.full(len(X), self.sign)
+
+
+class ForeignLearner:
+    """Any scikit-learn classifier that takes sample weights, cloned for each fit."""
+
+    def __init__(self, X: NDArray, estimator: Any, random_state: int | None) -> None:
+        if not has_fit_parameter(estimator, "sample_weight"):
+            name = type(estimator).__name__
+            raise ParameterError(f"estimator={name} takes no sample_weight in fit: boosting needs one that does.")
+        self.X, self._estimator = X, estimator
+        self._rng = np.random.default_rng(random_state)
+
+    def new_votes(self) -> ForeignVotes:
+        """Return an empty sum of votes."""
+        return ForeignVotes()
+
+    def fit(self, rows: NDArray, signs: NDArray, weights: NDArray) -> Any:
+        """Return a classifier fitted to `rows` (m,) with their signs and weights (m,)."""
+        if (signs == signs[0]).all():
+            return _Constant(signs[0])
+        model = clone(self._estimator)
+        if "random_state" in model.get_params(deep=False):
+            model.set_params(random_state=int(self._rng.integers(2**31)))
+        return model.fit(self.X[rows], signs, sample_weight=np.maximum(weights / weights.mean(), 1e-12))
+
+    def votes(self, model: Any, rows: NDArray) -> NDArray[np.float64]:
+        """Return +1 or -1 for each of `rows`, (m,)."""
+        return np.asarray(model.predict(self.X[rows]), np.float64)
+
+    def prepared(self, X: NDArray) -> NDArray[np.float64]:
+        """Return another table in the form that `votes_of` takes."""
+        return X
+
+    def votes_of(self, model: Any, prepared: NDArray) -> NDArray[np.float64]:
+        """Return +1 or -1 for each row of a prepared table."""
+        return np.asarray(model.predict(prepared), np.float64) if len(prepared) else np.empty(0)
+
+
+class ForeignVotes:
+    """F(x) = sum over foreign classifiers of scale * (+1 or -1)."""
+
+    def __init__(self) -> None:
+        self.models: list[tuple[Any, float]] = []
+
+    def __len__(self) -> int:
+        return len(self.models)
+
+    def append(self, model: Any, scale: float) -> None:
+        """Add a classifier."""
+        self.models.append((model, scale))
+
+    def scores(self, X: NDArray) -> NDArray[np.float64]:
+        """Return F (n,)."""
+        total = np.zeros(len(X))
+        for model, scale in self.models:
+            total += scale * np.asarray(model.predict(X), np.float64)
+        return total
+
+
+def learner_for(X: NDArray, estimator: Any, max_depth: int, random_state: int | None) -> TreeLearner | ForeignLearner:
+    """Return the learner over the training rows X (n, d): trees of our own for None."""
+    return TreeLearner(X, max_depth) if estimator is None else ForeignLearner(X, estimator, random_state)

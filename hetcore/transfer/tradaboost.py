@@ -1,0 +1,343 @@
+r"""Boosting for a target domain with few labels, helped by source domains: TrAdaBoost and its kin.
+
+One round t of M, y and h in {-1, +1}, weights w over the target's rows T and the sources' rows S_1 .. S_N:
+
+    1  candidates h_k: fitted to T and S_k under w                 (TrAdaBoost: one, fitted to T and all sources)
+    2  epsilon_k = sum_T w |h_k - y| / (2 sum_T w); h_t = the one of least epsilon
+    3  alpha_t = ln((1 - epsilon_t) / epsilon_t) / 2
+    4  w_T *= exp(eta_T alpha_t |h_t - y|), w_S *= exp(-eta_S alpha_S |h_t - y|); all w divided by their sum    (3), (4)
+    prediction: sign(sum_t alpha_t h_t)                            (TrAdaBoost: the later half of the rounds)
+
+| letter | here |
+|---|---|
+| M | `n_iterations` |
+| n_S, n_T (N_S, N_T) | rows of all sources, of the target |
+| alpha_S | ln(1 + sqrt(2 ln(n_S) / M)) / 2 ("hedge"), or with ln(n_S / M) in place of ln(n_S) / M ("ratio") |
+| eta | 100 n_T / n_S ("linear"), 100 n_T^2 / n_S ("squared"), or a number |
+| epsilon_t, alpha_t | `detail["epsilon"]`, `detail["alpha"]` |
+
+Departures: weights are kept as logarithms and never underflow. alpha_t is at most that of half a target row wrong,
+ln(2 n_T - 1) / 2, so that epsilon_t = 0 does not let one round outvote all others. Where epsilon_t >= 1/2 no source
+helps: the target's weights are set back once, at the second time the class is done; where no round helped at all, the
+learner of the last one speaks. Without sources all are AdaBoost. More than two classes: one against the others, over
+columns binned once.
+
+Dai, W., Yang, Q., Xue, G.-R., Yu, Y. (2007). Boosting for transfer learning. ICML.
+Yao, Y., Doretto, G. (2010). Boosting for transfer learning with multiple sources. CVPR.
+Antunes, J., Bernardino, A., Smailagic, A., Siewiorek, D. (2019). Weighted Multisource Tradaboost. IbPRIA.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hetcore.checks import finite, one_of
+from hetcore.transfer.boosting import RATES, RULES, State, TransferBoosting, alpha_source
+from hetcore.transfer.estimator import TransferProblem
+from hetcore.transfer.rounds import Boosting, Pace, Selection, Watched
+
+__all__ = [
+    "MultiSourceTrAdaBoostClassifier",
+    "TaskTrAdaBoostClassifier",
+    "TrAdaBoostClassifier",
+    "WeightedMultiSourceTrAdaBoostClassifier",
+]
+
+
+class TrAdaBoostClassifier(TransferBoosting):
+    """TrAdaBoost (Dai et al. 2007): source rows that the ensemble gets wrong lose weight, target rows gain it.
+
+    The algorithm and its letters are in the docstring of the module. All sources count as one. Only the later half of
+    the rounds votes, as its guarantee asks; without sources all rounds do, and the fit is AdaBoost.
+
+    Parameters
+    ----------
+    estimator : scikit-learn classifier, optional
+        The weak learner, which must take sample weights; by default a tree of our own, which allows missing values.
+    n_iterations : int, default=100
+        M, rounds at most.
+    max_depth : int, default=1
+        Depth of a tree of our own; 1 is a stump.
+    source_rate : {"hedge", "ratio"}, default="hedge"
+        alpha_S, how fast wrong source rows lose weight: with 2 ln(n_S) / M as Dai et al. print it, or with
+        2 ln(n_S / M), much faster, as Yao and Doretto do.
+    vote : {"later half", "all"}, default="later half"
+        Rounds that vote.
+    domain_names : list of str, optional
+        Name of source 1, 2, ...; by default "1", "2", ....
+    random_state : int or None, default=0
+        Seed of foreign estimators; trees of our own draw nothing.
+
+    Attributes
+    ----------
+    classes_ : (K,) array
+        Sorted.
+    source_weights_ : dict of str to float
+        Share of all weight that each source keeps after the last round.
+    history_ : polars DataFrame
+        One row per round.
+
+    Notes
+    -----
+    A `RoundEnd` has losses "train" (the target's rows) and "held_out" (of eval_set): log loss in nats;
+    `source_weights`: the share of all weight that each source keeps, which with the target's sum to 1; detail:
+    "metric_name" = "error", "metric" = {"train", "held_out"}: shares of wrong labels; "epsilon" = epsilon_t, "alpha" =
+    alpha_t (0 in a round that did not help), "target_mass": the target's share of all weight. With more than two
+    classes they are means over the classes.
+    """
+
+    _rules = (*RULES, RATES, one_of("vote", ("later half", "all")))
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        n_iterations: int = 100,
+        max_depth: int = 1,
+        source_rate: str = "hedge",
+        vote: str = "later half",
+        domain_names: list[str] | None = None,
+        random_state: int | None = 0,
+    ) -> None:
+        self.estimator, self.n_iterations, self.max_depth = estimator, n_iterations, max_depth
+        self.source_rate, self.vote = source_rate, vote
+        self.domain_names, self.random_state = domain_names, random_state
+
+    @property
+    def _late(self) -> bool:
+        return self.vote == "later half"
+
+    def _grouped(self, sources: list[NDArray]) -> list[NDArray]:
+        return [np.concatenate(sources)] if sources else []
+
+
+class MultiSourceTrAdaBoostClassifier(TransferBoosting):
+    """MultiSourceTrAdaBoost (Yao and Doretto 2010): in each round the source speaks that helps the target most.
+
+    The algorithm and its letters are in the docstring of the module.
+
+    Parameters
+    ----------
+    estimator : scikit-learn classifier, optional
+        The weak learner, which must take sample weights; by default a tree of our own, which allows missing values.
+    n_iterations : int, default=100
+        M, rounds at most.
+    max_depth : int, default=1
+        Depth of a tree of our own; 1 is a stump.
+    source_rate : {"ratio", "hedge"}, default="ratio"
+        alpha_S, how fast wrong source rows lose weight: with 2 ln(n_S / M), as printed, imaginary for fewer source
+        rows than rounds; or with 2 ln(n_S) / M, as in TrAdaBoost.
+    domain_names : list of str, optional
+        Name of source 1, 2, ...; by default "1", "2", ....
+    random_state : int or None, default=0
+        Seed of foreign estimators; trees of our own draw nothing.
+
+    Attributes
+    ----------
+    classes_ : (K,) array
+        Sorted.
+    source_weights_ : dict of str to float
+        Share of all weight that each source keeps after the last round.
+    history_ : polars DataFrame
+        One row per round.
+
+    Notes
+    -----
+    A `RoundEnd` holds what `TrAdaBoostClassifier` says.
+    """
+
+    _rules = (*RULES, RATES)
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        n_iterations: int = 100,
+        max_depth: int = 1,
+        source_rate: str = "ratio",
+        domain_names: list[str] | None = None,
+        random_state: int | None = 0,
+    ) -> None:
+        self.estimator, self.n_iterations, self.max_depth = estimator, n_iterations, max_depth
+        self.source_rate, self.domain_names, self.random_state = source_rate, domain_names, random_state
+
+
+class WeightedMultiSourceTrAdaBoostClassifier(TransferBoosting):
+    """Weighted MultiSourceTrAdaBoost (Antunes et al. 2019): eta sets how much the target counts beside the sources.
+
+    The algorithm and its letters are in the docstring of the module. eta = 1 is `MultiSourceTrAdaBoostClassifier`.
+
+    Parameters
+    ----------
+    estimator : scikit-learn classifier, optional
+        The weak learner, which must take sample weights; by default a tree of our own, which allows missing values.
+    eta : {"linear", "squared"} or float, default="linear"
+        100 n_T / n_S, 100 n_T^2 / n_S, or a number of at least 0.
+    update : {"exponential", "multiplicative"}, default="exponential"
+        Whether eta multiplies the exponents of (3) and (4), or the weights in each round.
+    eta_on : {"target", "source", "both"}, optional
+        Whose update has eta. By default "both" for update="exponential", as printed, and "target" for
+        "multiplicative": there "both", as printed, does nothing, because step 4 divides the common factor away.
+    n_iterations : int, default=100
+        M, rounds at most.
+    max_depth : int, default=1
+        Depth of a tree of our own; 1 is a stump.
+    source_rate : {"ratio", "hedge"}, default="ratio"
+        alpha_S, how fast wrong source rows lose weight: with 2 ln(n_S / M), as printed, imaginary for fewer source
+        rows than rounds; or with 2 ln(n_S) / M, as in TrAdaBoost.
+    domain_names : list of str, optional
+        Name of source 1, 2, ...; by default "1", "2", ....
+    random_state : int or None, default=0
+        Seed of foreign estimators; trees of our own draw nothing.
+
+    Attributes
+    ----------
+    classes_ : (K,) array
+        Sorted.
+    eta_ : float
+        The eta of the fit.
+    source_weights_ : dict of str to float
+        Share of all weight that each source keeps after the last round.
+    history_ : polars DataFrame
+        One row per round.
+
+    Notes
+    -----
+    A `RoundEnd` holds what `TrAdaBoostClassifier` says, and in its detail "eta" and "eta_formula" = {"linear",
+    "squared"}: what the formulas give for this target and these sources (0 without sources).
+    """
+
+    _rules = (
+        *RULES,
+        RATES,
+        ("eta", lambda v: v in ("linear", "squared") if isinstance(v, str) else finite(v) and v >= 0,
+         "'linear', 'squared' or a finite number of at least 0"),
+        one_of("update", ("exponential", "multiplicative")),
+        one_of("eta_on", (None, "target", "source", "both")),
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        eta: str | float = "linear",
+        update: str = "exponential",
+        eta_on: str | None = None,
+        n_iterations: int = 100,
+        max_depth: int = 1,
+        source_rate: str = "ratio",
+        domain_names: list[str] | None = None,
+        random_state: int | None = 0,
+    ) -> None:
+        self.estimator, self.eta, self.update, self.eta_on = estimator, eta, update, eta_on
+        self.n_iterations, self.max_depth, self.source_rate = n_iterations, max_depth, source_rate
+        self.domain_names, self.random_state = domain_names, random_state
+
+    def _pace(self, n_target: int, n_source: int) -> Pace:
+        self._formula = eta_formulas(n_target, n_source)
+        self.eta_ = float(self._formula[self.eta] if isinstance(self.eta, str) else self.eta)
+        if n_source == 0:
+            return Pace()
+        rate = alpha_source(self.source_rate, n_source, self.n_iterations)
+        if self.update == "exponential":
+            on = self.eta_on or "both"
+            powers = (self.eta_ if on != "source" else 1.0, self.eta_ if on != "target" else 1.0)
+            return Pace(rate, *powers)
+        lift = np.log(max(self.eta_, 1e-300))
+        signs = {"target": 1.0, "source": -1.0, "both": 0.0}
+        return Pace(rate, log_lift=float(lift * signs[self.eta_on or "target"]))
+
+    def _view(self, state: State) -> dict[str, Any]:
+        view = super()._view(state)
+        view["detail"] |= {"eta": self.eta_, "eta_formula": dict(self._formula)}
+        return view
+
+
+def eta_formulas(n_target: int, n_source: int) -> dict[str, float]:
+    """Return eta by the paper's two formulas, 0 without sources."""
+    share = 100.0 * n_target / n_source if n_source else 0.0
+    return {"linear": share, "squared": share * n_target}
+
+
+class TaskTrAdaBoostClassifier(TransferBoosting):
+    """TaskTrAdaBoost (Yao and Doretto 2010): boost each source alone, then AdaBoost on the target picks among them all.
+
+    Phase 1: AdaBoost on each source, M rounds; its learners of alpha_t > gamma form H. Phase 2, the rounds: of all h in
+    H (and -h, where h is wrong more often than right) the one of least weighted error on the target joins the sum.
+    Sources are never looked at again, so that phase 2 takes milliseconds. Without sources H comes from the target.
+
+    Parameters
+    ----------
+    estimator : scikit-learn classifier, optional
+        The weak learner, which must take sample weights; by default a tree of our own, which allows missing values.
+    n_iterations : int, default=100
+        M, rounds of both phases at most.
+    gamma : float, default=0.0
+        A source's learner is kept when its alpha_t is above this; at least 0.
+    max_depth : int, default=1
+        Depth of a tree of our own; 1 is a stump.
+    domain_names : list of str, optional
+        Name of source 1, 2, ...; by default "1", "2", ....
+    random_state : int or None, default=0
+        Seed of foreign estimators; trees of our own draw nothing.
+
+    Attributes
+    ----------
+    classes_ : (K,) array
+        Sorted.
+    source_weights_ : dict of str to float
+        Share of the sum of alpha_t that learners from each source hold.
+    history_ : polars DataFrame
+        One row per round of phase 2.
+
+    Notes
+    -----
+    A `RoundEnd` holds what `TrAdaBoostClassifier` says, of the rounds of phase 2, but `source_weights` is the share of
+    the sum of alpha_t so far that learners from each source hold, and "target_mass" that of the target's own.
+    """
+
+    _rules = (*RULES, ("gamma", lambda v: finite(v) and v >= 0, "a finite number of at least 0"))
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        n_iterations: int = 100,
+        gamma: float = 0.0,
+        max_depth: int = 1,
+        domain_names: list[str] | None = None,
+        random_state: int | None = 0,
+    ) -> None:
+        self.estimator, self.n_iterations, self.gamma = estimator, n_iterations, gamma
+        self.max_depth, self.domain_names, self.random_state = max_depth, domain_names, random_state
+
+    def _part(self, problem: TransferProblem, signs: NDArray) -> Any:
+        if not problem.names:
+            return self._alone(problem, problem.target, signs, self._held_out_rows)
+        models, origin, nothing = [], [], self._held_out_rows[..., :0] if self.estimator is None else problem.X[:0]
+        for k in range(1, len(problem.names) + 1):
+            part = self._alone(problem, problem.source(k), signs, nothing)
+            while len(part.models) < self.n_iterations and not part.round():
+                pass
+            models += [model for model, alpha in part.models if alpha > self.gamma]
+            origin += [k] * (len(models) - len(origin))
+        return self._selection(problem, models, np.array(origin, np.int64), signs)
+
+    def _alone(self, problem: TransferProblem, rows: NDArray, signs: NDArray, held_out: Any) -> Boosting:
+        """Return AdaBoost on `rows`: boosting for which they are the target and nothing is a source."""
+        domain = np.ones(len(signs), np.int64)
+        domain[rows] = 0
+        watched = Watched((len(rows), held_out.shape[1 if self.estimator is None else 0]), False)
+        return Boosting(self._learner, signs, domain, [rows], Pace(), watched, held_out)
+
+    def _selection(self, problem: TransferProblem, models: list, origin: NDArray, signs: NDArray) -> Selection:
+        target, n_held_out = problem.target, self._n_held_out(problem)
+        said, said_held_out = np.zeros((len(models), len(target))), np.zeros((len(models), n_held_out))
+        for h, model in enumerate(models):
+            said[h] = self._learner.votes(model, target)
+            said_held_out[h] = self._learner.votes_of(model, self._held_out_rows)
+        watched = Watched((len(target), n_held_out), False)
+        return Selection(models, said, said_held_out, origin, signs[target], watched)

@@ -1,0 +1,1 @@
+"""Trainings in warm worker processes: submit, watch, pause, step, stop, fetch."""

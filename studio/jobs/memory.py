@@ -1,0 +1,163 @@
+"""What a training needs in memory, told before it begins, and the sentence that refuses one that can't fit.
+
+    needs = bytes of the data + sum over the parts below, times a margin
+
+| part | bytes |
+|---|---|
+| data | as sent (twice: as sent and as read), 8 a number, 60 a text |
+| cells | of the encoded tables (float32, binned, copies): a number for each method |
+| scores | rows x classes: a number for each method |
+| links | of the graphs, both ways: a number for each method |
+| kernel | of machines that hold a matrix of all pairs of target rows |
+
+The numbers for each method are what `python -m benchmarks.speed.memory` came to, which prints estimate and truth.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+import psutil
+
+from studio.jobs.protocol import FunctionTask, TrainingTask
+from studio.limits import GIB, JobLimits
+
+__all__ = ["Need", "Shape", "free", "give_back", "needed", "refusal", "shape_of"]
+
+WIDTHS = {"nominal": 65, "text": 500}
+"""Columns at most that one of this kind becomes."""
+MARGIN = 1.2
+
+
+class Shape(NamedTuple):
+    """What a training is given.
+
+    Attributes
+    ----------
+    payload : int
+        Bytes of the data.
+    rows, records, cells, links : int
+        Rows that are predicted, rows of all tables, cells of the encoded tables, links counted at both ends.
+    outputs : int
+        Classes, 1 for a number.
+    pairs : int
+        Rows of which every pair has an entry in a kernel matrix.
+    """
+
+    payload: int
+    rows: int
+    records: int
+    cells: int
+    links: int
+    outputs: int
+    pairs: int
+
+
+class Need(NamedTuple):
+    """Bytes that a method takes: of each cell, each record, each score (rows x outputs), each link, each pair."""
+
+    cell: float
+    record: float = 0.0
+    score: float = 0.0
+    link: float = 0.0
+    pair: float = 0.0
+
+
+_CONSENSUS, _STAGES, _TREES = Need(36, 7_300, 90, 2), Need(30, 150, 400, 6), Need(35, 0, 200)
+_MACHINE, _FACTORS, _LAYERS = Need(40, 0, 100, 0, 45), Need(150, 400, 0), Need(60, 400, 300)
+NEEDS: dict[str, Need] = {
+    **dict.fromkeys(("GBCClassifier", "GBCRegressor"), _CONSENSUS),
+    **dict.fromkeys(("GBRegressor", "RGBRegressor", "MGBRegressor", "MGBClassifier"), _STAGES),
+    **dict.fromkeys(("HGBMRegressor", "HeteroscedasticLinearRegression"), Need(45)),
+    "HGBMClassifier": Need(40, 0, 360),
+    "TransferClassifier": Need(40, 0, 300),
+    **dict.fromkeys(("TransferForestClassifier", "TrAdaBoostClassifier", "MultiSourceTrAdaBoostClassifier"), _TREES),
+    **dict.fromkeys(("TaskTrAdaBoostClassifier", "WeightedMultiSourceTrAdaBoostClassifier"), _TREES),
+    **dict.fromkeys(("TargetSVM", "MultiKTClassifier"), _MACHINE),
+    **dict.fromkeys(("MatrixFactorization", "HMF", "TensorFactorization", "HTF"), _FACTORS),
+    **dict.fromkeys(("OneWeakLearnerClassifier", "TwoWeakLearnerClassifier"), _LAYERS),
+    "BoostedFeatureNetworkClassifier": _LAYERS,
+}
+OTHERS = Need(60, 400, 400, 6)
+"""Of a method that is not named above."""
+FIXED = 40 * 2**20
+
+
+def needed(task: TrainingTask) -> int:
+    """Return the bytes that a training is likely to take beside its process, at most."""
+    shape, need = shape_of(task), NEEDS.get(task.estimator, OTHERS)
+    counts = (shape.cells, shape.records, shape.rows * shape.outputs, shape.links, shape.pairs**2)
+    return int(MARGIN * (FIXED + 2 * shape.payload + sum(each * count for each, count in zip(need, counts))))
+
+
+def shape_of(task: TrainingTask) -> Shape:
+    """Return the shape of what is trained on, after the operations that make it smaller."""
+    data = task.data
+    if isinstance(data, Mapping):
+        arrays = [value for value in data.values() if hasattr(value, "nbytes")]
+        n = max((len(array) for array in arrays), default=0)
+        return Shape(sum(a.nbytes for a in arrays), n, n, sum(a.size for a in arrays), 0, 1, n)
+    gone = {operation["name"] for operation in task.operations if operation["op"] in ("drop_source", "drop_graph")}
+    share = 1.0
+    for operation in task.operations:
+        share *= operation["fraction"] if operation["op"] == "sample" else 1.0
+    sources = {name: source for name, source in data.sources.items() if name not in gone}
+    graphs = {name: graph for name, graph in data.graphs.items() if name not in gone}
+    payload = sum(_bytes(source) for source in sources.values()) + sum(12 * len(g.indices) for g in graphs.values())
+    stacked = task.form.get("form") == "domains"
+    widths = {name: _width(source) for name, source in sources.items()}
+    rows = sum(source.n_rows for source in sources.values()) if stacked else data.n
+    if task.form.get("form") == "codes":
+        cells = data.n * len(task.form["columns"])
+    elif task.form.get("form") == "table":
+        cells = data.n * sum(widths.values())
+    else:
+        cells = sum(source.n_rows * widths[name] for name, source in sources.items())
+    pairs = max((source.n_rows for source in sources.values()), default=0) if stacked else rows
+    outputs = len(data.classes) if data.target_kind == "classification" else 1
+    links = sum(len(graph.indices) for graph in graphs.values())
+    records = data.n if task.form else sum(source.n_rows for source in sources.values())
+    scaled = (int(share * count) for count in (rows, max(rows, records), cells, links))
+    return Shape(payload, *scaled, outputs, int(share * pairs))
+
+
+def _width(source: Any) -> int:
+    """Return the columns that a source becomes, at most."""
+    if source.array is not None:
+        return source.array[0].size
+    return sum(min(WIDTHS.get(kind, 1), source.n_rows) for kind in source.kinds.values())
+
+
+def _bytes(source: Any) -> int:
+    return 30 * source.n_rows + (source.array.nbytes if source.array is not None else source.frame.estimated_size())
+
+
+def give_back() -> None:
+    """Return freed memory to the system; glibc's allocator keeps what lies between blocks in use, thread by thread."""
+    with suppress(AttributeError, OSError, TypeError):  # another C library
+        ctypes.CDLL(None).malloc_trim(0)
+
+
+def free(job_limits: JobLimits) -> int:
+    """Return the bytes that a training may take: what its process may have beside itself, and what the machine has."""
+    return max(0, min(job_limits.memory - PROCESS, psutil.virtual_memory().available))
+
+
+PROCESS = 2 * GIB
+"""Address space of a worker that has loaded and compiled everything."""
+
+
+def refusal(task: TrainingTask | FunctionTask, job_limits: JobLimits) -> str:
+    """Return why a training can't fit, with numbers; empty if it can, and for what is no training."""
+    if not isinstance(task, TrainingTask):
+        return ""
+    need, there = needed(task), free(job_limits)
+    if need <= there:
+        return ""
+    return (
+        f"The training needs about {need / GIB:.1f} GB, {there / GIB:.1f} GB are free for a training: "
+        "drop sources, or sample the instances."
+    )

@@ -1,0 +1,105 @@
+"""The studio's end of one worker process: start it, talk to it, end it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle  # between our own processes only
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+__all__ = ["ROOT", "Worker", "child_environment"]
+
+ROOT = Path(__file__).resolve().parents[2]
+_ONE_THREAD = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "POLARS_MAX_THREADS")
+
+
+def child_environment() -> dict[str, str]:
+    """Return the environment of a child process: one thread per library, and this project importable from anywhere."""
+    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
+    return os.environ | dict.fromkeys(_ONE_THREAD, "1") | {"PYTHONPATH": path}
+
+
+class Worker:
+    """A process of `studio.jobs.worker_main`, started by exec: never a fork, never a second run of its script.
+
+    Parameters
+    ----------
+    memory : int
+        Bytes of address space it may take.
+    modules : sequence of str
+        Modules that it imports beside the library.
+    kernels : {"none", "core", "all"}
+        What it compiles before the first run rather than in it, see `hetcore.kernels.warm_up`.
+    """
+
+    def __init__(self, memory: int, modules: Sequence[str] = (), kernels: str = "all") -> None:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            command = [
+                sys.executable,
+                "-P",
+                "-m",
+                "studio.jobs.worker_main",
+                str(theirs.fileno()),
+                str(memory),
+                kernels,
+            ]
+            self._process = subprocess.Popen(  # noqa: S603 - our own module and numbers
+                [*command, *modules],
+                env=child_environment(),
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=sys.__stderr__ and sys.__stderr__.fileno(),
+                start_new_session=True,
+            )
+        self._connection = Connection(ours.detach())
+        self._sending = threading.Lock()
+        self.held: list[str] = []
+
+    @property
+    def pid(self) -> int:
+        """Process id."""
+        return self._process.pid
+
+    def alive(self) -> bool:
+        """Whether the process is running."""
+        return self._process.poll() is None
+
+    def send(self, *message: Any) -> None:
+        """Send a message; OSError if the process is gone."""
+        with self._sending:
+            self._connection.send_bytes(pickle.dumps(message, protocol=5))
+
+    def receive(self) -> tuple[str, Any]:
+        """Wait for the next message; EOFError or OSError if the process is gone."""
+        return self._connection.recv()
+
+    def supply(self, digest: str, payload: bytes, keep: int) -> None:
+        """Send data, and have the oldest forgotten so that at most `keep` data sets stay."""
+        self.send("data", digest, payload)
+        self.held.append(digest)
+        while len(self.held) > keep:
+            self.send("forget", self.held.pop(0))
+
+    def touch(self, digest: str) -> None:
+        """Note that held data are used again, so that others are forgotten first."""
+        self.held.remove(digest)
+        self.held.append(digest)
+
+    def kill(self) -> None:
+        """End the process at once and collect it."""
+        self._process.kill()
+        self._process.wait()
+
+    def close(self) -> None:
+        """End the process and free the connection."""
+        self.kill()
+        with contextlib.suppress(OSError):
+            self._connection.close()

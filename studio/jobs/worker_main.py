@@ -1,0 +1,127 @@
+"""A worker process: `python -m studio.jobs.worker_main FD MEMORY COMPILE MODULE...` does one run after another.
+
+It starts before it is needed, loads the library, compiles the kernels, and then trains whatever it is sent, at nice 10
+and within its memory limit. Its own reading thread takes the person's orders while a fit runs. When the studio goes
+away the socket ends, and so does the process.
+
+Messages in: ("data", digest, bytes), ("forget", digest), ("run", task, paused), ("order", name).
+Messages out: ("phase", "compiling" | "ready"), ("taken", None) once it has a run, ("round", event),
+("paused" | "running" | "gathering", None), ("done", RunResult), ("failed", sentence).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import importlib
+import os
+import pickle  # between our own processes only
+import queue
+import sys
+import threading
+from multiprocessing.connection import Connection
+from typing import Any
+
+from studio.jobs.player import Player
+from studio.jobs.protocol import FunctionTask, Parcel, TrainingTask
+from studio.messages import explained
+
+__all__ = ["Server", "main"]
+
+
+class Server:
+    """Answers the studio over one connection."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection, self._sending = connection, threading.Lock()
+        self._runs: queue.SimpleQueue[tuple[TrainingTask | FunctionTask, Player]] = queue.SimpleQueue()
+        self._data: dict[str, Any] = {}
+        self._player: Player | None = None
+
+    def serve(self) -> None:
+        """Do runs until the process ends."""
+        while True:
+            task, player = self._runs.get()
+            self._send(self._outcome(task, player))
+            del task, player
+
+    def listen(self) -> None:
+        """Take messages until the studio goes away, then end the process, whatever it is doing."""
+        with contextlib.suppress(EOFError, OSError):
+            while True:
+                self._take(*self._connection.recv())
+        os._exit(0)
+
+    def _take(self, kind: str, *content: Any) -> None:
+        if kind == "data":
+            self._data[content[0]] = content[1]
+        elif kind == "forget":
+            self._data.pop(content[0], None)
+        elif kind == "run":
+            self._send(("taken", None))
+            self._player = Player(self._send, paused=content[1])
+            self._runs.put((content[0], self._player))
+        elif kind == "order" and self._player is not None:
+            self._player.order(content[0])
+
+    def _outcome(self, task: TrainingTask | FunctionTask, player: Player) -> tuple[str, Any]:
+        from studio.jobs.worker_tasks import perform
+
+        try:
+            return "done", perform(self._unpacked(task), player)
+        except MemoryError:
+            return "failed", "The training needs more memory than one run may have: use fewer rows, columns or rounds."
+        except Exception as error:  # whatever a fit raises fails this run, in words, and nothing else
+            return "failed", explained(error)
+
+    def _unpacked(self, task: TrainingTask | FunctionTask) -> TrainingTask | FunctionTask:
+        if isinstance(task, FunctionTask):
+            return dataclasses.replace(task, kwargs={name: self._held(value) for name, value in task.kwargs.items()})
+        return dataclasses.replace(task, data=self._held(task.data))
+
+    def _held(self, value: Any) -> Any:
+        """Return the data that a parcel stands for; they are unpickled once and stay for the next run."""
+        if not isinstance(value, Parcel):
+            return value
+        held = self._data[value.digest]
+        if isinstance(held, bytes):
+            held = self._data[value.digest] = pickle.loads(held)  # noqa: S301 - from the studio that started it
+        return held
+
+    def _send(self, message: tuple[str, Any]) -> None:
+        try:
+            with self._sending:
+                self._connection.send(message)
+        except OSError:  # the studio went away
+            os._exit(0)
+
+
+def main(arguments: list[str]) -> None:
+    """Serve the connection of file descriptor `arguments[0]` with `arguments[1]` bytes of memory."""
+    connection = Connection(int(arguments[0]))
+    _be_modest(int(arguments[1]))
+    server = Server(connection)
+    threading.Thread(target=server.listen, name="studio-orders", daemon=True).start()
+    connection.send(("phase", "compiling"))
+    _warm_up(arguments[2], arguments[3:])
+    connection.send(("phase", "ready"))
+    server.serve()
+
+
+def _be_modest(memory: int) -> None:
+    os.nice(10)
+    with contextlib.suppress(ImportError, ValueError, OSError):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+
+
+def _warm_up(kernels: str, modules: list[str]) -> None:
+    for module in ("polars", "hetcore", "studio.jobs.worker_tasks", *modules):
+        importlib.import_module(module)
+    if kernels != "none":
+        importlib.import_module("hetcore.kernels").warm_up(core=kernels == "core")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

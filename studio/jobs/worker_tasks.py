@@ -1,0 +1,218 @@
+"""What a worker process does with a task: find the estimator or function, fit or call it, gather what is shown."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from hetcore import metrics, model_files
+from hetcore.errors import ParameterError
+from studio import forms, scenarios, uncertainty
+from studio.jobs import cluster
+from studio.jobs.player import Player
+from studio.jobs.protocol import FunctionTask, RunResult, TrainingTask
+
+__all__ = ["ESTIMATORS", "FUNCTIONS", "find_estimator", "find_function", "perform"]
+
+ESTIMATORS: dict[str, type] = {}
+"""Estimators by class name beside those of hetcore; tests add theirs."""
+
+FUNCTIONS: set[str] = {
+    "experiments.runner:run",
+    "hetcore.tuning:cross_validate",
+    "studio.views.collective.edits:infer",
+    "studio.views.common.layouts:layout",
+    "studio.views.noise.curve:curve",
+    "studio.views.transfer.curve:curve",
+    "studio.views.two_learners.whatif:what_if",
+}
+"""What a `FunctionTask` may call, as "package.module:function"."""
+
+
+def find_estimator(name: str) -> type:
+    """Return the estimator class of that name.
+
+    Raises
+    ------
+    ParameterError
+        If neither `ESTIMATORS` nor hetcore has a class of that name with a fit.
+    """
+    import hetcore
+
+    found = ESTIMATORS.get(name) or getattr(hetcore, name, None) or getattr(_baselines(), name, None)
+    if not (inspect.isclass(found) and hasattr(found, "fit")):
+        raise ParameterError(f"estimator={name!r:.80} is not a method of hetcore: choose one of the studio's methods.")
+    return found
+
+
+def _baselines() -> Any:
+    return importlib.import_module("hetcore.baselines.peers")
+
+
+def find_function(path: str) -> Callable[..., Any]:
+    """Return an allowed function.
+
+    Raises
+    ------
+    ParameterError
+        If the path is not in `FUNCTIONS`.
+    """
+    if path not in FUNCTIONS:
+        raise ParameterError(
+            f"function={path!r:.80} may not run as a job: add it to studio.jobs.worker_tasks.FUNCTIONS."
+        )
+    module, _, name = path.partition(":")
+    return getattr(importlib.import_module(module), name)
+
+
+def perform(task: TrainingTask | FunctionTask, player: Player) -> RunResult:
+    """Do the task, sending its events to the player."""
+    if isinstance(task, FunctionTask):
+        return _call(task, player)
+    return _train(task, player)
+
+
+def _call(task: FunctionTask, player: Player) -> RunResult:
+    started = time.perf_counter()
+    function = find_function(task.path)
+    value = function(**task.kwargs, **_accepted(function, callbacks=(player,)))
+    return RunResult(value=value, stopped=player.stopped, seconds=time.perf_counter() - started)
+
+
+def _train(task: TrainingTask, player: Player) -> RunResult:
+    started = time.perf_counter()
+    model = find_estimator(task.estimator)(**task.params)
+    if player.wait():
+        return RunResult(stopped=True)
+    if isinstance(task.data, Mapping):
+        gathered = _fit_arrays(model, task, player)
+    elif task.form:
+        gathered = _fit_form(model, task, player)
+    else:
+        gathered = _fit_data(model, task, player)
+    return RunResult(**gathered, **_learned(model), stopped=player.stopped, seconds=time.perf_counter() - started)
+
+
+def _fit_arrays(model: Any, task: TrainingTask, player: Player) -> dict[str, Any]:
+    optional = _accepted(model.fit, callbacks=(player,), eval_y=task.eval_y)
+    model.fit(**task.data, **task.fit_params, **optional)
+    player.end()
+    prediction = model.predict(task.data["X"])
+    return {"predictions": pl.DataFrame({"id": [str(k) for k in range(len(prediction))], "prediction": prediction})}
+
+
+def _fit_form(model: Any, task: TrainingTask, player: Player) -> dict[str, Any]:
+    scenario = scenarios.apply(task.data, task.operations)
+    arrays = forms.arrays(scenario, task.form)
+    optional = _accepted(model.fit, callbacks=(player,), eval_set=arrays.eval_set)
+    model.fit(**arrays.fit, **task.fit_params, **optional)
+    player.end()
+    predictions = _predictions_of(model, arrays)
+    scores = _scores(predictions, scenario.data.target_kind)
+    return {"predictions": predictions, "scores": scores, "value": uncertainty.achieved(model, arrays)}
+
+
+def _predictions_of(model: Any, arrays: forms.Arrays) -> pl.DataFrame:
+    columns = {"id": list(arrays.ids), "label": _labels(arrays.y)}
+    if arrays.eval_set is not None:
+        columns["held_out"] = _labels(arrays.held_out)
+    if "return_std" in inspect.signature(model.predict).parameters:
+        prediction, deviation = model.predict(arrays.X, return_std=True)
+        columns |= {"prediction": prediction.tolist(), "std": deviation.tolist()}
+    else:
+        columns["prediction"] = np.asarray(model.predict(arrays.X)).tolist()
+    columns |= uncertainty.columns(model, arrays)
+    return pl.DataFrame(columns | _probabilities(model, arrays.X), strict=False)
+
+
+def _fit_data(model: Any, task: TrainingTask, player: Player) -> dict[str, Any]:
+    scenario = scenarios.apply(task.data, task.operations)
+    data = scenario.data
+    y = scenario.y if task.y is None else scenarios.aligned(task.y, task.data, data)
+    eval_y = scenario.eval_y if task.eval_y is None else scenarios.aligned(task.eval_y, task.data, data)
+    optional = _accepted(model.fit, callbacks=(player,), eval_y=eval_y)
+    note = cluster.fit(model, data, data.y if y is None else y, **task.fit_params, **optional)
+    player.end()
+    explained = model.explain(data) if hasattr(model, "explain") else None
+    predictions = _predictions(model, data, data.y if y is None else y, eval_y, explained)
+    return {
+        "predictions": predictions,
+        "contributions": _contributions(model, data, explained),
+        "scores": _scores(predictions, getattr(data, "target_kind", None)),
+        "note": note,
+    }
+
+
+def _accepted(function: Callable[..., Any], **optional: Any) -> dict[str, Any]:
+    """Return those of the optional arguments that the function takes and that are not None."""
+    taken = inspect.signature(function).parameters
+    return {name: value for name, value in optional.items() if name in taken and value is not None}
+
+
+def _predictions(model: Any, data: Any, y: np.ndarray, eval_y: np.ndarray | None, explained: Any) -> pl.DataFrame:
+    columns = {"id": list(data.ids), "label": _labels(y)}
+    if eval_y is not None:
+        columns["held_out"] = _labels(eval_y)
+    if explained is not None:
+        columns |= {"prediction": explained.prediction.tolist(), "coverage": explained.coverage.tolist()}
+        return pl.DataFrame(columns | _by_class(model, explained.probabilities), strict=False)
+    columns["prediction"] = np.asarray(model.predict(data)).tolist()
+    return pl.DataFrame(columns | _probabilities(model, data), strict=False)
+
+
+def _scores(predictions: pl.DataFrame, target_kind: str | None) -> dict[str, Any]:
+    """Return the metric on the labels trained on and on those held out."""
+    name, metric = ("error", metrics.error_rate) if target_kind == "classification" else ("RMSE", metrics.rmse)
+    sets = {"train": "label", "held_out": "held_out"}
+    known = {key: column for key, column in sets.items() if column in predictions and predictions[column].count()}
+    scored = {key: predictions.drop_nulls(column) for key, column in known.items()}
+    values = {key: metric(rows[known[key]].to_numpy(), rows["prediction"].to_numpy()) for key, rows in scored.items()}
+    return {"metric": name, **values}
+
+
+def _labels(y: np.ndarray) -> list[Any]:
+    """Return labels as a list with None for the missing ones."""
+    y = np.asarray(y)
+    if y.dtype == object:
+        return [None if label is None else str(label) for label in y]
+    return [None if np.isnan(label) else float(label) for label in y]
+
+
+def _probabilities(model: Any, data: Any) -> dict[str, Any]:
+    if not hasattr(model, "predict_proba"):
+        return {}
+    return _by_class(model, np.asarray(model.predict_proba(data)))
+
+
+def _by_class(model: Any, probabilities: np.ndarray | None) -> dict[str, Any]:
+    if probabilities is None:
+        return {}
+    return {f"p:{label}": probabilities[:, k] for k, label in enumerate(model.classes_)}
+
+
+def _contributions(model: Any, data: Any, explained: Any) -> pl.DataFrame | None:
+    if explained is None:
+        return None
+    names = [*model.source_weights_, *(f"graph:{name}" for name in model.graph_weights_)]
+    return pl.DataFrame({"id": list(data.ids)} | dict(zip(names, explained.contributions.T)))
+
+
+def _learned(model: Any) -> dict[str, Any]:
+    return {
+        "model": _model_file(model),
+        "history": getattr(model, "history_", None),
+        "source_weights": dict(getattr(model, "source_weights_", {})),
+        "graph_weights": dict(getattr(model, "graph_weights_", {})),
+    }
+
+
+def _model_file(model: Any) -> bytes | None:
+    """Return the bytes of the model file, None for a method that hetcore does not save."""
+    kind = type(model)
+    return model_files.dumps(model) if model_files.CLASSES.get(kind.__name__) == kind.__module__ else None

@@ -1,0 +1,1 @@
+"""Uploaded files to tables, graphs and images: read in a sandbox, with limits."""

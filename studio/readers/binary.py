@@ -1,0 +1,145 @@
+"""Parquet, Arrow and Feather: limits from the footer first, then plain types."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute
+import pyarrow.ipc
+import pyarrow.parquet
+
+from hetcore.errors import DataError
+from studio.limits import UPLOADS
+from studio.messages import shown
+from studio.readers.column_names import column_names, refuse_size
+from studio.readers.parsed import ParsedTable
+
+__all__ = ["read_arrow", "read_parquet"]
+
+
+def read_parquet(name: str, content: bytes, options: Mapping[str, Any]) -> ParsedTable:
+    """Read a Parquet file.
+
+    Raises
+    ------
+    DataError
+        If it is damaged, larger than the limits, or holds columns that are no plain values.
+    """
+    try:
+        file = pa.parquet.ParquetFile(io.BytesIO(content))
+        refuse_size(name, file.metadata.num_rows, file.metadata.num_columns, bool(options.get("edges")))
+        _refuse_nested(name, file.schema_arrow)
+        texts = [field.name for field in file.schema_arrow if _is_text(field.type)]
+        packed = pa.parquet.ParquetFile(io.BytesIO(content), read_dictionary=texts).read(use_threads=False)
+        table = _unpacked(name, packed)
+        table.validate(full=True)  # text that is no UTF-8 would end in a panic of polars
+    except (pa.ArrowException, OSError) as error:
+        raise _damaged(name, "Parquet", error) from None
+    return _finished(name, table, "Parquet")
+
+
+def _unpacked(name: str, table: pa.Table) -> pa.Table:
+    """Return the table with words in place of their numbers, unless that takes too much memory."""
+    for k in _refuse_many_words(name, table):
+        table = table.set_column(k, table.schema.field(k).name, table.column(k).cast(pa.string()))
+    return table
+
+
+def _refuse_many_words(name: str, table: pa.Table) -> list[int]:
+    """Return which columns hold words by their numbers; raise DataError if in full they take too much memory."""
+    kinds = table.schema.types
+    packed = [k for k, kind in enumerate(kinds) if pa.types.is_dictionary(kind) and _is_text(kind.value_type)]
+    size = sum(_characters(chunk) for k in packed for chunk in table.column(k).chunks)
+    if size > UPLOADS.parser_memory // 4:
+        raise DataError(f"{name} unpacks to {size / 2**20:,.0f} MB of text: split it or leave columns out.")
+    return packed
+
+
+def _characters(words: pa.DictionaryArray) -> int:
+    lengths = pa.compute.binary_length(words.dictionary.cast(pa.large_string()))
+    return pa.compute.sum(lengths.take(words.indices)).as_py() or 0
+
+
+def read_arrow(name: str, content: bytes, options: Mapping[str, Any]) -> ParsedTable:
+    """Read an Arrow file, Arrow stream or Feather file (version 2).
+
+    Raises
+    ------
+    DataError
+        If it is damaged, larger than the limits, or holds columns that are no plain values.
+    """
+    opened = pa.ipc.open_file if content.startswith(b"ARROW1") else pa.ipc.open_stream
+    try:
+        reader = opened(pa.BufferReader(content))
+        refuse_size(name, 0, len(reader.schema.names))
+        _refuse_nested(name, reader.schema)
+        table = pa.Table.from_batches(_batches(name, reader, bool(options.get("edges"))), schema=reader.schema)
+        table.validate(full=True)  # before the words are counted: a number may be beyond them
+        _refuse_many_words(name, table)
+    except (pa.ArrowException, OSError) as error:
+        raise _damaged(name, "Arrow", error) from None
+    return _finished(name, table, "Arrow")
+
+
+def _batches(name: str, reader: Any, edges: bool) -> list[pa.RecordBatch]:
+    batches, rows = [], 0
+    source = map(reader.get_batch, range(reader.num_record_batches)) if hasattr(reader, "get_batch") else reader
+    for batch in source:
+        rows += batch.num_rows
+        refuse_size(name, rows, batch.num_columns, edges)
+        batches.append(batch)
+    return batches
+
+
+def _damaged(name: str, what: str, error: Exception) -> DataError:
+    if isinstance(error, pa.ArrowMemoryError):
+        return DataError(f"{name} unpacks to more memory than one upload may have: split it or leave columns out.")
+    return DataError(f"{name} is a damaged or cut off {what} file: write it anew, or save the table as CSV.")
+
+
+def _refuse_nested(name: str, schema: pa.Schema) -> None:
+    for field in schema:
+        if not _plain(field.type):
+            what = shown(str(field.type), 40)
+            raise DataError(f"{name}: column {shown(field.name)!r} holds {what}, not single values: unnest or drop it.")
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or str(kind) == "string_view"
+
+
+def _plain(kind: pa.DataType) -> bool:
+    inner = kind.value_type if pa.types.is_dictionary(kind) else kind
+    is_number = pa.types.is_integer(inner) or pa.types.is_floating(inner) or pa.types.is_decimal(inner)
+    return (
+        _is_text(inner)
+        or is_number
+        or pa.types.is_boolean(inner)
+        or pa.types.is_temporal(inner)
+        or pa.types.is_null(inner)
+    )
+
+
+def _finished(name: str, table: pa.Table, what: str) -> ParsedTable:
+    names, findings = column_names(table.schema.names)
+    if table.num_rows == 0:
+        raise DataError(f"{name} has columns but no rows: choose a file with at least one row.")
+    if len(names) < 2:
+        raise DataError(f"{name} has one column, but an id column and at least one more are needed.")
+    frame = pl.from_arrow(table.rename_columns(names))
+    return ParsedTable(frame.with_columns(_simple_types(frame)), [what], findings)
+
+
+def _simple_types(frame: pl.DataFrame) -> list[pl.Expr]:
+    """Return casts of categories to text and decimals to numbers; other types stay."""
+    casts = []
+    for name, kind in frame.schema.items():
+        if kind in (pl.Categorical, pl.Enum):
+            casts.append(pl.col(name).cast(pl.String))
+        elif kind in (pl.Decimal, pl.Null, pl.Float16):
+            casts.append(pl.col(name).cast(pl.Float64))
+    return casts

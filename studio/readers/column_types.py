@@ -1,0 +1,220 @@
+"""Text columns to numbers, truth values and dates, only where nothing is lost; changes and near misses are reported.
+
+What looks like an id stays text, and so do numbers with leading zeros ("001" is not "1") and digits too long for a
+number.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from hetcore.data.report import Finding
+from hetcore.data.text import counted
+from studio.readers.column_names import looks_like_id
+from studio.readers.parsed import ParsedTable
+
+__all__ = ["typed"]
+
+_MISSING = ("na", "n/a", "nan", "null", "none", "nil", "-", "--", "?", ".", "#n/a", "missing")
+_TRUTH = ("true", "false")
+_NEARLY = 0.9
+_CELLS = 5_000_000
+"""Cells to type at once: all at once would need several times the memory of the table."""
+_DATE = r"^\d{4}-\d{2}-\d{2}$"
+_MOMENT = r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}:\d{2}(\.\d+)?$"
+_CODE = r"^[+-]?(0\d|\d{16,}$)"
+_PROMISING = re.compile(
+    r"(true|false|\d{4}-\d\d-\d\d.*|[+-]?[\d,]+([eE][+-]?\d+)?|n/?a|null|none|nil|missing|[-?.#/na]*)$", re.I
+)
+_COMMA_NUMBER = r"^[+-]?(\d+(,\d*)?|,\d+)([eE][+-]?\d+)?$"
+_THOUSANDS = r"^[+-]?\d{1,3}(,\d{3})+$"
+
+
+def typed(table: ParsedTable, options: Mapping[str, Any]) -> ParsedTable:
+    """Give each text column the type that its cells have; see `studio.uploads.Options` for the options."""
+    keep = set(options.get("text_columns") or ())
+    text = [c for c, kind in table.frame.schema.items() if kind == pl.String and c not in keep and not looks_like_id(c)]
+    if not text:
+        return table
+    decimal = options.get("decimal")
+    careful = _Careful(decimal, table.delimiter)
+    columns: dict[str, pl.Series] = {}
+    at_once = max(1, _CELLS // max(1, table.frame.height))
+    for start in range(0, len(text), at_once):
+        bare = table.frame.select(pl.col(text[start : start + at_once]).str.strip_chars())
+        columns |= _typed_columns(bare, careful, plain=decimal != ",")
+    guesses = table.guesses + (["decimal comma"] if careful.with_comma else [])
+    frame = table.frame.with_columns(columns.values())
+    return table._replace(frame=frame, guesses=guesses, findings=table.findings + careful.findings)
+
+
+def _typed_columns(bare: pl.DataFrame, careful: _Careful, plain: bool) -> dict[str, pl.Series]:
+    """Return the columns that do not stay text."""
+    columns = _plain_numbers(bare) if plain else {}
+    for name in _unclear(bare.drop(columns)):
+        column = careful.column(name, bare[name])
+        if column is not None:
+            columns[name] = column.alias(name)
+    return columns
+
+
+def _plain_numbers(bare: pl.DataFrame) -> dict[str, pl.Series]:
+    """Return the columns that are numbers without question, all at once: one pass over 20,000 is quick."""
+    floats = bare.select(pl.all().cast(pl.Float64, strict=False))
+    same_nulls = zip(bare.columns, bare.null_count().row(0), floats.null_count().row(0))
+    complete = [name for name, before, after in same_nulls if before == after < bare.height]
+    as_written = pl.all().cast(pl.Int64, strict=False).cast(pl.String) == pl.all()
+    whole = _those(bare.select(complete), as_written.fill_null(pl.all().is_null()).all())
+    rest = [name for name in complete if name not in whole]
+    odd = _those(bare.select(rest), pl.all().str.contains(_CODE).any())
+    odd |= _those(floats.select(rest), (pl.all().is_nan() | pl.all().is_infinite()).any())
+    numbers = bare.select(pl.col(name).cast(pl.Int64) for name in complete if name in whole).get_columns()
+    return {column.name: column for column in [*numbers, *(floats[name] for name in rest if name not in odd)]}
+
+
+def _those(frame: pl.DataFrame, condition: pl.Expr) -> set[str]:
+    """Return the columns for which the condition is true."""
+    if not frame.width:
+        return set()
+    found = frame.select(condition)
+    return {name for name, value in zip(found.columns, found.row(0)) if value}
+
+
+def _unclear(bare: pl.DataFrame) -> list[str]:
+    """Return the columns that may be something other than text: some cell is a number, or the first looks like more."""
+    if not bare.width:
+        return []
+    numbers = _those(bare, pl.all().cast(pl.Float64, strict=False).is_not_null().any())
+    firsts = bare.select(pl.all().drop_nulls().first()).row(0)
+    return [name for name, first in zip(bare.columns, firsts) if name in numbers or _PROMISING.match(first or "x")]
+
+
+class _Careful:
+    """Reads one column at a time, says what it found, and leaves text where something would be lost.
+
+    Attributes
+    ----------
+    findings : list of Finding
+        What was changed or nearly was.
+    with_comma : int
+        Columns with a decimal comma.
+    """
+
+    def __init__(self, decimal: str | None, delimiter: str) -> None:
+        self._decimal = decimal
+        self._delimiter = delimiter
+        self.findings: list[Finding] = []
+        self.with_comma = 0
+
+    def column(self, name: str, bare: pl.Series) -> pl.Series | None:
+        """Return the column as numbers, truth values or dates, None if it stays text."""
+        bare = bare.set(bare == "", None) if (bare == "").any() else bare
+        if bare.null_count() == len(bare):
+            return None
+        for read in (_truth, _time):
+            column = read(bare)
+            if column is not None:
+                return column
+        return self._almost_number(name, bare)
+
+    def _almost_number(self, name: str, bare: pl.Series) -> pl.Series | None:
+        """Return numbers for a column with decimal commas, or whose other cells say that a value is missing."""
+        words = bare.str.to_lowercase().is_in(_MISSING).fill_null(False)
+        rest = bare.set(words, None) if words.any() else bare
+        if rest.null_count() == len(rest):
+            return None
+        with_dots = rest if self._decimal == "." else self._with_dots(name, rest)
+        floats = with_dots.cast(pl.Float64, strict=False)
+        if floats.null_count() > rest.null_count():
+            self._near_miss(name, bare)
+            return None
+        column = self._number(name, with_dots, floats)
+        if column is not None and words.any():
+            self._find("missing_word", name, int(words.sum()), "taken as missing", bare.filter(words))
+        return column
+
+    def _with_dots(self, name: str, cells: pl.Series) -> pl.Series:
+        """Replace decimal commas by dots where all cells are numbers that way, and no other way."""
+        if not (cells.str.contains(_COMMA_NUMBER) | cells.is_null()).all():
+            return cells
+        if not cells.str.contains(",", literal=True).any():
+            return cells
+        if (
+            self._decimal is None
+            and self._delimiter == ","
+            and (cells.str.contains(_THOUSANDS) | cells.is_null()).all()
+        ):
+            self._find(
+                "thousands", name, len(cells), "may be decimal commas or thousands: kept as text", cells.drop_nulls()
+            )
+            return cells
+        self.with_comma += 1
+        return cells.str.replace(",", ".", literal=True)
+
+    def _near_miss(self, name: str, bare: pl.Series) -> None:
+        odd = bare.is_not_null() & bare.cast(pl.Float64, strict=False).is_null()
+        given, strange = len(bare) - bare.null_count(), int(odd.sum())
+        if 0 < strange <= (1 - _NEARLY) * given:
+            examples = tuple(f"{bare[row]!r:.40} in row {row + 1}" for row in odd.arg_true()[:5])
+            words = f"{strange:,} of {counted(given, 'cell')} no number: the column is kept as text"
+            self.findings.append(Finding("not_a_number", f"column {name!r:.60}", strange, words, examples))
+
+    def _find(self, kind: str, name: str, count: int, words: str, cells: pl.Series) -> None:
+        examples = tuple(str(value)[:40] for value in cells.unique(maintain_order=True).head(5))
+        self.findings.append(
+            Finding(kind, f"column {name!r:.60}", count, f"{counted(count, 'cell')} {words}", examples)
+        )
+
+    def _number(self, name: str, bare: pl.Series, floats: pl.Series) -> pl.Series | None:
+        whole = bare.cast(pl.Int64, strict=False)
+        if whole.null_count() == bare.null_count() and (whole.cast(pl.String) == bare).all():
+            return whole
+        if self._any(name, bare, r"^[+-]?0\d", "leading_zeros", "with leading zeros: kept as text, for 001 is not 1"):
+            return None
+        if self._any(name, bare, r"^[+-]?\d{16,}$", "long_number", "too long for a number: kept as text"):
+            return None
+        return self._finite(name, bare, floats)
+
+    def _finite(self, name: str, bare: pl.Series, floats: pl.Series) -> pl.Series:
+        infinite = floats.is_infinite()
+        if infinite.any():
+            self._find(
+                "infinite",
+                name,
+                int(infinite.sum()),
+                "infinite or beyond the range of numbers",
+                bare.filter(infinite),
+            )
+        words = floats.is_nan()
+        if words.any():
+            self._find("missing_word", name, int(words.sum()), "taken as missing", bare.filter(words))
+        return floats.fill_nan(None)
+
+    def _any(self, name: str, bare: pl.Series, pattern: str, kind: str, words: str) -> bool:
+        those = bare.filter(bare.str.contains(pattern).fill_null(False))
+        if len(those):
+            self._find(kind, name, len(those), words, those)
+        return len(those) > 0
+
+
+def _truth(bare: pl.Series) -> pl.Series | None:
+    low = bare.str.to_lowercase()
+    return low == "true" if low.drop_nulls().is_in(_TRUTH).all() else None
+
+
+def _time(bare: pl.Series) -> pl.Series | None:
+    given = bare.drop_nulls()
+    if given[:1].str.contains(_DATE).all() and given.str.contains(_DATE).all():
+        return _complete(bare, bare.str.to_date("%Y-%m-%d", strict=False))
+    if given[:1].str.contains(_MOMENT).all() and given.str.contains(_MOMENT).all():
+        return _complete(bare, bare.str.replace("T", " ").str.to_datetime("%Y-%m-%d %H:%M:%S%.f", strict=False))
+    return None
+
+
+def _complete(before: pl.Series, after: pl.Series) -> pl.Series | None:
+    """Return the converted column if no cell was lost."""
+    return after if after.null_count() == before.null_count() else None

@@ -1,0 +1,257 @@
+"""CSV and its kin: guess what stands between columns and whether there is a header, then read every cell as text."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.csv
+
+from hetcore.data.report import Finding
+from hetcore.data.text import counted
+from hetcore.errors import DataError
+from studio.limits import UPLOADS
+from studio.readers.column_names import END_NAMES, column_names, looks_like_id, refuse_size
+from studio.readers.decoding import as_utf8
+from studio.readers.parsed import ParsedTable
+
+__all__ = ["read"]
+
+_DELIMITERS = {"\t": "tabs", ";": "semicolons", "|": "bars", ",": "commas", " ": "spaces"}
+_NUMBER = re.compile(r"\s*[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?\s*$")
+_SAMPLE_LINES = 200
+
+
+def read(name: str, content: bytes, options: Mapping[str, Any]) -> ParsedTable:
+    """Read a delimited text file; see `studio.uploads.Options` for the options.
+
+    Raises
+    ------
+    DataError
+        If it is no text, has one column, no rows, rows of other lengths, or more than the limits.
+    """
+    edges = bool(options.get("edges"))
+    text, guesses = as_utf8(name, content, options.get("encoding"))
+    if edges:
+        text, guesses = _without_comments(text, guesses)
+    text, skipped = _without_preamble(text, options.get("delimiter"), edges)
+    layout = _layout(name, text, options, edges)
+    if layout.delimiter == " ":
+        text = re.sub(rb"[ \t]+", b" ", re.sub(rb"(?m)^[ \t]+|[ \t]+$", b"", text))
+    if b'"' not in text:  # every line is a row, so what is too much shows before it is read
+        rows = text.count(b"\n") - bool(layout.header)
+        refuse_size(name, rows, len(layout.names), edges, UPLOADS.text_cells)
+    frame, findings = _cells(name, text, layout, options.get("ragged", "refuse"), skipped)
+    frame, trailing = _without_trailing(frame, layout.header) if layout.shifted else (frame, [])
+    _refuse_extent(name, frame, edges)
+    guesses = [f"{_DELIMITERS.get(layout.delimiter, repr(layout.delimiter))} between columns", *guesses]
+    guesses += [] if layout.header else ["no header: columns are numbered"]
+    guesses += [f"{counted(skipped, 'line')} above the table left out"] if skipped else []
+    return ParsedTable(frame, guesses, layout.findings + findings + trailing, layout.delimiter)
+
+
+class _Layout(NamedTuple):
+    """How the file is to be read: `header` is its first row, empty without one; `shifted` if that is too short."""
+
+    delimiter: str
+    names: list[str]
+    header: list[str]
+    shifted: bool
+    findings: list[Finding]
+
+
+def _layout(name: str, text: bytes, options: Mapping[str, Any], edges: bool) -> _Layout:
+    lines = _sample_lines(text)
+    delimiter = options.get("delimiter") or _delimiter(lines, edges)
+    rows = _split(lines if delimiter != " " else re.sub(r"(?m)^[ \t]+|(?<=[ \t])[ \t]+", "", lines), delimiter)
+    _refuse_shape(name, rows, edges)
+    shifted = len(rows[0]) + 1 == _usual_width(rows[1:])
+    told = options.get("header")
+    header = rows[0] if shifted or (has_header(rows, edges) if told is None else told) else []
+    names, findings = column_names((["row"] if shifted else []) + (header or [""] * len(rows[0])))
+    return _Layout(delimiter, names, header, shifted, findings if header else [])
+
+
+def _refuse_extent(name: str, frame: pl.DataFrame, edges: bool) -> None:
+    if frame.height == 0:
+        raise DataError(f"{name} has a header but no rows: choose a file with at least one row below the header.")
+    refuse_size(name, frame.height, frame.width, edges)
+
+
+def _without_comments(text: bytes, guesses: list[str]) -> tuple[bytes, list[str]]:
+    """Leave out the lines at the top that begin with # or %, unless all lines do, as where ids begin so."""
+    comments = re.match(rb"([ \t]*([#%][^\n]*)?\n)*", text)[0]
+    if not comments.strip() or not text[len(comments) :].strip():
+        return text, guesses
+    count = sum(line.strip() != b"" for line in comments.splitlines())
+    return text[len(comments) :], [*guesses, f"{counted(count, 'comment line')} left out"]
+
+
+def _without_preamble(text: bytes, delimiter: str | None, edges: bool) -> tuple[bytes, int]:
+    """Leave out lines of one cell above the table, such as a title; return how many lines that are."""
+    lines = _sample_lines(text)
+    delimiter = delimiter or _delimiter(lines, edges)
+    reader = csv.reader(io.StringIO(lines, newline=""), delimiter=delimiter)
+    ends, widths = [0], []
+    for row in reader:
+        ends.append(reader.line_num)
+        widths.append(len(row) if any(cell.strip() for cell in row) else 0)
+    first = next((k for k, width in enumerate(widths) if width > 1), 0)
+    if delimiter == " " or not any(widths[:first]):
+        return text, 0
+    return text.split(b"\n", ends[first])[-1], ends[first]
+
+
+def _sample_lines(text: bytes) -> str:
+    """Return the first lines, whole, as text."""
+    end = 0
+    for _ in range(_SAMPLE_LINES):
+        following = text.find(b"\n", end)
+        if following < 0 or following > UPLOADS.line_bytes:
+            return text[: UPLOADS.line_bytes].decode(errors="ignore")
+        end = following + 1
+    return text[:end].decode()
+
+
+def _delimiter(lines: str, edges: bool) -> str:
+    """Return the delimiter that cuts most lines into the same number of at least two pieces."""
+    candidates = [mark for mark in _DELIMITERS if mark != " " or edges]
+    return max(candidates, key=lambda mark: _consistency(_split(lines, mark)))
+
+
+def _consistency(rows: list[list[str]]) -> tuple[float, int]:
+    widths = Counter(map(len, rows))
+    width = _usual_width(rows)
+    if width < 2:
+        return 0.0, 0
+    first = len(rows[0]) in (width, width - 1) and len(rows[0]) > 1
+    return round(widths[width] / len(rows), 2) * (1.0 if first else 0.5), width
+
+
+def _usual_width(rows: Sequence[list[str]]) -> int:
+    return Counter(map(len, rows)).most_common(1)[0][0] if rows else 0
+
+
+def _split(lines: str, delimiter: str) -> list[list[str]]:
+    csv.field_size_limit(2 * UPLOADS.line_bytes)
+    rows = csv.reader(io.StringIO(lines, newline=""), delimiter=delimiter)
+    return [row for row in rows if any(cell.strip() for cell in row)][:_SAMPLE_LINES]
+
+
+def _refuse_shape(name: str, rows: list[list[str]], edges: bool) -> None:
+    width = max(map(len, rows[:2]), default=0)
+    if width < 2:
+        need = "a source and a target column" if edges else "an id column and at least one more"
+        raise DataError(
+            f"{name} has one column, but {need} are needed: separate columns by commas, semicolons or tabs."
+        )
+    if width > UPLOADS.columns:
+        raise DataError(f"{name} has {width:,} columns, more than {UPLOADS.columns:,}: leave some out, or split it.")
+
+
+def has_header(rows: list[list[str]], edges: bool = False) -> bool:
+    """Guess whether the first row names the columns.
+
+    Parameters
+    ----------
+    rows : list of list of str
+        First rows of the file.
+    edges : bool
+        Whether these are edges, where two columns of names are common and a header is not.
+    """
+    first, rest = rows[0], rows[1:]
+    if looks_like_id(first[0]) or (edges and _names_ends(first)):
+        return True
+    if not rest:
+        return not any(map(_is_number, first))
+    above_numbers = [cell for j, cell in enumerate(first) if cell.strip() and _numbers_below(rest, j)]
+    if above_numbers:
+        return not all(map(_is_number, above_numbers))
+    return not edges and not any(map(_is_number, first)) and len(set(first)) == len(first)
+
+
+def _names_ends(first: list[str]) -> bool:
+    return any({cell.strip().lower() for cell in first} >= set(pair) for pair in END_NAMES)
+
+
+def _numbers_below(rows: list[list[str]], column: int) -> bool:
+    cells = [row[column] for row in rows if column < len(row) and row[column].strip()]
+    return bool(cells) and all(map(_is_number, cells))
+
+
+def _is_number(cell: str) -> bool:
+    return _NUMBER.match(cell) is not None
+
+
+def _without_trailing(frame: pl.DataFrame, header: list[str]) -> tuple[pl.DataFrame, list[Finding]]:
+    """Tell rows that end with a delimiter from rows that begin with a name which the header leaves out."""
+    last = frame.columns[-1]
+    if frame[last].null_count() < frame.height:
+        message = "the header has one name fewer than the rows have cells: the first column is called 'row'"
+        return frame, [Finding("short_header", "", 1, message)]
+    names, _ = column_names(header)
+    finding = Finding(
+        "trailing_delimiter", "", frame.height, "every row ends with a delimiter: the empty last column is left out"
+    )
+    return frame.drop(last).rename(dict(zip(frame.columns, names))), [finding]
+
+
+def _cells(name: str, text: bytes, layout: _Layout, ragged: str, skipped: int) -> tuple[pl.DataFrame, list[Finding]]:
+    """Read every cell as text, and see to rows with another number of cells and to cells of several lines."""
+    odd: list[tuple[int, int]] = []
+
+    def on_odd_row(row: Any) -> str:
+        odd.append((row.number + skipped, row.actual_columns))
+        return "skip"
+
+    frame = _all_cells(text, layout, on_odd_row)
+    if layout.header:  # it came as a row, or, where it is too short, as an odd one
+        frame, odd = (frame, odd[1:]) if odd and odd[0][0] == 1 + skipped else (frame[1:], odd)
+    findings = _ragged(name, odd, frame.width, frame.height, ragged)
+    return frame, findings + _line_breaks(name, text, frame)
+
+
+def _all_cells(text: bytes, layout: _Layout, on_odd_row: Callable[[Any], str]) -> pl.DataFrame:
+    table = pa.csv.read_csv(
+        pa.BufferReader(text),
+        read_options=pa.csv.ReadOptions(use_threads=False, block_size=len(text) + 1, column_names=layout.names),
+        parse_options=pa.csv.ParseOptions(
+            delimiter=layout.delimiter, newlines_in_values=True, invalid_row_handler=on_odd_row
+        ),
+        convert_options=pa.csv.ConvertOptions(
+            column_types=dict.fromkeys(layout.names, pa.string()), strings_can_be_null=True, null_values=[""]
+        ),
+    )
+    return pl.from_arrow(table)
+
+
+def _line_breaks(name: str, text: bytes, frame: pl.DataFrame) -> list[Finding]:
+    """Report cells of several lines, and refuse a quote that swallows the rest of the file."""
+    if b'"' not in text or frame.height >= text.count(b"\n"):
+        return []
+    broken = frame.select(pl.all().str.contains("\n", literal=True).fill_null(False))
+    rows = broken.select(pl.any_horizontal(pl.all())).to_series().arg_true()
+    if len(rows) and rows[-1] == frame.height - 1 and broken[-1, -1] and text.count(b'"') % 2:
+        raise DataError(f"{name} has a quote that is never closed (row {frame.height + 1:,}): close it or remove it.")
+    words = f"{counted(len(rows), 'row')} with line breaks inside quotes"
+    return [Finding("line_break", "", len(rows), words, tuple(f"row {k + 2}" for k in rows[:5]))] if len(rows) else []
+
+
+def _ragged(name: str, odd: list[tuple[int, int]], width: int, rows: int, ragged: str) -> list[Finding]:
+    if not odd:
+        return []
+    row, cells = odd[0]
+    if ragged != "skip":
+        others = f", and {len(odd) - 1:,} more rows differ" if len(odd) > 1 else ""
+        raise DataError(
+            f"{name} has {cells} cells in row {row:,} where {width} are expected{others}: "
+            "mend these rows, quote cells that hold the delimiter, or choose to leave such rows out."
+        )
+    message = f"{len(odd):,} of {len(odd) + rows:,} rows have another number of cells than {width}: left out"
+    return [Finding("ragged_row", "", len(odd), message, tuple(f"row {number}" for number, _ in odd[:5]))]

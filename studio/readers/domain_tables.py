@@ -1,0 +1,83 @@
+"""Tables that are domains: the same columns, rows of their own, each with its own label column.
+
+Rows of different tables are different instances even where their ids are alike, so an id becomes "NAME/ID".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+
+from hetcore.data.identity import as_ids
+from hetcore.data.text import quoted
+from hetcore.errors import DataError
+from studio.readers.column_names import looks_like_id
+
+__all__ = ["ROW_ID", "domain_table", "guess_id", "own_labels", "shared_columns"]
+
+ROW_ID = "row of the domain"
+"""The id column that `domain_table` gives."""
+
+
+def domain_table(table: pl.DataFrame, name: str, id_column: str = "") -> pl.DataFrame:
+    """Return a table whose ids, in the column `ROW_ID`, begin with the name of its domain.
+
+    Parameters
+    ----------
+    table : polars DataFrame
+    name : str
+        Of the domain.
+    id_column : str, default=""
+        Column that tells its rows apart, which is taken out; "" numbers them from 1.
+
+    Raises
+    ------
+    DataError
+        If there is no such column.
+    """
+    if id_column and id_column not in table.columns:
+        raise DataError(f"There is no id column {quoted(id_column)} in {quoted(name)}: choose one of its columns.")
+    own = as_ids(table[id_column])[0] if id_column else pl.Series(range(1, table.height + 1)).cast(pl.String)
+    rest = table.drop(id_column) if id_column else table
+    return rest.select((f"{name}/" + own).alias(ROW_ID), *rest.columns)
+
+
+def own_labels(tables: Mapping[str, tuple[pl.DataFrame, str]]) -> tuple[pl.Series, pl.Series]:
+    """Return the ids and labels of several domains, one below the other.
+
+    Parameters
+    ----------
+    tables : mapping of str to (DataFrame, str)
+        By domain: what `domain_table` returned, and its label column.
+
+    Raises
+    ------
+    DataError
+        If a table lacks its label column.
+    """
+    for name, (table, column) in tables.items():
+        if column not in table.columns:
+            raise DataError(f"There is no label column {quoted(column)} in {quoted(name)}: choose another label.")
+    labels = [table[column] for table, column in tables.values()]
+    if len({series.dtype for series in labels}) > 1 and not all(series.dtype.is_numeric() for series in labels):
+        labels = [series.cast(pl.String) for series in labels]
+    stacked = pl.concat([series.alias("label").to_frame() for series in labels], how="vertical_relaxed")
+    return pl.concat([table[ROW_ID] for table, _ in tables.values()]), stacked["label"]
+
+
+def shared_columns(frames: Sequence[pl.DataFrame]) -> list[str]:
+    """Return the columns of tables that all have the same ones, empty unless there are two such tables."""
+    if len(frames) < 2 or any(set(frame.columns) != set(frames[0].columns) for frame in frames):
+        return []
+    return list(frames[0].columns) if frames[0].width > 1 else []
+
+
+def guess_id(frame: pl.DataFrame) -> tuple[str, str]:
+    """Return the column that tells a domain's rows apart, "" if they had better be numbered, and why."""
+    for column in frame.columns:
+        values = frame[column]
+        text = values.dtype == pl.String
+        if (text or looks_like_id(column)) and values.null_count() == 0 and values.n_unique() == frame.height:
+            return column, "different in every row"
+    return "", "no column differs in every row"

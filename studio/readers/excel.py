@@ -1,0 +1,152 @@
+"""XLSX: the archive and the extent of its sheets are checked before anything is unpacked into memory."""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+import fastexcel
+import polars as pl
+
+from hetcore.data.report import Finding
+from hetcore.data.text import counted
+from hetcore.errors import DataError
+from studio.limits import UPLOADS
+from studio.messages import shown
+from studio.readers.archives import BROKEN_ZIP, refuse_many_entries
+from studio.readers.column_names import column_names, refuse_size
+from studio.readers.delimited import has_header
+from studio.readers.parsed import ParsedTable
+
+__all__ = ["read"]
+
+_REFERENCE = re.compile(rb'[\s]r=["\']([A-Za-z]{0,8})(\d{1,9})["\']')
+_DIMENSION = re.compile(rb'<(?:\w+:)?dimension[^>]*?ref=["\'](?:[A-Za-z]+\d+:)?([A-Za-z]{1,8})(\d{1,9})["\']')
+_ODD = {
+    "error_cell": (re.compile(rb'<(?:\w+:)?c\s[^>]*t="e"'), "an error such as #DIV/0!"),
+    "formula_cell": (
+        re.compile(rb"(?:</(?:\w+:)?f>|<(?:\w+:)?f\b[^>]*/>)(?:<(?:\w+:)?v ?/>|<v></v>)?</(?:\w+:)?c>"),
+        "a formula that was never computed",
+    ),
+}
+"""Cells without a value: how they look, and what they hold."""
+_DAMAGED = "{} is a damaged or encrypted workbook: save it anew as XLSX or CSV."
+_CHUNK = 2**20
+_OVERLAP = 200
+
+
+def read(name: str, content: bytes, options: Mapping[str, Any]) -> ParsedTable:
+    """Read a sheet of a workbook: the one named by options["sheet"], else the first that is not empty.
+
+    Raises
+    ------
+    DataError
+        If the archive is damaged, encrypted or unpacks to too much, a sheet is too large, or holds no table.
+    """
+    refuse_many_entries(name, content, "save the one sheet as CSV")
+    cells = _check_archive(name, content)
+    try:
+        book = fastexcel.read_excel(content)
+        sheet, rows = _chosen(name, book, options.get("sheet"))
+    except fastexcel.FastExcelError:
+        raise DataError(_DAMAGED.format(name)) from None
+    first = [["" if cell is None else cell for cell in row] for row in rows[:200].iter_rows()]
+    header = options["header"] if options.get("header") is not None else has_header(first)
+    names, findings = column_names(first[0] if header else [""] * rows.width)
+    frame = rows[1:] if header else rows
+    frame = frame.rename(dict(zip(frame.columns, names)))
+    if frame.height == 0:
+        raise DataError(f"{name} has a header but no rows: choose a workbook with at least one row below the header.")
+    if frame.width < 2:
+        raise DataError(f"{name} has one column, but an id column and at least one more are needed.")
+    guesses = ["XLSX", *([] if header else ["no header: columns are numbered"])]
+    findings = (findings if header else []) + _other_sheets(book, sheet) + _odd_cells(cells)
+    return ParsedTable(frame, guesses, findings)
+
+
+def _check_archive(name: str, content: bytes) -> Counter[str]:
+    """Refuse what would unpack to too much; count the cells that hold no value (see `_ODD`)."""
+    cells: Counter[str] = Counter()
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            _check_members(name, archive.infolist(), len(content))
+            for member in archive.infolist():
+                cells += _check_extent(name, archive, member)
+    except DataError:
+        raise
+    except BROKEN_ZIP:
+        raise DataError(_DAMAGED.format(name)) from None
+    return cells
+
+
+def _check_members(name: str, members: list[zipfile.ZipInfo], size: int) -> None:
+    unpacked = sum(member.file_size for member in members)
+    if any(member.flag_bits & 1 for member in members):
+        raise DataError(f"{name} is encrypted: save it without a password, or as CSV.")
+    if unpacked > UPLOADS.unpacked_bytes or unpacked > UPLOADS.unpacked_ratio * size + 2**20:
+        raise DataError(
+            f"{name} unpacks to {unpacked / 2**20:,.0f} MB, which is too much: save the sheet as CSV or Parquet."
+        )
+
+
+def _check_extent(name: str, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Counter[str]:
+    """Refuse a sheet whose cells, written or announced, span more than the limits; count its cells without a value."""
+    rows = columns = 0
+    cells: Counter[str] = Counter()
+    tail = b""
+    unpacked = 0
+    with archive.open(member) as stream:
+        while chunk := stream.read(_CHUNK):
+            unpacked += len(chunk)
+            if unpacked > UPLOADS.unpacked_bytes:
+                raise DataError(f"{name} unpacks to more than it announces: save the sheet as CSV or Parquet.")
+            text = tail + chunk
+            if b"<!DOCTYPE" in text or b"<!ENTITY" in text:
+                raise DataError(f"{name} holds XML entities, which are refused: save it anew as XLSX or CSV.")
+            rows, columns = _extent(text, rows, columns)
+            refuse_size(name, rows, columns)
+            for kind, (pattern, _) in _ODD.items():
+                cells[kind] += len(pattern.findall(text)) - len(pattern.findall(tail))
+            tail = text[-_OVERLAP:]
+    return +cells
+
+
+def _extent(text: bytes, rows: int, columns: int) -> tuple[int, int]:
+    for pattern in (_REFERENCE, _DIMENSION):
+        for letters, digits in set(pattern.findall(text)):
+            rows, columns = max(rows, int(digits)), max(columns, _column_number(letters))
+    return rows, columns
+
+
+def _column_number(letters: bytes) -> int:
+    number = 0
+    for letter in letters.upper():
+        number = 26 * number + letter - 64
+    return number
+
+
+def _chosen(name: str, book: Any, told: str | None) -> tuple[str, pl.DataFrame]:
+    if told is not None and told not in book.sheet_names:
+        there = ", ".join(shown(sheet, 20) for sheet in book.sheet_names)
+        raise DataError(f"{name} has no sheet {shown(told)!r}: choose one of {there:.100}.")
+    for sheet in [told] if told is not None else book.sheet_names:
+        rows = book.load_sheet(sheet, header_row=None, dtypes="string", skip_whitespace_tail_rows=True).to_polars()
+        rows = rows.filter(~pl.all_horizontal(pl.all().is_null())) if rows.width else rows
+        if rows.height:
+            return sheet, rows
+    raise DataError(f"{name} has no sheet with cells in it: choose a workbook with a table.")
+
+
+def _odd_cells(cells: Counter[str]) -> list[Finding]:
+    said = {kind: f"{counted(count, 'cell')} of the workbook with {_ODD[kind][1]}" for kind, count in cells.items()}
+    return [Finding(kind, "", cells[kind], f"{words}: taken as missing") for kind, words in said.items()]
+
+
+def _other_sheets(book: Any, sheet: str) -> list[Finding]:
+    others = [other for other in book.sheet_names if other != sheet]
+    words = f"{counted(len(others), 'more sheet')} left out: {shown(sheet)!r} was read"
+    return [Finding("other_sheet", "", len(others), words, tuple(others))] if others else []

@@ -1,0 +1,179 @@
+"""Graphs: the edges of a table, and what every reader of graphs does at its end."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from hetcore.data.report import Finding
+from hetcore.data.text import counted
+from hetcore.errors import DataError
+from studio.limits import UPLOADS
+from studio.messages import shown
+from studio.readers.column_names import END_NAMES, WEIGHT_NAMES, column_names
+from studio.readers.column_types import typed
+from studio.readers.parsed import ParsedGraph, ParsedTable
+
+__all__ = ["directed", "edges_of_table", "finished_graph", "limited", "node_names"]
+
+
+def edges_of_table(name: str, table: ParsedTable, options: Mapping[str, Any]) -> ParsedGraph:
+    """Take the columns of a table that are the ends and the weight of edges.
+
+    Raises
+    ------
+    DataError
+        If there are fewer than two columns or rows of edges, or a weight is no number.
+    """
+    source, target, weight = _edge_columns(table.frame, options)
+    frame = table.frame
+    edges = [frame[source].cast(pl.String).alias("source"), frame[target].cast(pl.String).alias("target")]
+    guesses = [*table.guesses, f"edges from {shown(source)!r} to {shown(target)!r}"]
+    if weight is not None:
+        edges.append(_weights(name, frame[weight]))
+        guesses.append(f"weights in {shown(weight)!r}")
+    left_out = [column for column in frame.columns if column not in (source, target, weight)]
+    findings = list(table.findings)
+    if left_out:
+        findings.append(
+            Finding("unused_column", "", len(left_out), f"{len(left_out):,} columns are not used", tuple(left_out))
+        )
+    return ParsedGraph(limited(name, pl.DataFrame(edges)), guesses, findings)
+
+
+def _edge_columns(frame: pl.DataFrame, options: Mapping[str, Any]) -> tuple[str, str, str | None]:
+    by_name = {column.strip().lower(): column for column in reversed(frame.columns)}
+    ends = options.get("ends") or next((pair for pair in END_NAMES if set(pair) <= set(by_name)), None)
+    ends = tuple(by_name.get(end.strip().lower(), end) for end in ends) if ends else tuple(frame.columns[:2])
+    if unknown := [end for end in ends if end not in frame.columns]:
+        raise DataError(
+            f"There is no column {shown(unknown[0])!r} for the ends of edges: choose two columns of the table."
+        )
+    weight = next((by_name[key] for key in WEIGHT_NAMES if key in by_name and by_name[key] not in ends), None)
+    rest = [column for column in frame.columns if column not in ends]
+    if weight is None and not options.get("ends") and len(rest) == 1 and _all_numbers(frame[rest[0]]):
+        weight = rest[0]
+    return *ends, weight
+
+
+def _all_numbers(series: pl.Series) -> bool:
+    return series.cast(pl.Float64, strict=False).null_count() == series.null_count() < len(series)
+
+
+def _weights(name: str, series: pl.Series) -> pl.Series:
+    """Return weights as numbers; those that are missing, negative or infinite are for the graph to report."""
+    if series.dtype == pl.String:
+        series = series.str.strip_chars()
+        series = series.set(series.str.to_lowercase().is_in(["", "na", "nan", "null"]).fill_null(False), None)
+    weights = series.cast(pl.Float64, strict=False)
+    wrong = (weights.is_null() & series.is_not_null()).arg_true()
+    if len(wrong):
+        value, row = shown(str(series[wrong[0]])), int(wrong[0]) + 1
+        raise DataError(f"{name}: the weight {value!r} of edge {row:,} is no number: correct it or leave it empty.")
+    return weights.alias("weight")
+
+
+def limited(name: str, edges: pl.DataFrame) -> pl.DataFrame:
+    """Return the edges, or raise DataError if there are more than the limit."""
+    if edges.height > UPLOADS.edges:
+        raise DataError(
+            f"{name} has {edges.height:,} edges, more than {UPLOADS.edges:,}: keep the strongest edges only."
+        )
+    return edges
+
+
+def finished_graph(
+    name: str,
+    ids: Sequence[str],
+    attributes: Sequence[Mapping[str, Any]],
+    edges: Sequence[tuple[str, str, Any]],
+    guesses: list[str],
+    findings: Sequence[Finding] = (),
+) -> ParsedGraph:
+    """Check nodes and edges and make frames of them.
+
+    Parameters
+    ----------
+    name : str
+        The file's name, for sentences.
+    ids : sequence of str
+        Nodes, in the file's order.
+    attributes : sequence of mappings
+        What the file says of each node; what is neither text nor a number is left out.
+    edges : sequence of (source, target, weight or None)
+        Weights as written.
+    guesses, findings
+        So far.
+
+    Raises
+    ------
+    DataError
+        If an id stands twice, a weight is no number, or there are too many edges.
+    """
+    if len(set(ids)) < len(ids):
+        twice = next(node for node, count in Counter(ids).items() if count > 1)
+        raise DataError(f"{name} has the node {shown(twice)!r} twice: give every node an id of its own.")
+    columns = list(zip(*edges)) or [(), (), ()]
+    frame = pl.DataFrame(
+        {"source": pl.Series(columns[0], dtype=pl.String), "target": pl.Series(columns[1], dtype=pl.String)}
+    )
+    given = pl.Series([weight is not None for weight in columns[2]], dtype=pl.Boolean)
+    if given.any():
+        weights = _weights(name, pl.Series(list(map(_text, columns[2])), dtype=pl.String))
+        frame = frame.with_columns(weights.set(~given, 1.0))
+        findings = [*findings, *_without_weight(frame.filter(~given))]
+    findings = [*findings, *_unknown_nodes(set(ids), frame)]
+    return ParsedGraph(limited(name, frame), guesses, findings, _node_table(ids, attributes))
+
+
+def directed(edges: int) -> list[Finding]:
+    """Return what is said of a graph whose edges have a direction."""
+    return [Finding("directed", "", edges, "a directed graph: read as undirected")]
+
+
+def _without_weight(edges: pl.DataFrame) -> list[Finding]:
+    words = f"{counted(edges.height, 'edge')} without a weight beside edges with one: weight 1 taken"
+    examples = tuple(f"{source} – {target}" for source, target, _ in edges.head(5).rows())
+    return [Finding("missing_weight", "", edges.height, words, examples)] if edges.height else []
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None else str(value)
+
+
+def _unknown_nodes(ids: set[str], edges: pl.DataFrame) -> list[Finding]:
+    ends = pl.concat([edges["source"], edges["target"].alias("source")]).unique(maintain_order=True)
+    unknown = [end for end in ends if end not in ids]
+    words = f"{len(unknown):,} ends of edges are not among the nodes of the file: kept"
+    return [Finding("unknown_node", "", len(unknown), words, tuple(unknown))] if unknown else []
+
+
+def _node_table(ids: Sequence[str], attributes: Sequence[Mapping[str, Any]]) -> pl.DataFrame | None:
+    """Return the nodes with what the file says of them, a table that may become a source; None if it says nothing."""
+    fields = list(
+        dict.fromkeys(field for node in attributes for field, value in node.items() if isinstance(value, str))
+    )
+    fields = [field for field in fields if field != "id"][: UPLOADS.columns]
+    if not fields or not ids:
+        return None
+    names, _ = column_names(["id", *fields])
+    cells = [[value if isinstance(value := node.get(field), str) else None for node in attributes] for field in fields]
+    columns = {new: pl.Series(values, dtype=pl.String) for new, values in zip(names, [list(ids), *cells])}
+    return typed(ParsedTable(pl.DataFrame(columns), [], []), {}).frame
+
+
+def node_names(ids: list[str], labels: list[Any], told: str | None, by_label: bool) -> tuple[list[str], list[str]]:
+    """Return the nodes' names, by label or id as told or guessed, and words that say which."""
+    usable = (
+        bool(labels) and all(isinstance(label, str) and label for label in labels) and len(set(labels)) == len(labels)
+    )
+    if told == "label" and not usable:
+        raise DataError(
+            "The nodes cannot be named by label, for some labels are missing or stand twice: name them by id."
+        )
+    if usable and (told == "label" or (told is None and by_label)) and labels != ids:
+        return labels, ["nodes named by their labels"]
+    return ids, ["nodes named by their ids"] if usable and labels != ids else []

@@ -1,0 +1,155 @@
+"""A zip of PNG and JPEG images, named by id, to one array of small images; inside the sandbox.
+
+A member's name without folders and ending is its id. Nothing is unpacked to disk. Sizes are checked before anything is
+decoded: bytes by the archive's word and again while reading, pixels by the image's header.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections import Counter
+from pathlib import PurePosixPath
+from typing import Any, NamedTuple
+
+import numpy as np
+from PIL import Image
+
+from hetcore.data.report import Finding
+from hetcore.data.text import counted
+from hetcore.errors import DataError
+from studio.limits import UPLOADS
+from studio.messages import shown
+from studio.readers.archives import BROKEN_ZIP, refuse_many_entries
+
+__all__ = ["ParsedImages", "read"]
+
+SIDE = 32
+"""Pixels of a side that images of differing or large sizes are brought to."""
+LARGEST = 64
+"""Pixels of a side up to which images that are all alike keep their size."""
+_ENDINGS = (".png", ".jpg", ".jpeg")
+_FIRST = "with several frames: the first is taken"
+
+
+class ParsedImages(NamedTuple):
+    """Images as read: `pixels` is (m, h, w, c) uint8, c = 1 for grey and 3 for colour."""
+
+    ids: list[str]
+    pixels: np.ndarray
+    guesses: list[str]
+    findings: list[Finding]
+
+
+def read(name: str, content: bytes) -> ParsedImages:
+    """Read a zip of images.
+
+    Raises
+    ------
+    DataError
+        In one sentence, if it is no such zip, or goes beyond the limits.
+    """
+    refuse_many_entries(name, content, "zip fewer images")
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            members, others = _members(name, archive, len(content))
+            taken = [_image(name, archive, member) for member in members]
+    except DataError:
+        raise
+    except BROKEN_ZIP as error:
+        raise DataError(f"{name} is no zip that can be opened ({_short(error)}): zip the images anew.") from None
+    ids = [_path(member).stem for member in members]
+    _refuse_twins(name, ids)
+    pixels, guesses = _alike([image for image, _ in taken])
+    moving = [each for each, (_, frames) in zip(ids, taken) if frames > 1]
+    findings = _finding("no_image", name, others, "file", "of the zip no PNG or JPEG: left out")
+    return ParsedImages(ids, pixels, guesses, findings + _finding("animated_image", name, moving, "image", _FIRST))
+
+
+def _finding(kind: str, name: str, files: list[str], noun: str, words: str) -> list[Finding]:
+    examples = tuple(shown(each, 40) for each in files[:5])
+    return [Finding(kind, name, len(files), f"{counted(len(files), noun)} {words}", examples)] if files else []
+
+
+def _members(name: str, archive: zipfile.ZipFile, size: int) -> tuple[list[zipfile.ZipInfo], list[str]]:
+    """Return the members that are images, and the names of the others."""
+    infos = [info for info in archive.infolist() if not info.is_dir()]
+    if len(infos) > UPLOADS.archive_members:
+        raise DataError(f"{name} holds {len(infos):,} files, over {UPLOADS.archive_members:,}: zip fewer images.")
+    unpacked = sum(info.file_size for info in infos)
+    if unpacked > UPLOADS.unpacked_bytes or unpacked > UPLOADS.unpacked_ratio * max(size, 1):
+        raise DataError(f"{name} unpacks to {unpacked:,} bytes, more than images do: zip fewer or smaller images.")
+    hidden = {info for info in infos if "__MACOSX" in info.filename or _path(info).name[:1] == "."}
+    rest = [info for info in infos if info not in hidden]
+    images = [info for info in rest if info.filename.lower().endswith(_ENDINGS)]
+    if not images:
+        raise DataError(f"{name} holds no PNG or JPEG: zip images whose names are the ids, such as 17.png.")
+    return images, [info.filename for info in rest if not info.filename.lower().endswith(_ENDINGS)]
+
+
+def _path(member: zipfile.ZipInfo) -> PurePosixPath:
+    return PurePosixPath(member.filename.replace("\\", "/"))
+
+
+def _image(name: str, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> tuple[Image.Image, int]:
+    """Return one image, grey or colour, no larger than needed, and how many frames it has."""
+    said = f"{shown(member.filename, 40)} in {name}"
+    with archive.open(member) as file:
+        content = file.read(member.file_size + 1)
+    if len(content) > member.file_size:
+        raise DataError(f"{said} is larger than the zip says: zip the images anew.")
+    try:
+        image = Image.open(io.BytesIO(content), formats=("PNG", "JPEG"))
+        if image.width * image.height <= UPLOADS.image_pixels:
+            image.seek(0)
+            return _plain(image), getattr(image, "n_frames", 1)
+        size = f"{image.width:,} x {image.height:,} pixels"
+    except (Image.DecompressionBombError, Image.DecompressionBombWarning):
+        size = "far too many pixels"
+    except (OSError, ValueError, SyntaxError) as error:
+        raise DataError(f"{said} is damaged or no PNG or JPEG ({_short(error)}): replace or leave it out.") from None
+    limit = UPLOADS.image_pixels // 10**6
+    raise DataError(f"{said} has {size}, over the limit of {limit} million: make it smaller.")
+
+
+def _plain(image: Image.Image) -> Image.Image:
+    """Return 8-bit grey or colour, on white where it is transparent; large ones are brought to `SIDE` at once."""
+    if image.mode in ("I", "I;16", "F"):
+        values = np.asarray(image, np.float64)
+        top = 65535.0 if values.max(initial=0) > 255 else 255.0
+        image = Image.fromarray((255 * np.clip(values / top, 0, 1)).astype(np.uint8))
+    if image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:
+        image = image.convert("RGBA")
+        image = Image.alpha_composite(Image.new("RGBA", image.size, "white"), image).convert("RGB")
+    image = image.convert("L" if image.mode in ("L", "1") else "RGB")
+    return image if max(image.size) <= LARGEST else image.resize((SIDE, SIDE), Image.Resampling.BOX)
+
+
+def _refuse_twins(name: str, ids: list[str]) -> None:
+    twice = [each for each, times in Counter(ids).items() if times > 1]
+    if twice:
+        raise DataError(f"{name} has several images named {shown(twice[0], 40)!r}: give each its own name, its id.")
+
+
+def _alike(images: list[Image.Image]) -> tuple[np.ndarray, list[str]]:
+    """Return all images with one size and one number of channels, and what was done to them."""
+    sizes = {image.size for image in images}
+    width, height = sizes.pop() if len(sizes) == 1 else (SIDE, SIDE)
+    colour = any(_is_coloured(image) for image in images)
+    pixels = np.empty((len(images), height, width, 3 if colour else 1), np.uint8)
+    for k, image in enumerate(images):
+        fitting = image if image.size == (width, height) else image.resize((width, height), Image.Resampling.BOX)
+        pixels[k] = np.asarray(fitting.convert("RGB" if colour else "L")).reshape(height, width, -1)
+    return pixels, [f"{width} x {height} pixels", "colour" if colour else "shades of grey"]
+
+
+def _is_coloured(image: Image.Image) -> bool:
+    if image.mode != "RGB":
+        return False
+    values = np.asarray(image)
+    return bool((values != values[..., :1]).any())
+
+
+def _short(error: BaseException) -> str:
+    text: Any = str(error) or type(error).__name__
+    return shown(text.splitlines()[0] if text else "unknown", 60)

@@ -1,0 +1,157 @@
+"""Parsing in processes of their own: a small server that has the readers loaded forks one child for each file.
+
+A parser that dies, hangs or wants too much memory ends its child and nothing else. Files travel by socket, never by
+disk; what comes back is JSON and Arrow, never a pickle. The server is started by exec and has one thread only.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import logging
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from multiprocessing.connection import Connection
+from typing import Any, NamedTuple
+
+from hetcore.errors import DataError
+from studio.jobs.worker import child_environment
+from studio.limits import UPLOADS, UploadLimits
+
+__all__ = ["Reply", "Sandbox", "shared"]
+
+_log = logging.getLogger(__name__)
+_ANSWER_BYTES = 2**31 - 1
+_SLACK_SECONDS = 5.0
+
+
+class Reply(NamedTuple):
+    """What a child answered: JSON-able words, and Arrow streams."""
+
+    words: dict[str, Any]
+    blocks: list[bytes]
+
+
+class Sandbox:
+    """A fork server and the way to it; safe to use from several threads, which wait for their turn.
+
+    Parameters
+    ----------
+    limits : UploadLimits
+        Memory and seconds of one child, and how many at once.
+    """
+
+    def __init__(self, limits: UploadLimits = UPLOADS) -> None:
+        self._limits = limits
+        self._lock = threading.Lock()
+        self._turns = threading.BoundedSemaphore(limits.parsers_at_once)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._control: socket.socket | None = None
+
+    def ask(self, name: str, request: Mapping[str, Any], content: bytes) -> Reply:
+        """Have a child read a file.
+
+        Parameters
+        ----------
+        name : str
+            How the file is called, for the sentence when the child dies.
+        request : mapping
+            JSON-able keyword arguments of `studio.readers.parsing.parse`.
+        content : bytes
+            The file.
+
+        Raises
+        ------
+        DataError
+            With the child's sentence, or one on its death.
+        """
+        with self._turns:
+            began = time.monotonic()
+            connection = self._child()
+            try:
+                return self._talk(connection, request, content)
+            except (EOFError, OSError):
+                raise DataError(self._obituary(name, time.monotonic() - began)) from None
+            finally:
+                connection.close()
+
+    def start(self) -> None:
+        """Start the server if it is not running, so that the first file need not wait for it."""
+        with self._lock:
+            if self._process is None or self._process.poll() is not None:
+                self._start()
+
+    def close(self) -> None:
+        """End the server."""
+        with self._lock:
+            if self._process is not None:
+                self._control.close()
+                self._process.kill()
+                self._process.wait()
+                self._process = self._control = None
+
+    def _start(self) -> None:
+        if self._control is not None:
+            self._control.close()
+        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        with theirs:
+            limits = [str(theirs.fileno()), str(self._limits.parser_memory), str(self._limits.parser_seconds)]
+            self._process = subprocess.Popen(  # noqa: S603 - our own module and numbers
+                [sys.executable, "-P", "-m", "studio.readers.sandbox_server", *limits],
+                env=child_environment(),
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+
+    def _child(self) -> Connection:
+        """Return the connection to a new child."""
+        self.start()
+        ours, theirs = socket.socketpair()
+        with theirs, self._lock:
+            try:
+                socket.send_fds(self._control, [b"."], [theirs.fileno()])
+            except OSError:
+                self._start()
+                socket.send_fds(self._control, [b"."], [theirs.fileno()])
+        return Connection(ours.detach())
+
+    def _talk(self, connection: Connection, request: Mapping[str, Any], content: bytes) -> Reply:
+        connection.send_bytes(json.dumps(request).encode())
+        connection.send_bytes(content)
+        if not connection.poll(self._limits.parser_seconds + _SLACK_SECONDS):
+            raise EOFError
+        words = json.loads(connection.recv_bytes(_ANSWER_BYTES))
+        if "error" in words:
+            raise DataError(words["error"])
+        return Reply(words, [connection.recv_bytes(_ANSWER_BYTES) for _ in range(words["blocks"])])
+
+    def _obituary(self, name: str, seconds: float) -> str:
+        if self._process is None or self._process.poll() is not None:
+            _log.error(
+                "The server of the upload sandbox ended with status %s.", self._process and self._process.returncode
+            )
+            return (
+                f"{name} could not be read, for the reader of uploads does not run: try again, or restart the studio."
+            )
+        if seconds >= self._limits.parser_seconds:
+            limit = f"{self._limits.parser_seconds:.0f} seconds"
+            return f"{name} takes longer than {limit} to read: split it, or save it as Parquet."
+        return (
+            f"{name} is damaged, or needs too much memory to read: open it in its own program and save it anew as CSV."
+        )
+
+
+_shared = Sandbox()
+atexit.register(_shared.close)
+
+
+def shared() -> Sandbox:
+    """Return the sandbox of this process."""
+    return _shared

@@ -1,0 +1,308 @@
+"""From uploaded files to a recipe: which is a table, a graph or labels, which column holds ids, what the label is.
+
+Everything here is a guess with its reason, for the person to correct on the Data page, and knows no UI framework.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import PurePosixPath
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from hetcore.data import HetData
+from hetcore.data.columns import clean_columns
+from hetcore.data.identity import as_ids
+from hetcore.data.kinds import guess_kinds
+from hetcore.data.report import Finding
+from hetcore.data.text import counted, quoted
+from hetcore.errors import DataError
+from studio.messages import one_sentence, shown
+from studio.readers import domain_tables
+from studio.readers.column_names import END_NAMES, looks_like_id
+from studio.uploads import preview_graph, preview_images, preview_table
+
+__all__ = [
+    "EACH", "ROLES", "TABULAR", "Label", "Problems", "Upload", "domain_columns", "file_name", "guess_ids",
+    "guess_label", "guess_task", "problems", "read", "recipe_of", "source_names",
+]  # fmt: skip
+
+ROLES = ("table", "graph", "labels", "images")
+TABULAR = ("table", "labels")
+EACH = ""
+"""The file of a `Label` where each table is a domain with its own labels."""
+_GRAPH_ENDINGS = (".graphml", ".gexf", ".gml", ".mtx", ".edges", ".edgelist")
+_GRAPH_NAMES = re.compile(r"(edge|link|graph|network|adjacency|cites|citations)", re.I)
+_LABEL_FILES = re.compile(r"(^|[\W_])(labels?|targets?|classes|truth)($|[\W_\d])", re.I)
+_LABEL_COLUMNS = ("y", "label", "target", "class", "labels", "outcome", "rating", "category")
+_SAMPLE = 2_000
+
+
+class Upload(NamedTuple):
+    """A file that could be read.
+
+    Attributes
+    ----------
+    name, role, digest : str
+        File name; "table", "graph", "labels" or "images"; SHA-256 of the content.
+    frame : polars.DataFrame
+        The table, the edges, or the ids of the images ("id").
+    guesses : list of str
+        What was guessed to read it, in words.
+    findings : list of Finding
+        What was found in it.
+    kinds : mapping of str to (str, str)
+        Kind and reason of each usable column; empty for a graph and for images.
+    pixels : (m, h, w, c) uint8 or None
+        Images, in the order of their ids.
+    """
+
+    name: str
+    role: str
+    digest: str
+    frame: pl.DataFrame
+    guesses: list[str]
+    findings: list[Finding]
+    kinds: Mapping[str, tuple[str, str]]
+    pixels: np.ndarray | None = None
+
+
+class Label(NamedTuple):
+    """Where the labels are: a file and its column; in each table a column of this name, where `file` is `EACH`."""
+
+    file: str
+    column: str
+
+
+class Problems(NamedTuple):
+    """Sentences on what prevents a use of the data, and on what the person may accept."""
+
+    hard: list[str]
+    soft: list[str]
+
+
+def file_name(given: str) -> str:
+    """Return a file's name without folders and control characters."""
+    name = shown(given.replace("\\", "/").rpartition("/")[2], 120).strip()
+    return "file" if name in ("", ".", "..") else name
+
+
+def read(name: str, content: bytes, role: str | None = None) -> Upload:
+    """Read a file in the role that the person gives it, or in the one that its name and content suggest.
+
+    Raises
+    ------
+    DataError
+        In one sentence, if it cannot be read.
+    """
+    digest = hashlib.sha256(content).hexdigest()
+    if role == "images" or (role is None and name.lower().endswith(".zip")):
+        images = preview_images(name, content)
+        frame = pl.DataFrame({"id": images.ids})
+        return Upload(name, "images", digest, frame, images.guesses, images.findings, {}, images.pixels)
+    if role == "graph" or (role is None and _graph_by_name(name, content)):
+        graph = preview_graph(name, content)
+        return Upload(name, "graph", digest, graph.edges, graph.guesses, graph.findings, {})
+    table = preview_table(name, content)
+    if role is None and _edges_by_columns(name, table.frame):
+        return read(name, content, "graph")
+    role = role or ("labels" if _labels_by_name(name, table.frame) else "table")
+    cleaned, _ = clean_columns(table.frame)
+    return Upload(name, role, digest, table.frame, table.guesses, table.findings, guess_kinds(cleaned)[0])
+
+
+def _graph_by_name(name: str, content: bytes) -> bool:
+    if name.lower().endswith(_GRAPH_ENDINGS):
+        return True
+    beginning = content[:4096].lstrip()
+    markup = re.search(rb"<(\w+:)?(graphml|gexf)\b", beginning) or beginning.startswith(b"%%MatrixMarket")
+    node_link = beginning.startswith(b"{") and re.search(rb'"(links|edges)"\s*:', content) and b'"nodes"' in content
+    return bool(markup or node_link)
+
+
+def _edges_by_columns(name: str, frame: pl.DataFrame) -> bool:
+    columns = {column.strip().lower() for column in frame.columns}
+    if frame.width <= 4 and any(set(ends) <= columns for ends in END_NAMES):
+        return True
+    return frame.width in (2, 3) and _GRAPH_NAMES.search(PurePosixPath(name).stem) is not None
+
+
+def _labels_by_name(name: str, frame: pl.DataFrame) -> bool:
+    return frame.width <= 3 and _LABEL_FILES.search(PurePosixPath(name).stem) is not None
+
+
+def source_names(files: Iterable[str]) -> dict[str, str]:
+    """Return a name for each file: its own without the ending, with the ending where two would be the same."""
+    files = list(files)
+    stems = [PurePosixPath(file).stem or file for file in files]
+    return {file: stem if stems.count(stem) == 1 else file for file, stem in zip(files, stems)}
+
+
+def domain_columns(uploads: Sequence[Upload]) -> list[str]:
+    """Return the columns of tables that may be domains: at least two, all with the same columns; else nothing."""
+    if any(upload.role == "labels" for upload in uploads):
+        return []
+    return domain_tables.shared_columns([upload.frame for upload in uploads if upload.role == "table"])
+
+
+def guess_ids(uploads: Sequence[Upload]) -> dict[str, tuple[str, str]]:
+    """Return the id column of each table, and why it was taken."""
+    tables = [upload for upload in uploads if upload.role in TABULAR]
+    if domain_columns(uploads):
+        return {upload.name: domain_tables.guess_id(upload.frame) for upload in tables}
+    unique = {upload.name: _unique_columns(upload.frame) for upload in tables}
+    nodes = [set(upload.frame["source"].head(_SAMPLE)) for upload in uploads if upload.role == "graph"]
+    nodes += [set(upload.frame["id"].head(_SAMPLE)) for upload in uploads if upload.role == "images"]
+    return {upload.name: _guess_id(upload, unique, nodes) for upload in tables}
+
+
+def _unique_columns(frame: pl.DataFrame) -> dict[str, set[str]]:
+    """Return the columns of text or whole numbers that differ in every row, with some of their values as text."""
+    typed = [name for name, kind in frame.schema.items() if kind == pl.String or kind.is_integer()][:200]
+    full = [name for name in typed if frame[name].null_count() == 0 and frame[name].n_unique() == frame.height]
+    return {name: set(as_ids(frame[name].head(_SAMPLE))[0]) for name in full[:20]}
+
+
+def _guess_id(upload: Upload, unique: Mapping[str, Mapping[str, set]], nodes: list[set]) -> tuple[str, str]:
+    others = {file: columns for file, columns in unique.items() if file != upload.name}
+    found = []
+    for column, values in unique[upload.name].items():
+        sharing = [file for file, theirs in others.items() if any(values & other for other in theirs.values())]
+        score = (len(sharing) + sum(bool(values & known) for known in nodes), looks_like_id(column))
+        found.append((score, column, sharing))
+    if found:
+        score, column, sharing = max(found, key=lambda entry: entry[0])  # the first of the best
+        shared = f", and shared with {counted(score[0], 'other file')}" if score[0] else ""
+        return column, f"different in every row{shared}"
+    named = next((column for column in upload.frame.columns if looks_like_id(column)), None)
+    return (named, "named like an id") if named else (upload.frame.columns[0], "the first column")
+
+
+def guess_label(uploads: Sequence[Upload], ids: Mapping[str, str]) -> Label | None:
+    """Return where the labels seem to be: in a file of labels, else in a column named like one."""
+    tables = [upload for upload in uploads if upload.role in TABULAR]
+    if shared := [column for column in domain_columns(uploads) if column not in ids.values()]:
+        named = [column for column in shared if column.strip().lower() in _LABEL_COLUMNS]
+        return Label(EACH, (named or shared[-1:])[0])
+    for upload in sorted(tables, key=lambda upload: upload.role != "labels"):
+        columns = [column for column in upload.frame.columns if column != ids.get(upload.name)]
+        if upload.role == "labels" and columns:
+            return Label(upload.name, columns[-1])
+        if named := [column for column in columns if column.strip().lower() in _LABEL_COLUMNS]:
+            return Label(upload.name, named[0])
+    return None
+
+
+def guess_task(series: pl.Series) -> tuple[str, str]:
+    """Return "classification" or "regression" for a column of labels, and why."""
+    values = series.drop_nulls().n_unique()
+    if not series.dtype.is_numeric():
+        return "classification", f"{counted(values, 'different word')}"
+    if series.dtype.is_integer() and values <= 10:
+        return "classification", f"only {counted(values, 'whole number')}"
+    return "regression", f"{counted(values, 'different number')}"
+
+
+def recipe_of(
+    uploads: Sequence[Upload],
+    ids: Mapping[str, str],
+    label: Label | None,
+    task: str | None,
+    kinds: Mapping[str, Mapping[str, str]],
+) -> dict[str, Any]:
+    """Compose a recipe for `studio.recipes`.
+
+    Parameters
+    ----------
+    uploads : sequence of Upload
+        The files.
+    ids : mapping of str to str
+        Id column by file.
+    label : Label or None
+        Where the labels are.
+    task : str or None
+        "regression" or "classification".
+    kinds : mapping of str to mapping of str to str
+        By file, the columns whose kind the person changed.
+
+    Raises
+    ------
+    DataError
+        If there is no table, or an id column is not there or stands for the label too.
+    """
+    sources = [_source(upload, ids, label, kinds) for upload in uploads if upload.role == "table"]
+    sources = [part for part in sources if part]
+    sources += [{"file": upload.name, "images": True} for upload in uploads if upload.role == "images"]
+    if not sources:
+        raise DataError("There is no table to learn from: add at least one file in the role of a table, or images.")
+    names = source_names(part["file"] for part in sources)
+    graphs = [upload.name for upload in uploads if upload.role == "graph"]
+    recipe: dict[str, Any] = {"sources": [{"name": names[part["file"]]} | part for part in sources]}
+    if graphs:
+        recipe["graphs"] = [{"name": name, "file": file} for file, name in source_names(graphs).items()]
+    if label is not None:
+        files = [label.file] if label.file else [part["file"] for part in sources if "label" in part]
+        if wrong := [file for file in files if ids[file] == label.column]:
+            raise DataError(f"{quoted(label.column)} cannot be the id and the label of {wrong[0]}: choose another.")
+        if label.file:
+            recipe["target"] = {"file": label.file, "id": ids[label.file], "column": label.column}
+        recipe["task"] = task
+    return recipe
+
+
+def _source(
+    upload: Upload, ids: Mapping[str, str], label: Label | None, kinds: Mapping[str, Any]
+) -> dict[str, Any] | None:
+    """Return the part of a recipe for a table; None if it has nothing but ids and the label."""
+    identifier, own = ids.get(upload.name), label is not None and label.file == EACH
+    if identifier not in [*upload.frame.columns, *([""] if own else [])]:
+        raise DataError(f"{upload.name} has no id column {quoted(identifier)}: choose one of its columns.")
+    if own:
+        given = {c: kind for c, kind in kinds.get(upload.name, {}).items() if c not in (identifier, label.column)}
+        part = {"file": upload.name, "id": identifier, "label": label.column}
+        return part | ({"kinds": given} if given else {})
+    drop = [label.column] if label is not None and label.file == upload.name else []
+    if drop and set(upload.frame.columns) == {identifier, *drop}:
+        return None
+    part: dict[str, Any] = {"file": upload.name, "id": identifier, "drop": drop}
+    usable = {column: kind for column, kind in kinds.get(upload.name, {}).items() if column not in (identifier, *drop)}
+    return part | ({"kinds": usable} if usable else {})
+
+
+_HARD = {
+    "no_common_id": "choose another id column, or take it out",
+    "no_label": "choose another label column, or “no labels”",
+    "one_class": "choose another label column, or “no labels”",
+    "one_value": "choose another label column, or “no labels”",
+}
+_SOFT = {
+    "missing_id": "fill the id column, or use the data as they are",
+    "repeated_id": "choose a column that differs in every row, or use the first row of each",
+    "infinite_value": "correct the file, or use the data as they are",
+    "infinite_label": "correct the file, or use the data as they are",
+    "contradicting_label": "correct the file, or use the data as they are",
+    "unknown_id": "correct the ids, or use the data as they are",
+}
+
+
+def problems(data: HetData) -> Problems:
+    """Return what is wrong with data made of files, each in one sentence that says what to do."""
+    where = {finding.where for finding in data.report if finding.kind in _HARD}
+    hard = [_said(finding, _HARD[finding.kind]) for finding in data.report if finding.kind in _HARD]
+    if not hard and data.labelled.any() and not (data.labelled & data.mask.any(axis=0)).any():
+        hard = ["None of the labels has an id that a table has: choose another id column for the labels."]
+    left = [finding for finding in data.report if finding.kind in _SOFT and finding.where not in where]
+    told = {finding.kind for finding in left if finding.where != "target"}
+    left = [finding for finding in left if finding.where != "target" or finding.kind not in told]
+    return Problems(hard, [_said(finding, _SOFT[finding.kind]) for finding in left])
+
+
+def _said(finding: Finding, cure: str) -> str:
+    where = finding.where[:1].upper() + finding.where[1:]
+    example = f", for example {quoted(finding.examples[0], 30)}" if finding.examples else ""
+    said = re.split(r"[;?]|: (?=taken|kept|dropped|these|the first|nothing)", finding.message)[0]
+    return one_sentence(f"{where}: {said}{example}: {cure}.")

@@ -1,0 +1,1 @@
+"""Stored runs: the store, comparing, reopening and exporting them."""

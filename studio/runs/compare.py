@@ -1,0 +1,193 @@
+"""Runs beside each other, whatever their methods: settings that differ, curves, weights, instances seen differently."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from hetcore.errors import DataError, ParameterError
+from hetcore.figures import basic
+from studio.messages import shown
+from studio.runs.differences import SYMBOLS, UNTOLD, words
+from studio.runs.run import Run
+from studio.runs.table import metric, result, rounds
+
+__all__ = ["curves", "differing", "instances", "summary", "told", "weights_figure"]
+
+CURVES = ("metric:held_out", "metric:left_out", "metric:train")
+"""Columns of a history that say how good a run is, best first."""
+NOT_SET = "–"
+
+
+# Settings -------------------------------------------------------------------------------------------------------------
+
+
+def summary(runs: Mapping[str, Run]) -> pl.DataFrame:
+    """Return one row a run, by its name here: method, data, result, rounds, seconds."""
+    rows = [
+        (name, shown(run.method), shown(run.dataset), result(run), rounds(run), run.results.get("seconds"))
+        for name, run in runs.items()
+    ]
+    kinds = {"run": pl.String, "method": pl.String, "data": pl.String, "result": pl.String, "rounds": pl.Int64,
+             "seconds": pl.Float64}  # fmt: skip
+    return pl.DataFrame(rows, schema=kinds, orient="row", strict=False)
+
+
+def differing(runs: Mapping[str, Run]) -> pl.DataFrame:
+    """Return the settings in which runs differ, in words: "setting", and one column a run by its name here."""
+    told_of = {name: _told(run) for name, run in runs.items()}
+    names = list(dict.fromkeys(name for told in told_of.values() for name in told))
+    rows = [[name, *(told.get(name, NOT_SET) for told in told_of.values())] for name in names]
+    rows = [row for row in rows if len(set(row[1:])) > 1]
+    return pl.DataFrame(rows, schema=dict.fromkeys(["setting", *runs], pl.String), orient="row")
+
+
+def _told(run: Run) -> dict[str, str]:
+    """Return the settings of a run by what a reader calls them."""
+    given = run.settings
+    told = {"method": shown(run.method), "data": shown(run.dataset)}
+    told["changes to the data"] = _said(given.get("operations") or ()) or "none"
+    told |= {SYMBOLS.get(k, k): _value(v) for k, v in (given.get("params") or {}).items() if k not in UNTOLD}
+    told |= {k: _value(v) for part in ("fit", "form") for k, v in (given.get(part) or {}).items()}
+    return told | {"fingerprint of the data": run.digest[:8]}
+
+
+def _said(operations: Iterable[Mapping[str, Any]]) -> str:
+    said = []
+    for operation in operations:
+        try:
+            said.append(words(operation))
+        except (DataError, ParameterError, TypeError, KeyError):  # a run of another version of the studio
+            said.append("a change that this studio does not know")
+    return ", ".join(said)
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:g}"
+    return shown(value if isinstance(value, str) else json.dumps(value, default=str))
+
+
+# Curves and weights ---------------------------------------------------------------------------------------------------
+
+
+def curves(runs: Mapping[str, Run], histories: Mapping[str, pl.DataFrame | None]) -> dict[str, basic.Figure]:
+    """Return learning curves by metric: runs of one metric share an axis, an error and an RMSE don't.
+
+    Parameters
+    ----------
+    runs, histories : mapping of str
+        By the name of a run here; a run without a history has no line.
+    """
+    order, found = list(runs), {}
+    for name, run in runs.items():
+        line = _curve(histories.get(name))
+        if line is not None:
+            found.setdefault(metric(run)[0], {})[name] = line
+    return {title: _lines(series, title, order) for title, series in found.items()}
+
+
+def _lines(series: Mapping[str, np.ndarray], title: str, order: Sequence[str]) -> basic.Figure:
+    longest = max(map(len, series.values()))
+    padded = {k: np.concatenate([v, np.full(longest - len(v), np.nan)]) for k, v in series.items()}
+    return basic.lines(np.arange(1, longest + 1), padded, "round", title, order=order)
+
+
+def _curve(history: pl.DataFrame | None) -> np.ndarray | None:
+    names = [] if history is None else [c for c in CURVES if c in history.columns and history[c].count()]
+    return history[names[0]].cast(pl.Float64).fill_null(float("nan")).to_numpy() if names else None
+
+
+def weights_figure(by_run: Mapping[str, Mapping[str, float]]) -> basic.Figure | None:
+    """Return the weights of runs side by side, a group of bars a source; None if no run has any."""
+    names = list(dict.fromkeys(name for learned in by_run.values() for name in learned))
+    if not names:
+        return None
+    figure = basic.bars(dict.fromkeys(names, 0.0), "weight", horizontal=False)
+    figure["data"] = [
+        {"type": "bar", "name": run, "x": names, "y": [learned.get(name) for name in names],
+         "marker": {"color": basic.style(place)["colour"]}}
+        for place, (run, learned) in enumerate(by_run.items()) if learned
+    ]  # fmt: skip
+    figure["layout"] |= {"barmode": "group", "showlegend": True}
+    return figure
+
+
+# Instances ------------------------------------------------------------------------------------------------------------
+
+
+def instances(predictions: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
+    """Return the instances that all runs have and that they see differently, most different first.
+
+    Parameters
+    ----------
+    predictions : mapping of str to DataFrame
+        By the name of a run here, at least two: "id", "prediction", and "label" or "held_out" where known.
+
+    Returns
+    -------
+    DataFrame
+        "id", "truth" where a run knows one, a column a run, and "spread" (numbers) or "right" (classes: which runs).
+    """
+    names = list(predictions)
+    both = _truths(predictions)
+    for name, frame in predictions.items():
+        said = frame.unique("id", maintain_order=True).select("id", pl.col("prediction").alias(name))
+        both = both.join(said, on="id", maintain_order="left")
+    if all(both[name].dtype.is_numeric() for name in names):
+        spread = pl.max_horizontal(names) - pl.min_horizontal(names)
+        both = both.with_columns(spread.alias("spread"))
+        return both.filter(pl.col("spread") > 0).sort("spread", descending=True)
+    both = both.with_columns(pl.col(name).cast(pl.String) for name in names)
+    differ = pl.any_horizontal([pl.col(name) != pl.col(names[0]) for name in names[1:]])
+    return _right(both.filter(differ), names)
+
+
+def _truths(predictions: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
+    """Return the ids of the first run, with the label that any run knows."""
+    first = next(iter(predictions.values()))
+    found = first.select("id").unique(maintain_order=True)
+    known = [
+        frame.select("id", pl.col(column).cast(pl.String).alias("truth")).drop_nulls()
+        for frame in predictions.values() for column in ("held_out", "label") if column in frame.columns
+    ]  # fmt: skip
+    if not known:
+        return found
+    truths = pl.concat(known).unique("id", keep="first", maintain_order=True)
+    found = found.join(truths, on="id", how="left", maintain_order="left")
+    numbers = found["truth"].cast(pl.Float64, strict=False)
+    numeric = first["prediction"].dtype.is_numeric() and numbers.count() == found["truth"].count()
+    return found.with_columns(numbers.alias("truth")) if numeric else found
+
+
+def _right(differ: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+    if "truth" not in differ.columns:
+        return differ
+    said = [pl.when(pl.col(name) == pl.col("truth").cast(pl.String)).then(pl.lit(_number(name))) for name in names]
+    right = pl.concat_str(said, separator=", ", ignore_nulls=True)
+    return differ.with_columns(pl.when(pl.col("truth").is_null()).then(None).otherwise(right).alias("right"))
+
+
+def _number(name: str) -> str:
+    """Return "2" of "2. GBC on digits"."""
+    return name.split(".")[0]
+
+
+def told(predictions: Mapping[str, pl.DataFrame], differ: pl.DataFrame) -> str:
+    """Say in one sentence how many instances are seen differently, and which run is right more often there."""
+    names = list(predictions)
+    common = len(set.intersection(*(set(frame["id"].to_list()) for frame in predictions.values())))
+    if not common:
+        return "The runs have no instance in common."
+    among = " and ".join(map(_number, names)) if len(names) == 2 else f"{_number(names[0])} to {_number(names[-1])}"
+    words_ = f"{differ.height:,} of {common:,} predictions differ between {among}"
+    if "right" not in differ.columns or not differ["right"].count():
+        return f"{words_}."
+    known = differ.drop_nulls("right")
+    right = {name: (known[name] == known["truth"].cast(pl.String)).sum() for name in names}
+    counts = [f"{_number(name)} is right in {count:,}" for name, count in right.items()]
+    return f"{words_}. Of the {known.height:,} with a known label, {', '.join(counts)}."

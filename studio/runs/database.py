@@ -1,0 +1,208 @@
+"""Runs in a database: SQLite in a folder of the user's or PostgreSQL by URL, every row and block with its checksum.
+
+SQLite is used through one connection, guarded by a lock, with a write-ahead log; every transaction begins as a writer
+(BEGIN IMMEDIATE), because one that becomes a writer halfway can fail at once however long it would wait.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.pool import StaticPool
+
+from studio.runs.run import Run, sha256
+
+__all__ = ["SCHEMA", "Database", "DamagedError", "MigrationError", "NewerSchemaError"]
+
+SCHEMA = 1
+"""Version of the tables below."""
+STEPS: dict[int, tuple[str, ...]] = {}
+"""SQL statements that bring tables of version k to version k + 1, for every k below `SCHEMA`."""
+
+_metadata = sa.MetaData()
+_META = sa.Table(
+    "meta", _metadata, sa.Column("key", sa.String(40), primary_key=True), sa.Column("value", sa.String(40))
+)
+_RUNS = sa.Table(
+    "runs",
+    _metadata,
+    sa.Column("id", sa.String(40), primary_key=True),
+    sa.Column("owner", sa.String(200), nullable=False, index=True),
+    sa.Column("created", sa.String(40), nullable=False),
+    *(sa.Column(name, sa.Text, nullable=False) for name in ("page", "method", "dataset", "digest", "status", "name")),
+    *(sa.Column(name, sa.Text, nullable=False) for name in ("settings", "results", "blobs", "checksum")),
+)
+_BLOBS = sa.Table(
+    "blobs",
+    _metadata,
+    sa.Column("run", sa.String(40), sa.ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
+    sa.Column("kind", sa.String(20), primary_key=True),
+    sa.Column("content", sa.LargeBinary, nullable=False),
+)
+PATIENCE = 5.0
+"""Seconds to wait for another process that writes to the same SQLite file."""
+_LOCK = 0x48657463
+"""Key of the lock that a PostgreSQL server holds while tables are made."""
+_CHECKED_BYTES = 200 * 2**20
+
+
+class DamagedError(Exception):
+    """A database file that is not what was written."""
+
+
+class NewerSchemaError(Exception):
+    """A database that a newer version of the studio wrote."""
+
+
+class MigrationError(Exception):
+    """An older database that could not be brought up to date, and is as it was."""
+
+
+class Database:
+    """Runs of all owners; every read and change names the owner.
+
+    Parameters
+    ----------
+    url : str
+        Of SQLAlchemy. "sqlite://" is in memory.
+
+    Raises
+    ------
+    DamagedError, MigrationError, NewerSchemaError, sqlalchemy.exc.SQLAlchemyError, ImportError
+        If it cannot be opened.
+    """
+
+    def __init__(self, url: str) -> None:
+        self._lock = threading.RLock()
+        self._engine = _engine(url)
+        try:
+            self._check(url)
+            self._make_tables()
+        except BaseException:
+            self._engine.dispose()
+            raise
+
+    def add(self, run: Run, blobs: dict[str, bytes]) -> None:
+        """Store a run and the blocks whose checksums it has, or nothing."""
+        with self._begin() as connection:
+            connection.execute(sa.insert(_RUNS), run.row())
+            for kind, content in blobs.items():
+                connection.execute(sa.insert(_BLOBS), {"run": run.id, "kind": kind, "content": content})
+
+    def runs(self, owner: str | None) -> tuple[list[Run], int]:
+        """Return an owner's runs (of everyone for None), newest first, and how many rows are damaged."""
+        query = sa.select(_RUNS).order_by(_RUNS.c.created.desc(), _RUNS.c.id)
+        with self._begin() as connection:
+            rows = connection.execute(query if owner is None else query.where(_RUNS.c.owner == owner)).mappings().all()
+        runs = [Run.from_row(dict(row)) for row in rows]
+        return [run for run in runs if run is not None], runs.count(None)
+
+    def get(self, owner: str, run_id: str) -> Run | None:
+        """Return a run of the owner's; None if there is none, or it is damaged."""
+        query = sa.select(_RUNS).where(_RUNS.c.owner == owner, _RUNS.c.id == run_id)
+        with self._begin() as connection:
+            row = connection.execute(query).mappings().first()
+        return None if row is None else Run.from_row(dict(row))
+
+    def blob(self, run: Run, kind: str) -> bytes | None:
+        """Return a block of a run, None if it has none of this kind.
+
+        Raises
+        ------
+        DamagedError
+            If it is not what was stored.
+        """
+        if kind not in run.blobs:
+            return None
+        query = sa.select(_BLOBS.c.content).where(_BLOBS.c.run == run.id, _BLOBS.c.kind == kind)
+        with self._begin() as connection:
+            content = connection.execute(query).scalar()
+        if content is None or sha256(content) != run.blobs[kind]:
+            raise DamagedError
+        return bytes(content)
+
+    def replace(self, run: Run) -> None:
+        """Store a run anew in the place of the one with its id and owner."""
+        change = sa.update(_RUNS).where(_RUNS.c.id == run.id, _RUNS.c.owner == run.owner)
+        with self._begin() as connection:
+            connection.execute(change.values(run.row()))
+
+    def delete(self, owner: str, run_id: str) -> bool:
+        """Delete a run of the owner's with its blocks; False if there is none."""
+        with self._begin() as connection:
+            found = connection.execute(
+                sa.select(_RUNS.c.id).where(_RUNS.c.owner == owner, _RUNS.c.id == run_id)
+            ).first()
+            if found is None:
+                return False
+            connection.execute(sa.delete(_BLOBS).where(_BLOBS.c.run == run_id))
+            connection.execute(sa.delete(_RUNS).where(_RUNS.c.id == run_id))
+        return True
+
+    def close(self) -> None:
+        """Let the database go."""
+        with self._lock:
+            self._engine.dispose()
+
+    @contextmanager
+    def _begin(self) -> Iterator[sa.Connection]:
+        with self._lock, self._engine.begin() as connection:
+            yield connection
+
+    def _check(self, url: str) -> None:
+        """Look for damage that would show in the middle of work; large files are left to their checksums."""
+        path = Path(sa.make_url(url).database or "") if url.startswith("sqlite:///") else None
+        if path is None or not path.exists() or path.stat().st_size > _CHECKED_BYTES:
+            return
+        with self._begin() as connection:
+            if connection.execute(sa.text("PRAGMA quick_check(1)")).scalar() != "ok":
+                raise DamagedError
+
+    def _make_tables(self) -> None:
+        """Make the tables that are not there; two that start at once on one server take turns."""
+        with self._begin() as connection:
+            if connection.dialect.name == "postgresql":
+                connection.execute(sa.text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
+            _metadata.create_all(connection)
+            version = connection.execute(sa.select(_META.c.value).where(_META.c.key == "schema")).scalar()
+            if version is None:
+                connection.execute(sa.insert(_META), {"key": "schema", "value": str(SCHEMA)})
+            elif not version.isdecimal():
+                raise DamagedError
+            elif int(version) > SCHEMA:
+                raise NewerSchemaError
+            else:
+                _migrate(connection, int(version))
+
+
+def _migrate(connection: sa.Connection, version: int) -> None:
+    """Bring tables of an older version to this one, in the transaction of the connection: all steps or none."""
+    try:
+        for step in range(version, SCHEMA):
+            for statement in STEPS[step]:
+                connection.execute(sa.text(statement))
+    except (sa.exc.SQLAlchemyError, KeyError) as error:
+        raise MigrationError from error
+    if version < SCHEMA:
+        connection.execute(sa.update(_META).where(_META.c.key == "schema").values(value=str(SCHEMA)))
+
+
+def _engine(url: str) -> sa.Engine:
+    if not url.startswith("sqlite"):
+        return sa.create_engine(url, pool_pre_ping=True)
+    engine = sa.create_engine(url, poolclass=StaticPool, connect_args={"check_same_thread": False, "timeout": PATIENCE})
+    sa.event.listen(engine, "connect", _prepare_sqlite)
+    sa.event.listen(engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN IMMEDIATE"))
+    return engine
+
+
+def _prepare_sqlite(connection: Any, _: Any) -> None:
+    connection.isolation_level = None  # transactions are begun by the listener above
+    connection.text_factory = lambda text: text.decode(errors="replace")  # damage shows in the checksum
+    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+        connection.execute(f"PRAGMA {pragma}")

@@ -1,0 +1,206 @@
+"""How one scenario differs from another: "without the graph cites: error 6.1% → 5.4%, weight moved to fac."."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+from hetcore.data.text import counted
+from studio.messages import shown
+from studio.scenarios import OPERATIONS, checked
+
+__all__ = ["Outcome", "describe", "sentence", "words"]
+
+SYMBOLS = {
+    "lambda0": "λ0",
+    "lambda1": "λ1",
+    "learning_rate": "learning rate",
+    "n_iterations": "rounds",
+    "max_depth": "depth",
+    "random_state": "seed",
+    "eta": "η",
+    "eta_on": "η on",
+}
+UNTOLD = ("domain_names",)
+"""Parameters that follow from the operations."""
+PERCENT = ("error",)
+MOVED = 0.05
+"""Weight that must have moved to be worth a word."""
+
+
+class Outcome(NamedTuple):
+    """What a run was and came to.
+
+    Attributes
+    ----------
+    operations : sequence of mappings
+        What-if operations, see `studio.scenarios`.
+    params : mapping
+        Parameters of the estimator.
+    metric : str
+        "error" (shown in percent), "RMSE" or another name.
+    value : float or None
+        The metric, lower is better; None where it is not known.
+    weights : mapping of str to float
+        Source weights in [0, 1].
+    """
+
+    operations: tuple[Mapping[str, Any], ...] = ()
+    params: Mapping[str, Any] = {}
+    metric: str = "error"
+    value: float | None = None
+    weights: Mapping[str, float] = {}
+
+
+class _Phrases(NamedTuple):
+    """An operation in words, and its absence where it was there before."""
+
+    done: Callable[..., str]
+    undone: Callable[..., str]
+
+
+def _few(ids: Iterable[str]) -> str:
+    ids = list(ids)
+    return shown(ids[0], 30) if len(ids) == 1 else counted(len(ids), "instance")
+
+
+_PHRASES: dict[str, _Phrases] = {
+    "drop_source": _Phrases(
+        lambda name: f"without the source {shown(name)}", lambda name: f"with the source {shown(name)} again"
+    ),
+    "drop_graph": _Phrases(
+        lambda name: f"without the graph {shown(name)}", lambda name: f"with the graph {shown(name)} again"
+    ),
+    "noise": _Phrases(
+        lambda name, sd, seed: f"with noise of {sd:g} sd in {shown(name)}",
+        lambda name, sd, seed: f"without noise in {shown(name)}",
+    ),
+    "rewire": _Phrases(
+        lambda name, share, seed: f"with {share:.0%} of {shown(name)} rewired",
+        lambda name, share, seed: f"with {shown(name)} as given",
+    ),
+    "thin": _Phrases(
+        lambda name, share, seed: f"without {share:.0%} of the edges of {shown(name)}",
+        lambda name, share, seed: f"with all edges of {shown(name)}",
+    ),
+    "edges": _Phrases(
+        lambda name, add, cut: f"with {len(add):,} added and {len(cut):,} cut edges in {shown(name)}",
+        lambda name, add, cut: f"with the edges of {shown(name)} as given",
+    ),
+    "hide_source": _Phrases(
+        lambda name, ids: f"without {_few(ids)} in {shown(name)}",
+        lambda name, ids: f"with {_few(ids)} in {shown(name)}",
+    ),
+    "hide_labels": _Phrases(
+        lambda ids: f"without the label of {_few(ids)}", lambda ids: f"with the label of {_few(ids)}"
+    ),
+    "drop_instances": _Phrases(lambda ids: f"without {_few(ids)}", lambda ids: f"with {_few(ids)} again"),
+    "kinds": _Phrases(
+        lambda name, kinds: f"with {counted(len(kinds), 'column')} of {shown(name)} read as another kind",
+        lambda name, kinds: f"with the columns of {shown(name)} as guessed",
+    ),
+    "sample": _Phrases(
+        lambda fraction, seed: f"on {fraction:.0%} of the instances", lambda fraction, seed: "on all instances"
+    ),
+    "non_overlapping": _Phrases(
+        lambda share, seed: f"with half of the sources hidden for {share:.0%} of the instances",
+        lambda share, seed: "with every source where it was given",
+    ),
+    "labels": _Phrases(
+        lambda fraction, seed: f"trained on {fraction:.0%} of the labels",
+        lambda fraction, seed: "trained on all labels",
+    ),
+    "one_class": _Phrases(
+        lambda label, seed: f"with {shown(label, 30)} against the other classes",
+        lambda label, seed: "with all classes",
+    ),
+    "target_labels": _Phrases(
+        lambda name, count, seed: f"with {counted(count, 'example')} a class of {shown(name)}",
+        lambda name, count, seed: f"with all labels of {shown(name)}",
+    ),
+    "flip_source_labels": _Phrases(
+        lambda name, share, seed: f"with {share:.0%} of the labels of {shown(name)} flipped",
+        lambda name, share, seed: f"with the labels of {shown(name)} as given",
+    ),
+    "forget_labels": _Phrases(
+        lambda ids: f"without the label of {_few(ids)}", lambda ids: f"with the label of {_few(ids)}"
+    ),
+    "flip_labels": _Phrases(
+        lambda share, seed: f"with {share:.0%} of the training labels flipped",
+        lambda share, seed: "with no training label flipped",
+    ),
+    "label_noise": _Phrases(
+        lambda share, sd, seed: f"with noise of {sd:g} sd in {share:.0%} of the training labels",
+        lambda share, sd, seed: "with no noise in the training labels",
+    ),
+}
+
+
+def words(operation: Mapping[str, Any], undone: bool = False) -> str:
+    """Say an operation in words, or that it is no longer done."""
+    (operation,) = checked([operation])
+    arguments = {key: value for key, value in operation.items() if key != "op"}
+    return _PHRASES[operation["op"]][undone](**arguments)
+
+
+def describe(operations: Iterable[Mapping[str, Any]]) -> str:
+    """Say a scenario in words, "the data as given" if it changes nothing."""
+    return ", ".join(map(words, operations)) or "the data as given"
+
+
+def sentence(before: Outcome, after: Outcome) -> str:
+    """Say in one sentence what changed from one outcome to another, and what came of it."""
+    changes = _operations_changed(before, after) + _params_changed(before, after)
+    effects = [_metric_changed(before, after), _weight_moved(before, after)]
+    said = "; ".join(changes) or "the same settings again"
+    came = ", ".join(filter(None, effects))
+    return f"{said}: {came}." if came else f"{said}."
+
+
+def _operations_changed(before: Outcome, after: Outcome) -> list[str]:
+    old, new = checked(before.operations), checked(after.operations)
+    added = [operation for operation in new if operation not in old]
+    places = {_place(operation) for operation in added}
+    gone = [operation for operation in old if operation not in new and _place(operation) not in places]
+    return [words(operation) for operation in added] + [words(operation, undone=True) for operation in gone]
+
+
+def _place(operation: Mapping[str, Any]) -> tuple[str, Any]:
+    """Return what an operation is done to, so that a changed argument counts as one change and not as two."""
+    return operation["op"], None if OPERATIONS[operation["op"]].chooses else operation.get("name")
+
+
+def _params_changed(before: Outcome, after: Outcome) -> list[str]:
+    names = [name for name in after.params if before.params.get(name) != after.params[name] and name not in UNTOLD]
+    return [
+        f"{SYMBOLS.get(name, name)} {_value(before.params.get(name))} → {_value(after.params[name])}" for name in names
+    ]
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:g}"
+    return value if isinstance(value, str) else json.dumps(value, default=str)
+
+
+def _metric_changed(before: Outcome, after: Outcome) -> str:
+    if after.value is None or before.value is None or before.metric != after.metric:
+        return "" if after.value is None else f"{after.metric} {_metric(after, after.value)}"
+    old, new = _metric(after, before.value), _metric(after, after.value)
+    return f"{after.metric} stays at {new}" if old == new else f"{after.metric} {old} → {new}"
+
+
+def _metric(outcome: Outcome, value: float) -> str:
+    return f"{value:.1%}" if outcome.metric in PERCENT else f"{value:.3g}"
+
+
+def _weight_moved(before: Outcome, after: Outcome) -> str:
+    gains = {name: weight - before.weights.get(name, 0.0) for name, weight in after.weights.items()}
+    if not before.weights or not gains:
+        return ""
+    winner, loser = max(gains, key=gains.get), min(gains, key=gains.get)
+    if gains[winner] < MOVED:
+        return ""
+    loses = loser != winner and gains[loser] <= -MOVED
+    return f"weight moved {f'from {shown(loser)} ' if loses else ''}to {shown(winner)}"

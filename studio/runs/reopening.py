@@ -1,0 +1,218 @@
+"""What opens a stored run again: its page, the data operations before the page's own, the values of its controls.
+
+A page that can be reopened has a file in `FILES`, its own operations in `ORDER` (last ones first) and the keys of its
+controls by parameter in `KEYS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from studio.runs.run import Run
+from studio.runs.table import example_of
+from studio.views.transfer.settings import ALL, METHODS, NONE
+from studio.views.two_learners.settings import label_of
+
+__all__ = ["FILES", "controls", "operations", "page_file", "refusal"]
+
+FILES = {
+    "Consensus": "pages/2_Consensus.py", "Collective": "pages/3_Collective.py", "Noise": "pages/5_Noise.py",
+    "Transfer": "pages/4_Transfer.py", "Two learners": "pages/6_Two_learners.py",
+}  # fmt: skip
+ORDER = {
+    "Consensus": ("labels", "drop_graph", "drop_source", "noise"),
+    "Collective": ("labels",),
+    "Noise": ("label_noise", "flip_labels", "labels"),
+    "Transfer": ("flip_source_labels", "target_labels", "one_class", "drop_source"),
+    "Two learners": ("labels", "drop_source"),
+}
+EDITS = ("edges", "forget_labels")
+"""Operations that the Collective page does after its own, in any order."""
+SINGLE = ("labels", "noise", "label_noise", "flip_labels", "flip_source_labels", "target_labels", "one_class")
+"""Operations that a page does once at most."""
+FACTORS = {
+    "n_iterations": "epochs", "n_factors": "factors", "n_deviation_factors": "noisy", "learning_rate": "rate",
+    "regularisation": "penalty", "patience": "patience", "as_printed": "printed", "random_state": "seed",
+}  # fmt: skip
+KEYS: dict[str, dict[str, str]] = {
+    "Consensus": {
+        "lambda0": "l0", "lambda1": "l1", "learning_rate": "rate", "n_iterations": "rounds", "max_depth": "depth",
+        "random_state": "seed", "as_printed": "printed",
+    },
+    "Collective": {
+        "n_iterations": "stages", "learning_rate": "shrinkage", "max_depth": "levels", "leaf": "leaf",
+        "first_trees": "first", "trees_per_stage": "trees", "summary": "summary", "random_state": "split",
+    },
+    "Noise Table": {
+        "n_iterations": "noise_rounds", "learning_rate": "noise_rate", "deviation_rate": "noise_deviation_rate",
+        "max_leaf_nodes": "noise_leaves",
+        "as_printed": "noise_printed", "random_state": "table_seed",
+    },
+    "Transfer": {
+        "n_iterations": "transfer_rounds", "max_depth": "transfer_depth", "random_state": "transfer_seed",
+        "update": "update",
+    },
+    "Two learners": {
+        "step": "two_step", "learning_rate": "two_rate", "subsample": "two_share", "hessian": "two_hessian",
+        "inner_iterations": "two_inner", "max_depth": "two_depth", "min_samples_leaf": "two_leaf",
+        "epochs": "two_epochs", "n_stages": "two_stages", "fusion": "two_fusion", "random_state": "two_seed",
+    },
+    "Noise Matrix": {name: f"matrix_{key}" for name, key in FACTORS.items()},
+    "Noise Tensor": {name: f"tensor_{key}" for name, key in FACTORS.items()},
+}  # fmt: skip
+MODES = {
+    "HGBMClassifier": "Table", "HGBMRegressor": "Table", "HMF": "Matrix", "MatrixFactorization": "Matrix",
+    "HTF": "Tensor", "TensorFactorization": "Tensor",
+}  # fmt: skip
+"""Of the Noise page, by method."""
+
+
+def page_file(run: Run) -> str:
+    """Return the file of the page that opens a run again."""
+    return FILES.get(run.page, FILES["Consensus"])
+
+
+def refusal(run: Run, recipe: Mapping[str, Any]) -> str:
+    """Return why a run cannot be opened again, empty if it can.
+
+    Parameters
+    ----------
+    run : Run
+    recipe : mapping
+        Of the data in use, see `studio.recipes`.
+    """
+    if example_of(run) or run.settings.get("data") == recipe:
+        return ""
+    return "Its files are no longer here: upload them again on the Data page, then reopen."
+
+
+def operations(run: Run) -> list[dict[str, Any]]:
+    """Return the operations that were done on the data before the page's own."""
+    return _parted(run)[0]
+
+
+def controls(run: Run, title: str, sources: Sequence[str], graphs: Sequence[str]) -> dict[str, Any]:
+    """Return the values of the page's controls by their keys.
+
+    Parameters
+    ----------
+    run : Run
+    title : str
+        Of the data in use.
+    sources, graphs : sequences of str
+        Names in the data in use.
+    """
+    own = _parted(run)[1]
+    if run.page == "Noise":
+        return _noise(run, own)
+    if run.page == "Collective":
+        return _collective(run, title, own)
+    if run.page == "Transfer":
+        return _transfer(run, sources, own)
+    if run.page == "Two learners":
+        return _two_learners(run, title, sources, own)
+    values = _params(run, "Consensus")
+    gone = {operation["name"] for operation in own if operation["op"].startswith("drop_")}
+    values[f"sources {title}"] = [name for name in sources if name not in gone]
+    values[f"graphs {title}"] = [name for name in graphs if name not in gone]
+    values["known"], values[f"noisy {title}"] = 100, "none"
+    for operation in own:
+        if operation["op"] == "labels":
+            values["known"] = round(100 * operation["fraction"])
+        elif operation["op"] == "noise":
+            values |= {f"noisy {title}": operation["name"], "sd": operation["sd"]}
+    return values
+
+
+def _params(run: Run, table: str) -> dict[str, Any]:
+    params = run.settings.get("params", {})
+    return {key: params[name] for name, key in KEYS[table].items() if params.get(name) is not None}
+
+
+def _collective(run: Run, title: str, own: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the values of the Collective page's controls, and its edits."""
+    params, printed = run.settings.get("params", {}), bool(run.settings.get("params", {}).get("as_printed"))
+    values = _params(run, "Collective") | {"to the letter": printed, "log": params.get("target_transform") == "log"}
+    values |= {f"fill {printed}": params.get("no_neighbor") or "nan"}
+    values[f"collective graphs {title}"] = list(run.settings.get("fit", {}).get("graph", ()))
+    if len(params.get("features", ())) > 1:
+        values["rf"] = list(params["features"])
+    chosen = [operation for operation in own if operation["op"] == "labels"]
+    values["share"] = round(100 * chosen[0]["fraction"]) if chosen else 100
+    edits = [dict(operation) for operation in own if operation["op"] in EDITS]
+    return values | {"collective edits": (title, edits), "edits trained": bool(edits)}
+
+
+def _transfer(run: Run, sources: Sequence[str], own: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the values of the Transfer page's controls; the run's method alone is chosen."""
+    params, done = run.settings.get("params", {}), {operation["op"]: operation for operation in own}
+    target = run.settings.get("form", {}).get("target")
+    gone = {target, *(operation["name"] for operation in own if operation["op"] == "drop_source")}
+    names = [name for name, method in METHODS.items() if method.estimator == run.method]
+    values = _params(run, "Transfer") | {"target": target, "methods": names, "class": ALL, "spoilt": NONE}
+    values["teachers"] = [name for name in sources if name not in gone]
+    if "target_labels" in done:
+        values |= {"examples": done["target_labels"]["count"], "transfer_seed": done["target_labels"]["seed"]}
+    if "one_class" in done:
+        values["class"] = done["one_class"]["label"]
+    if spoilt := done.get("flip_source_labels"):
+        values |= {"spoilt": spoilt["name"], "spoilt_share": round(100 * spoilt["share"])}
+    if "eta" in params:
+        by_hand = not isinstance(params["eta"], str)
+        values |= {"eta_rule": "by hand", "eta": float(params["eta"])} if by_hand else {"eta_rule": params["eta"]}
+        values["eta_on"] = params.get("eta_on") or "as usual"
+    return values
+
+
+def _two_learners(run: Run, title: str, sources: Sequence[str], own: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the values of the Two learners page's controls; the run's model alone is chosen."""
+    params, done = run.settings.get("params", {}), [operation["op"] for operation in own]
+    gone = {operation["name"] for operation in own if operation["op"] == "drop_source"}
+    values = _params(run, "Two learners") | {"two_printed": False, "two_models": [label_of(run.method, params)]}
+    rounds = "two_network_epochs" if run.method == "BoostedFeatureNetworkClassifier" else "two_rounds"
+    values |= {rounds: params["n_iterations"]} if "n_iterations" in params else {}
+    values[f"modalities {title}"] = [name for name in sources if name not in gone]
+    values |= {f"learner {title} {name}": learner for name, learner in (params.get("learners") or {}).items()}
+    known = own[done.index("labels")]["fraction"] if "labels" in done else 1.0
+    return values | {"two_known": round(100 * known)}
+
+
+def _noise(run: Run, own: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the values of the Noise page's controls."""
+    mode = MODES[run.method]
+    values = {"mode": mode} | _params(run, f"Noise {mode}")
+    key, params = mode.lower(), run.settings.get("params", {})
+    if mode == "Table":
+        kind = "classification" if run.method == "HGBMClassifier" else "regression"
+        share = round(100 * params.get("column_sample", 1.0))
+        values |= {
+            f"weighting_{kind}": params.get("weighting"),
+            "noise_columns_many": share,
+            "noise_columns_few": share,
+        }
+    if mode == "Matrix":
+        values |= dict(zip(("matrix_users", "matrix_items"), run.settings.get("form", {}).get("columns", ())))
+    values |= {"flipped": 0, f"{key}_disturbed": 0}
+    for operation in own:
+        if operation["op"] == "labels":
+            values[f"{key}_known"] = round(100 * operation["fraction"])
+        elif operation["op"] == "flip_labels":
+            values["flipped"] = round(100 * operation["share"])
+        else:
+            values |= {f"{key}_disturbed": round(100 * operation["share"]), f"{key}_sd": operation["sd"]}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _parted(run: Run) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return the operations before the page's own, and those."""
+    given = list(run.settings.get("operations") or ())
+    end = len(given)
+    while run.page == "Collective" and end and given[end - 1]["op"] in EDITS:
+        end -= 1
+    for op in ORDER.get(run.page, ORDER["Consensus"]):
+        while end and given[end - 1]["op"] == op:
+            end -= 1
+            if op in SINGLE:
+                break
+    return given[:end], given[end:]

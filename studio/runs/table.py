@@ -1,0 +1,91 @@
+"""Stored runs as a page shows them: rows, labels, curves, weights and instances side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import polars as pl
+
+from studio.messages import shown
+from studio.runs import export
+from studio.runs.run import Run
+
+__all__ = ["downloads", "example_of", "label", "metric", "result", "rounds", "table", "weights"]
+
+
+def label(run: Run) -> str:
+    """Return the person's name of a run, or what was trained on what."""
+    return shown(run.name) if run.name else f"{shown(run.method)} on {shown(run.dataset)}"
+
+
+def metric(run: Run) -> tuple[str, float | None]:
+    """Return the name of a run's metric and its value on labels that it did not see, where known."""
+    scores = run.results.get("scores") or run.results
+    name = str(scores.get("metric", "error"))
+    held = next((scores[key] for key in ("held_out", "value", "train") if _is_number(scores.get(key))), None)
+    return name, held
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def rounds(run: Run) -> int | None:
+    """Return how many rounds a run did, where known."""
+    done = run.results.get("rounds")
+    return int(done) if _is_number(done) else None
+
+
+def weights(run: Run) -> dict[str, float]:
+    """Return the learned weights of a run's sources and graphs."""
+    parts = [run.results.get(kind) for kind in ("source_weights", "graph_weights", "weights")]
+    return {str(k): float(v) for part in parts if isinstance(part, Mapping) for k, v in part.items() if _is_number(v)}
+
+
+def example_of(run: Run) -> str | None:
+    """Return the name of the example data that a run was trained on; None for a person's own."""
+    recipe = run.settings.get("data")
+    return recipe.get("example") if isinstance(recipe, Mapping) else None
+
+
+def table(runs: Iterable[Run]) -> pl.DataFrame:
+    """Return one row a run: name, when (UTC), data, method, error or RMSE, rounds, status."""
+    rows = [_row(run) for run in runs]
+    names = ("name", "when (UTC)", "data", "method", "result", "rounds", "status")
+    return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String) | {"rounds": pl.Int64}, orient="row")
+
+
+def _row(run: Run) -> tuple[Any, ...]:
+    when = f"{run.created:%Y-%m-%d %H:%M}"
+    return label(run), when, shown(run.dataset), shown(run.method), result(run), rounds(run), run.status
+
+
+def result(run: Run) -> str:
+    """Return the metric of a run with its name, "error 3.1%"."""
+    name, value = metric(run)
+    if value is None:
+        return "–"
+    return f"{name} {value:.1%}" if name == "error" else f"{shown(name, 20)} {value:.3g}"
+
+
+def downloads(
+    run: Run, predictions: pl.DataFrame | None, model: bytes | None
+) -> dict[str, tuple[str, bytes | str, str]]:
+    """Return what a person can take away of a run: file name, content and MIME type by the words of the button.
+
+    Raises
+    ------
+    ParameterError, DataError
+        If the settings of the run cannot be written as code.
+    """
+    name, offers = label(run), {}
+    if predictions is not None:
+        offers["Predictions (CSV)"] = (export.file_name(name, "csv"), export.csv(predictions), "text/csv")
+        parquet = export.parquet(predictions)
+        offers["Predictions (Parquet)"] = (export.file_name(name, "parquet"), parquet, "application/octet-stream")
+    if model is not None:
+        offers["Model"] = (export.file_name(name, "hetcore"), model, "application/octet-stream")
+    offers["Script"] = (export.file_name(name, "py"), export.script_of_run(run), "text/x-python")
+    offers["Notebook"] = (export.file_name(name, "ipynb"), export.notebook_of_run(run), "application/x-ipynb+json")
+    return offers

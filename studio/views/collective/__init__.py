@@ -1,0 +1,1 @@
+"""What the Collective page draws and does."""

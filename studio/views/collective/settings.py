@@ -1,0 +1,122 @@
+"""What the Collective page does with trainings, without a page: settings side by side, and a verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+import hetcore as hc
+from hetcore.data import HetData
+from studio.messages import shown
+from studio.views.common.training import Setting
+
+__all__ = ["EXAMPLE", "FEATURES", "LABELS", "OFFLINE", "kept", "refusal", "scored_set", "settings", "verdict"]
+
+LABELS = ("GB", "RGB", "MGB")
+"""What is trained side by side."""
+FEATURES = {
+    "rf1": "what the neighbours' targets are",
+    "rf2": "the neighbours' residuals of this stage",
+    "rf3": "the neighbours' residuals of the stage before",
+    "rf4": "its own prediction of the stage before",
+}
+EXAMPLE, OFFLINE = "movie_revenue", "autocorrelated"
+"""The data set that shows the page best, and the one that is always there."""
+SETS = {"held_out": "held out", "left_out": "left out", "train": "training"}
+WORTH = 0.01
+"""Share of GB's error that is worth a word."""
+Events = Mapping[str, Sequence[Any]]
+
+
+# Settings -------------------------------------------------------------------------------------------------------------
+
+
+def refusal(data: HetData) -> str:
+    """Return why data do not suit the page, in one sentence; empty if they do."""
+    if not any(graph.n_edges for graph in data.graphs.values()):
+        return "Collective inference goes along the links of a graph, and these data have none."
+    if data.target_kind is None or not data.labelled.any():
+        return "There is nothing to learn from: the data have no label."
+    return ""
+
+
+def settings(
+    data: HetData,
+    params: Mapping[str, Any],
+    features: Sequence[str],
+    graphs: Sequence[str],
+    operations: Sequence[Mapping[str, Any]],
+) -> dict[str, Setting]:
+    """Return what is trained side by side, by label.
+
+    Parameters
+    ----------
+    data : HetData
+    params : mapping
+        Parameters; each class is given those that it takes.
+    features : sequence of str
+        MGB's, of `FEATURES`.
+    graphs : sequence of str
+        Along which is inferred.
+    operations : sequence of mappings
+        See `studio.scenarios`.
+    """
+    own = {"GB": (), "RGB": ("rf1",), "MGB": tuple(features)}
+    numbers = data.target_kind == "regression"
+    names = {label: f"{label}Regressor" if numbers else "MGBClassifier" for label in LABELS}
+    made = {}
+    for label, name in names.items():
+        taken = getattr(hc, name)._get_param_names()
+        given = {key: value for key, value in (dict(params) | {"features": own[label]}).items() if key in taken}
+        made[label] = Setting(name, given, [dict(each) for each in operations], {"graph": list(graphs)})
+    return made
+
+
+# What trainings came to -----------------------------------------------------------------------------------------------
+
+
+def kept(events: Sequence[Any]) -> Any:
+    """Return the event of the stage that the model predicts by: the best one on left-out labels, or the last."""
+    best = events[-1].detail.get("best_stage", len(events) - 1)
+    return events[min(best, len(events) - 1)]
+
+
+def scored_set(events: Events) -> str:
+    """Return which labels are scored: those held out, else those left out, else those trained on."""
+    known = [event[-1].detail["metric"] for event in events.values() if event]
+    return next((name for name in SETS if all(name in metric for metric in known)), "train")
+
+
+def verdict(events: Events, graph: str) -> str:
+    """Say in two sentences whether collective inference pays here, and whether what is left is noise."""
+    scored = scored_set(events)
+    ends = {label: kept(each) for label, each in events.items() if each}
+    if not {"GB", "MGB"} <= set(ends):
+        return ""
+    metric = {label: end.detail["metric"][scored] for label, end in ends.items()}
+    name = ends["MGB"].detail["metric_name"]
+    said = ", ".join(f"{label} {_number(value, name)}" for label, value in metric.items())
+    gain = 1 - metric["MGB"] / metric["GB"] if metric["GB"] else 0.0
+    pays = f"hardly changes the error ({gain:+.1%})" if abs(gain) < WORTH else f"{'saves' if gain > 0 else 'costs'} "
+    pays += "" if abs(gain) < WORTH else f"{abs(gain):.1%} of the error of GB"
+    title = "Error" if name == "error" else name
+    left = _left(ends["MGB"], graph)
+    return f"{title}, {SETS[scored]}: {said}. Inferring together {pays} here. {left}".strip()
+
+
+def _left(end: Any, graph: str) -> str:
+    value, band = end.detail["moran"].get(graph, np.nan), end.detail["band"].get(graph, (np.nan, np.nan))
+    if not np.isfinite([value, *band]).all():
+        return ""
+    within = f"the band of noise, {band[0]:.3f} to {band[1]:.3f}"
+    if value > band[1]:
+        return f"What MGB leaves is still alike along {shown(graph)}: Moran's I {value:.3f} lies above {within}."
+    if value < band[0]:
+        return f"What MGB leaves differs along {shown(graph)}: Moran's I {value:.3f} lies below {within}."
+    return f"What MGB leaves is noise along {shown(graph)}: Moran's I {value:.3f} lies in {within}."
+
+
+def _number(value: float, name: str) -> str:
+    return f"{value:.1%}" if name == "error" else f"{value:.3g}"

@@ -1,0 +1,295 @@
+"""What the Collective page draws of trainings: controls, errors by stage, what is left along the links, convergence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from hetcore.data import HetData
+from hetcore.figures import basic
+from hetcore.figures import graph as figures_graph
+from studio.views.collective import settings
+from studio.views.collective.settings import LABELS, SETS, kept, scored_set
+from studio.views.common.widgets import escape, live_chart, number
+from studio.views.common.widgets_training import slider
+
+__all__ = ["controls", "curves", "explain", "graph_shown", "headline", "offer_example", "offer_more"]
+
+PRINTED_DEPTH, DEPTH = 5, 4
+Events = Mapping[str, Sequence[Any]]
+
+
+# Controls -------------------------------------------------------------------------------------------------------------
+
+
+def offer_example(why: str, use: Callable[[str], None]) -> None:
+    """Say why the data in use do not fit, and offer examples that do.
+
+    Parameters
+    ----------
+    why : str
+    use : callable
+        Called with the name of the example that is chosen.
+    """
+    st.info(escape(why), icon=":material/info:")
+    offer_more(use)
+    st.page_link("pages/1_Data.py", label="Bring your own: a table and an edge list", icon=":material/upload_file:")
+
+
+def offer_more(use: Callable[[str], None], used: str | None = None) -> None:
+    """Offer the examples that show the page best, but the one in use."""
+    import datasets
+
+    names = [name for name in (settings.EXAMPLE, settings.OFFLINE) if name != used]
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if used is not None:
+            st.caption("Other examples for this page")
+        for name in names:
+            about, kind = datasets.info(name), "primary" if used is None and name == names[0] else "secondary"
+            words = f"Use {escape(about.title)}"
+            st.button(words, type=kind, on_click=use, args=(name,), key=f"use {name}", help=escape(about.story))
+
+
+def controls(data: HetData, title: str) -> dict[str, Any]:
+    """Draw the controls; return "params", "features", "graphs", "known" (per cent) and "seed".
+
+    Parameters
+    ----------
+    data : HetData
+    title : str
+        Of the data in use.
+    """
+    numbers, names, state = data.target_kind == "regression", data.graph_names, st.session_state
+    graphs = names
+    if len(names) > 1:
+        graphs = st.multiselect("Graphs to infer along", names, names, key=f"collective graphs {title}")
+    known = slider(
+        "Labels known, per cent", 5, 100, 40, 5, "share", "The other labels are hidden, and score the models."
+    )
+    state.setdefault("rf", list(settings.FEATURES))
+    features = st.pills(
+        "What MGB sees of the neighbours",
+        list(settings.FEATURES),
+        selection_mode="multi",
+        key="rf",
+        format_func=str.capitalize,
+        help=". ".join(f"{name.capitalize()}: {words}" for name, words in settings.FEATURES.items()) + ".",
+        bind="query-params",
+    )
+    printed = numbers and st.toggle(
+        "As printed in the paper",
+        key="to the letter",
+        on_change=_depth_follows,
+        bind="query-params",
+        help="Algorithms 1 to 4 to the letter: one unshrunk tree with median leaves a stage.",
+    )
+    stages = slider("Stages M", 1, 50, 10, 1, "stages", "Stages after the first; each adds trees (M).")
+    depth = slider("Depth", 1, 8, PRINTED_DEPTH if printed else DEPTH, 1, "levels", "Depth of the trees, in splits.")
+    params = {"n_iterations": stages, "max_depth": depth} | _trees(printed, numbers)
+    with st.expander("More parameters"):
+        params |= _more(data, printed)
+        seed = int(st.number_input("Seed", 0, 9999, 0, key="split", help="Of the split and of training."))
+    params |= {"random_state": seed} | ({"as_printed": True} if printed else {})
+    return {"params": params, "features": features, "graphs": graphs, "known": known, "seed": seed}
+
+
+def _depth_follows() -> None:
+    st.session_state["levels"] = PRINTED_DEPTH if st.session_state["to the letter"] else DEPTH
+
+
+def _trees(printed: bool, numbers: bool) -> dict[str, Any]:
+    """Draw shrinkage and leaf, which the printed algorithm sets itself."""
+    if printed:
+        st.caption("As printed: no shrinkage, median leaves.")
+        return {}
+    rate = slider("Shrinkage", 0.01, 1.0, 0.05, 0.01, "shrinkage", "What each tree counts (the learning rate).")
+    if not numbers:
+        return {"learning_rate": rate}
+    st.session_state.setdefault("leaf", "mean")
+    leaf = st.segmented_control(
+        "Leaf",
+        ["mean", "median"],
+        key="leaf",
+        required=True,
+        help="What a leaf predicts: the mean or the median of its residuals.",
+        bind="query-params",
+    )
+    return {"learning_rate": rate, "leaf": leaf or "mean"}
+
+
+def _more(data: HetData, printed: bool) -> dict[str, Any]:
+    params: dict[str, Any] = {}
+    if not printed:
+        params["first_trees"] = slider("Trees of the first stage", 1, 300, 100, 1, "first", "Trees of F0.")
+        params["trees_per_stage"] = slider("Trees of a stage", 1, 30, 10, 1, "trees", "Trees of each further stage.")
+        params["summary"] = st.selectbox(
+            "Neighbours by their", ["mean", "median"], key="summary", help="How Rf1, Rf2 and Rf3 sum neighbours up."
+        )
+    fill = st.selectbox(
+        "Without a known neighbour",
+        ["nan", "zero"],
+        index=int(printed),
+        key=f"fill {bool(printed)}",
+        format_func={"nan": "missing: trees learn where it goes", "zero": "zero, as printed"}.get,
+        help="What Rf1, Rf2 and Rf3 are then.",
+    )
+    if data.target_kind == "regression" and (data.y[data.labelled] > 0).all():
+        log = st.toggle(
+            "Learn the logarithm of the label", key="log", help="For heavy tails; the RMSE stays in its unit."
+        )
+        params |= {"target_transform": "log"} if log else {}
+    return params | {"no_neighbor": fill}
+
+
+def graph_shown(names: Sequence[str]) -> str:
+    """Return the graph that figures show; draw a choice where there are several."""
+    if len(names) == 1:
+        return names[0]
+    if st.session_state.get("graph shown") not in names:
+        st.session_state["graph shown"] = names[0]
+    return st.selectbox("Graph shown", names, key="graph shown", help="Of curves and network.")
+
+
+# Stage by stage -------------------------------------------------------------------------------------------------------
+
+
+def headline(events: Events, graph: str) -> None:
+    """Show the three errors, and what is left along the links."""
+    scored, ended = scored_set(events), all(each and each[-1].index + 1 == each[-1].total for each in events.values())
+    shown = {label: kept(each) if ended else each[-1] for label, each in events.items() if each}
+    base = shown["GB"].detail["metric"][scored] if "GB" in shown else 0.0
+    with st.container(horizontal=True, gap="medium"):
+        for label, event in shown.items():
+            name, value = event.detail["metric_name"], event.detail["metric"][scored]
+            words = f"{value / base - 1:+.1%} to GB" if base and label != "GB" else None
+            title = f"{'Error' if name == 'error' else name} of {label}"
+            st.metric(title, number(value, name), words, delta_color="inverse", width="content")
+        if "MGB" in shown:
+            st.metric("Moran's I left", f"{shown['MGB'].detail['moran'].get(graph, np.nan):.3f}", width="content")
+        st.metric("Seconds", f"{sum(event.seconds for event in shown.values()):.1f}", width="content")
+
+
+def _series(events: Events, pick: Callable[[Any], float]) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """Return the stages (from 0) and one line per label, NaN where a training has not come or has ended."""
+    longest = max((len(each) for each in events.values()), default=0)
+    found = {}
+    for label in (label for label in LABELS if events.get(label)):
+        found[label] = np.full(longest, np.nan)
+        found[label][: len(events[label])] = [float(pick(event)) for event in events[label]]
+    return np.arange(longest, dtype=float), found
+
+
+def _lines(events: Events, before: Events, pick: Callable[[Any], float], title: str) -> dict[str, Any]:
+    x, y = _series(events, pick)
+    old, earlier = _series(before, pick)
+    return basic.lines(x, y, "stage", title, pale={name: (old, v) for name, v in earlier.items()}, order=LABELS)
+
+
+def figures_of(events: Events, before: Events, graph: str) -> dict[str, dict[str, Any]]:
+    """Return the live figures by name.
+
+    Parameters
+    ----------
+    events, before : mapping of str to sequence of RoundEnd
+        By label; the trainings before are drawn pale.
+    graph : str
+        Whose residual autocorrelation is shown.
+    """
+    scored, name = scored_set(events), next(each[-1].detail["metric_name"] for each in events.values() if each)
+    drawn = {
+        key: _lines(events, before, lambda e, key=key: e.detail["metric"].get(key, np.nan), f"{name}, {words}")
+        for key, words in SETS.items()
+        if any(key in each[-1].detail["metric"] for each in events.values() if each)
+    }
+    drawn["error"] = drawn[scored]
+    drawn["error"]["data"] += _stars(events, scored)
+    drawn["moran"] = _moran(events, before, graph)
+    title = "correlation of residuals over links"
+    drawn["pearson"] = _lines(events, before, lambda e: e.residual_autocorrelation.get(graph, np.nan), title)
+    last = {label: each[-1].detail for label, each in events.items() if each}
+    unit = "probability" if name == "error" else "label's unit"
+    changes = {label: detail["sweeps"] for label, detail in last.items() if detail["sweeps"]}
+    drawn["sweeps"] = figures_graph.convergence(changes, LABELS, f"largest change ({unit})")
+    visits = {label: detail["visits"] for label, detail in last.items() if detail["visits"]}
+    drawn["visits"] = figures_graph.convergence(visits, LABELS, "instances visited")
+    return drawn
+
+
+def _stars(events: Events, scored: str) -> list[dict[str, Any]]:
+    """Mark the stage that each model predicts by."""
+    stars = []
+    for label, each in events.items():
+        if each and each[-1].index + 1 == each[-1].total:
+            event, colour = kept(each), basic.style(LABELS.index(label))["colour"]
+            marker = {"symbol": "star", "size": 13, "color": colour, "line": {"color": "white", "width": 1}}
+            spot = {"type": "scatter", "mode": "markers", "x": [event.index], "y": [event.detail["metric"][scored]]}
+            said = f"{label} predicts by this stage: best on left-out labels<extra></extra>"
+            stars.append(spot | {"marker": marker, "showlegend": False, "hovertemplate": said})
+    return stars
+
+
+def _moran(events: Events, before: Events, graph: str) -> dict[str, Any]:
+    pick = lambda event: event.detail["moran"].get(graph, np.nan)  # noqa: E731
+    x, y = _series(events, pick)
+    old, earlier = _series(before, pick)
+    longest = max(events.values(), key=len)
+    band = np.array([event.detail["band"].get(graph, (np.nan, np.nan)) for event in longest], float)
+    label = longest[-1].detail["label_moran"].get(graph)
+    pale = {name: (old, v) for name, v in earlier.items()}
+    return figures_graph.autocorrelation(x, y, band, label, pale=pale, order=LABELS)
+
+
+def curves(events: Events, before: Events, graph: str) -> dict[str, dict[str, Any]]:
+    """Draw the live figures and return them by name.
+
+    Parameters
+    ----------
+    events, before : mapping of str to sequence of RoundEnd
+    graph : str
+        Whose residual autocorrelation is shown.
+    """
+    events = {label: each for label, each in events.items() if each}
+    drawn, points = figures_of(events, before, graph), max(map(len, events.values()))
+    scored = SETS[scored_set(events)]
+    left, right = st.columns(2)
+    with left:
+        st.caption(f"Error by stage, {scored}")
+        live_chart(drawn["error"], "collective_error", points)
+    with right:
+        st.caption(f"What is left along the links of {escape(graph)}: grey is noise")
+        live_chart(drawn["moran"], "collective_moran", points)
+    names = {"sweeps": "Inference by sweep", "visits": "Visited", "train": "Training error", "left_out": "Left out"}
+    names = {name: words for name, words in names.items() if name in drawn} | {"pearson": "Correlation over links"}
+    for tab, name in zip(st.tabs(list(names.values())), names):
+        with tab:
+            if name in WORDS:
+                st.caption(WORDS[name])
+            live_chart(drawn[name], f"collective_{name}", points)
+    return drawn
+
+
+WORDS = {
+    "sweeps": "The largest change of a prediction in each sweep of the last stage's inference: GB infers nothing.",
+    "visits": "Instances that a sweep visited: it skips those around which nothing has changed.",
+    "left_out": "Labels that were hidden in turn: what stages are chosen by.",
+    "pearson": "The paper's own measure: the correlation of residuals over linked pairs.",
+}
+
+
+def explain() -> None:
+    """Say what the words mean."""
+    rows = "\n".join(f"| {name.capitalize()} | {words} |" for name, words in settings.FEATURES.items())
+    st.markdown(
+        "**GB** boosts trees on an instance's own features. **RGB** sees its neighbours' targets too (Rf1) and "
+        "predicts the unlabelled instances together. **MGB** also boosts along the graph: each stage sees what the "
+        "stages before left at the neighbours. **Collective inference** predicts every unlabelled instance "
+        "from its neighbours' predictions, again and again (sweeps), until nothing moves.\n\n"
+        f"| MGB sees | |\n|---|---|\n{rows}\n\n"
+        "**Moran's I** says how alike linked instances are: about 0 if links say nothing, towards 1 if neighbours are "
+        "the same. The grey band holds 95% of its values for the same residuals shuffled over the instances: a model "
+        "whose line lies in it has left nothing that the graph could still explain. The dotted line is Moran's I of "
+        "the labels. A **star** marks the stage that a model predicts by, chosen by labels left out."
+    )

@@ -1,0 +1,128 @@
+"""What if on the Collective page: hide a label, cut or add an edge; take it back; train again; who changes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+import streamlit as st
+
+from hetcore.data import HetData
+from hetcore.data.text import counted
+from hetcore.errors import DataError, ParameterError
+from studio import scenarios
+from studio.messages import shown
+from studio.runs.differences import words
+from studio.views.collective.widgets_node import Trained, plain
+from studio.views.common.widgets import escape
+
+__all__ = ["bar", "edits", "who"]
+
+MOST_CHOICES = 5_000
+MOST_ROWS = 200
+
+
+def edits(title: str) -> list[dict[str, Any]]:
+    """Return the edits of the data of that title, as operations."""
+    kept = st.session_state.get("collective edits")
+    return list(kept[1]) if kept and kept[0] == title else []
+
+
+def _edit(title: str, base: HetData, operation: dict[str, Any]) -> None:
+    """Add an edit, if it can be done after those before it."""
+    log = [*edits(title), operation]
+    try:
+        scenarios.apply(base, log)
+    except (DataError, ParameterError) as error:
+        st.session_state["edit refused"] = str(error)
+        return
+    st.session_state["collective edits"] = (title, log)
+
+
+def _undo(title: str, everything: bool = False) -> None:
+    left = [] if everything else edits(title)[:-1]
+    st.session_state["collective edits"] = (title, left)
+    if not left:
+        st.session_state["edits trained"] = False
+
+
+def _train_again() -> None:
+    st.session_state["edits trained"] = st.session_state["train_now"] = True
+
+
+def bar(
+    title: str, base: HetData, edited: HetData, graph: str, place: int | None, model: Trained | None, new: Sequence[Any]
+) -> None:
+    """Offer edits of the chosen node, list them, and offer to take them back or to train again."""
+    log = edits(title)
+    with st.container(border=True, key="edits"):
+        st.markdown("**What if?** " + ("Choose a node: hide its label, cut or add an edge." if place is None else ""))
+        if place is not None:
+            _offers(title, base, edited, graph, place, model)
+        if log:
+            with st.container(horizontal=True, vertical_alignment="center"):
+                st.markdown(escape("; ".join(map(words, log))))
+                st.button("Undo", on_click=_undo, args=(title,), icon=":material/undo:", key="undo edit")
+                st.button("Undo all", on_click=_undo, args=(title, True), key="undo edits")
+                if new and model is not None:
+                    help_ = "The trained models have only inferred again; this trains them with the edits, too."
+                    if st.button("Train again with the edits", on_click=_train_again, key="train edits", help=help_):
+                        st.rerun()
+
+
+def _offers(title: str, base: HetData, edited: HetData, graph: str, place: int, model: Trained | None) -> None:
+    node, links = str(base.ids[place]), edited.graphs[graph]
+    near = [str(one) for one in base.ids[links.indices[links.indptr[place] : links.indptr[place + 1]]]]
+    frame = None if model is None else model.result.predictions
+    known = base.labelled[place] if frame is None else frame["label"][place] is not None
+    gone = any(each["op"] == "forget_labels" and node in each["ids"] for each in edits(title))
+    hide, cut, add = st.columns(3)
+    with hide:
+        why = "" if known and not gone else "Its label is hidden already."
+        operation = {"op": "forget_labels", "ids": [node]}
+        st.button(
+            f"Hide the label of {escape(shown(node, 24))}", on_click=_edit, args=(title, base, operation),
+            disabled=bool(why), help=why or None, key="hide label", width="stretch",
+        )  # fmt: skip
+    with cut:
+        _edge(title, base, graph, node, near, "cut")
+    with add:
+        _edge(title, base, graph, node, near, "add")
+
+
+def _edge(title: str, base: HetData, graph: str, node: str, near: Sequence[str], what: str) -> None:
+    """Offer to cut the edge to a neighbour, or to add one to another node."""
+    label = "Neighbour to cut off" if what == "cut" else "Node to link to"
+    few = what == "cut" or base.n <= MOST_CHOICES
+    if few:
+        options = near if what == "cut" else [str(one) for one in base.ids if one != node and one not in set(near)]
+        other = st.selectbox(
+            label, options, index=None, key=f"{what} {node}", label_visibility="collapsed", placeholder=label
+        )
+    else:
+        other = st.text_input(label, key=f"{what} {node}", label_visibility="collapsed", placeholder=label)
+    operation = {"op": "edges", "name": graph, "add": [], "cut": []} | {what: [[node, other]]}
+    st.button(
+        f"{what.capitalize()} the edge", on_click=_edit, args=(title, base, operation), disabled=not other,
+        key=f"{what} edge", width="stretch",
+    )  # fmt: skip
+
+
+def who(moved: pl.DataFrame, against: str) -> None:
+    """Say who changed, and list the largest changes."""
+    with st.container(key="who"):
+        if not moved.height:
+            st.success(escape(f"Nobody changes: {against}."))
+            return
+        first = moved.row(0, named=True)
+        top = f"most {shown(first['id'], 40)}, {plain(first['before'])} → {plain(first['after'])}"
+        st.success(escape(f"{counted(moved.height, 'prediction')} changed ({against}): {top}."))
+        if "settled" in moved.columns and (restless := int((~moved["settled"]).sum())):
+            st.caption(
+                f"{restless:,} of them had not settled before the edit either: they moved on with every sweep, and "
+                "their change says little about the edit."
+            )
+        digits = st.column_config.NumberColumn(format="%.4g")
+        columns = {name: digits for name in ("before", "after", "change") if moved[name].dtype.is_numeric()}
+        st.dataframe(moved.head(MOST_ROWS), hide_index=True, width="stretch", height=240, column_config=columns)

@@ -1,0 +1,273 @@
+"""The network of the Collective page: laid out and inferred by a worker, coloured, clicked on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+import streamlit as st
+from numpy.typing import NDArray
+
+from hetcore.data import HetData
+from hetcore.data.text import counted
+from hetcore.figures import graph as figures_graph
+from hetcore.figures.graph import brief
+from studio import scenarios
+from studio.jobs import manager
+from studio.messages import shown
+from studio.runs.differences import words
+from studio.views.collective.edits import Inference, changes, effects, residuals
+from studio.views.collective.widgets_edits import bar, edits, who
+from studio.views.collective.widgets_node import Trained, node
+from studio.views.common.widgets import escape
+from studio.views.common.widgets_graph import network_chart
+
+__all__ = ["network"]
+
+MOST_NODES = 30_000
+MOST_CHOICES = 5_000
+MOST_AROUND = 12
+KEPT = 8
+COLOURS = ("Label", "Prediction", "Residual", "Change")
+
+
+# What workers compute -------------------------------------------------------------------------------------------------
+
+
+def _asked(slot: str, key: str, path: str, kwargs: Mapping[str, Any], owner: str) -> tuple[Any, bool]:
+    """Return (value, pending) of a call in a worker, which is made once for a key; (None, False) if it failed."""
+    kept = st.session_state.setdefault(slot, {})
+    if key not in kept:
+        while len(kept) >= KEPT:
+            kept.pop(next(iter(kept)))
+        try:
+            kept[key] = ("run", manager.manager().run_task(path, dict(kwargs), owner))
+        except ValueError:
+            return None, False
+    kind, held = kept[key]
+    if kind == "value":
+        return held, False
+    try:
+        status = manager.manager().status(held)
+    except manager.UnknownRunError:
+        kept.pop(key)
+        return None, False
+    if status.active:
+        return None, True
+    result = manager.manager().result(held)
+    kept[key] = ("value", None if result is None else result.value)
+    return kept[key][1], False
+
+
+def _places(data: HetData, graph: str, owner: str) -> tuple[NDArray | None, bool]:
+    kwargs = {"data": data, "name": graph}
+    return _asked("layouts", data.graphs[graph].digest(), "studio.views.common.layouts:layout", kwargs, owner)
+
+
+def _inferred(data: HetData, trained: Trained, new: Sequence[Any], owner: str) -> tuple[Inference | None, bool]:
+    """Return what a trained model infers with edits that it has not seen."""
+    kwargs = {"model": trained.result.model, "data": data}
+    kwargs |= {"operations": list(trained.setting.operations), "edits": list(new)}
+    key = f"{trained.run} {json.dumps(list(new))}"
+    return _asked("inferences", key, "studio.views.collective.edits:infer", kwargs, owner)
+
+
+# The network ----------------------------------------------------------------------------------------------------------
+
+
+def network(
+    title: str,
+    original: HetData,
+    base: HetData,
+    graph: str,
+    trained: Mapping[str, Trained],
+    owner: str,
+) -> None:
+    """Draw the network, the node that was chosen, the edits, and who changes by them.
+
+    Parameters
+    ----------
+    title : str
+        Of the data in use.
+    original : HetData
+        Before what-if operations, as trainings are given it.
+    base : HetData
+        After those of the Data page.
+    graph : str
+        The graph to draw.
+    trained : mapping of str to Trained
+        By label; empty before the first training has ended.
+    owner : str
+    """
+
+    def look() -> None:
+        was = st.session_state.get("network pending", False)
+        pending = _drawn(title, original, base, graph, trained, owner)
+        st.session_state["network pending"] = pending
+        if was != pending:
+            st.rerun()
+
+    st.fragment(look, run_every=0.7 if st.session_state.get("network pending") else None)()
+
+
+def _drawn(
+    title: str, original: HetData, base: HetData, graph: str, trained: Mapping[str, Trained], owner: str
+) -> bool:
+    """Draw everything; return whether a worker still computes something of it."""
+    if refused := st.session_state.pop("edit refused", ""):
+        st.warning(escape(refused))
+    log = edits(title)
+    edited = scenarios.apply(base, log).data if log else base
+    model = _model(trained)
+    new = [each for each in log if each not in model.setting.operations] if model else log
+    now, later = _inferred(original, model, new, owner) if model else (None, False)
+    first, sooner = _inferred(original, model, [], owner) if model and new else (now, later)
+    moved, against = _moved(base, model, new, first, now)
+    places, drawing = _places(base, graph, owner)
+    left, right = st.columns([2.1, 1], gap="medium")
+    with right:
+        place = _choice(base)
+        if place is not None:
+            node(base, edited, graph, place, model, now, first if new else None)
+    with left:
+        _picture(edited, graph, places, drawing, place, model, now, moved)
+    bar(title, base, edited, graph, place, model, new)
+    if moved is not None and (new or model.before is not None):
+        who(moved, against)
+    return drawing or later or sooner
+
+
+def _model(trained: Mapping[str, Trained]) -> Trained | None:
+    """Let the person choose whose predictions are shown."""
+    if not trained:
+        return None
+    names = list(trained)
+    if st.session_state.get("network model") not in names:
+        st.session_state["network model"] = names[-1]
+    st.session_state.setdefault("network colour", "Prediction")
+    with st.container(horizontal=True):
+        label = st.segmented_control("Model", names, key="network model", required=True, help="Whose predictions.")
+        words = "What the colours of the nodes mean."
+        st.segmented_control("Colour", COLOURS, key="network colour", required=True, help=words)
+    return trained[label or names[-1]]
+
+
+def _moved(
+    base: HetData, model: Trained | None, new: Sequence[Any], first: Inference | None, now: Inference | None
+) -> tuple[pl.DataFrame | None, str]:
+    """Return who changed, and against what: by edits, else against the training before."""
+    if model is None:
+        return None, ""
+    if new:
+        if first is None or now is None:
+            return None, ""
+        return effects(base, new, first, now), f"{', '.join(map(words, new))}, inferred again"
+    if model.before is not None and model.before.predictions is not None:
+        same = model.before.predictions["prediction"].dtype == model.result.predictions["prediction"].dtype
+        if same:
+            return changes(model.before.predictions, model.result.predictions), "against the training before"
+    return None, ""
+
+
+def _choice(data: HetData) -> int | None:
+    """Let the person choose a node by its id; a click on the network does the same."""
+    if st.session_state.get("node") not in data.position:
+        st.session_state.pop("node", None)
+    if data.n <= MOST_CHOICES:
+        ids = data.ids.tolist()
+        chosen = st.selectbox("Node", ids, index=None, key="node", placeholder="Click one, or type its id")
+    else:
+        chosen = st.text_input("Node", key="node", placeholder="Click one, or type its id") or None
+    return data.position.get(chosen) if chosen else None
+
+
+def _picture(
+    data: HetData,
+    graph: str,
+    places: NDArray | None,
+    drawing: bool,
+    place: int | None,
+    model: Trained | None,
+    now: Inference | None,
+    moved: pl.DataFrame | None,
+) -> None:
+    if data.n > MOST_NODES:
+        st.info(f"{counted(data.n, 'node')} are too many to draw: choose one by its id.")
+        return
+    if places is None:
+        said = "The network is being laid out: a few seconds, once." if drawing else "The network was not laid out."
+        st.info(said, icon=":material/hub:")
+        if not drawing:
+            st.button("Try again", key="lay out", on_click=st.session_state["layouts"].clear)
+        return
+    links = data.graphs[graph]
+    ends = figures_graph.drawn_edges(links)
+    look, known = _look(data, model, now, moved)
+    near = links.indices[links.indptr[place] : links.indptr[place + 1]] if place is not None else None
+    figure = figures_graph.network(places, ends, look, data.ids, known, place, near)
+    name = f"{graph} {data.n}"
+
+    def picked(at: int) -> None:
+        st.session_state["node"] = str(data.ids[at])
+
+    network_chart(figure, "network", name, picked)
+    thin = f"{len(ends[0]):,} of " if len(ends[0]) < links.n_edges else ""
+    lonely = int((links.degree == 0).sum())
+    alone = f" {counted(lonely, 'node')} without a link are not drawn." if lonely else ""
+    st.caption(f"{thin}{counted(links.n_edges, 'edge')} shown, drag to move, scroll to zoom, click a node.{alone}")
+
+
+def _look(
+    data: HetData, model: Trained | None, now: Inference | None, moved: pl.DataFrame | None
+) -> tuple[figures_graph.Look, NDArray | None]:
+    """Return the colours of the nodes, and whose label is known in training."""
+    if model is None:
+        return _valued(data, data.y, "label"), None
+    frame, colour = model.result.predictions, st.session_state.get("network colour") or "Prediction"
+    known = frame["label"].is_not_null().to_numpy()
+    said = frame["prediction"] if now is None else now.predictions["prediction"]
+    text = _told(data, frame, said)
+    if colour == "Residual":
+        frame = frame.with_columns(prediction=said)
+        left = residuals(frame, data.target_kind)
+        numbers = data.target_kind == "regression"
+        words = np.array([None if np.isnan(v) else ("wrong" if v else "right") for v in left], object)
+        look = figures_graph.signed(left, "residual") if numbers else figures_graph.by_class(words, ("right", "wrong"))
+    elif colour == "Change":
+        look = figures_graph.signed(_change(data, moved), "change")
+    elif colour == "Label":
+        look = _valued(data, data.y, "label")
+    else:
+        look = _valued(data, said.to_numpy(), "prediction")
+    return figures_graph.Look(look.colour, look.axis, look.legend, text, 1.8 if colour == "Change" else 1.0), known
+
+
+def _change(data: HetData, moved: pl.DataFrame | None) -> NDArray:
+    """Return each instance's change, NaN where there is none."""
+    change = np.full(data.n, np.nan)
+    if moved is not None and moved.height:
+        change[[data.position[one] for one in moved["id"]]] = moved["change"].to_numpy()
+    return change
+
+
+def _valued(data: HetData, values: NDArray, title: str) -> figures_graph.Look:
+    if data.target_kind == "regression":
+        return figures_graph.by_quantile(np.asarray(values, float), data.y[data.labelled].astype(float), title)
+    return figures_graph.by_class([None if v is None else str(v) for v in values], data.classes)
+
+
+def _told(data: HetData, frame: pl.DataFrame, said: pl.Series) -> list[str]:
+    """Return what each node says under the pointer."""
+    truth = frame["label"].fill_null(frame["held_out"]) if "held_out" in frame.columns else frame["label"]
+    hidden = frame["label"].is_null()
+    return [
+        f"predicted {_cell(p)}" + ("" if t is None else f", label {_cell(t)}{' (hidden)' if h else ''}")
+        for p, t, h in zip(said, truth, hidden)
+    ]
+
+
+def _cell(value: Any) -> str:
+    return brief(value) if isinstance(value, float) else figures_graph.escape(shown(str(value), 30))

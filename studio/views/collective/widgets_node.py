@@ -1,0 +1,101 @@
+"""One node of the Collective page's network: its prediction, how it moved over the sweeps, neighbours, features."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import streamlit as st
+
+from hetcore.data import HetData
+from hetcore.figures import basic
+from hetcore.figures import graph as figures_graph
+from hetcore.figures.graph import brief
+from studio.messages import shown
+from studio.views.collective.edits import Inference, columns_of, neighbours
+from studio.views.common.training import Setting
+from studio.views.common.widgets import chart, escape
+
+__all__ = ["Trained", "node", "plain"]
+
+MOST_AROUND = 12
+
+
+class Trained:
+    """A model that has ended training, as the network shows it.
+
+    Parameters
+    ----------
+    run : str
+        Its run id.
+    setting : Setting
+    result : RunResult
+    before : RunResult or None
+        Of the training before.
+    """
+
+    def __init__(self, run: str, setting: Setting, result: Any, before: Any = None) -> None:
+        self.run, self.setting, self.result, self.before = run, setting, result, before
+
+
+def node(
+    base: HetData,
+    edited: HetData,
+    graph: str,
+    place: int,
+    model: Trained | None,
+    now: Inference | None,
+    first: Inference | None,
+) -> None:
+    """Show a node's prediction, how it moved over the sweeps, its neighbours and its features."""
+    frame = None if model is None else model.result.predictions
+    if frame is not None and now is not None:
+        frame = frame.with_columns(prediction=now.predictions["prediction"])
+        row = frame.row(place, named=True)
+        truth = row["label"] if row["label"] is not None else row.get("held_out")
+        told = f"Predicted **{escape(plain(row['prediction']))}**"
+        told += "" if truth is None else f", label **{escape(plain(truth))}**"
+        st.markdown(
+            told + ("." if row["label"] is not None else " (hidden from training)." if truth is not None else ".")
+        )
+    near = neighbours(edited, graph, place, frame)
+    story, around, about = st.tabs(["Sweeps", f"Neighbours ({near.height})", "Features"])
+    with story:
+        _sweeps(edited, place, near, now, first)
+    with around:
+        if near.height:
+            st.dataframe(near, hide_index=True, width="stretch", height=300)
+        else:
+            st.caption("No neighbour in this graph.")
+    with about:
+        st.dataframe(columns_of(base, place), hide_index=True, width="stretch", height=300)
+
+
+def plain(value: Any) -> str:
+    """Return a number briefly, anything else as text."""
+    return brief(value) if isinstance(value, float) else str(value)
+
+
+def _sweeps(data: HetData, place: int, near: pl.DataFrame, now: Inference | None, first: Inference | None) -> None:
+    """Draw how the prediction of a node, and of its nearest neighbours, moved over the sweeps."""
+    if now is None:
+        st.caption("Train first: then this shows how its prediction moves while all are inferred together.")
+        return
+    if now.trace.shape[0] < 2:
+        st.caption("GB predicts each node on its own: there are no sweeps.")
+        return
+    unit = "prediction" if data.target_kind == "regression" else "probability of its class"
+    pale = {} if first is None else {"this node": (np.arange(len(first.trace)), first.trace[:, place])}
+    sweeps = np.arange(len(now.trace))
+    figure = basic.lines(sweeps, {"this node": now.trace[:, place]}, "sweep", unit, pale=pale)
+    grey = {"color": figures_graph.GREY, "width": 1}
+    for one in near["id"][:MOST_AROUND]:
+        name, values = figures_graph.escape(shown(one, 30)), now.trace[:, data.position[one]]
+        line = {"type": "scatter", "mode": "lines", "name": name, "x": sweeps, "y": values, "line": grey}
+        figure["data"].insert(0, line)
+    figure["layout"] |= {"height": 280, "showlegend": False, "hovermode": "closest"}
+    chart(figure, "sweeps of a node", "how a prediction moved over the sweeps")
+    st.caption(f"Blue: this node{', dotted without the edits' if first is not None else ''}. Grey: its neighbours.")
+    if np.ptp(now.trace[:, place]) == 0:
+        st.caption("It stands still: its label is known, or nothing around it moves.")

@@ -1,0 +1,160 @@
+"""What a training page does, without a page: settings become tasks, ended runs are stored, two are compared."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from hetcore.data import HetData
+from studio.jobs import manager
+from studio.runs import store
+from studio.runs.differences import Outcome, sentence
+from studio.runs.run import Run
+
+__all__ = ["Setting", "difference", "estimator_of", "operations_of", "outcome", "run_of", "seconds_of", "submit"]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One setting of a page: what is trained on what.
+
+    Attributes
+    ----------
+    estimator : str
+    params : dict
+    operations : list of dict
+        See `studio.scenarios`.
+    fit : dict
+        Further arguments of fit, such as {"graph": "producer"}.
+    form : dict
+        How the data become the arrays that the estimator takes, see `studio.forms`; empty for one that takes HetData.
+    """
+
+    estimator: str
+    params: dict[str, Any] = field(default_factory=dict)
+    operations: list[dict[str, Any]] = field(default_factory=list)
+    fit: dict[str, Any] = field(default_factory=dict)
+    form: dict[str, Any] = field(default_factory=dict)
+
+    def stored(self, recipe: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the settings as the run store and the exports have them."""
+        settings = {"data": dict(recipe), "operations": self.operations, "params": self.params, "fit": self.fit}
+        return settings | ({"form": self.form} if self.form else {})
+
+
+def estimator_of(data: HetData) -> str:
+    """Return the class name of the consensus estimator that fits the labels."""
+    return "GBCClassifier" if data.target_kind == "classification" else "GBCRegressor"
+
+
+def operations_of(
+    data: HetData,
+    sources: Sequence[str],
+    graphs: Sequence[str],
+    noise: tuple[str, float] | None,
+    known: float,
+    seed: int,
+) -> list[dict[str, Any]]:
+    """Return the operations that leave these sources and graphs, with noise in one, and a share of the labels known."""
+    done: list[dict[str, Any]] = []
+    if noise is not None and noise[1] > 0 and noise[0] in sources:
+        done.append({"op": "noise", "name": noise[0], "sd": float(noise[1]), "seed": seed})
+    done += [{"op": "drop_source", "name": name} for name in data.source_names if name not in sources]
+    done += [{"op": "drop_graph", "name": name} for name in data.graph_names if name not in graphs]
+    if known < 1:
+        done.append({"op": "labels", "fraction": float(known), "seed": seed})
+    return done
+
+
+def submit(
+    page: str,
+    setting: Setting,
+    data: HetData,
+    recipe: Mapping[str, Any],
+    title: str,
+    owner: str,
+    paused: bool = False,
+) -> str:
+    """Queue a training of a page whose result is stored when it ends, watched or not; return its run id.
+
+    Raises
+    ------
+    ValueError
+        If the owner has too many unfinished runs.
+    """
+    task = manager.TrainingTask(
+        setting.estimator,
+        setting.params,
+        data,
+        operations=setting.operations,
+        fit_params=setting.fit,
+        form=setting.form,
+    )
+    digest = data.digest()
+
+    def keep(status: Any, result: Any) -> None:
+        if result is None or status.state not in ("finished", "stopped"):
+            return
+        run = run_of(page, setting, recipe, title, owner, digest, status.state, results_of(result))
+        store.shared().add(run, history=result.history, predictions=result.predictions, model=result.model)
+
+    return manager.manager().submit(task, owner, paused=paused, on_end=keep)
+
+
+def run_of(
+    page: str,
+    setting: Setting,
+    recipe: Mapping[str, Any],
+    title: str,
+    owner: str,
+    digest: str = "",
+    state: str = "finished",
+    results: Mapping[str, Any] | None = None,
+) -> Run:
+    """Return the run that a setting makes, as the store and the exports take it."""
+    stored = setting.stored(recipe)
+    return Run(owner, page, setting.estimator, title, digest, state, "", stored, dict(results or {}))
+
+
+def results_of(result: Any) -> dict[str, Any]:
+    """Return a result's metrics, weights, rounds and seconds, JSON-able."""
+    scores = {key: _plain(value) for key, value in result.scores.items()}
+    return {
+        "scores": scores,
+        "source_weights": {name: _plain(w) for name, w in result.source_weights.items()},
+        "graph_weights": {name: _plain(w) for name, w in result.graph_weights.items()},
+        "rounds": 0 if result.history is None else result.history.height,
+        "seconds": round(float(result.seconds), 3),
+    }
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, str) or value is None:
+        return value
+    return float(value) if math.isfinite(float(value)) else None
+
+
+def outcome(setting: Setting, events: Sequence[Any]) -> Outcome:
+    """Return what a run came to after its last round: the held-out metric where there is one, else the left-out one."""
+    detail = events[-1].detail
+    metric = detail["metric"]
+    value = metric.get("held_out", metric.get("left_out"))
+    weights = {**events[-1].source_weights}
+    return Outcome(tuple(setting.operations), setting.params, detail["metric_name"], value, weights)
+
+
+def difference(before: Outcome, after: Outcome) -> str:
+    """Say in one sentence what changed and what came of it."""
+    return sentence(before, after)
+
+
+def seconds_of(events: Sequence[Any], rounds: int) -> float:
+    """Return the seconds that a training of at most so many rounds will take; 0 without one that finished before.
+
+    One that ended early by itself will do so again.
+    """
+    if not events:
+        return 0.0
+    return events[-1].seconds * (0.3 + 0.7 * rounds / max(events[-1].total, 1))

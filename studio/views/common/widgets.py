@@ -1,0 +1,194 @@
+"""What every page draws with: the frame, escaped text, charts."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from hetcore.figures.basic import CONFIG
+from studio.jobs import manager
+from studio.messages import shown
+from studio.server import PLOTLY_ADDRESS, asks_for_login, person
+
+__all__ = ["PAGES", "chart", "escape", "frame", "live_chart", "number", "tabs"]
+
+LIVE = """
+let loading = null;
+function plotly(address) {
+  if (window.Plotly) return Promise.resolve(window.Plotly);
+  if (!loading) loading = new Promise((done, failed) => {
+    const script = document.createElement("script");
+    script.src = address; script.onload = () => done(window.Plotly); script.onerror = failed;
+    document.head.appendChild(script);
+  });
+  return loading;
+}
+function draw(node) {
+  const data = node.wanted;
+  if (!node.clientWidth || node.begun === data.version) return;
+  node.begun = data.version;
+  const figure = JSON.parse(data.figure);
+  const style = getComputedStyle(node.parentElement);
+  figure.layout.font = { color: style.color, family: style.fontFamily };
+  figure.layout.uirevision = "keep";
+  plotly(data.address).then(Plotly => Plotly.react(node, figure.data, figure.layout, data.config)).then(() => {
+    node.dataset.version = data.version;
+    node.dataset.points = data.points;
+  });
+}
+export default function (component) {
+  const node = component.parentElement.querySelector(".live-chart");
+  node.wanted = component.data;
+  if (!node.shown) {  // a chart in a closed tab is drawn when the tab opens
+    node.shown = new ResizeObserver(() => draw(node));
+    node.shown.observe(node);
+  }
+  draw(node);
+}
+"""
+PAGES = (
+    ("app.py", "Home", ":material/home:"),
+    ("pages/1_Data.py", "Data", ":material/table:"),
+    ("pages/2_Consensus.py", "Consensus", ":material/hub:"),
+    ("pages/3_Collective.py", "Collective", ":material/share:"),
+    ("pages/4_Transfer.py", "Transfer", ":material/move_up:"),
+    ("pages/5_Noise.py", "Noise", ":material/grain:"),
+    ("pages/6_Two_learners.py", "Two learners", ":material/join_inner:"),
+    ("pages/7_Papers.py", "Papers", ":material/menu_book:"),
+    ("pages/9_Runs.py", "Runs", ":material/history:"),
+)
+PAUSE = 1.0
+"""Seconds after which the server imports what the first training page needs: the first page comes first."""
+SPECIAL = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$:&^=@])")
+ADDRESS = re.compile(r"(?<=:)(?=//)|(?<=www)(?=\.)|(?<=@)(?=\w)", re.IGNORECASE)
+"""Where an invisible word joiner keeps an address from becoming a link, which it becomes whatever is escaped."""
+HIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""Control characters and those that turn the direction of the text around them."""
+
+
+def frame(title: str) -> None:
+    """Begin a page: its name, width, and the way to the others."""
+    st.set_page_config(page_title=f"{title} · hetcore", layout="wide")
+    logged_in = _log_in()
+    _start()
+    if logged_in:
+        _forget_runs_of_others()
+    with st.sidebar:
+        for page, name, icon in PAGES:
+            st.page_link(page, label=name, icon=icon)
+        if logged_in:
+            if name := st.user.get("name") or st.user.get("email"):
+                st.caption(f"Logged in as {escape(shown(name))}.")
+            st.button("Log out", on_click=st.logout, icon=":material/logout:")
+    if title != "Home":
+        st.title(title)
+
+
+def _log_in() -> bool:
+    """Let nobody past who has not logged in where that is asked for; return whether it is."""
+    if not asks_for_login():
+        return False
+    if not person():
+        st.title("hetcore studio")
+        st.button("Log in", on_click=st.login, type="primary", icon=":material/login:")
+        st.stop()
+    return True
+
+
+def _forget_runs_of_others() -> None:
+    """Take runs that are not the person's out of the address, before the page looks there."""
+    for name in ("run", "curve"):
+        try:
+            for run in st.query_params.get(name, "").split(","):
+                if run:
+                    manager.manager().status(run, person(), watch=False)
+        except manager.UnknownRunError:
+            del st.query_params[name]
+
+
+@st.cache_resource
+def _start() -> bool:
+    """Start the worker processes, once for the server: they load and compile while the person looks around."""
+    manager.manager()
+    later = threading.Timer(PAUSE, import_module, ("hetcore.consensus.gbc",))
+    later.daemon = True
+    later.start()
+    return True
+
+
+def escape(text: object) -> str:
+    """Return text as Markdown that shows it as it is, whatever it holds."""
+    plain = HIDDEN.sub("\ufffd", " ".join(str(text).split()))
+    return SPECIAL.sub(r"\\\1", ADDRESS.sub("\u2060", plain))
+
+
+def number(value: float, metric: str = "") -> str:
+    """Return a number with sensible digits: an error rate in per cent, anything else with three significant digits."""
+    if value is None or not np.isfinite(value):
+        return "–"
+    return f"{100 * value:.1f}%" if metric == "error" else f"{value:.3g}"
+
+
+def chart(figure: dict[str, Any], key: str, alt: str = "") -> None:
+    """Draw a figure that does not change while one looks at it."""
+    st.plotly_chart(figure, key=key, width="stretch", config=CONFIG, alt=alt or None)
+
+
+class _Numbers(json.JSONEncoder):
+    def default(self, value: Any) -> Any:
+        """Return arrays as lists, numbers that are not finite as null."""
+        if isinstance(value, np.ndarray):
+            return [None if isinstance(v, float) and not np.isfinite(v) else v for v in value.ravel().tolist()]
+        return value.item() if isinstance(value, np.generic) else super().default(value)
+
+
+def live_chart(figure: dict[str, Any], key: str, points: int) -> None:
+    """Draw a figure that keeps its node, zoom and hover while its data change.
+
+    Parameters
+    ----------
+    figure : dict
+        Plotly; one-dimensional arrays.
+    key : str
+        The same over reruns.
+    points : int
+        How many points a line has now, told to the page as data-points.
+    """
+    text = json.dumps(figure, cls=_Numbers)
+    content = {"figure": text, "address": PLOTLY_ADDRESS, "config": CONFIG, "points": points}
+    content["version"] = str(hash(text))
+    with st.container(key=key):
+        _live()(data=content, key=f"{key}_node", height=figure["layout"].get("height", 320))
+
+
+def _live() -> Any:
+    html = "<div class='live-chart' style='width:100%;min-height:320px'></div>"
+    return st.components.v2.component("hetcore_live_chart", html=html, js=LIVE, isolate_styles=False)
+
+
+def tabs(parts: Mapping[str, Callable[[], None]], key: str) -> None:
+    """Draw tabs of which only the open one is made; opening another, or a widget in one, leaves the page as it is.
+
+    Parameters
+    ----------
+    parts : mapping of str to callable
+        What draws a tab, by its name.
+    key : str
+        The same over reruns.
+    """
+
+    @st.fragment
+    def show() -> None:
+        for tab, draw in zip(st.tabs(list(parts), key=key, on_change="rerun"), parts.values()):
+            if tab.open:
+                with tab:
+                    draw()
+
+    show()

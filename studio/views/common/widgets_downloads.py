@@ -1,0 +1,99 @@
+"""What a training page and the Runs page offer to take away: predictions, model, figures, script, notebook.
+
+Files are made when they are asked for, so that a page is drawn without them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from hetcore.errors import DataError, ParameterError
+from studio.runs import export, rendering
+from studio.views.common.widgets import escape
+
+__all__ = ["ICON", "downloads", "figure_files"]
+
+ICON = ":material/download:"
+
+
+def downloads(run: Any, result: Any, drawn: Mapping[str, dict[str, Any]]) -> None:
+    """Offer predictions, model, figures, script and notebook of a run."""
+    stem = f"{run.dataset} {run.method}"
+    with st.container(horizontal=True):
+        if result.predictions is not None:
+            table = result.predictions
+            _offer("Predictions (CSV)", lambda: export.csv(table), stem, "csv", "text/csv")
+            parquet = "application/octet-stream"
+            _offer("Predictions (Parquet)", lambda: export.parquet(table), stem, "parquet", parquet)
+        if result.model is not None:
+            _offer("Model", result.model, stem, "hetcore", "application/octet-stream")
+        script = _code(run, stem)
+    figure_files(drawn, stem)
+    if script:
+        with st.expander("The code of this run"):
+            st.code(script, language="python")
+
+
+def _code(run: Any, stem: str) -> str:
+    """Offer script and notebook; return the script, empty where the run cannot be written as code."""
+    try:
+        script, notebook = export.script_of_run(run), export.notebook_of_run(run)
+    except (DataError, ParameterError) as error:
+        st.warning(escape(error), icon=":material/warning:")
+        return ""
+    _offer("Script", script, stem, "py", "text/x-python")
+    _offer("Notebook", notebook, stem, "ipynb", "application/x-ipynb+json")
+    return script
+
+
+def _offer(words: str, content: Any, stem: str, ending: str, mime: str) -> None:
+    name = export.file_name(stem, ending)
+    st.download_button(words, content, name, mime, key=f"take {words}", icon=ICON, on_click="ignore")
+
+
+def figure_files(drawn: Mapping[str, dict[str, Any]], stem: str, key: str = "take") -> None:
+    """Offer one of several figures as HTML, SVG and PNG; a sentence says what to install where there is no renderer.
+
+    Parameters
+    ----------
+    drawn : mapping of str to dict
+        Plotly figures by name.
+    stem : str
+        What the files are called.
+    key : str, default="take"
+        Tells the buttons of one place on a page from those of another.
+    """
+    drawn = {name: figure for name, figure in drawn.items() if figure and figure.get("data")}
+    if not drawn:
+        return
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        name = next(iter(drawn))
+        if len(drawn) > 1:
+            help_ = "Which of the figures above to save."
+            name = st.selectbox("Figure", list(drawn), format_func=_titled, key=f"{key} figure", width=240, help=help_)
+        stem = f"{stem} {name}"
+        figure = drawn[name]
+        st.download_button(
+            "Figure (HTML)", lambda: export.figure_html(figure, stem), export.file_name(stem, "html"), "text/html",
+            key=f"{key} html", icon=ICON, on_click="ignore",
+        )  # fmt: skip
+        reason = rendering.missing()
+        for kind, mime in {} if reason else rendering.KINDS.items():
+            _image(figure, kind, mime, stem, key)
+    if reason:
+        st.caption(reason)
+
+
+def _titled(name: str) -> str:
+    return name[:1].upper() + name[1:].replace("_", " ")
+
+
+def _image(figure: dict[str, Any], kind: str, mime: str, stem: str, key: str) -> None:
+    """Offer a figure as an image, which is drawn when it is asked for: it takes a browser some seconds."""
+    st.download_button(
+        f"Figure ({kind.upper()})", lambda: rendering.image(figure, kind), export.file_name(stem, kind), mime,
+        key=f"{key} {kind}", icon=ICON, on_click="ignore", help="A browser draws it: some seconds.",
+    )  # fmt: skip

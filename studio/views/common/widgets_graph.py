@@ -1,0 +1,105 @@
+"""A network that one can zoom into and click on, drawn by WebGL; by SVG where the browser has none."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from hetcore.figures.basic import CONFIG
+from studio.server import PLOTLY_ADDRESS
+
+__all__ = ["network_chart"]
+
+DRAW = """
+let loading = null, canvas = null;
+function plotly(address) {
+  if (window.Plotly) return Promise.resolve(window.Plotly);
+  if (!loading) loading = new Promise((done, failed) => {
+    const script = document.createElement("script");
+    script.src = address; script.onload = () => done(window.Plotly); script.onerror = failed;
+    document.head.appendChild(script);
+  });
+  return loading;
+}
+function webgl() {
+  if (canvas === null) {
+    try { canvas = Boolean(document.createElement("canvas").getContext("webgl")); } catch { canvas = false; }
+  }
+  return canvas;
+}
+export default function (component) {
+  const { data, parentElement, setTriggerValue } = component;
+  const node = parentElement.querySelector(".network-chart");
+  node.pick = place => setTriggerValue("node", place);
+  if (node.dataset.version === data.version) return;
+  const figure = JSON.parse(data.figure);
+  const style = getComputedStyle(parentElement);
+  figure.layout.font = { color: style.color, family: style.fontFamily };
+  figure.layout.uirevision = data.keeps;
+  if (!webgl()) for (const trace of figure.data) if (trace.type === "scattergl") trace.type = "scatter";
+  plotly(data.address).then(Plotly => Plotly.react(node, figure.data, figure.layout, data.config)).then(() => {
+    node.dataset.version = data.version;
+    node.dataset.nodes = data.nodes;
+    node.dataset.drawn = webgl() ? "webgl" : "svg";
+    node.removeAllListeners("plotly_click");
+    node.on("plotly_click", event => {
+      const hit = event.points.find(point => point.customdata !== undefined);
+      if (hit) node.pick(Number(hit.customdata));
+    });
+  });
+}
+"""
+TYPES = {"float32": "f4", "float64": "f8", "int32": "i4", "uint8": "u1"}
+
+
+class _Arrays(json.JSONEncoder):
+    """Numbers as Plotly's packed arrays."""
+
+    def default(self, value: Any) -> Any:
+        """Return an array of numbers packed, another one as a list."""
+        if isinstance(value, np.ndarray):
+            value = value.astype(np.int32) if value.dtype == np.int64 else value
+            if value.dtype.name not in TYPES:
+                return value.tolist()
+            packed = base64.b64encode(np.ascontiguousarray(value)).decode()
+            return {"dtype": TYPES[value.dtype.name], "bdata": packed}
+        return value.item() if isinstance(value, np.generic) else super().default(value)
+
+
+def network_chart(figure: dict[str, Any], key: str, keeps: str, picked: Callable[[int], None]) -> None:
+    """Draw a network that keeps its zoom while its colours change.
+
+    Parameters
+    ----------
+    figure : dict
+        Of `hetcore.figures.graph.network`.
+    key : str
+        The same over reruns.
+    keeps : str
+        As long as it is the same, zoom and place are kept.
+    picked : callable
+        Called with the place of a node that was clicked, before the page is drawn again.
+    """
+    text = json.dumps(figure, cls=_Arrays)
+    nodes = sum(len(trace["x"]) for trace in figure["data"] if "customdata" in trace)
+    content = {"figure": text, "address": PLOTLY_ADDRESS, "config": CONFIG | {"scrollZoom": True}, "keeps": keeps}
+    content |= {"version": str(hash(text)), "nodes": nodes}
+    height, slot = figure["layout"]["height"], f"{key}_node"
+
+    def clicked() -> None:
+        place = st.session_state[slot].node
+        if place is not None:
+            picked(int(place))
+
+    with st.container(key=key):
+        _network()(data=content, key=slot, height=height, on_node_change=clicked)
+
+
+def _network() -> Any:
+    html = "<div class='network-chart' style='width:100%;min-height:320px'></div>"
+    return st.components.v2.component("hetcore_network", html=html, js=DRAW, isolate_styles=False)

@@ -1,0 +1,320 @@
+"""The trainings of a page: start them, watch them go, pause, step and stop them, keep the ones before.
+
+    live = LiveTrainings("Consensus", session.current(), session.owner())
+    live.controls({"GBC": setting}, able=True)      # Train, Step by step, Pause updates
+    if live.runs:
+        live.watch(draw)                            # draw(events by label, events before by label), again and again
+        if not live.busy:
+            result = live.result("GBC")
+
+A page trains one setting or several side by side, each under a label. They outlive page switches and reloads: the run
+ids are in the session and in the URL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import streamlit as st
+
+from studio.jobs import manager as jobs
+from studio.views.common import training
+from studio.views.common.training import Setting
+from studio.views.common.widgets import escape
+
+__all__ = ["LiveTrainings", "slider"]
+
+INSTANT = 3.0
+"""Seconds: a changed setting that is estimated to train faster trains at once."""
+EVERY = 0.3
+"""Seconds between two looks at a training."""
+FIRST = 0.6
+"""Seconds that a look at a training without a round waits for the first."""
+WORDS = {
+    "queued": "Queued",
+    "starting": "Starting a worker",
+    "compiling": "Compiling, first run only",
+    "running": "Training",
+    "paused": "Paused",
+    "gathering": "Rounds done, predicting",
+    "finished": "Training finished",
+    "stopped": "Training stopped",
+    "failed": "Training failed",
+}
+Events = Mapping[str, Sequence[Any]]
+
+
+def slider(label: str, low: Any, high: Any, start: Any, step: Any, key: str, words: str) -> Any:
+    """Draw a slider whose value is in the URL."""
+    if key not in st.session_state:
+        st.session_state[key] = start
+    return st.slider(label, low, high, step=step, key=key, help=words, bind="query-params")
+
+
+@dataclass
+class _Kept:
+    """What the session keeps of a page's trainings."""
+
+    title: str
+    settings: dict[str, Setting]
+    runs: dict[str, str]
+    before: dict[str, tuple[Setting, Sequence[Any]]] = field(default_factory=dict)
+    pace: dict[str, Sequence[Any]] = field(default_factory=dict)
+    earlier: dict[str, str] = field(default_factory=dict)
+    drawn: tuple[Events, Events] = ({}, {})
+
+
+class LiveTrainings:
+    """The trainings of one page in one session.
+
+    Parameters
+    ----------
+    page : str
+        Name of the page, under which runs are stored.
+    current : studio.session.Current
+        The data in use: trainings on other data are left alone.
+    owner : str
+    part : str, default=""
+        Of a page that trains several things on the same data, each with trainings of its own.
+    """
+
+    def __init__(self, page: str, current: Any, owner: str, part: str = "") -> None:
+        self.page, self._current, self._owner = page, current, owner
+        self._slot = f"live {page} {part}".rstrip()
+        self._adopt()
+
+    @property
+    def _kept(self) -> _Kept | None:
+        kept = st.session_state.get(self._slot)
+        if kept is None or kept.title != self._current.title or not all(map(_known, kept.runs.values())):
+            return None
+        return kept
+
+    def _adopt(self) -> None:
+        """Find the runs that the URL names, after a reload."""
+        named = st.query_params.get("run")
+        if self._slot in st.session_state or not named:
+            return
+        labels, runs = st.query_params.get("labels", self.page).split("|"), named.split(",")
+        try:
+            tasks = [jobs.manager().task(run) for run in runs]
+            settings = [
+                Setting(t.estimator, dict(t.params), list(t.operations), dict(t.fit_params), dict(t.form))
+                for t in tasks
+            ]
+        except (jobs.UnknownRunError, AttributeError):
+            st.query_params.pop("run", None)
+            return
+        kept = _Kept(self._current.title, dict(zip(labels, settings)), dict(zip(labels, runs)))
+        st.session_state[self._slot] = kept
+
+    # What the page asks ---------------------------------------------------------------------------------------------
+
+    @property
+    def runs(self) -> dict[str, str]:
+        """Run ids by label, empty without a training on these data."""
+        return dict(self._kept.runs) if self._kept else {}
+
+    @property
+    def settings(self) -> dict[str, Setting]:
+        """What was trained, by label."""
+        return dict(self._kept.settings) if self._kept else {}
+
+    @property
+    def busy(self) -> bool:
+        """Whether a training goes on."""
+        return any(jobs.manager().status(run).active for run in self.runs.values())
+
+    def events(self) -> dict[str, Sequence[Any]]:
+        """Return the events so far, by label."""
+        return {label: jobs.manager().events(run) for label, run in self.runs.items()}
+
+    @property
+    def before(self) -> dict[str, tuple[Setting, Sequence[Any]]]:
+        """The finished trainings before these: setting and events by label."""
+        return self._kept.before if self._kept else {}
+
+    def result(self, label: str) -> Any:
+        """Return the result of an ended training, None while it goes on or without one."""
+        return jobs.manager().result(self.runs[label]) if label in self.runs else None
+
+    def result_before(self, label: str) -> Any:
+        """Return the result of the finished training before this one, None without one."""
+        run = self._kept.earlier.get(label) if self._kept else None
+        return jobs.manager().result(run) if run and _known(run) else None
+
+    # Starting -------------------------------------------------------------------------------------------------------
+
+    def controls(self, settings: Mapping[str, Setting], able: bool = True) -> None:
+        """Draw the buttons; start the trainings when pressed, or at once when a change is quick to train.
+
+        Parameters
+        ----------
+        settings : mapping of str to Setting
+            What to train now, by label.
+        able : bool
+            Whether it can be trained; the page says why not.
+        """
+        settings, kept, busy = dict(settings), self._kept, self.busy
+        changed = kept is not None and kept.settings != settings
+        estimate = self._estimate(settings)
+        words = f"Train with these settings (about {max(estimate, 0.1):.1f} s)" if changed else "Train"
+        with st.container(horizontal=True):
+            pressed = st.button(words, key="train", type="primary", disabled=not able or busy)
+            stepped = st.button(
+                "Step by step",
+                key="stepwise",
+                disabled=not able or busy,
+                help="Start paused; play or go round by round.",
+            )
+            st.toggle("Pause updates", key="hold", help="The charts stand still; training goes on.")
+        asked = not busy and (pressed or stepped or st.session_state.pop("train_now", False))
+        quick = changed and 0 < estimate < INSTANT
+        if able and (asked or quick):
+            self.stop()
+            self._start(settings, paused=stepped)
+
+    def _estimate(self, settings: Mapping[str, Setting]) -> float:
+        pace = self._kept.pace if self._kept else {}
+        if not all(label in pace for label in settings):
+            return 0.0
+        return sum(
+            training.seconds_of(pace[label], setting.params.get("n_iterations", len(pace[label])))
+            for label, setting in settings.items()
+        )
+
+    def _start(self, settings: dict[str, Setting], paused: bool) -> None:
+        current, kept = self._current, self._kept
+        runs: dict[str, str] = {}
+        try:
+            for label, setting in settings.items():
+                runs[label] = training.submit(
+                    self.page, setting, current.data, current.recipe, current.title, self._owner, paused
+                )
+        except ValueError as error:
+            for run in runs.values():
+                jobs.manager().stop(run)
+            st.error(escape(error))
+            return
+        done = self._finished(kept)
+        before = done or (kept.before if kept else {})
+        earlier = (kept.runs if done else kept.earlier) if kept else {}
+        pace = kept.pace if kept else {}
+        drawn = kept.drawn if kept else ({}, {})
+        st.session_state[self._slot] = _Kept(current.title, settings, runs, before, pace, earlier, drawn)
+        st.query_params["run"] = ",".join(runs.values())
+        if len(runs) > 1 or self.page not in runs:
+            st.query_params["labels"] = "|".join(runs)
+        st.rerun()
+
+    def _finished(self, kept: _Kept | None) -> dict[str, tuple[Setting, Sequence[Any]]]:
+        manager = jobs.manager()
+        if kept is None or any(manager.status(run).state != "finished" for run in kept.runs.values()):
+            return {}
+        return {label: (kept.settings[label], manager.events(run)) for label, run in kept.runs.items()}
+
+    def stop(self) -> None:
+        """Stop what goes on, each after its round."""
+        self._order("stop")
+
+    def _order(self, name: str) -> None:
+        for run in self.runs.values():
+            if jobs.manager().status(run).active:
+                getattr(jobs.manager(), name)(run)
+
+    # Watching -------------------------------------------------------------------------------------------------------
+
+    def watch(self, draw: Callable[[Events, Events], None]) -> None:
+        """Show how far the trainings are and draw them; while they go on, again and again.
+
+        Parameters
+        ----------
+        draw : callable
+            Called with the events by label, and those of the trainings before.
+        """
+        active = self.busy
+        before = {label: events for label, (_, events) in self.before.items()}
+
+        @st.fragment(run_every=EVERY if active and not st.session_state.get("hold") else None)
+        def look() -> None:
+            statuses = {label: jobs.manager().status(run) for label, run in self.runs.items()}
+            busy = any(status.active for status in statuses.values())
+            with st.container(key="state"):
+                _say(statuses)
+            with st.container(key="player"):  # there without buttons too: what follows keeps its place
+                if any(status.active and status.state != "gathering" for status in statuses.values()):
+                    self._player(statuses)
+            begins = any(status.state == "running" for status in statuses.values())
+            if begins:
+                jobs.manager().wait_begun(self.runs.values(), FIRST)
+            events = self.events()
+            if any(events.values()):
+                self._kept.drawn = events, before
+                draw(events, before)
+            elif begins and self._kept.drawn[0].keys() == events.keys():
+                # What was there stays until there is something new; not while it is queued, when thirty may wait.
+                draw(*self._kept.drawn)
+            elif busy:
+                st.info("The first round is on its way.")
+            if all(status.state == "finished" for status in statuses.values()):
+                self._remember_pace(events)
+            if active and not busy:
+                st.rerun()
+
+        look()
+
+    def _remember_pace(self, events: Events) -> None:
+        if self._kept:
+            self._kept.pace = {label: each for label, each in events.items() if each}
+
+    def _player(self, statuses: Mapping[str, Any]) -> None:
+        """Draw play, pause, one round and stop."""
+        paused = any(status.state == "paused" for status in statuses.values())
+        with st.container(horizontal=True):
+            if paused:
+                st.button("Play", on_click=self._order, args=("resume",), icon=":material/play_arrow:")
+                st.button("One round", on_click=self._order, args=("step",), icon=":material/skip_next:")
+            else:
+                st.button("Pause", on_click=self._order, args=("pause",), icon=":material/pause:")
+            stopping = all(status.stopping for status in statuses.values() if status.active)
+            st.button("Stop training", on_click=self._order, args=("stop",), icon=":material/stop:", disabled=stopping)
+
+
+def _known(run: str) -> bool:
+    try:
+        jobs.manager().status(run)
+    except jobs.UnknownRunError:
+        return False
+    return True
+
+
+def _say(statuses: Mapping[str, Any]) -> None:
+    """Show one line and one bar for all trainings, and what went wrong."""
+    several = len(statuses) > 1
+    for label, status in statuses.items():
+        if status.state == "failed":
+            words = status.message or "Training failed: try other settings."
+            st.error(escape(f"{label}: {words}" if several else words))
+    busy = {label: status for label, status in statuses.items() if status.active}
+    if not busy:
+        said = [status.message for status in statuses.values() if status.message and status.state != "failed"]
+        states = {status.state for status in statuses.values()} - {"failed"}
+        if states:
+            words = WORDS["stopped" if "stopped" in states else "finished"]
+            st.caption(escape(". ".join([words, *said])) + ("" if said else "."))
+        return
+    done = sum(status.rounds if status.active else max(status.total, 1) for status in statuses.values())
+    total = sum(max(status.total, 1) for status in statuses.values())
+    text = " · ".join(_line(label if several else "", status) for label, status in busy.items())
+    st.progress(min(done / max(total, 1), 1.0), text=escape(text))
+
+
+def _line(label: str, status: Any) -> str:
+    words = WORDS[status.state] + (f", {status.place} in the queue" if status.state == "queued" else "")
+    if status.total:
+        words += f" · round {status.rounds} of {status.total}"
+    if status.seconds_left:
+        words += f" · {status.seconds_left:.0f} s left"
+    return f"{label}: {words}" if label else words

@@ -1,0 +1,1 @@
+"""What the Consensus page draws and does."""

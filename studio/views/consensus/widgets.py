@@ -1,0 +1,170 @@
+"""What the Consensus page draws of a run: curves, weights, one instance, the bound, the sweep."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+import streamlit as st
+
+from hetcore.data import HetData
+from hetcore.figures import basic
+from studio.views.common.widgets import chart, escape, live_chart, number
+
+__all__ = ["curves", "explain", "figures_of", "headline", "one_instance", "theorem"]
+
+NAMES = {"train": "training", "left_out": "left out", "held_out": "held out"}
+
+
+def series(events: Sequence[Any], pick: Any) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """Return rounds (from 1) and one line per name that `pick(event)` gives."""
+    rounds = np.array([event.index + 1 for event in events], float)
+    names = list(dict.fromkeys(name for event in events for name in pick(event)))
+    return rounds, {n: np.array([float(pick(event).get(n, np.nan)) for event in events]) for n in names}
+
+
+def figures_of(events: Sequence[Any], data: HetData, before: Sequence[Any] = ()) -> dict[str, dict[str, Any]]:
+    """Return the live figures of a run by name: error, loss, weights, graph weights, and what else it tells."""
+    metric = events[-1].detail["metric_name"]
+    order = list(NAMES.values())
+
+    def named(pick: Any) -> Any:
+        return lambda event: {NAMES.get(name, name): value for name, value in pick(event).items()}
+
+    def lines(pick: Any, title: str, order: Sequence[str]) -> dict[str, Any]:
+        x, y = series(events, pick)
+        pale = {}
+        if before:
+            old, values = series(before, pick)
+            pale = {name: (old, value) for name, value in values.items()}
+        return basic.lines(x, y, "round", title, pale=pale, order=order)
+
+    drawn = {
+        "error": lines(named(lambda e: e.detail["metric"]), metric, order),
+        "loss": lines(named(lambda e: e.losses), "loss", order),
+        "weights": lines(lambda e: e.source_weights, "source weight", data.source_names),
+        "sources": lines(lambda e: e.detail.get("per_source", {}), f"{metric}, one source alone", data.source_names),
+        "disagreement": lines(lambda e: {"disagreement": e.detail.get("disagreement", np.nan)}, "disagreement", ()),
+        "steps": lines(
+            lambda e: e.detail.get("steps", {}), "step of the last tree", [*data.source_names, *data.graph_names]
+        ),
+    }
+    if events[-1].graph_weights:
+        drawn["graph weights"] = lines(lambda e: e.graph_weights, "graph weight", data.graph_names)
+        title = "correlation of residuals over links"
+        drawn["autocorrelation"] = lines(lambda e: e.residual_autocorrelation, title, data.graph_names)
+    for name in ("weights", "graph weights"):
+        if name in drawn:
+            drawn[name]["layout"]["yaxis"] |= {"range": [0, 1.02]}
+    return drawn
+
+
+def headline(events: Sequence[Any], before: Sequence[Any] = ()) -> None:
+    """Show the run's numbers so far."""
+    last = events[-1]
+    metric, name = last.detail["metric"], last.detail["metric_name"]
+    shown = "held_out" if "held_out" in metric else "left_out"
+    now = metric[shown]
+    earlier = before[-1].detail["metric"].get(shown) if before else None
+    delta = None
+    if earlier is not None and np.isfinite(earlier) and last.index + 1 == last.total:
+        delta = f"{100 * (now - earlier):+.1f} points" if name == "error" else f"{now - earlier:+.3f}"
+    label = f"{'Error' if name == 'error' else name}, {NAMES[shown]}"
+    best = max(last.source_weights, key=last.source_weights.get)
+    with st.container(horizontal=True, gap="large"):
+        st.metric(label, number(now, name), delta, delta_color="inverse", width="content")
+        st.metric("Round", f"{last.index + 1} of {last.total}", width="content")
+        st.metric("Heaviest source", f"{best} · {last.source_weights[best]:.2f}", width="content")
+        st.metric("Seconds", f"{last.seconds:.1f}", width="content")
+
+
+def curves(events: Sequence[Any], data: HetData, before: Sequence[Any] = ()) -> dict[str, dict[str, Any]]:
+    """Draw the live figures and return them by name."""
+    drawn, points = figures_of(events, data, before), len(events)
+    left, right = st.columns(2)
+    with left:
+        st.caption("Learning curve: error by round")
+        live_chart(drawn["error"], "live_curves", points)
+    with right:
+        st.caption("Source weights by round")
+        live_chart(drawn["weights"], "live_weights", points)
+    tabs = st.tabs(["Loss", "Each source alone", "Graphs", "Residuals along links", "Disagreement", "Steps"])
+    names = ("loss", "sources", "graph weights", "autocorrelation", "disagreement", "steps")
+    for tab, name in zip(tabs, names):
+        with tab:
+            if name in drawn:
+                live_chart(drawn[name], f"live_{name.replace(' ', '_')}", points)
+            else:
+                st.caption("No graph is in use.")
+    return drawn
+
+
+def one_instance(result: Any, data: HetData, history_sources: Sequence[str]) -> None:
+    """Let the person pick an instance and show what each source says of it, and its neighbours."""
+    frame = result.predictions
+    if frame is None or result.contributions is None:
+        return
+    wrong = frame.filter(pl.col("held_out").is_not_null() & (pl.col("held_out") != pl.col("prediction")))
+    ids = [*wrong["id"].head(200).to_list(), *frame["id"].head(800).to_list()]
+    chosen = st.selectbox(
+        "Instance", list(dict.fromkeys(ids)), key="instance", help="Those predicted wrongly come first; type to search."
+    )
+    row = frame.filter(pl.col("id") == chosen).row(0, named=True)
+    truth = row["label"] if row["label"] is not None else row["held_out"]
+    said = f"Predicted **{escape(_shown(row['prediction']))}**"
+    st.markdown(said + (f", labelled **{escape(_shown(truth))}**." if truth is not None else ", no label known."))
+    adds = result.contributions.filter(pl.col("id") == chosen).drop("id").row(0, named=True)
+    values = {name.removeprefix("graph:"): float(v) for name, v in adds.items() if v is not None}
+    left, right = st.columns(2)
+    with left:
+        unit = "score" if data.target_kind == "classification" else "label's unit"
+        chart(basic.contributions(values, [*data.source_names, *data.graph_names], unit), "adds", "contributions")
+    with right:
+        near = _neighbours(data, chosen, frame)
+        st.caption("Neighbours" if near.height else "This instance has no neighbour in a graph.")
+        if near.height:
+            st.dataframe(near, hide_index=True, width="stretch", height=280)
+
+
+def _shown(value: Any) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
+
+
+def _neighbours(data: HetData, chosen: str, frame: pl.DataFrame) -> pl.DataFrame:
+    place, found = data.position[chosen], []
+    for name, graph in data.graphs.items():
+        near = graph.indices[graph.indptr[place] : graph.indptr[place + 1]][:20]
+        found += [{"graph": name, "id": data.ids[j]} for j in near]
+    if not found:
+        return pl.DataFrame()
+    return pl.DataFrame(found).join(frame.select("id", "label", "prediction"), on="id", how="left").head(60)
+
+
+def theorem(events: Sequence[Any]) -> None:
+    """Draw the bound of theorem 4.1 for the two heaviest sources, with the learned weights' point on it."""
+    last = events[-1]
+    alone = {n: e for n, e in last.detail.get("per_source", {}).items() if np.isfinite(e)}
+    heavy = sorted(alone, key=lambda name: -last.source_weights.get(name, 0.0))[:2]
+    if len(heavy) < 2 or last.detail["metric_name"] != "error":
+        st.caption("Two sources and a classification are needed for the bound.")
+        return
+    first, second = heavy
+    w1, w2 = last.source_weights[first], last.source_weights[second]
+    weight = w1 / (w1 + w2) if w1 + w2 > 0 else 0.5
+    st.caption(
+        f"Theorem 4.1: weights that follow the errors bound the consensus lower than equal weights. "
+        f"{escape(first)} errs on {alone[first]:.1%}, {escape(second)} on {alone[second]:.1%}; the star: their weights."
+    )
+    chart(basic.bound(alone[first], alone[second], weight), "bound", "bound of theorem 4.1")
+
+
+def explain() -> None:
+    """Say what the symbols are."""
+    st.markdown(
+        "**λ0** pulls rows without a label to what all sources agree on. **λ1** is how much an unlabelled neighbour "
+        "counts beside a labelled one. **Weights** are each source's share in what the model explains of labels it did "
+        "not see. **Left out** is measured on labelled rows that a round did not train on, **held out** on labels that "
+        "were hidden from training."
+    )

@@ -1,0 +1,1 @@
+"""What the Data page draws and does."""

@@ -1,0 +1,147 @@
+"""The part of the Data page that shows the data in use, and asks what if."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from hetcore.data import HetData
+from hetcore.errors import DataError, ParameterError
+from hetcore.figures import basic
+from studio import session
+from studio.advice import label_autocorrelation
+from studio.messages import explained
+from studio.runs import differences
+from studio.views.common.widgets import chart, escape, number
+
+__all__ = ["in_use", "pictures", "what_if"]
+
+NOISE, HIDE, HIDE_GRAPH, REWIRE, SAMPLE, THIN_OUT = (
+    "Add noise to a table", "Hide a table", "Hide a graph", "Rewire a graph", "Take a sample",
+    "Hide half of the tables for some",
+)  # fmt: skip
+
+
+def in_use() -> HetData:
+    """Show what the data in use are; return them after the what-if operations."""
+    now, data = session.current(), session.changed()
+    st.header(f"In use: {escape(now.title)}", anchor=False)
+    st.markdown(escape(now.story))
+    labels = int(data.labelled.sum())
+    sizes = {"Instances": data.n, "Tables": len(data.sources), "Graphs": len(data.graphs), "Labels": labels}
+    with st.container(horizontal=True):
+        for name, size in sizes.items():
+            st.metric(name, f"{size:,}", width=120)
+    st.page_link("pages/2_Consensus.py", label="Train on it: Consensus", icon=":material/arrow_forward:")
+    return data
+
+
+def _kept(data: HetData, what: str, make: Callable[[], Any]) -> Any:
+    """Return what was made of these data before, so that a click elsewhere does not make it anew."""
+    kept = st.session_state.get("pictures")
+    if kept is None or kept[0] is not data:
+        kept = st.session_state["pictures"] = (data, {})
+    if what not in kept[1]:
+        kept[1][what] = make()
+    return kept[1][what]
+
+
+def _picture(data: HetData, title: str, key: str, make: Callable[[], Any], alt: str) -> None:
+    st.markdown(f"**{title}**")
+    figure = _kept(data, key, make)
+    chart(figure, key, basic.alt_text(figure, alt))
+
+
+def pictures(data: HetData) -> None:
+    """Show findings, coverage, missing values, labels and graphs."""
+    _findings(data)
+    left, right = st.columns(2)
+    with left:
+        _picture(data, "Which table has whom", "coverage", lambda: basic.coverage(data), "Records by table")
+    with right:
+        _picture(data, "How the tables overlap", "overlap", lambda: basic.overlap(data), "Instances by tables")
+    with left:
+        _picture(data, "Labels", "labels", lambda: basic.labels(data), "Labels") if data.labelled.any() else st.info(
+            "There are no labels: look at the data here, and add labels to train."
+        )
+    with right:
+        _picture(data, "Missing values", "missing", lambda: basic.missing(data), "Missing values by table")
+    _graphs(data)
+
+
+def _findings(data: HetData) -> None:
+    findings = list(data.report)
+    if not findings:
+        st.success("Nothing to report: every row, edge and label is used as given.", icon=":material/check:")
+        return
+    with st.expander(f"Findings: {len(findings):,}", icon=":material/fact_check:", expanded=len(findings) <= 5):
+        st.markdown("\n".join(f"- {escape(finding)}" for finding in findings[:100]))
+
+
+def _graphs(data: HetData) -> None:
+    columns = st.columns(min(2, max(1, len(data.graphs))))
+    for place, name in enumerate(data.graph_names):
+        with columns[place % len(columns)]:
+            graph = data.graphs[name]
+            title = f"Graph {escape(name)}: {graph.n_edges:,} edges"
+            _picture(data, title, f"degrees {place}", lambda name=name: basic.degrees(data, name), "Degrees")
+            value = _kept(data, f"autocorrelation {place}", lambda name=name: label_autocorrelation(data, name))
+            st.caption(_neighbours(value))
+
+
+def _neighbours(value: float) -> str:
+    if not np.isfinite(value):
+        return "Label autocorrelation unknown: no two neighbours have labels that differ."
+    says = "neighbours tell much" if value > 0.5 else "neighbours tell something" if value > 0.1 else (
+        "neighbours tell little" if value > -0.1 else "neighbours differ")  # fmt: skip
+    return f"Label autocorrelation {number(value)}: {says}."
+
+
+def what_if(data: HetData) -> None:
+    """Show what was done to the data, and the controls that do more."""
+    st.subheader("What if …", anchor=False)
+    for operation in session.operations():
+        st.markdown(f"- {escape(differences.words(operation))}")
+    actions = [NOISE, HIDE, SAMPLE, THIN_OUT] + ([HIDE_GRAPH, REWIRE] if data.graphs else [])
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        action = st.selectbox("Change", actions, key="what_if_action", width=300)
+        operation = _operation(data, action)
+        st.button("Apply", on_click=_add, args=(operation,), key="what_if_apply", icon=":material/science:")
+        empty = not session.operations()
+        st.button("Undo", on_click=session.undo, disabled=empty, key="what_if_undo", icon=":material/undo:")
+    if sentence := st.session_state.pop("what_if_error", None):
+        st.error(escape(sentence))
+
+
+def _operation(data: HetData, action: str) -> dict[str, Any]:
+    """Show the controls of an action; return its operation."""
+    seed = len(session.operations())
+    if action == SAMPLE:
+        return {"op": "sample", "fraction": _share("Share of the instances", 50), "seed": seed}
+    if action == THIN_OUT:
+        return {"op": "non_overlapping", "share": _share("Share of the instances", 30), "seed": seed}
+    if action in (HIDE_GRAPH, REWIRE):
+        name = st.selectbox("Graph", data.graph_names, key="what_if_graph", width=220)
+        if action == HIDE_GRAPH:
+            return {"op": "drop_graph", "name": name}
+        return {"op": "rewire", "name": name, "share": _share("Share of the edges", 30), "seed": seed}
+    name = st.selectbox("Table", data.source_names, key="what_if_source", width=220)
+    if action == HIDE:
+        return {"op": "drop_source", "name": name}
+    words = "In standard deviations of each column."
+    sd = st.slider("Noise", 0.1, 5.0, 1.0, 0.1, format="%.1f sd", key="what_if_sd", help=words, width=220)
+    return {"op": "noise", "name": name, "sd": sd, "seed": seed}
+
+
+def _share(label: str, start: int) -> float:
+    return st.slider(label, 5, 100, start, 5, format="%d%%", key=f"what_if_share {label} {start}", width=220) / 100
+
+
+def _add(operation: dict[str, Any]) -> None:
+    try:
+        session.add_operation(operation)
+    except (DataError, ParameterError) as error:
+        st.session_state["what_if_error"] = explained(error)

@@ -1,0 +1,253 @@
+"""The part of the Data page where files become data: read, looked at, put together, used."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import polars as pl
+import streamlit as st
+
+from hetcore.data.kinds import KINDS
+from hetcore.data.text import counted
+from hetcore.errors import DataError
+from studio import recipes, session
+from studio.limits import MIB, UPLOADS
+from studio.messages import explained
+from studio.readers import upload_schema
+from studio.readers.upload_schema import Label, Upload
+from studio.views.common.widgets import escape
+
+__all__ = ["upload_panel"]
+
+UPLOADER = "uploader"
+SHOWN_COLUMNS = 30
+ROLE_WORDS = {"table": "a table", "graph": "a graph", "labels": "labels only", "images": "images"}
+TASK_WORDS = {"classification": "classes", "regression": "numbers"}
+NO_LABELS = "no labels"
+FILES = {NO_LABELS: NO_LABELS, upload_schema.EACH: "each table: its own rows and labels"}
+NUMBERED = "row numbers"
+
+
+def upload_panel() -> None:
+    """Take files, let the person correct what was guessed, and use them."""
+    _take_files()
+    for sentence in st.session_state.get("refused", {}).values():
+        st.error(escape(sentence))
+    uploads = [upload for name, content in session.files_in_hand().items() if (upload := _file(name, content))]
+    if not uploads:
+        st.caption("One row an instance, one column its id: the same ids in every table. A graph is a list of edges.")
+        return
+    _meeting(uploads)
+
+
+def _take_files() -> None:
+    fresh = UPLOADER not in st.session_state
+    given = st.file_uploader(
+        f"Tables, graphs and zips of images, up to {UPLOADS.file_bytes // MIB} MB each",
+        accept_multiple_files=True,
+        key=UPLOADER,
+        help="CSV, TSV, XLSX, Parquet, Arrow, JSON; graphs also as GraphML, GEXF, GML, MatrixMarket; PNG or JPEG "
+        "images named by id in a zip. Larger files: sample them, or save them as Parquet.",
+    )
+    seen = {} if fresh else st.session_state.get("uploader_seen", {})
+    now = {file.file_id: upload_schema.file_name(file.name) for file in given}
+    for name in {name for file_id, name in seen.items() if file_id not in now} - set(now.values()):
+        session.forget_file(name)
+    new = [file for file in given if file.file_id not in seen]
+    if new or len(seen) != len(now):
+        st.session_state["refused"] = {}
+    for file in new:
+        _take(now[file.file_id], file.getvalue())
+    st.session_state["uploader_seen"] = now
+
+
+def _take(name: str, content: bytes) -> None:
+    """Keep a file if it can be read; else note the sentence, and leave the files in hand as they are."""
+    try:
+        with st.spinner(f"Reading {escape(name)} …"):
+            _read(name, content, None)
+        session.keep_file(name, content)
+    except DataError as error:
+        st.session_state.setdefault("refused", {})[name] = explained(error)
+
+
+def _read(name: str, content: bytes, role: str | None) -> Upload:
+    """Read a file once for each role."""
+    kept = st.session_state.setdefault("previews", {})
+    known = kept.get((name, role))
+    if known is None or known[0] is not content:
+        kept[name, role] = known = (content, upload_schema.read(name, content, role))
+    return known[1]
+
+
+def _choice(label: str, options: Sequence[Any], guess: Any, key: str, **more: Any) -> Any:
+    """Show a choice that follows the guess until the person chooses, and remembers the choice over page switches."""
+    chosen = st.session_state.setdefault("chosen", {})
+    st.session_state[key] = chosen[key] if key in chosen and chosen[key] in options else guess
+    return st.selectbox(label, options, key=key, on_change=_remember, args=(key,), **more)
+
+
+def _remember(key: str) -> None:
+    st.session_state["chosen"][key] = st.session_state[key]
+
+
+def _file(name: str, content: bytes) -> Upload | None:
+    """Show a file with the switch of its role and a button that removes it; return it if it can be read in its role."""
+    guessed = _read(name, content, None)
+    with st.container(border=True):
+        title, switch, remove = st.columns([5, 2, 1], vertical_alignment="bottom")
+        with switch:
+            role = _choice(
+                "Use as", upload_schema.ROLES, guessed.role, f"role {name}", format_func=ROLE_WORDS.get,
+                help="Guessed from the file's name and columns.",
+            )  # fmt: skip
+        remove.button("Remove", key=f"remove {name}", on_click=session.forget_file, args=(name,), width="stretch")
+        try:
+            upload = guessed if role == guessed.role else _read(name, content, role)
+        except DataError as error:
+            title.markdown(f"**{escape(name)}**")
+            st.error(escape(explained(error)))
+            return None
+        title.markdown(f"**{escape(name)}** · {_size(upload)}")
+        _preview(upload)
+    return upload
+
+
+def _size(upload: Upload) -> str:
+    height, width = upload.frame.shape
+    if upload.role == "images":
+        return counted(height, "image")
+    return (
+        counted(height, "edge") if upload.role == "graph" else f"{counted(height, 'row')}, {counted(width, 'column')}"
+    )
+
+
+def _preview(upload: Upload) -> None:
+    if upload.guesses:
+        st.caption(f"Read with {escape(', '.join(upload.guesses))}.")
+    for finding in upload.findings:
+        st.caption(f":material/info: {escape(finding)}")
+    if upload.pixels is not None:
+        st.image(list(upload.pixels[:12].squeeze(-1) if upload.pixels.shape[-1] == 1 else upload.pixels[:12]), width=64)
+        return
+    with st.expander("First rows", icon=":material/table_rows:"):
+        st.dataframe(upload.frame[:5, :SHOWN_COLUMNS], hide_index=True, alt="The first rows of the file")
+    if upload.role == "table":
+        with st.expander("Column kinds", icon=":material/category:"):
+            _kinds(upload)
+
+
+def _kinds(upload: Upload) -> None:
+    """Show each column's kind, to be changed: a base that stays and a log of what differs from the guess."""
+    key, bases = f"kinds {upload.name} {upload.digest[:12]}", st.session_state.setdefault("kind_bases", {})
+    log = st.session_state.setdefault("kind_log", {})
+    if key not in st.session_state or key not in bases:
+        changed = log.get(key, {})
+        rows = [(column, changed.get(column, kind), why) for column, (kind, why) in upload.kinds.items()]
+        bases[key] = pl.DataFrame(rows, schema=["column", "kind", "why"], orient="row")
+    kinds = st.column_config.SelectboxColumn("kind", options=KINDS, required=True, help="How the column is learned.")
+    edited = st.data_editor(
+        bases[key], key=key, hide_index=True, disabled=["column", "why"], column_config={"kind": kinds},
+        alt="The kind of each column and why it was guessed",
+    )  # fmt: skip
+    pairs = zip(edited["column"], edited["kind"])
+    log[key] = {column: kind for column, kind in pairs if kind != upload.kinds[column][0]}
+
+
+def _kinds_changed(uploads: Sequence[Upload]) -> dict[str, dict[str, str]]:
+    log = st.session_state.get("kind_log", {})
+    return {upload.name: log.get(f"kinds {upload.name} {upload.digest[:12]}", {}) for upload in uploads}
+
+
+def _meeting(uploads: Sequence[Upload]) -> None:
+    """Choose what the files have in common, and the labels; the main button uses them."""
+    st.subheader("How they fit together")
+    ids = _ids(uploads)
+    label, task = _label(uploads, ids)
+    clicked = st.button("Use this data", type="primary", icon=":material/check:")
+
+    def compose() -> dict[str, Any]:
+        return upload_schema.recipe_of(uploads, ids, label, task, _kinds_changed(uploads))
+
+    stamp = json.dumps([ids, label, task, _kinds_changed(uploads), [(u.name, u.role, u.digest) for u in uploads]])
+    if clicked:
+        _attempt(compose, stamp)
+    _outcome(stamp)
+
+
+def _ids(uploads: Sequence[Upload]) -> dict[str, str]:
+    guesses, chosen = upload_schema.guess_ids(uploads), {}
+    numbers = [""] if upload_schema.domain_columns(uploads) else []
+    for upload in (upload for upload in uploads if upload.role in upload_schema.TABULAR):
+        guess, why = guesses[upload.name]
+        chosen[upload.name] = _choice(
+            f"Id column of {escape(upload.name)}", [*upload.frame.columns, *numbers], guess, f"id {upload.name}",
+            format_func=lambda column: column or NUMBERED, help=f"Guessed {escape(guess or NUMBERED)}: {escape(why)}.",
+        )  # fmt: skip
+    return chosen
+
+
+def _label(uploads: Sequence[Upload], ids: dict[str, str]) -> tuple[Label | None, str | None]:
+    tables = {upload.name: upload.frame for upload in uploads if upload.role in upload_schema.TABULAR}
+    guess = upload_schema.guess_label(uploads, ids)
+    where, which, kind = st.columns(3)
+    with where:
+        shared = upload_schema.domain_columns(uploads)
+        options = [NO_LABELS, *tables, *([upload_schema.EACH] if shared else [])]
+        told = "Each table: its rows are of its own, a domain. A file: its labels are for the same ids in all tables."
+        first = guess.file if guess else NO_LABELS
+        file = _choice("Labels in", options, first, "label file", format_func=lambda f: FILES.get(f, f), help=told)
+    if file == NO_LABELS:
+        return None, None
+    table = tables[file] if file else next(iter(tables.values()))
+    with which:
+        columns = table.columns
+        first = guess.column if guess and guess.file == file else columns[-1]
+        column = _choice("Label", columns, first, f"label of {file}", help="What is to be predicted.")
+    task, why = upload_schema.guess_task(table[column])
+    with kind:
+        options = list(TASK_WORDS)
+        told = _choice(
+            "The labels are", options, task, f"task {file} {column}", format_func=TASK_WORDS.get,
+            help=f"Guessed from {escape(why)}.",
+        )  # fmt: skip
+    return Label(file, column), told
+
+
+def _attempt(compose: Callable[[], dict[str, Any]], stamp: str) -> None:
+    """Build the data of the files; note what is wrong, or what must be accepted, and use them if nothing is."""
+    files, attempt = session.files_in_hand(), {"stamp": stamp, "errors": [], "accept": None}
+    st.session_state["attempt"] = attempt
+    try:
+        with st.spinner("Putting the files together …"):
+            recipe = compose()
+            data = recipes.build(recipe, files.__getitem__)
+    except DataError as error:
+        attempt["errors"] = [explained(error)]
+        return
+    found = upload_schema.problems(data)
+    attempt["errors"] = found.hard or found.soft
+    made = (recipe, {name: files[name] for name in recipes.files(recipe)}, data)
+    if not attempt["errors"]:
+        _use(made)
+    elif not found.hard:
+        attempt["accept"] = made
+
+
+def _use(made: tuple[Any, Any, Any]) -> None:
+    session.use_upload(*made)
+    st.session_state["attempt"] = None
+    st.toast("Your data are in use.", icon=":material/check:")
+
+
+def _outcome(stamp: str) -> None:
+    attempt = st.session_state.get("attempt")
+    if attempt is None or attempt["stamp"] != stamp:
+        return
+    for sentence in attempt["errors"]:
+        st.error(escape(sentence))
+    st.caption("The data in use before stay.")
+    if attempt["accept"] is not None:
+        st.button("Use them as they are", on_click=_use, args=(attempt["accept"],))

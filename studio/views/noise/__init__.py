@@ -1,0 +1,1 @@
+"""What the Noise page draws and does."""

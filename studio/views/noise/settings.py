@@ -1,0 +1,165 @@
+"""What the Noise page trains, without a page: kinds of data, pairs of settings, and why data do not suit.
+
+A mode pairs a plain method with one that learns a deviation for every row:
+
+    Table    GBM  HGBM     X, y              Matrix   MF   HMF    user, item       Tensor   PTF  HTF    three modes
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import hetcore as hc
+from hetcore.data import HetData
+from studio import scenarios
+from studio.views.common.training import Setting
+
+__all__ = [
+    "MODES",
+    "Mode",
+    "column_share",
+    "guessed_modes",
+    "operations_of",
+    "records",
+    "refusal",
+    "settings",
+    "suited",
+]
+
+LEAST_ROWS = 20
+MANY_COLUMNS = 50
+USERS = ("user", "users", "userid", "user_id", "person", "customer", "reviewer")
+ITEMS = ("item", "items", "itemid", "item_id", "movie", "movieid", "film", "product")
+
+
+class Mode(NamedTuple):
+    """A way of looking at noise.
+
+    Attributes
+    ----------
+    plain, learned : str
+        Labels of the two trainings: without and with a learned deviation.
+    examples : tuple of str
+        Data sets that show it, best first.
+    n_codes : int
+        Columns of codes; 0 for a table.
+    labels : str
+        What is predicted, in the plural.
+    """
+
+    plain: str
+    learned: str
+    examples: tuple[str, ...]
+    n_codes: int
+    labels: str
+
+
+MODES = {
+    "Table": Mode("GBM", "HGBM", ("digits_views", "planted_noise", "planted_flips", "abalone"), 0, "labels"),
+    "Matrix": Mode("MF", "HMF", ("movielens_100k", "planted_ratings"), 2, "ratings"),
+    "Tensor": Mode("PTF", "HTF", ("intel_lab", "planted_sensors"), 3, "readings"),
+}
+
+
+# What is trained ------------------------------------------------------------------------------------------------------
+
+
+def settings(
+    mode: str, data: HetData, params: Mapping[str, Any], operations: Sequence[Mapping[str, Any]], codes: Sequence[str]
+) -> dict[str, Setting]:
+    """Return the two settings of a mode by label, the one that learns a deviation first.
+
+    Parameters
+    ----------
+    mode : str
+        Of `MODES`.
+    data : HetData
+    params : mapping
+        Of the one that learns a deviation.
+    operations : sequence of mappings
+    codes : sequence of str
+        Columns of codes, unless the mode is a table.
+    """
+    about, params, operations = MODES[mode], dict(params), [dict(operation) for operation in operations]
+    if mode == "Table":
+        name, form = "HGBMClassifier" if data.target_kind == "classification" else "HGBMRegressor", {"form": "table"}
+        both = {about.learned: params | {"deviation": "learned"}, about.plain: params | {"deviation": "constant"}}
+        return {label: Setting(name, given, operations, form=form) for label, given in both.items()}
+    form = {"form": "codes", "columns": list(codes)}
+    names = {"Matrix": ("HMF", "MatrixFactorization"), "Tensor": ("HTF", "TensorFactorization")}[mode]
+    taken = getattr(hc, names[1])().get_params()
+    fewer = {name: value for name, value in params.items() if name in taken}
+    return {
+        about.learned: Setting(names[0], params, operations, form=form),
+        about.plain: Setting(names[1], fewer, operations, form=form),
+    }
+
+
+def operations_of(data: HetData, known: float, share: float, sd: float, seed: int) -> list[dict[str, Any]]:
+    """Return the operations that keep a share of the labels to train on and spoil a share of those.
+
+    Classes are flipped; numbers get noise of `sd` of their standard deviations.
+    """
+    done: list[dict[str, Any]] = []
+    if known < 1:
+        done.append({"op": "labels", "fraction": float(known), "seed": seed})
+    if share > 0 and data.target_kind == "classification":
+        done.append({"op": "flip_labels", "share": float(share), "seed": seed})
+    elif share > 0 and sd > 0:
+        done.append({"op": "label_noise", "share": float(share), "sd": float(sd), "seed": seed})
+    return scenarios.checked(done)
+
+
+def column_share(data: HetData) -> float:
+    """Return which share of the columns a tree should see: all of a few, a fifth of many."""
+    return 0.2 if sum(source.n_columns or 0 for source in data.sources.values()) > MANY_COLUMNS else 1.0
+
+
+def refusal(mode: str, data: HetData) -> str:
+    """Return in one sentence why the data don't suit a mode; empty if they do."""
+    if data.target_kind is None or not data.labelled.any():
+        return "The data have no label: choose a label column on the Data page, or load an example."
+    if not MODES[mode].n_codes:
+        few = int(data.labelled.sum()) < LEAST_ROWS
+        return f"Fewer than {LEAST_ROWS} rows have a label: choose larger data." if few else ""
+    wanted = "a user, an item and a rating" if mode == "Matrix" else "three codes (such as sensor, time, quantity)"
+    if data.target_kind != "regression" or not records(data, MODES[mode].n_codes):
+        return f"These data are no {mode.lower()}: it takes a table with {wanted} in each row, and a number to predict."
+    return ""
+
+
+def suited(data: HetData) -> str:
+    """Return the mode to begin with: a matrix or a tensor for a table of nothing but two or three codes."""
+    for mode in ("Tensor", "Matrix"):
+        about = MODES[mode]
+        found = records(data, about.n_codes) if data.target_kind == "regression" else None
+        if found and len(found[1]) == len(data.sources[found[0]].columns) == about.n_codes:
+            return mode
+    return "Table"
+
+
+def records(data: HetData, count: int) -> tuple[str, list[str]] | None:
+    """Return the table that holds records of codes, and the columns that may be codes; None without one.
+
+    A column of codes repeats its values: fewer than half as many as rows.
+    """
+    for name, source in data.sources.items():
+        if source.frame is None:
+            continue
+        frame = source.frame
+        repeats = [c for c in frame.columns if source.kinds[c] != "array" and 2 * frame[c].n_unique() < frame.height]
+        if len(repeats) >= count:
+            return name, repeats
+    return None
+
+
+def guessed_modes(columns: Sequence[str], count: int) -> list[str]:
+    """Return which columns are the modes, by their names where they tell, else the first ones."""
+    names = {column.lower(): column for column in columns}
+    if count == 2:
+        user = next((names[name] for name in USERS if name in names), None)
+        item = next((names[name] for name in ITEMS if name in names), None)
+        if user and item:
+            return [user, item]
+    return list(columns[:count])

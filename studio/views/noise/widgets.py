@@ -1,0 +1,166 @@
+"""What the Noise page draws of two trainings, whatever the data: curves side by side, a verdict, what to take away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+import streamlit as st
+
+import datasets
+from hetcore.data import HetData
+from hetcore.figures import basic
+from studio.views.common import training
+from studio.views.common.training import Setting
+from studio.views.common.widgets import escape, live_chart, number
+from studio.views.common.widgets_downloads import downloads
+from studio.views.noise import rows as noise_rows
+from studio.views.noise import settings as noise
+
+__all__ = ["curves", "once", "planted", "spoilt_rows", "take_away", "verdict"]
+
+SETS = {"held_out": "held out", "left_out": "left out", "train": "training"}
+Events = Mapping[str, Sequence[Any]]
+
+
+def once(key: str, runs: Any, make: Callable[[], Any]) -> Any:
+    """Return what `make` returns, kept in the session as long as `runs` stay the same."""
+    slot = f"noise {key}"
+    kept = st.session_state.get(slot)
+    if kept is None or kept[0] != runs:
+        kept = st.session_state[slot] = (runs, make())
+    return kept[1]
+
+
+# While it trains ------------------------------------------------------------------------------------------------------
+
+
+def _series(events: Events, pick: Callable[[Any], Mapping[str, float]], shown: str) -> tuple[np.ndarray, dict]:
+    """Return rounds (from 1) and one line per label, NaN where a training has ended."""
+    longest = max((len(each) for each in events.values()), default=0)
+    found = {}
+    for label, each in events.items():
+        line = np.full(longest, np.nan)
+        line[: len(each)] = [pick(event).get(shown, np.nan) for event in each]
+        found[label] = line
+    return np.arange(1, longest + 1, dtype=float), found
+
+
+def _shown(events: Events) -> str:
+    """Return which rows are scored: held-out ones where there are any."""
+    known = next(each[-1].detail["metric"] for each in events.values() if each)
+    return next(name for name in SETS if name in known)
+
+
+def curves(mode: str, events: Events, before: Events, results: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Draw both trainings so far, pale the ones before, and return the figures by name.
+
+    Parameters
+    ----------
+    mode : str
+    events, before : mapping of str to sequence of RoundEnd
+        By label.
+    results : mapping of str to RunResult
+        Of ended trainings, by label.
+    """
+    about, shown = noise.MODES[mode], _shown(events)
+    order = (about.learned, about.plain)
+    events = {label: events.get(label, ()) for label in order}
+    metric = next(each[-1].detail["metric_name"] for each in events.values() if each)
+    unit = "round" if mode == "Table" else "epoch"
+    _headline(events, shown, metric, results, unit.capitalize())
+    drawn, points = {}, max(map(len, events.values()))
+    for name, pick in (("error", lambda e: e.detail["metric"]), ("loss", lambda e: e.losses)):
+        x, lines = _series(events, pick, shown)
+        old_x, old = _series(before, pick, shown) if any(before.values()) else (x, {})
+        title = f"{metric if name == 'error' else 'negative log-likelihood'}, {SETS[shown]}"
+        pale = {label: (old_x, line) for label, line in old.items() if label in order}
+        drawn[name] = basic.lines(x, lines, unit, title, pale=pale, order=order)
+    scored = f"{SETS[shown].replace(' ', '-')} {about.labels}"
+    words = {"error": f"{_title(metric)} on {scored}", "loss": "Surprise at those labels: less is better"}
+    names = ["error", "loss"] if mode == "Table" else ["error"]
+    for column, name in zip(st.columns(len(names)), names):
+        with column:
+            st.caption(words[name])
+            live_chart(drawn[name], f"noise_{name}", points)
+    return drawn
+
+
+def _headline(events: Events, shown: str, metric: str, results: Mapping[str, Any], unit: str) -> None:
+    """Show the last round's numbers; once a training has ended, those of the rounds that were kept."""
+    with st.container(horizontal=True, gap="large"):
+        for label, each in events.items():
+            if each:
+                scores = each[-1].detail["metric"] if results.get(label) is None else results[label].scores
+                value = scores.get(shown, each[-1].detail["metric"].get(shown, np.nan))
+                st.metric(f"{_title(metric)} of {label}", number(value, metric), width="content")
+        longest = max(events.values(), key=len)
+        st.metric(unit, f"{longest[-1].index + 1} of {longest[-1].total}", width="content")
+        st.metric("Seconds", f"{max(each[-1].seconds for each in events.values() if each):.1f}", width="content")
+
+
+# Once both have ended -------------------------------------------------------------------------------------------------
+
+
+def verdict(mode: str, data: HetData, live: Any, results: Mapping[str, Any]) -> None:
+    """Say which of the two is more accurate, whether it distrusts the right rows, and what a change did."""
+    about = noise.MODES[mode]
+    good, plain = results[about.learned].scores, results[about.plain].scores
+    shown = "held_out" if "held_out" in good else "train"
+    with st.container(key="verdict"):
+        words = _verdict(about, good[shown], plain[shown], good["metric"], SETS[shown].replace(" ", "-"))
+        st.markdown(words + (_caught(mode, data, live, results[about.learned]) if mode == "Table" else ""))
+    if about.learned in live.before:
+        events = live.events()[about.learned]
+        old = training.outcome(*live.before[about.learned])
+        with st.container(key="change"):
+            words = training.difference(old, training.outcome(live.settings[about.learned], events))
+            st.success(escape(f"{about.learned} {words}"))
+
+
+def _verdict(about: noise.Mode, good: float, plain: float, metric: str, rows: str) -> str:
+    said = {name: number(value, metric) for name, value in ((about.learned, good), (about.plain, plain))}
+    what = f"**{about.learned} {escape(said[about.learned])}**, {about.plain} {escape(said[about.plain])}"
+    gap = plain - good
+    size = f"{100 * abs(gap):.1f} points" if metric == "error" else f"{abs(gap) / max(plain, 1e-12):.1%}"
+    if said[about.learned] == said[about.plain]:
+        came = "learning whom to trust changes nothing here"
+    else:
+        came = f"learning whom to trust {'saves' if gap > 0 else 'costs'} {escape(size)} here"
+    return f"{_title(metric)} on {rows} {about.labels}: {what}; {came}."
+
+
+def _caught(mode: str, data: HetData, live: Any, result: Any) -> str:
+    """Say how many of the rows that are trusted least were spoilt, if classes were."""
+    wrong = spoilt_rows(data, live.settings[noise.MODES[mode].learned])
+    if data.target_kind != "classification" or not wrong.height:
+        return ""
+    count, found = noise_rows.hits(noise_rows.distrusted(result.predictions, wrong))
+    return f" Of the {count:,} labels that it trusts least, **{found / count:.0%} are flipped ones**."
+
+
+def spoilt_rows(data: HetData, setting: Setting) -> pl.DataFrame:
+    """Return the rows whose label was spoilt; the data are those before the setting's operations."""
+    return once("spoilt", (data.digest(), repr(setting)), lambda: noise_rows.spoilt(data, setting.operations))
+
+
+def _title(metric: str) -> str:
+    return "Error" if metric == "error" else escape(metric)
+
+
+def planted(example: str | None) -> pl.DataFrame | None:
+    """Return the deviation planted in the rows of an example, None where nothing is known."""
+    return once("planted", example, lambda: datasets.planted_deviation(example or ""))
+
+
+def take_away(
+    mode: str, current: Any, settings: Mapping[str, Setting], results: Mapping[str, Any], drawn: Mapping[str, Any],
+    owner: str,
+) -> None:  # fmt: skip
+    """Offer predictions, model, figure, script and notebook of one of the two."""
+    label = st.segmented_control("Of", list(settings), default=next(iter(settings)), required=True, key=f"of {mode}")
+    run = training.run_of("Noise", settings[label], current.recipe, current.title, owner)
+    if drawn:
+        downloads(run, results[label], drawn)

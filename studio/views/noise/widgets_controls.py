@@ -1,0 +1,193 @@
+"""What the Noise page is set by: the kind of data, the noise that is added, the parameters, ready examples."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import streamlit as st
+
+import datasets
+import hetcore as hc
+from hetcore.data import HetData
+from studio import session
+from studio.views.common.training import Setting
+from studio.views.common.widgets_training import slider
+from studio.views.noise import settings
+
+__all__ = ["INVITATIONS", "controls", "examples", "explain", "mode"]
+
+INVITATIONS = {
+    "Table": "Press Train: two boosted models learn side by side from labels of which some are wrong. "
+    "GBM trusts every row alike, HGBM learns which to trust.",
+    "Matrix": "Press Train: two factorizations learn side by side. MF trusts every rating alike, HMF learns whose "
+    "ratings stray.",
+    "Tensor": "Press Train: two factorizations fill in what sensors did not tell. PTF trusts every reading alike, HTF "
+    "learns which sensors stray.",
+}
+SYMBOLS = {
+    "Table": "**f** predicts the label, **σ** (of classes **ε**: the share of labels drawn blindly) how far labels "
+    "stray there; both are boosted trees. A row **weighs** less where labels stray. **Surprise** is |label − "
+    "prediction| / σ. The **90% band** is f ± 1.645 σ. **Coverage** is the share of held-out labels in an interval.",
+    "Matrix": "A rating is **μ + bᵢ + cⱼ + UᵢVⱼ** with noise of variance **σᵢⱼ² = PᵢQⱼ + Δ**, P and Q never negative. "
+    "MF is the same with σ = 1. **Deviation** is the mean σ of a user's or an item's ratings.",
+    "Tensor": "A reading is **μ + biases + Σ U V W** over three codes, with noise of variance **σ² = Σ P Q R + Δ**. "
+    "PTF is the same with σ = 1. The **90% band** is the filled-in value ± 1.645 σ.",
+}
+
+
+def mode(data: HetData) -> str:
+    """Let the person choose the kind of data, at first the one that suits, and return it."""
+    if "mode" not in st.session_state:
+        st.session_state["mode"] = settings.suited(data)
+    chosen = st.segmented_control(
+        "What is noisy?", list(settings.MODES), key="mode", required=True, bind="query-params", on_change=_forget_runs,
+        help="A table of rows, a matrix of users and items, or a tensor of sensors, times and quantities.",
+    )  # fmt: skip
+    return chosen
+
+
+def _forget_runs() -> None:
+    """Another mode has trainings of its own: those in the URL are not its."""
+    for name in ("run", "labels"):
+        st.query_params.pop(name, None)
+
+
+def examples(mode: str, in_use: str | None, primary: bool = False) -> None:
+    """Offer the examples that show a mode, but the one in use."""
+    offered = [name for name in settings.MODES[mode].examples if name in datasets.names() and name != in_use]
+    st.caption("Examples with something to see here:")
+    with st.container(horizontal=True):
+        for place, name in enumerate(offered):
+            about = datasets.info(name)
+            st.button(
+                f"Load {about.title}", key=f"load_{name}", help=about.story, on_click=_use, args=(name,),
+                type="primary" if primary and place == 0 else "secondary", icon=":material/folder_open:",
+            )  # fmt: skip
+
+
+def _use(name: str) -> None:
+    """Use an example and train on it at once."""
+    session.use_example(name)
+    _forget_runs()
+    st.session_state["train_now"] = True
+
+
+def explain(mode: str) -> None:
+    """Say what the symbols are."""
+    st.markdown(SYMBOLS[mode])
+
+
+def controls(mode: str, data: HetData, before: Sequence[Mapping[str, Any]]) -> dict[str, Setting]:
+    """Draw the controls and return the two settings by label."""
+    known, share, sd = _noise_controls(mode, data)
+    codes = _code_controls(mode, data)
+    with st.expander("More parameters"):
+        params = _table_params(data) if mode == "Table" else _factor_params(mode)
+    seed = params["random_state"]
+    operations = [*before, *settings.operations_of(data, known / 100, share / 100, sd, seed)]
+    return settings.settings(mode, data, params, operations, codes)
+
+
+def _noise_controls(mode: str, data: HetData) -> tuple[int, int, float]:
+    """Draw what is done to the labels; return the known and the spoilt share in per cent, and the noise."""
+    start = {"Table": 70, "Matrix": 80, "Tensor": 20}[mode]
+    words = settings.MODES[mode].labels.capitalize()
+    told = "The other ones are hidden from training, stay as they are, and score it."
+    known = slider(f"{words} known, per cent", 5, 95, start, 5, f"{mode.lower()}_known", told)
+    if data.target_kind == "classification":
+        share = slider(
+            "Labels flipped, per cent", 0, 45, 20, 5, "flipped",
+            "This share of the training labels gets another class, at random.",
+        )  # fmt: skip
+        return known, share, 0.0
+    key = mode.lower()
+    told = f"This share of the {words.lower()} to train on gets noise."
+    share = slider(f"{words} disturbed, per cent", 0, 50, 0, 5, f"{key}_disturbed", told)
+    sd = 0.0
+    if share:
+        sd = slider(
+            "Noise, in standard deviations", 0.25, 4.0, 1.0, 0.25, f"{key}_sd",
+            "Size of that noise, in units of the labels' own standard deviation.",
+        )  # fmt: skip
+    return known, share, sd
+
+
+def _code_controls(mode: str, data: HetData) -> list[str]:
+    """Draw the choice of the columns of codes and return them."""
+    count = settings.MODES[mode].n_codes
+    if not count:
+        return []
+    _, columns = settings.records(data, count)
+    start = settings.guessed_modes(columns, count)
+    if len(columns) == count and count == 3:
+        return start
+    names = ("Users", "Items") if count == 2 else ("First mode", "Second mode", "Third mode")
+    chosen: list[str] = []
+    for name, guess in zip(names, start):
+        free, key = [column for column in columns if column not in chosen], f"{mode} {name}".lower().replace(" ", "_")
+        if st.session_state.get(key) not in free:
+            st.session_state[key] = guess if guess in free else free[0]
+        chosen.append(st.selectbox(name, free, key=key, help="The column with its codes."))
+    return chosen
+
+
+def _seed(mode: str) -> int:
+    key = f"{mode.lower()}_seed"
+    return int(st.number_input("Seed", 0, 9999, 0, key=key, help="Of split, noise and training.", bind="query-params"))
+
+
+def _table_params(data: HetData) -> dict[str, Any]:
+    rounds = slider("Rounds M", 10, 500, 100, 10, "noise_rounds", "Boosting rounds; left-out rows say which are kept.")
+    rate = slider("Learning rate η", 0.02, 0.5, 0.2, 0.02, "noise_rate", "Shrinkage of each tree's step.")
+    slower = slider(
+        "Learning rate of the deviation", 0.01, 0.5, 0.1, 0.01, "noise_deviation_rate",
+        "Shrinkage of its trees; half of the other is a good start.",
+    )  # fmt: skip
+    leaves = slider("Leaves", 2, 32, 8, 1, "noise_leaves", "Most leaves of a tree.")
+    weighting = slider(
+        "Weighting", 0.0, 2.0, 1.0 if data.target_kind == "classification" else 0.5, 0.25,
+        f"weighting_{data.target_kind}", "How strongly trust counts: 0 is all rows alike, 1 as the likelihood has it.",
+    )  # fmt: skip
+    share = slider(
+        "Columns a tree sees, per cent", 5, 100, round(100 * settings.column_share(data)), 5,
+        f"noise_columns_{'many' if settings.column_share(data) < 1 else 'few'}", "Fewer are faster with many.",
+    )  # fmt: skip
+    printed = st.toggle(
+        "As printed in the paper",
+        key="noise_printed",
+        bind="query-params",
+        help="One model of all rows, equation (10).",
+    )
+    params = {"n_iterations": rounds, "learning_rate": rate, "deviation_rate": slower, "max_leaf_nodes": leaves}
+    return params | {
+        "weighting": weighting,
+        "column_sample": share / 100,
+        "as_printed": printed,
+        "random_state": _seed("Table"),
+    }
+
+
+def _from(start: Any, label: str, low: Any, high: Any, step: Any, key: str, words: str) -> Any:
+    """Draw a slider that begins at a method's default, wherever that is."""
+    return slider(label, min(low, start), max(high, 2 * start), start, step, key, words)
+
+
+def _factor_params(mode: str) -> dict[str, Any]:
+    key, start = mode.lower(), getattr(hc, settings.MODES[mode].learned)().get_params()
+    epochs = _from(start["n_iterations"], "Epochs", 5, 200, 5, f"{key}_epochs", "Most passes over the known entries.")
+    factors = _from(start["n_factors"], "Factors D", 0, 100, 1, f"{key}_factors", "Length of U, V; 0 leaves biases.")
+    noisy = _from(
+        start["n_deviation_factors"], "Factors of the deviation", 1, 20, 1, f"{key}_noisy", "Length of P and Q."
+    )
+    rate = _from(start["learning_rate"], "Learning rate η", 0.01, 1.0, 0.01, f"{key}_rate", "AdaGrad's first step.")
+    penalty = _from(start["regularisation"], "Penalty λ", 0.0, 1.0, 0.001, f"{key}_penalty", "Pull of U and V to 0.")
+    patience = _from(
+        start["patience"], "Patience", 1, 50, 1, f"{key}_patience", "Epochs without a smaller error before it ends."
+    )
+    printed = st.toggle(
+        "As printed in the paper", key=f"{key}_printed", bind="query-params", help="The paper's updates to the letter."
+    )
+    params = {"n_factors": factors, "n_iterations": epochs, "learning_rate": rate, "regularisation": penalty}
+    params |= {"n_deviation_factors": noisy, "patience": patience, "as_printed": printed}
+    return params | {"random_state": _seed(mode)}

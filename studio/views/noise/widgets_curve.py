@@ -1,0 +1,96 @@
+"""The curve of the Noise page: the error of two models by the share of spoilt labels, drawn as it is measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from hetcore.data import HetData
+from hetcore.figures import noise as figures_noise
+from studio.jobs import manager
+from studio.views.common.training import Setting
+from studio.views.common.widgets import escape, live_chart
+from studio.views.common.widgets_training import slider
+from studio.views.noise import curve
+from studio.views.noise import settings as noise
+
+__all__ = ["measured"]
+
+EVERY = 0.7
+"""Seconds between two looks at a curve that is being measured."""
+
+
+def measured(mode: str, data: HetData, title: str, settings: Mapping[str, Setting], owner: str) -> None:
+    """Draw the controls and the curve as far as it is measured.
+
+    Parameters
+    ----------
+    mode : str
+    data : HetData
+        Before the operations of the settings.
+    title : str
+        Of the data in use: a curve of other data is left alone.
+    settings : mapping of str to Setting
+    owner : str
+    """
+    slot = f"noise curve {mode}"
+    run = _run_of(slot, title, owner)
+    active = run is not None and manager.manager().status(run, owner).active
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        repeats = slider("Repeats", 2, 10, 3, 1, "noise_repeats", "Draws of labels and noise: more narrow the bands.")
+        if st.button("Measure the curve", key="measure_noise", disabled=active):
+            _start(slot, title, curve.sweep(mode, data, settings, repeats), owner)
+        if active:
+            st.button("Stop measuring", key="stop_noise", on_click=manager.manager().stop, args=(run, owner),
+                      icon=":material/stop:")  # fmt: skip
+    if run is None:
+        what = "known readings" if mode == "Tensor" else "spoilt labels"
+        st.caption(
+            f"Both models learn at five shares of {what}, several times over, with the settings that were trained."
+        )
+        return
+    st.fragment(_look, run_every=EVERY if active else None)(mode, run, active)
+
+
+def _run_of(slot: str, title: str, owner: str) -> str | None:
+    kept = st.session_state.get(slot)
+    if kept is None or kept[0] != title:
+        return None
+    try:
+        manager.manager().status(kept[1], owner)
+    except manager.UnknownRunError:
+        return None
+    return kept[1]
+
+
+def _start(slot: str, title: str, arguments: dict[str, Any], owner: str) -> None:
+    try:
+        run = manager.manager().run_task("studio.views.noise.curve:curve", arguments, owner)
+    except ValueError as error:
+        st.error(escape(error))
+        return
+    st.session_state[slot] = (title, run)
+    st.rerun()
+
+
+def _look(mode: str, run: str, active: bool) -> None:
+    status, events = manager.manager().status(run), manager.manager().events(run)
+    if status.state == "failed":
+        st.error(escape(status.message))
+    if status.active:
+        words = f"{status.rounds} of {status.total} fits" if status.total else "Waiting for its turn"
+        words += f" · {status.seconds_left:.0f} s left" if status.seconds_left else ""
+        st.progress(status.rounds / max(status.total, 1), text=words)
+    if events:
+        about, cells = noise.MODES[mode], [event.detail for event in events]
+        across = "share of readings known" if mode == "Tensor" else "share of training labels spoilt"
+        titles = (across, f"{cells[0]['metric_name']}, held out")
+        figure = figures_noise.levels(curve.bands(cells), titles, (about.learned, about.plain))
+        live_chart(figure, "noise_levels", len(events))
+        st.caption("Band: one standard error over the repeats.")
+        if not status.active:
+            st.success(escape(curve.verdict(cells, about.learned, about.plain)))
+    if active and not status.active:
+        st.rerun()

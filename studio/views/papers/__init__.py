@@ -1,0 +1,1 @@
+"""What the Papers page draws and does."""

@@ -1,0 +1,90 @@
+"""What the Papers page does, without a page: which experiments there are, and their runs as jobs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import MutableMapping
+from typing import Any
+
+import experiments
+from experiments import cells
+from experiments.experiment import PAPERS
+from hetcore.data.text import counted
+from studio.jobs import manager
+
+__all__ = ["about", "active", "by_paper", "forget", "paper_of", "run_of", "short", "so_far", "start", "titled"]
+
+SHORT = {
+    "gbc": "Gradient boosting consensus",
+    "mgb": "Boosting with collective inference",
+    "2wl": "Two weak learners",
+    "wms": "Weighted multi-source TrAdaBoost",
+    "hgbm": "Heteroscedastic boosting and factorization",
+}
+SLOT, KEPT = "paper runs", "paper outcome"
+
+
+def by_paper() -> dict[str, list[str]]:
+    """Return the names of the experiments of each paper that has some."""
+    found = {paper: [name for name in experiments.names() if paper_of(name) == paper] for paper in PAPERS}
+    return {paper: names for paper, names in found.items() if names}
+
+
+def paper_of(name: str) -> str:
+    """Return the paper of an experiment."""
+    return experiments.info(name).paper
+
+
+def short(paper: str) -> str:
+    """Return how a choice shows a paper."""
+    return SHORT[paper]
+
+
+def titled(name: str) -> str:
+    """Return how a choice shows an experiment."""
+    found = experiments.info(name)
+    return f"{found.part} · {found.title}"
+
+
+def about(seconds: float) -> str:
+    """Return ", about 2 minutes" for an estimate; nothing without one."""
+    if not math.isfinite(seconds) or seconds <= 0:
+        return ""
+    if seconds > 90:
+        return f", about {seconds / 60:.0f} minutes"
+    return f", about {counted(max(round(seconds), 1), 'second')}"
+
+
+def so_far(state: MutableMapping[str, Any], name: str) -> experiments.Outcome:
+    """Return what an experiment came to, judged anew only where cells were added: a running page asks every second."""
+    stamp = name, str(cells.folder()), *experiments.stamp(name)
+    kept = state.get(KEPT)
+    if kept is None or kept[0] != stamp:
+        kept = state[KEPT] = (stamp, experiments.outcome(name))
+    return kept[1]
+
+
+def start(state: MutableMapping[str, Any], name: str, owner: str) -> None:
+    """Queue what is left of an experiment."""
+    run_id = manager.manager().run_task("experiments.runner:run", {"name": name, "scope": "page"}, owner)
+    state[SLOT] = {**state.get(SLOT, {}), name: run_id}
+
+
+def run_of(state: MutableMapping[str, Any], name: str) -> str | None:
+    """Return the run of an experiment in this session that the manager still knows."""
+    run_id = state.get(SLOT, {}).get(name)
+    try:
+        manager.manager().status(run_id)
+    except manager.UnknownRunError:
+        return None
+    return run_id
+
+
+def active(run_id: str | None) -> bool:
+    """Whether a run goes on."""
+    return run_id is not None and manager.manager().status(run_id).active
+
+
+def forget(name: str) -> None:
+    """Forget the finished cells of an experiment's page run."""
+    experiments.forget(name, "page")

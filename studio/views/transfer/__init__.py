@@ -1,0 +1,1 @@
+"""What the Transfer page draws and does."""

@@ -1,0 +1,173 @@
+"""Accuracy by number of target examples, measured in a worker, and where transfer starts to hurt, in words."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hetcore import metrics
+from hetcore.data import HetData
+from hetcore.data.text import counted
+from hetcore.events import Callback, RoundEnd
+from studio import forms, scenarios
+from studio.jobs import worker_tasks
+from studio.views.common.training import Setting
+from studio.views.transfer.settings import BASELINE, SIZES
+
+__all__ = ["Points", "curve", "points", "sweep", "verdict"]
+
+
+def sweep(data: HetData, trained: Mapping[str, Setting], target: str, possible: int, repeats: int) -> dict[str, Any]:
+    """Return the arguments of `curve` for some settings that share operations.
+
+    Parameters
+    ----------
+    data : HetData
+    trained : mapping of str to Setting
+        By method.
+    target : str
+    possible : int
+        Most examples of each class.
+    repeats : int
+        Draws of the examples.
+    """
+    methods = [(name, setting.estimator, setting.params) for name, setting in trained.items()]
+    done = [op for op in next(iter(trained.values())).operations if op["op"] != "target_labels"]
+    sizes = [size for size in SIZES if size <= possible] or [1]
+    return {
+        "data": data, "done": done, "target": target, "methods": methods, "sizes": sizes, "repeats": repeats
+    }  # fmt: skip
+
+
+def curve(
+    data: HetData,
+    done: Sequence[Mapping[str, Any]],
+    target: str,
+    methods: Sequence[tuple[str, str, Mapping[str, Any]]],
+    sizes: Sequence[int],
+    repeats: int,
+    callbacks: Iterable[Callback] = (),
+) -> list[dict[str, Any]]:
+    """Fit each method to each number of target examples, several times, and score it on the target's other rows.
+
+    Parameters
+    ----------
+    data : HetData
+        Its sources are domains.
+    done : sequence of mappings
+        What-if operations, none of which chooses labels.
+    target : str
+        The target domain.
+    methods : sequence of (str, str, mapping)
+        Name, class and parameters.
+    sizes : sequence of int
+        Examples of each class.
+    repeats : int
+        Draws of the examples; all methods learn from the same.
+    callbacks : iterable of callable, default=()
+        Each is called after every fit with a `RoundEnd` whose detail has "label" (the method), "size", "repeat",
+        "accuracy" and "chance" (the commonest class), and may return True to stop.
+
+    Returns
+    -------
+    list of dict
+        The details, one for each fit.
+    """
+    started, cells = time.perf_counter(), []
+    spoiling = [op for op in done if scenarios.OPERATIONS[op["op"]].spoils]
+    plain = scenarios.apply(data, [op for op in done if op not in spoiling]).data
+    rows = forms.placed(plain, {"form": "domains", "target": target})
+    total, held = repeats * len(sizes) * len(methods), None
+    for repeat, size, (label, estimator, params) in product(range(repeats), sizes, methods):
+        if held is None or held[0] != (repeat, size):
+            choosing = {"op": "target_labels", "name": target, "count": size, "seed": repeat}
+            held = (repeat, size), forms.labelled(scenarios.apply(plain, [choosing, *spoiling]), rows)
+        cells.append(_cell(held[1], estimator, params) | {"label": label, "size": size, "repeat": repeat})
+        event = _event(cells, total, time.perf_counter() - started)
+        if any([callback(event) for callback in callbacks]):
+            break
+    return cells
+
+
+def _cell(arrays: forms.Arrays, estimator: str, params: Mapping[str, Any]) -> dict[str, float]:
+    X, y = arrays.eval_set
+    model = worker_tasks.find_estimator(estimator)(**params).fit(**arrays.fit)
+    wrong = metrics.error_rate(y, model.predict(X))
+    return {"accuracy": 1.0 - float(wrong), "chance": float(np.unique(y, return_counts=True)[1].max() / len(y))}
+
+
+def _event(cells: list[dict[str, Any]], total: int, seconds: float) -> RoundEnd:
+    last = cells[-1]
+    error = {"held_out": 1.0 - last["accuracy"]}
+    detail = {"metric_name": "error", "metric": error, **last}
+    return RoundEnd(last["label"], len(cells) - 1, total, error, detail=detail, seconds=seconds)
+
+
+class Points(NamedTuple):
+    """Accuracy of one method: examples of each class, mean, standard error (0 of one repeat), values by repeat."""
+
+    sizes: list[int]
+    means: list[float]
+    errors: list[float]
+    values: dict[int, dict[int, float]]
+
+    @property
+    def band(self) -> tuple[list[int], list[float], list[float]]:
+        """What a figure draws."""
+        return self.sizes, self.means, self.errors
+
+
+def points(cells: Iterable[Mapping[str, Any]]) -> dict[str, Points]:
+    """Return the accuracy of each method from the details of `curve`, as far as they go."""
+    found: dict[str, dict[int, dict[int, float]]] = {}
+    for cell in cells:
+        found.setdefault(cell["label"], {}).setdefault(cell["size"], {})[cell["repeat"]] = cell["accuracy"]
+    return {label: _summary(values) for label, values in found.items()}
+
+
+def _summary(values: dict[int, dict[int, float]]) -> Points:
+    sizes = sorted(values)
+    rows = [list(values[size].values()) for size in sizes]
+    return Points(sizes, [float(np.mean(row)) for row in rows], [_standard_error(row) for row in rows], values)
+
+
+def _standard_error(row: Sequence[float]) -> float:
+    return float(np.std(row, ddof=1) / np.sqrt(len(row))) if len(row) > 1 else 0.0
+
+
+def verdict(measured: Mapping[str, Points]) -> str:
+    """Say in one sentence from how many target examples on each method is worse than no transfer."""
+    if BASELINE not in measured:
+        return f"Choose “{BASELINE}” too, to see from where on transfer hurts."
+    base = measured[BASELINE]
+    said = [_compared(name, each, base) for name, each in measured.items() if name != BASELINE]
+    return "; ".join(said)[:1].upper() + "; ".join(said)[1:] + "." if said else "Choose a method of transfer too."
+
+
+def _compared(name: str, each: Points, base: Points) -> str:
+    shared = [size for size in each.sizes if size in base.values]
+    gaps = {size: _gap(each.values[size], base.values[size]) for size in shared}
+    gaps = {size: gap for size, gap in gaps.items() if gap is not None}
+    if not gaps:
+        return f"{name} is not measured yet"
+    ahead = [size for size, (gain, _) in gaps.items() if gain >= 0]
+    last, (gain, error) = max(gaps), gaps[max(gaps)]
+    by = f"{100 * gain:+.1f} ± {100 * error:.1f} points at {last}".replace("-", "−")
+    if len(ahead) == len(gaps):
+        return f"{name} helps at every number of examples ({by})"
+    if not ahead:
+        return f"{name} hurts at every number of examples ({by})"
+    if gain >= 0:
+        return f"{name} helps in the end ({by}), not at {', '.join(str(s) for s in gaps if s not in ahead)}"
+    start = min(size for size in gaps if size > max(ahead))
+    return f"no transfer overtakes {name} at {counted(start, 'example')} ({by})"
+
+
+def _gap(ours: Mapping[int, float], theirs: Mapping[int, float]) -> tuple[float, float] | None:
+    """Return the mean gain over the same repeats, and its standard error."""
+    gains = [ours[repeat] - theirs[repeat] for repeat in ours if repeat in theirs]
+    return (float(np.mean(gains)), _standard_error(gains)) if gains else None

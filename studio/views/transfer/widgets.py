@@ -1,0 +1,229 @@
+"""What the Transfer page draws: choices, η on its scale, methods side by side, the mass of each source."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from hetcore.data import HetData
+from hetcore.figures import transfer as figures
+from studio.views.common.widgets import chart, escape, live_chart
+from studio.views.consensus import widgets
+from studio.views.transfer import settings
+
+__all__ = ["ORDER", "choose", "curves", "eta_control", "explain", "headline", "offer_examples", "predictions"]
+
+ORDER = tuple(settings.METHODS)
+EXAMPLES = {"office_caltech": "four kinds of cameras and shops", "planted_domains": "made up, no download needed"}
+ETAS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0)
+RULES = {"linear": "100 n_T / n_S", "squared": "100 n_T² / n_S", "by hand": "by hand"}
+SMALLEST = 0.05
+"""Share of a blend that is worth a word."""
+Events = Mapping[str, Sequence[Any]]
+
+
+def choose(label: str, options: Sequence[str], start: Any, key: str, words: str, **more: Any) -> Any:
+    """Draw a choice whose value is in the URL, and start anew where the options have changed.
+
+    Parameters
+    ----------
+    label : str
+    options : sequence of str
+    start : str or list of str
+        A list lets the person choose several.
+    key : str
+    words : str
+        Help.
+    more : object
+        Further arguments of the widget.
+    """
+    several = isinstance(start, list)
+    held = st.session_state.get(key)
+    known = held is not None and set(held if several else [held]) <= set(options)
+    if not known:
+        st.session_state[key] = start
+    draw = st.multiselect if several else st.selectbox
+    return draw(label, options, key=key, help=words, bind="query-params", **more)
+
+
+def offer_examples(why: str, names: Sequence[str], use: Any) -> None:
+    """Say why the data in use do not fit, and offer examples that do.
+
+    Parameters
+    ----------
+    why : str
+    names : sequence of str
+        The examples that there are.
+    use : callable
+        Called with the name of the one that is chosen.
+    """
+    import datasets
+
+    st.info(escape(why), icon=":material/info:")
+    with st.container(horizontal=True):
+        for place, name in enumerate(name for name in EXAMPLES if name in names):
+            words = f"Use {escape(datasets.info(name).title)}"
+            kind = "primary" if place == 0 else "secondary"
+            st.button(words, type=kind, on_click=use, args=(name,), key=f"use {name}", help=EXAMPLES[name])
+    st.page_link("pages/1_Data.py", label="Bring your own: one table per domain", icon=":material/upload_file:")
+
+
+# η --------------------------------------------------------------------------------------------------------------------
+
+
+def eta_control(n_target: int, n_source: int) -> str | float:
+    """Draw the choice of η beside what the formulas give, and return it."""
+    marks = settings.eta_marks(n_target, n_source)
+    rule = choose(
+        "η · say of the target", list(RULES), "linear", "eta_rule",
+        "How fast the target's weights move beside the sources' (η of Weighted MultiSource).", format_func=RULES.get,
+    )  # fmt: skip
+    value = dict(zip(("linear", "squared"), marks.values())).get(rule)
+    if value is None:
+        st.session_state.setdefault("eta", 1.0)
+        value = st.select_slider(
+            "η by hand",
+            ETAS,
+            key="eta",
+            bind="query-params",
+            help="0 leaves all weights as they are; 1 is MultiSource.",
+        )
+    chart(figures.eta_scale(value, marks), "eta_scale", f"η = {value:.3g} beside the two formulas")
+    st.caption(f"n_T = {n_target:,} target examples, n_S = {n_source:,} source rows.")
+    return float(value) if rule == "by hand" else rule
+
+
+# Round by round -------------------------------------------------------------------------------------------------------
+
+
+def headline(events: Events, before: Events) -> None:
+    """Show the accuracy of each method on the target's other rows."""
+    with st.container(horizontal=True, gap="large"):
+        for label, each in events.items():
+            if not each:
+                continue
+            now, delta = _accuracy(each[-1]), None
+            if before.get(label) and each[-1].index + 1 == each[-1].total:
+                gain = 100 * (now - _accuracy(before[label][-1]))
+                delta = f"{gain:+.1f} points" if abs(gain) >= 0.05 else None
+            st.metric(escape(label), f"{100 * now:.1f}%", delta, width="content")
+
+
+def _accuracy(event: Any) -> float:
+    metric = event.detail["metric"]
+    return 1.0 - metric.get("held_out", metric["train"])
+
+
+def _lines(events: Events, pick: Any) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Return (rounds, values) by method, of the methods that tell the value."""
+    told = {}
+    for label, each in events.items():
+        pairs = [(event.index + 1, pick(event)) for event in each]
+        pairs = [(x, y) for x, y in pairs if y is not None]
+        if pairs:
+            told[label] = tuple(np.array(pairs, float).T)
+    return told
+
+
+def _detail(name: str) -> Any:
+    return lambda event: event.detail.get(name)
+
+
+def curves(events: Events, data: HetData, target: str, before: Events) -> dict[str, dict[str, Any]]:
+    """Draw the live figures and return them by name."""
+    n_points = sum(map(len, events.values()))
+
+    def drawn(pick: Any, title: str, **more: Any) -> dict[str, Any]:
+        return figures.side_by_side(_lines(events, pick), title, ORDER, pale=_lines(before, pick), **more)
+
+    found = {"accuracy": drawn(_accuracy, "accuracy on the target's other rows", percent=True)}
+    left, right = st.columns(2)
+    with left:
+        st.caption("Accuracy by round")
+        live_chart(found["accuracy"], "live_accuracy", n_points)
+    with right:
+        found["mass"] = _mass(events, data, target, before, n_points)
+    told = st.tabs(["ε · error of each round", "α · its vote", "Loss"])
+    titles = {"epsilon": "ε, weighted error on the target", "alpha": "α, vote of the round"}
+    for tab, (name, title) in zip(told, titles.items()):
+        with tab:
+            found[name] = drawn(_detail(name), title, level=0.5 if name == "epsilon" else None)
+            live_chart(found[name], f"live_{name}", n_points)
+            if name == "epsilon":
+                st.caption(_epsilon_told(_lines(events, _detail(name))))
+    with told[2]:
+        found["loss"] = drawn(lambda event: event.losses.get("held_out"), "log loss on the target's other rows")
+        live_chart(found["loss"], "live_loss", n_points)
+    return found
+
+
+def _epsilon_told(lines: Mapping[str, Any]) -> str:
+    if lines and all(values.max() < 1e-9 for _, values in lines.values()):
+        return (
+            "ε is 0: one learner tells these few examples apart in the first round, so boosting has no more to correct."
+        )
+    return "At ½, the dotted line, no source helps in that round."
+
+
+def _mass(events: Events, data: HetData, target: str, before: Events, n_points: int) -> dict[str, Any]:
+    """Draw the mass of each source in one method, which the person chooses."""
+    able = [label for label, each in events.items() if each and each[-1].source_weights]
+    if not able:
+        st.caption("No method among these weighs sources.")
+        return figures.masses([], {}, data.source_names, target)
+    start = next((label for label in able if len(events[label]) > 1), able[0])
+    if st.session_state.get("mass_of") not in able:
+        st.session_state["mass_of"] = start
+    label = st.session_state["mass_of"]
+    x, series = _weights(events[label], target)
+    old = _weights(before[label], target) if before.get(label) else None
+    pale = {name: (old[0], values) for name, values in old[1].items()} if old else None
+    figure = figures.masses(x, series, data.source_names, target, pale)
+    st.caption(f"Share of all weight that each source keeps in {escape(label)}")
+    live_chart(figure, "live_mass", n_points)
+    if len(able) > 1:
+        st.selectbox("Weights of", able, key="mass_of", help="The method whose weights are drawn.")
+    if blend := events[label][-1].detail.get("blend"):
+        st.caption(escape(_blended(blend)))
+    return figure
+
+
+def _blended(blend: Mapping[str, float]) -> str:
+    """Say what a blend is made of, the largest shares only."""
+    large = sorted(((share, name) for name, share in blend.items() if share >= SMALLEST), reverse=True)
+    return "Blended from " + ", ".join(f"{share:.0%} {name}" for share, name in large) + "."
+
+
+def _weights(events: Sequence[Any], target: str) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    return widgets.series(
+        events, lambda event: {**event.source_weights, target: event.detail.get("target_mass", np.nan)}
+    )
+
+
+def predictions(results: Mapping[str, Any]) -> None:
+    """Show what each method says of the target's other rows, the wrong ones first."""
+    frames = {name: result.predictions for name, result in results.items() if result is not None}
+    table = settings.side_by_side({name: frame for name, frame in frames.items() if frame is not None})
+    if table.is_empty():
+        st.caption("No row of the target was left to predict.")
+        return
+    wrong = int((table["wrong"] == len(frames)).sum())
+    all_of = "the method gets" if len(frames) == 1 else f"all {len(frames)} methods get"
+    st.caption(f"{table.height:,} rows of the target that no method saw; {all_of} {wrong:,} of them wrong.")
+    st.dataframe(table, hide_index=True, width="stretch", height=360, alt="Predictions of the target's rows")
+
+
+def explain() -> None:
+    """Say what the words and symbols are."""
+    st.markdown(
+        "**Target** is the domain to predict, with few labels; **sources** are related domains with many. "
+        "**n_T, n_S**: labelled rows of target and sources. **ε** is the weighted error of a round's learner on the "
+        "target, **α** = ½ ln((1 − ε) / ε) its vote. Target rows that are predicted wrongly gain weight, source rows "
+        "lose it; **η** multiplies the exponents: the larger it is, the sooner the target's own rows rule. **Mass** is "
+        "the share of all weight that a domain holds: a source that misleads loses it."
+    )
+    methods = [f"- **{escape(name)}**: {escape(method.words)}." for name, method in settings.METHODS.items()]
+    st.markdown("\n".join(methods))

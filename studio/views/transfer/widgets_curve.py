@@ -1,0 +1,143 @@
+"""The curve of the Transfer page: accuracy by number of target examples, measured in a worker, drawn as it grows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import polars as pl
+import streamlit as st
+
+from hetcore.data import HetData
+from hetcore.figures import transfer as figures
+from studio.jobs import manager
+from studio.runs import export
+from studio.views.common import training
+from studio.views.common.widgets import escape, live_chart
+from studio.views.common.widgets_training import slider
+from studio.views.transfer import curve
+from studio.views.transfer import settings as transfer
+
+__all__ = ["MeasuredCurve"]
+
+ORDER = tuple(transfer.METHODS)
+EVERY = 0.7
+"""Seconds between two looks at a curve that is being measured."""
+
+
+class MeasuredCurve:
+    """The measured accuracy by number of target examples: started, watched, stopped, compared with the one before.
+
+    Parameters
+    ----------
+    title : str
+        Of the data in use: a curve of other data is left alone.
+    owner : str
+    """
+
+    def __init__(self, title: str, owner: str) -> None:
+        self._title, self._owner = title, owner
+        named = st.query_params.get("curve")
+        if "transfer curve" not in st.session_state and named:
+            st.session_state["transfer curve"] = {"title": title, "run": named, "before": {}}
+
+    @property
+    def _kept(self) -> dict[str, Any] | None:
+        kept = st.session_state.get("transfer curve")
+        if kept is None or kept["title"] != self._title:
+            return None
+        try:
+            manager.manager().status(kept["run"], self._owner)
+        except manager.UnknownRunError:
+            return None
+        return kept
+
+    def draw(self, data: HetData, settings: Mapping[str, training.Setting], target: str, possible: int) -> None:
+        """Draw the controls and the curve as far as it is measured.
+
+        Parameters
+        ----------
+        data : HetData
+        settings : mapping of str to Setting
+            What to measure, by method; empty where nothing can be measured.
+        target : str
+        possible : int
+            Most examples of each class.
+        """
+        st.subheader("How many examples of your own does it take?", anchor=False)
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            repeats = slider("Repeats", 2, 20, 5, 1, "draws", "Draws of the examples: more give narrower bands.")
+            busy = self._busy()
+            if st.button("Measure the curve", key="measure", disabled=not settings or busy):
+                self._start(curve.sweep(data, settings, target, possible, repeats))
+            if busy:
+                st.button("Stop measuring", key="stop_measuring", on_click=self._stop, icon=":material/stop:")
+        if self._kept is None:
+            st.caption("Each method learns from 1, 2, 3, … examples of each class, several times over.")
+            return
+        active = self._busy()
+        st.fragment(self._look, run_every=EVERY if active else None)(active)
+
+    def _busy(self) -> bool:
+        kept = self._kept
+        return kept is not None and manager.manager().status(kept["run"], self._owner).active
+
+    def _stop(self) -> None:
+        if self._kept is not None:
+            manager.manager().stop(self._kept["run"], self._owner)
+
+    def _start(self, arguments: dict[str, Any]) -> None:
+        before = self._points()
+        try:
+            run = manager.manager().run_task("studio.views.transfer.curve:curve", arguments, self._owner)
+        except ValueError as error:
+            st.error(escape(error))
+            return
+        st.session_state["transfer curve"] = {"title": self._title, "run": run, "before": before}
+        st.query_params["curve"] = run
+        st.rerun()
+
+    def _points(self) -> dict[str, curve.Points]:
+        if self._kept is None:
+            return {}
+        return curve.points(event.detail for event in manager.manager().events(self._kept["run"]))
+
+    def _look(self, active: bool) -> None:
+        kept = self._kept
+        if kept is None:
+            return
+        status, measured = manager.manager().status(kept["run"]), self._points()
+        if status.state == "failed":
+            st.error(escape(status.message))
+        if status.active:
+            words = f"{status.rounds} of {status.total} fits" if status.total else "Waiting for its turn"
+            words += f" · {status.seconds_left:.0f} s left" if status.seconds_left else ""
+            st.progress(status.rounds / max(status.total, 1), text=words)
+        if measured:
+            self._figure(measured, kept["before"], status)
+        if active and not status.active:
+            st.rerun()
+
+    def _figure(self, measured: Mapping[str, curve.Points], before: Mapping[str, Any], status: Any) -> None:
+        events = manager.manager().events(status.run_id)
+        chance = float(np.mean([event.detail["chance"] for event in events]))
+        bands = {name: each.band for name, each in measured.items()}
+        pale = {name: each.band for name, each in before.items()}
+        figure = figures.curve(bands, ORDER, pale=pale, chance=chance)
+        live_chart(figure, "live_curve", len(events))
+        with st.container(key="verdict"):
+            told = curve.verdict(measured)
+            (st.caption if status.active else st.success)(escape(told if not status.active else f"So far: {told}"))
+        st.caption("Band: one standard error over the repeats. Pale: the curve before.")
+        if not status.active:
+            self._take(figure, [dict(event.detail) for event in events])
+
+    def _take(self, figure: dict[str, Any], cells: list[dict[str, Any]]) -> None:
+        """Offer the curve as a figure and as a table."""
+        stem, columns = f"{self._title} transfer curve", ("label", "size", "repeat", "accuracy", "chance")
+        table = export.csv(pl.DataFrame([{name: cell[name] for name in columns} for cell in cells]))
+        with st.container(horizontal=True):
+            page = export.figure_html(figure, stem)
+            st.download_button("Curve (HTML)", page, export.file_name(stem, "html"), on_click="ignore")
+            st.download_button("Curve (CSV)", table, export.file_name(stem, "csv"), on_click="ignore")

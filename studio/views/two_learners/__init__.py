@@ -1,0 +1,1 @@
+"""What the Two learners page draws and does."""

@@ -1,0 +1,198 @@
+"""What the Two learners page trains, without a page: modalities and their learners, a setting for each model, verdicts.
+
+learners = {"shape": "tree", "pixels": "network"}                # a source in use, and what learns from it
+labels(data, learners)                                           # "Trees on shape", "Network on pixels", ...
+settings(data, learners, ["Together"], params, operations)       # studio.views.common.training.Setting by label
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from hetcore.data import HetData, Source
+from hetcore.multimodal.learners import default_learner
+from studio.messages import shown
+from studio.views.common.training import Setting
+
+__all__ = [
+    "BRANCHES", "EXAMPLES", "FEATURES", "FIRST", "LEARNERS", "ORDER_OF", "PRINTED", "SECOND", "SETS", "first_learners",
+    "is_image", "label_of", "labels", "last_f1", "possible_learners", "refusal", "scored_set", "settings", "structured",
+    "symbols", "verdict",
+]  # fmt: skip
+
+FIRST, SECOND = "Together", "Together, 2nd order"
+FEATURES, BRANCHES = "BFV + network", "Two branches"
+ORDER_OF = {FIRST: 1, SECOND: 2}
+LEARNERS = {"tree": "Trees", "network": "Network", "cnn": "CNN"}
+"""Kinds of learners in words."""
+EXAMPLES = ("digits_table_and_pixels", "two_modalities")
+"""Data sets that show the page best; both are always there."""
+SETS = {"held_out": "held out", "left_out": "left out", "train": "training"}
+PRINTED = {"step": "bayes", "learning_rate": 1.0, "subsample": 1.0}
+"""What the paper does where hetcore does otherwise."""
+ALIKE = 0.005
+"""F1 that is not worth a word."""
+_BOTH = ("n_iterations", "step", "learning_rate", "subsample", "max_depth", "min_samples_leaf", "epochs",
+         "random_state")  # fmt: skip
+_SECOND = ("hessian", "inner_iterations")
+Events = Mapping[str, Sequence[Any]]
+
+
+# What can be trained --------------------------------------------------------------------------------------------------
+
+
+def refusal(data: HetData) -> str:
+    """Return in one sentence why data do not suit the page; empty if they do."""
+    if data.target_kind is None or not data.labelled.any():
+        return "There is nothing to learn from: the data have no label."
+    if data.target_kind != "classification":
+        return "The label of these data is a number, and this page tells classes apart."
+    if len(np.unique(data.y[data.labelled].astype(str))) < 2:
+        return "All labels of these data are the same class, so there is nothing to tell apart."
+    if len(data.sources) < 2:
+        return "These data have a single source: this page compares a table with images, text or a second table."
+    if not (data.mask.sum(axis=0) > 1).any():
+        return "The tables of these data describe different rows, and this page needs several sources of the same rows."
+    return ""
+
+
+def is_image(source: Source) -> bool:
+    """Return whether a source holds pictures: (m, h, w), or (m, h, w, c) of one, three or four channels."""
+    if source.array is None:
+        return False
+    return source.array.ndim == 3 or (source.array.ndim == 4 and source.array.shape[3] in (1, 3, 4))
+
+
+def possible_learners(source: Source, deep: bool) -> list[str]:
+    """Return which learners a source can have; `deep` says whether PyTorch is there, which "cnn" needs."""
+    if source.array is not None:
+        return ["network", "cnn"] if deep and is_image(source) else ["network"]
+    return ["tree", "network"]
+
+
+def first_learners(data: HetData) -> dict[str, str]:
+    """Return the two sources to begin with, and their learners: a table with trees, then what a network reads.
+
+    Of tables alone the second has a network.
+    """
+    kinds = {name: default_learner(source) for name, source in data.sources.items()}
+    trees = [name for name, kind in kinds.items() if kind == "tree"]
+    others = [name for name, kind in kinds.items() if kind != "tree"]
+    first, second = [*trees[:1], *others, *trees[1:]][:2]
+    return {first: kinds[first], second: "network"}
+
+
+def structured(data: HetData, learners: Mapping[str, str]) -> str | None:
+    """Return the table whose boosted feature vectors a network gets; None if there is no table in use."""
+    tables = [name for name in learners if data.sources[name].array is None]
+    return next((name for name in tables if learners[name] == "tree"), tables[0] if tables else None)
+
+
+def labels(data: HetData, learners: Mapping[str, str]) -> list[str]:
+    """Return the labels of all models that these sources can have, in the order of their colours."""
+    alone = [_alone(name, learner) for name, learner in learners.items()]
+    return [*alone, FIRST, SECOND, *([FEATURES, BRANCHES] if structured(data, learners) else [])]
+
+
+def _alone(name: str, learner: str) -> str:
+    return f"{LEARNERS[learner]} on {shown(name, 24).replace('|', '/')}"
+
+
+def label_of(method: str, params: Mapping[str, Any]) -> str:
+    """Return the label of a stored model by its class and parameters."""
+    if method == "BoostedFeatureNetworkClassifier":
+        return FEATURES if params.get("features") == "boosted" else BRANCHES
+    if method == "OneWeakLearnerClassifier":
+        return _alone(*next(iter(params["learners"].items())))
+    return SECOND if params.get("order") == 2 else FIRST
+
+
+def symbols(names: Sequence[str]) -> dict[str, str]:
+    """Return the letter of each source's step: ε, δ, and for more sources ζ, η, θ, then numbered ones."""
+    letters = ["ε", "δ", "ζ", "η", "θ"]
+    return {name: letters[k] if k < len(letters) else f"θ{k - 3}" for k, name in enumerate(names)}
+
+
+def settings(
+    data: HetData,
+    learners: Mapping[str, str],
+    models: Sequence[str],
+    params: Mapping[str, Any],
+    operations: Sequence[Mapping[str, Any]],
+) -> dict[str, Setting]:
+    """Return the setting of each chosen model by label.
+
+    Parameters
+    ----------
+    data : HetData
+    learners : mapping of str to str
+        "tree", "network" or "cnn" by source in use.
+    models : sequence of str
+        Of `labels`.
+    params : mapping
+        Parameters by name; each class is given those that it takes, "network_epochs" being those of the last two.
+    operations : sequence of mappings
+        See `studio.scenarios`; the sources that are not in use go besides.
+    """
+    gone = [{"op": "drop_source", "name": name} for name in data.source_names if name not in learners]
+    choosing = [operation for operation in operations if operation["op"] == "labels"]
+    done = [*(dict(each) for each in operations if each not in choosing), *gone, *map(dict, choosing)]
+    made = {_alone(name, learner): _one(name, learner, params) for name, learner in learners.items()}
+    made |= {label: _joint(order, learners, params) for label, order in ORDER_OF.items()}
+    table = structured(data, learners)
+    made |= {} if table is None else {FEATURES: _network(table, "boosted", params)}
+    made |= {} if table is None else {BRANCHES: _network(table, "raw", params)}
+    return {label: Setting(*made[label], done) for label in made if label in models}
+
+
+def _one(name: str, learner: str, params: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    own = {key: params[key] for key in _BOTH if key in params}
+    return "OneWeakLearnerClassifier", {"source": name, "learners": {name: learner}} | own
+
+
+def _joint(order: int, learners: Mapping[str, str], params: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    taken = (*_BOTH, *_SECOND) if order == 2 else _BOTH
+    own = {key: params[key] for key in taken if key in params}
+    return "TwoWeakLearnerClassifier", {"order": order, "learners": dict(learners)} | own
+
+
+def _network(table: str, features: str, params: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    taken = ("fusion", "random_state", *(("n_stages",) if features == "boosted" else ()))
+    own = {key: params[key] for key in taken if key in params}
+    own |= {"n_iterations": params["network_epochs"]} if "network_epochs" in params else {}
+    return "BoostedFeatureNetworkClassifier", {"table": table, "features": features} | own
+
+
+# What came of it ------------------------------------------------------------------------------------------------------
+
+
+def scored_set(events: Events) -> str:
+    """Return which rows are scored: those held out where there are any, else those trained on."""
+    known = [each[-1].detail["F1"] for each in events.values() if each]
+    return next((name for name in SETS if known and all(name in scores for scores in known)), "train")
+
+
+def last_f1(events: Events) -> dict[str, float]:
+    """Return F1 after the last round by label."""
+    scored = scored_set(events)
+    return {label: float(each[-1].detail["F1"][scored]) for label, each in events.items() if each}
+
+
+def verdict(events: Events) -> str:
+    """Say in one sentence what the sources add to one another; empty where there is nothing to compare."""
+    f1 = last_f1(events)
+    alone = {label: value for label, value in f1.items() if label not in (FIRST, SECOND, FEATURES, BRANCHES)}
+    joint = {label: value for label, value in f1.items() if label not in alone}
+    if not alone or not joint:
+        return ""
+    best, top = max(alone, key=alone.get), max(joint, key=joint.get)
+    gain = joint[top] - alone[best]
+    if abs(gain) < ALIKE:
+        came = f"{top} is no better than {best} by itself"
+    else:
+        came = f"{top} {'gains' if gain > 0 else 'loses'} {abs(gain):.3f} against {best}, the best one by itself"
+    said = ", ".join(f"{label} {value:.3f}" for label, value in f1.items())
+    return f"F1, {SETS[scored_set(events)]}: {said}. {came}."

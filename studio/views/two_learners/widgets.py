@@ -1,0 +1,180 @@
+"""What the Two learners page draws of trainings: F1 and risk by round or second, steps, weights, the confusion."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+import streamlit as st
+
+from hetcore.figures import two_learners as figures
+from studio.views.common.widgets import chart, escape, live_chart, number
+from studio.views.two_learners import settings
+from studio.views.two_learners.settings import BRANCHES, FEATURES, FIRST, ORDER_OF, SETS
+
+__all__ = ["AGAINST", "confusion", "curves", "figures_of", "headline"]
+
+AGAINST = ("rounds", "seconds")
+OTHER_LOSS = (FEATURES, BRANCHES)
+"""Models that minimise another loss."""
+NOTES = {
+    "steps": "What the learner of a source counts in a round. Steps grow while what is left to learn shrinks.",
+    "moved": "The same in the scores' own unit: how far a source changed them, after shrinkage.",
+    "weights": "Each source's share in the fall of the log risk so far.",
+    "error": "Share of rows predicted wrongly.",
+}
+Events = Mapping[str, Sequence[Any]]
+
+
+def headline(events: Events, before: Events) -> None:
+    """Show F1 and the time of each model so far, and how F1 has changed."""
+    old = settings.last_f1(before) if any(before.values()) else {}
+    with st.container(horizontal=True, gap="medium", key="f1"):
+        for label, value in settings.last_f1(events).items():
+            ended = events[label][-1].index + 1 == events[label][-1].total
+            delta = f"{value - old[label]:+.3f}" if ended and label in old else None
+            with st.container(width="content"):
+                st.metric(f"F1 of {escape(label)}", f"{value:.3f}", delta, width="content")
+                error = events[label][-1].detail["metric"][settings.scored_set(events)]
+                st.caption(f"error {number(error, 'error')} · {events[label][-1].seconds:.1f} s")
+
+
+# Round by round -------------------------------------------------------------------------------------------------------
+
+
+def _line(each: Sequence[Any], pick: Callable[[Any], float], against: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return x and y of one model."""
+    x = [event.seconds if against == "seconds" else event.index + 1 for event in each]
+    return np.array(x, float), np.array([float(pick(event)) for event in each])
+
+
+def _curves(
+    events: Events, before: Events, pick: Callable[[Any], float], against: str, y: str, order: Sequence[str]
+) -> dict[str, Any]:
+    now, old = ({k: _line(v, pick, against) for k, v in all_.items() if v} for all_ in (events, before))
+    title = "seconds of training" if against == "seconds" else "round (of networks: epoch)"
+    log = y.startswith("risk")
+    return figures.curves(now, (title, y), order, pale={k: v for k, v in old.items() if k in order}, log=log)
+
+
+def figures_of(
+    events: Events, before: Events, against: str, order: Sequence[str], sources: Sequence[str], scored: str
+) -> dict[str, dict[str, Any]]:
+    """Return the live figures by name.
+
+    Parameters
+    ----------
+    events, before : mapping of str to sequence of RoundEnd
+        By label; the trainings before are drawn pale.
+    against : {"rounds", "seconds"}
+    order : sequence of str
+        All labels that there can be.
+    sources : sequence of str
+        Names of the sources in use.
+    scored : str
+        On which rows, of `studio.views.two_learners.settings.SETS`.
+    """
+    words = SETS[scored]
+    ours, earlier = ({k: v for k, v in all_.items() if k not in OTHER_LOSS} for all_ in (events, before))
+    drawn = {
+        "F1": _curves(events, before, lambda e: e.detail["F1"].get(scored, np.nan), against, f"F1, {words}", order),
+        "risk": _curves(ours, earlier, lambda e: e.losses.get(scored, np.nan), against, f"risk, {words}", order),
+        "error": _curves(
+            events, before, lambda e: e.detail["metric"].get(scored, np.nan), against, f"error, {words}", order
+        ),
+    }
+    return drawn | _joint_figures({label: events[label] for label in ORDER_OF if events.get(label)}, sources)
+
+
+def _joint_figures(joint: Events, sources: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Return what a round of the models of several sources was made of: steps, moves, weights."""
+    letters, drawn = {name: f"{letter} {name}" for name, letter in settings.symbols(sources).items()}, {}
+    for name, title, pick in (
+        ("steps", "step, before shrinkage", lambda e: e.detail["steps"]),
+        ("moved", "change of the scores, root mean square", lambda e: e.detail["moved"]),
+        ("weights", "source weight", lambda e: e.source_weights),
+    ):
+        series = {label: _by_source(each, pick, sources) for label, each in joint.items()}
+        drawn[name] = figures.per_source(series, title, sources, names=letters if name == "steps" else None)
+    drawn["weights"]["layout"]["yaxis"] |= {"range": [0, 1.02]}
+    return drawn
+
+
+def _by_source(
+    each: Sequence[Any], pick: Callable[[Any], Mapping[str, float]], sources: Sequence[str]
+) -> dict[str, list[float]]:
+    return {name: [float(pick(event).get(name, np.nan)) for event in each] for name in sources}
+
+
+def curves(events: Events, before: Events, order: Sequence[str], sources: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Draw the live figures and return them by name; see `figures_of`."""
+    against, scored = _switches(settings.scored_set(events))
+    drawn = figures_of(events, before, against, order, sources, scored)
+    points = max((len(each) for each in events.values()), default=0)
+    left, right = st.columns(2)
+    with left:
+        st.caption("F1 of each model: more is better")
+        live_chart(drawn["F1"], "two_f1", points)
+    with right:
+        st.caption("Risk, what rounds lower: less is better")
+        if drawn["risk"]["data"]:
+            live_chart(drawn["risk"], "two_risk", points)
+        if any(events.get(label) for label in OTHER_LOSS):
+            st.caption(f"{FEATURES} and {BRANCHES} lower another risk (cross-entropy), so they are not drawn here.")
+    _details(drawn, points, any(events.get(label) for label in ORDER_OF))
+    return drawn
+
+
+def _switches(scored: str) -> tuple[str, str]:
+    """Draw what the curves run against and on which rows; return both."""
+    with st.container(horizontal=True):
+        against = st.segmented_control(
+            "Against", AGAINST, key="against", default=AGAINST[0], required=True,
+            help="Seconds are those of this machine, which trains several models at once; a network that needs PyTorch "
+            "loads it first.",
+        )  # fmt: skip
+        rows = [scored, "train"] if scored != "train" else ["train"]
+        chosen = st.segmented_control(
+            "On rows", rows, key=f"on {scored}", default=rows[0], required=True, format_func=SETS.get,
+            help="Held out: rows whose labels were hidden from training.",
+        )  # fmt: skip
+    return against or AGAINST[0], chosen or rows[0]
+
+
+def _details(drawn: Mapping[str, dict[str, Any]], points: int, joint: bool) -> None:
+    """Draw what a round of the joint models was made of."""
+    titles = {"steps": "Steps ε and δ", "moved": "What each source moved", "weights": "Source weights"}
+    for tab, name in zip(st.tabs([*titles.values(), "Error"]), [*titles, "error"]):
+        with tab:
+            if name == "error" or joint:
+                live_chart(drawn[name], f"two_{name}", points)
+                st.caption(NOTES[name])
+            else:
+                st.caption(f"Choose “{FIRST}” among the models: steps are those of sources that learn together.")
+
+
+# Once they have ended -------------------------------------------------------------------------------------------------
+
+
+def confusion(frames: Mapping[str, pl.DataFrame]) -> None:
+    """Draw which classes the chosen model takes for which, on the rows whose labels were hidden.
+
+    Parameters
+    ----------
+    frames : mapping of str to DataFrame
+        Predictions by label.
+    """
+    names = list(frames)
+    if st.session_state.get("confusion_of") not in names:
+        st.session_state["confusion_of"] = FIRST if FIRST in names else names[-1]
+    label = st.selectbox("Model", names, key="confusion_of", help="Whose predictions are counted.", width=320)
+    frame = frames[label]
+    truth = "held_out" if "held_out" in frame.columns and frame["held_out"].count() else "label"
+    scored = frame.filter(pl.col(truth).is_not_null())
+    figure = figures.confusion(scored[truth].to_numpy(), scored["prediction"].to_numpy())
+    rows = f"{scored.height:,} {'held-out' if truth == 'held_out' else 'training'} rows"
+    wrong = scored.filter(pl.col(truth) != pl.col("prediction")).height
+    st.caption(f"{rows}, {wrong:,} of them predicted wrongly; a row of the figure is a true class.")
+    chart(figure, "confusion", f"confusion matrix of {label}")

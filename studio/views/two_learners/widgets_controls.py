@@ -1,0 +1,208 @@
+"""What the Two learners page is set by: the sources in use, their learners, the models, parameters, ready examples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import streamlit as st
+
+from hetcore.data import HetData
+from hetcore.multimodal import deep
+from studio.views.common.training import Setting
+from studio.views.common.widgets import escape
+from studio.views.common.widgets_training import slider
+from studio.views.two_learners import settings as two_learners
+from studio.views.two_learners.settings import BRANCHES, EXAMPLES, FEATURES, FIRST, SECOND
+
+__all__ = ["Chosen", "controls", "explain", "offer_examples", "usable"]
+
+WORDS = {
+    "tree": "trees: small decision trees, a vector of scores in each leaf",
+    "network": "network: two hidden layers on columns, pixels or words",
+    "cnn": "CNN: a small convolutional network on the image (PyTorch)",
+}
+STEPS = {
+    "newton": "Newton: the exact minimum of the risk",
+    "bayes": "Bayesian optimisation: 30 tries in [0, 4], as in the paper",
+    "grid": "grid: 9 values in [0, 4]",
+    "fixed": "fixed: 0.1",
+}
+
+
+class Chosen(NamedTuple):
+    """What the controls say: learners by source, all labels there can be, the settings by label."""
+
+    learners: dict[str, str]
+    labels: list[str]
+    settings: dict[str, Setting]
+
+
+def offer_examples(use: Callable[[str], None], used: str | None, first: bool = False) -> None:
+    """Offer the examples that show the page best, but the one in use.
+
+    Parameters
+    ----------
+    use : callable
+        Called with the name of the one that is chosen.
+    used : str or None
+        The example in use.
+    first : bool, default=False
+        Whether the first one is what to do next.
+    """
+    import datasets
+
+    names = [name for name in EXAMPLES if name != used]
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if not first:
+            st.caption("Other examples for this page")
+        for name in names:
+            about, kind = datasets.info(name), "primary" if first and name == names[0] else "secondary"
+            words = f"Load {escape(about.title)}"
+            st.button(words, type=kind, on_click=use, args=(name,), key=f"load {name}", help=escape(about.story))
+
+
+def controls(data: HetData, title: str, operations: Sequence[dict[str, Any]], top: Any) -> Chosen:
+    """Draw the controls and return what they say.
+
+    Parameters
+    ----------
+    data : HetData
+        After the Data page's operations.
+    title : str
+        Of the data in use.
+    operations : sequence of dict
+        The Data page's.
+    top : container
+        Where the choice of models goes, which needs room.
+    """
+    learners = _learners(data, title)
+    labels = two_learners.labels(data, learners)
+    with top:
+        models = _models(labels, len(learners))
+    known = slider(
+        "Labels known, per cent", 5, 100, 50, 5, "two_known", "The other labels are hidden from training and score it."
+    )
+    rounds = slider("Rounds N", 1, 100, 20, 1, "two_rounds", "Each adds a learner of every source (N).")
+    with st.expander("More parameters"):
+        params = {"n_iterations": rounds} | _more(models)
+    if not deep.has_torch():
+        st.caption(
+            f"With PyTorch images can have convolutional networks, and “{BRANCHES}” real branches: `{deep.HOW}`."
+        )
+    done = [dict(operation) for operation in operations]
+    if known < 100:
+        done.append({"op": "labels", "fraction": known / 100, "seed": params["random_state"]})
+    return Chosen(learners, labels, two_learners.settings(data, learners, models, params, done))
+
+
+def _learners(data: HetData, title: str) -> dict[str, str]:
+    """Draw the choice of sources and of a learner for each."""
+    first, names = two_learners.first_learners(data), data.source_names
+    chosen, key = list(first), f"modalities {title}"
+    if len(names) > 2:
+        if not set(st.session_state.get(key, ["?"])) <= set(names):
+            st.session_state[key] = chosen
+        chosen = st.multiselect("Sources in use", names, key=key, help="Each is a modality; take two or more.")
+    found = {}
+    for name in sorted(chosen, key=(list(first) + names).index):
+        source, slot = data.sources[name], f"learner {title} {name}"
+        options = two_learners.possible_learners(source, deep.has_torch())
+        if st.session_state.get(slot) not in options:
+            st.session_state[slot] = first.get(name) if first.get(name) in options else options[0]
+        words = "Weak learner of this source. " + ". ".join(WORDS[each] for each in options).capitalize() + "."
+        found[name] = st.selectbox(
+            f"Learner of {escape(name)}", options, key=slot, help=words, format_func=two_learners.LEARNERS.get
+        )
+    return found
+
+
+def _models(labels: Sequence[str], alone: int) -> list[str]:
+    """Draw the choice of models; at first each source alone, and all together."""
+    held = st.session_state.get("two_models")
+    if held is None or not set(held) <= set(labels):
+        joint = [label for label in held or [FIRST] if label in labels[alone:]]
+        st.session_state["two_models"] = [*labels[:alone][:2], *joint]
+    return st.multiselect(
+        "Models, trained side by side",
+        labels,
+        key="two_models",
+        help=f"Each source alone; {FIRST}: 2WL, by gradients; {SECOND}: 2WL2O, by curvature too; {FEATURES}: a network "
+        f"that reads what boosted trees say of the table; {BRANCHES}: a network that reads the table's columns.",
+    )
+
+
+def usable(chosen: Chosen) -> bool:
+    """Say in one sentence why this can't be trained, if it can't."""
+    if len(chosen.learners) < 2:
+        st.warning("Fewer than two sources are in use: choose at least two.")
+    elif not chosen.settings:
+        st.warning("No model is chosen: choose at least one.")
+    return len(chosen.learners) > 1 and bool(chosen.settings)
+
+
+# Parameters -----------------------------------------------------------------------------------------------------------
+
+
+def _choice(label: str, options: dict[str, str], key: str, words: str) -> str:
+    return st.selectbox(label, list(options), key=key, help=words, format_func=options.get, bind="query-params")
+
+
+def _more(models: Sequence[str]) -> dict[str, Any]:
+    printed = st.toggle(
+        "As printed in the paper", key="two_printed", bind="query-params",
+        help="Bayesian steps, taken whole, chosen on the rows that the learners saw.",
+    )  # fmt: skip
+    params = dict(two_learners.PRINTED) if printed else _steps()
+    if SECOND in models:
+        forms = {"printed": "as printed in the paper", "exact": "the quadratic form as it is"}
+        params["hessian"] = _choice("Curvature of the 2nd order", forms, "two_hessian", "Which second-order form.")
+        params["inner_iterations"] = slider("Inner rounds N2", 1, 10, 3, 1, "two_inner", "Of the 2nd order (N2).")
+    params["max_depth"] = slider("Depth", 1, 12, 5, 1, "two_depth", "Depth of the trees, in splits.")
+    params["min_samples_leaf"] = slider("Rows of a leaf", 1, 100, 20, 1, "two_leaf", "Fewest rows of a leaf.")
+    params["epochs"] = slider("Epochs of a learner", 1, 50, 10, 1, "two_epochs", "Passes of a weak network a round.")
+    if FEATURES in models or BRANCHES in models:
+        params |= _branches(FEATURES in models)
+    seed = st.number_input("Seed", 0, 9999, 0, key="two_seed", help="Of split and training.", bind="query-params")
+    return params | {"random_state": int(seed)}
+
+
+def _steps() -> dict[str, Any]:
+    step = _choice("Steps ε, δ", STEPS, "two_step", "How the steps of a round are chosen.")
+    rate = slider("Shrinkage", 0.05, 1.0, 0.5, 0.05, "two_rate", "What a step counts (the learning rate).")
+    share = slider(
+        "Rows a learner sees", 0.5, 1.0, 0.8, 0.05, "two_share", "Share of the labelled rows; the others choose steps."
+    )
+    return {"step": step, "learning_rate": rate, "subsample": share}
+
+
+def _branches(boosted: bool) -> dict[str, Any]:
+    params: dict[str, Any] = {}
+    if boosted:
+        words = "Stages of boosting whose scores the network reads (M)."
+        params["n_stages"] = slider("Stages M of BFV", 5, 200, 50, 5, "two_stages", words)
+    params["network_epochs"] = slider(
+        "Epochs of BFV and branches", 1, 100, 20, 1, "two_network_epochs", "Rounds of those two networks."
+    )
+    if deep.has_torch():
+        forms = {"concatenation": "side by side (concatenation)", "product": "multiplied (product)"}
+        params["fusion"] = _choice("Branches meet", forms, "two_fusion", "How the branches of the network meet.")
+    return params
+
+
+def explain() -> None:
+    """Say what the words and symbols are."""
+    st.markdown(
+        "A **round** of 2WL fits a weak learner to each source: g, trees on the table, and h, a network on the image. "
+        "Both are fitted to what the model still gets wrong, the negative gradient of the risk, and "
+        "**f ← f + ε g + δ h**. The **steps ε and δ** are chosen together so that the risk falls most; a step near 0 "
+        "says that a source had nothing to add in that round. A step before shrinkage is drawn, and it grows "
+        "while what is left to learn shrinks. **Moved** is how far a source changed the scores in a round.\n\n"
+        f"**{SECOND}** (2WL2O) fits the learners to the curvature of the risk as well, in an inner loop. "
+        f"**{FEATURES}** gives a network, beside the image, the boosted feature vector: what each stage of boosted "
+        f"trees on the table adds to each class. **{BRANCHES}** is the same network with the table's own columns.\n\n"
+        "**Risk** is the mean of exp(−(f_y − f_k) / 2), summed over the wrong classes k: a few rows that a model gets "
+        "wrong and is sure of can make it large. **F1** is the mean over the classes of the harmonic mean of "
+        "precision and recall: rare classes count like frequent ones. **Source "
+        "weights** share out the fall of the log risk among the sources."
+    )

@@ -1,0 +1,491 @@
+"""Fits on a Dask cluster: the same bits, whoever is lost on the way, and few bytes."""
+
+from __future__ import annotations
+
+import ast
+import logging
+import os
+import signal
+import sys
+import time
+from types import SimpleNamespace
+
+import joblib
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+import experiments
+import hetcore as hc
+from experiments import __main__ as shell
+from experiments.protocols import PROTOCOLS, Protocol
+from hetcore import model_files
+from hetcore.consensus.source_learners import Grown
+from hetcore.errors import ClusterError, DataError, ParameterError
+from hetcore.tuning import cross_validate
+from studio.jobs import cluster as cluster_of_studio
+from studio.jobs.manager import Manager, TrainingTask
+from studio.limits import GIB, JobLimits
+from tests.consensus.test_consensus import TASKS, model, planted
+from tests.experiments.test_experiments import toy  # noqa: F401 - a fixture
+from tests.house.test_house import TREES
+
+dask = pytest.importorskip("distributed", reason="Dask is not installed: pip install -r requirements-dask.txt")
+from hetcore import distributed  # noqa: E402 - after the skip
+from hetcore.base import boost  # noqa: E402
+from hetcore.distributed import executor as cluster_crew  # noqa: E402
+from hetcore.distributed import worker_actor, worker_pool  # noqa: E402
+
+PATIENCE = 300.0  # machines may be busy
+QUIET = {"dashboard_address": ":0", "silence_logs": logging.CRITICAL}
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """Two worker processes of one thread."""
+    with dask.LocalCluster(2, threads_per_worker=1, processes=True, **QUIET) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def shared_client(cluster):
+    """Who is connected to them, and is no one's default."""
+    with dask.Client(cluster.scheduler_address, direct_to_workers=True, set_as_default=False) as made:
+        yield made
+
+
+@pytest.fixture
+def client(shared_client):
+    """A client with both workers up, after a test that killed one too."""
+    shared_client.wait_for_workers(2, PATIENCE)
+    return shared_client
+
+
+def both(client, data, task, printed=False, **params):
+    """Return a fit here and one on the cluster, alike but for where they are."""
+    here, there = (model(task, printed, random_state=0, schedule="parallel", **params) for _ in range(2))
+    return here.fit(data), distributed.fit(there, data, client)
+
+
+def same(one, other):
+    """Whether two models have the same file, and told the same of every round."""
+    columns = [name for name in one.history_.columns if name != "seconds"]
+    rows = [fitted.history_[columns].to_numpy() for fitted in (one, other)]
+    return model_files.dumps(one) == model_files.dumps(other) and np.array_equal(*rows, equal_nan=True)
+
+
+# ---- the same numbers ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize(
+    "params",
+    [
+        {},
+        {"base_learner": "tree"},
+        {"base_learner": "kernel", "clamp_labels": False},
+        {"subsample": 1.0, "pull": "all", "weights": "entropy", "max_depth": -1},
+        {"printed": True, "lambda0": 0.1, "lambda1": 0.1},
+    ],
+    ids=["default", "trees", "kernel", "others", "printed"],
+)
+def test_a_fit_on_the_cluster_has_the_bits_of_the_local_one(client, task, params):
+    data, _ = planted(task)
+    here, there = both(client, data, task, **params)
+    assert same(here, there)
+    assert there.schedule == "parallel" and there.n_iterations_ == here.n_iterations_
+
+
+def test_a_model_of_another_schedule_gets_the_parallel_one(client):
+    data, _ = planted("regression")
+    in_turn = hc.GBCRegressor(n_iterations=7, random_state=0)
+    there = distributed.fit(in_turn, data, client)
+    assert there is in_turn and there.get_params()["schedule"] == "parallel"
+    here = hc.GBCRegressor(n_iterations=7, random_state=0)
+    assert np.abs(there.predict(data) - here.fit(data).predict(data)).max() > 1e-6
+    assert_array_equal(there.predict(data), here.set_params(schedule="parallel").fit(data).predict(data))
+
+
+def test_labels_and_held_out_labels_may_be_given(client):
+    data, truth = planted("classification")
+    y = np.where(data.mask[0], data.y, None)
+    here = model("classification", random_state=0, schedule="parallel").fit(data, y, eval_y=truth)
+    there = distributed.fit(model("classification", random_state=0), data, client, y=y, eval_y=truth)
+    assert same(here, there) and "loss:held_out" in there.history_.columns
+
+
+def test_a_source_without_a_label_and_a_graph_without_a_link(client):
+    data, _ = planted("regression", n_graphs=1)
+    lonely = hc.Source(["new 1", "new 2"], np.eye(2))
+    empty = hc.Graph([], np.zeros((0, 2), int)) if False else data.graphs["graph_1"]
+    more = hc.HetData(data.sources | {"lonely": lonely}, {"graph_1": empty}, (data.ids, data.y))
+    here, there = both(client, more, "regression")
+    assert same(here, there)
+
+
+# ---- callbacks -------------------------------------------------------------------------------------------------------
+
+
+def test_each_round_is_told_and_a_callback_stops_the_fit(client):
+    data, _ = planted("regression")
+    events = []
+    there = distributed.fit(
+        model("regression"), data, client, [lambda event: events.append(event), lambda event: event.index == 2]
+    )
+    assert [event.index for event in events] == [0, 1, 2] and there.n_iterations_ == 3
+    assert {type(event) for event in events} == {hc.RoundEnd}
+    assert events[-1].detail["workers"] == 2 and events[-1].detail["workers_lost"] == 0
+    assert set(there.predict(data).tolist())
+
+
+def test_the_bytes_of_a_round_are_residuals_out_and_leaf_numbers_back(client):
+    data, _ = planted("regression", n=300)
+    there = distributed.fit(model("regression", n_iterations=8, subsample=0.5), data, client)
+    history = there.history_
+    known = int(data.labelled.sum())
+    sent, received, loaded = (history[f"bytes:{name}"].to_numpy() for name in ("sent", "received", "loaded"))
+    assert loaded[0] > 0 and not loaded[1:].any()  # tables and graphs travel once
+    records = sum(data.rows(name).size for name in data.sources)
+    links = sum((np.diff(graph.adjacency().indptr) > 0).sum() for graph in data.graphs.values())
+    assert received[-1] >= records + links  # a byte for each record
+    assert received[-1] <= 2 * (records + links) + 6 * 40 * 15  # and the joint graph's, and six small trees
+    assert sent[-1] <= 2 * (8 * known / 2 + known + 8) + 6 * 4 * 10  # residuals, who takes part; columns
+    assert received[1] == 8 * records  # a consensus round: what each table's smooth learner says
+
+
+def _actors(dask_worker):
+    return len(dask_worker.state.actors)
+
+
+def test_workers_forget_the_sources_of_a_fit_that_ended_or_failed(client):
+    data, _ = planted("regression")
+
+    def fail(event):
+        assert sum(client.run(_actors).values()) == 2
+        raise ZeroDivisionError
+
+    distributed.fit(model("regression", n_iterations=2), data, client)
+    with pytest.raises(ZeroDivisionError):
+        distributed.fit(model("regression", n_iterations=2), data, client, [fail])
+    deadline = time.monotonic() + PATIENCE
+    while any(client.run(_actors).values()):
+        assert time.monotonic() < deadline
+
+
+def test_leaf_numbers_take_as_few_bytes_as_they_need():
+    for nodes, width in ((15, 1), (256, 1), (257, 2), (70_000, 4)):
+        grown = Grown(np.zeros(nodes), np.zeros((nodes, 1)), np.array([0, nodes - 1], np.int32))
+        found = worker_actor.lean([grown, None])[0].leaf
+        assert found.itemsize == width and found.tolist() == [0, nodes - 1]
+
+
+# ---- losses ----------------------------------------------------------------------------------------------------------
+
+
+class TwoPosts:
+    """Stands in for the posts of a cluster: two keepers in this process, lost when a rule says so."""
+
+    def __init__(self, loses):
+        self.loses, self.posts = loses, {}
+
+    def manned(self):
+        return [self.posts.setdefault(name, worker_pool.Post(name, None, worker_actor.Keeper())) for name in "ab"]
+
+    def call(self, post, method, *args):
+        return worker_pool.Call(post, (method, args))
+
+    def answer(self, call):
+        method, args = call.future
+        if self.loses(args[0] if method == "ask" else method):
+            self.posts.pop(call.post.address)
+            raise worker_pool.KeeperLostError
+        return getattr(call.post.keeper, method)(*args)
+
+    def close(self):
+        self.posts = None
+
+
+def fit_on(stand_in, made, data):
+    """Fit with keepers that stand in for a cluster's."""
+    crew = cluster_crew.ClusterCrew(SimpleNamespace(scheduler=SimpleNamespace(address="")))
+    crew._posts = stand_in
+    problem = made._problem(data, None, None)
+    boost(made, lambda: made._start(problem, crew))
+    return made
+
+
+@pytest.mark.parametrize("what", ["take", "width", "smooth", "smoothed", "refit", "listen", "bin", "grow", "keep"])
+def test_a_keeper_lost_at_any_step_is_survived(what):
+    data, _ = planted("classification")
+    seen = []
+
+    def second_time(asked):
+        seen.extend([asked] * (asked == what))
+        return asked == what and len(seen) == 2
+
+    here, there = (model("classification", random_state=0, schedule="parallel") for _ in range(2))
+    fit_on(TwoPosts(second_time), there, data)
+    assert len(seen) > 2 and same(here.fit(data), there)
+    assert there.history_["bytes:loaded"].sum() > 0
+
+
+def test_what_is_lost_as_printed_is_loaded_again():
+    data, _ = planted("regression")
+    asked = []
+    here, there = (model("regression", True, lambda0=0.1, schedule="parallel") for _ in range(2))
+    fit_on(TwoPosts(lambda what: asked.append(what) or len(asked) % 7 == 0), there, data)
+    assert same(here.fit(data), there)
+
+
+@pytest.mark.parametrize("what, words", [("grow", "4 times in one step"), ("take", "4 times while they loaded")])
+def test_workers_that_are_always_lost_end_the_fit(what, words):
+    data, _ = planted("regression")
+    with pytest.raises(ClusterError, match=words):
+        fit_on(TwoPosts(lambda asked: asked == what), model("regression", schedule="parallel"), data)
+
+
+# ---- what can't go on ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def threads():
+    """A cluster and its client in this process, quick to come and go."""
+    with (
+        dask.LocalCluster(1, threads_per_worker=1, processes=False, **QUIET) as made,
+        dask.Client(made, set_as_default=False) as client,
+    ):
+        yield made, client
+
+
+def test_arrays_may_pass_through_the_scheduler(threads):
+    data, _ = planted("regression")
+    here, there = both(threads[1], data, "regression")
+    assert same(here, there)
+
+
+def test_a_scheduler_that_goes_ends_the_fit_in_one_sentence(threads):
+    cluster, client = threads
+    data, _ = planted("regression")
+    with pytest.raises(ClusterError, match="The Dask scheduler at inproc.* is gone"):
+        distributed.fit(
+            model("regression"), data, client, [lambda event: cluster.close() if event.index == 1 else None]
+        )
+
+
+def test_without_workers_there_is_no_fit(threads, monkeypatch):
+    cluster, client = threads
+    data, _ = planted("regression")
+    monkeypatch.setattr(worker_pool, "WAIT_SECONDS", 0.2)
+    monkeypatch.setattr(worker_pool, "POLL_SECONDS", 0.05)
+    client.retire_workers()
+    with pytest.raises(ClusterError, match="has no worker"):
+        distributed.fit(model("regression"), data, client)
+
+
+def test_what_a_worker_can_not_do_is_told_in_one_sentence(threads, monkeypatch):
+    data, _ = planted("regression")
+
+    failures = []
+    monkeypatch.setattr(worker_actor.Keeper, "ask", lambda *args: (_ for _ in ()).throw(failures[-1]))
+    for failure, kind, words in (
+        (MemoryError(), ClusterError, "has too little memory"),
+        (ModuleNotFoundError("No module named 'x'", name="x"), ClusterError, "lacks x: install"),
+        (ZeroDivisionError("by zero"), ClusterError, r"failed \(ZeroDivisionError: by zero\)"),
+        (DataError("our words"), DataError, "^our words$"),
+    ):
+        failures.append(failure)
+        with pytest.raises(kind, match=words):
+            distributed.fit(model("regression"), data, threads[1])
+
+
+def test_what_a_cluster_does_not_fit_is_refused(threads):
+    data, _ = planted("regression")
+    with pytest.raises(ParameterError, match="fits GBCClassifier or GBCRegressor, not GBRegressor"):
+        distributed.fit(hc.GBRegressor(), data, threads[1])
+    with pytest.raises(ParameterError, match="n_iterations=0 must be"):
+        distributed.fit(hc.GBCRegressor(n_iterations=0), data, threads[1])
+    with pytest.raises(DataError, match="fit takes a HetData"):
+        distributed.fit(hc.GBCRegressor(), None, threads[1])
+    threads[1].close()
+    with pytest.raises(ParameterError, match="must be a connected"):
+        distributed.fit(hc.GBCRegressor(), data, threads[1])
+
+
+def test_dask_is_loaded_by_nothing_but_a_client():
+    dotted_names = [
+        (path, alias.name if isinstance(node, ast.Import) else node.module)
+        for path, tree in TREES.items()
+        for node in tree.body  # an import inside a function waits until it is called
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+    ]
+    assert len(dotted_names) > 1000
+    assert [each for each in dotted_names if (each[1] or "").split(".")[0] in ("dask", "distributed")] == []
+
+
+# ---- many fits -------------------------------------------------------------------------------------------------------
+
+
+def test_tuning_on_the_cluster_finds_the_same(client):
+    data, _ = planted("regression")
+    grid = {"lambda0": [0.0, 0.3], "max_depth": [2, 3]}
+    here = cross_validate(model("regression", n_iterations=4, random_state=0), data, grid, n_folds=3)
+    asked = []
+    with joblib.parallel_config("dask", client=client):
+        there = cross_validate(
+            model("regression", n_iterations=4, random_state=0), data, grid, n_folds=3, n_jobs=-1,
+            progress=lambda done, total: asked.append((done, total)),
+        )  # fmt: skip
+    assert_array_equal(there.scores, here.scores)
+    assert there.best_params == here.best_params and asked[-1] == (12, 12)
+
+
+def _learn_the_toy():
+    """Make the toy protocol known to a worker."""
+    PROTOCOLS["toy"] = Protocol("tests.experiments.test_experiments", "toy")
+
+
+def test_experiments_on_the_cluster_come_to_the_same(client, cluster, toy, capsys):  # noqa: F811
+    client.run(_learn_the_toy)
+    one = experiments.run("gbc-figure-99", "page", toy / "one").cells
+    address = ["--dask", cluster.scheduler_address]
+    assert shell.main(["gbc-figure-99", "--scope", "page", "--results", str(toy / "two"), *address]) == 0
+    two = experiments.outcome("gbc-figure-99", "page", toy / "two").cells
+    order = ["data", "method", "level", "seed"]
+    assert two.height == 8 and one.drop("seconds").sort(order).equals(two.drop("seconds").sort(order))
+    assert "gbc-figure-99: " in capsys.readouterr().out
+
+
+def test_experiments_say_that_no_scheduler_answers(toy, capsys, monkeypatch):  # noqa: F811
+    monkeypatch.setattr(shell, "CONNECT_SECONDS", 0.2)
+    for address in ("tcp://127.0.0.1:1", "nonsense://x"):
+        assert shell.main(["gbc-figure-99", "--dask", address]) == 2
+        assert f"No Dask scheduler answers at {address}: start one" in capsys.readouterr().err
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    assert shell.main(["gbc-figure-99", "--dask", address]) == 2
+    assert "--dask needs Dask: pip install" in capsys.readouterr().err
+
+
+# ---- the studio ------------------------------------------------------------------------------------------------------
+
+
+def test_the_studio_trains_here_when_the_cluster_does_not_answer(monkeypatch):
+    data, truth = planted("regression")
+    monkeypatch.setattr(cluster_of_studio, "CONNECT_SECONDS", 0.2)
+    here = model("regression", random_state=0, schedule="parallel").fit(data, eval_y=truth)
+    for address in ("tcp://127.0.0.1:1", "nonsense://x"):
+        monkeypatch.setenv("HETCORE_DASK_ADDRESS", address)
+        made = model("regression", random_state=0)
+        said = cluster_of_studio.fit(made, data, data.y, eval_y=truth)
+        assert said == f"The Dask cluster at {address} does not answer, so this training was done here; " + (
+            "the result is the same."
+        )
+        assert same(here, made)
+    assert cluster_of_studio.parameters() == {"schedule": "parallel"}
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    assert "is not installed (requirements-dask.txt), so" in cluster_of_studio.fit(made, data, data.y)
+
+
+def test_a_loop_of_dask_that_does_not_start_is_nobody_there(monkeypatch):
+    def unstarted(*_, **__):
+        raise AssertionError  # what Dask says after ten seconds without its thread
+
+    monkeypatch.setattr(dask, "Client", unstarted)
+    with pytest.raises(ClusterError, match="No Dask scheduler answers at tcp://127.0.0.1:1: start one"):
+        distributed.connect("tcp://127.0.0.1:1", 0.2)
+
+
+def test_the_studio_without_an_address_or_with_another_method_does_not_ask_for_a_cluster(monkeypatch):
+    data, _ = planted("regression")
+    asked = model("regression", n_iterations=2)
+    assert cluster_of_studio.fit(asked, data, data.y) == "" and asked.schedule == "sequential"
+    assert cluster_of_studio.parameters() == {}
+    monkeypatch.setenv("HETCORE_DASK_ADDRESS", "tcp://127.0.0.1:1")
+    assert cluster_of_studio.fit(hc.GBRegressor(n_iterations=2), data, data.y, graph="graph_1") == ""
+
+
+def test_the_studio_says_what_the_cluster_does():
+    bytes_moved = {"sent": 1_000_000, "received": 234_567, "loaded": 5}
+    detail = {"workers": 3, "workers_lost": 1, "bytes": bytes_moved}
+    assert cluster_of_studio.said([hc.RoundEnd("GBCRegressor", 0, 2, {}, detail=detail)]) == (
+        "On 3 workers of the Dask cluster; the last round moved 1.23 MB. "
+        "Lost on the way: 1 worker, whose sources moved to the others."
+    )
+    assert cluster_of_studio.said([]) == cluster_of_studio.said([hc.RoundEnd("GBCRegressor", 0, 2, {})]) == ""
+
+
+def first_round(studio, run_id):
+    """Wait until the run has done a round."""
+    with studio.changed:
+        assert studio.changed.wait_for(lambda: studio.events(run_id), PATIENCE)
+
+
+def test_runs_of_the_studio_train_on_the_cluster_stop_and_fail_alone(monkeypatch):
+    data, _ = planted("regression")
+    here = model("regression", random_state=0, schedule="parallel").fit(data)
+    params = {"n_iterations": 7, "random_state": 0}
+    with dask.LocalCluster(1, threads_per_worker=1, processes=False, protocol="tcp://", **QUIET) as made:
+        monkeypatch.setenv("HETCORE_DASK_ADDRESS", made.scheduler_address)
+        studio = Manager(JobLimits(workers=1, memory=8 * GIB), compiled=False)
+        try:
+            done = studio.submit(TrainingTask("GBCRegressor", params, data))
+            endless = TrainingTask("GBCRegressor", params | {"n_iterations": 10**6}, data)
+            stopped, failed = studio.submit(endless), studio.submit(endless)
+            assert studio.wait(done, timeout=PATIENCE).state == "finished"
+            assert studio.events(done)[-1].detail["workers"] == 1
+            assert cluster_of_studio.said(studio.events(done)).startswith("On 1 worker of the Dask cluster; the last")
+            assert_array_equal(studio.result(done).predictions["prediction"], here.predict(data))
+            first_round(studio, stopped)
+            studio.pause(stopped)
+            assert studio.wait(stopped, ["paused"], PATIENCE).state == "paused"
+            studio.stop(stopped)
+            assert studio.wait(stopped, timeout=PATIENCE).state == "stopped"
+            assert studio.result(stopped).history.height == len(studio.events(stopped))
+            first_round(studio, failed)
+            made.close()
+            status = studio.wait(failed, timeout=PATIENCE)
+            assert status.state == "failed" and "The Dask scheduler at tcp://" in status.message
+            assert studio.result(done).model is not None and studio.status(done).state == "finished"
+        finally:
+            studio.close()
+
+
+# ---- workers that die: last, for those that take their place load everything again -----------------------------------
+
+
+def test_a_worker_killed_between_rounds_is_survived(client):
+    data, _ = planted("classification")
+    lost = []
+
+    def kill(event):
+        lost.append(event.detail["workers_lost"])
+        if event.index == 1:
+            os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
+
+    here = model("classification", random_state=0, schedule="parallel").fit(data)
+    there = distributed.fit(model("classification", random_state=0), data, client, [kill])
+    assert lost == [0, 0, 1, 1, 1, 1, 1] and there.history_["bytes:loaded"][2] > 0
+    assert same(here, there)
+
+
+def _die_in(what, times):
+    """Make this worker process end in the middle of a step, the so many-th time that it is asked."""
+    ask, left = worker_actor.Keeper.ask, [times]
+
+    def dying(self, asked, shared, own):
+        answer = ask(self, asked, shared, own)
+        left[0] -= asked == what
+        if left[0] == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return answer
+
+    worker_actor.Keeper.ask = dying
+
+
+def test_a_worker_killed_in_the_middle_of_a_step_is_survived(client):
+    data, _ = planted("regression")
+    worker = sorted(client.nthreads())[0]
+    client.run(_die_in, "grow", 2, workers=[worker])
+    here = model("regression", random_state=0, schedule="parallel").fit(data)
+    there = distributed.fit(model("regression", random_state=0), data, client)
+    assert same(here, there) and worker not in client.nthreads()

@@ -1,0 +1,80 @@
+"""Laws that every fit of every method keeps, on random problems.
+
+More problems than in CI: `pytest --hypothesis-profile=many tests/contract/test_properties_methods.py`, or
+`python -m benchmarks.reliability.random_cases`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+
+import numpy as np
+import pytest
+from hypothesis import event, given, settings
+from numpy.testing import assert_allclose, assert_array_equal
+
+from hetcore.errors import DataError, ParameterError
+from hetcore.model_files import dumps, load
+from hetcore.transfer.estimator import TransferEstimator
+from tests.contract.random_cases import METHODS, cases
+
+MAY_BE_UNDEFINED = ("autocorrelation", "disagreement", "per_source")
+"""Of a round: NaN where there is no edge, nothing that could disagree, no scored row that a source has."""
+
+
+def numbers(model, asked):
+    """Return the numbers behind a prediction: probabilities, values, values and deviations; (n, k)."""
+    if hasattr(model, "predict_proba"):
+        return np.asarray(model.predict_proba(asked))
+    if "return_std" in inspect.signature(model.predict).parameters:
+        return np.column_stack(model.predict(asked, return_std=True))
+    return np.asarray(model.predict(asked))[:, None]
+
+
+def assert_lawful(case):
+    """Fit a random problem, and hold the fit to its laws."""
+    try:
+        model = case.fitted()
+    except (DataError, ParameterError) as error:
+        event(f"refused: {error}"[:60])
+        assert str(error).endswith(".") and "\n" not in str(error)
+        return False
+    said = numbers(model, case.asked)
+    assert np.isfinite(said).all()
+    if hasattr(model, "classes_"):
+        assert_allclose(said.sum(axis=1), 1.0, rtol=1e-9)
+        assert (said >= 0).all() and said.shape[1] == len(model.classes_)
+        assert set(model.predict(case.asked)) <= set(model.classes_)
+    elif said.shape[1] == 2:
+        assert (said[:, 1] >= 0).all()
+    assert_told(model)
+    assert_array_equal(numbers(load(dumps(model)), case.asked), said)
+    if case.twice:
+        assert_array_equal(numbers(case.fitted(), case.asked), said)
+    return True
+
+
+def assert_told(model):
+    """Hold what a model tells of its rounds and weights to its laws."""
+    assert 1 <= model.n_iterations_
+    history = model.history_
+    for name in history.columns:
+        values = history[name].drop_nulls().to_numpy()
+        told = values if name.split(":")[0] not in MAY_BE_UNDEFINED else values[~np.isnan(values)]
+        assert np.isfinite(told).all(), name
+    for weights in (getattr(model, "source_weights_", {}), getattr(model, "graph_weights_", {})):
+        values = np.array(list(weights.values()))
+        assert (values >= 0).all() and (values <= 1).all()
+        assert not len(values) or abs(values.sum() - 1) < 1e-9 or isinstance(model, TransferEstimator)
+    json.dumps(model._get_state()[0], allow_nan=False)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_method_keeps_its_laws_on_any_problem(name):
+    @settings(max_examples=max(200, settings().max_examples))
+    @given(cases(name))
+    def law(case):
+        assert_lawful(case)
+
+    law()

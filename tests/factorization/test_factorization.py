@@ -1,0 +1,264 @@
+"""Factorizations: reductions, planted truth, codes never seen, stopping, and what the events tell."""
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import check_estimator
+
+import hetcore as hc
+from hetcore.errors import DataError, ParameterError
+from hetcore.factorization import sgd
+from hetcore.factorization.tensor_baselines import InverseDistance, NearestSensors, Tucker
+
+MATRIX = (hc.MatrixFactorization, hc.HMF)
+TENSOR = (hc.TensorFactorization, hc.HTF)
+QUICK = {"n_factors": 8, "n_iterations": 15, "validation_fraction": 0.0, "random_state": 0}
+
+
+def ratings(n_users=60, n_items=40, n=1500, noisy=0.3, seed=0, modes=2):
+    """Return codes, values, the signal and each entry's deviation; a share of the users rates erratically."""
+    rng = np.random.default_rng(seed)
+    sizes = (n_users, n_items, 3)[:modes]
+    X = np.stack([rng.integers(0, size, n) for size in sizes], axis=1)
+    U, V = rng.normal(0, 1, (n_users, 2)), rng.normal(0, 1, (n_items, 2))
+    third = rng.uniform(0.5, 1.5, 3)[X[:, 2]] if modes == 3 else 1.0
+    signal = 3 + rng.normal(0, 0.5, n_users)[X[:, 0]] + (U[X[:, 0]] * V[X[:, 1]]).sum(axis=1) * third
+    deviation = np.where(rng.random(n_users) < noisy, 2.0, 0.2)[X[:, 0]]
+    return X, signal + deviation * rng.normal(size=n), signal, deviation
+
+
+def rmse(a, b):
+    return float(np.sqrt(np.mean((a - b) ** 2)))
+
+
+@pytest.mark.parametrize("plain, heteroscedastic, modes", [(*MATRIX, 2), (*TENSOR, 3)])
+def test_without_deviation_factors_it_is_the_plain_factorization_to_the_last_bit(plain, heteroscedastic, modes):
+    X, y, *_ = ratings(modes=modes)
+    one = plain(**QUICK).fit(X, y)
+    other = heteroscedastic(**QUICK, n_deviation_factors=0).fit(X, y)
+    for a, b in zip(one.factors_ + one.biases_, other.factors_ + other.biases_):
+        np.testing.assert_array_equal(a, b)
+    np.testing.assert_array_equal(one.predict(X, return_std=True), other.predict(X, return_std=True))
+    assert not np.array_equal(one.predict(X), heteroscedastic(**QUICK | {"n_iterations": 12}).fit(X, y).predict(X))
+
+
+@pytest.mark.parametrize("cls, modes", [(*MATRIX[:1], 2), (*TENSOR[:1], 3)])
+def test_rank_0_is_the_model_of_biases(cls, modes):
+    X, y, *_ = ratings(modes=modes, n=4000)
+    given = QUICK | {"n_factors": 0, "n_iterations": 200, "bias_regularisation": 0.0, "clip": False}
+    model = cls(**given).fit(X, y)
+    assert [each.shape[1] for each in model.factors_] == [0] * modes
+    biases = sum(np.eye(len(codes))[np.searchsorted(codes, X[:, m])] @ model.biases_[m]
+                 for m, codes in enumerate(model.codes_))  # fmt: skip
+    np.testing.assert_allclose(model.predict(X), y.mean() + y.std() * biases, rtol=1e-5, atol=1e-5)
+    design = np.hstack([np.eye(size)[X[:, m]] for m, size in enumerate((60, 40, 3)[:modes])])
+    least = design @ np.linalg.lstsq(design, y - y.mean(), rcond=None)[0] + y.mean()
+    assert rmse(model.predict(X), least) < 0.05 * y.std()
+
+
+@pytest.mark.parametrize("cls, modes", [(hc.HMF, 2), (hc.HTF, 3)])
+@pytest.mark.parametrize("as_printed", [False, True])
+def test_deviation_factors_are_never_negative(cls, modes, as_printed):
+    X, y, *_ = ratings(modes=modes)
+    short = {"deviation_start": 5} if cls is hc.HTF else {}
+    rate = 0.05 if as_printed else 0.5
+    model = cls(**QUICK, **short, n_deviation_factors=3, deviation_learning_rate=rate, as_printed=as_printed).fit(X, y)
+    assert [each.shape[1] for each in model.deviation_factors_] == [3] * modes
+    assert all((each >= 0).all() and (each > 0).any() for each in model.deviation_factors_)
+    assert (model.predict(X, return_std=True)[1] > 0).all()
+
+
+def test_deviations_that_run_away_are_refused_in_words():
+    X, y, *_ = ratings(modes=3)
+    with pytest.raises(ParameterError, match="deviation_learning_rate=10.0 is too large here"):
+        hc.HTF(**QUICK, deviation_learning_rate=10.0, as_printed=True).fit(X, y)
+
+
+@pytest.mark.parametrize("cls, modes", [(hc.HMF, 2), (hc.HTF, 3)])
+def test_one_entry_and_equal_values_have_finite_deviations(cls, modes):
+    for n in (1, 6):
+        model = cls(n_iterations=3, validation_fraction=0.0).fit(np.zeros((n, modes), int), np.full(n, 2.0))
+        fitted, deviation = model.predict(np.zeros((1, modes), int), return_std=True)
+        np.testing.assert_allclose(fitted, 2.0, atol=0.05)
+        assert np.isfinite(deviation).all() and (deviation > 0).all()
+
+
+@pytest.mark.parametrize("given", [{}, {"deviation_folds": 5, "deviation_start": 15}], ids=["early", "left out"])
+def test_planted_deviations_of_users_are_found(given):
+    X, y, _, deviation = ratings(n=6000, n_users=80)
+    model = hc.HMF(n_factors=4, random_state=0, **given).fit(X, y)
+    planted = np.array([deviation[X[:, 0] == user][0] for user in model.codes_[0]])
+    learned = np.array(list(model.deviation_by(0).values()))
+    assert np.mean(learned[planted > 1] > np.median(learned)) > 0.95
+    ties = np.sqrt(12) * np.sqrt(np.mean(planted > 1) * np.mean(planted < 1)) / 2  # the most that ties leave
+    assert spearmanr(planted, learned).statistic > 0.9 * ties
+    items = np.array(list(model.deviation_by(1).values()))
+    assert items.std() < 0.2 * learned.std()
+
+
+def test_with_noisy_users_weights_pay():
+    given = {"n_factors": 4, "n_iterations": 30, "regularisation": 0.02, "validation_fraction": 0}
+    for seed in range(3):
+        X, y, signal, _ = ratings(n=5000, n_users=100, noisy=0.4, seed=seed)
+        plain, weighted = (cls(**given, random_state=seed).fit(X, y).predict(X) for cls in MATRIX)
+        assert rmse(weighted, signal) < 0.85 * rmse(plain, signal)
+
+
+def test_with_noisy_sensors_weights_pay_in_a_tensor():
+    X, y, signal, _ = ratings(n=6000, modes=3, noisy=0.4)
+    short = {"n_factors": 4, "n_iterations": 60, "validation_fraction": 0, "random_state": 0}
+    plain, weighted = hc.TensorFactorization(**short), hc.HTF(**short, deviation_start=30)
+    assert rmse(weighted.fit(X, y).predict(X), signal) < 0.95 * rmse(plain.fit(X, y).predict(X), signal)
+
+
+@pytest.mark.parametrize("cls", MATRIX)
+def test_codes_never_seen_have_the_biases_of_the_others_and_the_mean(cls):
+    X, y, *_ = ratings()
+    model = cls(**QUICK, clip=False).fit(X, y)
+    new = np.array([[999, 5], [7, 999], [999, 999]])
+    fitted, std = model.predict(new, return_std=True)
+    item, user = (biases[list(codes).index(code)] for biases, codes, code in
+                  zip(model.biases_[::-1], model.codes_[::-1], (5, 7)))  # fmt: skip
+    np.testing.assert_allclose(fitted, y.mean() + y.std() * np.array([item, user, 0.0]), rtol=1e-5)
+    assert (std > 0).all()
+    assert cls(**QUICK, as_printed=True).fit(X, y).predict(new).tolist() == [3.0, 3.0, 3.0]
+
+
+def test_codes_are_numbers_or_text_alike():
+    X, y, *_ = ratings()
+    numbers = hc.HMF(**QUICK).fit(X, y)
+    text = hc.HMF(**QUICK).fit(np.char.add("code ", np.char.zfill(X.astype(str), 3)), y)
+    np.testing.assert_array_equal(numbers.predict(X), numbers.predict(X.astype(str)))
+    np.testing.assert_array_equal(numbers.predict(X), numbers.predict(X.astype(float)))
+    np.testing.assert_array_equal(numbers.predict(X), text.predict([[f"code {a:03d}", f"code {b:03d}"] for a, b in X]))
+    assert list(text.deviation_by(1))[0] == "code 000" and list(numbers.deviation_by(1))[0] == 0
+
+
+def test_the_validation_part_stops_the_fit_and_the_best_epoch_is_kept():
+    X, y, signal, _ = ratings(n=1500)
+    model = hc.HMF(n_factors=20, regularisation=0.0, n_iterations=500, patience=4, random_state=0).fit(X, y)
+    left_out = model.history_["metric:left_out"].to_numpy()
+    assert model.n_iterations_ < 500 and model.n_iterations_ == model.best_iteration_ + 4
+    assert np.argmin(left_out) + 1 == model.best_iteration_
+    again = hc.HMF(n_factors=20, regularisation=0.0, n_iterations=model.best_iteration_, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(model.predict(X), again.predict(X))
+
+
+def test_each_epoch_tells_losses_metric_and_sigma():
+    X, y, *_ = ratings()
+    events = []
+    given = QUICK | {"validation_fraction": 0.2, "clip": False}
+    model = hc.HMF(**given).fit(X[300:], y[300:], callbacks=[events.append], eval_set=(X[:300], y[:300]))
+    assert [event.index for event in events] == list(range(model.n_iterations_)) and events[0].total == 15
+    assert all(set(event.losses) == {"train", "left_out", "held_out"} for event in events)
+    assert events[-1].detail["metric_name"] == "RMSE" and events[-1].detail["sigma"]["mean"] > 0
+    best = events[model.best_iteration_ - 1].detail["metric"]
+    assert best["held_out"] == pytest.approx(rmse(model.predict(X[:300]), y[:300]), rel=1e-5)
+    stopped = hc.HMF(**QUICK).fit(X, y, callbacks=[lambda event: event.index == 3])
+    assert stopped.n_iterations_ == 4 and np.isfinite(stopped.predict(X)).all()
+
+
+def test_the_learned_deviation_is_calibrated_on_the_validation_part():
+    X, y, _, deviation = ratings(n=8000, n_users=80)
+    given = {"deviation_folds": 5, "deviation_start": 15, "deviation_epochs": 20, "deviation_regularisation": 5.0}
+    model = hc.HMF(n_factors=4, regularisation=0.02, random_state=0, **given).fit(X[:6000], y[:6000])
+    fitted, std = model.predict(X[6000:], return_std=True)
+    scores = (y[6000:] - fitted) / std
+    assert 0.8 < np.sqrt(np.mean(scores**2)) < 1.25
+    assert np.mean(np.abs(scores) < 1.645) == pytest.approx(0.9, abs=0.05)
+    for noisy in (deviation[6000:] > 1, deviation[6000:] < 1):
+        assert 0.6 < np.sqrt(np.mean(scores[noisy] ** 2)) < 1.5
+
+
+def test_the_unit_of_the_values_does_not_matter():
+    X, y, *_ = ratings()
+    one, other = hc.HMF(**QUICK).fit(X, y), hc.HMF(**QUICK).fit(X, 1000 * y + 5)
+    np.testing.assert_allclose(1000 * one.predict(X) + 5, other.predict(X), rtol=1e-3)
+    np.testing.assert_allclose(
+        1000 * one.predict(X, return_std=True)[1], other.predict(X, return_std=True)[1], rtol=1e-3
+    )
+
+
+@pytest.mark.parametrize("cls", MATRIX + TENSOR)
+def test_a_fit_can_be_repeated_and_cloned(cls):
+    X, y, *_ = ratings(modes=2 if cls in MATRIX else 3)
+    model = cls(**QUICK).fit(X, y)
+    np.testing.assert_array_equal(model.predict(X), clone(model).fit(X, y).predict(X))
+    assert model.n_features_in_ == X.shape[1]
+
+
+# Checks that pass X of another width, or of real numbers, which codes are not.
+OF_TABLES = {
+    "check_complex_data", "check_dict_unchanged", "check_dont_overwrite_parameters", "check_dtype_object",
+    "check_estimator_sparse_tag", "check_estimators_dtypes", "check_estimators_empty_data_messages",
+    "check_estimators_nan_inf", "check_estimators_pickle", "check_f_contiguous_array_estimator",
+    "check_fit2d_1feature", "check_fit2d_1sample", "check_fit2d_predict1d", "check_fit_score_takes_y",
+    "check_methods_sample_order_invariance", "check_methods_subset_invariance", "check_n_features_in_after_fitting",
+    "check_pipeline_consistency", "check_positive_only_tag_during_fit", "check_regressor_data_not_an_array",
+    "check_regressors_int", "check_regressors_no_decision_function", "check_regressors_train", "check_supervised_y_2d",
+}  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("cls", MATRIX)
+def test_the_checks_of_scikit_learn_but_those_for_tables_of_numbers(cls):
+    results = check_estimator(cls(n_iterations=3, random_state=0), on_fail=None, on_skip=None)
+    failed = {result["check_name"] for result in results if result["status"] == "failed"}
+    assert failed <= OF_TABLES
+    assert len({result["check_name"] for result in results if result["status"] == "passed"}) >= 20
+
+
+@pytest.mark.parametrize("X, y, words", [
+    (np.zeros((3, 4), int), np.ones(3), r"X has the shape \(3, 4\): give a row per entry and 2 columns"),
+    (np.zeros((0, 2), int), np.ones(0), r"X has the shape \(0, 2\)"),
+    ([[1.5, 2.0]], [1.0], "no whole numbers"),
+    ([[np.nan, 2.0]], [1.0], "missing or no whole numbers"),
+    ([["a", None]], [1.0], "X has missing codes"),
+    ([["a", "b"]], ["c"], "no numbers"),
+    ([["a", "b"]], [np.nan], "missing or infinite"),
+    ([["a", "b"]], [1.0, 2.0], "y has 2 values for the 1 entries"),
+])  # fmt: skip
+def test_data_that_can_not_be_used_are_refused_in_words(X, y, words):
+    with pytest.raises(DataError, match=words):
+        hc.HMF().fit(np.array(X, dtype=object) if len(X) and isinstance(X[0][0], str) else X, y)
+
+
+@pytest.mark.parametrize("name, value", [
+    ("n_factors", -1), ("n_factors", 2.5), ("n_iterations", 0), ("learning_rate", 0), ("regularisation", -1),
+    ("regularisation_power", 2), ("validation_fraction", 1.0), ("patience", 0), ("clip", "no"), ("random_state", -3),
+    ("n_deviation_factors", -1), ("deviation_learning_rate", np.nan), ("deviation_regularisation", -1),
+    ("deviation_epochs", 0), ("deviation_start", 0), ("deviation_folds", -2), ("base_variance", 0),
+])  # fmt: skip
+def test_parameters_outside_their_domain_are_refused_by_name(name, value):
+    with pytest.raises(ParameterError, match=f"{name}=.* must be"):
+        hc.HMF(**{name: value}).fit([[0, 0], [1, 1]], [1.0, 2.0])
+
+
+def test_tiny_and_constant_data_are_fitted():
+    for y in ([4.0], [4.0, 4.0]):
+        X = [[k, k] for k in range(len(y))]
+        for cls in MATRIX:
+            np.testing.assert_allclose(cls(random_state=0).fit(X, y).predict([*X, [9, 9]]), 4.0, atol=1e-5)
+
+
+def test_a_learning_rate_that_overflows_is_named(monkeypatch):
+    def overflow(*arguments):
+        arguments[-1][:] = np.inf
+
+    monkeypatch.setattr(sgd, "run_epoch", overflow)
+    X, y, *_ = ratings()
+    with pytest.raises(ParameterError, match="learning_rate=0.07 is too large here"):
+        hc.MatrixFactorization(**QUICK).fit(X, y)
+
+
+def test_a_mode_that_is_not_there_is_refused():
+    X, y, *_ = ratings()
+    with pytest.raises(ParameterError, match="mode=2 must be a whole number in"):
+        hc.HMF(**QUICK).fit(X, y).deviation_by(2)
+
+
+def test_unfitted_models_say_so():
+    for model in (hc.HMF(), Tucker(), InverseDistance({}), NearestSensors({})):
+        with pytest.raises(ValueError, match="not fitted"):
+            model.predict([[0, 0, 0]])

@@ -1,0 +1,61 @@
+"""Figures of doubt: what is drawn is what was given, thinned where there is much, and JSON takes it."""
+
+from __future__ import annotations
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+
+from hetcore.figures import noise as figures
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=3000)
+SPREAD = np.exp(0.5 * X)
+Y = SPREAD * RNG.normal(size=3000)
+TITLES = ("x", "y")
+ALL = {
+    "band": lambda: figures.band(X, Y, 0 * Y, SPREAD, TITLES),
+    "residuals": lambda: figures.residuals(X, Y, SPREAD, TITLES, 1),
+    "cloud": lambda: figures.cloud(np.abs(Y), {"a": SPREAD, "b": 1 + 0 * SPREAD}, TITLES),
+    "deviations": lambda: figures.deviations(SPREAD, Y, TITLES),
+    "shares": lambda: figures.deviations(np.abs(X), X > 0, TITLES, squares=False),
+    "calibration": lambda: figures.calibration([0.1, 0.9], {"a": [0.2, np.nan]}, TITLES),
+    "histograms": lambda: figures.histograms({"a": X, "b": X[:9], "none": []}, *TITLES),
+    "found": lambda: figures.found(X > 1, 0.16),
+    "imputation": lambda: figures.imputation(np.arange(3000), (X, Y), (X, Y), Y, SPREAD, TITLES),
+    "levels": lambda: figures.levels({"a": ([0, 0.1], [0.3, 0.4], [0.01, 0.0])}, TITLES, ("b", "a")),
+}
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_figure_is_one_that_plotly_draws_and_is_thinned(name):
+    figure = go.Figure(ALL[name]())
+    assert figure.to_json() and len(figure.data) >= 1
+    assert max(len(trace.x) for trace in figure.data if trace.x is not None) <= 3001
+    clouds = [trace for trace in figure.data if trace.type == "scatter" and trace.mode == "markers"]
+    assert all(len(trace.x) <= figures.MOST_DOTS for trace in clouds)
+
+
+def test_a_band_holds_the_share_of_labels_that_are_drawn_inside():
+    named = {trace["name"]: trace for trace in figures.band(X, Y, 0 * Y, SPREAD, TITLES)["data"] if "name" in trace}
+    inside = np.abs(Y) <= 1.645 * SPREAD
+    assert inside.mean() == pytest.approx(0.9, abs=0.02)
+    assert len(named["outside"]["x"]) == (~inside).sum() and len(named["inside"]["x"]) == figures.MOST_DOTS
+    low, high = figures.band(X, Y, 0 * Y, SPREAD, TITLES)["data"][:2]
+    assert np.all(low["y"] < high["y"]) and np.all(np.diff(high["y"]) > 0)  # the spread grows with x
+
+
+def test_residuals_that_spread_as_said_lie_on_the_line():
+    seen = figures.deviations(SPREAD, Y, TITLES)["data"][1]
+    assert np.allclose(seen["x"], seen["y"], rtol=0.2) and len(seen["x"]) == 12
+
+
+def test_rows_without_a_mistake_are_found_at_once():
+    caught, best, chance = figures.found([True, True, False, False], 0.5)["data"]
+    assert np.allclose(caught["y"], [0, 0.5, 1, 1, 1]) and np.allclose(best["y"], caught["y"])
+    assert np.allclose(chance["y"], [0, 0.25, 0.5, 0.75, 1])
+
+
+def test_a_histogram_tells_shares_of_each_group_over_the_same_bins():
+    a, b = figures.histograms({"a": [0.0, 0.0, 1.0], "b": [1.0]}, *TITLES, bins=2)["data"]
+    assert np.allclose(a["y"], [2 / 3, 1 / 3]) and np.allclose(b["y"], [0, 1]) and np.allclose(a["x"], b["x"])

@@ -1,0 +1,127 @@
+"""More house rules that a script can check: all that is offered has a docstring, twins of kernels, pickles, paths."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.house.test_house import FILES, ROOT, TREES, arguments, documented, dotted
+
+KERNELS = sorted((ROOT / "hetcore" / "kernels").glob("*.py"))
+# Its docstring says once what the same five methods of every encoder do.
+SAID_ONCE = {"hetcore.data.column_encoders"}
+# Who may pickle: parcels and messages between the studio and the workers that it started.
+WORKER_PIPE = {"studio.jobs.data_refs", "studio.jobs.worker", "studio.jobs.worker_main"}
+PICKLERS = {"pickle", "marshal", "shelve", "dill", "cloudpickle"}
+RUNS_TEXT = {"eval", "exec", "compile", "__import__", "os.system", "os.popen", "yaml.load"}
+PLACE = re.compile(r"(?<![\w.~/])/(work|home|root|Users|tmp)/\w|(?<!\w)[A-Z]:\\\\\w")
+
+
+def docstring(path: Path, node: ast.FunctionDef | ast.ClassDef) -> str:
+    """Return a docstring, also one that is put together when its class is made."""
+    for each in node.body:
+        if isinstance(each, ast.Assign) and ast.unparse(each.targets[0]) == "__doc__":
+            return inspect.getdoc(getattr(importlib.import_module(dotted(path)), node.name)) or ""
+    return ast.get_docstring(node) or ""
+
+
+def offers(path: Path) -> Iterator[tuple[str, str]]:
+    """Yield (name, docstring) of a file's classes, functions and methods; a property may be a plain name."""
+    for node in TREES[path].body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
+            yield node.name, docstring(path, node)
+            for inner in node.body if isinstance(node, ast.ClassDef) else ():
+                words = {ast.unparse(each).split(".")[-1] for each in getattr(inner, "decorator_list", ())}
+                plain = not isinstance(inner, ast.FunctionDef) or words & {"property", "cached_property", "setter"}
+                if not plain and not inner.name.startswith("_"):
+                    yield f"{node.name}.{inner.name}", docstring(path, inner)
+
+
+@pytest.mark.parametrize("folder", ["hetcore", "datasets", "studio"])
+def test_all_that_is_offered_says_what_it_does(folder):
+    paths = [path for path in FILES if ROOT / folder in path.parents and dotted(path) not in SAID_ONCE]
+    found = [(f"{dotted(path)}.{name}", text) for path in paths for name, text in offers(path)]
+    assert len(found) > 10
+    assert [name for name, text in found if not text] == []
+
+
+def test_docstrings_that_are_put_together_name_the_parameters_of_the_constructor():
+    seen = []
+    for path, tree in TREES.items():
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef) and not ast.get_docstring(node) and docstring(path, node):
+                init = next(each for each in node.body if getattr(each, "name", "") == "__init__")
+                seen.append(node.name)
+                assert documented(docstring(path, node)) == arguments(init)
+                defaults = re.findall(r"^(\w+) : .*default=(\S+)$", docstring(path, node), flags=re.MULTILINE)
+                given = [each.arg for each in init.args.args[1:]]
+                real = dict(zip(given, [ast.literal_eval(each) for each in init.args.defaults]))
+                assert {name: ast.literal_eval(value) for name, value in defaults} == real
+    assert {"GBCRegressor", "GBCClassifier"} <= set(seen)
+
+
+def _called_from_outside(module: str) -> set[str]:
+    """Return the names of a kernel module that files outside of the kernels import or reach."""
+    names: set[str] = set()
+    for path, tree in TREES.items():
+        for node in ast.walk(tree) if "kernels" not in path.parts else ():
+            if isinstance(node, ast.ImportFrom) and node.module == f"hetcore.kernels.{module}":
+                names |= {alias.name for alias in node.names}
+            if isinstance(node, ast.Attribute) and ast.unparse(node.value) == module:
+                names.add(node.attr)
+    return names
+
+
+def test_every_kernel_that_the_library_calls_has_a_twin_of_the_same_name():
+    seen, lonely = 0, []
+    for path in KERNELS:
+        kernels = set(re.findall(r"^(\w+) = kernel\(", path.read_text(encoding="utf-8"), flags=re.MULTILINE))
+        twin = ROOT / "tests" / "naive" / path.name
+        naive = set(re.findall(r"^def (\w+)\(", twin.read_text() if twin.exists() else "", flags=re.MULTILINE))
+        called = kernels & _called_from_outside(path.stem)
+        seen += len(called)
+        lonely += [f"{path.stem}.{name}" for name in sorted(called - naive)]
+    assert seen >= 6 and lonely == []
+
+
+def _dangers(tree: ast.Module, may_pickle: bool) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            called = ast.unparse(node.func)
+            if called in RUNS_TEXT:
+                yield f"calls {called}"
+            if called in ("np.load", "numpy.load") and "allow_pickle=False" not in ast.unparse(node):
+                yield "may read pickles from arrays"
+        named = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        named += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        if PICKLERS & set(named) and not may_pickle:
+            yield f"imports {', '.join(named)}"
+
+
+def test_nothing_reads_pickles_or_runs_text():
+    wrong = [
+        f"{dotted(path)} {what}" for path, tree in TREES.items() for what in _dangers(tree, dotted(path) in WORKER_PIPE)
+    ]
+    assert wrong == []
+
+
+def test_the_rules_see_dangers():
+    code = "import pickle\nfrom marshal import loads\nnp.load(f)\nx = eval('1')\nnp.load(f, allow_pickle=False)"
+    said = sorted(_dangers(ast.parse(code), False))
+    assert said == ["calls eval", "imports marshal", "imports pickle", "may read pickles from arrays"]
+    assert sorted(_dangers(ast.parse(code), True)) == ["calls eval", "may read pickles from arrays"]
+
+
+def test_no_file_names_a_place_on_one_machine():
+    written = [*FILES, *ROOT.glob("*.md"), *ROOT.glob("*.toml"), *ROOT.glob("*.txt")]
+    written += [path for folder in ("docs", "benchmarks") for path in (ROOT / folder).rglob("*") if path.is_file()]
+    texts = [path for path in written if path.suffix in (".py", ".md", ".toml", ".txt", ".csv", ".json")]
+    found = [path for path in texts if PLACE.search(path.read_text(encoding="utf-8"))]
+    assert [str(path.relative_to(ROOT)) for path in found] == []
+    assert PLACE.search("open('/tmp/x')") and PLACE.search("/home/me") and not PLACE.search("http://a.b/home/x")

@@ -1,0 +1,145 @@
+"""What jobs are made of: the player, a job, parcels, limits, the fair queue, workers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hetcore.errors import ParameterError
+from studio.jobs.data_refs import Packer
+from studio.jobs.fair_queue import FairQueue
+from studio.jobs.job import Job
+from studio.jobs.manager import Manager, TrainingTask
+from studio.jobs.player import Player
+from studio.jobs.worker import Worker
+from studio.limits import GIB, from_environment
+from tests.jobs.studio_stubs import TinyData
+from tests.jobs.test_jobs import LIMITS, STUBS, task
+
+
+def test_the_player_counts_steps_and_ignores_them_while_running():
+    sent = []
+    player = Player(sent.append)
+    player.order("step")  # while running: a pause
+    player.order("step")
+    player.order("step")
+    assert player("first") is False and player("second") is False
+    player.order("stop")
+    assert player("third") is True
+    assert sent == [("round", "first"), ("round", "second"), ("round", "third")]
+
+
+def test_an_order_after_the_last_round_changes_nothing():
+    sent = []
+    player = Player(sent.append)
+    player("only")
+    player.end()
+    player.order("stop")
+    player.order("pause")
+    assert not player.stopped and player.wait() is False and sent == [("round", "only"), ("gathering", None)]
+
+
+def test_a_stopped_run_of_long_rounds_has_more_time():
+    job = Job("run", "anna", task(), False, 100.0)
+    job.leave_queue(100.0)
+    assert job.pace(140.0) == 0.0
+    job.hear("round", "event", 120.0)
+    job.hear("paused", None, 120.0)
+    job.hear("running", None, 200.0)
+    job.hear("round", "event", 220.0)
+    assert job.pace(220.0) == 20.0
+
+
+def test_equal_data_have_one_digest_and_other_data_another():
+    packer = Packer()
+    digests = [
+        packer.pack(TrainingTask("T", {}, data)).task.data.digest for data in (TinyData(5), TinyData(5), TinyData(6))
+    ]
+    assert digests[0] == digests[1] != digests[2]
+    arrays = [packer.pack(TrainingTask("T", {}, {"X": np.zeros(k)})).task.data.digest for k in (2, 2, 3)]
+    assert arrays[0] == arrays[1] != arrays[2]
+
+
+def test_the_same_object_is_pickled_once():
+    class Counting(TinyData):
+        pickled = 0
+
+        def __reduce__(self):
+            Counting.pickled += 1
+            return TinyData, ()
+
+    packer, data = Packer(), Counting()
+    first = packer.pack(TrainingTask("T", {}, data))
+    first.payload(first.task.data.digest)
+    second = packer.pack(TrainingTask("T", {}, data))
+    assert Counting.pickled == 1
+    assert second.payload(second.task.data.digest)
+    assert Counting.pickled == 2
+
+
+def test_limits_come_from_the_machine_or_the_environment(monkeypatch):
+    for name in ("HETCORE_WORKERS", "HETCORE_WORKER_GIB", "HETCORE_IDLE_MINUTES"):
+        monkeypatch.delenv(name, raising=False)
+    usual = from_environment()
+    assert 1 <= usual.workers <= 4 and usual.memory >= 4 * GIB and usual.idle_seconds == 600
+    monkeypatch.setenv("HETCORE_WORKERS", "3")
+    monkeypatch.setenv("HETCORE_WORKER_GIB", "1.5")
+    monkeypatch.setenv("HETCORE_IDLE_MINUTES", "2")
+    told = from_environment()
+    assert (told.workers, told.memory, told.idle_seconds) == (3, 1.5 * GIB, 120)
+    monkeypatch.setenv("HETCORE_WORKERS", "many")
+    with pytest.raises(ParameterError, match="HETCORE_WORKERS='many' must be a number"):
+        from_environment()
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(st.lists(st.sampled_from(["push a", "push b", "push c", "pop", "done"]), max_size=40))
+def test_the_queue_loses_nobody_and_its_places_come_true(moves):
+    queue, line, working, count = FairQueue(), {}, [], 0
+    for move in moves:
+        if move.startswith("push"):
+            count += 1
+            line[f"{count}"] = move[-1]
+            queue.push(move[-1], f"{count}")
+        elif move == "pop":
+            first = next(queue.order(), None)
+            assert queue.pop() == first
+            if first is not None:
+                working.append(line.pop(first))
+        elif working:
+            queue.done(working.pop())
+        assert set(queue.order()) == set(line) and len(queue) == len(line)
+        assert [queue.place(item) for item in queue.order()] == list(range(1, len(line) + 1))
+    assert queue.place("gone") == 0 and not queue.remove("a", "gone")
+
+
+def test_who_has_nothing_in_work_comes_first():
+    queue = FairQueue()
+    for owner, item in (("a", "a1"), ("a", "a2"), ("b", "b1"), ("a", "a3"), ("b", "b2")):
+        queue.push(owner, item)
+    assert list(queue.order()) == ["a1", "b1", "a2", "b2", "a3"]
+    assert queue.pop() == "a1" and queue.pop() == "b1"
+    queue.done("b")
+    assert queue.pop() == "b2"
+    assert queue.remove("a", "a2") and queue.pop() == "a3" and queue.pop() is None
+
+
+def test_the_first_worker_is_soon_there_and_the_others_have_all_kernels(monkeypatch):
+    asked = []
+
+    class Asked(Worker):
+        def __init__(self, memory, modules=(), kernels="all"):
+            asked.append(kernels)
+            super().__init__(memory, modules, "none")
+
+    monkeypatch.setattr("studio.jobs.worker_slot.Worker", Asked)
+    two, one = Manager(LIMITS._replace(workers=2), STUBS), Manager(LIMITS._replace(workers=1), STUBS)
+    try:
+        with two.changed:
+            assert two.changed.wait_for(lambda: len(asked) == 3, timeout=60)
+    finally:
+        two.close()
+        one.close()
+    assert sorted(asked) == ["all", "all", "core"]

@@ -1,0 +1,116 @@
+"""What a training needs in memory is told before it begins, and one that can't fit is refused with both numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import hetcore as hc
+from benchmarks.speed.memory import CASES
+from benchmarks.speed.memory_data import Size
+from studio.jobs import manager as jobs
+from studio.jobs import memory
+from studio.limits import GIB, JobLimits
+from tests.house.test_house import ROOT
+
+ROOMY = JobLimits(workers=1, memory=64 * GIB)
+SMALL = Size(400, 5, 3, 4)
+
+
+def task(estimator="GBCClassifier", size=SMALL, **more):
+    case = CASES[estimator]
+    return jobs.TrainingTask(estimator, case.params, case.make(size), form=case.form, **more)
+
+
+@pytest.mark.parametrize("estimator", CASES)
+def test_more_of_anything_needs_more(estimator):
+    least = memory.needed(task(estimator))
+    assert 0 < least < GIB
+    assert memory.needed(task(estimator, SMALL._replace(n=4_000))) > least
+    if estimator not in ("HMF", "HTF"):
+        assert memory.needed(task(estimator, SMALL._replace(d=50))) > least
+
+
+def test_classes_and_links_count():
+    classes, links = SMALL._replace(n_classes=20), SMALL._replace(links=40)
+    for more in (classes, links):
+        assert memory.needed(task(size=more)) > memory.needed(task())
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        {"op": "sample", "fraction": 0.3, "seed": 0},
+        {"op": "drop_source", "name": "s0"},
+        {"op": "drop_graph", "name": "g"},
+    ],
+)
+def test_what_the_sentence_advises_helps(operation):
+    size = Size(20_000, 5, 3, 4)
+    assert memory.needed(task(size=size, operations=[operation])) < memory.needed(task(size=size))
+
+
+def test_plain_arrays_are_estimated_too():
+    given = {"X": np.zeros((1_000, 50)), "y": np.zeros(1_000)}
+    assert memory.needed(jobs.TrainingTask("HGBMRegressor", {}, given)) > given["X"].nbytes
+
+
+def test_every_method_has_numbers_of_its_own():
+    methods = {name for name in hc._LAZY if name.endswith(("Classifier", "Regressor", "SVM", "Regression"))}
+    methods |= {"HMF", "HTF", "MatrixFactorization", "TensorFactorization"}
+    assert methods - set(memory.NEEDS) == set()
+
+
+def test_what_can_not_fit_is_refused_with_both_numbers(monkeypatch):
+    monkeypatch.setattr(memory, "free", lambda limits: int(0.01 * GIB))
+    words = memory.refusal(task(size=Size(20_000, 20, 3, 4)), ROOMY)
+    assert words.startswith("The training needs about 0.") and "GB, 0.0 GB are free for a training" in words
+    assert words.endswith("drop sources, or sample the instances.")
+    assert memory.refusal(jobs.FunctionTask("studio.views.common.layouts:layout"), ROOMY) == ""
+
+
+def test_what_fits_is_not_refused():
+    assert memory.refusal(task(), ROOMY) == ""
+
+
+def test_free_is_what_the_process_and_the_machine_leave(monkeypatch):
+    monkeypatch.setattr(memory.psutil, "virtual_memory", lambda: type("", (), {"available": 5 * GIB}))
+    assert memory.free(ROOMY) == 5 * GIB
+    assert memory.free(ROOMY._replace(memory=4 * GIB)) == 4 * GIB - memory.PROCESS
+    assert memory.free(ROOMY._replace(memory=GIB)) == 0
+
+
+def test_the_manager_refuses_and_the_page_says_why(monkeypatch):
+    monkeypatch.setattr(memory, "free", lambda limits: 1)
+    page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
+    page.switch_page("pages/2_Consensus.py").run()
+    next(button for button in page.button if button.key == "train").click().run()
+    assert not page.exception
+    assert [error.value for error in page.error if "GB are free for a training" in error.value]
+
+
+@pytest.mark.parametrize("estimator", ["GBCRegressor", "HGBMRegressor"])
+def test_the_estimate_covers_what_the_process_takes(estimator):
+    manager = jobs.Manager(ROOMY, compiled=False)
+    try:
+        finish(manager, task(estimator, SMALL._replace(n_classes=0)))
+        pid = manager.slots[0].pid
+        before, asked = kibibytes(pid, "VmRSS"), task(estimator, Size(15_000, 20, 0, 4))
+        Path(f"/proc/{pid}/clear_refs").write_text("5")
+        finish(manager, asked)
+        taken = 1024 * (kibibytes(pid, "VmHWM") - before)
+    finally:
+        manager.close()
+    assert taken <= memory.needed(asked) <= 4 * taken
+
+
+def finish(manager, asked):
+    assert manager.wait(manager.submit(asked), timeout=120).state == "finished"
+
+
+def kibibytes(pid, name):
+    lines = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
+    return int(lines[name].split()[0])

@@ -1,0 +1,202 @@
+"""Every kernel against its slow twin in tests/naive: same results, same changes to the arrays passed in."""
+
+import copy
+import importlib
+
+import numpy as np
+import pytest
+
+from hetcore.kernels.histogram import build_group
+from hetcore.kernels.layout import KEY, TreeParams, Words, make_room
+from hetcore.kernels.packed_sums import fill_words
+from hetcore.kernels.splitting import node_terms, scan_column
+from tests.naive import binning as naive_binning
+from tests.naive import histogram as naive_histogram
+from tests.naive import splitting as naive_splitting
+from tests.naive import packed_sums as naive_packed_sums
+
+
+def copies(args):
+    return copy.deepcopy(args)
+
+
+def agree(module, name, *args, rtol=1e-9, compare=None):
+    """Run kernel and twin on copies of `args`; results and (the chosen) array arguments must agree afterwards."""
+    ours, twins = copies(args), copies(args)
+    got = getattr(importlib.import_module(f"hetcore.kernels.{module}"), name)(*ours)
+    expected = getattr(importlib.import_module(f"tests.naive.{module}"), name)(*twins)
+    for a, b in zip(np.atleast_1d(got), np.atleast_1d(expected)) if expected is not None else ():
+        np.testing.assert_allclose(a, b, rtol=rtol, equal_nan=True)
+    for i in range(len(args)) if compare is None else compare:
+        if isinstance(args[i], np.ndarray):
+            np.testing.assert_allclose(ours[i], twins[i], rtol=rtol, atol=1e-9, equal_nan=True)
+    return got
+
+
+NORMAL = np.random.default_rng(0).normal(size=3000)
+VALUES = {
+    "random": NORMAL,
+    "few distinct": np.random.default_rng(1).integers(0, 7, 300),
+    "one heavy value": np.where(np.random.default_rng(2).random(3000) < 0.6, 0, NORMAL),
+    "constant": np.full(50, 3.5),
+    "single": np.array([1.0]),
+    "empty": np.array([]),
+    "infinite": np.array([-np.inf, -1, 0, 1, np.inf, np.inf]),
+    "next to each other": np.nextafter(np.float32(1), np.float32(2)) * np.array([1, 1]) - np.array([0, 2e-7]),
+}
+
+
+@pytest.mark.parametrize("values", VALUES.values(), ids=VALUES.keys())
+@pytest.mark.parametrize("max_bins", [2, 3, 16, 255])
+def test_thresholds_and_bins(values, max_bins):
+    values = np.sort(values.astype(np.float32))
+    cuts = np.full(256, np.inf, np.float32)
+    n_cuts = agree("binning", "find_thresholds", values, max_bins, np.zeros(254, np.float32))
+    naive_binning.find_thresholds(values, max_bins, cuts)
+    assert n_cuts < max_bins
+    column = np.concatenate([values, [np.nan]]).astype(np.float32)[:, None]
+    n_bins, out = np.array([n_cuts + 1], np.int32), np.zeros((1, len(column)), np.uint8)
+    agree("binning", "bin_values", column, cuts[None], n_bins, out)
+    agree("binning", "survey_runs", values, max_bins)
+    if 0 < len(values):
+        agree("binning", "run_length", values, 0)
+        agree("binning", "between", values[0], values[-1])
+        agree("binning", "count_below", values[-1], cuts, n_cuts)
+
+
+def made_words(n=200, n_outputs=1, n_hessians=0, seed=0):
+    """Return gradients, hessians, rows, words and how to read them."""
+    rng = np.random.default_rng(seed)
+    gradients = rng.normal(size=(n, n_outputs)).astype(np.float32)
+    hessians = rng.random((n, n_hessians)).astype(np.float32)
+    rows = np.sort(rng.permutation(n)[: max(1, n * 3 // 4)]).astype(np.uint32)
+    used = n_outputs + n_hessians
+    width = used if used <= 2 else -4 * (-used // 4)
+    reading = Words(np.ones(width), n_outputs, n_hessians, int(len(rows)).bit_length())
+    words = np.zeros((n, width), np.int64)
+    assert naive_packed_sums.fill_words(gradients, hessians, rows, words, reading) == 0
+    return gradients, hessians, rows, words, reading
+
+
+SHAPES = [(1, 0), (1, 1), (2, 0), (3, 1), (4, 4), (10, 1)]
+
+
+@pytest.mark.parametrize("n_outputs,n_hessians", SHAPES)
+@pytest.mark.parametrize("n", [1, 2, 200])
+def test_words(n, n_outputs, n_hessians):
+    gradients, hessians, rows, words, reading = made_words(n, n_outputs, n_hessians)
+    agree("words", "fill_words", gradients, hessians, rows, np.zeros_like(words), reading)
+    agree("words", "absolute_sum", gradients, rows, n_outputs - 1)
+    agree("words", "gather_words", words, rows, np.zeros_like(words[rows]), np.zeros_like(words[0]))
+    total = words[rows].sum(axis=0)
+    assert agree("words", "word_count", total, reading) == len(rows)
+    agree("words", "mean_hessian", total, reading)
+    for k in range(n_outputs):
+        value = agree("words", "word_value", total, reading, k)
+        np.testing.assert_allclose(value, gradients[rows, k].sum(dtype=float), atol=1e-6)
+        agree("words", "output_hessian", total, reading, k)
+
+
+@pytest.mark.parametrize("total,bits", [(0.0, 40), (1.0, 40), (0.75, 61), (3e-30, 50), (1e30, 61), (1024.0, 10)])
+def test_units(total, bits):
+    unit = agree("words", "unit_for", total, bits)
+    assert total / unit < 2.0**bits
+    assert total == 0 or total / unit >= 2.0 ** (bits - 1)
+
+
+def test_words_tell_what_is_wrong():
+    gradients, hessians, rows, words, reading = made_words(50, 1, 1)
+    cases = (gradients, np.nan, 1), (gradients, np.inf, 1), (hessians, np.nan, 1), (hessians, -1, 2)
+    for array, value, code in cases:
+        broken = array.copy()
+        broken[rows[3]] = value
+        pair = (broken, hessians) if array is gradients else (gradients, broken)
+        assert fill_words(*pair, rows, words, reading) == code == naive_packed_sums.fill_words(*pair, rows, words, reading)
+
+
+def made_table(n=200, d=6, bins=20, missing=0.1, seed=0):
+    rng = np.random.default_rng(seed)
+    binned = rng.integers(0, bins, (d, n)).astype(np.uint8)
+    binned[rng.random((d, n)) < missing] = 255
+    return binned
+
+
+@pytest.mark.parametrize("n_outputs,n_hessians", SHAPES)
+@pytest.mark.parametrize("group", [[3], [0, 5], [4, 1, 2], [0, 1, 2, 3]])
+def test_histograms(n_outputs, n_hessians, group):
+    _, _, rows, words, _ = made_words(200, n_outputs, n_hessians)
+    binned, width = made_table(), words.shape[1]
+    scratch, columns = np.zeros((4, 256, width), np.int64), np.array(group, np.int32)
+    args = (scratch, binned, columns, np.full(len(group), 20, np.int32), rows, words[rows])
+    ours, twin = copies(args), copies(args)
+    build_group(*ours)
+    naive_histogram.build_group(*twin)
+    assert np.array_equal(ours[0][: len(group)], twin[0][: len(group)])
+    flat, compact = ours[0][0].ravel(), np.arange(21 * width)
+    agree("histogram", "store", flat, compact, width)
+    agree("histogram", "subtract", flat, compact, width)
+    name = {1: "add_single", 2: "add_double"}.get(width, "add_many")
+    agree("histogram", name, scratch, binned, columns, rows, words[rows])
+
+
+class RoomWithTotal:
+    """What the twins of the scans look up beside the kernel's scratch."""
+
+    def __init__(self, total):
+        self.total = total
+
+
+@pytest.mark.parametrize("n_outputs,n_hessians", SHAPES)
+@pytest.mark.parametrize("l2", [0.0, 1.5])
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+@pytest.mark.parametrize("limits", [(1, 0.0), (20, 0.0), (1, 30.0), (300, 0.0)])
+def test_best_split_of_a_column(n_outputs, n_hessians, l2, missing, limits):
+    _, _, rows, words, reading = made_words(200, n_outputs, n_hessians)
+    params = TreeParams(min_samples_leaf=limits[0], min_child_weight=limits[1], l2=l2)
+    full, total = np.zeros((256, words.shape[1]), np.int64), words[rows].sum(axis=0)
+    naive_histogram.add_column(full, made_table(missing=missing)[0], rows, words[rows])
+    outputs = np.zeros((2, n_outputs))
+    node = node_terms(total, reading, params, outputs)
+    twin = naive_splitting.node_terms(total, reading, params, outputs.copy())
+    np.testing.assert_allclose(node, twin, rtol=1e-9, atol=1e-12)
+    ours, twin = np.array([node.floor, -1, -1, -1]), np.array([node.floor, -1, -1, -1])
+    task = full[:20], full[255], node, reading, outputs
+    found = scan_column(*task, make_room(words.shape[1], n_outputs), ours)
+    assert found == naive_splitting.scan_column(*task, RoomWithTotal(total), twin)
+    np.testing.assert_allclose(ours, twin, rtol=1e-7)
+    assert found == (limits[0] < 300)
+    assert not found or ours[KEY] > node.floor
+
+
+def test_loops_over_cuts():
+    rng = np.random.default_rng(0)
+    _, _, rows, words, reading = made_words(200, 1, 1)
+    histogram = np.zeros((30, 2), np.int64)
+    np.add.at(histogram, rng.integers(0, 30, len(rows)) // 3 * 3, words[rows])
+    start, bins, mask = words[rows[:3]].sum(axis=0), np.zeros(256, np.uint8), 2**reading.count_bits - 1
+    n = agree("splitting", "filled_bins", histogram, 1, mask, bins, compare=[])
+    assert n == 10
+    filled = (np.arange(10) * 3).astype(np.uint8)
+    agree("splitting", "sums_at", histogram, filled, start, 1, np.zeros(10, np.int64))
+    agree("splitting", "running_sums", histogram, start, 1, np.zeros(30, np.int64))
+    sums, weights = np.cumsum(histogram[:, 1]), np.sort(rng.random(30)) * 60
+    agree("splitting", "add_values", sums, reading.count_bits, 0.3, rng.random(30))
+    agree("splitting", "add_squares", sums, reading.count_bits, 1e-9, 0.4, 1.0, weights, rng.random(30))
+    agree("splitting", "add_quotients", sums, 1e-9, 0.4, 61.0, weights, rng.random(30))
+    node = node_terms(words[rows].sum(axis=0), reading, TreeParams(min_samples_leaf=9), np.zeros((2, 1)))
+    agree("splitting", "cut_products", sums, weights, mask, node, np.zeros(30))
+    values, products = rng.random(30), np.where(rng.random(30) < 0.3, np.inf, rng.random(30))
+    for key in (0.0, 1.0, 1e9):
+        agree("splitting", "best_cut", values, products, key)
+    gradients = np.cumsum(histogram[:, 0])
+    task = "splitting", "any_better", gradients, 0, 0.1, sums, reading, node
+    assert {agree(*task, key) for key in (1e-9, 1e9)} == {True, False}
+
+
+@pytest.mark.parametrize("missing_left", [0, 1])
+@pytest.mark.parametrize("threshold", [0, 9, 254])
+@pytest.mark.parametrize("n", [1, 150])
+def test_partition_keeps_the_order(n, threshold, missing_left):
+    bins = made_table(200, 1, 255, 0.2)[0]
+    rows = np.sort(np.random.default_rng(0).permutation(200)[:n]).astype(np.uint32)
+    agree("nodes", "partition", bins, threshold, missing_left, rows, np.zeros_like(rows), compare=[3])

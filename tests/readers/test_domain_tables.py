@@ -1,0 +1,115 @@
+"""Several tables with the same columns and labels of their own: guessed, put together, printed as code."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from hetcore.data import plain
+from hetcore.errors import DataError
+from studio import recipes
+from studio.readers import upload_schema
+from studio.readers.domain_tables import ROW_ID, domain_table, own_labels
+from studio.runs import export
+from studio.runs.run import Run
+from tests.runs.test_export import executed
+
+rng = np.random.default_rng(0)
+
+
+def table(n: int, **more: list) -> bytes:
+    """Return a domain as CSV: two numbers, and what is given."""
+    return pl.DataFrame({"x": rng.normal(size=n), "z": rng.normal(size=n), **more}).write_csv().encode()
+
+
+FILES = {
+    "shop.csv": table(6, **{"class": ["cat", "dog"] * 3}),
+    "desk.csv": table(4, **{"class": ["dog", "cat", "dog", ""]}),
+}
+NAMED = {
+    "shop.csv": table(3, code=["a", "b", "c"], kind=["u", "v", "u"]),
+    "desk.csv": table(3, code=["a", "b", "d"], kind=["v", "u", "v"]),
+}
+
+
+def uploads(files: dict[str, bytes]) -> list[upload_schema.Upload]:
+    return [upload_schema.read(name, content) for name, content in files.items()]
+
+
+def guessed(files: dict[str, bytes]) -> dict:
+    """Return the recipe of what is guessed."""
+    given = uploads(files)
+    ids = {name: column for name, (column, _) in upload_schema.guess_ids(given).items()}
+    return upload_schema.recipe_of(given, ids, upload_schema.guess_label(given, ids), "classification", {})
+
+
+def test_tables_with_the_same_columns_are_domains_whose_rows_are_numbered():
+    recipe = guessed(FILES)
+    assert recipe["sources"][1] == {"name": "desk", "file": "desk.csv", "id": "", "label": "class"}
+    assert "target" not in recipe
+    data = recipes.build(recipe, FILES.__getitem__)
+    assert data.ids.tolist() == [f"shop/{k}" for k in range(1, 7)] + [f"desk/{k}" for k in range(1, 5)]
+    assert data.y.tolist() == ["cat", "dog"] * 3 + ["dog", "cat", "dog", None]
+    assert upload_schema.problems(data) == ([], [])
+    found = plain.domains(data, "desk")
+    assert found.feature_names == ["x", "z"] and found.sample_domain.tolist() == [1] * 6 + [-1] * 4
+
+
+def test_alike_ids_in_two_domains_are_two_instances():
+    data = recipes.build(guessed(NAMED), NAMED.__getitem__)
+    assert data.ids.tolist() == ["shop/a", "shop/b", "shop/c", "desk/a", "desk/b", "desk/d"]
+    assert data.y.tolist() == ["u", "v", "u", "v", "u", "v"]
+    assert data.sources["shop"].columns == ["x", "z"]
+
+
+def test_other_tables_are_guessed_as_before():
+    other = {"a.csv": table(3, code=["a", "b", "c"], kind=["u", "v", "u"]), "b.csv": table(3, code=["a", "b", "c"])}
+    given = uploads(other)
+    ids = {name: column for name, (column, _) in upload_schema.guess_ids(given).items()}
+    assert upload_schema.domain_columns(given) == [] and ids == {"a.csv": "code", "b.csv": "code"}
+    labelled = {**FILES, "labels.csv": b"id,y\na,1\nb,2\n"}
+    assert upload_schema.domain_columns(uploads(labelled)) == []
+
+
+def test_the_person_may_say_that_one_file_has_the_labels():
+    given = uploads(NAMED)
+    recipe = upload_schema.recipe_of(
+        given, {"shop.csv": "code", "desk.csv": "code"}, upload_schema.Label("shop.csv", "kind"), "classification", {}
+    )
+    data = recipes.build(recipe, NAMED.__getitem__)
+    assert data.ids.tolist() == ["a", "b", "c", "d"] and data.y.tolist() == ["u", "v", "u", None]
+
+
+def test_labels_of_different_types_are_read_as_text():
+    one = domain_table(pl.DataFrame({"x": [1.0], "y": [1]}), "a")
+    two = domain_table(pl.DataFrame({"x": [1.0], "y": ["one"]}), "b")
+    ids, labels = own_labels({"a": (one, "y"), "b": (two, "y")})
+    assert one.columns == [ROW_ID, "x", "y"]
+    assert ids.to_list() == ["a/1", "b/1"] and labels.to_list() == ["1", "one"]
+
+
+def test_what_does_not_fit_is_refused_in_words():
+    with pytest.raises(DataError, match="no id column 'code' in 'a'"):
+        domain_table(pl.DataFrame({"x": [1.0]}), "a", "code")
+    with pytest.raises(DataError, match="no label column 'y' in 'a'"):
+        own_labels({"a": (domain_table(pl.DataFrame({"x": [1.0]}), "a"), "y")})
+    given = uploads(NAMED)
+    ids = {"shop.csv": "kind", "desk.csv": "code"}
+    with pytest.raises(DataError, match="'kind' cannot be the id and the label of shop.csv"):
+        upload_schema.recipe_of(given, ids, upload_schema.Label(upload_schema.EACH, "kind"), None, {})
+    with pytest.raises(DataError, match="shop.csv has no id column ''"):
+        upload_schema.recipe_of(given, dict.fromkeys(NAMED, ""), upload_schema.Label("shop.csv", "kind"), None, {})
+    target = {"file": "shop.csv", "id": "code", "column": "kind"}
+    with pytest.raises(DataError, match="not in both"):
+        recipes.checked(guessed(NAMED) | {"target": target})
+
+
+def test_the_script_builds_the_same_domains(tmp_path):
+    recipe = guessed(FILES)
+    settings = {"data": recipe, "params": {"n_iterations": 2}}
+    script = export.script_of_run(Run("anna", "Transfer", "TinyRegressor", "Your data", settings=settings))
+    for name, content in FILES.items():
+        (tmp_path / name).write_bytes(content)
+    built = script[: script.index("model = ")] + "print(data.digest())\n"
+    assert executed(built, tmp_path).strip() == recipes.build(recipe, FILES.__getitem__).digest()

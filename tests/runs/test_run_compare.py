@@ -1,0 +1,78 @@
+"""Runs beside each other: settings in words, an axis for each measure, who is right where they differ."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from studio.runs import compare
+from studio.runs.run import Run
+
+
+def run(method: str = "GBCClassifier", metric: str = "error", **settings) -> Run:
+    """Return a run with these settings."""
+    given = {"data": {"example": "digits_views"}, "operations": [], "params": {}} | settings
+    return Run("anna", "Consensus", method, "digits_views", settings=given, results={"scores": {"metric": metric}})
+
+
+def predictions(said, **more) -> pl.DataFrame:
+    """Return predictions of the instances a, b, c."""
+    return pl.DataFrame({"id": list("abc")} | more | {"prediction": said})
+
+
+def test_only_settings_that_differ_are_told_and_in_words():
+    noisy = [{"op": "noise", "name": "fou", "sd": 2.0, "seed": 0}]
+    runs = {"1. a": run(params={"lambda0": 1.0, "max_depth": 3}),
+            "2. b": run(params={"lambda0": 0.5, "max_depth": 3}, operations=noisy)}  # fmt: skip
+    told = {row[0]: row[1:] for row in compare.differing(runs).rows()}
+    assert told == {"changes to the data": ("none", "with noise of 2 sd in fou"), "λ0": ("1", "0.5")}
+    assert compare.differing({"1. a": run(), "2. b": run()}).is_empty()
+
+
+def test_an_operation_of_another_version_is_no_failure():
+    told = compare.differing({"1. a": run(operations=[{"op": "fly"}]), "2. b": run()}).rows()
+    assert told == [("changes to the data", "a change that this studio does not know", "none")]
+
+
+def test_each_measure_has_an_axis_and_each_run_its_colour():
+    runs = {"1. a": run(), "2. b": run("MGBRegressor", "RMSE"), "3. c": run("TwoWeakLearnerClassifier")}
+    history = pl.DataFrame({"metric:held_out": [0.5, 0.25]})
+    longer = pl.DataFrame({"metric:train": [0.1] * 3, "metric:left_out": [0.3, None, 0.2]})
+    drawn = compare.curves(runs, {"1. a": history, "2. b": history, "3. c": longer})
+    assert list(drawn) == ["error", "RMSE"]
+    names = [trace["name"] for trace in drawn["error"]["data"]]
+    assert names == ["1. a", "3. c"]
+    assert np.allclose(drawn["error"]["data"][0]["y"][:2], [0.5, 0.25])
+    colours = {trace["name"]: trace["line"]["color"] for figure in drawn.values() for trace in figure["data"]}
+    assert len(set(colours.values())) == 3
+    assert compare.curves(runs, {}) == {}
+
+
+def test_who_is_right_where_classes_differ():
+    first = predictions(["x", "x", "y"], held_out=["x", "y", None])
+    second = predictions(["x", "y", "x"])
+    differ = compare.instances({"1. a": first, "2. b": second})
+    assert differ.select("id", "truth", "right").rows() == [("b", "y", "2"), ("c", None, None)]
+    said = compare.told({"1. a": first, "2. b": second}, differ)
+    assert said.startswith("2 of 3 predictions differ between 1 and 2. Of the 1 with a known label, ")
+    assert said.endswith("1 is right in 0, 2 is right in 1.")
+
+
+def test_numbers_are_sorted_by_how_far_they_lie_apart():
+    frames = {f"{k}. r": predictions([0.0, float(k), 10.0 * k], label=[0.0, 1.0, None]) for k in (1, 2, 3)}
+    differ = compare.instances(frames)
+    assert differ["id"].to_list() == ["c", "b"] and differ["spread"].to_list() == [20.0, 2.0]
+    assert differ["truth"].to_list() == [None, 1.0]
+    assert compare.told(frames, differ) == "2 of 3 predictions differ between 1 to 3."
+
+
+def test_runs_without_an_instance_in_common():
+    frames = {"1. a": predictions(["x"] * 3), "2. b": predictions([1.0] * 3).with_columns(pl.Series("id", list("def")))}
+    differ = compare.instances(frames)
+    assert differ.is_empty() and compare.told(frames, differ) == "The runs have no instance in common."
+
+
+def test_weights_stand_side_by_side():
+    figure = compare.weights_figure({"1. a": {"fou": 0.4}, "2. b": {"fou": 0.1, "pix": 0.9}, "3. c": {}})
+    assert [(bar["name"], bar["y"]) for bar in figure["data"]] == [("1. a", [0.4, None]), ("2. b", [0.1, 0.9])]
+    assert compare.weights_figure({"1. a": {}}) is None

@@ -1,0 +1,206 @@
+"""What the Collective page works out: settings side by side, the verdict, inference again, who changes, reopening."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import polars as pl
+import pytest
+
+import datasets
+import hetcore as hc
+from hetcore import metrics, model_files
+from hetcore.events import RoundEnd
+from studio import scenarios
+from studio.jobs.worker import child_environment
+from studio.runs import export, reopening
+from studio.runs.run import Run
+from studio.views.collective import edits as collective_edits
+from studio.views.collective import settings
+from studio.views.common.training import run_of
+
+PARAMS = {
+    "n_iterations": 2, "first_trees": 10, "trees_per_stage": 2, "max_depth": 3, "learning_rate": 0.1, "leaf": "mean",
+    "summary": "mean", "no_neighbor": "nan", "random_state": 0,
+}  # fmt: skip
+LABELS = {"op": "labels", "fraction": 0.4, "seed": 0}
+RECIPE = {"example": "autocorrelated"}
+
+
+@pytest.fixture(scope="module")
+def data():
+    return datasets.load("autocorrelated")
+
+
+@pytest.fixture(scope="module")
+def fitted(data):
+    """MGB, and the labels it knows."""
+    setting = settings.settings(data, PARAMS, ["rf1", "rf2", "rf3", "rf4"], ["links"], [LABELS])["MGB"]
+    scenario = scenarios.apply(data, setting.operations)
+    model = hc.MGBRegressor(**setting.params).fit(scenario.data, scenario.y, eval_y=scenario.eval_y, **setting.fit)
+    return model, model_files.dumps(model), scenario
+
+
+def test_three_settings_get_the_parameters_that_they_take(data):
+    made = settings.settings(data, PARAMS | {"as_printed": True}, ["rf1", "rf4"], ["links"], [LABELS])
+    assert [setting.estimator for setting in made.values()] == ["GBRegressor", "RGBRegressor", "MGBRegressor"]
+    assert "summary" not in made["GB"].params and made["RGB"].params["summary"] == "mean"
+    assert "features" not in made["RGB"].params and made["MGB"].params["features"] == ("rf1", "rf4")
+    for setting in made.values():
+        getattr(hc, setting.estimator)(**setting.params)
+        assert setting.fit == {"graph": ["links"]} and setting.operations == [LABELS]
+
+
+def test_classes_are_one_class_of_model_with_other_features():
+    digits = datasets.load("digits_views")
+    made = settings.settings(digits, PARAMS, ["rf1", "rf2"], ["mor"], [])
+    assert {setting.estimator for setting in made.values()} == {"MGBClassifier"}
+    assert [setting.params["features"] for setting in made.values()] == [(), ("rf1",), ("rf1", "rf2")]
+    assert "leaf" not in made["MGB"].params
+
+
+def event(label: str, index: int, held_out: float, moran: float, best: int) -> RoundEnd:
+    """Return an event of stage `index` of 2."""
+    detail = {
+        "metric_name": "RMSE", "metric": {"train": 1.0, "held_out": held_out}, "best_stage": best,
+        "moran": {"links": moran}, "band": {"links": [-0.02, 0.02]}, "sweeps": [],
+    }  # fmt: skip
+    return RoundEnd(label, index, 2, {"train": 1.0}, detail=detail)
+
+
+def ran(label: str, values: list[float], moran: float, best: int = 1) -> list[RoundEnd]:
+    """Return the events of a training."""
+    return [event(label, k, value, moran, min(best, k)) for k, value in enumerate(values)]
+
+
+@pytest.mark.parametrize(
+    ("mgb", "moran", "said"),
+    [
+        (8.0, 0.01, "saves 20.0% of the error of GB here. What MGB leaves is noise along links"),
+        (10.05, 0.1, "hardly changes the error (-0.5%) here. What MGB leaves is still alike along links"),
+        (12.0, -0.1, "costs 20.0% of the error of GB here. What MGB leaves differs along links"),
+    ],
+)
+def test_the_verdict_says_whether_neighbours_help_and_what_is_left(mgb, moran, said):
+    events = {"GB": ran("GB", [11, 10], 0.2), "RGB": ran("RGB", [9, 9.5], 0.2), "MGB": ran("MGB", [9, mgb], moran)}
+    assert said in settings.verdict(events, "links")
+    assert settings.verdict(events, "links").startswith("RMSE, held out: GB 10, RGB 9.5")
+
+
+def test_the_verdict_is_of_the_stage_that_predicts():
+    events = {"GB": ran("GB", [8, 10], 0.2, best=0), "MGB": ran("MGB", [8, 8], 0.0)}
+    assert "hardly changes the error (+0.0%)" in settings.verdict(events, "links")
+
+
+def test_inferring_again_without_an_edit_is_the_prediction_of_the_fit(data, fitted):
+    model, content, scenario = fitted
+    found = collective_edits.infer(content, data, [LABELS], [])
+    assert np.array_equal(found.predictions["prediction"].to_numpy(), model.predict(scenario.data, y=scenario.y))
+    assert found.trace.shape[1] == data.n and found.trace.dtype == np.float32
+    known = data.with_target(scenario.y).labelled
+    assert np.allclose(found.trace[:, known], scenario.y[known].astype(np.float32), rtol=1e-4, atol=1e-4)
+
+
+def near_of(graph, node, data):
+    """Return the ids of a node's neighbours."""
+    return data.ids[graph.indices[graph.indptr[node] : graph.indptr[node + 1]]].tolist()
+
+
+def test_a_hidden_label_changes_the_neighbourhood_and_not_the_far_side(data, fitted):
+    _, content, scenario = fitted
+    graph, known = data.graphs["links"], np.flatnonzero(data.with_target(scenario.y).labelled)
+    node = int(known[np.argmax(np.abs(scenario.y[known].astype(float)))])
+    before = collective_edits.infer(content, data, [LABELS], [])
+    after = collective_edits.infer(content, data, [LABELS], [{"op": "forget_labels", "ids": [data.ids[node]]}])
+    moved = collective_edits.changes(before.predictions, after.predictions)
+    told = collective_edits.effects(data, [{"op": "forget_labels", "ids": [data.ids[node]]}], before, after)
+    assert told["id"].to_list() == moved["id"].to_list()
+    away = dict(zip(told["id"], told["links away"]))
+    assert all(away[one] == 1 for one in set(told["id"]) & set(near_of(graph, node, data)))
+    assert told["settled"].to_list() == [
+        not collective_edits.unsettled(before)[data.position[one]] for one in told["id"]
+    ]
+    assert set(moved["id"]) & set(near_of(graph, node, data)) and moved.height < data.n / 2
+    assert moved["change"].abs().is_sorted(descending=True)
+    row = moved.row(0, named=True)
+    assert row["after"] - row["before"] == pytest.approx(row["change"])
+
+
+def test_a_cut_edge_changes_its_ends(data, fitted):
+    _, content, scenario = fitted
+    known = data.with_target(scenario.y).labelled
+    a, b, _ = data.graphs["links"].edges()
+    at = np.flatnonzero(known[a] & known[b])[0]
+    ends = [str(data.ids[a[at]]), str(data.ids[b[at]])]
+    before = collective_edits.infer(content, data, [LABELS], [])
+    cut = {"op": "edges", "name": "links", "add": [], "cut": [ends]}
+    after = collective_edits.infer(content, data, [LABELS], [cut])
+    assert set(collective_edits.changes(before.predictions, after.predictions)["id"]) & set(ends)
+
+
+def test_changes_of_classes_are_of_the_probability_of_the_class_of_before():
+    before = pl.DataFrame({"id": ["a", "b"], "prediction": ["x", "y"], "p:x": [0.9, 0.2], "p:y": [0.1, 0.8]})
+    after = pl.DataFrame({"id": ["a", "b"], "prediction": ["y", "y"], "p:x": [0.3, 0.1], "p:y": [0.7, 0.9]})
+    moved = collective_edits.changes(before, after)
+    assert moved.row(0) == ("a", "x", "y", pytest.approx(-0.6)) and moved.row(1) == ("b", "y", "y", pytest.approx(0.1))
+    assert collective_edits.changes(before, before).height == 0
+
+
+def test_residuals_are_of_known_and_hidden_labels():
+    frame = pl.DataFrame({"label": [1.0, None, None], "held_out": [None, 5.0, None], "prediction": [2.0, 3.0, 4.0]})
+    assert np.array_equal(collective_edits.residuals(frame, "regression"), [-1.0, 2.0, np.nan], equal_nan=True)
+    names = pl.DataFrame({"label": ["p", None, None], "prediction": ["p", "q", "q"]})
+    names = names.with_columns(held_out=pl.Series([None, "p", None], dtype=pl.String))
+    assert np.array_equal(collective_edits.residuals(names, "classification"), [0.0, 1.0, np.nan], equal_nan=True)
+
+
+def test_one_node_s_neighbours_and_columns(data):
+    degree = data.graphs["links"].degree
+    place = int(np.argmax(degree))
+    frame = pl.DataFrame({"id": data.ids.tolist(), "label": data.y, "prediction": data.y + 1})
+    near = collective_edits.neighbours(data, "links", place, frame)
+    assert near.height == degree[place] and near.columns == ["id", "weight", "label", "prediction"]
+    about = collective_edits.columns_of(data, place)
+    assert about.columns == ["source", "column", "value"]
+    assert about.height == sum(len(source.kinds) for source in data.sources.values())
+
+
+def test_data_that_do_not_fit_are_told_so(data):
+    assert settings.refusal(data) == ""
+    assert "these data have none" in settings.refusal(data.select(graphs=[]))
+    assert "have no label" in settings.refusal(data.with_target(None))
+
+
+def test_a_run_opens_again_with_its_edits(data):
+    edits = [
+        {"op": "edges", "name": "links", "add": [], "cut": [["a", "b"]]},
+        {"op": "forget_labels", "ids": ["c"]},
+        {"op": "edges", "name": "links", "add": [["a", "c"]], "cut": []},
+    ]
+    earlier = [{"op": "noise", "name": "features", "sd": 1.0, "seed": 0}]
+    setting = settings.settings(data, PARAMS, ["rf1", "rf3"], ["links"], [*earlier, LABELS, *edits])["MGB"]
+    stored = json.loads(json.dumps(setting.stored(RECIPE)))
+    run = Run("anna", "Collective", setting.estimator, "Planted", settings=stored)
+    assert reopening.operations(run) == earlier
+    assert reopening.page_file(run) == "pages/3_Collective.py"
+    values = reopening.controls(run, "Planted", data.source_names, data.graph_names)
+    assert values["rf"] == ["rf1", "rf3"] and values["stages"] == 2 and values["share"] == 40
+    assert values["collective edits"] == ("Planted", edits) and values["edits trained"]
+    assert values["collective graphs Planted"] == ["links"] and values["to the letter"] is False
+
+
+def test_the_script_of_a_run_prints_its_number(data, fitted, tmp_path):
+    model, _, scenario = fitted
+    setting = settings.settings(data, PARAMS, ["rf1", "rf2", "rf3", "rf4"], ["links"], [LABELS])["MGB"]
+    script = export.script_of_run(run_of("Collective", setting, RECIPE, "Planted", "anna"))
+    (tmp_path / "run.py").write_text(script, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, str(tmp_path / "run.py")], env=child_environment(), capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    known = scenario.data.with_target(scenario.eval_y).labelled
+    expected = metrics.rmse(scenario.eval_y[known].astype(float), model.predict(scenario.data)[known])
+    assert float(done.stdout.split()[-1]) == pytest.approx(expected, rel=1e-12)

@@ -1,0 +1,276 @@
+"""What the Noise page works out without a page: settings, spoilt and distrusted rows, honest probabilities, codes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import polars as pl
+import pytest
+
+import datasets
+import hetcore as hc
+from studio import forms, scenarios, uncertainty
+from studio.jobs import worker_tasks
+from studio.jobs.player import Player
+from studio.jobs.protocol import TrainingTask
+from studio.jobs.worker import child_environment
+from studio.runs import export, reopening
+from studio.views.common import training
+from studio.views.noise import curve
+from studio.views.noise import rows as noise_rows
+from studio.views.noise import settings as noise
+
+TABLE = {"n_iterations": 15, "learning_rate": 0.3, "random_state": 0}
+
+
+def ran(setting, data):
+    task = TrainingTask(setting.estimator, setting.params, data, operations=setting.operations, form=setting.form)
+    return worker_tasks.perform(task, Player([].append))
+
+
+@pytest.fixture(scope="module")
+def flips():
+    data = datasets.load("planted_flips")
+    operations = noise.operations_of(data, 0.7, 0.2, 0.0, 3)
+    settings = noise.settings("Table", data, TABLE, operations, ())
+    return data, operations, {label: ran(setting, data) for label, setting in settings.items()}
+
+
+# What is trained
+
+
+def test_two_settings_differ_in_the_deviation_alone():
+    data = datasets.load("planted_noise")
+    both = noise.settings("Table", data, TABLE, [], ())
+    assert list(both) == ["HGBM", "GBM"] and {each.estimator for each in both.values()} == {"HGBMRegressor"}
+    learned, plain = (each.params for each in both.values())
+    assert learned | {"deviation": "constant"} == plain and learned["deviation"] == "learned"
+
+
+@pytest.mark.parametrize(("mode", "names"), [("Matrix", ["HMF", "MatrixFactorization"]),
+                                             ("Tensor", ["HTF", "TensorFactorization"])])  # fmt: skip
+def test_the_plain_factorization_gets_the_parameters_that_it_has(mode, names):
+    params = {"n_factors": 3, "n_deviation_factors": 2, "random_state": 1}
+    both = noise.settings(mode, datasets.load("planted_ratings"), params, [], ("user", "item"))
+    assert [each.estimator for each in both.values()] == names
+    assert [getattr(hc, each.estimator)(**each.params).n_factors for each in both.values()] == [3, 3]
+    assert "n_deviation_factors" not in list(both.values())[1].params
+
+
+def test_classes_are_flipped_and_numbers_get_noise():
+    classes, numbers = (datasets.load(name) for name in ("planted_flips", "planted_noise"))
+    ops = [operation["op"] for operation in noise.operations_of(classes, 0.7, 0.2, 1.0, 0)]
+    assert ops == ["labels", "flip_labels"]
+    ops = [operation["op"] for operation in noise.operations_of(numbers, 0.7, 0.2, 1.0, 0)]
+    assert ops == ["labels", "label_noise"]
+    assert noise.operations_of(numbers, 1.0, 0.2, 0.0, 0) == []
+
+
+def test_data_are_refused_in_one_sentence_that_names_what_is_wanted():
+    assert noise.refusal("Table", datasets.load("digits_views")) == ""
+    assert noise.refusal("Matrix", datasets.load("planted_ratings")) == ""
+    assert noise.refusal("Tensor", datasets.load("planted_sensors")) == ""
+    assert "a user, an item and a rating" in noise.refusal("Matrix", datasets.load("planted_flips"))
+    assert "sensor, time, quantity" in noise.refusal("Tensor", datasets.load("planted_ratings"))
+    small = hc.HetData({"t": pl.DataFrame({"id": ["a", "b"], "x": [1.0, 2.0]})}, target=(["a", "b"], [1.0, 2.0]))
+    assert "Fewer than 20" in noise.refusal("Table", small)
+    assert "no label" in noise.refusal("Table", small.with_target(None))
+
+
+def test_columns_of_codes_are_guessed_by_their_names():
+    assert noise.guessed_modes(["rating_day", "movieId", "userId"], 2) == ["userId", "movieId"]
+    assert noise.guessed_modes(["a", "b", "c"], 2) == ["a", "b"]
+    assert noise.records(datasets.load("planted_ratings"), 2) == ("ratings", ["user", "item"])
+    assert noise.records(datasets.load("planted_noise"), 2) is None
+
+
+# What came of it
+
+
+def test_spoilt_rows_are_those_that_were_changed_and_trained_on(flips):
+    data, operations, results = flips
+    wrong = noise_rows.spoilt(data, operations)
+    assert wrong.height == round(0.2 * 1050)
+    truth = dict(zip(data.ids, data.y))
+    rows = results["HGBM"].predictions.join(wrong, on="id", how="inner")
+    assert rows.height == wrong.height and (rows["label"] != rows["was"]).all() and rows["held_out"].null_count() == 210
+    assert all(truth[one] == was for one, was in zip(rows["id"], rows["was"]))
+    assert noise_rows.spoilt(data, operations[:1]).is_empty()
+
+
+def test_noise_is_told_by_the_number_before():
+    data = datasets.load("planted_noise")
+    wrong = noise_rows.spoilt(data, noise.operations_of(data, 0.5, 0.1, 2.0, 0))
+    assert wrong.height == 75 and wrong.schema["was"] == pl.Float64
+
+
+def test_the_distrusted_rows_are_mostly_the_spoilt_ones(flips):
+    data, operations, results = flips
+    wrong = noise_rows.spoilt(data, operations)
+    ranked = noise_rows.distrusted(results["HGBM"].predictions, wrong)
+    assert ranked.height == 1050 and ranked["weight"].is_sorted()
+    count, found = noise_rows.hits(ranked)
+    assert count == 210 and found / count > 2 * 0.2
+    assert noise_rows.distrusted(results["GBM"].predictions, wrong)["weight"].n_unique() == 1
+
+
+def test_surprise_counts_deviations():
+    predictions = pl.DataFrame({"id": ["a", "b", "c"], "label": [1.0, 5.0, None], "prediction": [0.0, 0.0, 0.0],
+                                "std": [0.1, 1.0, 1.0], "weight": [1.0, 2.0, None]})  # fmt: skip
+    wrong = pl.DataFrame({"id": ["b"], "was": [0.0]})
+    ranked = noise_rows.distrusted(predictions, wrong, by="surprise")
+    assert ranked["id"].to_list() == ["a", "b"] and ranked["surprise"].to_list() == [10.0, 5.0]
+    assert ranked["spoilt"].to_list() == [False, True]
+
+
+def test_a_run_tells_weights_and_intervals():
+    data = datasets.load("planted_noise")
+    setting = noise.settings("Table", data, TABLE, noise.operations_of(data, 0.7, 0, 0, 0), ())["HGBM"]
+    result = ran(setting, data)
+    frame = result.predictions
+    assert frame.filter(pl.col("label").is_not_null())["weight"].null_count() == 0
+    assert frame.filter(pl.col("label").is_null())["weight"].count() == 0
+    nominal, achieved = result.value["nominal"], result.value["achieved"]
+    assert achieved == sorted(achieved) and np.abs(np.subtract(nominal, achieved)).max() < 0.12
+    arrays = forms.arrays(scenarios.Scenario(data), setting.form)
+    assert uncertainty.achieved(hc.HGBMClassifier(), arrays) is None
+
+
+def test_blind_draws_are_taken_out_of_probabilities():
+    sure, share = 0.9, 0.2  # the class itself: (0.9 - 0.2 / 2) / 0.8 = 1
+    frame = pl.DataFrame({"id": ["a", "b"], "label": [None, None], "held_out": ["x", "y"], "prediction": ["x", "x"],
+                          "p:x": [sure, 0.6], "p:y": [1 - sure, 0.4], "deviation": [share, 0.0]})  # fmt: skip
+    said, right = noise_rows.reliability(frame)
+    assert said[9] == pytest.approx(1.0) and right[9] == 1.0
+    assert said[6] == pytest.approx(0.6) or said[5] == pytest.approx(0.6)
+    assert noise_rows.reliability(frame.drop("held_out")) is None
+
+
+def test_the_feature_that_tells_the_deviation_is_found():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    X[::7, 1] = np.nan
+    assert noise_rows.telling(X, ["a", "b", "c"], np.exp(X[:, 2])) == "c"
+    assert noise_rows.telling(X, ["a", "b", "c"], rng.normal(size=300)) is None
+    assert noise_rows.telling(X, ["a", "b", "c"], np.ones(300)) is None
+
+
+def test_codes_are_listed_by_what_was_learned_of_them():
+    data = datasets.load("planted_ratings")
+    setting = noise.settings("Matrix", data, {"n_iterations": 15, "n_factors": 4, "random_state": 0},
+                             noise.operations_of(data, 0.8, 0, 0, 0), ("user", "item"))["HMF"]  # fmt: skip
+    rows = noise_rows.scored_codes(ran(setting, data).predictions, data, ("user", "item"))
+    told = noise_rows.by_code(rows, "user")
+    assert told.height == 200 and told["deviation"].is_sorted(descending=True) and told["rows"].sum() == 15000
+    planted = rows.join(datasets.planted_deviation("planted_ratings"), on="id")
+    loud = planted.group_by("code:user").agg(pl.col("planted").mean()).sort("planted", descending=True).head(40)
+    assert len(set(loud["code:user"]) & set(told["user"].head(40))) >= 30
+
+
+def test_a_sensor_is_in_the_order_of_time():
+    rows = pl.DataFrame({"id": list("abcd"), "code:s": ["1", "1", "2", "1"], "code:t": ["10", "9", "1", "2"]})
+    one = noise_rows.sensor(rows, "t", {"s": "1"})
+    assert one["at"].to_list() == [2.0, 9.0, 10.0] and one["id"].to_list() == ["d", "b", "a"]
+    assert noise_rows.time_order(["b", "a"]) == {"a": 0.0, "b": 1.0}
+    assert noise_rows.guessed_time(["s", "t"], rows) == "t" and noise_rows.guessed_time(["s", "hour"], rows) == "hour"
+
+
+# How much noise
+
+
+def test_a_curve_fits_both_models_to_the_same_labels_and_can_be_stopped():
+    data = datasets.load("planted_flips").sample(0.3)
+    operations = [{"op": "drop_instances", "ids": [data.ids[0]]}, *noise.operations_of(data, 0.6, 0.2, 0, 0)]
+    settings = noise.settings("Table", data, {"n_iterations": 3, "random_state": 0}, operations, ())
+    arguments = curve.sweep("Table", data, settings, repeats=2)
+    assert arguments["before"] == operations[:1] and arguments["known"] == 0.6 and arguments["vary"] == "share"
+    events = []
+    cells = curve.curve(**arguments, callbacks=[events.append])
+    assert len(cells) == len(events) == events[0].total == 2 * 5 * 2
+    assert events[-1].detail["metric_name"] == "error" and 0 <= cells[0]["value"] <= 1
+    again = curve.curve(**arguments, callbacks=[lambda event: event.index == 2])
+    assert again == cells[:3]
+    told = curve.bands(cells)
+    assert told["HGBM"][0] == [0.0, 0.1, 0.2, 0.3, 0.4] and len(told["GBM"][2]) == 5
+    assert curve.verdict(cells, "HGBM", "GBM").startswith("HGBM is ahead of GBM at ")
+
+
+def test_a_tensor_is_measured_by_the_share_that_is_known():
+    data = datasets.load("planted_sensors").sample(0.3)
+    params = {"n_iterations": 2, "n_factors": 2, "random_state": 0}
+    settings = noise.settings("Tensor", data, params, [], ("sensor", "time", "quantity"))
+    arguments = curve.sweep("Tensor", data, settings, repeats=1)
+    assert arguments["vary"] == "known"
+    cells = curve.curve(**arguments)
+    assert {cell["level"] for cell in cells} == {0.05, 0.1, 0.15, 0.2, 0.3}
+    assert curve.verdict(cells, "HTF", "PTF") == "Two repeats or more are needed to compare."
+
+
+def test_the_verdict_counts_levels_by_their_pairs():
+    def cells(level, gains):
+        return [{"label": label, "level": level, "repeat": k, "value": 0.5 - gain * (label == "new")}
+                for k, gain in enumerate(gains) for label in ("new", "old")]  # fmt: skip
+
+    told = cells(0.0, [0.0, 0.0]) + cells(0.1, [0.1, 0.12]) + cells(0.2, [-0.1, -0.2]) + cells(0.3, [0.5, -0.5])
+    said = curve.verdict(told, "new", "old")
+    assert said == "new is ahead of old at 1 of 4 levels, and behind at 1, by more than a standard error."
+
+
+def test_a_page_begins_with_what_the_data_are():
+    suits = {
+        "planted_noise": "Table",
+        "digits_views": "Table",
+        "planted_ratings": "Matrix",
+        "planted_sensors": "Tensor",
+    }
+    assert {name: noise.suited(datasets.load(name)) for name in suits} == suits
+
+
+# Exports
+
+
+@pytest.mark.parametrize(
+    ("example", "mode", "codes"),
+    [("planted_flips", "Table", ()), ("planted_sensors", "Tensor", ("sensor", "time", "quantity"))],
+)
+def test_the_script_of_a_run_prints_its_number(example, mode, codes, tmp_path):
+    data = datasets.load(example)
+    operations = noise.operations_of(data, 0.5, 0.2, 1.0, 0)
+    params = {"n_iterations": 4, "random_state": 0}
+    setting = noise.settings(mode, data, params, operations, codes)[noise.MODES[mode].learned]
+    result = ran(setting, data)
+    script = export.script_of_run(training.run_of("Noise", setting, {"example": example}, example, "me"))
+    path = tmp_path / "run.py"
+    path.write_text(script, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, str(path)], env=child_environment(), capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split()[-1] == repr(result.scores["held_out"])
+
+
+# Reopening
+
+
+@pytest.mark.parametrize(
+    ("example", "mode", "codes", "expected"),
+    [
+        ("planted_flips", "Table", (), {"flipped": 20, "noise_rounds": 15, "weighting_classification": 0.5}),
+        ("planted_noise", "Table", (), {"table_disturbed": 20, "table_sd": 2.0, "noise_rate": 0.3}),
+        ("planted_ratings", "Matrix", ("user", "item"), {"matrix_users": "user", "matrix_epochs": 15}),
+        ("planted_sensors", "Tensor", ("sensor", "time", "quantity"), {"tensor_rate": 0.3, "tensor_disturbed": 20}),
+    ],
+)
+def test_a_run_is_opened_again_with_its_controls(example, mode, codes, expected):
+    data = datasets.load(example)
+    before = [{"op": "sample", "fraction": 0.5, "seed": 0}]
+    operations = before + noise.operations_of(data, 0.6, 0.2, 2.0, 0)
+    params = TABLE | ({"weighting": 0.5} if mode == "Table" else {})
+    setting = next(iter(noise.settings(mode, data, params, operations, codes).values()))
+    run = training.run_of("Noise", setting, {"example": example}, example, "me")
+    assert reopening.operations(run) == before and reopening.page_file(run) == "pages/5_Noise.py"
+    values = reopening.controls(run, "", [], [])
+    assert expected.items() <= values.items()
+    assert values["mode"] == mode and values[f"{mode.lower()}_known"] == 60

@@ -1,0 +1,304 @@
+"""What the Transfer page does without a page: domains, settings, the curve in a worker, where transfer hurts."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+import hetcore as hc
+from hetcore.figures import transfer as figures
+from studio import scenarios
+from studio.jobs import worker_tasks
+from studio.jobs.player import Player
+from studio.jobs.protocol import FunctionTask, TrainingTask
+from studio.runs import export, reopening
+from studio.runs.differences import Outcome, sentence
+from studio.runs.run import Run
+from studio.views.transfer import curve, settings
+from studio.views.transfer.settings import BASELINE, Choice
+
+N = 40
+
+
+def domain(name: str, seed: int, flip: float = 0.0, classes: str = "uv") -> tuple[pl.DataFrame, list[str]]:
+    """Return rows whose class is the place of the first column, with a share of wrong labels."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(N, 3))
+    place = np.clip(np.digitize(X[:, 0], np.linspace(-0.8, 0.8, len(classes) + 1)[1:-1]), 0, len(classes) - 1)
+    place = np.where(rng.random(N) < flip, (place + 1) % len(classes), place)
+    table = pl.DataFrame(X, schema=["a", "b", "c"]).insert_column(0, pl.Series("id", [f"{name}/{k}" for k in range(N)]))
+    return table, [classes[k] for k in place]
+
+
+def made(classes: str = "uv") -> hc.HetData:
+    """Return a target and two sources, one of them hostile."""
+    parts = {"home": domain("home", 0, 0.0, classes), "near": domain("near", 1, 0.0, classes)}
+    parts["hostile"] = domain("hostile", 2, 0.9, classes)
+    ids = pl.concat([table["id"] for table, _ in parts.values()])
+    labels = [label for _, own in parts.values() for label in own]
+    return hc.HetData({name: table for name, (table, _) in parts.items()}, target=(ids, labels))
+
+
+CHOICE = Choice("home", ("near", "hostile"), None, 2, n_iterations=5)
+
+
+class Quiet(Player):
+    """A player that keeps its events and stops after some."""
+
+    def __init__(self, most: int = 1000) -> None:
+        self.events = []
+        super().__init__(self.events.append)
+        self.most = most
+
+    def __call__(self, event):
+        super().__call__(event)
+        self.stopped = len(self.events) >= self.most
+        return self.stopped
+
+
+# Data -----------------------------------------------------------------------------------------------------------------
+
+
+def test_data_that_are_no_domains_are_refused_in_one_sentence():
+    data = made()
+    assert settings.refusal(data) == ""
+    assert "single table" in settings.refusal(data.select(sources=["home"]))
+    assert "no classes" in settings.refusal(data.with_target(np.arange(data.n)))
+    table = pl.DataFrame({"id": [f"home/{k}" for k in range(N)], "other": range(N)})
+    same = data.with_source("more", hc.Source.from_frame(table, "id"))
+    assert "the same instances" in settings.refusal(same)
+    strange = table.with_columns(id=pl.Series([f"other/{k}" for k in range(N)]))
+    sources = {"home": data.sources["home"], "other": hc.Source.from_frame(strange, "id")}
+    apart = hc.HetData(sources, target=(data.ids[:N], data.y[:N].tolist()))
+    assert "share no column" in settings.refusal(apart)
+
+
+def test_there_is_always_a_row_of_each_class_left_to_score():
+    data = made("uvw")
+    counts = [list(data.y[data.rows("home")]).count(c) for c in "uvw"]
+    assert settings.examples_possible(data, "home", None) == min(min(counts) - 1, 20)
+    assert settings.examples_possible(data, "home", "v") == min(counts[1] - 1, 20)
+
+
+def test_the_first_class_is_one_that_every_domain_has():
+    data = made("uvw")
+    y = data.y.copy()
+    y[data.rows("near")[y[data.rows("near")] == "u"]] = "v"
+    assert settings.first_class(data.with_target(y)) in ("v", "w")
+
+
+def test_a_choice_that_cannot_be_trained_is_told_in_one_sentence():
+    data = made("uvw")
+    assert settings.problem(data, CHOICE) == ""
+    assert "at least one domain" in settings.problem(data, Choice("home", ()))
+    bare = data.hide_labels(data.ids[data.rows("home")])
+    assert "no two classes" in settings.problem(bare, CHOICE)
+    rows = data.rows("home")
+    without = data.hide_labels(data.ids[rows[data.y[rows] == "v"]])
+    assert "is of the class v" in settings.problem(without, Choice("home", ("near",), "v"))
+
+
+def test_the_domain_that_is_called_the_target_comes_first():
+    data = made()
+    assert settings.first_target(data) == "home"
+    named = hc.HetData({**data.sources, "My target": data.sources["near"]}, target=(data.ids, data.y.tolist()))
+    assert settings.first_target(named) == "My target"
+
+
+def test_operations_leave_the_chosen_domains_class_and_examples():
+    data = made("uvw")
+    choice = Choice("home", ("near",), "v", 3, ("near", 0.5))
+    done = settings.operations(data, choice)
+    assert [op["op"] for op in done] == ["drop_source", "one_class", "target_labels", "flip_source_labels"]
+    after = scenarios.apply(data, done)
+    known = after.data.with_target(after.y).labelled
+    assert after.data.source_names == ["home", "near"] and set(after.data.classes) == {"v", "not v"}
+    assert known[after.data.rows("home")].sum() == 6
+    sizes = settings.sizes_of(data, choice)
+    assert sizes == (6, known[after.data.rows("near")].sum())
+    assert settings.eta_marks(*sizes) == {
+        "100 n_T / n_S": pytest.approx(600 / sizes[1]), "100 n_T² / n_S": pytest.approx(3600 / sizes[1])
+    }  # fmt: skip
+
+
+# Trainings ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", list(settings.METHODS))
+def test_each_method_trains_in_a_worker_and_scores_the_targets_other_rows(name):
+    data = made()
+    setting = settings.settings(data, CHOICE, [name])[name]
+    task = TrainingTask(setting.estimator, setting.params, data, operations=setting.operations, form=setting.form)
+    player = Quiet()
+    result = worker_tasks.perform(task, player)
+    scored = result.predictions.drop_nulls("held_out")
+    assert scored.height == N - 4 and all(one.startswith("home/") for one in scored["id"])
+    assert 0 <= result.scores["held_out"] <= 1 and player.events
+    assert set(result.source_weights) <= {"near", "hostile"}
+
+
+def test_the_wrong_rows_come_first_side_by_side():
+    ids = ["a", "b", "c", "d"]
+    frames = {
+        name: pl.DataFrame({"id": ids, "held_out": ["u", "u", "v", None], "prediction": said})
+        for name, said in {"one": ["u", "v", "u", "u"], "two": ["u", "v", "v", "u"]}.items()
+    }
+    table = settings.side_by_side(frames)
+    assert table["id"].to_list() == ["b", "c", "a"] and table["wrong"].to_list() == [2, 1, 0]
+    assert table.columns == ["id", "truth", "one", "two", "wrong"]
+    assert settings.side_by_side({}).is_empty()
+
+
+def test_a_change_is_told_without_what_follows_from_it():
+    data = made()
+    before = settings.settings(data, CHOICE, ["MultiSource"])["MultiSource"]
+    changed = Choice("home", ("near",), None, 5, ("near", 0.5), n_iterations=5)
+    after = settings.settings(data, changed, ["MultiSource"])["MultiSource"]
+    said = sentence(*(Outcome(tuple(each.operations), each.params, "error", 0.2) for each in (before, after)))
+    assert said == (
+        "without the source hostile; with 5 examples a class of home; with 50% of the labels of near flipped: "
+        "error stays at 20.0%."
+    )
+
+
+def test_the_script_of_a_training_prints_its_number(tmp_path):
+    from tests.runs.test_export import executed
+
+    files = {"home.csv": None, "near.csv": None}
+    parts = []
+    for k, name in enumerate(("home", "near")):
+        table, labels = domain(name, k)
+        files[f"{name}.csv"] = table.with_columns(pl.Series("class", labels)).write_csv().encode()
+        parts.append({"name": name, "file": f"{name}.csv", "id": "id", "label": "class"})
+        (tmp_path / f"{name}.csv").write_bytes(files[f"{name}.csv"])
+    recipe = {"sources": parts, "task": "classification"}
+    from studio import recipes
+
+    data = recipes.build(recipe, files.__getitem__)
+    setting = settings.settings(data, Choice("home", ("near",), None, 2, n_iterations=5), ["MultiSource"])[
+        "MultiSource"
+    ]
+    task = TrainingTask(setting.estimator, setting.params, data, operations=setting.operations, form=setting.form)
+    result = worker_tasks.perform(task, Quiet())
+    run = Run("anna", "Transfer", setting.estimator, "Your data", settings=setting.stored(recipe))
+    assert executed(export.script_of_run(run), tmp_path).split()[-1] == repr(result.scores["held_out"])
+
+
+def test_a_stored_run_opens_again_with_its_controls():
+    data = made("uvw")
+    choice = Choice("near", ("home",), "v", 4, ("home", 0.3), 20.0, "multiplicative", "source", 40, 2, 7)
+    earlier = [{"op": "noise", "name": "home", "sd": 0.5, "seed": 0}]
+    setting = settings.settings(data, choice, ["Weighted MultiSource"], earlier)["Weighted MultiSource"]
+    run = Run("anna", "Transfer", setting.estimator, "mine", settings=setting.stored({"example": "mine"}))
+    assert reopening.operations(run) == earlier and reopening.page_file(run) == "pages/4_Transfer.py"
+    assert reopening.controls(run, "mine", data.source_names, []) == {
+        "target": "near", "teachers": ["home"], "class": "v", "examples": 4, "spoilt": "home", "spoilt_share": 30,
+        "methods": ["Weighted MultiSource"], "eta_rule": "by hand", "eta": 20.0, "eta_on": "source",
+        "update": "multiplicative", "transfer_rounds": 40, "transfer_depth": 2, "transfer_seed": 7,
+    }  # fmt: skip
+    plain = settings.settings(data, Choice("near", ("home", "hostile")), [BASELINE])[BASELINE]
+    run = Run("anna", "Transfer", plain.estimator, "mine", settings=plain.stored({"example": "mine"}))
+    values = reopening.controls(run, "mine", data.source_names, [])
+    assert values["class"] == settings.ALL and values["teachers"] == ["home", "hostile"]
+    assert values["methods"] == [BASELINE] and values["spoilt"] == settings.NONE
+
+
+# The curve ------------------------------------------------------------------------------------------------------------
+
+
+def swept(methods=("MultiSource", "TrAdaBoost"), repeats=2, possible=3) -> dict:
+    data = made()
+    return curve.sweep(data, settings.settings(data, CHOICE, methods), "home", possible, repeats)
+
+
+def test_the_curve_tells_each_fit_as_it_goes_and_can_be_stopped():
+    player = Quiet()
+    result = worker_tasks.perform(FunctionTask("studio.views.transfer.curve:curve", swept()), player)
+    assert len(result.value) == len(player.events) == 3 * 2 * 2
+    events = [event for _, event in player.events]
+    assert [event.index for event in events] == list(range(12)) and {event.total for event in events} == {12}
+    assert events[0].detail["size"] == 1 and events[0].detail["label"] == "MultiSource"
+    assert all(event.detail["accuracy"] == 1 - event.losses["held_out"] for event in events)
+    stopped = worker_tasks.perform(FunctionTask("studio.views.transfer.curve:curve", swept()), Quiet(5))
+    assert len(stopped.value) == 5 and stopped.value == result.value[:5]
+
+
+def test_a_cell_of_the_curve_is_the_training_of_that_size_and_draw():
+    arguments = swept(("MultiSource",), repeats=2)
+    cell = curve.curve(**arguments)[3 + 1]  # second draw, two examples
+    assert (cell["size"], cell["repeat"]) == (2, 1)
+    data, done = arguments["data"], arguments["done"]
+    choosing = {"op": "target_labels", "name": "home", "count": 2, "seed": 1}
+    ((_, estimator, params),) = arguments["methods"]
+    task = TrainingTask(
+        estimator, params, data, operations=[*done, choosing], form={"form": "domains", "target": "home"}
+    )
+    result = worker_tasks.perform(task, Quiet())
+    assert cell["accuracy"] == pytest.approx(1 - result.scores["held_out"], abs=1e-12)
+
+
+def cells(**accuracies: list[list[float]]) -> list[dict]:
+    """Return cells of sizes 1, 2, 3, ...; per method a list of values by repeat for each size."""
+    return [
+        {"label": name.replace("_", " "), "size": k + 1, "repeat": r, "accuracy": value}
+        for name, rows in accuracies.items()
+        for k, row in enumerate(rows)
+        for r, value in enumerate(row)
+    ]
+
+
+def test_points_have_means_and_standard_errors():
+    found = curve.points(cells(A=[[0.5, 0.7], [0.8]]))["A"]
+    assert found.sizes == [1, 2] and found.means == pytest.approx([0.6, 0.8])
+    assert found.errors == pytest.approx([0.1, 0.0])
+
+
+BASE = [[0.5, 0.5], [0.6, 0.6], [0.7, 0.7]]
+
+
+@pytest.mark.parametrize(
+    ("ours", "words"),
+    [
+        ([[0.6, 0.7], [0.7, 0.7], [0.8, 0.8]], "A helps at every number of examples (+10.0 ± 0.0 points at 3)."),
+        ([[0.4, 0.4], [0.5, 0.5], [0.6, 0.6]], "A hurts at every number of examples (−10.0 ± 0.0 points at 3)."),
+        ([[0.6, 0.6], [0.5, 0.5], [0.6, 0.7]], "No transfer overtakes A at 2 examples (−5.0 ± 5.0 points at 3)."),
+        ([[0.4, 0.4], [0.7, 0.7], [0.7, 0.7]], "A helps in the end (+0.0 ± 0.0 points at 3), not at 1."),
+    ],
+)  # fmt: skip
+def test_where_transfer_starts_to_hurt_is_one_sentence(ours, words):
+    measured = curve.points(cells(A=ours, No_transfer=BASE))
+    assert curve.verdict(measured) == words
+
+
+def test_without_a_baseline_the_sentence_asks_for_it():
+    assert BASELINE in curve.verdict(curve.points(cells(A=BASE)))
+    assert "method" in curve.verdict(curve.points(cells(No_transfer=BASE)))
+
+
+# Figures --------------------------------------------------------------------------------------------------------------
+
+
+def test_a_curve_has_a_band_and_the_colour_of_its_method():
+    order = list(settings.METHODS)
+    band = ([1, 2], [0.5, 0.6], [0.1, 0.05])
+    figure = figures.curve({"MultiSource": band}, order, pale={"MultiSource": band}, chance=0.5)
+    around = next(trace for trace in figure["data"] if trace.get("fill") == "toself")
+    assert around["y"].tolist() == pytest.approx([0.6, 0.65, 0.55, 0.4])
+    line = next(trace for trace in figure["data"] if trace["name"] == "MultiSource")
+    alone = figures.side_by_side({"MultiSource": ([1, 2], [0, 1])}, "y", order)["data"][0]
+    assert line["line"]["color"] == alone["line"]["color"]
+    assert {trace["name"] for trace in figure["data"]} >= {"commonest class", "MultiSource, before"}
+
+
+def test_a_method_of_one_round_is_a_level_line():
+    figure = figures.side_by_side({"A": ([1], [0.7]), "B": ([1, 2, 3], [0.1, 0.2, 0.3])}, "y", ["A", "B"])
+    level = next(trace for trace in figure["data"] if trace["name"] == "A")
+    assert level["x"].tolist() == [1, 3] and level["y"].tolist() == [0.7, 0.7] and level["line"]["dash"] == "dash"
+
+
+def test_eta_stands_on_its_scale_beside_the_formulas():
+    figure = figures.eta_scale(5000.0, {"linear": 2.0, "squared": 0.0})
+    points = {trace.get("name"): trace for trace in figure["data"]}
+    assert points["η"]["x"] == [1000.0] and "5e+03" in points["η"]["hovertemplate"]
+    assert figure["data"][0]["x"] == [2.0, 2.0] and figure["data"][1]["x"] == [0.01, 0.01]

@@ -1,0 +1,173 @@
+"""The Two learners page without a page: what suits, settings and labels, what a failing source costs, reopening."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+import datasets
+import hetcore as hc
+from hetcore.data import Source
+from hetcore.events import RoundEnd
+from hetcore.figures import two_learners as figures
+from studio import scenarios
+from studio.runs import reopening
+from studio.runs.run import Run
+from studio.views.two_learners import settings, whatif
+from studio.views.two_learners.settings import BRANCHES, FEATURES, FIRST, SECOND
+
+PARAMS = {
+    "n_iterations": 2, "step": "newton", "learning_rate": 0.5, "subsample": 0.8, "max_depth": 3, "min_samples_leaf": 5,
+    "epochs": 2, "random_state": 3, "hessian": "exact", "inner_iterations": 1, "n_stages": 5, "network_epochs": 2,
+    "fusion": "concatenation",
+}  # fmt: skip
+LABELS = {"op": "labels", "fraction": 0.5, "seed": 3}
+
+
+def made(n=60, y=None, **sources):
+    ids = [f"r{k}" for k in range(n)]
+    tables = {name: Source(ids, values) for name, values in sources.items()}
+    y = [["a", "b"][k % 2] for k in range(n)] if y is None else y
+    return hc.HetData(tables, target=pl.DataFrame({"id": ids, "y": y}))
+
+
+def table(seed=0, n=60):
+    return pl.DataFrame(np.random.default_rng(seed).normal(size=(n, 2)), schema=["a", "b"])
+
+
+def pixels(n=60):
+    return np.random.default_rng(1).integers(0, 255, (n, 4, 4, 1), dtype=np.uint8)
+
+
+def test_what_suits_and_what_does_not():
+    assert settings.refusal(made(t=table(), i=pixels())) == ""
+    assert "single source" in settings.refusal(made(t=table()))
+    assert "is a number" in settings.refusal(made(y=[float(k) for k in range(60)], t=table(), i=pixels()))
+    assert "the same class" in settings.refusal(made(y=["a"] * 60, t=table(), i=pixels()))
+    assert "no label" in settings.refusal(made(y=[None] * 60, t=table(), i=pixels()))
+    assert "different rows" in settings.refusal(datasets.load("planted_domains"))
+
+
+def test_a_table_has_trees_and_what_is_beside_it_a_network():
+    assert settings.first_learners(made(i=pixels(), t=table())) == {"t": "tree", "i": "network"}
+    assert settings.first_learners(made(t=table(), u=table(1), v=table(2))) == {"t": "tree", "u": "network"}
+    assert settings.possible_learners(Source(["a"], pixels(1)), deep=True) == ["network", "cnn"]
+    assert settings.possible_learners(Source(["a"], pixels(1)), deep=False) == ["network"]
+    assert settings.possible_learners(Source(["a"], np.ones((1, 5))), deep=True) == ["network"]
+
+
+def test_labels_name_learner_and_source_and_settings_find_them_again():
+    data, learners = made(t=table(), i=pixels(), u=table(1)), {"t": "tree", "i": "network"}
+    known = settings.labels(data, learners)
+    assert known == ["Trees on t", "Network on i", FIRST, SECOND, FEATURES, BRANCHES]
+    found = settings.settings(data, learners, known, PARAMS, [LABELS])
+    assert list(found) == known
+    for label, setting in found.items():
+        assert settings.label_of(setting.estimator, setting.params) == label
+        assert setting.operations == [{"op": "drop_source", "name": "u"}, LABELS]
+        getattr(hc, setting.estimator)(**setting.params)
+    assert "inner_iterations" not in found[FIRST].params and found[SECOND].params["hessian"] == "exact"
+    assert found[BRANCHES].params["n_iterations"] == 2 and "n_stages" not in found[BRANCHES].params
+    assert list(settings.settings(data, learners, [SECOND], PARAMS, [])) == [SECOND]
+    images = made(i=pixels(), j=pixels())
+    assert settings.labels(images, {"i": "network", "j": "cnn"})[-1] == SECOND
+
+
+def test_each_step_has_a_letter():
+    assert list(settings.symbols("abcdefg").values()) == ["ε", "δ", "ζ", "η", "θ", "θ2", "θ3"]
+
+
+def event(f1, index=0):
+    return RoundEnd("m", index, 2, {"train": 1.0}, detail={"F1": {"train": 1.0, "held_out": f1}})
+
+
+def test_the_verdict_compares_with_the_best_one_alone():
+    events = {"Trees on t": [event(0.6)], "Network on i": [event(0.5), event(0.7, 1)], FIRST: [event(0.9)]}
+    assert "Together gains 0.200 against Network on i" in settings.verdict(events)
+    assert settings.verdict(events).startswith("F1, held out: Trees on t 0.600")
+    events[FIRST] = [event(0.65)]
+    assert "loses 0.050" in settings.verdict(events)
+    events[FIRST] = [event(0.702)]
+    assert "is no better than Network on i" in settings.verdict(events)
+    assert settings.verdict({FIRST: [event(0.9)]}) == ""
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    """Two halves of a label, and the models of each alone and of both."""
+    data, _ = datasets.make_two_modalities(n=500, seed=0)
+    small = PARAMS | {"n_iterations": 6, "epochs": 10}
+    found = settings.settings(
+        data, {"table": "tree", "image": "network"}, ["Trees on table", "Network on image", FIRST], small, [LABELS]
+    )
+    scenario = scenarios.apply(data, [LABELS])
+    models = {}
+    for label, setting in found.items():
+        models[label] = getattr(hc, setting.estimator)(**setting.params).fit(scenario.data, scenario.y)
+    return data, scenario, models
+
+
+def contents(models):
+    return {label: hc.persistence.dumps(model) for label, model in models.items()}
+
+
+def test_a_source_that_fails_costs_those_that_read_it(fitted):
+    data, scenario, models = fitted
+    seen = []
+    cells = whatif.what_if(data, [LABELS], contents(models), "image", callbacks=[seen.append])
+    assert len(seen) == len(cells) == 18 and seen[-1].total == 18
+    f1 = whatif.by_model(cells)
+    assert list(f1) == list(models)
+    assert list(f1[FIRST]) == ["0", "0.5", "1", "2", "4", "blank"]
+    assert len(set(f1["Trees on table"].values())) == 1
+    rows = hc.metrics.known_targets(scenario.eval_y)
+    said = models[FIRST].predict(data.select(sources=["table"]))[rows]
+    assert f1[FIRST]["blank"] == hc.metrics.macro_f1(scenario.eval_y[rows], said)
+    assert f1[FIRST]["0"] > f1[FIRST]["4"] and f1[FIRST]["0"] > f1[FIRST]["blank"] + 0.1
+    words = whatif.told(cells, "image")
+    assert words.startswith("Without image, F1: Trees on table") and "→" in words
+    assert whatif.told(cells[:5], "image") == ""
+
+
+def test_it_stops_when_asked_and_scores_all_labels_where_none_was_hidden(fitted):
+    data, _, models = fitted
+    cells = whatif.what_if(data, [], contents(models), "table", callbacks=[lambda event: True])
+    assert len(cells) == 1
+    assert cells[0]["error"] == hc.metrics.error_rate(data.y, models["Trees on table"].predict(data))
+
+
+def test_figures_keep_colours_and_count_every_row():
+    order = ["a", "b", "c"]
+    one = figures.curves({"b": ([1, 2], [0.5, 0.6])}, ("round", "F1"), order, pale={"b": ([1], [0.4])})
+    both = figures.curves({"a": ([1], [1]), "b": ([1, 2], [0.5, 0.6])}, ("round", "F1"), order)
+    assert one["data"][1]["line"]["color"] == both["data"][1]["line"]["color"] != both["data"][0]["line"]["color"]
+    assert one["data"][0]["name"] == "b, before" and one["data"][0]["opacity"] < 1
+    steps = figures.per_source({"m": {"s": [1.0, 2.0]}, "n": {"s": [3.0]}}, "step", ["s"], names={"s": "ε s"})
+    assert [trace["name"] for trace in steps["data"]] == ["ε s · m", "ε s · n"]
+    assert len({trace["line"]["color"] for trace in steps["data"]}) == 1
+    assert len({trace["line"]["dash"] for trace in steps["data"]}) == 2
+    squares = figures.confusion(["x", "x", "y", "y"], ["x", "y", "y", "y"])
+    assert squares["data"][0]["customdata"].tolist() == [[1, 1], [0, 2]]
+    shown = {(y, x): text for t in squares["data"][1:] for x, y, text in zip(t["x"], t["y"], t["text"])}
+    assert shown == {("x", "x"): "1", ("x", "y"): "1", ("y", "y"): "2"}
+    many = figures.confusion([str(k) for k in range(30)], ["0"] * 30)
+    assert len(many["data"][0]["x"]) == 20 and "0" in many["data"][0]["x"]
+    fall = figures.failing({"b": {"0": 0.9, "blank": 0.1}}, "pixels", order)
+    assert [trace["x"] for trace in fall["data"]] == [["0"], ["blank"]]
+
+
+def test_a_stored_run_opens_with_its_controls():
+    data, learners = made(t=table(), i=pixels(), u=table(1)), {"t": "tree", "i": "network"}
+    before = [{"op": "sample", "fraction": 0.5, "seed": 0}]
+    found = settings.settings(data, learners, settings.labels(data, learners), PARAMS, [*before, LABELS])
+    for label, setting in found.items():
+        run = Run("me", "Two learners", setting.estimator, "Mine", settings=setting.stored({"example": "planted"}))
+        assert reopening.operations(run) == before
+        assert reopening.page_file(run) == "pages/6_Two_learners.py"
+        values = reopening.controls(run, "Mine", data.source_names, [])
+        assert values["two_models"] == [label] and values["two_known"] == 50 and values["two_seed"] == 3
+        assert values["modalities Mine"] == ["t", "i"]
+    values = reopening.controls(
+        Run("me", "Two learners", found[SECOND].estimator, "Mine", settings=found[SECOND].stored({})), "Mine",
+        data.source_names, [],
+    )  # fmt: skip
+    assert values["learner Mine t"] == "tree" and values["two_inner"] == 1 and values["two_hessian"] == "exact"

@@ -1,0 +1,115 @@
+"""The transfer forest: gains and a split by hand, label propagation, reductions, planted sources."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import hetcore as hc
+from hetcore.transfer.forest import leaf_distances
+from hetcore.transfer.forest_split import Splitter, entropy
+from tests.transfer.test_transfer import planted
+
+
+def test_entropy_in_nats():
+    counts = np.array([[2.0, 2.0], [4.0, 0.0], [0.0, 0.0], [1.0, 3.0]])
+    np.testing.assert_allclose(entropy(counts), [np.log(2), 0, 0, 2 * np.log(2) - 0.75 * np.log(3)])
+
+
+def naive_gain(rows_bins, codes, domain, threshold, gamma):
+    """Return eq. (2) for one split, row by row."""
+
+    def information(chosen):
+        def h(mask):
+            shares = [np.mean(codes[mask] == c) for c in (0, 1)] if mask.any() else []
+            return -sum(p * np.log(p) for p in shares if p > 0)
+
+        left, right = chosen & (rows_bins <= threshold), chosen & (rows_bins > threshold)
+        return h(chosen) - (left.sum() * h(left) + right.sum() * h(right)) / chosen.sum()
+
+    sources = [information(domain == k) * (domain == k).sum() for k in (1, 2)]
+    return (1 - gamma) * information(domain == 0) + gamma * sum(sources) / (domain > 0).sum()
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.8, 1.0])
+def test_the_best_split_is_that_of_equation_2(gamma):
+    rng = np.random.default_rng(0)
+    binned = rng.integers(0, 6, size=(1, 60)).astype(np.uint8)
+    codes, domain = rng.integers(0, 2, 60), np.repeat([0, 1, 2], [12, 30, 18])
+    found = Splitter(binned, codes, domain, 2, gamma).best(np.arange(60), rng)
+    gains = [naive_gain(binned[0], codes, domain, threshold, gamma) for threshold in range(5)]
+    assert found.threshold == int(np.argmax(gains)) and found.gain == pytest.approx(max(gains))
+    assert found.owed.sum() == pytest.approx(60 * found.gain)
+
+
+def test_missing_values_go_where_they_gain():
+    binned = np.array([[0, 0, 1, 1, 255, 255]], np.uint8)
+    codes = np.array([0, 0, 1, 1, 0, 0])
+    found = Splitter(binned, codes, np.zeros(6, np.int64), 2, 0.0).best(np.arange(6), np.random.default_rng(0))
+    assert (found.threshold, found.missing_left) == (0, 1) and found.gain == pytest.approx(
+        entropy(np.array([4.0, 2.0]))
+    )
+    np.testing.assert_array_equal(found.goes_left(binned[0]), [True, True, False, False, True, True])
+
+
+def test_a_pure_node_is_not_split():
+    binned = np.arange(8, dtype=np.uint8)[None]
+    domain = np.repeat([0, 1], 4)
+    assert Splitter(binned, domain, domain, 2, 0.8).best(np.arange(8), np.random.default_rng(0)) is None
+
+
+def test_leaf_distance_by_hand():
+    got = leaf_distances(np.array([[0.0, 0.0]]), np.array([[1.0, 4.0]]), np.array([[2.0, 2.0]]), np.array([[2.0, 1.0]]))
+    assert got[0, 0] == pytest.approx(np.sqrt(0.5 * (4 / 1 + 4 / 4 + 4 / 2 + 4 / 1)))
+
+
+def test_a_leaf_without_target_rows_takes_the_nearest_leafs_labels():
+    # The source has clouds at 0, 5 and 20; the target has labels at 0 and 20 only, and they are the other way round.
+    rng = np.random.default_rng(0)
+    centres = np.repeat([0.0, 5.0, 20.0], 40)
+    X = np.append(centres, [0.0, 0.0, 20.0, 20.0])[:, None] + 0.1 * rng.normal(size=(124, 1))
+    y = np.append(np.repeat([0, 1, 0], 40), [1, 1, 0, 0])
+    domain = np.append(np.ones(120, int), [-1] * 4)
+    model = hc.TransferForestClassifier(n_iterations=1).fit(X, y, domain)
+    np.testing.assert_array_equal(model.predict([[0.0], [5.0], [20.0]]), [1, 1, 0])
+    assert model.history_.height == 1
+
+
+def test_gamma_0_and_no_source_look_at_the_target_only():
+    X, y, domain, (X_test, _) = planted(n_target=60)
+    own = domain < 0
+    alone = hc.TransferForestClassifier().fit(X[own], y[own])
+    assert alone.source_weights_ == {} and alone.score(X[own], y[own]) == 1.0
+    silent = hc.TransferForestClassifier(gamma=0.0).fit(X, y, domain)
+    assert set(silent.source_weights_.values()) == {0.0} and silent.score(X[own], y[own]) == 1.0
+
+
+def test_related_sources_help_few_target_rows():
+    gains = []
+    for seed in range(6):
+        X, y, domain, test = planted(seed, n_target=10, flips=(0.0, 0.0), n_source=300)
+        own = domain < 0
+        both = hc.TransferForestClassifier(n_iterations=10).fit(X, y, domain)
+        gains.append(both.score(*test) - hc.TransferForestClassifier(n_iterations=10).fit(X[own], y[own]).score(*test))
+    assert np.mean(gains) > 0.03
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_events_of_the_forest(n_classes):
+    X, y, domain, held_out = planted(n_classes=n_classes, n_source=60)
+    events = []
+    model = hc.TransferForestClassifier().fit(X, y, domain, callbacks=[events.append], eval_set=held_out)
+    assert [event.index for event in events] == [0, 1, 2]
+    for event in events:
+        assert sum(event.source_weights.values()) + event.detail["target_mass"] == pytest.approx(1.0)
+        assert 0 <= event.detail["propagated"] < 1
+    assert events[-1].detail["metric"]["held_out"] == (model.predict(held_out[0]) != held_out[1]).mean()
+    probability = model.predict_proba(held_out[0])
+    np.testing.assert_allclose(probability.sum(axis=1), 1.0)
+
+
+def test_the_same_seed_gives_the_same_forest():
+    X, y, domain, (X_test, _) = planted(n_source=60)
+    first, second, other = (hc.TransferForestClassifier(random_state=s).fit(X, y, domain) for s in (1, 1, 2))
+    np.testing.assert_array_equal(first.predict_proba(X_test), second.predict_proba(X_test))
+    assert (first.predict_proba(X_test) != other.predict_proba(X_test)).any()
