@@ -78,7 +78,7 @@ PARTS = {
         "benchmarks.speed.transfer",
         "at least 20 times faster than adapt.",
         "adapt needs TensorFlow; where it was installed, it took 96 times as long "
-        "([results.md](results.md#speed-tradaboost-against-the-adapt-package)).",
+        "([results.md](results.md)).",
     ),
     "heteroscedastic": Part(
         "Mean and deviation against NGBoost and CatBoost",

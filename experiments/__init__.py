@@ -1,6 +1,6 @@
 """The papers' figures and tables as experiments: what is claimed, what is run, what came out.
 
->>> from hetcore import experiments
+>>> import experiments
 >>> experiments.names()[:2]
 ['gbc-figure-3', 'gbc-figure-4']
 >>> outcome = experiments.run("gbc-figure-3", scope="page")  # doctest: +SKIP
@@ -11,6 +11,6 @@ runs them from a shell; both keep each finished cell, so that a run that was sto
 """
 
 from experiments.experiment import Experiment, info, names
-from experiments.runner import Outcome, forget, outcome, run, stamp
+from experiments.runner import Outcome, forget, outcome, pack, run, stamp
 
-__all__ = ["Experiment", "Outcome", "forget", "info", "names", "outcome", "run", "stamp"]
+__all__ = ["Experiment", "Outcome", "forget", "info", "names", "outcome", "pack", "run", "stamp"]

@@ -2,8 +2,9 @@
 
 python -m experiments                                  the list
 python -m experiments gbc-figure-3 --scope full        run it, going on where an earlier run stopped
-python -m experiments all --results docs/results --table > docs/papers.md
-python -m experiments all --results docs/results --claims           a row for each sentence that a paper claims
+python -m experiments all --results docs/results --claims > docs/papers.md   # a row for each claim of a paper
+python -m experiments all --results docs/results --table    # means over the seeds
+python -m experiments all --results docs/results --pack     # finished cells to Parquet
 python -m experiments mgb-figure-1 --dask tcp://scheduler:8786
 """
 
@@ -15,7 +16,7 @@ from typing import Any
 
 from experiments import tables
 from experiments.experiment import SCOPES, info, names
-from experiments.runner import outcome, run
+from experiments.runner import outcome, pack, run
 from hetcore.errors import ClusterError, ParameterError
 from hetcore.events import ProgressBar
 
@@ -31,6 +32,9 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         if not asked:
             sys.stdout.write(tables.listing())
+        elif args.pack:
+            for name in asked:
+                pack(name, args.results)
         elif args.table or args.claims:
             outcomes = [outcome(name, args.scope, args.results) for name in asked]
             sys.stdout.write((tables.claimed if args.claims else tables.page)(outcomes, args.results))
@@ -57,6 +61,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--results", help="folder of the finished cells")
     parser.add_argument("--table", action="store_true", help="print what is there, run nothing")
     parser.add_argument("--claims", action="store_true", help="print a row for each claim, run nothing")
+    parser.add_argument("--pack", action="store_true", help="move finished cells to Parquet, run nothing")
     parser.add_argument("--dask", metavar="ADDRESS", help="of a scheduler that the cells are spread over")
     return parser
 

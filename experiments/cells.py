@@ -1,4 +1,9 @@
-"""Finished cells, one JSON object a line: a run that was stopped goes on where it was, several may append at once."""
+"""Finished cells of a family of experiments: one JSON object a line while they are made, packed to Parquet afterwards.
+
+`FAMILY.jsonl` is appended to, so that a run that was stopped goes on where it was and several may append at once.
+`python -m experiments --pack` moves its cells to `FAMILY.parquet`; both are read, and a line counts before a row. In
+Parquet a value that is a list or a mapping is JSON text, in a column whose name ends in ":json".
+"""
 
 from __future__ import annotations
 
@@ -11,11 +16,13 @@ from pathlib import Path
 from typing import Any
 
 import platformdirs
+import polars as pl
 
-__all__ = ["Cell", "Key", "append", "folder", "read", "rewrite"]
+__all__ = ["Cell", "Key", "append", "folder", "pack", "read", "rewrite"]
 
 Cell = dict[str, Any]
 Key = tuple[Any, ...]
+NESTED = ":json"
 
 
 def folder() -> Path:
@@ -25,15 +32,46 @@ def folder() -> Path:
 
 
 def read(path: Path, parts: Iterable[str]) -> dict[Key, Cell]:
-    """Return the finished cells of a file by key, the values of `parts`; a line that was torn is not there."""
+    """Return the finished cells of a family by key.
+
+    Parameters
+    ----------
+    path : Path
+        The family's file of lines, which need not exist; its Parquet file lies beside it.
+    parts : iterable of str
+        Names of the values that make a key.
+
+    Returns
+    -------
+    dict of tuple to dict
+        A line that was torn is not there.
+    """
     parts, found = list(parts), {}
-    for line in path.read_text("utf-8").splitlines() if path.exists() else ():
+    for cell in [*_packed(path), *_lines(path)]:
         try:
-            cell = json.loads(line)
             found[tuple(cell[part] for part in parts)] = cell
-        except (ValueError, KeyError, TypeError):
+        except (KeyError, TypeError):
             continue
     return found
+
+
+def _lines(path: Path) -> Iterable[Any]:
+    for line in path.read_text("utf-8").splitlines() if path.exists() else ():
+        try:
+            yield json.loads(line)
+        except ValueError:
+            continue
+
+
+def _packed(path: Path) -> Iterable[Cell]:
+    table = path.with_suffix(".parquet")
+    for row in pl.read_parquet(table).iter_rows(named=True) if table.exists() else ():
+        # A null is a value that was not finite; what a cell never had is left out, and both read alike.
+        yield {
+            name.removesuffix(NESTED): json.loads(value) if name.endswith(NESTED) else value
+            for name, value in row.items()
+            if value is not None or not name.endswith(NESTED)
+        }
 
 
 def append(path: Path, cell: Cell) -> None:
@@ -46,11 +84,28 @@ def append(path: Path, cell: Cell) -> None:
 
 
 def rewrite(path: Path, cells: Iterable[Cell]) -> None:
-    """Put a file of these cells in the place of the old one, all or nothing."""
+    """Put these cells in the place of all that the family has, as Parquet; a file is replaced whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    rows = [{_column(name, value): _cell(value) for name, value in _plain(cell).items()} for cell in cells]
     draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    draft.write_text("".join(json.dumps(_plain(cell), ensure_ascii=False) + "\n" for cell in cells), "utf-8")
-    os.replace(draft, path)
+    pl.DataFrame(rows, infer_schema_length=None, strict=False).write_parquet(draft, compression="zstd")
+    os.replace(draft, path.with_suffix(".parquet"))
+    path.unlink(missing_ok=True)
+
+
+def pack(path: Path, parts: Iterable[str]) -> int:
+    """Move the lines of a family to its Parquet file; return how many cells that holds now. Arguments as in `read`."""
+    every = read(path, parts)
+    rewrite(path, every.values())
+    return len(every)
+
+
+def _column(name: str, value: Any) -> str:
+    return name + NESTED if isinstance(value, dict | list) else name
+
+
+def _cell(value: Any) -> Any:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else value
 
 
 def _plain(value: Any) -> Any:

@@ -4,6 +4,8 @@
     part = "Figure 3"
     title = "Several sources against one table of everything"
     claim = ["What the paper says, in up to three sentences."]
+    place = ["Section 5.2, Figure 3"]   # of each of them in the paper; `part` unless given
+    number = ["9% against 13%"]         # the paper's own, of each of them; empty where it gives none
     why = ["Why each of them doesn't hold here, or only in part; empty where the numbers say it all."]
     note = "What stands in for data that can't be had."
     protocol = "consensus"
@@ -23,7 +25,7 @@
     x = "fraction"               # the axis; lines are methods, one panel for each of the data
     x_title = "share of labels known"
 
-    [verdict]                    # each rule gives "holds in a of b places", see experiments.rules
+    [verdict]                    # each rule is a paired comparison, see experiments.verdicts
     rules = [{ours = "as printed", theirs = "SVM, joined", says = "below"}]
 
     [seconds]                    # of a cell of the page by method, where it was tried: told before one has run
@@ -77,9 +79,11 @@ class Experiment:
     cells, page : mapping of str to list
         Values of each part of a cell's key, for a full run; what differs on the page.
     figure, verdict : mapping
-        How the outcome is drawn, and judged by the rules of `experiments.rules`.
+        How the outcome is drawn, and judged by the rules of `experiments.verdicts`.
     note : str
         What stands in for data that can't be had, or what else differs from the paper.
+    place, number : tuple of str
+        Of each sentence, where the paper says it, and the paper's own number.
     why : tuple of str
         For each sentence of the claim, why it doesn't hold here or only in part; empty where the numbers say it all.
     seconds : mapping of str to float
@@ -97,6 +101,8 @@ class Experiment:
     figure: Mapping[str, Any] = field(default_factory=dict)
     verdict: Mapping[str, Any] = field(default_factory=dict)
     note: str = ""
+    place: tuple[str, ...] = ()
+    number: tuple[str, ...] = ()
     why: tuple[str, ...] = ()
     seconds: Mapping[str, float] = field(default_factory=dict)
 
@@ -141,7 +147,7 @@ def _place(part: str) -> tuple[int, int, str]:
 def _read(path: Path) -> Experiment:
     told = tomllib.loads(path.read_text("utf-8"))
     lists = {scope: {k: _values(v) for k, v in told.pop(scope, {}).items()} for scope in ("cells", "page")}
-    words = {name: tuple(told.pop(name, ())) for name in ("claim", "why")}
+    words = {name: tuple(told.pop(name, ())) for name in ("claim", "place", "number", "why")}
     return Experiment(name=path.stem, **words, **lists, **told)
 
 

@@ -14,11 +14,11 @@ import polars as pl
 from experiments import cells as kept
 from experiments.drawing import drawn
 from experiments.experiment import Experiment, info
-from experiments.judging import Verdict, judged
 from experiments.protocols import PROTOCOLS
+from experiments.verdicts import Claim, claims, verdict
 from hetcore.events import Callback, RoundEnd
 
-__all__ = ["Outcome", "forget", "outcome", "run", "stamp"]
+__all__ = ["Outcome", "forget", "outcome", "pack", "run", "stamp"]
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,8 @@ class Outcome:
         Estimated for the cells that are missing, from finished ones of the same method; NaN where nothing is known.
     figure : dict or None
         Plotly, None without a cell.
-    verdict : Verdict
+    claims : tuple of Claim
+        Each sentence of the claim with its comparisons.
     """
 
     experiment: Experiment
@@ -44,7 +45,12 @@ class Outcome:
     total: int
     seconds: float
     figure: dict[str, Any] | None
-    verdict: Verdict
+    claims: tuple[Claim, ...]
+
+    @property
+    def verdict(self) -> str:
+        """Return "holds", "in part", "no" or "not run": of all that is compared with the paper's method as printed."""
+        return verdict(each for claim in self.claims for each in claim.comparisons if not each.beside)
 
 
 def run(
@@ -122,16 +128,20 @@ def outcome(name: str, scope: str = "page", results: str | Path | None = None) -
     there = [done[key] for key in asked if key in done]
     frame = pl.DataFrame(there, infer_schema_length=None) if there else pl.DataFrame()
     left = _estimate(experiment, done, [key for key in asked if key not in done])
-    return Outcome(experiment, frame, len(asked), left, drawn(experiment, frame), judged(experiment, frame))
+    return Outcome(experiment, frame, len(asked), left, drawn(experiment, frame), tuple(claims(experiment, frame)))
 
 
 def stamp(name: str, results: str | Path | None = None) -> tuple[int, int]:
-    """Return what changes whenever a cell is added to an experiment's file or taken out; arguments as in `run`."""
+    """Return what changes whenever a cell is added to an experiment's files or taken out; arguments as in `run`."""
     path = _file(info(name), results)
-    if not path.exists():
-        return 0, 0
-    there = path.stat()
-    return there.st_size, there.st_mtime_ns
+    there = [each.stat() for each in (path, path.with_suffix(".parquet")) if each.exists()]
+    return sum(each.st_size for each in there), max((each.st_mtime_ns for each in there), default=0)
+
+
+def pack(name: str, results: str | Path | None = None) -> int:
+    """Move the finished cells of an experiment's family to Parquet; return how many there are; see `run`."""
+    experiment = info(name)
+    return kept.pack(_file(experiment, results), experiment.cells)
 
 
 def _estimate(experiment: Experiment, done: Mapping[kept.Key, kept.Cell], missing: Sequence[kept.Key]) -> float:

@@ -13,10 +13,8 @@ import pytest
 
 from experiments import __main__ as shell
 from experiments import cells as kept
-from experiments import experiment, info, names, outcome, rules, run, tables
-from experiments.judging import judged
+from experiments import experiment, info, names, outcome, pack, run, tables, verdicts
 from experiments.protocols import PROTOCOLS, Protocol
-from experiments.rules import SAYS
 from hetcore.errors import ParameterError
 from tests.house.test_house import ROOT
 
@@ -113,26 +111,54 @@ def test_numbers_that_are_not_finite_are_null(tmp_path):
     assert json.loads((tmp_path / "x.jsonl").read_text()) == {"error": None, "weights": [0.5, None]}
 
 
+def _verdict(cells):
+    return verdicts.claims(info("gbc-figure-99"), cells)[0].verdict
+
+
 def test_the_verdict_follows_the_cells(toy):
-    found = run("gbc-figure-99", "page", toy)
-    assert found.verdict.word == "holds"
-    assert str(found.verdict).startswith("Holds. good: lower error than bad in 2 of 2 places (4")
-    assert "% lower on average). bad: the same error as" in str(found.verdict)
-    turned = found.cells.with_columns(pl.when(pl.col("method") == "good").then(9.0).otherwise("error").alias("error"))
-    assert judged(found.experiment, turned).word == "doesn't hold here"
-    half = turned.with_columns(
-        pl.when(pl.col("level") == 0.1).then(pl.col("error") * 0).otherwise("error").alias("error")
-    )
-    mixed = half.with_columns(pl.when((pl.col("method") == "bad") & (pl.col("level") == 0.1)).then(1.0)
-                              .otherwise("error").alias("error"))  # fmt: skip
-    assert judged(found.experiment, mixed).word == "holds in part"
-    assert outcome("gbc-figure-99", "page", toy / "elsewhere").verdict.word == "not run yet"
+    found = run("gbc-figure-99", "full", toy)
+    assert found.verdict == verdicts.HOLDS
+    good, first = pl.col("method") == "good", pl.col("level") == 0.1
+    turned = found.cells.with_columns(error=pl.when(good).then(pl.col("error") + 9.0).otherwise("error"))
+    assert _verdict(turned) == verdicts.NO
+    mixed = found.cells.with_columns(error=pl.when(good & first & (pl.col("data") == "d")).then(9.0).otherwise("error"))
+    assert _verdict(mixed) == verdicts.IN_PART
+    assert outcome("gbc-figure-99", "page", toy / "elsewhere").verdict == verdicts.NOT_RUN
+
+
+def test_noise_is_not_seen(toy):
+    """Differences that are within two standard errors of zero count neither for nor against."""
+    cells = run("gbc-figure-99", "full", toy).cells
+    noise = np.random.default_rng(0).normal(size=cells.height)
+    found = verdicts.compare(info("gbc-figure-99"), cells.with_columns(error=pl.lit(noise)),
+                             {"ours": "good", "theirs": "bad", "says": "below"})  # fmt: skip
+    assert found.held == found.against == 0 and found.places == 4 and abs(found.difference) < 2 * found.standard_error
+    assert verdicts.verdict([found]) == verdicts.NO
+
+
+def test_one_seed_shows_nothing(toy):
+    cells = run("gbc-figure-99", "full", toy).cells.filter(pl.col("seed") == 0)
+    found = verdicts.claims(info("gbc-figure-99"), cells)[0]
+    assert found.verdict == verdicts.NO and np.isnan(found.comparisons[0].standard_error)
 
 
 def test_what_is_beside_the_claim_does_not_count(toy):
-    found = run("gbc-figure-99", "page", toy)
-    assert [finding.beside for finding in found.verdict.findings] == [False, True]
-    assert found.verdict.findings[1].held == 0 and found.verdict.word == "holds"
+    found = run("gbc-figure-99", "full", toy)
+    assert [each.beside for each in found.claims[0].comparisons] == [False, True]
+    assert found.claims[0].comparisons[1].held == 0 and found.verdict == verdicts.HOLDS
+
+
+def test_packed_cells_are_the_same_cells_and_a_later_line_counts(toy):
+    before = run("gbc-figure-99", "page", toy).cells
+    kept.append(toy / "toy.jsonl", {"data": "e", "method": "good", "level": 0.1, "seed": 0, "weights": {"a": 0.5}})
+    assert pack("gbc-figure-99", toy) == 9 and not (toy / "toy.jsonl").exists()
+    assert outcome("gbc-figure-99", "page", toy).cells.equals(before)
+    parts = ["data", "method", "level", "seed"]
+    assert kept.read(toy / "toy.jsonl", parts)["e", "good", 0.1, 0]["weights"] == {"a": 0.5}
+    run("gbc-figure-99", "page", toy)
+    assert len(CALLS) == 8, "nothing that is packed runs again"
+    kept.append(toy / "toy.jsonl", {"data": "d", "method": "good", "level": 0.1, "seed": 0, "error": 7.0})
+    assert kept.read(toy / "toy.jsonl", parts)["d", "good", 0.1, 0]["error"] == 7.0
 
 
 def test_the_figure_has_a_panel_for_each_of_the_data_and_a_line_for_each_method(toy):
@@ -143,20 +169,21 @@ def test_the_figure_has_a_panel_for_each_of_the_data_and_a_line_for_each_method(
     assert np.allclose(lines["good"], [0.1, 0.9], atol=0.02) and np.allclose(lines["bad"], [0.2, 1.8], atol=0.02)
 
 
-def test_the_table_says_claim_verdict_and_numbers(toy):
+def test_the_table_has_means_errors_and_counts(toy):
     run("gbc-figure-99", "page", toy)
     text = tables.page([outcome("gbc-figure-99", "full", toy)], "somewhere")
-    assert "*The paper:* Good is better than bad." in text and "(8 of 32 cells): **holds**" in text
-    assert "--results somewhere --table" in text
-    row = next(line for line in text.splitlines() if line.startswith("| bad"))
+    assert "--results somewhere --table" in text and "Figure 99: A toy" in text
+    row = next(line for line in text.splitlines() if line.startswith("| d · bad"))
     assert "[2]" in row and "±" in row
+    assert "Figure 99" not in tables.page([outcome("gbc-figure-99", "full", toy / "elsewhere")])
 
 
 def test_the_shell_lists_runs_prints_and_refuses(toy, capsys):
     assert shell.main([]) == 0
     assert capsys.readouterr().out == "gbc-figure-99  Figure 99: A toy\n"
     assert shell.main(["gbc-figure-99", "--scope", "page", "--results", str(toy)]) == 0
-    assert capsys.readouterr().out.startswith("gbc-figure-99: Holds.")
+    assert capsys.readouterr().out == "gbc-figure-99: holds\n"
+    assert shell.main(["gbc-figure-99", "--pack", "--results", str(toy)]) == 0 and (toy / "toy.parquet").exists()
     assert shell.main(["all", "--table", "--results", str(toy)]) == 0
     assert "Figure 99" in capsys.readouterr().out
     assert shell.main(["all", "--claims", "--results", str(toy)]) == 0
@@ -193,7 +220,7 @@ def test_every_sentence_of_a_claim_is_judged_by_rules_that_can_be_read(name):
         range(1, len(found.claim) + 1)
     )
     for rule in given:
-        assert rule["says"] in SAYS and {rule["ours"], rule.get("theirs", rule["ours"])} <= methods
+        assert rule["says"] in verdicts.RULES and {rule["ours"], rule.get("theirs", rule["ours"])} <= methods
         assert "theirs" in rule or "than" in rule
         for part, value in rule.get("where", {}).items():
             assert set(value if isinstance(value, list) else [value]) <= set(found.cells[part])
@@ -201,57 +228,61 @@ def test_every_sentence_of_a_claim_is_judged_by_rules_that_can_be_read(name):
     assert any({rule["ours"], rule.get("theirs", rule["ours"])} <= seen for rule in given if not rule.get("beside"))
 
 
-def _judged(rule, **lines):
-    """Return the finding of a rule on means at the levels 0.1 and 0.9, by method."""
+def _compared(rule, **lines):
+    """Return the comparison of a rule on means at the levels 0.1 and 0.9, by method; two seeds, 0.002 apart."""
     cells = pl.DataFrame(
-        [{"data": "d", "method": method, "level": level, "seed": seed, "error": value}
-         for method, values in lines.items() for level, value in zip((0.1, 0.9), values) for seed in (0, 1)]
+        [{"data": "d", "method": method, "level": level, "seed": seed,
+          "error": value + 0.001 * seed * (method == "good")}
+         for method, values in lines.items() for level, value in zip((0.1, 0.9), values) for seed in (-1, 1)]
     )  # fmt: skip
-    return rules.finding(info("gbc-figure-99"), cells, {"ours": "good"} | rule)
+    return verdicts.compare(info("gbc-figure-99"), cells, {"ours": "good"} | rule)
 
 
 @pytest.mark.parametrize(
-    "rule, held",
+    "rule, held, against",
     [
-        ({"theirs": "bad", "says": "below"}, 2),
-        ({"theirs": "bad", "says": "above"}, 0),
-        ({"than": 0.2, "says": "below"}, 1),
-        ({"than": 0.25, "within": 0.06, "says": "about"}, 1),
-        ({"theirs": "bad", "says": "narrows"}, 1),
-        ({"theirs": "bad", "says": "widens"}, 0),
-        ({"theirs": "bad", "says": "narrows", "better": "above"}, 0),
-        ({"theirs": "bad", "than": 0.8, "says": "cuts"}, 1),
-        ({"theirs": "bad", "than": 0.95, "says": "cuts"}, 0),
-        ({"theirs": "bad", "says": "below", "where": {"level": [0.9]}}, 1),
-        ({"theirs": "bad", "factor": 0.1, "says": "above"}, 2),
+        ({"theirs": "bad", "says": "below"}, 2, 0),
+        ({"theirs": "bad", "says": "above"}, 0, 2),
+        ({"than": 0.2, "says": "below"}, 1, 1),
+        ({"than": 0.25, "within": 0.06, "says": "about"}, 1, 1),
+        ({"theirs": "bad", "says": "alike"}, 0, 2),
+        ({"theirs": "bad", "says": "narrows"}, 1, 0),
+        ({"theirs": "bad", "says": "widens"}, 0, 1),
+        ({"theirs": "bad", "says": "narrows", "better": "above"}, 0, 1),
+        ({"theirs": "bad", "than": 0.8, "says": "cuts"}, 1, 0),
+        ({"theirs": "bad", "than": 0.95, "says": "cuts"}, 0, 1),
+        ({"theirs": "bad", "says": "below", "where": {"level": [0.9]}}, 1, 0),
+        ({"theirs": "bad", "factor": 0.1, "says": "above"}, 2, 0),
     ],
 )
-def test_rules_by_hand(toy, rule, held):
-    found = _judged(rule, good=(0.1, 0.3), bad=(0.9, 0.4))
-    assert found.held == held and found.words.startswith("good: ")
+def test_rules_by_hand(toy, rule, held, against):
+    found = _compared(rule, good=(0.1, 0.3), bad=(0.9, 0.4))
+    assert (found.held, found.against) == (held, against)
 
 
-def test_a_rule_says_by_how_much(toy):
-    several = _judged({"theirs": "bad", "says": "below"}, good=(0.1, 0.2), bad=(0.2, 0.4))
-    assert "(50.0% lower on average)" in several.words
-    one = _judged({"theirs": "bad", "says": "below", "where": {"level": 0.1}}, good=(0.1, 0.2), bad=(0.2, 0.4))
-    assert "(0.1 against 0.2), level 0.1" in one.words
-    nothing = _judged({"theirs": "worse", "says": "below"}, good=(0.1, 0.2))
-    assert nothing.places == 0
+def test_a_comparison_is_told_as_numbers(toy):
+    found = _compared({"theirs": "bad", "says": "below"}, good=(0.1, 0.2), bad=(0.2, 0.4))
+    assert (found.difference, found.relative) == pytest.approx((-0.15, -0.5))
+    # Each place has differences that are 0.002 apart, a standard error of 0.001; two places have 0.001 / sqrt 2.
+    assert found.standard_error == pytest.approx(0.001 / np.sqrt(2))
+    assert tables.in_numbers(found) == "good − bad: -0.15 ± 0.00071 (-50.0%), 2 for, 0 against of 2"
+    assert _compared({"theirs": "worse", "says": "below"}, good=(0.1, 0.2)).places == 0
 
 
-def test_claims_are_a_row_each_with_the_reason_where_they_fail(toy):
+def test_claims_are_a_row_each_with_their_place_and_number(toy):
     text = (toy.parent / "gbc-figure-99.toml").read_text()
     text = text.replace('claim = ["Good is better than bad."]',
-                        'claim = ["Good is better.", "Bad is better."]\nwhy = ["", "It is not."]')  # fmt: skip
+                        'claim = ["Good is better.", "Bad is better."]\n'
+                        'place = ["Section 9"]\nnumber = ["1 < 2"]')  # fmt: skip
     text = text.replace("rules = [", 'rules = [\n  { ours = "bad", theirs = "good", says = "below", claim = 2 },')
     (toy.parent / "gbc-figure-99.toml").write_text(text)
     experiment._all.cache_clear()
-    run("gbc-figure-99", "page", toy)
-    text = tables.claimed([outcome("gbc-figure-99", "full", toy)])
-    rows = [line for line in text.splitlines() if "Figure 99" in line]
-    assert len(rows) == 2 and "**holds**" in rows[0] and "(8 of 32 cells)" in rows[0]
-    assert "**doesn't hold here**" in rows[1] and "It is not." in rows[1] and "It is not." not in rows[0]
+    run("gbc-figure-99", "full", toy)
+    first, second = (
+        line for line in tables.claimed([outcome("gbc-figure-99", "full", toy)]).splitlines() if "better." in line
+    )
+    assert first.startswith("| Section 9 | Good is better. | 1 < 2 |") and "**holds**" in first
+    assert second.startswith("| Figure 99 | Bad is better. | – |") and "**no**" in second
 
 
 def test_the_time_of_missing_cells_is_that_of_their_method(toy, monkeypatch):
@@ -270,12 +301,10 @@ def test_before_anything_has_run_the_time_is_that_of_the_file(toy):
     assert outcome("gbc-figure-99", "page", toy).seconds == 4 * 2.0 + 4 * 30.0
 
 
-@pytest.mark.parametrize("name", names())
-def test_no_claim_is_left_out_of_the_results(name):
-    rows = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
+def test_no_claim_is_left_out_of_the_page():
     page = (ROOT / "docs" / "papers.md").read_text(encoding="utf-8")
-    assert all(f"| {sentence} |" in rows for sentence in info(name).claim), "print docs/results.md anew"
-    assert f"### {info(name).part}: {info(name).title}" in page, "print docs/papers.md anew"
+    missing = [name for name in names() for sentence in info(name).claim if f"| {sentence} |" not in page]
+    assert missing == [], "print docs/papers.md anew"
 
 
 def test_a_cell_of_the_consensus_protocol_repeats():

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from packaging.requirements import Requirement
 
 import datasets
 import hetcore as hc
@@ -79,8 +80,14 @@ def test_both_commands_are_complete_and_ci_runs_the_second():
 @pytest.mark.parametrize("name", ["requirements.txt", "requirements-dev.txt"])
 def test_what_the_commands_install_is_there(name):
     assert any(name in shlex.split(command) for command in (STUDIO_COMMAND, TEST_COMMAND))
-    lines = (ROOT / name).read_text(encoding="utf-8").splitlines()
-    assert all(re.search(r"[<>]=", line) for line in lines if line and not line.startswith(("#", "-r ")))
+    pinned = re.findall(r"^([\w.-]+)==(\S+)", (ROOT / name).read_text(encoding="utf-8"), flags=re.MULTILINE)
+    hashes = re.findall(r"--hash=sha256:[0-9a-f]{64}\b", (ROOT / name).read_text(encoding="utf-8"))
+    assert pinned and len(hashes) >= len(pinned)
+    lines = (ROOT / name).with_suffix(".in").read_text(encoding="utf-8").splitlines()
+    asked = [Requirement(line) for line in lines if line and not line.startswith(("#", "-r "))]
+    for each in asked:
+        versions = [version for package, version in pinned if package == each.name.lower()]
+        assert versions and all(each.specifier.contains(version) for version in versions), each
 
 
 def test_every_data_set_and_estimator_is_in_a_table():

@@ -12,8 +12,8 @@ from hetcore.kernels.packed_sums import fill_words
 from hetcore.kernels.splitting import node_terms, scan_column
 from tests.naive import binning as naive_binning
 from tests.naive import histogram as naive_histogram
+from tests.naive import packed_sums as naive_sums
 from tests.naive import splitting as naive_splitting
-from tests.naive import packed_sums as naive_packed_sums
 
 
 def copies(args):
@@ -74,7 +74,7 @@ def made_words(n=200, n_outputs=1, n_hessians=0, seed=0):
     width = used if used <= 2 else -4 * (-used // 4)
     reading = Words(np.ones(width), n_outputs, n_hessians, int(len(rows)).bit_length())
     words = np.zeros((n, width), np.int64)
-    assert naive_packed_sums.fill_words(gradients, hessians, rows, words, reading) == 0
+    assert naive_sums.fill_words(gradients, hessians, rows, words, reading) == 0
     return gradients, hessians, rows, words, reading
 
 
@@ -111,7 +111,7 @@ def test_words_tell_what_is_wrong():
         broken = array.copy()
         broken[rows[3]] = value
         pair = (broken, hessians) if array is gradients else (gradients, broken)
-        assert fill_words(*pair, rows, words, reading) == code == naive_packed_sums.fill_words(*pair, rows, words, reading)
+        assert fill_words(*pair, rows, words, reading) == code == naive_sums.fill_words(*pair, rows, words, reading)
 
 
 def made_table(n=200, d=6, bins=20, missing=0.1, seed=0):

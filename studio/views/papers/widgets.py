@@ -9,7 +9,8 @@ import streamlit as st
 from experiments import Experiment, Outcome
 from experiments.drawing import means
 from experiments.experiment import PAPERS
-from experiments.judging import Claim, claims
+from experiments.tables import in_numbers
+from experiments.verdicts import HOLDS, IN_PART, NO, NOT_RUN, Claim
 from hetcore.figures import basic
 from studio.jobs import manager as jobs
 from studio.runs import export
@@ -23,11 +24,12 @@ BESIDE = 2
 """Panels that are drawn beside the verdict; more come below it."""
 
 ICONS = {
-    "holds": ":material/check_circle:",
-    "holds in part": ":material/contrast:",
-    "doesn't hold here": ":material/cancel:",
-    "not run yet": ":material/hourglass_empty:",
+    HOLDS: ":material/check_circle:",
+    IN_PART: ":material/contrast:",
+    NO: ":material/cancel:",
+    NOT_RUN: ":material/hourglass_empty:",
 }
+WORDS = {HOLDS: "Holds", IN_PART: "Holds in part", NO: "Doesn't hold here", NOT_RUN: "Not run yet"}
 
 
 def claim(experiment: Experiment) -> None:
@@ -61,34 +63,33 @@ def progress(run_id: str, outcome: Outcome) -> None:
 
 
 def verdict(outcome: Outcome) -> None:
-    """Show whether the claim holds here: in a word, then each sentence with what speaks for and against it."""
-    word = outcome.verdict.word
+    """Show whether the claim holds here: in a word, then each sentence with its comparisons."""
+    word = outcome.verdict
     with st.container(key="verdict"):
-        st.subheader(f"{ICONS[word]} {_capital(word)}", help="Holds: at every place. In part: at more than a quarter.")
-        if not outcome.verdict.findings:
+        st.subheader(f"{ICONS[word]} {WORDS[word]}", help=RULE)
+        if word == NOT_RUN:
             return
         left = outcome.cells.height < outcome.total
         partly = f" · {outcome.cells.height} of {outcome.total} fits so far" if left else ""
-        st.caption(f"A place is one data set and setting, a mean over the seeds{partly}.")
-        for each in claims(outcome.experiment, outcome.cells):
-            _sentence(each, len(outcome.experiment.claim) > 1)
+        st.caption(f"Mean paired differences ± standard error, over places: a data set and a setting{partly}.")
+        for each in outcome.claims:
+            _sentence(each, len(outcome.claims) > 1)
+
+
+RULE = "Holds: beyond two standard errors at every place. In part: at half of them or more, and fewer speak against."
 
 
 def _sentence(claim: Claim, several: bool) -> None:
-    """Show a sentence of the claim, the findings on it, and why it doesn't hold."""
-    word = claim.verdict.word
+    """Show a sentence of the claim, the paper's number, the comparisons, and why it doesn't hold."""
     if several:
-        st.markdown(f"{ICONS[word]} **{_capital(word)}:** {claim.words}")
-    lines = [f"- {escape(each.words)}" for each in claim.verdict.findings]
-    lines += [f"- :gray[Beside the claim:] {escape(each.words)}" for each in claim.beside.findings]
+        st.markdown(f"{ICONS[claim.verdict]} **{WORDS[claim.verdict]}:** {claim.words}")
+    if claim.number:
+        st.markdown(f"**{claim.place}, the paper's number.** {claim.number}")
+    lines = [f"- {':gray[Beside the claim:] ' * each.beside}{escape(in_numbers(each))}" for each in claim.comparisons]
     if lines:
         st.markdown("\n".join(lines))
-    if claim.why and word in ("holds in part", "doesn't hold here"):
+    if claim.why and claim.verdict in (IN_PART, NO):
         st.markdown(f"**Why.** {claim.why}")
-
-
-def _capital(word: str) -> str:
-    return word[:1].upper() + word[1:]
 
 
 def found(outcome: Outcome) -> None:

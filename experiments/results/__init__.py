@@ -1,1 +1,0 @@
-"""The pages of results, printed from finished cells."""
