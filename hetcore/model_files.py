@@ -21,35 +21,12 @@ from hetcore.archive import DISLIKES, MAX_BYTES, pack, parsed_json, reason, unpa
 from hetcore.data.text import listed, quoted
 from hetcore.errors import ModelFileError, ParameterError
 from hetcore.npy import array_bytes, read_array
+from hetcore.registry import METHODS
 
 __all__ = ["CLASSES", "dumps", "load", "save"]
 
-CLASSES: dict[str, str] = {
-    "BoostedFeatureNetworkClassifier": "hetcore.multimodal.bfv",
-    "GBCClassifier": "hetcore.consensus.gbc",
-    "GBCRegressor": "hetcore.consensus.gbc",
-    "GBRegressor": "hetcore.collective.mgb",
-    "MGBClassifier": "hetcore.collective.mgb",
-    "MGBRegressor": "hetcore.collective.mgb",
-    "RGBRegressor": "hetcore.collective.mgb",
-    "OneWeakLearnerClassifier": "hetcore.multimodal.two_learner",
-    "TwoWeakLearnerClassifier": "hetcore.multimodal.two_learner",
-    "HGBMClassifier": "hetcore.heteroscedastic.hgbm_classes",
-    "HGBMRegressor": "hetcore.heteroscedastic.hgbm",
-    "HeteroscedasticLinearRegression": "hetcore.heteroscedastic.hlr",
-    "HMF": "hetcore.factorization.hmf",
-    "HTF": "hetcore.factorization.hmf",
-    "MatrixFactorization": "hetcore.factorization.hmf",
-    "TensorFactorization": "hetcore.factorization.hmf",
-    "MultiKTClassifier": "hetcore.transfer.multi_kt",
-    "MultiSourceTrAdaBoostClassifier": "hetcore.transfer.tradaboost",
-    "TargetSVM": "hetcore.transfer.target_svm",
-    "TaskTrAdaBoostClassifier": "hetcore.transfer.tradaboost",
-    "TrAdaBoostClassifier": "hetcore.transfer.tradaboost",
-    "TransferClassifier": "hetcore.transfer.blend",
-    "TransferForestClassifier": "hetcore.transfer.forest",
-    "WeightedMultiSourceTrAdaBoostClassifier": "hetcore.transfer.tradaboost",
-}
+CLASSES = METHODS
+"""Name -> module of every class that can be saved."""
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:

@@ -40,6 +40,7 @@ from __future__ import annotations
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from hetcore.collective.estimator import Classifies, Collective
+from hetcore.registry import MemoryNeed, estimator
 
 __all__ = ["GBRegressor", "MGBClassifier", "MGBRegressor", "RGBRegressor"]
 
@@ -136,6 +137,7 @@ def _doc(title: str, *blocks: str) -> str:
     return f"{heads}\n{EVENTS}\n    "
 
 
+@estimator(MemoryNeed(cell=30, record=150, score=400, link=6))
 class GBRegressor(RegressorMixin, Collective):
     __doc__ = _doc("Gradient boosting on an instance's own features alone: Algorithm 1.", STAGES, LEAF, SEED)
 
@@ -168,6 +170,7 @@ class GBRegressor(RegressorMixin, Collective):
         self.as_printed, self.random_state = as_printed, random_state
 
 
+@estimator(MemoryNeed(cell=30, record=150, score=400, link=6))
 class RGBRegressor(RegressorMixin, Collective):
     __doc__ = _doc(
         "Gradient boosting on own features and Rf1, predicted together by ICA: Algorithms 1 and 2.",
@@ -213,6 +216,7 @@ class RGBRegressor(RegressorMixin, Collective):
         self.as_printed, self.random_state = as_printed, random_state
 
 
+@estimator(MemoryNeed(cell=30, record=150, score=400, link=6))
 class MGBRegressor(RegressorMixin, Collective):
     __doc__ = _doc(
         "Gradient boosting with collective inference for numbers: Algorithms 3 and 4.",
@@ -262,6 +266,7 @@ class MGBRegressor(RegressorMixin, Collective):
         self.as_printed, self.random_state = as_printed, random_state
 
 
+@estimator(MemoryNeed(cell=30, record=150, score=400, link=6))
 class MGBClassifier(ClassifierMixin, Classifies, Collective):
     __doc__ = _doc(
         'Gradient boosting with collective inference for classes; features=() is GB, features=("rf1",) RGB.',

@@ -54,6 +54,7 @@ from hetcore.consensus.source_states import Crew, GraphPart, TablePart
 from hetcore.data import HetData
 from hetcore.errors import DataError, ModelFileError
 from hetcore.kernel_ridge import SmoothPrediction
+from hetcore.registry import MemoryNeed, estimator
 from hetcore.round_scores import describe, shares
 from hetcore.targets import Problem, Scale
 
@@ -347,6 +348,7 @@ PARAMETERS = """
         Rounds done."""
 
 
+@estimator(MemoryNeed(cell=36, record=7_300, score=90, link=2))
 class GBCRegressor(RegressorMixin, _GBC):
     __doc__ = f"""Gradient Boosting Consensus for numbers.
 
@@ -389,6 +391,7 @@ class GBCRegressor(RegressorMixin, _GBC):
         self.schedule, self.as_printed, self.random_state = schedule, as_printed, random_state
 
 
+@estimator(MemoryNeed(cell=36, record=7_300, score=90, link=2))
 class GBCClassifier(ClassifierMixin, _GBC):
     __doc__ = f"""Gradient Boosting Consensus for two or more classes.
 {PARAMETERS.format(lambda0="0.3", lambda1="0.1")}

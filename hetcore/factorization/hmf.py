@@ -46,10 +46,12 @@ factorization", arXiv:1610.09274, 2016, and its extension to boosting and tensor
 from __future__ import annotations
 
 from hetcore.factorization.estimator import DEVIATION_RULES, RULES, Factorization
+from hetcore.registry import MemoryNeed, estimator
 
 __all__ = ["HMF", "HTF", "MatrixFactorization", "TensorFactorization"]
 
 
+@estimator(MemoryNeed(cell=150, record=400))
 class MatrixFactorization(Factorization):
     """Biased matrix factorization, every rating trusted alike.
 
@@ -92,6 +94,7 @@ class MatrixFactorization(Factorization):
         self.as_printed, self.random_state = as_printed, random_state
 
 
+@estimator(MemoryNeed(cell=150, record=400))
 class HMF(Factorization):
     """Heteroscedastic matrix factorization: a rating is trusted by the deviation that is learned for it.
 
@@ -157,6 +160,7 @@ class HMF(Factorization):
         self.as_printed, self.random_state = as_printed, random_state
 
 
+@estimator(MemoryNeed(cell=150, record=400))
 class TensorFactorization(MatrixFactorization):
     """PTF: three-mode PARAFAC with biases, every entry trusted alike; X has three columns.
 
@@ -200,6 +204,7 @@ class TensorFactorization(MatrixFactorization):
         )  # fmt: skip
 
 
+@estimator(MemoryNeed(cell=150, record=400))
 class HTF(HMF):
     """Heteroscedastic tensor factorization: `HMF` for three modes; X has three columns.
 

@@ -1,1 +1,3 @@
 """Heteroscedastic learning of tables (Lee, Yang, Lin, Lin): HLR and HGBM."""
+
+METHODS = {"HGBMClassifier": "hgbm_classes", "HGBMRegressor": "hgbm", "HeteroscedasticLinearRegression": "hlr"}

@@ -45,10 +45,12 @@ from hetcore.heteroscedastic.estimator import DeviationBoosting
 from hetcore.heteroscedastic.forest_ensemble import Judged, Sample
 from hetcore.heteroscedastic.objectives import Numbers
 from hetcore.numerics import mean_and_deviation
+from hetcore.registry import MemoryNeed, estimator
 
 __all__ = ["HGBMRegressor"]
 
 
+@estimator(MemoryNeed(cell=45))
 class HGBMRegressor(RegressorMixin, DeviationBoosting):
     __doc__ = (
         """Heteroscedastic gradient boosting for numbers: a prediction with its standard deviation.

@@ -16,10 +16,12 @@ from hetcore.heteroscedastic.estimator import DeviationBoosting
 from hetcore.heteroscedastic.forest_ensemble import Judged, Sample
 from hetcore.heteroscedastic.likelihoods import class_probabilities
 from hetcore.heteroscedastic.objectives import Labels
+from hetcore.registry import MemoryNeed, estimator
 
 __all__ = ["HGBMClassifier"]
 
 
+@estimator(MemoryNeed(cell=40, score=360))
 class HGBMClassifier(ClassifierMixin, DeviationBoosting):
     __doc__ = (
         """Heteroscedastic gradient boosting for classes: which labels to trust, and where.

@@ -32,6 +32,7 @@ from hetcore.errors import DataError, ModelFileError
 from hetcore.events import Callback
 from hetcore.heteroscedastic.likelihoods import GaussianDeviation
 from hetcore.numerics import mean_and_deviation, means_and_deviations
+from hetcore.registry import MemoryNeed, estimator
 
 __all__ = ["HeteroscedasticLinearRegression"]
 
@@ -132,6 +133,7 @@ class Alternation:
         return nll, float(np.sqrt(square)), share, mean
 
 
+@estimator(MemoryNeed(cell=45))
 class HeteroscedasticLinearRegression(RegressorMixin, BaseEstimator):
     """Linear regression with a linear model of ln sigma^2: (2) to (4).
 

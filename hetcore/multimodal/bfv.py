@@ -40,6 +40,7 @@ from hetcore.multimodal.branches import Branch, branch_from, branch_state
 from hetcore.multimodal.learners import Inputs, block, default_learner, scaling
 from hetcore.multimodal.parameters import WHOLE, at_least_one
 from hetcore.multimodal.rounds import error_rate, f1_score
+from hetcore.registry import MemoryNeed, estimator
 from hetcore.targets import Problem
 
 __all__ = ["BoostedFeatureNetworkClassifier"]
@@ -106,6 +107,7 @@ def _cross_entropy(scores: NDArray, y: NDArray) -> float:
     return float(-log_softmax(scores, axis=1)[np.arange(len(y)), y].mean())
 
 
+@estimator(MemoryNeed(cell=60, record=400, score=300))
 class BoostedFeatureNetworkClassifier(ClassifierMixin, BoostedEstimator):
     """A network with a branch for each unstructured source and one for the boosted feature vector of the table.
 

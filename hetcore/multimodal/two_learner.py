@@ -57,12 +57,14 @@ from hetcore.multimodal.learners import Dense, Trees, block, default_learner
 from hetcore.multimodal.networks import NetworkLearner
 from hetcore.multimodal.parameters import LEARNERS, RULES, at_least_one
 from hetcore.multimodal.rounds import TwoLearners
+from hetcore.registry import MemoryNeed, estimator
 from hetcore.targets import Problem
 from hetcore.trees import TreeParams
 
 __all__ = ["OneWeakLearnerClassifier", "TwoWeakLearnerClassifier"]
 
 
+@estimator(MemoryNeed(cell=60, record=400, score=300))
 class TwoWeakLearnerClassifier(ClassifierMixin, BoostedEstimator):
     """Boosting with a weak learner for each modality: 2WL (order 1) and 2WL2O (order 2).
 
@@ -258,6 +260,7 @@ class TwoWeakLearnerClassifier(ClassifierMixin, BoostedEstimator):
             raise ModelFileError("The rounds or the sources of the model file are wrong: save the model again.")
 
 
+@estimator(MemoryNeed(cell=60, record=400, score=300))
 class OneWeakLearnerClassifier(TwoWeakLearnerClassifier):
     """1WL: the same boosting with one modality and its learner alone; the special case of one source.
 

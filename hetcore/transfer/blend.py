@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
 from hetcore.errors import ModelFileError
+from hetcore.registry import MemoryNeed, estimator
 from hetcore.transfer.estimator import TransferProblem, scored
 from hetcore.transfer.files import finite_array
 from hetcore.transfer.kernel_scores import KernelEstimator, KernelScores, kernel_matrix, kernel_rules, kernel_width
@@ -184,6 +185,7 @@ class State:
         return np.tensordot(self.shares(), np.stack(self.solutions), 1)
 
 
+@estimator(MemoryNeed(cell=40, score=300))
 class TransferClassifier(KernelEstimator):
     """As much transfer as helps: machines from target only to all sources, blended by the target's leave-one-out error.
 

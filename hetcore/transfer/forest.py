@@ -33,6 +33,7 @@ from hetcore.checks import finite, whole
 from hetcore.errors import ModelFileError
 from hetcore.forest import Forest
 from hetcore.numerics import narrow, power_of_two
+from hetcore.registry import MemoryNeed, estimator
 from hetcore.transfer.estimator import TransferEstimator, TransferProblem
 from hetcore.transfer.files import block, common_from_state, common_state
 from hetcore.transfer.forest_split import Splitter
@@ -151,6 +152,7 @@ def leaf_distances(mean_a: NDArray, var_a: NDArray, mean_b: NDArray, var_b: NDAr
     return out
 
 
+@estimator(MemoryNeed(cell=35, score=200))
 class TransferForestClassifier(TransferEstimator):
     """Transfer Learning Decision Forest: the gain of a split is (1 - gamma) the target's + gamma the sources'.
 

@@ -30,6 +30,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hetcore.registry import MemoryNeed, estimator
 from hetcore.transfer.estimator import TransferProblem, scored
 from hetcore.transfer.kernel_scores import KernelEstimator, KernelScores, kernel_matrix, kernel_rules, kernel_width
 
@@ -180,6 +181,7 @@ def balance(signs: NDArray, balanced: bool) -> NDArray[np.float64]:
     return np.where(signs > 0, 0.5 / positive, 0.5 / (1.0 - positive))
 
 
+@estimator(MemoryNeed(cell=40, score=100, pair=45))
 class MultiKTClassifier(KernelEstimator):
     """Multi-KT (Tommasi et al. 2010): each source's model counts beta_j, by the target's closed-form leave-one-out.
 

@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
 from hetcore.errors import DataError
+from hetcore.registry import MemoryNeed, estimator
 from hetcore.transfer.estimator import TransferProblem
 from hetcore.transfer.kernel_scores import KernelEstimator, KernelScores, kernel_matrix, kernel_rules, kernel_width
 
@@ -66,6 +67,7 @@ def _fitted(kernel: NDArray, signs: NDArray, C: float) -> SVC:
         ) from error
 
 
+@estimator(MemoryNeed(cell=40, score=100, pair=45))
 class TargetSVM(KernelEstimator):
     """No transfer: a support vector machine on the target's rows; sources are passed over.
 

@@ -35,6 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hetcore.checks import finite, one_of
+from hetcore.registry import MemoryNeed, estimator
 from hetcore.transfer.boosting import RATES, RULES, State, TransferBoosting, alpha_source
 from hetcore.transfer.estimator import TransferProblem
 from hetcore.transfer.rounds import Boosting, Pace, Selection, Watched
@@ -47,6 +48,7 @@ __all__ = [
 ]
 
 
+@estimator(MemoryNeed(cell=35, score=200))
 class TrAdaBoostClassifier(TransferBoosting):
     """TrAdaBoost (Dai et al. 2007): source rows that the ensemble gets wrong lose weight, target rows gain it.
 
@@ -114,6 +116,7 @@ class TrAdaBoostClassifier(TransferBoosting):
         return [np.concatenate(sources)] if sources else []
 
 
+@estimator(MemoryNeed(cell=35, score=200))
 class MultiSourceTrAdaBoostClassifier(TransferBoosting):
     """MultiSourceTrAdaBoost (Yao and Doretto 2010): in each round the source speaks that helps the target most.
 
@@ -165,6 +168,7 @@ class MultiSourceTrAdaBoostClassifier(TransferBoosting):
         self.source_rate, self.domain_names, self.random_state = source_rate, domain_names, random_state
 
 
+@estimator(MemoryNeed(cell=35, score=200))
 class WeightedMultiSourceTrAdaBoostClassifier(TransferBoosting):
     """Weighted MultiSourceTrAdaBoost (Antunes et al. 2019): eta sets how much the target counts beside the sources.
 
@@ -262,6 +266,7 @@ def eta_formulas(n_target: int, n_source: int) -> dict[str, float]:
     return {"linear": share, "squared": share * n_target}
 
 
+@estimator(MemoryNeed(cell=35, score=200))
 class TaskTrAdaBoostClassifier(TransferBoosting):
     """TaskTrAdaBoost (Yao and Doretto 2010): boost each source alone, then AdaBoost on the target picks among them all.
 

@@ -10,7 +10,8 @@
 | links | of the graphs, both ways: a number for each method |
 | kernel | of machines that hold a matrix of all pairs of target rows |
 
-The numbers for each method are what `python -m benchmarks.speed.memory` came to, which prints estimate and truth.
+The numbers stand with each method (`hetcore.registry.MemoryNeed`); `python -m benchmarks.speed.memory` prints estimate
+and truth.
 """
 
 from __future__ import annotations
@@ -22,10 +23,11 @@ from typing import Any, NamedTuple
 
 import psutil
 
+from hetcore.registry import METHODS, MemoryNeed, find
 from studio.jobs.protocol import FunctionTask, TrainingTask
 from studio.limits import GIB, JobLimits
 
-__all__ = ["Need", "Shape", "free", "give_back", "needed", "refusal", "shape_of"]
+__all__ = ["Shape", "free", "give_back", "need_of", "needed", "refusal", "shape_of"]
 
 WIDTHS = {"nominal": 65, "text": 500}
 """Columns at most that one of this kind becomes."""
@@ -56,41 +58,21 @@ class Shape(NamedTuple):
     pairs: int
 
 
-class Need(NamedTuple):
-    """Bytes that a method takes: of each cell, each record, each score (rows x outputs), each link, each pair."""
-
-    cell: float
-    record: float = 0.0
-    score: float = 0.0
-    link: float = 0.0
-    pair: float = 0.0
-
-
-_CONSENSUS, _STAGES, _TREES = Need(36, 7_300, 90, 2), Need(30, 150, 400, 6), Need(35, 0, 200)
-_MACHINE, _FACTORS, _LAYERS = Need(40, 0, 100, 0, 45), Need(150, 400, 0), Need(60, 400, 300)
-NEEDS: dict[str, Need] = {
-    **dict.fromkeys(("GBCClassifier", "GBCRegressor"), _CONSENSUS),
-    **dict.fromkeys(("GBRegressor", "RGBRegressor", "MGBRegressor", "MGBClassifier"), _STAGES),
-    **dict.fromkeys(("HGBMRegressor", "HeteroscedasticLinearRegression"), Need(45)),
-    "HGBMClassifier": Need(40, 0, 360),
-    "TransferClassifier": Need(40, 0, 300),
-    **dict.fromkeys(("TransferForestClassifier", "TrAdaBoostClassifier", "MultiSourceTrAdaBoostClassifier"), _TREES),
-    **dict.fromkeys(("TaskTrAdaBoostClassifier", "WeightedMultiSourceTrAdaBoostClassifier"), _TREES),
-    **dict.fromkeys(("TargetSVM", "MultiKTClassifier"), _MACHINE),
-    **dict.fromkeys(("MatrixFactorization", "HMF", "TensorFactorization", "HTF"), _FACTORS),
-    **dict.fromkeys(("OneWeakLearnerClassifier", "TwoWeakLearnerClassifier"), _LAYERS),
-    "BoostedFeatureNetworkClassifier": _LAYERS,
-}
-OTHERS = Need(60, 400, 400, 6)
-"""Of a method that is not named above."""
+OTHERS = MemoryNeed(60, 400, 400, 6)
+"""Of a class that is none of hetcore's methods."""
 FIXED = 40 * 2**20
 
 
 def needed(task: TrainingTask) -> int:
     """Return the bytes that a training is likely to take beside its process, at most."""
-    shape, need = shape_of(task), NEEDS.get(task.estimator, OTHERS)
+    shape, need = shape_of(task), need_of(task.estimator)
     counts = (shape.cells, shape.records, shape.rows * shape.outputs, shape.links, shape.pairs**2)
     return int(MARGIN * (FIXED + 2 * shape.payload + sum(each * count for each, count in zip(need, counts))))
+
+
+def need_of(name: str) -> MemoryNeed:
+    """Return what a method of this name takes."""
+    return find(name)._memory if name in METHODS else OTHERS
 
 
 def shape_of(task: TrainingTask) -> Shape:

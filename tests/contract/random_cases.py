@@ -10,6 +10,7 @@ is like and a seed, the seed draws the numbers, so that a problem that breaks a 
 
 from __future__ import annotations
 
+import inspect
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import hetcore as hc
+from hetcore.registry import find
 
 __all__ = ["METHODS", "Case", "cases"]
 
@@ -274,6 +276,21 @@ FAMILIES = ((_rows, ROWS), (_domains, DOMAINS), (_entries, ENTRIES), (_hetdata, 
 METHODS = {name: getattr(hc, name) for _, family in FAMILIES for name in sorted(family)}
 
 
+def _declared(name: str) -> st.SearchStrategy[dict[str, Any]]:
+    """Return the strategy of parameters for a method that has none above: few rounds, and values of the domains."""
+    values = {}
+    for each in find(name)._parameters.values():
+        few = [value for value in (0, 1, 2, 0.0, 0.3, 1.0, None, True, False) if value in each.domain]
+        values[each.name] = [each.default, *each.domain.choices, *few] if each.name != "n_iterations" else [1, 3]
+    return _chosen(**values)
+
+
 def cases(name: str) -> st.SearchStrategy[Case]:
     """Return the strategy of random problems for a method."""
-    return next(family for family, known in FAMILIES if name in known)(name)
+    for family, known in FAMILIES:
+        if name in known:
+            return family(name)
+    taken = inspect.signature(find(name).fit).parameters
+    family, known = FAMILIES[3 if "data" in taken else 1 if "sample_domain" in taken else 0]
+    METHODS[name], known[name] = find(name), _declared(name)
+    return family(name)

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-import hetcore as hc
 from benchmarks.speed.memory import CASES
 from benchmarks.speed.memory_data import Size
+from hetcore.registry import METHODS
 from studio.jobs import manager as jobs
 from studio.jobs import memory
 from studio.limits import GIB, JobLimits
@@ -58,10 +58,9 @@ def test_plain_arrays_are_estimated_too():
     assert memory.needed(jobs.TrainingTask("HGBMRegressor", {}, given)) > given["X"].nbytes
 
 
-def test_every_method_has_numbers_of_its_own():
-    methods = {name for name in hc._LAZY if name.endswith(("Classifier", "Regressor", "SVM", "Regression"))}
-    methods |= {"HMF", "HTF", "MatrixFactorization", "TensorFactorization"}
-    assert methods - set(memory.NEEDS) == set()
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_has_numbers_of_its_own(name):
+    assert memory.need_of(name).cell > 0 and memory.need_of("Other") == memory.OTHERS
 
 
 def test_what_can_not_fit_is_refused_with_both_numbers(monkeypatch):

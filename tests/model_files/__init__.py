@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from collections.abc import Callable
 from functools import lru_cache
@@ -17,9 +18,10 @@ import numpy as np
 import polars as pl
 import scipy
 import sklearn
+from sklearn.base import is_classifier
 
 import hetcore as hc
-from hetcore.model_files import CLASSES
+from hetcore.registry import METHODS, find
 
 FOLDER = Path(__file__).parent
 N = 36
@@ -112,7 +114,7 @@ _FITS: dict[str, Callable[[], Any]] = {
         "WeightedMultiSourceTrAdaBoostClassifier", n_iterations=2
     ),
 }
-NAMES = sorted(CLASSES)
+NAMES = sorted(METHODS)
 
 
 @lru_cache
@@ -120,7 +122,17 @@ def fitted(name: str) -> Any:
     """Return a model of the class, fitted."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # so little data does not converge
-        return _FITS[name]()
+        return _FITS[name]() if name in _FITS else _small(find(name))
+
+
+def _small(cls: type) -> Any:
+    """Return a small model of a class by what its `fit` takes."""
+    taken, few = inspect.signature(cls.fit).parameters, {"n_iterations": 2, "max_depth": 2}
+    model = cls(**{key: value for key, value in few.items() if key in cls().get_params()})
+    labels = CLASS if is_classifier(model) else VALUES
+    if "data" in taken:
+        return model.fit(het("classification" if is_classifier(model) else "regression"))
+    return model.fit(X, labels, DOMAIN) if "sample_domain" in taken else model.fit(X, labels)
 
 
 def asked(name: str) -> Any:
@@ -129,8 +141,8 @@ def asked(name: str) -> Any:
         return CODES[:, : 3 if name in ("HTF", "TensorFactorization") else 2]
     if "WeakLearner" in name or name == "BoostedFeatureNetworkClassifier":
         return pictures()
-    if name.startswith(("GB", "RGB", "MGB")):
-        return het("classification" if name.endswith("Classifier") else "regression")
+    if "data" in inspect.signature(find(name).fit).parameters:
+        return het("classification" if is_classifier(find(name)()) else "regression")
     return X
 
 

@@ -1,0 +1,124 @@
+"""A method is added in one file: the list of methods, model files, memory and contract tests find it there."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from sklearn.base import BaseEstimator, RegressorMixin, is_classifier
+from sklearn.utils.validation import validate_data
+
+import hetcore as hc
+from hetcore import registry
+from hetcore.base import boost
+from hetcore.errors import ModelFileError
+from hetcore.model_files import dumps, load
+from hetcore.parameters import Declared, Interval, Slider, Whole, param
+from hetcore.registry import METHODS, MemoryNeed, estimator, find
+from studio.jobs import memory
+from tests import model_files
+from tests.contract import test_model_files as contract
+from tests.contract.random_cases import cases
+from tests.contract.test_properties_methods import assert_lawful
+
+
+@pytest.fixture
+def toy():
+    """Yield the name of a method that this file alone adds."""
+    METHODS[ShrunkenMean.__name__] = ShrunkenMean.__module__
+    yield ShrunkenMean.__name__
+    METHODS.pop(ShrunkenMean.__name__)
+
+
+class ShrunkenMean(RegressorMixin, Declared, BaseEstimator):
+    """The mean label, approached in rounds."""
+
+    n_iterations: int = param(10, Whole(1), "Rounds.", Slider("Rounds", 1, 50, 1))
+    learning_rate: float = param(0.5, Interval(0, 1, "(]"), "Share of what is left that a round adds.")
+
+    def fit(self, X, y, sample_weight=None, *, callbacks=(), eval_set=None):
+        self._check_parameters()
+        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        self.mean_, self._labels = 0.0, np.asarray(y, np.float64)
+        boost(self, lambda: self, callbacks)
+        return self
+
+    def round(self):
+        self.mean_ += self.learning_rate * float(np.mean(self._labels - self.mean_))
+
+    def _view(self, state):
+        return {"losses": {"train": float(np.mean(np.abs(self._labels - self.mean_)))}}
+
+    def _finish(self, state):
+        del self._labels
+
+    def predict(self, X):
+        return np.full(len(validate_data(self, X, reset=False)), self.mean_)
+
+    def _get_state(self):
+        return {"n_iterations": self.n_iterations_, "d": self.n_features_in_}, {"mean": np.array([self.mean_])}
+
+    def _set_state(self, meta, arrays):
+        if arrays["mean"].shape != (1,) or not np.isfinite(arrays["mean"]).all():
+            raise ModelFileError("The mean of the model file is no number: save the model again.")
+        self.mean_, self.n_iterations_, self.n_features_in_ = float(arrays["mean"][0]), meta["n_iterations"], meta["d"]
+
+
+def test_the_decorator_registers_a_method():
+    try:
+        assert estimator(MemoryNeed(cell=8))(ShrunkenMean) is ShrunkenMean
+        assert METHODS["ShrunkenMean"] == __name__ and find("ShrunkenMean") is ShrunkenMean
+        assert hc.ShrunkenMean is ShrunkenMean and "ShrunkenMean" in dir(hc)
+    finally:
+        METHODS.pop("ShrunkenMean", None)
+
+
+def test_a_method_of_another_file_does_not_take_a_name_that_is_taken():
+    fake = estimator(MemoryNeed(8))(type("GBCRegressor", (), {"__module__": "elsewhere"}))
+    assert METHODS["GBCRegressor"] != "elsewhere" and find("GBCRegressor") is not fake
+
+
+def test_model_files_memory_and_contract_tests_find_it(toy, tmp_path):
+    estimator(MemoryNeed(cell=8))(ShrunkenMean)
+    model = model_files.fitted(toy)
+    hc.save(model, tmp_path / "toy.hetcore")
+    assert (hc.load(tmp_path / "toy.hetcore").predict(model_files.X) == model.predict(model_files.X)).all()
+    assert load(dumps(model)).get_params() == model.get_params()
+    assert memory.need_of(toy) == MemoryNeed(cell=8)
+    contract.test_a_loaded_model_answers_to_the_last_bit_and_is_written_the_same(toy)
+
+
+def test_random_problems_are_drawn_for_it_from_its_declared_domains(toy):
+    seen = set()
+
+    @settings(max_examples=20)
+    @given(cases(toy))
+    def law(case):
+        seen.add(case.model.learning_rate)
+        assert_lawful(case)
+
+    law()
+    assert len(seen) > 1
+
+
+def test_every_method_stands_where_its_room_says():
+    for name, module in METHODS.items():
+        cls = getattr(import_module(module), name)
+        assert (cls.__module__, cls.__name__) == (module, name) and getattr(hc, name) is cls and name in hc.__all__
+        assert isinstance(cls._memory, MemoryNeed) and is_classifier(cls()) == name.endswith(("Classifier", "SVM"))
+
+
+def test_every_decorated_method_is_named_by_its_room():
+    rooms = [Path(hc.__file__).parent / room for room in registry.ROOMS]
+    written = [path for room in rooms for path in room.glob("*.py") if "@estimator(" in path.read_text("utf-8")]
+    assert {f"hetcore.{path.parent.name}.{path.stem}" for path in written} == set(METHODS.values())
+
+
+def test_the_list_of_methods_loads_no_kernel():
+    code = "import hetcore, sys; assert len(hetcore.registry.METHODS) > 20 and 'numba' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
