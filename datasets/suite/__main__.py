@@ -10,15 +10,17 @@ from hetcore.data import HetData
 
 __all__ = ["document"]
 
+MOST_LISTED = 6
+
 HEAD = """# The open suite
 
 Written by `python -m datasets.suite > docs/suite.md` from the problems in [datasets/suite/](../datasets/suite).
 
 Defaults are chosen on the choosing half and reported on the other one, to which nothing was fitted. The halves are
-dealt by whole data sets: within each use, families in the order of the SHA-256 of their names, in turn; the data sets
-on which the project was tuned before are all in the choosing half. What was left out as a leak, and how samples were
-drawn, stands at the head of each family's file. Behind a table: its columns, and the share of the instances that it
-records; behind a graph: its edges.
+dealt by whole data sets: within each kind (a graph, several tables, transfer), families in the order of the SHA-256
+of their names, in turn; the data sets on which the project was tuned before are all in the choosing half. What was
+left out as a leak, and how samples were drawn, stands at the head of each family's file. Behind a table: its columns,
+and the share of the instances that it records; behind a graph: its edges.
 """
 
 
@@ -74,7 +76,11 @@ def _labels(held: Domains) -> str:
 
 
 def _sizes(held: Domains) -> str:
-    return ", ".join(f"{name} {len(table)}x{table.width}" for name, table in held.tables.items())
+    sizes = {name: f"{len(table)}x{table.width}" for name, table in held.tables.items()}
+    if len(sizes) <= MOST_LISTED:
+        return ", ".join(f"{name} {size}" for name, size in sizes.items())
+    rows = sorted(len(table) for table in held.tables.values())
+    return f"{len(sizes)} of {rows[0]} to {rows[-1]} rows, {held.target} {sizes[held.target]}"
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ UNIVERSITIES = ("texas", "cornell", "wisconsin")
 
 
 def _arrays(name: str) -> Mapping[str, np.ndarray]:
-    return np.load(local("yandex-research/heterophilous-graphs", f"data/{name}.npz"))
+    return np.load(local("yandex-research/heterophilous-graphs", f"data/{name}.npz"), allow_pickle=False)
 
 
 def _edges(ids: list[str], pairs: np.ndarray) -> pl.DataFrame:

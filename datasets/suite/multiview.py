@@ -24,6 +24,7 @@ __all__ = ["PROBLEMS"]
 
 REPOSITORY = "ChuanbinZhang/Multi-view-datasets"
 MIN_WIDE = 1_500
+FAMILY = {"mv_webkb": "webkb"}
 WIKIPEDIA = ("art", "biology", "geography", "history", "literature", "media", "music", "royalty", "sport", "warfare")
 
 
@@ -48,8 +49,8 @@ def _view(cells: object, name: str) -> pl.DataFrame:
 def _entry(
     name: str, half: str, file: str, prefix: str, views: tuple[str, ...], seed: int, story: str, names=()
 ) -> SuiteProblem:
-    load = _loader(file, views, prefix, names, seed)
-    return SuiteProblem(name, name, CONSENSUS, "classification", half, load, story)
+    load, family = _loader(file, views, prefix, names, seed), FAMILY.get(name, name)
+    return SuiteProblem(name, family, CONSENSUS, "classification", half, load, story)
 
 
 PROBLEMS = (

@@ -28,7 +28,7 @@ def _local(name: str) -> object:
 
 def load() -> HetData:
     """Return the papers as HetData: 4,019 instances, 1 table of 1,000 words, 2 graphs, 3 classes."""
-    labels = np.load(_local("labels.npy"))
+    labels = np.load(_local("labels.npy"), allow_pickle=False)
     ids = [f"paper-{row:04d}" for row in range(1, len(labels) + 1)]
     table = words(scipy.sparse.load_npz(_local("p_feat.npz"))).insert_column(0, pl.Series("id", ids))
     subjects = pl.read_csv(_local("ps.txt"), separator="\t", has_header=False, new_columns=["paper", "subject"])
