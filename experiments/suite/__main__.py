@@ -1,0 +1,79 @@
+"""Run or print the open suite from a shell; see `experiments.suite`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from experiments import cells
+from experiments.suite import printing, runner
+from experiments.suite.uses import USES
+from hetcore.errors import DataError, ParameterError
+
+__all__ = ["main"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Do what the arguments say; return 2 with one sentence for what can't be done."""
+    args = _parser().parse_args(arguments)
+    try:
+        (_run if args.command == "run" else _print)(args)
+    except (DataError, ParameterError) as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
+    return 0
+
+
+def _problems(args: argparse.Namespace) -> list[Any]:
+    from datasets import suite  # beside hetcore, not below it: only experiments need it
+
+    asked = args.problems.split(",") if args.problems else None
+    return [each for each in suite.problems(args.use, args.half) if asked is None or each.name in asked]
+
+
+def _run(args: argparse.Namespace) -> None:
+    use = USES[args.use]
+    methods = _listed(args.methods) or [*use.methods, *use.peers]
+    shares = [float(share) for share in args.shares.split(",")] if args.shares else None
+    runner.run(args.use, _problems(args), methods, shares, args.splits, args.results, _print_line)
+
+
+def _print_line(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+def _print(args: argparse.Namespace) -> None:
+    use, problems = USES[args.use], _problems(args)
+    method = args.method or next(iter(use.methods))
+    there = runner.read(args.results, args.use, problems)
+    names = {problem.name for problem in problems}
+    shares = [float(share) for share in args.shares.split(",")] if args.shares else None
+    kept = [each for each in there if each["problem"] in names and (shares is None or each["share"] in shares)]
+    peers = _listed(args.methods) or [*use.peers]
+    sys.stdout.write(printing.table([each for each in kept if each["method"] in {method, *peers}], method, peers))
+
+
+def _listed(names: str | None) -> list[str]:
+    """Return names that are divided by commas; "; " divides names that hold commas themselves."""
+    return [name.strip() for name in names.split(";" if ";" in names else ",")] if names else []
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser("python -m experiments.suite", description=__doc__.splitlines()[0])
+    parser.add_argument("command", choices=["run", "table"])
+    parser.add_argument("--use", choices=list(USES), default="consensus")
+    parser.add_argument("--half", choices=["choosing", "reporting"], default=None, help="all problems unless given")
+    parser.add_argument("--problems", help="some of them, by name, divided by commas")
+    parser.add_argument("--methods", help="methods and peers to run, or the peers of the table; all unless given")
+    parser.add_argument("--method", help="the method that a table judges; the use's first unless given")
+    parser.add_argument("--shares", help="label shares in percent, such as 10,50,90")
+    parser.add_argument("--splits", type=int, default=5, help="label splits")
+    parser.add_argument("--results", default=str(cells.folder()), help="folder of the finished cells")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

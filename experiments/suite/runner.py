@@ -1,0 +1,106 @@
+"""Run the cells of the suite that are not there yet: one file a family, one line a cell, also for a fit that failed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from experiments import cells as kept
+from experiments.suite.uses import USES, Use
+from hetcore.errors import ParameterError
+
+__all__ = ["PARTS", "applies", "read", "run"]
+
+PARTS = ("problem", "method", "share", "split")
+
+
+def path_of(results: str | Path, use: str, family: str) -> Path:
+    """Return the file of a family's cells."""
+    return Path(results) / f"suite-{use}-{family}.jsonl"
+
+
+def read(results: str | Path, use: str, problems: Iterable[Any]) -> list[kept.Cell]:
+    """Return the finished cells of some problems."""
+    found: list[kept.Cell] = []
+    families = {problem.family: problem for problem in problems}
+    for family in families:
+        found += kept.read(path_of(results, use, family), PARTS).values()
+    return found
+
+
+def applies(model: Any, data: Any) -> bool:
+    """Return whether a method is another one than without graphs, or there are some."""
+    spreads = getattr(model, "needs_graph", False) or getattr(model, "hops", 0)
+    return not spreads or bool(getattr(data, "graphs", True))
+
+
+def run(
+    use: str,
+    problems: Sequence[Any],
+    methods: Sequence[str],
+    shares: Sequence[float] | None,
+    splits: int,
+    results: str | Path,
+    progress: Callable[[str], Any] = lambda line: None,
+) -> int:
+    """Run what is missing, problem by problem; return how many cells were run.
+
+    Parameters
+    ----------
+    use : {"consensus", "collective", "transfer"}
+        The use; see `experiments.suite.uses`.
+    problems : sequence of SuiteProblem
+        Each has name, family, task and load().
+    methods : sequence of str
+        Methods and peers of the use, by name.
+    shares : sequence of float, optional
+        Label shares in percent; those of the use by default.
+    splits : int
+        Seeds 0 .. splits - 1.
+    results : path
+        Folder of the finished cells.
+    progress : callable
+        Gets a line after each cell.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such method.
+    """
+    how, count = USES[use], 0
+    for name in methods:
+        if how.maker(name) is None:
+            known = ", ".join([*how.methods, *how.peers])
+            raise ParameterError(f"method={name!r} is not known: give some of {known}.")
+    for problem in problems:
+        path = path_of(results, use, problem.family)
+        done = kept.read(path, PARTS)
+        keys = [key for key in _keys(problem.name, methods, shares or how.shares, splits) if key not in done]
+        data = problem.load() if keys else None
+        for key in keys:
+            cell = _cell(how, problem, data, key)
+            if cell is not None:
+                kept.append(path, cell)
+                count += 1
+                progress(f"{' · '.join(map(str, key))}: {cell.get('failure') or format(cell['error'], '.4g')}")
+    return count
+
+
+def _keys(problem: str, methods: Sequence[str], shares: Sequence[float], splits: int) -> Iterator[kept.Key]:
+    for share in shares:
+        for split in range(splits):
+            yield from ((problem, method, share, split) for method in methods)
+
+
+def _cell(how: Use, problem: Any, data: Any, key: kept.Key) -> kept.Cell | None:
+    """Return a finished cell; None where the method needs a graph and there is none."""
+    _, method, share, split = key
+    model = how.maker(method)(problem.task, split)
+    if not applies(model, data):
+        return None
+    try:
+        found = how.run(data, problem.task, model, share, split)
+    except Exception as error:  # a method that fails has failed here: it is counted, and the others go on
+        found = {"error": None, "failure": f"{type(error).__name__}: {error}"[:300]}
+    return dict(zip(PARTS, key)) | found

@@ -1,0 +1,115 @@
+"""The learners of the transductive peers: each takes columns of all instances and some labels, and scores all.
+
+Scores are probabilities (n, K), or numbers (n,). Settings are the libraries' own but where many columns or classes
+would cost many times the rest: above 100 columns fewer trees that look at a fifth of the columns, above two classes
+fewer still. Leaves shrink with the labelled rows: histogram boosting's default of 20 rows a leaf can split no 30 rows.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from catboost import CatBoostClassifier, CatBoostRegressor, FeaturesData, Pool
+from numpy.typing import NDArray
+from scipy.special import expit, softmax
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression, RidgeCV
+from sklearn.svm import SVC, SVR
+
+from hetcore.baselines.encoded import TreeTable
+from hetcore.baselines.labels import Labels
+
+__all__ = ["catboost_scores", "histogram_scores", "linear_scores", "placed", "support_vector_scores"]
+
+MANY_COLUMNS = 100
+ALPHAS = np.logspace(-2, 4, 13)
+SPARSE_ALPHAS = np.logspace(-1, 3, 5)
+
+
+def placed(probabilities: NDArray, classes: NDArray, n_classes: int) -> NDArray[np.float64]:
+    """Return probabilities (n, K) of all classes, 0 for those that the training rows lack."""
+    scores = np.zeros((len(probabilities), n_classes))
+    scores[:, np.asarray(classes, np.int64)] = probabilities
+    return scores
+
+
+def catboost_scores(table: TreeTable, labels: Labels, seed: int | None) -> NDArray[np.float64]:
+    """CatBoost, one thread, told which columns are categories."""
+    table = table.varying(labels.rows)
+    if labels.constant or not table.width:
+        return labels.always()
+    options: dict[str, Any] = {"iterations": 400, "depth": 6}
+    if table.width > MANY_COLUMNS:
+        options = {"iterations": 200, "depth": 4, "rsm": 0.2}
+    if labels.n_classes > 2:
+        options = {"iterations": 200, "depth": 4} | {name: options[name] for name in ("rsm",) if name in options}
+    quiet = {"thread_count": 1, "verbose": False, "allow_writing_files": False, "random_seed": seed}
+    model = (CatBoostClassifier if labels.n_classes else CatBoostRegressor)(**options, **quiet)
+    numbers, categories = table.numbers, table.categories.astype("S").astype(object)
+    parts = {"num_feature_data": numbers, "cat_feature_data": categories}
+    used = {name: part for name, part in parts.items() if part.shape[1]}
+    own = {name: np.ascontiguousarray(part[labels.rows]) for name, part in used.items()}
+    model.fit(Pool(FeaturesData(**own), labels.target))
+    everyone = Pool(FeaturesData(**{name: np.ascontiguousarray(part) for name, part in used.items()}))
+    if not labels.n_classes:
+        return model.predict(everyone)
+    return placed(model.predict_proba(everyone), model.classes_, labels.n_classes)
+
+
+def histogram_scores(
+    table: TreeTable, labels: Labels, seed: int | None, n_iterations: int | None = None
+) -> NDArray[np.float64]:
+    """scikit-learn's histogram boosting, told which columns are categories."""
+    table = table.varying(labels.rows)
+    if labels.constant or not table.width:
+        return labels.always()
+    leaf = int(np.clip(labels.rows.size // 10, 1, 20))
+    options: dict[str, Any] = {"min_samples_leaf": leaf, "random_state": seed, "early_stopping": False}
+    if table.width > MANY_COLUMNS:
+        options["max_features"] = 0.2
+    if labels.n_classes > 2:
+        options |= {"max_iter": 50, "max_leaf_nodes": 15, "learning_rate": 0.2}
+    if n_iterations:
+        options["max_iter"] = n_iterations
+    codes = np.where(table.categories < 0, np.nan, table.categories)
+    X = np.hstack([table.numbers, codes]).astype(np.float32)
+    told = np.arange(X.shape[1]) >= table.numbers.shape[1]
+    maker = HistGradientBoostingClassifier if labels.n_classes else HistGradientBoostingRegressor
+    model = maker(categorical_features=told if told.any() else None, **options).fit(X[labels.rows], labels.target)
+    return placed(model.predict_proba(X), model.classes_, labels.n_classes) if labels.n_classes else model.predict(X)
+
+
+def linear_scores(X: NDArray | scipy.sparse.csr_array, labels: Labels) -> NDArray[np.float64]:
+    """Logistic regression with C = 1, or ridge whose penalty is chosen left out (three folds where X is sparse)."""
+    if labels.constant:
+        return labels.always()
+    own = X[labels.rows]
+    if not labels.n_classes:
+        few = scipy.sparse.issparse(X)
+        model = RidgeCV(SPARSE_ALPHAS, cv=min(3, labels.rows.size)) if few else RidgeCV(ALPHAS)
+        return model.fit(own, labels.target).predict(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # 300 steps are enough to rank classes
+        model = LogisticRegression(max_iter=300).fit(own, labels.target)
+    return placed(model.predict_proba(X), model.classes_, labels.n_classes)
+
+
+def support_vector_scores(X: NDArray | scipy.sparse.csr_array, labels: Labels) -> NDArray[np.float64]:
+    """RBF machine, C = 1, width by the total variance; numbers are standardised for it.
+
+    Probabilities are the softmax of the decision values: they rank the classes as the machine does.
+    """
+    if labels.constant:
+        return labels.always()
+    own = X[labels.rows]
+    if not labels.n_classes:
+        mean, deviation = labels.target.mean(), labels.target.std()
+        return mean + deviation * SVR().fit(own, (labels.target - mean) / deviation).predict(X)
+    model = SVC(decision_function_shape="ovr").fit(own, labels.target)
+    decided = model.decision_function(X)
+    shares = np.column_stack([expit(-decided), expit(decided)]) if decided.ndim == 1 else softmax(decided, axis=1)
+    return placed(shares, model.classes_, labels.n_classes)

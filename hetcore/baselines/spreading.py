@@ -1,0 +1,143 @@
+r"""Peers that spread along links: label propagation, SGC, Correct & Smooth. All graphs count as one.
+
+With S = D^{-1/2} A D^{-1/2} and P = D^{-1} A:
+
+- Label propagation [1]: F <- alpha S F + (1 - alpha) Y, 50 steps, each class's column of Y summing to one. Numbers
+  spread as a sum and a mass, whose ratio is predicted.
+- SGC [2]: the columns S~^2 X, S~ with self-loops, then logistic regression or ridge.
+- Correct & Smooth [3]: the residuals of a base learner on the labelled rows spread, E <- alpha P E with the labelled
+  rows held, and are added; then classes, labelled rows as they are known, are smoothed,
+  G <- alpha S G + (1 - alpha) G_0.
+
+References
+----------
+[1] D. Zhou, O. Bousquet, T. Lal, J. Weston, B. Schölkopf, "Learning with local and global consistency", NeurIPS 2003.
+[2] F. Wu et al., "Simplifying graph convolutional networks", ICML 2019.
+[3] Q. Huang, H. He, A. Singh, S.-N. Lim, A. Benson, "Combining label propagation and simple models out-performs graph
+neural networks", ICLR 2021; J. Jia, A. Benson, "Residual correlation in graph neural network regression", KDD 2020.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+from hetcore.baselines.encoded import Encoded, averaging_operator, symmetric_operator
+from hetcore.baselines.labels import Labels, TransductivePeer
+from hetcore.baselines.learners import dealt_folds
+from hetcore.baselines.scoring import histogram_scores, linear_scores
+
+__all__ = ["CorrectAndSmooth", "LabelPropagation", "SimpleGraphConvolution"]
+
+
+def _shares(scores: NDArray, prior: NDArray) -> NDArray[np.float64]:
+    """Return rows (n, K) that sum to one; the prior where there is nothing."""
+    scores = np.maximum(scores, 0.0)
+    total = scores.sum(axis=1, keepdims=True)
+    return np.where(total > 1e-12, scores / np.where(total > 1e-12, total, 1.0), prior)
+
+
+class LabelPropagation(TransductivePeer):
+    """Label propagation over all graphs together.
+
+    Parameters
+    ----------
+    alpha : float, default=0.9
+        Share in (0, 1) that a step takes from the neighbours.
+    n_steps : int, default=50
+        Steps.
+    """
+
+    needs_graph = True
+
+    def __init__(self, alpha: float = 0.9, n_steps: int = 50) -> None:
+        self.alpha, self.n_steps = alpha, n_steps
+
+    def _scores(self, encoded: Encoded, labels: Labels) -> NDArray[np.float64]:
+        operator = symmetric_operator(encoded.links)
+        known = np.nan_to_num(labels.matrix)
+        if labels.n_classes:
+            spread = self._spread(operator, known / np.maximum(known.sum(axis=0), 1.0))
+            return _shares(spread / np.maximum(spread.sum(axis=1, keepdims=True), 1e-300), labels.prior)
+        there = ~np.isnan(labels.matrix)
+        centred = np.where(there, labels.matrix - labels.prior, 0.0)
+        total, mass = self._spread(operator, np.hstack([centred, there])).T
+        return labels.prior[0] + np.divide(total, mass, out=np.zeros(encoded.n), where=mass > 1e-12)
+
+    def _spread(self, operator: scipy.sparse.csr_array, start: NDArray) -> NDArray[np.float64]:
+        spread = start
+        for _ in range(self.n_steps):
+            spread = self.alpha * (operator @ spread) + (1.0 - self.alpha) * start
+        return spread
+
+
+class SimpleGraphConvolution(TransductivePeer):
+    """SGC: columns smoothed along the links, then a linear model.
+
+    Parameters
+    ----------
+    n_steps : int, default=2
+        Smoothing steps.
+    """
+
+    needs_graph = True
+
+    def __init__(self, n_steps: int = 2) -> None:
+        self.n_steps = n_steps
+
+    def _scores(self, encoded: Encoded, labels: Labels) -> NDArray[np.float64]:
+        operator, X = symmetric_operator(encoded.links, loops=1.0), encoded.linear
+        for _ in range(self.n_steps):
+            X = operator @ X
+        return linear_scores(X, labels)
+
+
+class CorrectAndSmooth(TransductivePeer):
+    """Correct & Smooth over histogram boosting on the joined table.
+
+    Residuals are those of three folds: on its own training rows a boosted learner has next to none.
+
+    Parameters
+    ----------
+    alpha : float, default=0.8
+        Share in (0, 1) that a step takes from the neighbours.
+    n_steps : int, default=30
+        Steps of either part.
+    random_state : int or None, default=0
+        Seed.
+    """
+
+    needs_graph = True
+
+    def __init__(self, alpha: float = 0.8, n_steps: int = 30, random_state: int | None = 0) -> None:
+        self.alpha, self.n_steps, self.random_state = alpha, n_steps, random_state
+
+    def _scores(self, encoded: Encoded, labels: Labels) -> NDArray[np.float64]:
+        rows, base = labels.rows, self._base(encoded, labels)
+        folds = dealt_folds(labels.target, 3, np.random.default_rng(self.random_state))
+        residual = np.zeros_like(base)
+        for fold in np.unique(folds) if len(rows) > 2 else ():
+            out = rows[folds == fold]
+            residual[out] = (labels.matrix - self._base(encoded, labels.kept(folds != fold)))[out]
+        corrected = base + self._spread_residual(encoded, residual, rows)
+        if not labels.n_classes:
+            return corrected[:, 0]
+        corrected[rows] = labels.matrix[rows]
+        return _shares(self._smoothed(encoded, corrected), labels.prior)
+
+    def _base(self, encoded: Encoded, labels: Labels) -> NDArray[np.float64]:
+        return histogram_scores(encoded.joined, labels, self.random_state).reshape(encoded.n, -1)
+
+    def _spread_residual(self, encoded: Encoded, residual: NDArray, rows: NDArray) -> NDArray[np.float64]:
+        operator, spread = averaging_operator(encoded.links), residual.copy()
+        for _ in range(self.n_steps):
+            spread = self.alpha * (operator @ spread)
+            spread[rows] = residual[rows]
+        return spread
+
+    def _smoothed(self, encoded: Encoded, start: NDArray) -> NDArray[np.float64]:
+        operator, smooth = symmetric_operator(encoded.links), start
+        for _ in range(self.n_steps):
+            smooth = self.alpha * (operator @ smooth) + (1.0 - self.alpha) * start
+        return smooth
