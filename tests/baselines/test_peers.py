@@ -25,7 +25,7 @@ def planted():
     found = {}
     for task in TASKS:
         more = {"n_classes": 3} if task == "classification" else {}
-        data, _ = datasets.make_heterogeneous(220, 2, n_features=5, coverage=0.9, task=task, seed=1, **more)
+        data, _ = datasets.make_heterogeneous(130, 2, n_features=5, coverage=0.9, task=task, seed=1, **more)
         found[task] = data, label_split(data, 0.5, 0)
     return found
 
@@ -157,7 +157,7 @@ def test_what_was_not_there_in_the_fit_is_refused(planted):
         peer.predict(chain())
     with pytest.raises(ParameterError, match="no classes: use predict"):
         peer.predict_proba(data)
-    with pytest.raises(DataError, match="None of the 220 instances is labelled"):
+    with pytest.raises(DataError, match="None of the 130 instances is labelled"):
         PEERS["HGB"]("regression", 0).fit(data, np.full(data.n, np.nan))
     with pytest.raises(ParameterError, match="hops=3 must be 0, 1 or 2"):
         PEERS["HGB"]("regression", 0).set_params(hops=3).fit(data, y)
