@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from hetcore.data.alignment import label_findings, lonely_source_findings, place_graphs
 from hetcore.data.graph import Graph
 from hetcore.data.identity import check_name, positions, text_array, unique_ids
+from hetcore.data.leaks import find_leaks, leak_findings
 from hetcore.data.report import Finding, Report
 from hetcore.data.source import Source
 from hetcore.data.summary import Views
-from hetcore.data.target import placed_labels, read_target, unlabelled
+from hetcore.data.target import label_name, placed_labels, read_target, unlabelled
 from hetcore.data.text import listed, quoted
 from hetcore.data.whatif import WhatIf
 from hetcore.errors import DataError
@@ -56,6 +57,8 @@ class HetData(WhatIf, Views):
         float64 with NaN, or object (str) with None, for unlabelled.
     target_kind : "regression", "classification" or None
         What `y` is; None without a target.
+    label_name : str
+        The column that the labels came from; empty where they have no name.
     mask : ndarray of bool (p, n)
         Which source records which instance.
     sources, graphs : dict of str to Source, Graph
@@ -85,13 +88,14 @@ class HetData(WhatIf, Views):
         self.sources = _read_sources(sources, id_column, kinds or {})
         own_graphs = _read_graphs(graphs or {})
         label_ids, labels, self.target_kind, label_notes = _read_labels(target, id_column, task)
+        self.label_name = label_name(target, id_column)
         known = unique_ids(*(source.id_series for source in self.sources.values()), label_ids)
         self.id_series, self.graphs, graph_notes = place_graphs(own_graphs, known, keep_graph_only)
         self._row_positions = {name: positions(s.id_series, self.id_series) for name, s in self.sources.items()}
         self.y = placed_labels(labels, positions(label_ids, self.id_series), self.n)
         self.y.flags.writeable = False
         notes = _own_findings(self.sources, own_graphs, label_notes) + graph_notes
-        self.report = Report(notes + self._meeting_findings())
+        self.report = Report(notes + self._meeting_findings() + leak_findings(find_leaks(self)))
 
     @property
     def n(self) -> int:
@@ -160,7 +164,7 @@ class HetData(WhatIf, Views):
     def _replaced(self, step: str, **changes: Any) -> HetData:
         """Return a copy with some attributes changed and `step` noted; nothing cached is carried over."""
         other = object.__new__(HetData)
-        for name in ("id_series", "sources", "graphs", "_row_positions", "y", "target_kind", "report"):
+        for name in ("id_series", "sources", "graphs", "_row_positions", "y", "target_kind", "label_name", "report"):
             setattr(other, name, changes.get(name, getattr(self, name)))
         other.y.flags.writeable = False
         other.steps = (*self.steps, step)

@@ -1,7 +1,8 @@
 """Instance ids: text exactly as given, and their numbers 0..n-1.
 
-Text stays as it is, so "001" is not "1". Whole numbers become their decimal text, other scalar types the text that
-polars gives them. A null, a NaN and the empty text are missing ids.
+Text stays as it is, so "001" is not "1". Whole numbers become their decimal text, other numbers the shortest text that
+reads back equal, value by value: 1.0 is "1" whatever stands in the other rows. Numbers held as floats are exact up to
+2^53 only, and refused beyond. A null, a NaN and the empty text are missing ids.
 """
 
 from __future__ import annotations
@@ -17,7 +18,10 @@ from hetcore.data.report import Finding
 from hetcore.data.text import counted, quoted
 from hetcore.errors import DataError
 
-__all__ = ["as_ids", "check_name", "id_findings", "positions", "text_array", "unique_ids"]
+__all__ = ["as_ids", "check_name", "float_texts", "id_findings", "positions", "text_array", "unique_ids"]
+
+EXACT = 2.0**53
+"""The largest magnitude up to which every whole number is a float of its own."""
 
 
 def check_name(noun: str, name: Any) -> None:
@@ -91,7 +95,7 @@ def _id_text(value: Any) -> str | None:
     if isinstance(value, int | np.integer):
         return str(int(value))
     if isinstance(value, float | np.floating):
-        return str(int(value)) if float(value).is_integer() else str(float(value))
+        return float_texts(pl.Series([float(value)]), "ids")[0]
     raise DataError(f"The id {quoted(value)} of type {type(value).__name__} is neither text nor number: make it text.")
 
 
@@ -106,11 +110,33 @@ def _checked_text(value: str) -> str:
 def _as_text(series: pl.Series) -> pl.Series:
     dtype = series.dtype
     if dtype.is_float():
-        whole = (series.is_finite() & (series.floor() == series)).fill_null(True).all()
-        return series.cast(pl.Int128).cast(pl.String) if whole else series.cast(pl.String)
+        return float_texts(series, "ids")
     if dtype.is_nested() or dtype in (pl.Binary, pl.Object) or dtype == pl.Duration:
         raise DataError(f"Ids of type {dtype} can't be used: convert the id column to text.")
     return series.cast(pl.String)
+
+
+def float_texts(series: pl.Series, noun: str) -> pl.Series:
+    """Return floats as the shortest text that reads back equal, whole numbers without a point.
+
+    Parameters
+    ----------
+    series : polars Series of floats (m,)
+        Null where missing.
+    noun : str
+        What they are, in the plural, for the sentence.
+
+    Raises
+    ------
+    DataError
+        If a magnitude is beyond 2^53: neighbouring whole numbers share a float there, so texts would collide.
+    """
+    inexact = series.filter((series.abs() > EXACT).fill_null(False))
+    if len(inexact):
+        some = f"{len(inexact):,} of the {noun}, such as {inexact[0]:g}, are numbers beyond 2^53"
+        raise DataError(f"{some}, where neighbours are one: give them as text or as whole numbers.")
+    whole = (series == series.floor()).fill_null(False)
+    return series.cast(pl.Int64, strict=False).cast(pl.String).zip_with(whole, series.cast(pl.String))
 
 
 def id_findings(ids: pl.Series, repeated: pl.Series, noun: str = "row") -> list[Finding]:

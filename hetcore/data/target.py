@@ -8,13 +8,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from hetcore.data.identity import as_ids, id_findings
+from hetcore.data.identity import as_ids, float_texts, id_findings
 from hetcore.data.kinds import as_numbers
 from hetcore.data.report import Finding
 from hetcore.data.text import counted, listed, quoted
 from hetcore.errors import DataError, ParameterError
 
-__all__ = ["TASKS", "as_labels", "placed_labels", "read_target", "unlabelled"]
+__all__ = ["TASKS", "as_labels", "label_name", "placed_labels", "read_target", "unlabelled"]
 
 TASKS = ("regression", "classification")
 
@@ -63,6 +63,14 @@ def _two_columns(target: Any, id_column: str) -> tuple[Any, Any]:
         raise DataError(f"The labels come with the columns {listed(target.columns)}: select the id and the label.")
     name = id_column if id_column in target.columns else target.columns[0]
     return target[name], target.drop(name).to_series()
+
+
+def label_name(target: Any, id_column: str) -> str:
+    """Return the name of the column of labels in a target that `read_target` takes, empty if it has none."""
+    if target is None:
+        return ""
+    labels = _two_columns(target, id_column)[1]
+    return labels.name if isinstance(labels, pl.Series) else ""
 
 
 def as_labels(labels: Any, task: str | None = None) -> tuple[NDArray, str | None, list[Finding]]:
@@ -162,9 +170,7 @@ def _value_findings(y: NDArray, kind: str | None) -> list[Finding]:
 
 def _classes(series: pl.Series) -> tuple[NDArray, str, list[Finding]]:
     if series.dtype.is_float():
-        series = series.fill_nan(None)
-        whole = (series.is_finite() & (series.floor() == series)).fill_null(True).all()
-        series = series.cast(pl.Int128) if whole else series
+        series = float_texts(series.fill_nan(None), "class labels")
     texts = series.cast(pl.String)
     empty = int((texts == "").sum())
     findings = []

@@ -54,8 +54,10 @@ def test_a_nul_and_categories_stay():
         ([1, "001", None], ["1", "001", None], "int"),
         ([10**30], [str(10**30)], "int"),
         (pl.Series([1.0, float("nan"), None, 2.0]), ["1", None, None, "2"], "Float64"),
-        (pl.Series([1.0, 2.5]), ["1.0", "2.5"], "Float64"),
-        ([1.0, 2.5, float("nan")], ["1.0", "2.5", None], "Float64"),
+        (pl.Series([1.0, 2.5]), ["1", "2.5"], "Float64"),
+        ([1.0, 2.5, float("nan")], ["1", "2.5", None], "Float64"),
+        (pl.Series([2.0**53, -(2.0**53), -0.0]), [str(2**53), str(-(2**53)), "0"], "Float64"),
+        (pl.Series([0.1, 7.0], dtype=pl.Float32), ["0.1", "7"], "Float32"),
         ([1.0, "a", float("nan")], ["1", "a", None], "float"),
         (pl.Series([True, False]), ["true", "false"], "Boolean"),
         ([True], ["true"], "bool"),
@@ -90,6 +92,9 @@ def test_the_empty_text_and_a_column_of_nulls_are_missing_ids():
         (3, "not int"),
         ([("a", "b")], "of type tuple is neither text nor number"),
         (["a", "\ud800"], "half a surrogate pair"),
+        (pl.Series([1e39, 2.0]), r"1 of the ids, such as 1e\+39, are numbers beyond 2\^53"),
+        ([2.0**53 + 2, "a"], r"beyond 2\^53"),
+        (pl.Series([float("inf")]), "such as inf"),
     ],
 )
 def test_what_is_no_id_is_refused_in_words(given, words):

@@ -1,0 +1,79 @@
+"""What gives the label away is said before training; what only looks so mostly is not."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from hetcore.data import HetData
+from hetcore.data.agreement import disorder, group_errors, is_monotone, is_one_to_one, log_chance
+from hetcore.data.leaks import find_leaks
+from tests.data.leak_cases import CASES, INNOCENT, LEAKS, found
+
+KNOWN_ALARMS = {"a very good feature"}
+"""Told by mistake in some draws: three errors in a hundred, beside the bound of two."""
+
+
+@pytest.mark.parametrize("case", LEAKS, ids=lambda case: case.name)
+def test_every_planted_leak_is_said(case):
+    said = found(case)
+    assert len(said) == 1
+    assert said[0].message.endswith(("before the label", "out of the columns"))
+
+
+@pytest.mark.parametrize("case", INNOCENT, ids=lambda case: case.name)
+def test_look_alikes_are_not_said(case):
+    assert [leak.message for leak in found(case)] == [] or case.name in KNOWN_ALARMS
+
+
+def test_the_cases_are_as_many_as_they_say():
+    assert len(LEAKS) >= 20 and len(INNOCENT) >= 20
+    assert len({case.name for case in CASES}) == len(CASES)
+
+
+def test_a_label_column_left_among_the_features_is_in_the_report():
+    train = pl.DataFrame({"id": range(30), "x": np.arange(30) % 7, "y": ["a", "b"] * 15})
+    labels = train.select("id", "y").head(15)
+    (finding,) = HetData({"train": train}, target=labels).report.of("label_copy")
+    assert str(finding) == (
+        "source 'train': column 'y' equals the label in all 15 rows that have both: "
+        "leave it out unless it is known before the label."
+    )
+    assert not HetData({"train": train.drop("y")}, target=labels).report.of("label_copy")
+
+
+def test_labels_without_a_name_or_without_a_value_leak_nothing():
+    train = pl.DataFrame({"id": range(30), "y": [0, 1] * 15})
+    assert find_leaks(HetData({"t": train})) == []
+    assert find_leaks(HetData({"t": train}, target=pl.DataFrame({"id": [0], "z": ["a"]}))) == []
+    assert [leak.kind for leak in find_leaks(HetData({"t": train}, target=(train["id"], train["y"])))] == ["label_copy"]
+    (shuffled,) = find_leaks(HetData({"t": train}, target=(train["id"].sample(30, shuffle=True, seed=0), train["y"])))
+    assert shuffled.kind == "label_name"
+
+
+def test_disorder_is_0_for_sorted_and_about_1_for_shuffled_labels():
+    rng = np.random.default_rng(0)
+    codes, column = np.arange(400) % 4, rng.random(400)
+    X = np.stack([codes, column, np.where(column < 0.5, np.nan, codes), np.full(400, np.nan)], axis=1).astype(float)
+    values = disorder(X[(mixed := rng.permutation(400))], codes[mixed], False)
+    assert values[0] == values[2] == 0 and values[3] == 1
+    assert values[1] == pytest.approx(1, abs=0.1)
+    ranks = rng.permutation(400)
+    assert disorder(np.stack([ranks, column], axis=1).astype(float), ranks, True) == pytest.approx([0, 1], abs=0.1)
+
+
+def test_groups_vote_without_the_row_itself():
+    codes = np.array([0, 0, 0, 1, 1, 1])
+    assert group_errors(codes, codes) == 0
+    assert group_errors(np.arange(6), codes) == 2 and group_errors(np.arange(6), codes, own=True) == 0
+    assert group_errors(np.zeros(6, dtype=int), codes) == 2  # a tie has no winner
+    assert group_errors(np.array([0, 0, 0, 0, 1, 1]), codes) == pytest.approx(1 / 3)
+
+
+def test_one_to_one_monotone_and_their_chance():
+    codes = np.array([0, 1, 2, 1, 0])
+    assert is_one_to_one(np.array([5, 3, 9, 3, 5]), codes) and not is_one_to_one(np.array([5, 3, 3, 3, 5]), codes)
+    assert [is_monotone(np.array(v), codes) for v in ([1, 2, 3, 2, 1], [3, 2, 1, 2, 3], [1, 3, 2, 3, 1])] == [1, -1, 0]
+    assert np.exp(log_chance(np.array([0, 0, 1, 1]), False)) == pytest.approx(2 * 4 / 24)
+    assert np.exp(log_chance(np.arange(4), True)) == pytest.approx(2 / 24)
