@@ -14,21 +14,20 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from hetcore.data import HetData
 from hetcore.data.columns import clean_columns
 from hetcore.data.identity import as_ids
 from hetcore.data.kinds import guess_kinds
 from hetcore.data.report import Finding
 from hetcore.data.text import counted, quoted
 from hetcore.errors import DataError
-from studio.messages import one_sentence, shown
+from studio.messages import shown
 from studio.readers import domain_tables
 from studio.readers.column_names import END_NAMES, looks_like_id
 from studio.uploads import preview_graph, preview_images, preview_table
 
 __all__ = [
-    "EACH", "ROLES", "TABULAR", "Label", "Problems", "Upload", "domain_columns", "file_name", "guess_ids",
-    "guess_label", "guess_task", "problems", "read", "recipe_of", "source_names",
+    "EACH", "ROLES", "TABULAR", "Label", "Upload", "domain_columns", "file_name", "guess_ids",
+    "guess_label", "guess_task", "read", "recipe_of", "source_names",
 ]  # fmt: skip
 
 ROLES = ("table", "graph", "labels", "images")
@@ -76,13 +75,6 @@ class Label(NamedTuple):
 
     file: str
     column: str
-
-
-class Problems(NamedTuple):
-    """Sentences on what prevents a use of the data, and on what the person may accept."""
-
-    hard: list[str]
-    soft: list[str]
 
 
 def file_name(given: str) -> str:
@@ -213,6 +205,7 @@ def recipe_of(
     label: Label | None,
     task: str | None,
     kinds: Mapping[str, Mapping[str, str]],
+    without: Mapping[str, Sequence[str]] | None = None,
 ) -> dict[str, Any]:
     """Compose a recipe for `studio.recipes`.
 
@@ -228,13 +221,16 @@ def recipe_of(
         "regression" or "classification".
     kinds : mapping of str to mapping of str to str
         By file, the columns whose kind the person changed.
+    without : mapping of str to sequence of str, optional
+        By file, columns to leave out.
 
     Raises
     ------
     DataError
         If there is no table, or an id column is not there or stands for the label too.
     """
-    sources = [_source(upload, ids, label, kinds) for upload in uploads if upload.role == "table"]
+    gone = without or {}
+    sources = [_source(upload, ids, label, kinds, gone) for upload in uploads if upload.role == "table"]
     sources = [part for part in sources if part]
     sources += [{"file": upload.name, "images": True} for upload in uploads if upload.role == "images"]
     if not sources:
@@ -249,60 +245,36 @@ def recipe_of(
         if wrong := [file for file in files if ids[file] == label.column]:
             raise DataError(f"{quoted(label.column)} cannot be the id and the label of {wrong[0]}: choose another.")
         if label.file:
-            recipe["target"] = {"file": label.file, "id": ids[label.file], "column": label.column}
+            known = {upload.name: upload for upload in uploads}[label.file]
+            target = {"file": label.file, "id": ids[label.file], "column": label.column}
+            recipe["target"] = target | _as_written(known, ids[label.file])
         recipe["task"] = task
     return recipe
 
 
 def _source(
-    upload: Upload, ids: Mapping[str, str], label: Label | None, kinds: Mapping[str, Any]
+    upload: Upload,
+    ids: Mapping[str, str],
+    label: Label | None,
+    kinds: Mapping[str, Any],
+    without: Mapping[str, Sequence[str]],
 ) -> dict[str, Any] | None:
-    """Return the part of a recipe for a table; None if it has nothing but ids and the label."""
+    """Return the part of a recipe for a table; None if it has nothing but ids and what is left out."""
     identifier, own = ids.get(upload.name), label is not None and label.file == EACH
     if identifier not in [*upload.frame.columns, *([""] if own else [])]:
         raise DataError(f"{upload.name} has no id column {quoted(identifier)}: choose one of its columns.")
-    if own:
-        given = {c: kind for c, kind in kinds.get(upload.name, {}).items() if c not in (identifier, label.column)}
-        part = {"file": upload.name, "id": identifier, "label": label.column}
-        return part | ({"kinds": given} if given else {})
     drop = [label.column] if label is not None and label.file == upload.name else []
-    if drop and set(upload.frame.columns) == {identifier, *drop}:
+    drop += [c for c in without.get(upload.name, ()) if c in upload.frame.columns and c not in (identifier, *drop)]
+    gone = {identifier, *drop, *([label.column] if own else [])}
+    if drop and set(upload.frame.columns) <= gone:
         return None
-    part: dict[str, Any] = {"file": upload.name, "id": identifier, "drop": drop}
-    usable = {column: kind for column, kind in kinds.get(upload.name, {}).items() if column not in (identifier, *drop)}
-    return part | ({"kinds": usable} if usable else {})
+    part: dict[str, Any] = {"file": upload.name, "id": identifier} | ({"drop": drop} if drop or not own else {})
+    part |= {"label": label.column} if own else {}
+    usable = {column: kind for column, kind in kinds.get(upload.name, {}).items() if column not in gone}
+    return part | ({"kinds": usable} if usable else {}) | _as_written(upload, identifier)
 
 
-_HARD = {
-    "no_common_id": "choose another id column, or take it out",
-    "no_label": "choose another label column, or “no labels”",
-    "one_class": "choose another label column, or “no labels”",
-    "one_value": "choose another label column, or “no labels”",
-}
-_SOFT = {
-    "missing_id": "fill the id column, or use the data as they are",
-    "repeated_id": "choose a column that differs in every row, or use the first row of each",
-    "infinite_value": "correct the file, or use the data as they are",
-    "infinite_label": "correct the file, or use the data as they are",
-    "contradicting_label": "correct the file, or use the data as they are",
-    "unknown_id": "correct the ids, or use the data as they are",
-}
-
-
-def problems(data: HetData) -> Problems:
-    """Return what is wrong with data made of files, each in one sentence that says what to do."""
-    where = {finding.where for finding in data.report if finding.kind in _HARD}
-    hard = [_said(finding, _HARD[finding.kind]) for finding in data.report if finding.kind in _HARD]
-    if not hard and data.labelled.any() and not (data.labelled & data.mask.any(axis=0)).any():
-        hard = ["None of the labels has an id that a table has: choose another id column for the labels."]
-    left = [finding for finding in data.report if finding.kind in _SOFT and finding.where not in where]
-    told = {finding.kind for finding in left if finding.where != "target"}
-    left = [finding for finding in left if finding.where != "target" or finding.kind not in told]
-    return Problems(hard, [_said(finding, _SOFT[finding.kind]) for finding in left])
-
-
-def _said(finding: Finding, cure: str) -> str:
-    where = finding.where[:1].upper() + finding.where[1:]
-    example = f", for example {quoted(finding.examples[0], 30)}" if finding.examples else ""
-    said = re.split(r"[;?]|: (?=taken|kept|dropped|these|the first|nothing)", finding.message)[0]
-    return one_sentence(f"{where}: {said}{example}: {cure}.")
+def _as_written(upload: Upload, identifier: str) -> dict[str, Any]:
+    """Return the options that read ids as written where they were taken for numbers: 1E5 is not 100000."""
+    typed = identifier in upload.frame.columns and upload.frame[identifier].dtype != pl.String
+    return {"options": {"text_columns": [identifier]}} if typed else {}

@@ -181,6 +181,24 @@ def test_data_that_cannot_be_used_leave_those_in_use(page, case):
     assert numbers(page)["Instances"] == "1,797"
 
 
+def test_a_column_that_gives_the_label_away_is_said_and_left_out(page):
+    train = csv(id=IDS, x=[i * i % 11 for i in range(40)], y=["a", "b"] * 20)
+    labels = csv(id=IDS[:20], y=["a", "b"] * 10)
+    use(upload(page, train__csv=train, labels__csv=labels))
+    assert [plain(error.value) for error in page.error] == [
+        "Source 'train': column 'y' equals the label in all 20 rows that have both: "
+        "leave it out, or use it if it is known before the label."
+    ]
+    press(page, "Leave 1 column out and use the rest")
+    assert not page.error
+    used = page.session_state["uploaded"]
+    assert used.data.sources["train"].columns == ["x"]
+    assert used.recipe["sources"][0]["drop"] == ["y"]
+    page.multiselect[0].set_value([]).run()
+    use(page)
+    assert len(page.error) == 1 and page.session_state["uploaded"] is used
+
+
 def test_a_flaw_may_be_accepted(page):
     upload(page, people__csv=TABLE, friends__csv=STRANGERS)
     press(use(page), "Use them as they are")

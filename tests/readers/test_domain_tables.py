@@ -9,7 +9,7 @@ import pytest
 from hetcore.data import plain
 from hetcore.errors import DataError
 from studio import recipes
-from studio.readers import upload_schema
+from studio.readers import upload_problems, upload_schema
 from studio.readers.domain_tables import ROW_ID, domain_table, own_labels
 from studio.runs import export
 from studio.runs.run import Run
@@ -51,7 +51,7 @@ def test_tables_with_the_same_columns_are_domains_whose_rows_are_numbered():
     data = recipes.build(recipe, FILES.__getitem__)
     assert data.ids.tolist() == [f"shop/{k}" for k in range(1, 7)] + [f"desk/{k}" for k in range(1, 5)]
     assert data.y.tolist() == ["cat", "dog"] * 3 + ["dog", "cat", "dog", None]
-    assert upload_schema.problems(data) == ([], [])
+    assert upload_problems.problems(data) == ([], [], {})
     found = plain.domains(data, "desk")
     assert found.feature_names == ["x", "z"] and found.sample_domain.tolist() == [1] * 6 + [-1] * 4
 

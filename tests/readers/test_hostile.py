@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hetcore.data import Graph, Source
 from hetcore.errors import DataError
 from studio import recipes, uploads
-from studio.readers import sandbox, upload_schema
+from studio.readers import sandbox, upload_problems, upload_schema
 from studio.views.common.widgets import escape
 from tests import hostile
 from tests.hostile.accounts import GONE, faults, outcome
@@ -70,7 +70,7 @@ def _used(project):
     ids = {name: column for name, (column, _) in upload_schema.guess_ids(files).items()}
     recipe = upload_schema.recipe_of(files, ids, upload_schema.guess_label(files, ids), project.task, {})
     data = recipes.build(recipe, project.files.__getitem__)
-    return upload_schema.problems(data).hard, {finding.kind for finding in data.report}
+    return upload_problems.problems(data).hard, {finding.kind for finding in data.report}
 
 
 TEXTS = [

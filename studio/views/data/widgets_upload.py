@@ -15,7 +15,7 @@ from hetcore.errors import DataError
 from studio import recipes, session
 from studio.limits import MIB, UPLOADS
 from studio.messages import explained
-from studio.readers import upload_schema
+from studio.readers import upload_problems, upload_schema
 from studio.readers.upload_schema import Label, Upload
 from studio.views.common.widgets import escape
 
@@ -166,15 +166,47 @@ def _meeting(uploads: Sequence[Upload]) -> None:
     st.subheader("How they fit together")
     ids = _ids(uploads)
     label, task = _label(uploads, ids)
+    without = _left_out(uploads)
     clicked = st.button("Use this data", type="primary", icon=":material/check:")
+    clicked = st.session_state.pop("again", False) or clicked
 
     def compose() -> dict[str, Any]:
-        return upload_schema.recipe_of(uploads, ids, label, task, _kinds_changed(uploads))
+        return upload_schema.recipe_of(uploads, ids, label, task, _kinds_changed(uploads), without)
 
-    stamp = json.dumps([ids, label, task, _kinds_changed(uploads), [(u.name, u.role, u.digest) for u in uploads]])
+    files = [(u.name, u.role, u.digest) for u in uploads]
+    stamp = json.dumps([ids, label, task, _kinds_changed(uploads), files, without])
     if clicked:
-        _attempt(compose, stamp)
+        _attempt(compose, stamp, {upload.name: upload.digest for upload in uploads})
     _outcome(stamp)
+
+
+def _left_out(uploads: Sequence[Upload]) -> dict[str, list[str]]:
+    """Let the person take back columns that are left out; return them by file."""
+    log, chosen = st.session_state.setdefault("left_out", {}), {}
+    for upload in uploads:
+        columns = [column for column in log.get(upload.digest, ()) if column in upload.frame.columns]
+        if columns:
+            key = f"left out {upload.name}"
+            st.session_state[key] = columns
+            st.multiselect(
+                f"Left out of {escape(upload.name)}", upload.frame.columns, key=key,
+                on_change=_leave_out, args=(upload.digest, key),
+                help="Columns that are not learned from. Take one away to learn from it.",
+            )  # fmt: skip
+            chosen[upload.name] = columns
+    return chosen
+
+
+def _leave_out(digest: str, key: str) -> None:
+    st.session_state["left_out"][digest] = list(st.session_state[key])
+
+
+def _leave_out_leaks(columns: dict[str, list[str]]) -> None:
+    """Leave columns out, by the digest of their file, and use the data without them."""
+    log = st.session_state["left_out"]
+    for digest, names in columns.items():
+        log[digest] = [*log.get(digest, ()), *names]
+    st.session_state["again"] = True
 
 
 def _ids(uploads: Sequence[Upload]) -> dict[str, str]:
@@ -216,9 +248,9 @@ def _label(uploads: Sequence[Upload], ids: dict[str, str]) -> tuple[Label | None
     return Label(file, column), told
 
 
-def _attempt(compose: Callable[[], dict[str, Any]], stamp: str) -> None:
+def _attempt(compose: Callable[[], dict[str, Any]], stamp: str, digests: dict[str, str]) -> None:
     """Build the data of the files; note what is wrong, or what must be accepted, and use them if nothing is."""
-    files, attempt = session.files_in_hand(), {"stamp": stamp, "errors": [], "accept": None}
+    files, attempt = session.files_in_hand(), {"stamp": stamp, "errors": [], "accept": None, "leaks": {}}
     st.session_state["attempt"] = attempt
     try:
         with st.spinner("Putting the files together …"):
@@ -227,13 +259,15 @@ def _attempt(compose: Callable[[], dict[str, Any]], stamp: str) -> None:
     except DataError as error:
         attempt["errors"] = [explained(error)]
         return
-    found = upload_schema.problems(data)
+    found = upload_problems.problems(data)
     attempt["errors"] = found.hard or found.soft
     made = (recipe, {name: files[name] for name in recipes.files(recipe)}, data)
     if not attempt["errors"]:
         _use(made)
     elif not found.hard:
         attempt["accept"] = made
+        file = {part["name"]: part["file"] for part in recipe["sources"]}
+        attempt["leaks"] = {digests[file[name]]: columns for name, columns in found.leaks.items()}
 
 
 def _use(made: tuple[Any, Any, Any]) -> None:
@@ -249,5 +283,9 @@ def _outcome(stamp: str) -> None:
     for sentence in attempt["errors"]:
         st.error(escape(sentence))
     st.caption("The data in use before stay.")
+    if attempt["leaks"]:
+        count = sum(map(len, attempt["leaks"].values()))
+        words = f"Leave {counted(count, 'column')} out and use the rest"
+        st.button(words, type="primary", on_click=_leave_out_leaks, args=(attempt["leaks"],), key="leave_out")
     if attempt["accept"] is not None:
         st.button("Use them as they are", on_click=_use, args=(attempt["accept"],))

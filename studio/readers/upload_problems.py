@@ -1,0 +1,78 @@
+"""What is wrong with data made of uploaded files, and what gives their label away, each in one sentence."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from hetcore.data import HetData
+from hetcore.data.leaks import find_leaks
+from hetcore.data.report import Finding
+from hetcore.data.text import quoted
+from studio.messages import one_sentence
+
+__all__ = ["Problems", "problems"]
+
+
+class Problems(NamedTuple):
+    """What is wrong with data made of files.
+
+    Attributes
+    ----------
+    hard, soft : list of str
+        Sentences on what prevents a use of the data, and on what the person may accept.
+    leaks : dict of str to list of str
+        By source, the columns that give the label away: to be left out.
+    """
+
+    hard: list[str]
+    soft: list[str]
+    leaks: dict[str, list[str]]
+
+
+_HARD = {
+    "no_common_id": "choose another id column, or take it out",
+    "no_label": "choose another label column, or “no labels”",
+    "one_class": "choose another label column, or “no labels”",
+    "one_value": "choose another label column, or “no labels”",
+}
+_SOFT = {
+    "missing_id": "fill the id column, or use the data as they are",
+    "repeated_id": "choose a column that differs in every row, or use the first row of each",
+    "infinite_value": "correct the file, or use the data as they are",
+    "infinite_label": "correct the file, or use the data as they are",
+    "contradicting_label": "correct the file, or use the data as they are",
+    "unknown_id": "correct the ids, or use the data as they are",
+    "label_copy": "leave it out, or use it if it is known before the label",
+    "label_predictor": "leave it out, or use it if it is known before the label",
+    "label_name": "leave it out, or use it if it is another thing",
+    "label_graph": "take it out, or use it if it is known before the labels",
+}
+
+
+def problems(data: HetData) -> Problems:
+    """Return what is wrong with data made of files, each in one sentence that says what to do."""
+    where = {finding.where for finding in data.report if finding.kind in _HARD}
+    hard = [_said(finding, _HARD[finding.kind]) for finding in data.report if finding.kind in _HARD]
+    if not hard and data.labelled.any() and not (data.labelled & data.mask.any(axis=0)).any():
+        hard = ["None of the labels has an id that a table has: choose another id column for the labels."]
+    left = [finding for finding in data.report if finding.kind in _SOFT and finding.where not in where]
+    told = {finding.kind for finding in left if finding.where != "target"}
+    left = [finding for finding in left if finding.where != "target" or finding.kind not in told]
+    return Problems(hard, [_said(finding, _SOFT[finding.kind]) for finding in left], _leaking(data))
+
+
+def _leaking(data: HetData) -> dict[str, list[str]]:
+    """Return the columns that give the label away, by source."""
+    columns: dict[str, list[str]] = {}
+    for leak in find_leaks(data):
+        if leak.column:
+            columns.setdefault(leak.name, []).append(leak.column)
+    return columns
+
+
+def _said(finding: Finding, cure: str) -> str:
+    where = finding.where[:1].upper() + finding.where[1:]
+    example = f", for example {quoted(finding.examples[0], 30)}" if finding.examples else ""
+    said = re.split(r"[;?]|: (?=taken|kept|dropped|these|the first|nothing|leave it out)", finding.message)[0]
+    return one_sentence(f"{where}: {said}{example}: {cure}.")
