@@ -19,6 +19,7 @@ from threadpoolctl import threadpool_limits
 from hetcore.data import HetData
 from hetcore.errors import DataError, ParameterError
 from hetcore.events import Callback, RoundEnd
+from hetcore.parameters import Declared
 from hetcore.targets import Problem
 
 __all__ = ["BoostedEstimator", "Rule", "boost", "check_params"]
@@ -45,11 +46,11 @@ def check_params(params: dict[str, Any], rules: Iterable[Rule]) -> None:
             raise ParameterError(f"{name}={value!r} must be {words}.")
 
 
-class BoostedEstimator(BaseEstimator):
+class BoostedEstimator(Declared, BaseEstimator):
     """Base of the estimators that boost over a `HetData`; see the module's docstring for what a method writes."""
 
     _task: str
-    _rules: tuple[Rule, ...]
+    _rules: tuple[Rule, ...] = ()
 
     def fit(self, data: HetData, y: Any = None, *, callbacks: Iterable[Callback] = (), eval_y: Any = None) -> Any:
         """Fit to the labelled instances; the unlabelled ones take part (transductive).
@@ -84,6 +85,7 @@ class BoostedEstimator(BaseEstimator):
         if not isinstance(data, HetData):
             kind = type(data).__name__
             raise DataError(f"fit takes a HetData, not {kind}: build one from tables with hetcore.HetData.")
+        self._check_parameters()
         check_params(self.get_params(deep=False), self._rules)
         return Problem.of(data, y, eval_y, self._task)
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, dataclass_transform
 
@@ -83,8 +83,9 @@ def Interval(low: float, high: float = np.inf, ends: str = "[]", cure: str = "")
         above = low <= value if ends[0] == "[" else low < value
         return finite(value) and above and (value <= high if ends[1] == "]" else value < high)
 
-    bounded = f"in {ends[0]}{low:g}, {high:g}{ends[1]}"
-    open_ended = f"at least {low:g}" if ends[0] == "[" else f"above {low:g}"
+    least, most = (f"{end:g}".replace("e+0", "e") for end in (low, high))
+    bounded = f"in {ends[0]}{least}, {most}{ends[1]}"
+    open_ended = f"at least {least}" if ends[0] == "[" else f"above {least}"
     words = bounded if np.isfinite(high) else "a finite number" + (", " if ends[0] == "[" else " ") + open_ended
     note = bounded if np.isfinite(high) else open_ended
     return Domain(holds, words + (f": {cure}" if cure else ""), f"{note[0].upper()}{note[1:]}.")
@@ -234,7 +235,7 @@ class Declared:
             setattr(cls, name, cls._parameters[name])
         if names and "__init__" not in vars(cls):
             cls.__init__ = _constructor(cls)
-            cls.__doc__ = _documented(inspect.cleandoc(cls.__doc__ or ""), cls._parameters.values())
+            cls.__doc__ = _documented(cls)
 
     def _check_parameters(self) -> None:
         """Check every parameter; raises ParameterError with the name, the value and the rule."""
@@ -296,9 +297,18 @@ def _wrapped(words: str, width: int = 108) -> list[str]:
     return [f"    {line}" for line in lines]
 
 
-def _documented(docstring: str, parameters: Iterable[Parameter]) -> str:
-    """Return a docstring with the section "Parameters" before its other sections."""
-    section = "\n".join(["Parameters", "----------", *(each.text for each in parameters)])
-    heading = re.search(r"^\S[^\n]*\n-{3,}$", docstring, flags=re.MULTILINE)
-    place = heading.start() if heading else len(docstring)
-    return "\n\n".join(part for part in (docstring[:place].rstrip(), section, docstring[place:]) if part) + "\n"
+def _documented(cls: type) -> str:
+    """Return a class's docstring with the section "Parameters", and its bases' other sections where it has none."""
+    head, own = _sections(cls.__doc__ or "")
+    inherited = [_sections(base.__doc__ or "")[1] for base in cls.__mro__[:0:-1] if issubclass(base, Declared)]
+    parameters = "\n".join(each.text for each in cls._parameters.values())
+    sections: dict[str, str] = {"Parameters": parameters}
+    for found in (*inherited, own):
+        sections |= {title: text for title, text in found.items() if title != "Parameters"}
+    return "\n\n".join([head, *(f"{title}\n{'-' * len(title)}\n{text}" for title, text in sections.items())]) + "\n"
+
+
+def _sections(docstring: str) -> tuple[str, dict[str, str]]:
+    """Return what stands before the first section of a docstring, and the sections by title."""
+    head, *rest = re.split(r"^(\S[^\n]*)\n-{3,}\n", inspect.cleandoc(docstring), flags=re.MULTILINE)
+    return head.rstrip(), {title: text.rstrip() for title, text in zip(rest[::2], rest[1::2])}

@@ -46,7 +46,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from hetcore.base import BoostedEstimator
-from hetcore.checks import finite, flag, one_of, whole
+from hetcore.checks import whole
 from hetcore.consensus.algorithm1 import Printed, PrintedModel
 from hetcore.consensus.boosting import Stagewise
 from hetcore.consensus.predictor import Columns, Memory, StagewiseModel, in_no_table
@@ -54,35 +54,12 @@ from hetcore.consensus.source_states import Crew, GraphPart, TablePart
 from hetcore.data import HetData
 from hetcore.errors import DataError, ModelFileError
 from hetcore.kernel_ridge import SmoothPrediction
+from hetcore.parameters import Flag, Interval, OneOf, Seed, Slider, Whole, param
 from hetcore.registry import MemoryNeed, estimator
 from hetcore.round_scores import describe, shares
 from hetcore.targets import Problem, Scale
 
 __all__ = ["Explanation", "GBCClassifier", "GBCRegressor"]
-
-LEARNERS = ("both", "kernel", "tree")
-WEIGHTS = ("learned", "entropy", "softmax", "equal")
-
-
-RULES = (
-    ("lambda0", lambda v: finite(v) and 0 <= v <= 1e9, "in [0, 1e9]: 0 switches the consensus off"),
-    ("lambda1", lambda v: finite(v) and 0 <= v <= 1e9, "in [0, 1e9]: 0 lets only labelled neighbours speak"),
-    ("n_iterations", lambda v: whole(v) and v >= 1, "a whole number, at least 1"),
-    ("learning_rate", lambda v: finite(v) and 0 < v <= 10, "above 0 and at most 10: 0.1 is a good start"),
-    ("max_depth", lambda v: whole(v) and (v >= 1 or v == -1), "a whole number, at least 1, or -1 for no limit"),
-    ("min_samples_leaf", lambda v: whole(v) and v >= 1, "a whole number, at least 1"),
-    ("l2", lambda v: finite(v) and v > 0, "a finite number above 0"),
-    ("subsample", lambda v: finite(v) and 0 < v <= 1, "in (0, 1]: below 1, the rows left out set steps and weights"),
-    ("column_sample", lambda v: finite(v) and 0 < v <= 1, "in (0, 1]: the share of its columns that a tree sees"),
-    ("consensus_rounds", lambda v: whole(v) and v >= 1, "a whole number, at least 1"),
-    one_of("base_learner", LEARNERS),
-    one_of("weights", WEIGHTS),
-    one_of("pull", ("unlabelled", "all")),
-    one_of("schedule", ("sequential", "parallel")),
-    ("clamp_labels", flag, "True or False"),
-    ("as_printed", flag, "True or False"),
-    ("random_state", lambda v: v is None or (whole(v) and v >= 0), "a whole number, at least 0, or None"),
-)
 
 
 class Explanation(NamedTuple):
@@ -107,9 +84,80 @@ class Explanation(NamedTuple):
 
 
 class _GBC(BoostedEstimator):
-    """What regressor and classifier share."""
+    """What regressor and classifier share.
 
-    _rules = RULES
+    Attributes
+    ----------
+    source_weights_, graph_weights_ : dict of str to float
+        Weights in [0, 1], each dict summing to 1: a source's share in what the model explains of the labels on rows
+        left out. With `as_printed`, w of (4.10) and (4.11), the mean over the classes.
+    history_ : polars DataFrame
+        One row per round: "iteration", "seconds", "loss:SET", "metric:SET", "weight:SOURCE", "graph_weight:GRAPH",
+        "step:PART", "per_source:SOURCE", "autocorrelation:GRAPH", "disagreement".
+    n_iterations_ : int
+        Rounds done.
+    """
+
+    lambda0: float = param(
+        0.0,
+        Interval(0, 1e9, cure="0 switches the consensus off"),
+        "Pull of unlabelled instances to the consensus of the sources, relative to the labels' pull; 0 for none.",
+        Slider("λ0 · consensus", 0.0, 3.0, 0.05),
+    )
+    lambda1: float = param(
+        0.3,
+        Interval(0, 1e9, cure="0 lets only labelled neighbours speak"),
+        "How much an unlabelled neighbour counts beside a labelled one's 1; as printed, the pull to the neighbours.",
+        Slider("λ1 · neighbours", 0.0, 3.0, 0.05),
+    )
+    n_iterations: int = param(40, Whole(1), "Rounds N.", Slider("Rounds N", 5, 200, 5))
+    learning_rate: float = param(
+        0.1,
+        Interval(0, 10, "(]", "0.1 is a good start"),
+        "Shrinkage of each tree's step.",
+        Slider("Learning rate η", 0.01, 1.0, 0.01),
+    )
+    max_depth: int = param(
+        3, Whole(1, also={-1: "no limit"}), "Depth of the trees, in splits.", Slider("Depth", 1, 8, 1)
+    )
+    min_samples_leaf: int = param(5, Whole(1), "Fewest rows of a leaf.")
+    l2: float = param(1.0, Interval(0, ends="()"), "Added under every leaf's Newton step.")
+    subsample: float = param(
+        0.6,
+        Interval(0, 1, "(]", "below 1, the rows left out set steps and weights"),
+        "Share of the labelled rows that a round's trees are grown on; the rest set steps and weights. At 1 every step "
+        "is taken whole and the trees' weights are not known.",
+    )
+    column_sample: float = param(
+        0.3,
+        Interval(0, 1, "(]", "the share of its columns that a tree sees"),
+        "Share of a table's columns that a tree may split by; at least three columns.",
+    )
+    consensus_rounds: int = param(
+        4,
+        Whole(1),
+        "Rounds in which the smooth learners are refitted to labels and consensus; trees start in the last of them.",
+    )
+    base_learner: str = param(
+        "both", OneOf("both", "kernel", "tree"), "Learners of a source. Trees alone feel no lambda0."
+    )
+    weights: str = param(
+        "learned",
+        OneOf("learned", "entropy", "softmax", "equal"),
+        "How sources are weighted: fitted on rows left out; from each source's own loss on rows left out by (4.10), or "
+        'by exp(-loss) normalised; or all the same. As printed, "learned" is "entropy", on the training loss.',
+    )
+    pull: str = param("unlabelled", OneOf("unlabelled", "all"), "Which instances are pulled to the consensus.")
+    clamp_labels: bool = param(
+        True, Flag(), "Whether a labelled neighbour shows its label, or what is predicted for it."
+    )
+    schedule: str = param(
+        "sequential",
+        OneOf("sequential", "parallel"),
+        "Whether a source sees the others' newest values, or all start from the same state.",
+    )
+    as_printed: bool = param(False, Flag(), "Run the paper's Algorithm 1 to the letter; see its module.")
+    random_state: int | None = param(0, Seed(), "Seed; an int makes a fit repeatable bit for bit on one thread count.")
 
     def _start(self, problem: Problem, crew: Crew | None = None) -> Stagewise | Printed:
         rng = np.random.default_rng(self.random_state)
@@ -296,65 +344,12 @@ def _stagewise_model(state: Stagewise) -> StagewiseModel:
     return StagewiseModel(*args, dict(state.joint_shares))
 
 
-PARAMETERS = """
-    Parameters
-    ----------
-    lambda0 : float, default={lambda0}
-        Pull of unlabelled instances to the consensus of the sources, relative to the labels' pull; 0 switches it off.
-    lambda1 : float, default={lambda1}
-        How much an unlabelled neighbour's say counts beside a labelled one's 1; as printed, the pull to the neighbours.
-    n_iterations : int, default=40
-        Rounds N.
-    learning_rate : float, default=0.1
-        Shrinkage of each tree's step, in (0, 10].
-    max_depth : int, default=3
-        Depth of the trees in splits; -1 for no limit.
-    min_samples_leaf : int, default=5
-        Fewest rows of a leaf.
-    l2 : float, default=1.0
-        Added under every leaf's Newton step.
-    subsample : float, default=0.6
-        Share of the labelled rows that a round's trees are grown on, in (0, 1]; the rest set steps and weights. At 1
-        every step is taken whole and the trees' weights are not known.
-    column_sample : float, default=0.3
-        Share of a table's columns that a tree may split by, in (0, 1]; at least three columns.
-    consensus_rounds : int, default=4
-        Rounds in which the smooth learners are refitted to labels and consensus; trees start in the last of them.
-    base_learner : {{"both", "kernel", "tree"}}, default="both"
-        Learners of a source. Trees alone feel no lambda0.
-    weights : {{"learned", "entropy", "softmax", "equal"}}, default="learned"
-        How sources are weighted: fitted on rows left out; from each source's own loss on rows left out by (4.10), or by
-        exp(-loss) normalised; or all the same. As printed, "learned" is "entropy", on the training loss.
-    pull : {{"unlabelled", "all"}}, default="unlabelled"
-        Which instances are pulled to the consensus.
-    clamp_labels : bool, default=True
-        Whether a labelled neighbour says its label, or what is predicted for it.
-    schedule : {{"sequential", "parallel"}}, default="sequential"
-        Whether a source sees the others' newest values, or all start from the same state.
-    as_printed : bool, default=False
-        Run the paper's Algorithm 1 to the letter; see `hetcore.consensus.algorithm1`.
-    random_state : int or None, default=0
-        Seed; an int makes a fit repeatable bit for bit on one thread count.
-
-    Attributes
-    ----------
-    source_weights_, graph_weights_ : dict of str to float
-        Weights in [0, 1], each dict summing to 1: a source's share in what the model explains of the labels on rows
-        left out. With `as_printed`, w of (4.10) and (4.11), the mean over the classes.
-    history_ : polars DataFrame
-        One row per round: "iteration", "seconds", "loss:SET", "metric:SET", "weight:SOURCE", "graph_weight:GRAPH",
-        "step:PART", "per_source:SOURCE", "autocorrelation:GRAPH", "disagreement".
-    n_iterations_ : int
-        Rounds done."""
-
-
 @estimator(MemoryNeed(cell=36, record=7_300, score=90, link=2))
 class GBCRegressor(RegressorMixin, _GBC):
-    __doc__ = f"""Gradient Boosting Consensus for numbers.
+    """Gradient Boosting Consensus for numbers.
 
     The default lambda0 is 0: a number that all sources agree on is pulled to their common mean, which costs accuracy on
     the film ratings (docs/consensus.md).
-{PARAMETERS.format(lambda0="0.0", lambda1="0.3")}
 
     References
     ----------
@@ -363,40 +358,10 @@ class GBCRegressor(RegressorMixin, _GBC):
 
     _task = "regression"
 
-    def __init__(
-        self,
-        lambda0: float = 0.0,
-        lambda1: float = 0.3,
-        n_iterations: int = 40,
-        learning_rate: float = 0.1,
-        max_depth: int = 3,
-        min_samples_leaf: int = 5,
-        l2: float = 1.0,
-        subsample: float = 0.6,
-        column_sample: float = 0.3,
-        consensus_rounds: int = 4,
-        base_learner: str = "both",
-        weights: str = "learned",
-        pull: str = "unlabelled",
-        clamp_labels: bool = True,
-        schedule: str = "sequential",
-        as_printed: bool = False,
-        random_state: int | None = 0,
-    ) -> None:
-        self.lambda0, self.lambda1, self.n_iterations = lambda0, lambda1, n_iterations
-        self.learning_rate, self.l2 = learning_rate, l2
-        self.max_depth, self.min_samples_leaf = max_depth, min_samples_leaf
-        self.subsample, self.column_sample, self.consensus_rounds = subsample, column_sample, consensus_rounds
-        self.base_learner, self.weights, self.pull, self.clamp_labels = base_learner, weights, pull, clamp_labels
-        self.schedule, self.as_printed, self.random_state = schedule, as_printed, random_state
-
 
 @estimator(MemoryNeed(cell=36, record=7_300, score=90, link=2))
 class GBCClassifier(ClassifierMixin, _GBC):
-    __doc__ = f"""Gradient Boosting Consensus for two or more classes.
-{PARAMETERS.format(lambda0="0.3", lambda1="0.1")}
-    classes_ : (K,) object
-        Class names, sorted.
+    """Gradient Boosting Consensus for two or more classes, which are `classes_`, sorted.
 
     References
     ----------
@@ -405,32 +370,8 @@ class GBCClassifier(ClassifierMixin, _GBC):
 
     _task = "classification"
 
-    def __init__(
-        self,
-        lambda0: float = 0.3,
-        lambda1: float = 0.1,
-        n_iterations: int = 40,
-        learning_rate: float = 0.1,
-        max_depth: int = 3,
-        min_samples_leaf: int = 5,
-        l2: float = 1.0,
-        subsample: float = 0.6,
-        column_sample: float = 0.3,
-        consensus_rounds: int = 4,
-        base_learner: str = "both",
-        weights: str = "learned",
-        pull: str = "unlabelled",
-        clamp_labels: bool = True,
-        schedule: str = "sequential",
-        as_printed: bool = False,
-        random_state: int | None = 0,
-    ) -> None:
-        self.lambda0, self.lambda1, self.n_iterations = lambda0, lambda1, n_iterations
-        self.learning_rate, self.l2 = learning_rate, l2
-        self.max_depth, self.min_samples_leaf = max_depth, min_samples_leaf
-        self.subsample, self.column_sample, self.consensus_rounds = subsample, column_sample, consensus_rounds
-        self.base_learner, self.weights, self.pull, self.clamp_labels = base_learner, weights, pull, clamp_labels
-        self.schedule, self.as_printed, self.random_state = schedule, as_printed, random_state
+    lambda0 = 0.3
+    lambda1 = 0.1
 
     def predict_proba(self, data: HetData) -> NDArray[np.float64]:
         """Return the probability in [0, 1] of each class in the order of `classes_`, (n, K)."""
