@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 
 from datasets import suite
 from datasets.suite import Domains, SuiteProblem
+from datasets.suite._files import FILES
+from datasets.suite._sources import SOURCES
 from hetcore.data import HetData
 
 __all__ = ["document"]
@@ -31,7 +34,16 @@ def document() -> str:
         chosen = [each for each in map(suite.problem, suite.names()) if each.half == half]
         lines += [f"## {half.title()} half\n", *_aligned([each for each in chosen if "transfer" not in each.kind])]
         lines += ["", *_domains([each for each in chosen if "transfer" in each.kind]), ""]
-    return "\n".join(lines).rstrip()
+    return "\n".join([*lines, *_sources()])
+
+
+def _sources() -> Iterator[str]:
+    yield "## Where the files come from\n"
+    yield "| repository, commit | problems | terms | cite |"
+    yield "|---|---|---|---|"
+    for repository, (commit, _) in FILES.items():
+        link = f"[{repository}](https://github.com/{repository}), `{commit[:10]}`"
+        yield f"| {' | '.join((link, *SOURCES[repository]))} |"
 
 
 def _aligned(problems: list[SuiteProblem]) -> list[str]:

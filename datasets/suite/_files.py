@@ -47,32 +47,15 @@ FILES: dict[str, tuple[str, dict[str, str]]] = {
     "jfjelstul/worldcup": (
         "35a8667f518b07469182ae16d35574dd0e7a00fb",
         {
-            "data-csv/award_winners.csv": "84deded971dabc8bc30dab6dbcdabc7f08c646f6e5db22b85d2a71cdad437955",
-            "data-csv/awards.csv": "80ff600291b87c519eacf79aecfa7a16ca7222a693b67ba604843ce3b719ca21",
             "data-csv/bookings.csv": "e1c010ce790fc7729392dc51ceafcb75775b4cc2e3ba39b186efbe6ab19f8969",
-            "data-csv/confederations.csv": "1560c8d8d25c257ae53ba146a06f1fee25b23b07c3cfcff15c5aaabaa40baf30",
             "data-csv/goals.csv": "4fbe990b7f42bb8af00d1587af09359ecfdb4ee4101bb44fda0eb336fc1e5be3",
-            "data-csv/group_standings.csv": "3de1d95f81ff47e42517c1c19ba780267f872a9ff73e0ddf3600542e5962d68e",
-            "data-csv/groups.csv": "9c5b27464ff20591cde826922c8687df83ed6a653d10999f9238052a1d746ff8",
-            "data-csv/host_countries.csv": "bac4e724d1e8352208ba59ed91dc314c27f98666ab80366bd954908b59f0a027",
             "data-csv/manager_appearances.csv": "33f39d48fd60479138da38d3d90d82dc0d86795830cfc54a053a4d831063193a",
-            "data-csv/manager_appointments.csv": "7ba0a3db430da1372219c83f5dab372250ad55951d0f052f93e9e7216eed6e9c",
-            "data-csv/managers.csv": "94e4db4acc0570e821e7180ed11adf002d65b56b63e3edd041e210d94753a985",
             "data-csv/matches.csv": "037f718764758e7dda3a2918276f85fa8389af1d50999d2a480c8a6a49408875",
-            "data-csv/penalty_kicks.csv": "cbc58511b92b84b30baf674b20ede84f2bae3813b5d367e5c049e8108f222d9a",
             "data-csv/players.csv": "97d61d04b522c9b6471753e92eb3100978d8159ca8c7a7bfd1b2f1921e92e884",
-            "data-csv/qualified_teams.csv": "7774c395295e4cca9a55b5d4d947b3c6f90b0abe2a984c6b1ba108145b0cad9e",
             "data-csv/referee_appearances.csv": "c3f213a6d8a1db38b93f22bc98f7b04fcde694670c544a6117ca35e13cc8c206",
-            "data-csv/referee_appointments.csv": "9fbb2841b37d4a6aac4b4c1c0bc6905ac270cfd2e6563dbfb8d5ef35e60c0f9d",
-            "data-csv/referees.csv": "f9884485637116ed734852f0c1b4fd858398bbb6485c6e1f3f3187111b26948d",
             "data-csv/squads.csv": "dafd483504fe26a63ae211e2539462fbbd86c53d5e079fc0a8cf48e8273659bb",
-            "data-csv/stadiums.csv": "88b1bddb12cdf5abfe640937959dff41877f096f8b32b09c2f3a2614ec22e91c",
             "data-csv/substitutions.csv": "dd98a991dceaeb966771db3e6f7b28413a76f16be3a1f0c2a99b8c258a3a8e56",
-            "data-csv/team_appearances.csv": "10daa069291136fb42e2f93cffbb1f45bfca722f29cf3d24cce4648182b4e013",
             "data-csv/teams.csv": "a2d5ef96fade3bee9ffd22a28cda6378c6b9fb67f8e99514aa58ec0854d26a66",
-            "data-csv/tournament_stages.csv": "e4a6606907cf7c797dc0d9c7c26f29d8cbe05f02a089b828b6933f3ca10f3024",
-            "data-csv/tournament_standings.csv": "a1649d448bb769ee1e808e567e5fdc2c3256267aaf14ff5902e26a5b2a7344ea",
-            "data-csv/tournaments.csv": "906b122d80aae5302486bafa9dfd925378503a2a11de6f5db39d6c4879040ce0",
         },
     ),
     "jiayuzhou/MALSAR": (
@@ -87,10 +70,7 @@ FILES: dict[str, tuple[str, dict[str, str]]] = {
     "jpatokal/openflights": (
         "5a0360255a5a2ff2b9f1e9cb199716da68a8a33f",
         {
-            "data/airlines.dat": "39be1a432e8b04ebc12860c29281c974a9cb52169c82b2456a835d66ab1548a1",
             "data/airports.dat": "9387cdb38df5bd664da823f8ccb69fdd9b33a1888f5b7cca09c34a3cd9ff59f9",
-            "data/countries.dat": "5cbd1a7da0f4f8003f595d22d80f025f483caad7a0672354ef9bc70221d348ed",
-            "data/planes.dat": "04ba419335a6ff1fd0e0383d0454ff5162b9e39fc76c0a02271b5fc57483d3ce",
             "data/routes.dat": "bd373706238134f619c624c606dccc74c05c2582a977c489c81de501735f2390",
         },
     ),
@@ -108,13 +88,10 @@ FILES: dict[str, tuple[str, dict[str, str]]] = {
     "liun-online/HeCo": (
         "20e8ca2042838877b2c815279920218b6bbea1db",
         {
-            "data/acm/a_feat.npz": "e2f2ac8d357310149fc7badbf32ea0b171dec25aad6c37ec45de592666c65555",
             "data/acm/labels.npy": "019284b3e6a58fc8ebd432fb99aaaf183ad41dbf56b8ca7af0b56dca9dd844b5",
             "data/acm/p_feat.npz": "9e1019dfceaaabb19ee5b5f09de3147ffbaa818b43c3fc3f92bdfaf4ed5f02f4",
-            "data/acm/pa.txt": "e67385fc13c3b3b624d81de7eb6e4245d9aeafa063c5466c6fab0f151bcb84d6",
             "data/acm/pap.npz": "3f25894497558f74356448f1a504c946efef9f23e7beb74d38bc9ecf95a4dbb6",
             "data/acm/ps.txt": "3da7615ef5567c5f7f1ab9ec770c4b4b8b6a54790baa1cda3d4499329dfc22d5",
-            "data/acm/psp.npz": "cd25669b884825155487308c7d4adb42d99edbc843215438219ad551f86c8f3e",
         },
     ),
     "mbernico/CS570": (
@@ -127,21 +104,15 @@ FILES: dict[str, tuple[str, dict[str, str]]] = {
         "5383e24a0fbfb1a53e0dcafdf902bf6213e22b75",
         {
             "data/2011rural.csv": "999e15580e0fe9cbd095422d998f3f68e5dba0d6a00dcd70622522492769042c",
-            "data/2015results.csv": "e8389402df4e37a62f85313064ff42e37d680a33e2d488ffbb1cf626855aa8bd",
             "data/2016referendum-estimates.csv": "d208d0807ca6aa9ac73978297165e41667add3312c080aa8db7a95af3c663f5e",
             "data/2017benefits.csv": "1a399a9c8361ee59a50383b6160aa9cffd55548aa8ad3e47b6fc3ac53ba05670",
-            "data/LICENSE.md": "4750d2bf6d52b84a90bd47bc5cfe41a60303200f2f716001a70b937cca769a6d",
-            "ge2017/results.json": "38082e0e87081ce871d040010856db2da7fd6c42522ebf72c98d7bfe5ac71f12",
-            "ge2019/2017-dissolution.csv": "4a7fab6fd153a7658b98a4972d4db1f0e9ed35d07478b2c5daaa9dcfbd1444b0",
             "ge2019/2017-results.csv": "b5ff81cece8c2d349391928b049f3361c780a74de18c2c7f3749b4993ca2a079",
-            "ge2019/2019-results.csv": "0156f7c91db6649e0d7592cfd29b17a6617b5795ddc5dee3427b5e989b09b44b",
             "maps/constituencies.hexjson": "11c73aee6daec55de06a5dc18e3baabc7c85e9f45333300140f6c55e32e7820e",
         },
     ),
     "pysal/libpysal": (
         "300dc17391a5b6a75b8aeb1a9d52d037a362385d",
         {
-            "libpysal/examples/baltim/README.md": "953e4c7a4f43846e75120305d682e2cc5275b531fe1992f9115cd90aa9096665",
             "libpysal/examples/baltim/baltim.dbf": "a2bead8464256387228e6b652014ae1e1658942cd97454a8318e3ec9e8b96340",
             "libpysal/examples/baltim/baltim_k4.gwt": (
                 "a1bfed2728cebb0db9f61fbed1a6aa08b8b0a77458d5bce03c628432123364f0"
@@ -156,13 +127,8 @@ FILES: dict[str, tuple[str, dict[str, str]]] = {
             "libpysal/examples/georgia/GData_utm.csv": (
                 "f3a54d25d3cb578e3284ba6701e3bc2ba38ce749997e006ed72d6789333fcebe"
             ),
-            "libpysal/examples/georgia/README.md": "ed9bfe52daec3de35c708b4bd3a19a31122efee64aea2dcda550d84af3cdbe8e",
-            "libpysal/examples/stl/README.md": "9a250ca2e0eb3c15b933d802f8099398bbbcdcdc83b1dcc21f1c3cc60b20ea4e",
             "libpysal/examples/stl/stl.gal": "b40fb7c8a36fed65c3b87ae404a47915183b4bb8fbdd9f8de5739c4c1534fb24",
             "libpysal/examples/stl/stl_hom.csv": "b72d1e1c85d197d5b72e57fca68ef2967643dc7ec2c8c97747600fdbf623dff6",
-            "libpysal/examples/tokyo/Readme_tokyomortality.txt": (
-                "05f113ff33b90dc55683be47942403e4f740d9fa427636ea2555af230b48f793"
-            ),
             "libpysal/examples/tokyo/Tokyomortality.csv": (
                 "a68b83f5dc1268a1a967eb0ea7114a64adeab7b8241152ab5a3dfc0312e9a504"
             ),
@@ -175,21 +141,14 @@ FILES: dict[str, tuple[str, dict[str, str]]] = {
             "data/amazon_review/dvd_400.mat": "13a71d399f9c7ae57064952979c830455057ffd0a8da73f2c9075338d64d98ce",
             "data/amazon_review/elec_400.mat": "f1dd6e01c1eed956d3abe6493a6bb5efc95e6585b8b9b2d856c0c07e12893a35",
             "data/amazon_review/kitchen_400.mat": "b1f4e5ddfbd7b37ad2638fccbf83bd8558abf63b3e8d69a9d5bca77b1a49fed5",
-            "data/amazon_review/readme.txt": "1ad4f94670e7492ec5ef9a6fe26c03e4786990a554e84138792a79f525e3be7b",
         },
     ),
     "tsoumakas/mulan": (
         "43f6389095ad71984264db4387a8074b22bc7d4a",
         {
-            "data/multi-target/README.md": "cf63dc91dd33cae7817d291930ff2f6877384c9c3ebd01362b38df2b4badba7c",
-            "data/multi-target/andro.arff": "08f0e2757b2a7635136ac58ea76c4e801ffeb0a81116b29e6ac169228c8aa132",
             "data/multi-target/atp1d.arff": "ed935ba476c4994ba40d6712d590fb389709cceba7cf7dbbb33ef28c84762bb9",
-            "data/multi-target/edm.arff": "37777374030f592a53cbcf597ae0aa6105238a1c696dd04ccb229be982f6bc5b",
-            "data/multi-target/enb.arff": "8277d9094ccda6da2cd1c2b79c90ca201fa3695e75aca173ffc43138dcab0071",
             "data/multi-target/oes97.arff": "aee74aa656c709f797f45d817c41996be94c2e924c0f1e7ad315fb7e2f1a9498",
             "data/multi-target/scpf.arff": "f7d3c7b134c0e5ddff56a7900371cb44328f9b7f550203c4a556929203ea81e9",
-            "data/multi-target/sf2.arff": "2c1ac60f3e612b0e0bc9884ffe98a205ce07ca83f3f89c019220fde350396795",
-            "data/multi-target/slump.arff": "3a9a9eba416b06c7668153b44073a0e165afbfc9e526d53b174e5f97a707ca6c",
             "data/multi-target/wq.arff": "4a0906b4a51bf52c986790ddaf261ba51faa3da9cffe823badabd88d38d252fe",
         },
     ),
@@ -197,18 +156,13 @@ FILES: dict[str, tuple[str, dict[str, str]]] = {
         "c37028211e65ff65de8644e9f71f9d37ba53d2cb",
         {
             "data/circuits.csv": "d684322a73ea36af8196d8eace7f9385ddb41de4833aff9e183e903d14c68c92",
-            "data/constructor_results.csv": "8e08d51bda2705d012f64280dcedd55dfd6b1c098d1d026887d877b035c0ae07",
             "data/constructor_standings.csv": "be95fa072816c3177488ac648cfdcecb0020562df02d399a1f3ffac3185ced5e",
             "data/constructors.csv": "5de791e777f9b4fe8ffdfd3204b7fc4f98c6f133daf0156617ec92ad3c52aacc",
             "data/driver_standings.csv": "f5ca1da27b7c209b2987e5110bad2b0662adb0b5b1c8462d4963ab46e2a88eca",
             "data/drivers.csv": "d64726e24c2adbd1659588a8fb8aa72d372809820fe2f549d87f3cf8cd7bf724",
-            "data/pit_stops.csv": "4368c39e151220dc8ee9c093d7ac612ee15b3506cd8f6d1bc68d6aa5de11760a",
             "data/qualifying.csv": "4860a54ab815dc9ca99ba48a4202402e370262b7139f3b5b0578d6d689d9e65c",
             "data/races.csv": "f905922febbe014b421704d37d8b6ebe390c7b61ddb4c7ff6b6175fb92c04aca",
             "data/results.csv": "2ab8d87e5b3b315ed3b70d17229e8efdb282be74aaed3b033242c527ffc6b88b",
-            "data/seasons.csv": "a375278d1cf39e93c147d3df98d653b4385229d85d90726ce29ca6974479a9ea",
-            "data/sprint_results.csv": "ad284b39af547e451678cd2ecdda1f564330d846262066ac352747a4b350f936",
-            "data/status.csv": "c36b1287f2421a288c38b0ce875d6ed04ff26bbda3e06db3d99e12197ea894aa",
         },
     ),
     "xhuang31/AANE_MATLAB": (
@@ -222,7 +176,6 @@ FILES: dict[str, tuple[str, dict[str, str]]] = {
         {
             "data/cornell.npz": "684c54ba3daa13b0ba1f04a3d6dd1b1175c1ae9bdeb982851fd4ff96d3aac298",
             "data/texas.npz": "b164b99e6c3d43e4ab07488ec59bd8c815f90cbc1bd4cf425ce587d2b534d844",
-            "data/texas_4_classes.npz": "2da438ba7f41fd82e0953e2c9f63ef18e5a58da51ae6369cb5f5010bdf0e67bd",
             "data/tolokers.npz": "dacf3ac94cec53d03cd2adb5255c08b33dee1656c33ca8164a464bd9450a1667",
             "data/wisconsin.npz": "2543c89838cfc75f737f7c4664cc1d097f8268602c20b2d1bd4f21407df9c074",
         },
@@ -231,7 +184,6 @@ FILES: dict[str, tuple[str, dict[str, str]]] = {
         "0e2351e8de14bab230cd9176678f103c8f05521c",
         {
             "data/account.asc": "58d7f50abd72e9b1a5568346f74bb54cd71224ee1db9f09a27d7cac563f38cc6",
-            "data/card.asc": "fc669bde6adf6457d87421c0bfb218e9c384a7032c6accd348d207a405e72109",
             "data/client.asc": "e435c6b92d246f4f0dfd5e2827469d745c06238714c32b3ffb415eebe794e1a7",
             "data/disp.asc": "ebd801f77b6d322e8ebc08e52f188e7c8fca539325f85f57f8c73434da9d32d8",
             "data/district.asc": "7f03cf3b9b82f0fdcc3abdf6cc716f145db8e9875c68e2d2e2f7151e9ecf4df3",
