@@ -29,6 +29,7 @@ from hetcore.data import HetData
 __all__ = ["PROBLEMS"]
 
 NEAREST = 6
+PLACE = ["east", "north"]
 
 
 def _path(name: str) -> object:
@@ -87,12 +88,12 @@ def _data(
 
 def load_baltimore() -> HetData:
     """Return 211 houses, 3 tables, 2 graphs, the price."""
-    table = _dbf("baltim/baltim.dbf")
+    table = _dbf("baltim/baltim.dbf").rename({"X": "east", "Y": "north"})
     ids = _ids("house", len(table))
     groups = {
         "rooms": ["NROOM", "NBATH", "NSTOR", "SQFT", "AGE"],
         "comfort": ["DWELL", "PATIO", "FIREPL", "AC", "BMENT", "GAR"],
-        "lot": ["CITCOU", "LOTSZ", "X", "Y"],
+        "lot": ["CITCOU", "LOTSZ", *PLACE],
     }
     graphs = {"borders": _gal("baltim/baltim_q.gal", ids), "nearest": _gwt("baltim/baltim_k4.gwt", ids)}
     return _data(table, ids, groups, graphs, pl.col("PRICE"))
@@ -100,22 +101,22 @@ def load_baltimore() -> HetData:
 
 def load_columbus() -> HetData:
     """Return 49 districts, 3 tables, 1 graph, the crimes."""
-    table = _dbf("columbus/columbus.dbf")
+    table = _dbf("columbus/columbus.dbf").rename({"X": "east", "Y": "north"})
     ids = _ids("district", len(table))
-    groups = {"wealth": ["INC", "HOVAL"], "houses": ["OPEN", "PLUMB"], "place": ["DISCBD", "X", "Y"]}
+    groups = {"wealth": ["INC", "HOVAL"], "houses": ["OPEN", "PLUMB"], "place": ["DISCBD", *PLACE]}
     return _data(table, ids, groups, {"borders": _gal("columbus/columbus.gal", ids)}, pl.col("CRIME"))
 
 
 def load_georgia() -> HetData:
     """Return 159 counties, 3 tables, 1 graph, the share of bachelors."""
-    table = pl.read_csv(_path("georgia/GData_utm.csv"))
+    table = pl.read_csv(_path("georgia/GData_utm.csv")).rename({"X": "east", "Y": "north"})
     ids = [f"county-{key}" for key in table["AreaKey"]]
     groups = {
         "people": ["TotPop90", "PctRural", "PctEld", "PctFB"],
         "means": ["PctPov", "PctBlack"],
-        "place": ["X", "Y"],
+        "place": PLACE,
     }
-    return _data(table, ids, groups, {"nearest": _near(table, ids, "X", "Y")}, pl.col("PctBach"))
+    return _data(table, ids, groups, {"nearest": _near(table, ids, *PLACE)}, pl.col("PctBach"))
 
 
 def load_stlouis() -> HetData:
@@ -135,10 +136,10 @@ def load_stlouis() -> HetData:
 def load_tokyo() -> HetData:
     """Return 262 communes, 3 tables, 1 graph, the deaths in percent of those expected."""
     text = _path("tokyo/Tokyomortality.csv").read_bytes().replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    table = pl.read_csv(text)
+    table = pl.read_csv(text).rename({"X_CENTROID": "east", "Y_CENTROID": "north"})
     ids = [f"commune-{key:03d}" for key in table["IDnum0"]]
-    groups = {"work": ["OCC_TEC", "UNEMP"], "homes": ["OWNH", "POP65"], "place": ["X_CENTROID", "Y_CENTROID"]}
-    graphs = {"nearest": _near(table, ids, "X_CENTROID", "Y_CENTROID")}
+    groups = {"work": ["OCC_TEC", "UNEMP"], "homes": ["OWNH", "POP65"], "place": PLACE}
+    graphs = {"nearest": _near(table, ids, *PLACE)}
     return _data(table, ids, groups, graphs, 100 * pl.col("db2564") / pl.col("eb2564"))
 
 
