@@ -49,9 +49,24 @@ __all__ = ["Domains", "SuiteProblem", "directed_edges", "load", "names", "proble
 
 HALVES = ("choosing", "reporting")
 MODULES = (
-    papers, blogs, heterophilous, flights, constituencies, multiview, formula1, worldcup, bitcoin, tuned, spatial,
-    airports, berka, mulan, students, domains, hearts,
-)  # fmt: skip
+    papers,
+    blogs,
+    heterophilous,
+    flights,
+    constituencies,
+    multiview,
+    formula1,
+    worldcup,
+    bitcoin,
+    tuned,
+    spatial,
+    airports,
+    berka,
+    mulan,
+    students,
+    domains,
+    hearts,
+)
 PROBLEMS = {problem.name: problem for module in MODULES for problem in module.PROBLEMS}
 DIRECTED = {"polblogs": blogs.directed_links, "bitcoin_otc": bitcoin.directed_ratings}
 

@@ -60,18 +60,25 @@ def structure(ids: list[str], edges: pl.DataFrame) -> pl.DataFrame:
     graph = nx.Graph(edges.select("source", "target").iter_rows())
     graph.add_nodes_from(ids)
     near, clustering = nx.average_neighbor_degree(graph), nx.clustering(graph)
-    return pl.DataFrame({
-        "id": ids,
-        "log_degree": np.log1p([graph.degree[node] for node in ids]),
-        "log_near_degree": np.log1p([near[node] for node in ids]),
-        "clustering": [float(clustering[node]) for node in ids],
-    })  # fmt: skip
+    return pl.DataFrame(
+        {
+            "id": ids,
+            "log_degree": np.log1p([graph.degree[node] for node in ids]),
+            "log_near_degree": np.log1p([near[node] for node in ids]),
+            "clustering": [float(clustering[node]) for node in ids],
+        }
+    )
 
 
 PROBLEMS = tuple(
     SuiteProblem(
-        f"airports_{country}", "airports", GRAPH, "classification", "reporting", _loader(country),
+        f"airports_{country}",
+        "airports",
+        GRAPH,
+        "classification",
+        "reporting",
+        _loader(country),
         f"{n:,} airports ({country}): tell the quartile of activity from the flights between them.",
     )
     for country, n in SIZES.items()
-)  # fmt: skip
+)

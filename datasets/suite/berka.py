@@ -93,7 +93,12 @@ def _graphs(loans: pl.DataFrame, orders: pl.DataFrame) -> dict[str, pl.DataFrame
 DISTRICT_COLUMNS = {name: pl.col(code) for code, name in DISTRICT.items()}
 PROBLEMS = (
     SuiteProblem(
-        "berka_loans", "berka_loans", GRAPH, "classification", "reporting", load,
+        "berka_loans",
+        "berka_loans",
+        GRAPH,
+        "classification",
+        "reporting",
+        load,
         "682 loans of a Czech bank: good or bad, from loan, account, owner, standing orders and district.",
     ),
-)  # fmt: skip
+)

@@ -86,7 +86,12 @@ def _given(early: pl.DataFrame) -> pl.DataFrame:
 
 PROBLEMS = (
     SuiteProblem(
-        "bitcoin_otc", "bitcoin_otc", ("consensus", "collective", "noise"), "regression", "choosing", load,
+        "bitcoin_otc",
+        "bitcoin_otc",
+        ("consensus", "collective", "noise"),
+        "regression",
+        "choosing",
+        load,
         "3,431 Bitcoin traders: tell the mean of later ratings received from earlier ratings given and received.",
     ),
-)  # fmt: skip
+)

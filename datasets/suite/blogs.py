@@ -94,11 +94,21 @@ def load_blogcatalog() -> HetData:
 
 PROBLEMS = (
     SuiteProblem(
-        "polblogs", "polblogs", GRAPH, "classification", "choosing", load_polblogs,
+        "polblogs",
+        "polblogs",
+        GRAPH,
+        "classification",
+        "choosing",
+        load_polblogs,
         "1,490 political blogs: left or right, from links, their numbers and the address.",
     ),
     SuiteProblem(
-        "blogcatalog", "blogcatalog", GRAPH, "classification", "reporting", load_blogcatalog,
+        "blogcatalog",
+        "blogcatalog",
+        GRAPH,
+        "classification",
+        "reporting",
+        load_blogcatalog,
         "5,196 bloggers: tell the interest, one of six, from keywords and friends.",
     ),
-)  # fmt: skip
+)

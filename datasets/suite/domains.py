@@ -106,27 +106,45 @@ def _entry(name: str, family: str, half: str, load: object, story: str) -> Suite
 
 PROBLEMS = (
     _entry(
-        "census_regions", "census_regions", "choosing", load_census,
+        "census_regions",
+        "census_regions",
+        "choosing",
+        load_census,
         "5,647 adults who moved: is the income over $50,000? A domain is where they lived before.",
     ),
     _entry(
-        "landmine", "landmine", "choosing", load_landmine,
+        "landmine",
+        "landmine",
+        "choosing",
+        load_landmine,
         "14,820 places in 29 fields: is there a mine? Nine columns of radar; a domain is a field.",
     ),
     _entry(
-        "amazon_reviews", "amazon_reviews", "choosing", load_amazon,
+        "amazon_reviews",
+        "amazon_reviews",
+        "choosing",
+        load_amazon,
         "7,996 reviews of four kinds of goods: is it for or against? 400 columns of words.",
     ),
     _entry(
-        "office_caltech", "office_caltech", "choosing", load_office_caltech,
+        "office_caltech",
+        "office_caltech",
+        "choosing",
+        load_office_caltech,
         "2,533 pictures of four collections: which of ten things? 800 columns of visual words.",
     ),
     _entry(
-        "newsgroup_comp_sci", "newsgroup_cross", "reporting", load_comp_sci,
+        "newsgroup_comp_sci",
+        "newsgroup_cross",
+        "reporting",
+        load_comp_sci,
         "3,702 texts about computers or science, from other groups in each of two domains: which of the two?",
     ),
     _entry(
-        "newsgroup_rec_talk", "newsgroup_cross", "reporting", load_rec_talk,
+        "newsgroup_rec_talk",
+        "newsgroup_cross",
+        "reporting",
+        load_rec_talk,
         "3,389 texts of recreation or talk, from other groups in each of two domains: which of the two?",
     ),
-)  # fmt: skip
+)

@@ -34,9 +34,12 @@ N_PLANES, N_AIRLINES = 60, 100
 
 def _read(name: str, columns: list[str]) -> pl.DataFrame:
     return pl.read_csv(
-        local(REPOSITORY, f"data/{name}.dat"), has_header=False, null_values="\\N", new_columns=columns,
+        local(REPOSITORY, f"data/{name}.dat"),
+        has_header=False,
+        null_values="\\N",
+        new_columns=columns,
         infer_schema_length=None,
-    )  # fmt: skip
+    )
 
 
 def _airports_and_routes() -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -56,10 +59,12 @@ def _id(column: str) -> pl.Expr:
 
 def _tables(airports: pl.DataFrame, routes: pl.DataFrame) -> dict[str, pl.DataFrame]:
     """Return service, fleet, airlines and (for some) position of the given airports."""
-    visits = pl.concat([
-        routes.select(id=end, other=pl.col(other), airline="airline", planes="planes", shared="codeshare")
-        for end, other in (("from", "to"), ("to", "from"))
-    ])  # fmt: skip
+    visits = pl.concat(
+        [
+            routes.select(id=end, other=pl.col(other), airline="airline", planes="planes", shared="codeshare")
+            for end, other in (("from", "to"), ("to", "from"))
+        ]
+    )
     visits = visits.filter(pl.col("id").is_in(airports["id"].to_list()))
     planes = visits.with_columns(kind=pl.col("planes").str.split(" ")).explode("kind").drop_nulls("kind")
     positioned = np.random.default_rng(SEED).random(len(airports)) < POSITIONED
@@ -116,11 +121,21 @@ def load_dst() -> HetData:
 
 PROBLEMS = (
     SuiteProblem(
-        "openflights_altitude", "openflights", GRAPH, "regression", "choosing", load_altitude,
+        "openflights_altitude",
+        "openflights",
+        GRAPH,
+        "regression",
+        "choosing",
+        load_altitude,
         "Airports with routes: tell the altitude from service, planes, airlines and routes.",
     ),
     SuiteProblem(
-        "openflights_dst", "openflights", GRAPH, "classification", "choosing", load_dst,
+        "openflights_dst",
+        "openflights",
+        GRAPH,
+        "classification",
+        "choosing",
+        load_dst,
         "Airports with routes: tell the rule of daylight-saving time from service, planes, airlines and routes.",
     ),
-)  # fmt: skip
+)

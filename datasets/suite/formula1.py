@@ -124,11 +124,21 @@ def load_points() -> HetData:
 
 PROBLEMS = (
     SuiteProblem(
-        "formula1_place", "formula1", ("consensus", "collective", "noise"), "regression", "choosing", load_place,
+        "formula1_place",
+        "formula1",
+        ("consensus", "collective", "noise"),
+        "regression",
+        "choosing",
+        load_place,
         "3,707 starts in Formula 1: tell the place at the end from what is known before the start.",
     ),
     SuiteProblem(
-        "formula1_points", "formula1", ("consensus", "collective"), "classification", "choosing", load_points,
+        "formula1_points",
+        "formula1",
+        ("consensus", "collective"),
+        "classification",
+        "choosing",
+        load_points,
         "3,707 starts in Formula 1: tell who gets points from what is known before the start.",
     ),
-)  # fmt: skip
+)

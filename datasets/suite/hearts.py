@@ -57,7 +57,12 @@ def _known(table: pl.DataFrame) -> pl.DataFrame:
 
 PROBLEMS = (
     SuiteProblem(
-        "heart_4hospitals", "heart_4hospitals", ("transfer",), "classification", "reporting", load,
+        "heart_4hospitals",
+        "heart_4hospitals",
+        ("transfer",),
+        "classification",
+        "reporting",
+        load,
         "920 patients of four hospitals: heart disease or none; some hospitals lack whole columns.",
     ),
-)  # fmt: skip
+)

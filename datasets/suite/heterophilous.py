@@ -83,18 +83,33 @@ def load_domains() -> Domains:
 
 PROBLEMS = (
     SuiteProblem(
-        "tolokers", "tolokers", GRAPH, "classification", "choosing", load_tolokers,
+        "tolokers",
+        "tolokers",
+        GRAPH,
+        "classification",
+        "choosing",
+        load_tolokers,
         "5,000 crowd workers: banned or not, from their record, their profile and common tasks.",
     ),
     *(
         SuiteProblem(
-            f"webkb_{name}", "webkb", GRAPH, "classification", "reporting", _university(name),
+            f"webkb_{name}",
+            "webkb",
+            GRAPH,
+            "classification",
+            "reporting",
+            _university(name),
             f"Web pages of the university in {name.title()}: tell the role, one of five, from words and links.",
         )
         for name in UNIVERSITIES
     ),
     SuiteProblem(
-        "webkb_universities", "webkb", ("transfer",), "classification", "reporting", load_domains,
+        "webkb_universities",
+        "webkb",
+        ("transfer",),
+        "classification",
+        "reporting",
+        load_domains,
         "617 web pages of three universities: tell the role of a page of one with the help of the others' pages.",
     ),
-)  # fmt: skip
+)

@@ -107,10 +107,12 @@ def _entry(name: str, kind: tuple[str, ...], load: object, story: str) -> SuiteP
 
 PROBLEMS = (
     _entry(
-        "water", (*CONSENSUS, "noise"), load_water,
+        "water",
+        (*CONSENSUS, "noise"),
+        load_water,
         "1,060 samples of river water: tell how common an animal is from chemistry, plants and other animals.",
     ),
     _entry("employment", CONSENSUS, load_employment, "334 cities: tell the number of accountants from other work."),
     _entry("tickets", CONSENSUS, load_tickets, "337 flights: tell tomorrow's least price from today's by airline."),
     _entry("issues", GRAPH, load_issues, "1,137 reports to cities: tell their views from kind, place and votes."),
-)  # fmt: skip
+)

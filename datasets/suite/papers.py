@@ -43,7 +43,12 @@ def load() -> HetData:
 
 PROBLEMS = (
     SuiteProblem(
-        "heco_acm", "heco_acm", GRAPH, "classification", "choosing", load,
+        "heco_acm",
+        "heco_acm",
+        GRAPH,
+        "classification",
+        "choosing",
+        load,
         "4,019 papers: tell the field, one of three, from words, common authors and common subjects.",
     ),
-)  # fmt: skip
+)

@@ -72,11 +72,21 @@ def load_schools() -> Domains:
 
 PROBLEMS = (
     SuiteProblem(
-        "student_portuguese", "student_two_schools", CONSENSUS, "regression", "reporting", load_portuguese,
+        "student_portuguese",
+        "student_two_schools",
+        CONSENSUS,
+        "regression",
+        "reporting",
+        load_portuguese,
         "649 pupils: tell the final grade in Portuguese from home, habits, the course and maths for some.",
     ),
     SuiteProblem(
-        "student_two_schools", "student_two_schools", ("transfer",), "regression", "reporting", load_schools,
+        "student_two_schools",
+        "student_two_schools",
+        ("transfer",),
+        "regression",
+        "reporting",
+        load_schools,
         "1,044 final grades: tell those of one school and subject with the help of the other school and subject.",
     ),
-)  # fmt: skip
+)

@@ -161,11 +161,21 @@ def _exchanges(ids: list[str]) -> pl.DataFrame:
 
 PROBLEMS = (
     SuiteProblem(
-        "worldcup_margin", "worldcup", GRAPH, "regression", "choosing", load_margin,
+        "worldcup_margin",
+        "worldcup",
+        GRAPH,
+        "regression",
+        "choosing",
+        load_margin,
         "1,248 matches of football world cups: tell the goals between the teams from what is known before.",
     ),
     SuiteProblem(
-        "worldcup_position", "worldcup", GRAPH, "classification", "choosing", load_position,
+        "worldcup_position",
+        "worldcup",
+        GRAPH,
+        "classification",
+        "choosing",
+        load_position,
         "4,190 players of football world cups: tell the position from shirt, goals, bookings and substitutions.",
     ),
-)  # fmt: skip
+)
