@@ -32,27 +32,34 @@ def svm() -> SVC:
     return SVC(kernel="linear", C=0.001)
 
 
+TEMPERED = {
+    "learner": "tree", "votes": "hard", "max_depth": 1, "n_iterations": 100, "guard": False, "source_rate": "ratio",
+}  # fmt: skip
+"""Hard votes of stumps with a cap on alpha and a reset."""
+
+
+def weighted(estimator: Any = None, **params: Any) -> Any:
+    """Return the weighted method without its choice of eta."""
+    return hc.WeightedMultiSourceTrAdaBoostClassifier(estimator, **{**TEMPERED, "eta": "linear", **params})
+
+
 METHODS = {
     "TransferClassifier": lambda: hc.TransferClassifier(),
     "no transfer (SVM)": lambda: hc.TargetSVM(),
     "TrAdaBoost": lambda: hc.TrAdaBoostClassifier(),
     "MultiSourceTrAdaBoost": lambda: hc.MultiSourceTrAdaBoostClassifier(),
     "TaskTrAdaBoost": lambda: hc.TaskTrAdaBoostClassifier(),
-    "WMS, η linear": lambda: hc.WeightedMultiSourceTrAdaBoostClassifier(),
-    "WMS, η squared": lambda: hc.WeightedMultiSourceTrAdaBoostClassifier(eta="squared"),
-    "WMS, η linear, multiplicative": lambda: hc.WeightedMultiSourceTrAdaBoostClassifier(update="multiplicative"),
-    "WMS, η squared, multiplicative": lambda: hc.WeightedMultiSourceTrAdaBoostClassifier(
-        eta="squared", update="multiplicative"
-    ),
+    "WMS, η linear": lambda: weighted(),
+    "WMS, η squared": lambda: weighted(eta="squared"),
+    "WMS, η linear, multiplicative": lambda: weighted(update="multiplicative"),
+    "WMS, η squared, multiplicative": lambda: weighted(eta="squared", update="multiplicative"),
     "Multi-KT": lambda: hc.MultiKTClassifier(),
     "TLDF": lambda: hc.TransferForestClassifier(),
     "TrAdaBoost of SVMs": lambda: hc.TrAdaBoostClassifier(svm(), n_iterations=10),
     "MultiSourceTrAdaBoost of SVMs": lambda: hc.MultiSourceTrAdaBoostClassifier(svm(), n_iterations=10),
     "TaskTrAdaBoost of SVMs": lambda: hc.TaskTrAdaBoostClassifier(svm(), n_iterations=10),
-    "WMS of SVMs, η linear": lambda: hc.WeightedMultiSourceTrAdaBoostClassifier(svm(), n_iterations=10),
-    "WMS of SVMs, η linear, multiplicative": lambda: hc.WeightedMultiSourceTrAdaBoostClassifier(
-        svm(), n_iterations=10, update="multiplicative"
-    ),
+    "WMS of SVMs, η linear": lambda: weighted(svm(), n_iterations=10),
+    "WMS of SVMs, η linear, multiplicative": lambda: weighted(svm(), n_iterations=10, update="multiplicative"),
 }
 
 

@@ -8,5 +8,5 @@ METHODS = {
     "TrAdaBoostClassifier": "tradaboost",
     "TransferClassifier": "blend",
     "TransferForestClassifier": "forest",
-    "WeightedMultiSourceTrAdaBoostClassifier": "tradaboost",
+    "WeightedMultiSourceTrAdaBoostClassifier": "weighted",
 }

@@ -8,20 +8,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hetcore.checks import one_of, whole
+from hetcore.checks import flag, one_of, whole
 from hetcore.errors import ParameterError
 from hetcore.transfer.estimator import TransferEstimator, TransferProblem
-from hetcore.transfer.files import votes_from_state, votes_state
 from hetcore.transfer.learners import learner_for
 from hetcore.transfer.rounds import Boosting, Pace, Selection, Watched
+from hetcore.transfer.votes_files import votes_from_state, votes_state
 
-__all__ = ["RATES", "RULES", "State", "TransferBoosting", "alpha_source"]
+__all__ = ["HELPS", "RATES", "RULES", "State", "TransferBoosting", "alpha_source"]
 
 RULES = (
     ("n_iterations", lambda v: whole(v) and v >= 1, "a whole number, at least 1"),
     ("max_depth", lambda v: whole(v) and 1 <= v <= 30, "a whole number in [1, 30]: 1 is a stump"),
     ("estimator", lambda v: v is None or hasattr(v, "fit"), "a scikit-learn classifier, or None for trees of our own"),
 )
+HELPS = (("cap_alpha", flag, "True or False"), ("reset", flag, "True or False"))
 RATES = one_of("source_rate", ("ratio", "hedge"))
 
 
@@ -59,7 +60,9 @@ class TransferBoosting(TransferEstimator):
         rows = [np.sort(np.append(target, source)) for source in self._grouped(sources)] or [target]
         watched = Watched((len(target), self._n_held_out(problem)), self._late and n_sources > 0)
         pace = self._pace(len(target), len(signs) - len(target))
-        return Boosting(self._learner, signs, problem.domain, rows, pace, watched, self._held_out_rows)
+        return Boosting(
+            self._learner, signs, problem.domain, rows, pace, watched, self._held_out_rows, self.cap_alpha, self.reset
+        )
 
     def _grouped(self, sources: list[NDArray]) -> list[NDArray]:
         return sources
@@ -72,8 +75,9 @@ class TransferBoosting(TransferEstimator):
 
     def _view(self, state: State) -> dict[str, Any]:
         problem, parts = state.problem, state.parts
-        held_out = None if problem.held_out is None else np.column_stack([part.watched.held_out for part in parts])
-        view = self._measured(problem, np.column_stack([part.watched.train for part in parts]), held_out)
+        train = np.column_stack([self._unit(part) * part.watched.train for part in parts])
+        held_out = np.column_stack([self._unit(part) * part.watched.held_out for part in parts])
+        view = self._measured(problem, train, None if problem.held_out is None else held_out)
         mass = np.mean([part.masses(len(problem.names)) for part in parts], axis=0)
         view["source_weights"] = dict(zip(problem.names, mass[1:].tolist()))
         view["detail"] |= {
@@ -91,8 +95,12 @@ class TransferBoosting(TransferEstimator):
     def _votes_of(self, part: Boosting | Selection) -> Any:
         votes = self._learner.new_votes()
         for model, scale in part.voters():
-            votes.append(model, scale)
+            votes.append(model, self._unit(part) * scale)
         return votes
+
+    def _unit(self, part: Any) -> float:
+        """Return what the sum of the votes is multiplied by."""
+        return 1.0
 
     def _scores(self, X: NDArray) -> NDArray[np.float64]:
         return np.column_stack([votes.scores(X) for votes in self._votes])
@@ -116,6 +124,9 @@ def alpha_source(rate: str, n_source: int, n_iterations: int) -> float:
         return 0.0
     if rate == "hedge":
         return 0.5 * float(np.log1p(np.sqrt(2.0 * np.log(n_source) / n_iterations)))
+    if rate == "auto":
+        rates = ("hedge", "ratio") if n_source >= n_iterations else ("hedge",)
+        return max(alpha_source(each, n_source, n_iterations) for each in rates)
     if n_source < n_iterations:
         raise ParameterError(
             f"n_iterations={n_iterations!r} must be at most the number of source rows, n_S={n_source}: alpha_S = "

@@ -9,11 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from hetcore.binning import BinMapper
 from hetcore.errors import ModelFileError, ParameterError
-from hetcore.transfer.learners import TreeVotes
 
-__all__ = ["block", "common_from_state", "common_state", "finite_array", "votes_from_state", "votes_state"]
+__all__ = ["block", "common_from_state", "common_state", "finite_array"]
 
 KINDS = {"b": bool, "i": int, "u": int, "f": float, "U": str, "O": str}
 
@@ -93,46 +91,3 @@ def finite_array(arrays: Mapping[str, NDArray], name: str, shape: tuple[int | No
     if not np.isfinite(array).all():
         raise ModelFileError(f"The model file has values in {name} that are not finite: save the model again.")
     return array
-
-
-def votes_state(model: Any) -> tuple[dict[str, Any], dict[str, NDArray]]:
-    """Return a boosted transfer model as values and arrays.
-
-    Raises
-    ------
-    ParameterError
-        If its learners are foreign.
-    """
-    meta = common_state(model)
-    if model.estimator is not None:
-        name = type(model.estimator).__name__
-        raise ParameterError(
-            f"A model with estimator={name} can't be saved: only trees of our own are plain numbers; "
-            "fit with estimator=None to save."
-        )
-    arrays = {f"bins:{name}": array for name, array in model._votes[0].mapper.to_arrays().items()}
-    for k, votes in enumerate(model._votes):
-        arrays |= {f"{k}:{name}": array for name, array in votes.forest.to_arrays().items()}
-    if hasattr(model, "eta_"):
-        meta["eta"] = model.eta_
-    return meta, arrays
-
-
-def votes_from_state(model: Any, meta: Mapping[str, Any], arrays: Mapping[str, NDArray]) -> None:
-    """Set what `votes_state` returned.
-
-    Raises
-    ------
-    ModelFileError
-        If it does not fit together.
-    """
-    common_from_state(model, meta)
-    mapper = BinMapper.from_arrays(block(arrays, "bins"))
-    if mapper.n_bins.size != model.n_features_in_:
-        raise ModelFileError("The bins of the model file are not those of its columns: save the model again.")
-    n_problems = 1 if len(model.classes_) == 2 else len(model.classes_)
-    model._votes = [TreeVotes.from_arrays(mapper, block(arrays, str(k))) for k in range(n_problems)]
-    if "eta" in meta:
-        if not isinstance(meta["eta"], float) or not meta["eta"] >= 0:
-            raise ModelFileError("The model file has an eta that is no number of at least 0: save the model again.")
-        model.eta_ = meta["eta"]

@@ -1,7 +1,8 @@
 """The weak learners of transfer boosting: weighted trees of our own over columns binned once, or a foreign classifier.
 
-Both say +1 or -1. `fit(rows, signs, weights)` learns from some training rows, `votes(model, rows)` gives what the model
-says of training rows, and a `Votes` keeps models with their scales and scores any table.
+Both say +1 or -1, trees also a confidence-rated h in [-1, 1]. `fit(rows, signs, weights)` learns from some training
+rows, `votes(model, rows)` gives what the model says of training rows, and a `Votes` keeps models with their scales and
+scores any table.
 """
 
 from __future__ import annotations
@@ -19,35 +20,54 @@ from hetcore.errors import ModelFileError, ParameterError
 from hetcore.numerics import narrow
 from hetcore.trees import Forest, Tree, TreeParams, grow
 
-__all__ = ["ForeignLearner", "ForeignVotes", "TreeLearner", "TreeVotes", "learner_for"]
+__all__ = ["ForeignLearner", "ForeignVotes", "TreeLearner", "TreeVotes", "kish", "learner_for"]
 
 LEAST_CHILD = 1e-10  # weight of a leaf, where the heaviest row weighs 1
+
+
+def kish(weights: NDArray) -> NDArray[np.float64]:
+    """Return weights (m,) of at least 0, not all 0, scaled to the number of rows that they amount to (Kish 1965)."""
+    unit = weights / weights.max()
+    return unit * (unit.sum() / (unit**2).sum())
 
 
 class TreeLearner:
     """Weighted trees; columns are binned once, for every round, candidate and class.
 
     A tree minimises the weighted squared error to the signs: for two classes that is the Gini index.
+
+    Parameters
+    ----------
+    X : (n, d) float64
+        NaN is missing.
+    max_depth : int
+    soft : bool, default=False
+        Whether a leaf says the mean sign of its rows, with one row of sign 0 added, or the sign of the mean.
     """
 
-    def __init__(self, X: NDArray, max_depth: int) -> None:
+    def __init__(self, X: NDArray, max_depth: int, soft: bool = False) -> None:
         self.mapper = BinMapper().fit(narrow(X))
         self.binned = self.mapper.transform(narrow(X))
-        self._params = TreeParams(max_depth, -1, 1, LEAST_CHILD, 1e-12, 0.0)
+        self.soft = soft
+        self._params = TreeParams(max_depth, -1, 1, LEAST_CHILD, 1.0 if soft else 1e-12, 0.0)
 
     def new_votes(self) -> TreeVotes:
         """Return an empty sum of votes over tables like this one."""
         return TreeVotes(self.mapper)
 
     def fit(self, rows: NDArray, signs: NDArray, weights: NDArray) -> Tree:
-        """Return a tree whose leaves say +1 or -1, grown on `rows` (m,) with their signs and weights (m,)."""
+        """Return a tree whose leaves vote, grown on `rows` (m,) with their signs and weights (m,)."""
         n = self.binned.shape[1]
         gradients, hessians = np.zeros(n, np.float32), np.zeros(n, np.float32)
-        hessians[rows] = weights / weights.max()
+        hessians[rows] = kish(weights) if self.soft else weights / weights.max()
         gradients[rows] = -signs * hessians[rows]
         tree = grow(self.binned, gradients, hessians, rows, None, self._params, self.mapper.n_bins)
-        tree.values = np.where(tree.values > 0, 1.0, -1.0)
+        tree.values = np.clip(tree.values, -1.0, 1.0) if self.soft else np.where(tree.values > 0, 1.0, -1.0)
         return tree
+
+    def taken(self, rows: NDArray) -> NDArray[np.uint8]:
+        """Return training rows in the form that `votes_of` takes."""
+        return np.ascontiguousarray(self.binned[:, rows])
 
     def votes(self, model: Tree, rows: NDArray) -> NDArray[np.float64]:
         """Return +1 or -1 for each of `rows`, (m,)."""
@@ -80,8 +100,8 @@ class TreeVotes:
         return self.forest.predict(self.mapper.transform(narrow(X)))[:, 0]
 
     @classmethod
-    def from_arrays(cls, mapper: BinMapper, arrays: Mapping[str, NDArray]) -> TreeVotes:
-        """Rebuild and check.
+    def from_arrays(cls, mapper: BinMapper, arrays: Mapping[str, NDArray], soft: bool = False) -> TreeVotes:
+        """Rebuild and check: leaves of +1 or -1, or in [-1, 1] where the votes are soft.
 
         Raises
         ------
@@ -89,7 +109,8 @@ class TreeVotes:
             If the arrays are not those of trees that vote.
         """
         forest = Forest.from_arrays(arrays, mapper.n_bins.size)
-        if forest.n_outputs != 1 or (np.abs(arrays["values"]) != 1.0).any():
+        sizes = np.abs(arrays["values"])
+        if forest.n_outputs != 1 or (sizes > 1.0 if soft else sizes != 1.0).any():
             raise ModelFileError("The trees of the model file say something else than +1 or -1: save the model again.")
         return cls(mapper, forest)
 
@@ -128,6 +149,10 @@ class ForeignLearner:
     def votes(self, model: Any, rows: NDArray) -> NDArray[np.float64]:
         """Return +1 or -1 for each of `rows`, (m,)."""
         return np.asarray(model.predict(self.X[rows]), np.float64)
+
+    def taken(self, rows: NDArray) -> NDArray[np.float64]:
+        """Return training rows in the form that `votes_of` takes."""
+        return self.X[rows]
 
     def prepared(self, X: NDArray) -> NDArray[np.float64]:
         """Return another table in the form that `votes_of` takes."""

@@ -1,7 +1,8 @@
 """Rounds of transfer boosting for one class against the others, all weights as logarithms.
 
-Adding alpha * |h - y| to a logarithm with h, y in {-1, +1} adds 2 alpha where h is wrong. Rows weighed by e^-1000 stay
-apart from rows weighed by e^-2000: a learner gets weights relative to the heaviest of its rows.
+Adding alpha * |h - y| to a logarithm with h, y in {-1, +1} adds 2 alpha where h is wrong; a confidence-rated h in
+[-1, 1] (Schapire, Singer 1999) adds its share of that. Rows weighed by e^-1000 stay apart from rows weighed by e^-2000:
+a learner gets weights relative to the heaviest of its rows.
 """
 
 from __future__ import annotations
@@ -26,6 +27,10 @@ def step_size(error: float, most: float) -> float:
 def largest_alpha(n_target: int) -> float:
     """Return the alpha of half a row wrong in `n_target`: no error on few rows is no proof of a perfect rule."""
     return 0.5 * float(np.log(max(2.0 * n_target - 1.0, 3.0)))
+
+
+LARGEST_UNCAPPED = 0.5 * float(np.log(1.0 / np.finfo(float).tiny))
+"""alpha of the least positive error: what stands for infinity at epsilon_t = 0 where alpha is not capped."""
 
 
 @dataclass(frozen=True)
@@ -61,19 +66,26 @@ class Watched:
 
     def __init__(self, sizes: tuple[int, int], late: bool) -> None:
         self.train, self.held_out = (np.zeros(size) for size in sizes)
-        self.late = late
-        self.first, self._said = 0, []
+        self.late, self.total = late, 0.0
+        self.first, self._votes = 0, []
+
+    def mean(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return F / sum of alpha of the training and of the held-out rows: in [-1, 1], 0 before any round."""
+        unit = 1.0 / self.total if self.total > 0 else 0.0
+        return self.train * unit, self.held_out * unit
 
     def add(self, alpha: float, train: NDArray, held_out: NDArray) -> None:
         """Add the votes of one more round."""
-        self._said.append((alpha, train.astype(np.int8), held_out.astype(np.int8)))
-        self._count(self._said[-1], 1.0)
-        while self.late and self.first < first_voter(len(self._said)):
-            self._count(self._said[self.first], -1.0)
+        self._count((alpha, train, held_out), 1.0)
+        if self.late:
+            self._votes.append((alpha, train.astype(np.int8), held_out.astype(np.int8)))
+        while self.late and self.first < first_voter(len(self._votes)):
+            self._count(self._votes[self.first], -1.0)
             self.first += 1
 
-    def _count(self, said: tuple[float, NDArray, NDArray], sign: float) -> None:
-        alpha, train, held_out = said
+    def _count(self, votes: tuple[float, NDArray, NDArray], sign: float) -> None:
+        alpha, train, held_out = votes
+        self.total += sign * alpha
         self.train += sign * alpha * train
         self.held_out += sign * alpha * held_out
 
@@ -93,13 +105,17 @@ class Boosting:
     signs : (n,) float64
         +1 or -1.
     domain : (n,) int64
-        0 for the target, k for source k.
+        0 for the target, k for source k, negative for a row that takes no part.
     candidates : list of (m,) int64
         The rows that each candidate of a round is fitted to.
     pace : Pace
     watched : Watched
     held_out : array
         The held-out rows as the learner takes them.
+    capped : bool
+        Whether alpha_t is at most `largest_alpha`.
+    resets : bool
+        Whether the target's weights are set back once where epsilon_t >= 1/2.
     log_weights : (n,) float64
         Their exponentials sum to 1.
     """
@@ -111,6 +127,8 @@ class Boosting:
     pace: Pace
     watched: Watched
     held_out: Any
+    capped: bool = True
+    resets: bool = True
     log_weights: NDArray = field(init=False)
     models: list[tuple[Any, float]] = field(default_factory=list)
     epsilon: float = np.nan
@@ -119,11 +137,13 @@ class Boosting:
     done: bool = False
 
     def __post_init__(self) -> None:
-        n = len(self.signs)
+        takes_part = self.domain >= 0
         self.target = np.flatnonzero(self.domain == 0)
-        self.is_target = self.domain == 0
-        self.log_weights = np.full(n, -np.log(n))
-        self.most = largest_alpha(len(self.target))
+        self.is_target, self.is_source = self.domain == 0, self.domain > 0
+        self.start = -float(np.log(takes_part.sum()))
+        self.log_weights = np.where(takes_part, self.start, -np.inf)
+        self.most = largest_alpha(len(self.target)) if self.capped else LARGEST_UNCAPPED
+        self.was_reset = not self.resets
 
     def round(self) -> bool:
         """Do one round; return whether there is nothing left to do."""
@@ -137,7 +157,8 @@ class Boosting:
                 self._keep(model, self.most)
             return self.done
         self.alpha = step_size(self.epsilon, self.most)
-        self._move(self.learner.votes(model, np.arange(len(self.signs))) != self.signs)
+        votes = self.learner.votes(model, np.arange(len(self.signs)))
+        self._move(0.5 * np.abs(votes - self.signs))
         self._keep(model, self.alpha)
         return False
 
@@ -158,22 +179,21 @@ class Boosting:
     def _error(self, model: Any) -> float:
         logs = self.log_weights[self.target]
         weights = np.exp(logs - logs.max())
-        wrong = self.learner.votes(model, self.target) != self.signs[self.target]
-        return float(weights[wrong].sum() / weights.sum())
+        misses = 0.5 * np.abs(self.learner.votes(model, self.target) - self.signs[self.target])
+        return float((weights * misses).sum() / weights.sum())
 
-    def _move(self, wrong: NDArray[np.bool_]) -> None:
-        """Raise wrong target rows, lower wrong source rows, and let the weights sum to 1 again."""
+    def _move(self, misses: NDArray[np.float64]) -> None:
+        """Raise missed target rows, lower missed source rows, and let the weights sum to 1 again; misses in [0, 1]."""
         pace = self.pace
         up, down = 2.0 * self.alpha * pace.target_power, 2.0 * pace.alpha_source * pace.source_power
-        self.log_weights[self.is_target & wrong] += up
-        self.log_weights[~self.is_target & wrong] -= down
-        self.log_weights[self.is_target] += pace.log_lift
+        self.log_weights[self.is_target] += up * misses[self.is_target] + pace.log_lift
+        self.log_weights[self.is_source] -= down * misses[self.is_source]
         self.log_weights -= logsumexp(self.log_weights)
 
     def _reset(self) -> None:
         """Give the target's rows the weight that they began with."""
         if not self.was_reset:
-            self.log_weights[self.target] = -np.log(len(self.signs))
+            self.log_weights[self.target] = self.start
             self.log_weights -= logsumexp(self.log_weights)
             self.was_reset = True
 

@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 
 from hetcore.checks import finite, one_of
 from hetcore.registry import MemoryNeed, estimator
-from hetcore.transfer.boosting import RATES, RULES, State, TransferBoosting, alpha_source
+from hetcore.transfer.boosting import HELPS, RATES, RULES, TransferBoosting
 from hetcore.transfer.estimator import TransferProblem
 from hetcore.transfer.rounds import Boosting, Pace, Selection, Watched
 
@@ -44,7 +44,6 @@ __all__ = [
     "MultiSourceTrAdaBoostClassifier",
     "TaskTrAdaBoostClassifier",
     "TrAdaBoostClassifier",
-    "WeightedMultiSourceTrAdaBoostClassifier",
 ]
 
 
@@ -68,6 +67,10 @@ class TrAdaBoostClassifier(TransferBoosting):
         2 ln(n_S / M), much faster, as Yao and Doretto do.
     vote : {"later half", "all"}, default="later half"
         Rounds that vote.
+    cap_alpha : bool, default=True
+        Whether alpha_t is at most that of half a target row wrong; as printed it is not.
+    reset : bool, default=True
+        Whether the target's weights are set back once where no source helps; as printed they are not.
     domain_names : list of str, optional
         Name of source 1, 2, ...; by default "1", "2", ....
     random_state : int or None, default=0
@@ -91,7 +94,7 @@ class TrAdaBoostClassifier(TransferBoosting):
     classes they are means over the classes.
     """
 
-    _rules = (*RULES, RATES, one_of("vote", ("later half", "all")))
+    _rules = (*RULES, *HELPS, RATES, one_of("vote", ("later half", "all")))
 
     def __init__(
         self,
@@ -101,11 +104,14 @@ class TrAdaBoostClassifier(TransferBoosting):
         max_depth: int = 1,
         source_rate: str = "hedge",
         vote: str = "later half",
+        cap_alpha: bool = True,
+        reset: bool = True,
         domain_names: list[str] | None = None,
         random_state: int | None = 0,
     ) -> None:
         self.estimator, self.n_iterations, self.max_depth = estimator, n_iterations, max_depth
         self.source_rate, self.vote = source_rate, vote
+        self.cap_alpha, self.reset = cap_alpha, reset
         self.domain_names, self.random_state = domain_names, random_state
 
     @property
@@ -133,6 +139,10 @@ class MultiSourceTrAdaBoostClassifier(TransferBoosting):
     source_rate : {"ratio", "hedge"}, default="ratio"
         alpha_S, how fast wrong source rows lose weight: with 2 ln(n_S / M), as printed, imaginary for fewer source
         rows than rounds; or with 2 ln(n_S) / M, as in TrAdaBoost.
+    cap_alpha : bool, default=True
+        Whether alpha_t is at most that of half a target row wrong; as printed it is not.
+    reset : bool, default=True
+        Whether the target's weights are set back once where no source helps; as printed they are not.
     domain_names : list of str, optional
         Name of source 1, 2, ...; by default "1", "2", ....
     random_state : int or None, default=0
@@ -152,7 +162,7 @@ class MultiSourceTrAdaBoostClassifier(TransferBoosting):
     A `RoundEnd` holds what `TrAdaBoostClassifier` says.
     """
 
-    _rules = (*RULES, RATES)
+    _rules = (*RULES, *HELPS, RATES)
 
     def __init__(
         self,
@@ -161,109 +171,14 @@ class MultiSourceTrAdaBoostClassifier(TransferBoosting):
         n_iterations: int = 100,
         max_depth: int = 1,
         source_rate: str = "ratio",
+        cap_alpha: bool = True,
+        reset: bool = True,
         domain_names: list[str] | None = None,
         random_state: int | None = 0,
     ) -> None:
         self.estimator, self.n_iterations, self.max_depth = estimator, n_iterations, max_depth
-        self.source_rate, self.domain_names, self.random_state = source_rate, domain_names, random_state
-
-
-@estimator(MemoryNeed(cell=35, score=200))
-class WeightedMultiSourceTrAdaBoostClassifier(TransferBoosting):
-    """Weighted MultiSourceTrAdaBoost (Antunes et al. 2019): eta sets how much the target counts beside the sources.
-
-    The algorithm and its letters are in the docstring of the module. eta = 1 is `MultiSourceTrAdaBoostClassifier`.
-
-    Parameters
-    ----------
-    estimator : scikit-learn classifier, optional
-        The weak learner, which must take sample weights; by default a tree of our own, which allows missing values.
-    eta : {"linear", "squared"} or float, default="linear"
-        100 n_T / n_S, 100 n_T^2 / n_S, or a number of at least 0.
-    update : {"exponential", "multiplicative"}, default="exponential"
-        Whether eta multiplies the exponents of (3) and (4), or the weights in each round.
-    eta_on : {"target", "source", "both"}, optional
-        Whose update has eta. By default "both" for update="exponential", as printed, and "target" for
-        "multiplicative": there "both", as printed, does nothing, because step 4 divides the common factor away.
-    n_iterations : int, default=100
-        M, rounds at most.
-    max_depth : int, default=1
-        Depth of a tree of our own; 1 is a stump.
-    source_rate : {"ratio", "hedge"}, default="ratio"
-        alpha_S, how fast wrong source rows lose weight: with 2 ln(n_S / M), as printed, imaginary for fewer source
-        rows than rounds; or with 2 ln(n_S) / M, as in TrAdaBoost.
-    domain_names : list of str, optional
-        Name of source 1, 2, ...; by default "1", "2", ....
-    random_state : int or None, default=0
-        Seed of foreign estimators; trees of our own draw nothing.
-
-    Attributes
-    ----------
-    classes_ : (K,) array
-        Sorted.
-    eta_ : float
-        The eta of the fit.
-    source_weights_ : dict of str to float
-        Share of all weight that each source keeps after the last round.
-    history_ : polars DataFrame
-        One row per round.
-
-    Notes
-    -----
-    A `RoundEnd` holds what `TrAdaBoostClassifier` says, and in its detail "eta" and "eta_formula" = {"linear",
-    "squared"}: what the formulas give for this target and these sources (0 without sources).
-    """
-
-    _rules = (
-        *RULES,
-        RATES,
-        ("eta", lambda v: v in ("linear", "squared") if isinstance(v, str) else finite(v) and v >= 0,
-         "'linear', 'squared' or a finite number of at least 0"),
-        one_of("update", ("exponential", "multiplicative")),
-        one_of("eta_on", (None, "target", "source", "both")),
-    )  # fmt: skip
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        eta: str | float = "linear",
-        update: str = "exponential",
-        eta_on: str | None = None,
-        n_iterations: int = 100,
-        max_depth: int = 1,
-        source_rate: str = "ratio",
-        domain_names: list[str] | None = None,
-        random_state: int | None = 0,
-    ) -> None:
-        self.estimator, self.eta, self.update, self.eta_on = estimator, eta, update, eta_on
-        self.n_iterations, self.max_depth, self.source_rate = n_iterations, max_depth, source_rate
+        self.source_rate, self.cap_alpha, self.reset = source_rate, cap_alpha, reset
         self.domain_names, self.random_state = domain_names, random_state
-
-    def _pace(self, n_target: int, n_source: int) -> Pace:
-        self._formula = eta_formulas(n_target, n_source)
-        self.eta_ = float(self._formula[self.eta] if isinstance(self.eta, str) else self.eta)
-        if n_source == 0:
-            return Pace()
-        rate = alpha_source(self.source_rate, n_source, self.n_iterations)
-        if self.update == "exponential":
-            on = self.eta_on or "both"
-            powers = (self.eta_ if on != "source" else 1.0, self.eta_ if on != "target" else 1.0)
-            return Pace(rate, *powers)
-        lift = np.log(max(self.eta_, 1e-300))
-        signs = {"target": 1.0, "source": -1.0, "both": 0.0}
-        return Pace(rate, log_lift=float(lift * signs[self.eta_on or "target"]))
-
-    def _view(self, state: State) -> dict[str, Any]:
-        view = super()._view(state)
-        view["detail"] |= {"eta": self.eta_, "eta_formula": dict(self._formula)}
-        return view
-
-
-def eta_formulas(n_target: int, n_source: int) -> dict[str, float]:
-    """Return eta by the paper's two formulas, 0 without sources."""
-    share = 100.0 * n_target / n_source if n_source else 0.0
-    return {"linear": share, "squared": share * n_target}
 
 
 @estimator(MemoryNeed(cell=35, score=200))

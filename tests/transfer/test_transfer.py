@@ -13,7 +13,7 @@ import hetcore as hc
 from hetcore.transfer.boosting import alpha_source
 from hetcore.transfer.learners import TreeLearner
 from hetcore.transfer.rounds import Boosting, Pace, Selection, Watched, largest_alpha, step_size
-from hetcore.transfer.tradaboost import eta_formulas
+from hetcore.transfer.weighted import eta_formulas
 
 BOOSTED = (
     hc.TrAdaBoostClassifier,
@@ -38,6 +38,16 @@ class Scripted:
 
     def votes_of(self, model, prepared):
         return np.empty(0)
+
+
+PRINTED = {"as_printed": True, "max_depth": 1}
+TEMPERED = {"learner": "tree", "votes": "hard", "max_depth": 1, "guard": False, "source_rate": "ratio"}
+
+
+def classic(cls, **params):
+    """Return a boosted classifier of hard stumps, the weighted one with eta by the linear formula."""
+    weighted = cls is hc.WeightedMultiSourceTrAdaBoostClassifier
+    return cls(**({**TEMPERED, "eta": "linear", **params} if weighted else params))
 
 
 def boosting(script, signs, domain, candidates, pace=Pace(0.1), late=False):  # noqa: B008
@@ -126,7 +136,7 @@ def test_what_alpha_and_eta_are():
     assert eta_formulas(6, 200) == {"linear": 3.0, "squared": 18.0} and eta_formulas(6, 0)["linear"] == 0.0
     X, y, domain, _ = planted(n_target=6, flips=(0.0, 0.5), n_source=100)
     for eta, value in (("linear", 3.0), ("squared", 18.0), (0.7, 0.7)):
-        model = hc.WeightedMultiSourceTrAdaBoostClassifier(eta=eta, n_iterations=2).fit(X, y, domain)
+        model = hc.WeightedMultiSourceTrAdaBoostClassifier(eta=eta, n_iterations=2, guard=False).fit(X, y, domain)
         assert model.eta_ == value
 
 
@@ -141,17 +151,16 @@ def same(a, b, X):
 
 def test_multiplicative_as_printed_is_multisource_to_the_last_bit():
     X, y, domain, (X_test, _) = planted()
-    plain = hc.MultiSourceTrAdaBoostClassifier(n_iterations=40).fit(X, y, domain)
+    plain = hc.MultiSourceTrAdaBoostClassifier(n_iterations=40, cap_alpha=False, reset=False).fit(X, y, domain)
+
+    def weighted(**params):
+        return hc.WeightedMultiSourceTrAdaBoostClassifier(n_iterations=40, **PRINTED, **params).fit(X, y, domain)
+
     for eta in ("linear", "squared", 0.3):
-        printed = hc.WeightedMultiSourceTrAdaBoostClassifier(
-            eta=eta, update="multiplicative", eta_on="both", n_iterations=40
-        )
-        assert same(printed.fit(X, y, domain), plain, X_test)
+        assert same(weighted(eta=eta, update="multiplicative"), plain, X_test)
     for on in ("target", "source"):
-        other = hc.WeightedMultiSourceTrAdaBoostClassifier(eta=1.5, update="multiplicative", eta_on=on, n_iterations=40)
-        assert not same(other.fit(X, y, domain), plain, X_test)
-    one = hc.WeightedMultiSourceTrAdaBoostClassifier(eta=1.0, n_iterations=40)
-    assert same(one.fit(X, y, domain), plain, X_test)
+        assert not same(weighted(eta=1.5, update="multiplicative", eta_on=on), plain, X_test)
+    assert same(weighted(eta=1.0), plain, X_test)
 
 
 @pytest.mark.parametrize("rate", ["hedge", "ratio"])
@@ -167,7 +176,7 @@ def test_one_source_is_tradaboost_to_the_last_bit(rate):
 def test_without_sources_all_are_adaboost(cls, n_classes):
     X, y, _, (X_test, _) = planted(n_target=250, n_classes=n_classes)
     X, y = X[-250:], y[-250:]
-    model = cls(n_iterations=12).fit(X, y)
+    model = (cls(n_iterations=12, **PRINTED) if "Weighted" in cls.__name__ else cls(n_iterations=12)).fit(X, y)
     scores = model.decision_function(X_test).reshape(len(X_test), -1)
     for k in range(scores.shape[1]):
         stump = DecisionTreeClassifier(max_depth=1)
@@ -222,9 +231,10 @@ def test_where_no_round_helps_the_last_learner_speaks():
 def test_fewer_source_rows_than_rounds_is_said(cls):
     X, y, domain, _ = planted(flips=(0.0, 0.0), n_source=10)
     with pytest.raises(hc.ParameterError, match="n_iterations=21.*n_S=20.*imaginary.*source_rate='hedge'"):
-        cls(n_iterations=21).fit(X, y, domain)
-    assert cls(n_iterations=20).fit(X, y, domain).n_iterations_ > 0
-    assert cls(n_iterations=21, source_rate="hedge").fit(X, y, domain).n_iterations_ > 0
+        classic(cls, n_iterations=21).fit(X, y, domain)
+    assert classic(cls, n_iterations=20).fit(X, y, domain).n_iterations_ > 0
+    assert classic(cls, n_iterations=21, source_rate="hedge").fit(X, y, domain).n_iterations_ > 0
+    assert hc.WeightedMultiSourceTrAdaBoostClassifier(eta=0.1, n_iterations=21).fit(X, y, domain).n_iterations_ > 0
 
 
 def test_weights_that_would_underflow_stay_apart():
@@ -283,18 +293,19 @@ def test_good_sources_help_few_target_rows():
 def test_an_event_says_what_it_should(cls):
     X, y, domain, held_out = planted(n_classes=3, n_target=45)
     events = []
-    model = cls(n_iterations=6).fit(X, y, domain, callbacks=[events.append], eval_set=held_out)
-    assert len(events) == model.n_iterations_ > 1 and {e.method for e in events} == {cls.__name__}
+    weighted = cls is hc.WeightedMultiSourceTrAdaBoostClassifier
+    model = cls(n_iterations=6, **({"eta": "linear"} if weighted else {}))
+    model.fit(X, y, domain, callbacks=[events.append], eval_set=held_out)
+    assert len(events) == model.n_iterations_ >= 1 and {e.method for e in events} == {cls.__name__}
     for event in events:
         detail = event.detail
         assert set(event.losses) == {"train", "held_out"} == set(detail["metric"])
         assert detail["metric_name"] == "error" and set(event.source_weights) == {"1", "2", "3"}
         assert 0 <= detail["epsilon"] <= 1 and detail["alpha"] >= 0
         assert sum(event.source_weights.values()) + detail["target_mass"] == pytest.approx(1.0)
-        if cls is hc.WeightedMultiSourceTrAdaBoostClassifier:
-            assert (
-                detail["eta"] == detail["eta_formula"]["linear"] == 10.0 and detail["eta_formula"]["squared"] == 450.0
-            )
+        if weighted:
+            formula = detail["eta_formula"]
+            assert detail["eta"] == formula["linear"] == 10.0 and formula["squared"] == 450.0
     assert events[-1].detail["metric"]["held_out"] == (model.predict(held_out[0]) != held_out[1]).mean()
     own = domain < 0
     assert events[-1].detail["metric"]["train"] == (model.predict(X[own]) != y[own]).mean()

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from hetcore.data import HetData
-from hetcore.transfer.tradaboost import eta_formulas
+from hetcore.transfer.weighted import eta_formulas
 from studio import forms, scenarios
 from studio.messages import shown
 from studio.views.common.training import Setting

@@ -1,0 +1,162 @@
+r"""The linear weak learner of transfer boosting: weighted ridge regression on the signs, its answer cut to [-1, 1].
+
+    v = argmin  sum_i u_i (y_i - v.z_i)^2 + (1 / C) |v|^2 (without the intercept),    h(x) = min(1, max(-1, v.z))
+
+z are the standardised columns (missing: 0), cut to their leading principal components where they are more than
+`MOST_COMPONENTS`, and a 1. u are the boosting weights scaled to the number of rows that they amount to,
+
+    sum_i u_i = (sum_i w_i)^2 / sum_i w_i^2                                                    (Kish 1965)
+
+so that a fit of which one row has all the weight is as strongly regularised as a fit to one row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hetcore.transfer.files import finite_array
+from hetcore.transfer.learners import kish
+
+__all__ = ["LinearLearner", "LinearVotes", "Projection"]
+
+MOST_COMPONENTS = 100
+LARGEST = 1e100  # of a cell: what is beyond becomes its end
+COST = 0.1  # C; see docs/transfer.md for what else was tried
+
+
+@dataclass(frozen=True)
+class Projection:
+    """From columns to z.
+
+    Attributes
+    ----------
+    centre, scale : (d,) float64
+        z = (x - centre) * scale, 0 where x is missing.
+    axes : (d, m) float64
+        Principal axes; the identity where there are few columns.
+    """
+
+    centre: NDArray[np.float64]
+    scale: NDArray[np.float64]
+    axes: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, X: NDArray) -> Projection:
+        """Return the projection of a table X (n, d), NaN where missing."""
+        X, known = np.clip(X, -LARGEST, LARGEST), np.isfinite(X)
+        counts = np.maximum(known.sum(axis=0), 1)
+        centre = np.where(known, X / counts, 0.0).sum(axis=0)
+        unit = np.abs(np.where(known, X - centre, 0.0)).max(axis=0, initial=0.0)
+        small = np.where(known, X - centre, 0.0) / np.where(unit > 0, unit, 1.0)
+        deviation = np.sqrt((small**2).sum(axis=0) / counts)
+        varies = unit > 1e-12 * np.abs(centre)
+        scale = np.where(varies, 1.0 / np.where(varies, deviation * unit, 1.0), 0.0)
+        plain = cls(centre, scale, np.eye(X.shape[1]))
+        return plain if X.shape[1] <= MOST_COMPONENTS else cls(centre, scale, principal_axes(plain(X)[:, :-1]))
+
+    def __call__(self, X: NDArray) -> NDArray[np.float64]:
+        """Return z (n, m + 1), last the 1."""
+        Z = np.where(np.isnan(X), 0.0, (np.clip(X, -LARGEST, LARGEST) - self.centre) * self.scale)
+        if len(self.centre) > MOST_COMPONENTS:
+            Z = Z @ self.axes
+        return np.column_stack([Z, np.ones(len(Z))])
+
+
+def principal_axes(Z: NDArray) -> NDArray[np.float64]:
+    """Return the leading principal axes of Z (n, d), at most `MOST_COMPONENTS`, by the smaller Gram matrix."""
+    wide = Z.shape[1] > len(Z)
+    values, vectors = np.linalg.eigh(Z @ Z.T if wide else Z.T @ Z)
+    kept = slice(max(len(values) - MOST_COMPONENTS, 0), None)
+    values, vectors = values[kept], vectors[:, kept]
+    used = values > 1e-10 * max(values[-1], 1e-300)
+    return Z.T @ (vectors[:, used] / np.sqrt(values[used])) if wide else vectors[:, used]
+
+
+class LinearLearner:
+    """Weighted ridge machines over columns that are standardised once, for every round, candidate and class.
+
+    Parameters
+    ----------
+    X : (n, d) float64
+    cost : float, default=COST
+        C, above 0.
+    """
+
+    def __init__(self, X: NDArray, cost: float = COST) -> None:
+        self.projection = Projection.of(X)
+        self.Z = self.projection(X)
+        self._penalty = np.full(self.Z.shape[1], 1.0 / cost)
+        self._penalty[-1] = 1e-9
+
+    def new_votes(self) -> LinearVotes:
+        """Return an empty sum of votes over tables like this one."""
+        return LinearVotes(self.projection)
+
+    def fit(self, rows: NDArray, signs: NDArray, weights: NDArray) -> NDArray[np.float64]:
+        """Return v (m + 1,) fitted to `rows` with their signs and weights."""
+        Z, u = self.Z[rows], kish(weights)
+        scaled = Z * u[:, None]
+        system = scaled.T @ Z
+        system[np.diag_indices(len(system))] += self._penalty
+        return np.linalg.solve(system, scaled.T @ signs)
+
+    def votes(self, model: NDArray, rows: NDArray) -> NDArray[np.float64]:
+        """Return h in [-1, 1] for each of `rows`."""
+        return np.clip(self.Z[rows] @ model, -1.0, 1.0)
+
+    def taken(self, rows: NDArray) -> NDArray[np.float64]:
+        """Return training rows in the form that `votes_of` takes."""
+        return self.Z[rows]
+
+    def prepared(self, X: NDArray) -> NDArray[np.float64]:
+        """Return another table in the form that `votes_of` takes."""
+        return self.projection(X)
+
+    def votes_of(self, model: NDArray, prepared: NDArray) -> NDArray[np.float64]:
+        """Return h in [-1, 1] for each row of a prepared table."""
+        return np.clip(prepared @ model, -1.0, 1.0)
+
+
+@dataclass
+class LinearVotes:
+    """F(x) = sum over ridge machines of scale * h(x)."""
+
+    projection: Projection
+    models: list[NDArray] = field(default_factory=list)
+    scales: list[float] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.models)
+
+    def append(self, model: NDArray, scale: float) -> None:
+        """Add a machine."""
+        self.models.append(model)
+        self.scales.append(scale)
+
+    def scores(self, X: NDArray) -> NDArray[np.float64]:
+        """Return F (n,)."""
+        if not self.models:
+            return np.zeros(len(X))
+        return np.clip(self.projection(X) @ np.stack(self.models, axis=1), -1.0, 1.0) @ np.array(self.scales)
+
+    def to_arrays(self) -> dict[str, NDArray]:
+        """Return the machines as arrays; the projection is kept apart."""
+        width = self.projection.axes.shape[1] + 1
+        return {"machines": np.reshape(self.models, (-1, width)), "scales": np.array(self.scales, np.float64)}
+
+    @classmethod
+    def from_arrays(cls, projection: Projection, arrays: Mapping[str, NDArray]) -> LinearVotes:
+        """Rebuild and check.
+
+        Raises
+        ------
+        ModelFileError
+            If the arrays do not fit the projection.
+        """
+        machines = finite_array(arrays, "machines", (None, projection.axes.shape[1] + 1))
+        scales = finite_array(arrays, "scales", (len(machines),))
+        return cls(projection, list(machines), scales.tolist())

@@ -1,0 +1,312 @@
+"""Weighted MultiSourceTrAdaBoost: the paper's algorithm, its four variants, and a default that chooses eta.
+
+The algorithm and its letters are in the docstring of `hetcore.transfer.tradaboost`; `as_printed=True` is that box and
+nothing else. The default departs from it so that boosting has something to boost and eta something to weigh:
+
+| printed | default |
+|---|---|
+| any weak learner, h = +1 or -1 | ridge regression or trees of depth 3, the better on left-out rows; h in [-1, 1] |
+| candidates: the target with each source | with all sources too |
+| alpha_t = ln((1 - epsilon) / epsilon) / 2 | at most that of half a target row wrong |
+| epsilon_t >= 1/2 is not said | the target's weights are set back once, at the second time boosting ends |
+| alpha_S, imaginary for n_S < M | the larger of "ratio" and "hedge" |
+| eta = 100 n_T / n_S or 100 n_T^2 / n_S | the eta of least left-out log loss, see `hetcore.transfer.left_out` |
+| sum of alpha_t h_t | tau times its mean, tau from the left-out rows |
+| | a guard: target only, or all pooled, where these lose less on the left-out rows |
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hetcore.checks import finite, flag, one_of
+from hetcore.errors import ModelFileError
+from hetcore.registry import MemoryNeed, estimator
+from hetcore.transfer.boosting import HELPS, RULES, State, TransferBoosting, alpha_source
+from hetcore.transfer.estimator import TransferProblem
+from hetcore.transfer.learners import TreeLearner, learner_for
+from hetcore.transfer.left_out import ANCHORS, BOOSTED, FIRST_STEEPNESS, Candidate, Judged, Search, anchor, first_eta
+from hetcore.transfer.linear_learner import LinearLearner
+from hetcore.transfer.rounds import Boosting, Pace, Watched
+from hetcore.transfer.votes_files import votes_from_state, votes_state
+
+__all__ = ["WeightedMultiSourceTrAdaBoostClassifier", "eta_formulas"]
+
+FORMULAS = ("auto", "linear", "squared")
+
+
+@dataclass
+class Anchor:
+    """One learner on the target or on all rows, where the guard takes it in place of boosting; a single round."""
+
+    kind: str
+    model: Any
+    domain: NDArray
+    watched: Watched
+    epsilon: float = 0.0
+    alpha: float = 1.0
+    models: list[tuple[Any, float]] = field(default_factory=list)
+
+    def round(self) -> bool:
+        """There is nothing to do."""
+        return True
+
+    def masses(self, n_sources: int) -> NDArray[np.float64]:
+        """Return the share of the rows that it is fitted to of the target (first) and of each source."""
+        used = self.domain == 0 if self.kind == ANCHORS[0] else self.domain >= 0
+        return np.bincount(self.domain[used], minlength=n_sources + 1) / used.sum()
+
+    def voters(self) -> list[tuple[Any, float]]:
+        """Return the learner, with its scale."""
+        return [(self.model, 1.0)]
+
+
+@estimator(MemoryNeed(cell=60, score=200))
+class WeightedMultiSourceTrAdaBoostClassifier(TransferBoosting):
+    """Weighted MultiSourceTrAdaBoost (Antunes et al. 2019): eta sets how much the target counts beside the sources.
+
+    What the default does beyond the paper is in the docstring of the module. As printed, eta = 1 is
+    `MultiSourceTrAdaBoostClassifier`.
+
+    Parameters
+    ----------
+    estimator : scikit-learn classifier, optional
+        The weak learner, which must take sample weights; by default `learner`, which allows missing values.
+    learner : {"auto", "linear", "tree"}, default="auto"
+        Ridge regression, a tree of `max_depth`, or the better of both on the target's left-out rows. "linear" votes
+        softly only.
+    votes : {"soft", "hard"}, default="soft"
+        Whether learners of our own say a number in [-1, 1], or +1 or -1.
+    eta : {"auto", "linear", "squared"} or float, default="auto"
+        By the target's left-out rows, 100 n_T / n_S, 100 n_T^2 / n_S, or a number of at least 0.
+    update : {"exponential", "multiplicative"}, default="exponential"
+        Whether eta multiplies the exponents of (3) and (4), or the weights in each round.
+    eta_on : {"target", "source", "both"}, optional
+        Whose update has eta. By default "both" for update="exponential", as printed, and "target" for
+        "multiplicative": there "both", as printed, does nothing, because step 4 divides the common factor away.
+    guard : bool, default=True
+        Whether "target only" or "all pooled" is taken where it loses less than boosting on the target's left-out rows.
+    as_printed : bool, default=False
+        The algorithm to the letter: hard votes of trees of `max_depth` or of `estimator`, candidates of one source
+        each, no cap on alpha_t, no reset, no guard, alpha_S by "ratio", eta "linear" for "auto", on both updates.
+    n_iterations : int, default=20
+        M, rounds at most.
+    max_depth : int, default=3
+        Depth of a tree of our own; 1 is a stump.
+    source_rate : {"auto", "ratio", "hedge"}, default="auto"
+        alpha_S, how fast wrong source rows lose weight: with 2 ln(n_S / M), as printed, imaginary for fewer source
+        rows than rounds; with 2 ln(n_S) / M, as in TrAdaBoost; or the larger of both.
+    cap_alpha : bool, default=True
+        Whether alpha_t is at most that of half a target row wrong.
+    reset : bool, default=True
+        Whether the target's weights are set back once where no source helps.
+    domain_names : list of str, optional
+        Name of source 1, 2, ...; by default "1", "2", ....
+    random_state : int or None, default=0
+        Seed of the folds and of foreign estimators; learners of our own draw nothing.
+
+    Attributes
+    ----------
+    classes_ : (K,) array
+        Sorted.
+    eta_ : float
+        The eta of the fit.
+    learner_ : str
+        "linear", "tree" or "estimator".
+    chosen_ : str
+        "boosting", or what the guard took in its place: "target only" or "all pooled".
+    eta_path_ : dict of str to list
+        What the left-out rows judged: "kind", "learner", "eta" (None where it has none), "loss" (log loss in nats) and
+        "error"; empty where nothing was chosen by them.
+    source_weights_ : dict of str to float
+        Share of all weight that each source keeps after the last round.
+    history_ : polars DataFrame
+        One row per round.
+
+    Notes
+    -----
+    A `RoundEnd` holds what `TrAdaBoostClassifier` says, and in its detail "eta", "learner", "chosen", "eta_path" (in
+    the first round) and "eta_formula" = {"linear", "squared"}: what the formulas give for this target and these sources
+    (0 without sources).
+    """
+
+    _rules = (
+        *RULES,
+        *HELPS,
+        one_of("source_rate", ("auto", "ratio", "hedge")),
+        one_of("learner", ("auto", "linear", "tree")),
+        one_of("votes", ("soft", "hard")),
+        ("eta", lambda v: v in FORMULAS if isinstance(v, str) else finite(v) and v >= 0,
+         "'auto', 'linear', 'squared' or a finite number of at least 0"),
+        one_of("update", ("exponential", "multiplicative")),
+        one_of("eta_on", (None, "target", "source", "both")),
+        ("guard", flag, "True or False"),
+        ("as_printed", flag, "True or False"),
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        learner: str = "auto",
+        votes: str = "soft",
+        eta: str | float = "auto",
+        update: str = "exponential",
+        eta_on: str | None = None,
+        guard: bool = True,
+        as_printed: bool = False,
+        n_iterations: int = 20,
+        max_depth: int = 3,
+        source_rate: str = "auto",
+        cap_alpha: bool = True,
+        reset: bool = True,
+        domain_names: list[str] | None = None,
+        random_state: int | None = 0,
+    ) -> None:
+        self.estimator, self.learner, self.votes = estimator, learner, votes
+        self.eta, self.update, self.eta_on = eta, update, eta_on
+        self.guard, self.as_printed = guard, as_printed
+        self.n_iterations, self.max_depth, self.source_rate = n_iterations, max_depth, source_rate
+        self.cap_alpha, self.reset = cap_alpha, reset
+        self.domain_names, self.random_state = domain_names, random_state
+
+    @property
+    def _soft(self) -> bool:
+        return self.votes == "soft" and not self.as_printed and self.estimator is None
+
+    @property
+    def _helped(self) -> bool:
+        return not self.as_printed
+
+    def _start(self, problem: TransferProblem) -> State:
+        learners = self._learners(problem)
+        n_target = len(problem.target)
+        self._formula = eta_formulas(n_target, len(problem.codes) - n_target)
+        search = Search(problem, learners, partial(self._boosting, problem), self.n_iterations, self.random_state)
+        self._choice = self._chosen(search)
+        self.learner_, self.chosen_ = self._choice.candidate.learner, self._choice.candidate.kind
+        self.eta_path_ = search.path() if search.known else {}
+        self._learner = learners[self.learner_]
+        held_out = problem.X[:0] if problem.held_out is None else problem.held_out.X
+        self._held_out_rows = self._learner.prepared(held_out)
+        return State(problem, [self._final_part(problem, k) for k in range(problem.n_problems)])
+
+    def _learners(self, problem: TransferProblem) -> dict[str, Any]:
+        """Return the weak learners to choose from, by name."""
+        if self.estimator is not None:
+            return {"estimator": learner_for(problem.X, self.estimator, self.max_depth, self.random_state)}
+        found = {}
+        if self._soft and self.learner != "tree":
+            found["linear"] = LinearLearner(problem.X)
+        if not found or self.learner == "auto":
+            found["tree"] = TreeLearner(problem.X, self.max_depth, self._soft)
+        return found
+
+    def _chosen(self, search: Search) -> Judged:
+        """Return learner, eta and kind, by the left-out rows where there is a choice and a row to leave out."""
+        name, eta = next(iter(search.learners)), self._given_eta()
+        first = first_eta(len(search.target))
+        if not search.possible or not self._helped:
+            self.eta_ = first if eta is None else eta
+            return Judged(Candidate(BOOSTED, name, self.eta_), np.nan, np.nan, FIRST_STEEPNESS, np.nan)
+        if len(search.learners) > 1:
+            name = search.best_learner(first if eta is None else eta)
+        if eta is None:
+            eta = search.best_eta(name) if search.problem.names else first
+        self.eta_ = eta
+        if self.guard:
+            return search.guarded(name, eta)
+        return search.judged(Candidate(BOOSTED, name, eta))
+
+    def _given_eta(self) -> float | None:
+        """Return eta by the formulas or as given; None where the left-out rows are to choose."""
+        if not isinstance(self.eta, str):
+            return float(self.eta)
+        if self.eta == "auto":
+            return self._formula["linear"] if self.as_printed else None
+        return self._formula[self.eta]
+
+    def _final_part(self, problem: TransferProblem, k: int) -> Boosting | Anchor:
+        n_held_out = self._n_held_out(problem)
+        if self.chosen_ == BOOSTED:
+            return self._boosting(problem, self._learner, k, problem.domain, self._held_out_rows, n_held_out, self.eta_)
+        watched = Watched((len(problem.target), n_held_out), False)
+        model = anchor(self._learner, self.chosen_, problem.signs(k), problem.domain)
+        votes = self._learner.votes(model, problem.target)
+        watched.add(1.0, votes, self._learner.votes_of(model, self._held_out_rows))
+        misses = 0.5 * np.abs(votes - problem.signs(k)[problem.target])
+        return Anchor(self.chosen_, model, problem.domain, watched, float(misses.mean()))
+
+    def _boosting(
+        self, problem: TransferProblem, learner: Any, k: int, domain: NDArray, held_out: Any, n_out: int, eta: float
+    ) -> Boosting:
+        """Return boosting of class k at an eta; rows of negative domain take no part."""
+        target, sources = np.flatnonzero(domain == 0), np.flatnonzero(domain > 0)
+        rows = [np.flatnonzero((domain == 0) | (domain == j)) for j in range(1, len(problem.names) + 1)]
+        if self._helped and len(rows) > 1:
+            rows.append(np.flatnonzero(domain >= 0))
+        pace, watched = self._pace_at(eta, len(sources)), Watched((len(target), n_out), False)
+        capped, resets = self.cap_alpha and self._helped, self.reset and self._helped
+        return Boosting(learner, problem.signs(k), domain, rows or [target], pace, watched, held_out, capped, resets)
+
+    def _pace_at(self, eta: float, n_source: int) -> Pace:
+        if n_source == 0:
+            return Pace()
+        rate = alpha_source("ratio" if self.as_printed else self.source_rate, n_source, self.n_iterations)
+        if self.update == "exponential":
+            on = self.eta_on or "both"
+            return Pace(rate, eta if on != "source" else 1.0, eta if on != "target" else 1.0)
+        lift = np.log(max(eta, 1e-300))
+        on = self.eta_on or ("target" if self._helped else "both")
+        return Pace(rate, log_lift=float(lift * {"target": 1.0, "source": -1.0, "both": 0.0}[on]))
+
+    def _unit(self, part: Boosting | Anchor) -> float:
+        """Return what F is multiplied by: as printed by 1, else so that it is tau times the mean vote."""
+        if not self._helped or part.watched.total <= 0.0:
+            return 1.0
+        return self._choice.steepness / part.watched.total
+
+    def _view(self, state: State) -> dict[str, Any]:
+        view = super()._view(state)
+        view["detail"] |= {"eta": self.eta_, "eta_formula": dict(self._formula), "learner": self.learner_}
+        view["detail"]["chosen"] = self.chosen_
+        if len(getattr(state.parts[0], "models", ())) <= 1:
+            view["detail"]["eta_path"] = self.eta_path_
+        return view
+
+    def _finish(self, state: State) -> None:
+        super()._finish(state)
+        del self._choice, self._formula
+
+    def _get_state(self) -> tuple[dict[str, Any], dict[str, NDArray]]:
+        meta, arrays = votes_state(self)
+        return meta | {"eta": self.eta_, "chosen": self.chosen_, "eta_path": self.eta_path_}, arrays
+
+    def _set_state(self, meta: dict[str, Any], arrays: dict[str, NDArray]) -> None:
+        votes_from_state(self, meta, arrays, self._soft)
+        self.eta_, self.learner_ = checked_eta(meta["eta"]), meta.get("learner", "tree")
+        self.chosen_, self.eta_path_ = meta.get("chosen", BOOSTED), meta.get("eta_path", {})
+
+
+def checked_eta(value: Any) -> float:
+    """Return the eta of a model file.
+
+    Raises
+    ------
+    ModelFileError
+        If it is no number of at least 0.
+    """
+    if not isinstance(value, float) or not value >= 0:
+        raise ModelFileError("The model file has an eta that is no number of at least 0: save the model again.")
+    return value
+
+
+def eta_formulas(n_target: int, n_source: int) -> dict[str, float]:
+    """Return eta by the paper's two formulas, 0 without sources."""
+    share = 100.0 * n_target / n_source if n_source else 0.0
+    return {"linear": share, "squared": share * n_target}
