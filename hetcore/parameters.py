@@ -118,10 +118,14 @@ def Whole(least: int, most: float = np.inf, also: Mapping[int, str] | None = Non
 
 
 def OneOf(*among: Any) -> Domain:
-    """Return the domain of a few values: texts, None, True and False."""
+    """Return the domain of a few values: texts, whole numbers, None, True and False."""
+
+    def equal(value: Any, each: Any) -> bool:
+        same_kind = (isinstance(value, str) and isinstance(each, str)) or (whole(value) and whole(each))
+        return value is each or (same_kind and value == each)
+
     words = f"one of {', '.join(map(repr, among))}"
-    holds = lambda value: any(value is each or (isinstance(value, str) and value == each) for each in among)  # noqa: E731
-    return Domain(holds, words, choices=among)
+    return Domain(lambda value: any(equal(value, each) for each in among), words, choices=among)
 
 
 def Flag() -> Domain:

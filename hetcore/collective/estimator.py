@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from hetcore.base import BoostedEstimator, boost, check_params
-from hetcore.checks import flag, whole
+from hetcore.base import BoostedEstimator, boost
+from hetcore.checks import whole
 from hetcore.collective.algorithms import Printed
 from hetcore.collective.crossfit import CrossFitted
 from hetcore.collective.events import described
@@ -25,59 +25,6 @@ from hetcore.targets import Problem, Scale
 
 __all__ = ["Classifies", "Collective"]
 
-FEATURES = ("rf1", "rf2", "rf3", "rf4")
-
-
-def _among(*allowed: Any) -> tuple[Any, str]:
-    return lambda v: any(v is each or (isinstance(v, str) and v == each) for each in allowed), (
-        f"one of {', '.join(map(repr, allowed))}"
-    )
-
-
-def _within(low: float, high: float, above: bool = False) -> tuple[Any, str]:
-    def holds(value: Any) -> bool:
-        number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-        return number and low <= value <= high and not (above and value == low)
-
-    return holds, f"a number {'above' if above else 'of at least'} {low:g} and at most {high:g}"
-
-
-WHOLE = (lambda v: whole(v) and v >= 1), "a whole number, at least 1"
-RULES = {
-    "n_iterations": WHOLE,
-    "first_trees": WHOLE,
-    "trees_per_stage": WHOLE,
-    "learning_rate": _within(0, 1, above=True),
-    "max_depth": (
-        lambda v: v is None or (whole(v) and (v >= 1 or v == -1)),
-        "at least 1, -1 for no limit, or None",
-    ),
-    "max_leaf_nodes": (lambda v: whole(v) and (v >= 2 or v == -1), "at least 2, or -1 for no limit"),
-    "min_samples_leaf": (lambda v: v is None or (whole(v) and v >= 1), "a whole number, at least 1, or None"),
-    "l2": _within(0, 1e9),
-    "subsample": _within(0, 1, above=True),
-    "column_sample": _within(0, 1, above=True),
-    "folds": (lambda v: whole(v) and v >= 2, "a whole number, at least 2"),
-    "select_stages": _among(True, False, None),
-    "summary": _among("mean", "median"),
-    "shrinkage": _within(0, 1e9),
-    "voice": _within(0, 1),
-    "edge_weights": (flag, "True or False"),
-    "counts": (flag, "True or False"),
-    "no_neighbor": _among("nan", "zero", None),
-    "sweeps": WHOLE,
-    "tol": _within(0, 1e9),
-    "features": (
-        lambda v: not isinstance(v, str) and set(v) <= set(FEATURES) and len(set(v)) == len(v),
-        f"some of {', '.join(map(repr, FEATURES))}, each once",
-    ),
-    "rounds": _among("random", "cover"),
-    "n_rounds": WHOLE,
-    "leaf": _among("mean", "median"),
-    "target_transform": _among("log", None),
-    "as_printed": (flag, "True or False"),
-    "random_state": (lambda v: v is None or (whole(v) and v >= 0), "a whole number, at least 0, or None"),
-}
 # What a class has no parameter for.
 OTHERWISE = {
     "summary": "mean", "shrinkage": 3.0, "voice": 0.3, "edge_weights": False, "counts": True, "no_neighbor": None,
@@ -89,7 +36,32 @@ NONE = {"max_depth": (4, 5), "min_samples_leaf": (10, 1), "no_neighbor": ("nan",
 
 
 class Collective(BoostedEstimator):
-    """Base of GB, RGB and MGB."""
+    """Base of GB, RGB and MGB.
+
+    Attributes
+    ----------
+    n_iterations_ : int
+        Stages done, the first counted.
+    n_stages_ : int
+        Stages kept.
+    history_ : polars DataFrame
+        One row per stage: "iteration", "seconds", "loss:SET", "metric:SET", "autocorrelation:GRAPH".
+
+    Notes
+    -----
+    Each event (`RoundEnd`) is one stage m = 0..M, its `total` is M + 1. `losses`: "train", "left_out" (not as printed)
+    and "held_out" (with `eval_y`), of the scaled target. `residual_autocorrelation`: by graph, of held-out residuals
+    where there are some, else of the left-out (as printed: the training) ones. `detail`:
+
+    - "metric_name": "RMSE" (in the labels' unit) or "error"; "metric": {"train", "left_out", "held_out"};
+    - "stage": m; "best_stage": the stage of the lowest left-out loss so far (m as printed);
+    - "moran": {graph: Moran's I of these residuals}; "band": {graph: [low, high]}, where 95% of the I's of shuffled
+      residuals lie; "label_moran": {graph: Moran's I of the targets of the same instances}; for classes, of the
+      probability that was missing for the true class, and of the first class;
+    - "sweeps": list of the largest change of an unlabelled instance's prediction in each sweep of the inference after
+      this stage, in the labels' unit (of the logarithm with target_transform="log"; a probability for classes);
+    - "visits": list of how many instances each sweep visited; around the others nothing changed.
+    """
 
     _features: tuple[str, ...]
     _first_linked = False
@@ -142,7 +114,7 @@ class Collective(BoostedEstimator):
     def _params(self) -> dict[str, Any]:
         """Return all parameters, checked, with what None stands for."""
         given = self.get_params(deep=False)
-        check_params(given, [(name, *RULES[name]) for name in given])
+        self._check_parameters()
         params = {"features": getattr(self, "_features", None)} | OTHERWISE | given
         printed = int(params["as_printed"])
         for name, values in NONE.items():

@@ -37,274 +37,151 @@ values", Statistical Relational AI workshop 2016, arXiv:1607.00110.
 
 from __future__ import annotations
 
+from typing import Any
+
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from hetcore.collective.estimator import Classifies, Collective
+from hetcore.parameters import Domain, Flag, Interval, OneOf, Seed, Slider, Whole, param
 from hetcore.registry import MemoryNeed, estimator
 
 __all__ = ["GBRegressor", "MGBClassifier", "MGBRegressor", "RGBRegressor"]
 
-EVENTS = """
-    Notes
-    -----
-    Each event (`RoundEnd`) is one stage m = 0..M, its `total` is M + 1. `losses`: "train", "left_out" (not as printed)
-    and "held_out" (with `eval_y`), of the scaled target. `residual_autocorrelation`: by graph, of held-out residuals
-    where there are some, else of the left-out (as printed: the training) ones. `detail`:
-
-    - "metric_name": "RMSE" (in the labels' unit) or "error"; "metric": {"train", "left_out", "held_out"};
-    - "stage": m; "best_stage": the stage of the lowest left-out loss so far (m as printed);
-    - "moran": {graph: Moran's I of these residuals}; "band": {graph: [low, high]}, where 95% of the I's of shuffled
-      residuals lie; "label_moran": {graph: Moran's I of the targets of the same instances}; for classes, of the
-      probability that was missing for the true class, and of the first class;
-    - "sweeps": list of the largest change of an unlabelled instance's prediction in each sweep of the inference after
-      this stage, in the labels' unit (of the logarithm with target_transform="log"; a probability for classes);
-    - "visits": list of how many instances each sweep visited; around the others nothing changed."""
-
-STAGES = """n_iterations : int, default=10
-        Stages M after the first.
-    first_trees : int, default=100
-        Trees of F_0; one as printed.
-    trees_per_stage : int, default=4
-        Trees of every further stage; one as printed.
-    learning_rate : float, default=0.05
-        Shrinkage of each tree in (0, 1]; 1 as printed.
-    max_depth : int, default=None
-        Depth of the trees in splits, -1 for no limit; None is 4, and 5 as printed.
-    max_leaf_nodes : int, default=-1
-        Most leaves of a tree; -1 for no limit.
-    min_samples_leaf : int, default=None
-        Fewest rows of a leaf; None is 10, and 1 as printed.
-    l2 : float, default=1.0
-        Added under every leaf's value; 0 as printed.
-    subsample : float, default=0.7
-        Share in (0, 1] of the rows that a tree sees; all as printed.
-    column_sample : float, default=0.5
-        Share in (0, 1] of the columns that a tree sees; all as printed.
-    folds : int, default=5
-        Folds K in which labels are hidden, at least 2; none as printed.
-    select_stages : bool, default=None
-        Whether the stages after the lowest left-out loss are dropped at the end; never as printed. None drops them
-        unless neighbours' residuals are seen: those stages were the better for being all kept (docs/collective.md), or
-        all dropped where none of them lowered that loss."""
-
-LEAF = """leaf : str, default='mean'
-        "mean", or "median" as printed.
-    target_transform : str, default=None
-        "log" learns the logarithm of the target, which must be above 0; the RMSE stays in the labels' unit."""
-
-SEED = """as_printed : bool, default=False
-        Run the paper's algorithm to the letter.
-    random_state : int, default=0
-        Seed; an int makes a fit repeatable bit for bit, None does not."""
-
-NEIGHBORS = """summary : str, default='mean'
-        "mean" or "median" of the neighbours; the median as printed.
-    shrinkage : float, default=3.0
-        Weight of a neighbour more who says zero (the mean target, no residual), at least 0; none as printed.
-    voice : float, default=0.3
-        How much an instance whose label is inferred counts beside a known one's 1, in [0, 1]; 1 as printed.
-    edge_weights : bool, default=True
-        Whether neighbours count by the weight of the edge; never as printed.
-    counts : bool, default=True
-        Whether the neighbours' total weight is a column too; never as printed.
-    no_neighbor : str, default=None
-        What Rf1 to Rf3 are without a neighbour: "nan", the default, or "zero", which is as printed.
-    sweeps : int, default=10
-        Sweeps of collective inference at most.
-    tol : float, default=0.001
-        Inference ends when no prediction changes by more, in standard deviations of the target; 0 as printed."""
-
-ROUNDS = """features : tuple, default=('rf1','rf2','rf3','rf4')
-        Which of the four a tree may split by; "rf1" alone is RGB, none is GB.
-    rounds : str, default='random'
-        As printed only: each round hides a random fifth of the labels ("random"), or all, fifth by fifth ("cover").
-    n_rounds : int, default=3
-        As printed only: rounds t after each stage."""
-
-LEARNED = """n_iterations_ : int
-        Stages done, the first counted.
-    n_stages_ : int
-        Stages kept.
-    history_ : polars DataFrame
-        One row per stage: "iteration", "seconds", "loss:SET", "metric:SET", "autocorrelation:GRAPH"."""
+FEATURES = ("rf1", "rf2", "rf3", "rf4")
 
 
-def _doc(title: str, *blocks: str) -> str:
-    parameters = "\n    ".join(blocks)
-    heads = (
-        f"{title}\n\n    Parameters\n    ----------\n    {parameters}\n\n    Attributes\n    ----------\n    {LEARNED}"
+def _features(value: Any) -> bool:
+    return not isinstance(value, str) and set(value) <= set(FEATURES) and len(set(value)) == len(value)
+
+
+MORE = 1e9  # no penalty that helps is larger
+
+
+class Stages:
+    """Parameters of boosting by stages."""
+
+    n_iterations: int = param(10, Whole(1), "Stages M after the first.", Slider("Stages M", 1, 50, 1))
+    first_trees: int = param(
+        100, Whole(1), "Trees of F_0; one as printed.", Slider("Trees of the first stage", 1, 300, 1)
     )
-    return f"{heads}\n{EVENTS}\n    "
+    trees_per_stage: int = param(
+        4, Whole(1), "Trees of every further stage; one as printed.", Slider("Trees of a stage", 1, 30, 1)
+    )
+    learning_rate: float = param(
+        0.05, Interval(0, 1, "(]"), "Shrinkage of each tree; 1 as printed.", Slider("Shrinkage", 0.01, 1.0, 0.01)
+    )
+    max_depth: int | None = param(
+        None,
+        Whole(1, also={-1: "no limit"}).or_none(),
+        "Depth of the trees, in splits; None is 4, and 5 as printed.",
+        Slider("Depth", 1, 8, 1),
+    )
+    max_leaf_nodes: int = param(-1, Whole(2, also={-1: "no limit"}), "Most leaves of a tree.")
+    min_samples_leaf: int | None = param(
+        None, Whole(1).or_none(), "Fewest rows of a leaf; None is 10, and 1 as printed."
+    )
+    l2: float = param(1.0, Interval(0, MORE), "Added under every leaf's value; 0 as printed.")
+    subsample: float = param(0.7, Interval(0, 1, "(]"), "Share of the rows that a tree sees; all as printed.")
+    column_sample: float = param(0.5, Interval(0, 1, "(]"), "Share of the columns that a tree sees; all as printed.")
+    folds: int = param(5, Whole(2), "Folds K in which labels are hidden; none as printed.")
+    select_stages: bool | None = param(
+        None,
+        OneOf(True, False, None),
+        "Whether the stages after the lowest left-out loss are dropped at the end; never as printed. None drops them "
+        "unless neighbours' residuals are seen: those stages were the better for being all kept "
+        "(docs/collective.md), or all dropped where none of them lowered that loss.",
+    )
+
+
+class Neighbors:
+    """Parameters of what is seen of the neighbours."""
+
+    summary: str = param("mean", OneOf("mean", "median"), "Of the neighbours; the median as printed.")
+    shrinkage: float = param(
+        3.0,
+        Interval(0, MORE),
+        "Weight of a neighbour more who has zero (the mean target, no residual); none as printed.",
+    )
+    voice: float = param(
+        0.3, Interval(0, 1), "How much an instance whose label is inferred counts beside a known one's 1; 1 as printed."
+    )
+    edge_weights: bool = param(True, Flag(), "Whether neighbours count by the weight of the edge; never as printed.")
+    counts: bool = param(True, Flag(), "Whether the neighbours' total weight is a column too; never as printed.")
+    no_neighbor: str | None = param(
+        None,
+        OneOf("nan", "zero", None),
+        'What Rf1 to Rf3 are without a neighbour: "nan", which None stands for, or "zero", which is as printed.',
+    )
+    sweeps: int = param(10, Whole(1), "Sweeps of collective inference at most.")
+    tol: float = param(
+        0.001,
+        Interval(0, MORE),
+        "Inference ends when no prediction changes by more, in standard deviations of the target; 0 as printed.",
+    )
+
+
+class Features:
+    """The parameter that is MGB's own."""
+
+    features: tuple[str, ...] = param(
+        ("rf1", "rf2", "rf3", "rf4"),
+        Domain(_features, f"some of {', '.join(map(repr, FEATURES))}, each once"),
+        'Which of the four a tree may split by; "rf1" alone is RGB, none is GB.',
+    )
+
+
+class Rounds:
+    """Parameters of the rounds as printed."""
+
+    rounds: str = param(
+        "random",
+        OneOf("random", "cover"),
+        'As printed only: each round hides a random fifth of the labels ("random"), or all, fifth by fifth ("cover").',
+    )
+    n_rounds: int = param(3, Whole(1), "As printed only: rounds t after each stage.")
+
+
+class Leaves:
+    """Parameters of models of numbers."""
+
+    leaf: str = param("mean", OneOf("mean", "median"), "Of the residuals in a leaf; the median as printed.")
+    target_transform: str | None = param(
+        None,
+        OneOf("log", None),
+        '"log" learns the logarithm of the target, which must be above 0; the RMSE stays in the labels\' unit.',
+    )
+    as_printed: bool = param(False, Flag(), "Run the paper's algorithm to the letter.")
+
+
+class Seeded:
+    """The seed."""
+
+    random_state: int | None = param(0, Seed(), "Seed; an int makes a fit repeatable bit for bit, None does not.")
 
 
 @estimator(MemoryNeed(cell=30, record=150, score=400, link=6))
-class GBRegressor(RegressorMixin, Collective):
-    __doc__ = _doc("Gradient boosting on an instance's own features alone: Algorithm 1.", STAGES, LEAF, SEED)
+class GBRegressor(RegressorMixin, Stages, Leaves, Seeded, Collective):
+    """Gradient boosting on an instance's own features alone: Algorithm 1."""
 
     _task, _features = "regression", ()
 
-    def __init__(
-        self,
-        n_iterations: int = 10,
-        first_trees: int = 100,
-        trees_per_stage: int = 4,
-        learning_rate: float = 0.05,
-        max_depth: int | None = None,
-        max_leaf_nodes: int = -1,
-        min_samples_leaf: int | None = None,
-        l2: float = 1.0,
-        subsample: float = 0.7,
-        column_sample: float = 0.5,
-        folds: int = 5,
-        select_stages: bool | None = None,
-        leaf: str = "mean",
-        target_transform: str | None = None,
-        as_printed: bool = False,
-        random_state: int | None = 0,
-    ) -> None:
-        self.n_iterations, self.first_trees, self.trees_per_stage = n_iterations, first_trees, trees_per_stage
-        self.learning_rate, self.max_depth, self.max_leaf_nodes = learning_rate, max_depth, max_leaf_nodes
-        self.min_samples_leaf, self.l2, self.subsample = min_samples_leaf, l2, subsample
-        self.column_sample, self.folds, self.select_stages = column_sample, folds, select_stages
-        self.leaf, self.target_transform = leaf, target_transform
-        self.as_printed, self.random_state = as_printed, random_state
-
 
 @estimator(MemoryNeed(cell=30, record=150, score=400, link=6))
-class RGBRegressor(RegressorMixin, Collective):
-    __doc__ = _doc(
-        "Gradient boosting on own features and Rf1, predicted together by ICA: Algorithms 1 and 2.",
-        STAGES, NEIGHBORS, LEAF, SEED,
-    )  # fmt: skip
+class RGBRegressor(RegressorMixin, Stages, Neighbors, Leaves, Seeded, Collective):
+    """Gradient boosting on own features and Rf1, predicted together by ICA: Algorithms 1 and 2."""
 
     _task, _features, _first_linked = "regression", ("rf1",), True
 
-    def __init__(
-        self,
-        n_iterations: int = 10,
-        first_trees: int = 100,
-        trees_per_stage: int = 4,
-        learning_rate: float = 0.05,
-        max_depth: int | None = None,
-        max_leaf_nodes: int = -1,
-        min_samples_leaf: int | None = None,
-        l2: float = 1.0,
-        subsample: float = 0.7,
-        column_sample: float = 0.5,
-        folds: int = 5,
-        select_stages: bool | None = None,
-        summary: str = "mean",
-        shrinkage: float = 3.0,
-        voice: float = 0.3,
-        edge_weights: bool = True,
-        counts: bool = True,
-        no_neighbor: str | None = None,
-        sweeps: int = 10,
-        tol: float = 0.001,
-        leaf: str = "mean",
-        target_transform: str | None = None,
-        as_printed: bool = False,
-        random_state: int | None = 0,
-    ) -> None:
-        self.n_iterations, self.first_trees, self.trees_per_stage = n_iterations, first_trees, trees_per_stage
-        self.learning_rate, self.max_depth, self.max_leaf_nodes = learning_rate, max_depth, max_leaf_nodes
-        self.min_samples_leaf, self.l2, self.subsample = min_samples_leaf, l2, subsample
-        self.column_sample, self.folds, self.select_stages = column_sample, folds, select_stages
-        self.summary, self.shrinkage, self.voice = summary, shrinkage, voice
-        self.edge_weights, self.counts, self.no_neighbor = edge_weights, counts, no_neighbor
-        self.sweeps, self.tol, self.leaf, self.target_transform = sweeps, tol, leaf, target_transform
-        self.as_printed, self.random_state = as_printed, random_state
-
 
 @estimator(MemoryNeed(cell=30, record=150, score=400, link=6))
-class MGBRegressor(RegressorMixin, Collective):
-    __doc__ = _doc(
-        "Gradient boosting with collective inference for numbers: Algorithms 3 and 4.",
-        STAGES, NEIGHBORS, ROUNDS, LEAF, SEED,
-    )  # fmt: skip
+class MGBRegressor(RegressorMixin, Stages, Neighbors, Features, Rounds, Leaves, Seeded, Collective):
+    """Gradient boosting with collective inference for numbers: Algorithms 3 and 4."""
 
     _task = "regression"
 
-    def __init__(
-        self,
-        n_iterations: int = 10,
-        first_trees: int = 100,
-        trees_per_stage: int = 4,
-        learning_rate: float = 0.05,
-        max_depth: int | None = None,
-        max_leaf_nodes: int = -1,
-        min_samples_leaf: int | None = None,
-        l2: float = 1.0,
-        subsample: float = 0.7,
-        column_sample: float = 0.5,
-        folds: int = 5,
-        select_stages: bool | None = None,
-        summary: str = "mean",
-        shrinkage: float = 3.0,
-        voice: float = 0.3,
-        edge_weights: bool = True,
-        counts: bool = True,
-        no_neighbor: str | None = None,
-        sweeps: int = 10,
-        tol: float = 0.001,
-        features: tuple[str, ...] = ("rf1", "rf2", "rf3", "rf4"),
-        rounds: str = "random",
-        n_rounds: int = 3,
-        leaf: str = "mean",
-        target_transform: str | None = None,
-        as_printed: bool = False,
-        random_state: int | None = 0,
-    ) -> None:
-        self.n_iterations, self.first_trees, self.trees_per_stage = n_iterations, first_trees, trees_per_stage
-        self.learning_rate, self.max_depth, self.max_leaf_nodes = learning_rate, max_depth, max_leaf_nodes
-        self.min_samples_leaf, self.l2, self.subsample = min_samples_leaf, l2, subsample
-        self.column_sample, self.folds, self.select_stages = column_sample, folds, select_stages
-        self.summary, self.shrinkage, self.voice = summary, shrinkage, voice
-        self.edge_weights, self.counts, self.no_neighbor = edge_weights, counts, no_neighbor
-        self.sweeps, self.tol, self.features, self.rounds, self.n_rounds = sweeps, tol, features, rounds, n_rounds
-        self.leaf, self.target_transform = leaf, target_transform
-        self.as_printed, self.random_state = as_printed, random_state
-
 
 @estimator(MemoryNeed(cell=30, record=150, score=400, link=6))
-class MGBClassifier(ClassifierMixin, Classifies, Collective):
-    __doc__ = _doc(
-        'Gradient boosting with collective inference for classes; features=() is GB, features=("rf1",) RGB.',
-        STAGES, NEIGHBORS, ROUNDS.partition("\n    rounds")[0],
-        SEED.partition("letter.\n    ")[2],
-    )  # fmt: skip
+class MGBClassifier(ClassifierMixin, Stages, Neighbors, Features, Seeded, Classifies, Collective):
+    """Gradient boosting with collective inference for classes; features=() is GB, features=("rf1",) RGB."""
 
     _task = "classification"
-
-    def __init__(
-        self,
-        n_iterations: int = 10,
-        first_trees: int = 100,
-        trees_per_stage: int = 4,
-        learning_rate: float = 0.05,
-        max_depth: int | None = None,
-        max_leaf_nodes: int = -1,
-        min_samples_leaf: int | None = None,
-        l2: float = 1.0,
-        subsample: float = 0.7,
-        column_sample: float = 0.5,
-        folds: int = 5,
-        select_stages: bool | None = None,
-        summary: str = "mean",
-        shrinkage: float = 3.0,
-        voice: float = 0.3,
-        edge_weights: bool = True,
-        counts: bool = True,
-        no_neighbor: str | None = None,
-        sweeps: int = 10,
-        tol: float = 0.001,
-        features: tuple[str, ...] = ("rf1", "rf2", "rf3", "rf4"),
-        random_state: int | None = 0,
-    ) -> None:
-        self.n_iterations, self.first_trees, self.trees_per_stage = n_iterations, first_trees, trees_per_stage
-        self.learning_rate, self.max_depth, self.max_leaf_nodes = learning_rate, max_depth, max_leaf_nodes
-        self.min_samples_leaf, self.l2, self.subsample = min_samples_leaf, l2, subsample
-        self.column_sample, self.folds, self.select_stages = column_sample, folds, select_stages
-        self.summary, self.shrinkage, self.voice = summary, shrinkage, voice
-        self.edge_weights, self.counts, self.no_neighbor = edge_weights, counts, no_neighbor
-        self.sweeps, self.tol, self.features, self.random_state = sweeps, tol, features, random_state

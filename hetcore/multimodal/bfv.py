@@ -29,7 +29,6 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from hetcore.base import BoostedEstimator
-from hetcore.checks import one_of, whole
 from hetcore.data import HetData
 from hetcore.data.text import listed
 from hetcore.errors import DataError, ModelFileError, ParameterError
@@ -38,29 +37,13 @@ from hetcore.multimodal.boosted_vectors import BoostedFeatures, RawFeatures
 from hetcore.multimodal.branch_networks import NETWORKS, network_class
 from hetcore.multimodal.branches import Branch, branch_from, branch_state
 from hetcore.multimodal.learners import Inputs, block, default_learner, scaling
-from hetcore.multimodal.parameters import WHOLE, at_least_one
+from hetcore.multimodal.parameters import HIDDEN, SOURCE, at_least_one
 from hetcore.multimodal.rounds import error_rate, f1_score
+from hetcore.parameters import OneOf, Seed, Slider, Whole, param
 from hetcore.registry import MemoryNeed, estimator
 from hetcore.targets import Problem
 
 __all__ = ["BoostedFeatureNetworkClassifier"]
-
-FEATURES = ("boosted", "raw", "none")
-FUSIONS = ("concatenation", "product")
-KINDS = ("auto", *NETWORKS)
-
-
-RULES = (
-    ("table", lambda v: v is None or isinstance(v, str), "the name of a source, or None"),
-    one_of("features", FEATURES),
-    one_of("fusion", FUSIONS),
-    one_of("network", KINDS),
-    ("n_stages", at_least_one, WHOLE),
-    ("max_depth", lambda v: whole(v) and 1 <= v <= 16, "a whole number in [1, 16]"),
-    ("n_iterations", at_least_one, WHOLE),
-    ("hidden", lambda v: len(v) > 0 and all(at_least_one(each) for each in v), "whole numbers, such as (100, 50)"),
-    ("random_state", lambda v: v is None or (whole(v) and v >= 0), "a whole number, at least 0, or None"),
-)
 
 
 @dataclass
@@ -114,28 +97,6 @@ class BoostedFeatureNetworkClassifier(ClassifierMixin, BoostedEstimator):
     Rounds are epochs of the network: an event's `detail` holds "metric" (error rate), "F1" (macro) and "seconds"
     {"trees": the boosting before the first epoch, "network": the epoch}; losses are mean cross-entropies in nats.
 
-    Parameters
-    ----------
-    table : str, optional
-        The structured source; by default the first that is a table without text.
-    features : {"boosted", "raw", "none"}, default="boosted"
-        What the table's branch gets: the boosted feature vector; the table's columns (the baseline); no such branch.
-    fusion : {"concatenation", "product"}, default="concatenation"
-        How the branches meet; "product" needs PyTorch.
-    network : {"auto", "torch", "scikit-learn"}, default="auto"
-        PyTorch's branches, or scikit-learn's one network on all inputs side by side; "auto" takes PyTorch if it is
-        installed.
-    n_stages : int, default=50
-        Stages M of the boosting.
-    max_depth : int, default=4
-        Depth of its trees, in [1, 16].
-    n_iterations : int, default=20
-        Epochs.
-    hidden : sequence of int, default=(100,50)
-        Units of the dense layers of a branch.
-    random_state : int or None, default=0
-        Seed; an int makes a fit repeatable bit for bit.
-
     Attributes
     ----------
     classes_ : (K,) object
@@ -153,23 +114,27 @@ class BoostedFeatureNetworkClassifier(ClassifierMixin, BoostedEstimator):
     """
 
     _task = "classification"
-    _rules = RULES
 
-    def __init__(
-        self,
-        table: str | None = None,
-        features: str = "boosted",
-        fusion: str = "concatenation",
-        network: str = "auto",
-        n_stages: int = 50,
-        max_depth: int = 4,
-        n_iterations: int = 20,
-        hidden: Sequence[int] = (100, 50),
-        random_state: int | None = 0,
-    ) -> None:
-        self.table, self.features, self.fusion, self.network = table, features, fusion, network
-        self.n_stages, self.max_depth, self.n_iterations = n_stages, max_depth, n_iterations
-        self.hidden, self.random_state = hidden, random_state
+    table: str | None = param(None, SOURCE, "The structured source; by default the first that is a table without text.")
+    features: str = param(
+        "boosted",
+        OneOf("boosted", "raw", "none"),
+        "What the table's branch gets: the boosted feature vector; the table's columns (the baseline); no such branch.",
+    )
+    fusion: str = param(
+        "concatenation", OneOf("concatenation", "product"), 'How the branches meet; "product" needs PyTorch.'
+    )
+    network: str = param(
+        "auto",
+        OneOf("auto", *NETWORKS),
+        "PyTorch's branches, or scikit-learn's one network on all inputs side by side; \"auto\" takes PyTorch if it is "
+        "installed.",
+    )
+    n_stages: int = param(50, Whole(1), "Stages M of the boosting.", Slider("Stages M of BFV", 5, 200, 5))
+    max_depth: int = param(4, Whole(1, 16), "Depth of its trees.")
+    n_iterations: int = param(20, Whole(1), "Epochs.")
+    hidden: Sequence[int] = param((100, 50), HIDDEN, "Units of the dense layers of a branch.")
+    random_state: int | None = param(0, Seed(), "Seed; an int makes a fit repeatable bit for bit.")
 
     def _start(self, problem: Problem) -> Training:
         kind, seed = self._kind(), int(np.random.default_rng(self.random_state).integers(1 << 30))

@@ -41,6 +41,7 @@ Reference: A. Trevino Gavito, D. Klabjan, J. Utke, "Gradient-boosted based struc
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -54,9 +55,11 @@ from hetcore.data import HetData, Source
 from hetcore.data.text import listed, quoted
 from hetcore.errors import DataError, ModelFileError, ParameterError
 from hetcore.multimodal.learners import Dense, Trees, block, default_learner
+from hetcore.multimodal.line_search import STEPS
 from hetcore.multimodal.networks import NetworkLearner
-from hetcore.multimodal.parameters import LEARNERS, RULES, at_least_one
+from hetcore.multimodal.parameters import HIDDEN, LEARNERS, SOURCE, at_least_one
 from hetcore.multimodal.rounds import TwoLearners
+from hetcore.parameters import Domain, Interval, OneOf, Seed, Slider, Whole, param
 from hetcore.registry import MemoryNeed, estimator
 from hetcore.targets import Problem
 from hetcore.trees import TreeParams
@@ -72,38 +75,6 @@ class TwoWeakLearnerClassifier(ClassifierMixin, BoostedEstimator):
     set of rows: "steps" {source: step, before shrinkage; they grow as the direction w shrinks}, "moved" {source: root
     mean square of what it added to the scores}, "seconds" {source: time its learner took}, "step_seconds", and
     "per_source" {source: error of its part alone, on held-out rows where there are some}. Losses are mean risks.
-
-    Parameters
-    ----------
-    order : {1, 2}, default=1
-        First order, or second order with its inner loop.
-    step : {"newton", "bayes", "grid", "fixed"}, default="newton"
-        How the steps are chosen: exactly; by 10 random points and 20 of a Gaussian process in [0, 4]; by a grid of 9
-        values there; 0.1.
-    hessian : {"printed", "exact"}, default="printed"
-        The second-order form, for order 2: our reading of the paper's, or the quadratic form as it is.
-    n_iterations : int, default=30
-        Rounds N.
-    inner_iterations : int, default=3
-        Rounds N2 of the inner loop, for order 2.
-    learners : dict of str to str or object, optional
-        By source: "tree", "network", "cnn" (needs PyTorch), or anything with fit(X, W) and predict(X), W being (m, K);
-        it gets encoded, standardised columns, or images (m, height, width, channels) if it has `takes_images = True`.
-        By default a tree for a table, a network for an array and for a table with text.
-    learning_rate : float, default=0.5
-        Shrinkage of the steps, in (0, 1].
-    subsample : float, default=0.8
-        Share of the labelled rows that a round's learners are fitted to, in (0, 1]; below 1 the rest choose the steps.
-    max_depth : int, default=5
-        Depth of the trees in splits; -1 for no limit.
-    min_samples_leaf : int, default=20
-        Fewest rows of a leaf.
-    hidden : sequence of int, default=(100,50)
-        Units of the network's hidden layers.
-    epochs : int, default=10
-        Passes over the rows in which a network is fitted.
-    random_state : int or None, default=0
-        Seed; an int makes a fit repeatable bit for bit.
 
     Attributes
     ----------
@@ -124,29 +95,55 @@ class TwoWeakLearnerClassifier(ClassifierMixin, BoostedEstimator):
     """
 
     _task = "classification"
-    _rules = RULES
 
-    def __init__(
-        self,
-        order: int = 1,
-        step: str = "newton",
-        hessian: str = "printed",
-        n_iterations: int = 30,
-        inner_iterations: int = 3,
-        learners: Mapping[str, Any] | None = None,
-        learning_rate: float = 0.5,
-        subsample: float = 0.8,
-        max_depth: int = 5,
-        min_samples_leaf: int = 20,
-        hidden: Sequence[int] = (100, 50),
-        epochs: int = 10,
-        random_state: int | None = 0,
-    ) -> None:
-        self.order, self.step, self.hessian = order, step, hessian
-        self.n_iterations, self.inner_iterations, self.learners = n_iterations, inner_iterations, learners
-        self.learning_rate, self.subsample = learning_rate, subsample
-        self.max_depth, self.min_samples_leaf = max_depth, min_samples_leaf
-        self.hidden, self.epochs, self.random_state = hidden, epochs, random_state
+    order: int = param(
+        1,
+        replace(OneOf(1, 2), words="1 (2WL) or 2 (2WL2O)"),
+        "First order (2WL), or second order with its inner loop (2WL2O).",
+    )
+    step: str = param(
+        "newton",
+        OneOf(*STEPS),
+        "How the steps are chosen: exactly; by 10 random points and 20 of a Gaussian process in [0, 4]; by a grid of 9 "
+        "values there; 0.1.",
+    )
+    hessian: str = param(
+        "printed",
+        OneOf("printed", "exact"),
+        "The second-order form, for order 2: our reading of the paper's, or the quadratic form as it is.",
+    )
+    n_iterations: int = param(30, Whole(1), "Rounds N.", Slider("Rounds N", 1, 100, 1))
+    inner_iterations: int = param(
+        3, Whole(1), "Rounds N2 of the inner loop, for order 2.", Slider("Inner rounds N2", 1, 10, 1)
+    )
+    learners: Mapping[str, Any] | None = param(
+        None,
+        Domain(lambda v: v is None or isinstance(v, Mapping), "a dict of source to learner, or None"),
+        'By source: "tree", "network", "cnn" (needs PyTorch), or anything with fit(X, W) and predict(X), W being '
+        "(m, K); it gets encoded, standardised columns, or images (m, height, width, channels) if it has "
+        "`takes_images = True`. "
+        "By default a tree for a table, a network for an array and for a table with text.",
+    )
+    learning_rate: float = param(
+        0.5,
+        Interval(0, 1, "(]", "1 takes every step whole"),
+        "Shrinkage of the steps.",
+        Slider("Shrinkage", 0.05, 1.0, 0.05),
+    )
+    subsample: float = param(
+        0.8,
+        Interval(0, 1, "(]", "below 1, the rows left out choose the steps"),
+        "Share of the labelled rows that a round's learners are fitted to; below 1 the rest choose the steps.",
+    )
+    max_depth: int = param(
+        5, Whole(1, also={-1: "no limit"}), "Depth of the trees, in splits.", Slider("Depth", 1, 12, 1)
+    )
+    min_samples_leaf: int = param(20, Whole(1), "Fewest rows of a leaf.", Slider("Rows of a leaf", 1, 100, 1))
+    hidden: Sequence[int] = param((100, 50), HIDDEN, "Units of the network's hidden layers.")
+    epochs: int = param(
+        10, Whole(1), "Passes over the rows in which a network is fitted.", Slider("Epochs of a learner", 1, 50, 1)
+    )
+    random_state: int | None = param(0, Seed(), "Seed; an int makes a fit repeatable bit for bit.")
 
     def _start(self, problem: Problem) -> TwoLearners:
         for name in self.learners or {}:
@@ -261,70 +258,10 @@ class TwoWeakLearnerClassifier(ClassifierMixin, BoostedEstimator):
 
 
 @estimator(MemoryNeed(cell=60, record=400, score=300))
-class OneWeakLearnerClassifier(TwoWeakLearnerClassifier):
-    """1WL: the same boosting with one modality and its learner alone; the special case of one source.
+class OneWeakLearnerClassifier(TwoWeakLearnerClassifier, first=("source",)):
+    """1WL: the same boosting with one modality and its learner alone; the special case of one source."""
 
-    Parameters
-    ----------
-    source : str, optional
-        The source to learn from; the first of the data by default.
-    order : {1, 2}, default=1
-        First order, or second order with its inner loop.
-    step : {"newton", "bayes", "grid", "fixed"}, default="newton"
-        How the steps are chosen, as in `TwoWeakLearnerClassifier`.
-    hessian : {"printed", "exact"}, default="printed"
-        The second-order form, for order 2.
-    n_iterations : int, default=30
-        Rounds N.
-    inner_iterations : int, default=3
-        Rounds N2 of the inner loop, for order 2.
-    learners : dict of str to str or object, optional
-        The learner of the source, as in `TwoWeakLearnerClassifier`.
-    learning_rate : float, default=0.5
-        Shrinkage of the steps, in (0, 1].
-    subsample : float, default=0.8
-        Share of the labelled rows that a round's learner is fitted to, in (0, 1]; below 1 the rest choose the step.
-    max_depth : int, default=5
-        Depth of the trees in splits; -1 for no limit.
-    min_samples_leaf : int, default=20
-        Fewest rows of a leaf.
-    hidden : sequence of int, default=(100,50)
-        Units of the network's hidden layers.
-    epochs : int, default=10
-        Passes over the rows in which a network is fitted.
-    random_state : int or None, default=0
-        Seed; an int makes a fit repeatable bit for bit.
-
-    Attributes
-    ----------
-    source_weights_, classes_, history_, n_iterations_
-        As in `TwoWeakLearnerClassifier`; the one weight is 1.
-    """
-
-    _rules = (*RULES, ("source", lambda v: v is None or isinstance(v, str), "the name of a source, or None"))
-
-    def __init__(
-        self,
-        source: str | None = None,
-        order: int = 1,
-        step: str = "newton",
-        hessian: str = "printed",
-        n_iterations: int = 30,
-        inner_iterations: int = 3,
-        learners: Mapping[str, Any] | None = None,
-        learning_rate: float = 0.5,
-        subsample: float = 0.8,
-        max_depth: int = 5,
-        min_samples_leaf: int = 20,
-        hidden: Sequence[int] = (100, 50),
-        epochs: int = 10,
-        random_state: int | None = 0,
-    ) -> None:
-        super().__init__(
-            order, step, hessian, n_iterations, inner_iterations, learners, learning_rate, subsample, max_depth,
-            min_samples_leaf, hidden, epochs, random_state,
-        )  # fmt: skip
-        self.source = source
+    source: str | None = param(None, SOURCE, "The source to learn from; the first of the data by default.")
 
     def _with_sources(self, problem: Problem) -> Problem:
         names = problem.data.source_names

@@ -117,6 +117,7 @@ def test_a_value_outside_its_domain_is_named(given, sentence):
         (Whole(1, 30), (1, 30, np.int64(3)), (0, 31, 2.0, None, True)),
         (Whole(2, also={-1: "no limit"}), (2, -1), (1, 0)),
         (OneOf("x", None), ("x", None), ("y", 0, np.array(["x", "x"]))),
+        (OneOf(1, 2), (1, np.int64(2)), (3, True, 1.0)),
         (OneOf(True, False, None), (True, None), (1, 0, "True")),
         (Flag(), (True, np.bool_(False)), (0, 1, None)),
         (Seed(), (0, 7, None), (-1, 0.5)),
