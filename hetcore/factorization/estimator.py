@@ -11,54 +11,30 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from hetcore.base import Rule, boost, check_params
-from hetcore.checks import finite, flag, whole
+from hetcore.base import boost
+from hetcore.checks import whole
 from hetcore.errors import DataError, ModelFileError, ParameterError
 from hetcore.events import Callback
 from hetcore.factorization.codes import CodeBook, as_codes
 from hetcore.factorization.sgd import Entries, FactorState, Tables
+from hetcore.parameters import Declared
 
-__all__ = ["DEVIATION_RULES", "Factorization", "RULES", "entries_of"]
+__all__ = ["Factorization", "entries_of"]
 
 PRINTED_UNKNOWN = 3.0  # the paper's prediction for an unseen user or item
 PRINTED_DECAY = 0.01
 LARGEST = 1e100
-
-
-RULES: tuple[Rule, ...] = (
-    ("n_factors", lambda v: whole(v) and 0 <= v <= 10_000, "a whole number in [0, 10000]: 0 leaves the biases"),
-    ("n_iterations", lambda v: whole(v) and v >= 1, "a whole number, at least 1"),
-    ("learning_rate", lambda v: finite(v) and 0 < v <= 10, "above 0 and at most 10: 0.07 is a good start"),
-    ("regularisation", lambda v: finite(v) and 0 <= v <= 1e6, "in [0, 1e6]"),
-    ("regularisation_power", lambda v: finite(v) and 0 <= v <= 1, "in [0, 1]"),
-    ("bias_regularisation", lambda v: finite(v) and 0 <= v <= 1e6, "in [0, 1e6]"),
-    ("clip", flag, "True or False"),
-    ("validation_fraction", lambda v: finite(v) and 0 <= v < 1, "in [0, 1): 0 keeps every entry for training"),
-    ("patience", lambda v: whole(v) and v >= 1, "a whole number, at least 1"),
-    ("as_printed", flag, "True or False"),
-    ("random_state", lambda v: v is None or (whole(v) and v >= 0), "a whole number, at least 0, or None"),
-)
-DEVIATION_RULES: tuple[Rule, ...] = (
-    ("n_deviation_factors", lambda v: whole(v) and 0 <= v <= 1000, "a whole number in [0, 1000]: 0 learns none"),
-    ("deviation_learning_rate", lambda v: finite(v) and 0 < v <= 10, "above 0 and at most 10"),
-    ("deviation_regularisation", lambda v: v is None or (finite(v) and 0 <= v <= 1e9), "in [0, 1e9], or None"),
-    ("deviation_folds", lambda v: whole(v) and 0 <= v <= 100, "a whole number in [0, 100]: from 2 on it counts"),
-    ("deviation_start", lambda v: whole(v) and v >= 1, "a whole number, at least 1"),
-    ("deviation_epochs", lambda v: whole(v) and v >= 1, "a whole number, at least 1"),
-    ("base_variance", lambda v: finite(v) and 0 < v < 1e9, "above 0"),
-)
 NO_DEVIATION = {
     "n_deviation_factors": 0, "deviation_learning_rate": 0.0, "deviation_regularisation": 0.0, "deviation_start": 1,
     "deviation_epochs": 0, "deviation_folds": 0, "base_variance": 1.0,
 }  # fmt: skip
 
 
-class Factorization(RegressorMixin, BaseEstimator):
+class Factorization(RegressorMixin, Declared, BaseEstimator):
     """What `MatrixFactorization`, `HMF`, `TensorFactorization` and `HTF` share; see `hetcore.factorization.hmf`."""
 
     _n_modes = 2
     _prior_entries = 50.0  # see `deviation_regularisation`
-    _rules: tuple[Rule, ...] = RULES
 
     def fit(
         self, X: ArrayLike, y: ArrayLike, *, callbacks: Iterable[Callback] = (), eval_set: tuple | None = None
@@ -95,7 +71,7 @@ class Factorization(RegressorMixin, BaseEstimator):
         {"mean"}, the root of the harmonic mean of the variance over the training entries, in the unit of y.
         Training errors are those that each entry had before its step.
         """
-        check_params(self.get_params(deep=False), self._rules)
+        self._check_parameters()
         entries, book = entries_of(X, y, self._n_modes, None)
         parts = {} if eval_set is None else {"held_out": entries_of(*eval_set, self._n_modes, book)[0]}
         train, validation = self._divided(entries)
@@ -225,7 +201,7 @@ class Factorization(RegressorMixin, BaseEstimator):
         return state, arrays | {"mean_deviations": self.mean_deviations_}
 
     def _set_state(self, meta: dict[str, Any], arrays: dict[str, NDArray]) -> None:
-        check_params(self.get_params(deep=False), self._rules)
+        self._check_parameters()
         self._book = CodeBook.from_state(meta["codes"])
         if len(self._book.codes) != self._n_modes:
             raise ModelFileError(f"The model file has no {self._n_modes} modes: save the model again.")

@@ -45,225 +45,136 @@ factorization", arXiv:1610.09274, 2016, and its extension to boosting and tensor
 
 from __future__ import annotations
 
-from hetcore.factorization.estimator import DEVIATION_RULES, RULES, Factorization
+from hetcore.factorization.estimator import Factorization
+from hetcore.parameters import Flag, Interval, Seed, Slider, Whole, param
 from hetcore.registry import MemoryNeed, estimator
 
 __all__ = ["HMF", "HTF", "MatrixFactorization", "TensorFactorization"]
 
 
+class Factors:
+    """Parameters of the factors."""
+
+    n_factors: int = param(
+        50,
+        Whole(0, 10_000, cure="0 leaves the biases"),
+        "Factors D; 0 leaves mean and biases.",
+        Slider("Factors D", 0, 100, 1),
+    )
+    n_iterations: int = param(60, Whole(1), "Epochs at most.", Slider("Epochs", 5, 200, 5))
+    learning_rate: float = param(
+        0.07, Interval(0, 10, "(]", "0.07 is a good start"), "Of AdaGrad.", Slider("Learning rate η", 0.01, 1.0, 0.01)
+    )
+    regularisation: float = param(
+        0.095,
+        Interval(0, 1e6),
+        "lambda of the factors, for each visit of an entry (of a code with 100), values scaled to deviation 1.",
+        Slider("Penalty λ", 0.0, 1.0, 0.001),
+    )
+    regularisation_power: float = param(
+        0.25,
+        Interval(0, 1),
+        "p: a code with n entries has lambda (100 / n)^p; 0 is the same for all, 1 a prior of the same total.",
+    )
+    bias_regularisation: float = param(0.02, Interval(0, 1e6), "lambda of the biases.")
+
+
+class Deviations:
+    """Parameters of the deviation."""
+
+    n_deviation_factors: int = param(
+        1,
+        Whole(0, 1000, cure="0 learns none"),
+        "K, columns of P and Q (and R); 0 is the model of equal deviations, to the last bit.",
+        Slider("Factors of the deviation", 1, 20, 1),
+    )
+    deviation_learning_rate: float = param(
+        0.05, Interval(0, 10, "(]"), "Of AdaGrad, for P and Q (and R), relative to their common level."
+    )
+    deviation_regularisation: float | None = param(
+        None,
+        Interval(0, 1e9).or_none(),
+        "Entries of the common variance to which each code's are added, 50 (of a tensor 60) for None; with "
+        "`as_printed`, the rate lambda' of the exponential prior, 0.01 for None.",
+    )
+    deviation_folds: int = param(
+        0,
+        Whole(0, 100, cure="from 2 on it counts"),
+        "From 2 on: deviations are learned, before the first epoch, from the errors on entries left out by that many "
+        "fits without deviation, each of `deviation_start` epochs. Below: from the errors of the first epochs.",
+    )
+    deviation_start: int = param(
+        1,
+        Whole(1),
+        "Epochs before deviations are learned; their common level is the mean squared error of the last of those.",
+    )
+    deviation_epochs: int = param(
+        7, Whole(1), "Epochs in which they are learned; then they stand. `as_printed` learns them in all epochs."
+    )
+    base_variance: float = param(
+        0.1, Interval(0, 1e9, "()"), "Delta, as a share of that level; with `as_printed`, in squared units of y."
+    )
+
+
+class Stopping:
+    """Parameters of when to stop and of what is predicted."""
+
+    clip: bool = param(True, Flag(), "Whether predictions keep within the range of the training values.")
+    validation_fraction: float = param(
+        0.1,
+        Interval(0, 1, "[)", "0 keeps every entry for training"),
+        "Share of the entries that is not trained on but tells when to stop; the best epoch is kept.",
+    )
+    patience: int = param(5, Whole(1), "Epochs without a gain on them before stopping.", Slider("Patience", 1, 50, 1))
+    as_printed: bool = param(
+        False,
+        Flag(),
+        "The paper to the letter; see the module's docstring. AdaGrad has a rate for each cell, values are as they "
+        "are, and unseen codes get 3.",
+    )
+    random_state: int | None = param(None, Seed(), "Makes a fit repeatable to the last bit.")
+
+
 @estimator(MemoryNeed(cell=150, record=400))
-class MatrixFactorization(Factorization):
-    """Biased matrix factorization, every rating trusted alike.
-
-    Parameters
-    ----------
-    n_factors : int, default=50
-        D; 0 leaves mean and biases.
-    n_iterations : int, default=60
-        Epochs at most.
-    learning_rate : float, default=0.07
-        Of AdaGrad.
-    regularisation : float, default=0.095
-        lambda of the factors, for each visit of an entry, values scaled to deviation 1.
-    regularisation_power : float, default=0.25
-        p in [0, 1]: a code with n entries has lambda (100 / n)^p; 0 is the same for all, 1 a prior of the same total.
-    bias_regularisation : float, default=0.02
-        lambda of the biases.
-    clip : bool, default=True
-        Whether predictions keep within the range of the training values.
-    validation_fraction : float, default=0.1
-        Share of the entries, in [0, 1), that is not trained on but tells when to stop; the best epoch is kept.
-    patience : int, default=5
-        Epochs without a gain on them before stopping.
-    as_printed : bool, default=False
-        AdaGrad with a rate for each cell, values as they are, and 3 for unseen codes, as the paper has it.
-    random_state : int, optional
-        Makes a fit repeatable to the last bit.
-    """
-
-    def __init__(
-        self, n_factors: int = 50, n_iterations: int = 60, learning_rate: float = 0.07, regularisation: float = 0.095,
-        regularisation_power: float = 0.25, bias_regularisation: float = 0.02, clip: bool = True,
-        validation_fraction: float = 0.1, patience: int = 5, as_printed: bool = False,
-        random_state: int | None = None,
-    ) -> None:  # fmt: skip
-        self.n_factors, self.n_iterations, self.learning_rate = n_factors, n_iterations, learning_rate
-        self.regularisation, self.regularisation_power = regularisation, regularisation_power
-        self.bias_regularisation, self.clip = bias_regularisation, clip
-        self.validation_fraction, self.patience = validation_fraction, patience
-        self.as_printed, self.random_state = as_printed, random_state
+class MatrixFactorization(Factors, Stopping, Factorization):
+    """Biased matrix factorization, every rating trusted alike."""
 
 
 @estimator(MemoryNeed(cell=150, record=400))
-class HMF(Factorization):
-    """Heteroscedastic matrix factorization: a rating is trusted by the deviation that is learned for it.
-
-    Parameters
-    ----------
-    n_factors : int, default=50
-        D; 0 leaves mean and biases.
-    n_iterations : int, default=60
-        Epochs at most.
-    learning_rate : float, default=0.07
-        Of AdaGrad.
-    regularisation : float, default=0.095
-        lambda of the factors, for each visit of an entry, values scaled to deviation 1.
-    regularisation_power : float, default=0.25
-        p in [0, 1]: a code with n entries has lambda (100 / n)^p; 0 is the same for all, 1 a prior of the same total.
-    bias_regularisation : float, default=0.02
-        lambda of the biases.
-    n_deviation_factors : int, default=1
-        K, columns of P and Q; 0 is `MatrixFactorization` to the last bit.
-    deviation_learning_rate : float, default=0.05
-        Of AdaGrad, for P and Q, relative to their common level.
-    deviation_regularisation : float, optional
-        Entries of the common variance to which each code's are added, 50 unless given; with `as_printed`, the rate
-        lambda' of the exponential prior, 0.01 unless given.
-    deviation_folds : int, default=0
-        From 2 on: deviations are learned, before the first epoch, from the errors on entries left out by that many fits
-        without deviation, each of `deviation_start` epochs. Below: from the errors of the first epochs.
-    deviation_start : int, default=1
-        Epochs before deviations are learned; their common level is the mean squared error of the last of those.
-    deviation_epochs : int, default=7
-        Epochs in which they are learned; then they stand. `as_printed` learns them in all epochs.
-    base_variance : float, default=0.1
-        Delta, as a share of that level; with `as_printed`, in squared units of y.
-    clip : bool, default=True
-        Whether predictions keep within the range of the training values.
-    validation_fraction : float, default=0.1
-        Share of the entries, in [0, 1), that is not trained on but tells when to stop; the best epoch is kept.
-    patience : int, default=5
-        Epochs without a gain on them before stopping.
-    as_printed : bool, default=False
-        The paper to the letter; see the module's docstring.
-    random_state : int, optional
-        Makes a fit repeatable to the last bit.
-    """
-
-    _rules = RULES + DEVIATION_RULES
-
-    def __init__(
-        self, n_factors: int = 50, n_iterations: int = 60, learning_rate: float = 0.07, regularisation: float = 0.095,
-        regularisation_power: float = 0.25, bias_regularisation: float = 0.02, n_deviation_factors: int = 1,
-        deviation_learning_rate: float = 0.05, deviation_regularisation: float | None = None,
-        deviation_folds: int = 0, deviation_start: int = 1, deviation_epochs: int = 7, base_variance: float = 0.1,
-        clip: bool = True, validation_fraction: float = 0.1, patience: int = 5, as_printed: bool = False,
-        random_state: int | None = None,
-    ) -> None:  # fmt: skip
-        self.n_factors, self.n_iterations, self.learning_rate = n_factors, n_iterations, learning_rate
-        self.regularisation, self.regularisation_power = regularisation, regularisation_power
-        self.bias_regularisation, self.clip = bias_regularisation, clip
-        self.n_deviation_factors, self.deviation_learning_rate = n_deviation_factors, deviation_learning_rate
-        self.deviation_regularisation, self.deviation_folds = deviation_regularisation, deviation_folds
-        self.deviation_start, self.deviation_epochs = deviation_start, deviation_epochs
-        self.base_variance, self.validation_fraction, self.patience = base_variance, validation_fraction, patience
-        self.as_printed, self.random_state = as_printed, random_state
+class HMF(Factors, Deviations, Stopping, Factorization):
+    """Heteroscedastic matrix factorization: a rating is trusted by the deviation that is learned for it."""
 
 
 @estimator(MemoryNeed(cell=150, record=400))
 class TensorFactorization(MatrixFactorization):
-    """PTF: three-mode PARAFAC with biases, every entry trusted alike; X has three columns.
-
-    Parameters
-    ----------
-    n_factors : int, default=50
-        D; 0 leaves mean and biases.
-    n_iterations : int, default=400
-        Epochs at most.
-    learning_rate : float, default=0.1
-        Of AdaGrad.
-    regularisation : float, default=0.004
-        lambda of the factors, for each visit of an entry of a code with 100, values scaled to deviation 1.
-    regularisation_power : float, default=1.0
-        p in [0, 1]: a code with n entries has lambda (100 / n)^p; 0 is the same for all, 1 a prior of the same total.
-    bias_regularisation : float, default=0.004
-        lambda of the biases.
-    clip : bool, default=False
-        Whether predictions keep within the range of the training values.
-    validation_fraction : float, default=0.1
-        Share of the entries, in [0, 1), that is not trained on but tells when to stop; the best epoch is kept.
-    patience : int, default=40
-        Epochs without a gain on them before stopping.
-    as_printed : bool, default=False
-        AdaGrad with a rate for each cell, values as they are, and 3 for unseen codes, as the paper has it.
-    random_state : int, optional
-        Makes a fit repeatable to the last bit.
-    """
+    """PTF: three-mode PARAFAC with biases, every entry trusted alike; X has three columns."""
 
     _n_modes = 3
 
-    def __init__(
-        self, n_factors: int = 50, n_iterations: int = 400, learning_rate: float = 0.1, regularisation: float = 0.004,
-        regularisation_power: float = 1.0, bias_regularisation: float = 0.004, clip: bool = False,
-        validation_fraction: float = 0.1, patience: int = 40, as_printed: bool = False,
-        random_state: int | None = None,
-    ) -> None:  # fmt: skip
-        super().__init__(
-            n_factors, n_iterations, learning_rate, regularisation, regularisation_power, bias_regularisation, clip,
-            validation_fraction, patience, as_printed, random_state,
-        )  # fmt: skip
+    n_iterations = 400
+    learning_rate = 0.1
+    regularisation = 0.004
+    regularisation_power = 1.0
+    bias_regularisation = 0.004
+    clip = False
+    patience = 40
 
 
 @estimator(MemoryNeed(cell=150, record=400))
 class HTF(HMF):
-    """Heteroscedastic tensor factorization: `HMF` for three modes; X has three columns.
-
-    Parameters
-    ----------
-    n_factors : int, default=50
-        D; 0 leaves mean and biases.
-    n_iterations : int, default=400
-        Epochs at most.
-    learning_rate : float, default=0.1
-        Of AdaGrad.
-    regularisation : float, default=0.004
-        lambda of the factors, for each visit of an entry of a code with 100, values scaled to deviation 1.
-    regularisation_power : float, default=1.0
-        p in [0, 1]: a code with n entries has lambda (100 / n)^p; 0 is the same for all, 1 a prior of the same total.
-    bias_regularisation : float, default=0.004
-        lambda of the biases.
-    n_deviation_factors : int, default=1
-        K, columns of P, Q and R; 0 is `TensorFactorization` to the last bit.
-    deviation_learning_rate : float, default=0.1
-        Of AdaGrad, for P, Q and R, relative to their common level.
-    deviation_regularisation : float, optional
-        Entries of the common variance to which each code's are added, 60 unless given; with `as_printed`, the rate
-        lambda' of the exponential prior, 0.01 unless given.
-    deviation_folds : int, default=5
-        From 2 on: deviations are learned, before the first epoch, from the errors on entries left out by that many fits
-        without deviation, each of `deviation_start` epochs. Below: from the errors of the first epochs.
-    deviation_start : int, default=150
-        Epochs before deviations are learned; their common level is the mean squared error of the last of those.
-    deviation_epochs : int, default=20
-        Epochs in which they are learned; then they stand. `as_printed` learns them in all epochs.
-    base_variance : float, default=0.1
-        Delta, as a share of that level; with `as_printed`, in squared units of y.
-    clip : bool, default=False
-        Whether predictions keep within the range of the training values.
-    validation_fraction : float, default=0.1
-        Share of the entries, in [0, 1), that is not trained on but tells when to stop; the best epoch is kept.
-    patience : int, default=40
-        Epochs without a gain on them before stopping.
-    as_printed : bool, default=False
-        The paper to the letter; see the module's docstring.
-    random_state : int, optional
-        Makes a fit repeatable to the last bit.
-    """
+    """Heteroscedastic tensor factorization: `HMF` for three modes; X has three columns."""
 
     _n_modes = 3
-
     _prior_entries = 60.0
 
-    def __init__(
-        self, n_factors: int = 50, n_iterations: int = 400, learning_rate: float = 0.1, regularisation: float = 0.004,
-        regularisation_power: float = 1.0, bias_regularisation: float = 0.004, n_deviation_factors: int = 1,
-        deviation_learning_rate: float = 0.1, deviation_regularisation: float | None = None, deviation_folds: int = 5,
-        deviation_start: int = 150, deviation_epochs: int = 20, base_variance: float = 0.1, clip: bool = False,
-        validation_fraction: float = 0.1, patience: int = 40, as_printed: bool = False,
-        random_state: int | None = None,
-    ) -> None:  # fmt: skip
-        super().__init__(
-            n_factors, n_iterations, learning_rate, regularisation, regularisation_power, bias_regularisation,
-            n_deviation_factors, deviation_learning_rate, deviation_regularisation, deviation_folds, deviation_start,
-            deviation_epochs, base_variance, clip, validation_fraction, patience, as_printed, random_state,
-        )  # fmt: skip
+    n_iterations = 400
+    learning_rate = 0.1
+    regularisation = 0.004
+    regularisation_power = 1.0
+    bias_regularisation = 0.004
+    deviation_learning_rate = 0.1
+    deviation_folds = 5
+    deviation_start = 150
+    deviation_epochs = 20
+    clip = False
+    patience = 40

@@ -291,7 +291,7 @@ def test_a_file_edited_by_hand_is_refused(planted, change):
         ({"features": "rf1"}, "must be some of 'rf1'"),
         ({"voice": 1.5}, "voice=1.5 must be"),
         ({"leaf": "mode"}, "leaf='mode' must be one of 'mean', 'median'"),
-        ({"learning_rate": 0}, "above 0"),
+        ({"learning_rate": 0}, r"in \(0, 1\]"),
         ({"folds": 1}, "at least 2"),
         ({"max_depth": 0}, "max_depth=0 must be"),
         ({"no_neighbor": 0}, "one of 'nan', 'zero', None"),
