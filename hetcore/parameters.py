@@ -180,7 +180,7 @@ class Parameter:
         kind = inspect.get_annotations(owner).get(name, "")
         kind = kind if isinstance(kind, str) else getattr(kind, "__name__", str(kind))
         object.__setattr__(self, "name", name)  # frozen for all others
-        object.__setattr__(self, "kind", kind.replace(" | ", " or "))
+        object.__setattr__(self, "kind", kind.replace(" | ", " or ") or self.kind)
 
     def check(self, value: Any) -> None:
         """Check a value.

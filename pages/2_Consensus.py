@@ -15,7 +15,7 @@ from studio.runs.differences import describe
 from studio.views.common import training, widgets_downloads
 from studio.views.common.training import Setting
 from studio.views.common.widgets import chart, escape, frame, number, tabs
-from studio.views.common.widgets_training import LiveTrainings, slider
+from studio.views.common.widgets_training import LiveTrainings, parameter_slider, slider
 from studio.views.consensus import widgets
 
 PAGE = "Consensus"
@@ -28,25 +28,8 @@ live = LiveTrainings(PAGE, current, owner)
 
 def controls() -> Setting:
     """Draw the controls and return the setting."""
-    defaults = getattr(hc, training.estimator_of(data))().get_params()
-    lambda0 = slider(
-        "λ0 · consensus",
-        0.0,
-        3.0,
-        defaults["lambda0"],
-        0.05,
-        "l0",
-        "Pull of unlabelled rows to what all sources say (λ0).",
-    )
-    lambda1 = slider(
-        "λ1 · neighbours",
-        0.0,
-        3.0,
-        defaults["lambda1"],
-        0.05,
-        "l1",
-        "Say of unlabelled neighbours beside labelled ones (λ1).",
-    )
+    method = getattr(hc, training.estimator_of(data))
+    lambda0, lambda1 = parameter_slider(method.lambda0, "l0"), parameter_slider(method.lambda1, "l1")
     known = slider(
         "Labels known, per cent", 5, 100, 30, 5, "known", "The other labels are hidden from training and score it."
     )
@@ -67,11 +50,9 @@ def controls() -> Setting:
             "Gaussian noise added to each column of the source.",
         )
     with st.expander("More parameters"):
-        rate = slider(
-            "Learning rate η", 0.01, 1.0, defaults["learning_rate"], 0.01, "rate", "Shrinkage of each tree's step."
-        )
-        rounds = slider("Rounds N", 5, 200, defaults["n_iterations"], 5, "rounds", "Boosting rounds.")
-        depth = slider("Depth", 1, 8, defaults["max_depth"], 1, "depth", "Depth of the trees, in splits.")
+        rate = parameter_slider(method.learning_rate, "rate")
+        rounds = parameter_slider(method.n_iterations, "rounds")
+        depth = parameter_slider(method.max_depth, "depth")
         seed = st.number_input(
             "Seed", 0, 9999, 0, key="seed", help="Of the split and of training.", bind="query-params"
         )

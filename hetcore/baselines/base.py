@@ -13,13 +13,14 @@ from hetcore.baselines.features import Joined, JoinedFeatures
 from hetcore.baselines.learners import dealt_folds
 from hetcore.data import HetData
 from hetcore.errors import DataError, ParameterError
+from hetcore.parameters import Declared, Interval, Whole, param
 
-__all__ = ["Baseline", "SelfTraining", "check_at_least", "check_share"]
+__all__ = ["Baseline", "SelfTraining"]
 
 N_COMMITTEE = 3
 
 
-class Baseline(BaseEstimator):
+class Baseline(Declared, BaseEstimator):
     """The frame: join, learn from the labelled rows, score any data."""
 
     def fit(self, data: HetData, y: Any = None) -> Baseline:
@@ -38,6 +39,7 @@ class Baseline(BaseEstimator):
         ParameterError
             If a parameter is outside its domain.
         """
+        self._check_parameters()
         data = data if y is None else data.with_target(y, task=data.target_kind)
         if not data.labelled.any():
             raise DataError(f"None of the {data.n} instances is labelled: give a target, or y.")
@@ -94,9 +96,10 @@ class SelfTraining:
     without a third of the labelled rows (regression).
     """
 
+    n_rounds: int = param(3, Whole(0), "Rounds of self-training.", keyword=True)
+    share: float = param(0.25, Interval(0, 1, "(]"), "Share of the unlabelled rows that each round adds.", keyword=True)
+
     def _learn(self, labelled: NDArray[np.int64], unlabelled: NDArray[np.int64]) -> None:
-        check_at_least(n_rounds=(self.n_rounds, 0))
-        check_share(share=self.share)
         rng = np.random.default_rng(self.random_state)
         rows, labels, pool = labelled, self._labels[labelled], unlabelled
         batch = int(np.ceil(self.share * len(unlabelled)))
@@ -123,17 +126,3 @@ class SelfTraining:
             self._learner.fit(rows[kept], labels[kept])
             said.append(self._learner.scores()[pool])
         return np.mean(said, axis=0), -np.std(said, axis=0)
-
-
-def check_at_least(**given: tuple[int, int]) -> None:
-    """Check parameters, given as name=(value, smallest value allowed)."""
-    for name, (value, least) in given.items():
-        if not value >= least:
-            raise ParameterError(f"{name}={value!r} must be at least {least}: give a larger number.")
-
-
-def check_share(**given: float) -> None:
-    """Check parameters that are a share in (0, 1]."""
-    for name, value in given.items():
-        if not 0 < value <= 1:
-            raise ParameterError(f"{name}={value!r} must be in (0, 1]: 1 takes all, 0.25 a quarter.")

@@ -132,7 +132,7 @@ class BoostedFeatureNetworkClassifier(ClassifierMixin, BoostedEstimator):
     )
     n_stages: int = param(50, Whole(1), "Stages M of the boosting.", Slider("Stages M of BFV", 5, 200, 5))
     max_depth: int = param(4, Whole(1, 16), "Depth of its trees.")
-    n_iterations: int = param(20, Whole(1), "Epochs.")
+    n_iterations: int = param(20, Whole(1), "Epochs.", Slider("Epochs of BFV and branches", 1, 100, 1))
     hidden: Sequence[int] = param((100, 50), HIDDEN, "Units of the dense layers of a branch.")
     random_state: int | None = param(0, Seed(), "Seed; an int makes a fit repeatable bit for bit.")
 

@@ -134,6 +134,7 @@ class TwoWeakLearnerClassifier(ClassifierMixin, BoostedEstimator):
         0.8,
         Interval(0, 1, "(]", "below 1, the rows left out choose the steps"),
         "Share of the labelled rows that a round's learners are fitted to; below 1 the rest choose the steps.",
+        Slider("Rows a learner sees", 0.5, 1.0, 0.05),
     )
     max_depth: int = param(
         5, Whole(1, also={-1: "no limit"}), "Depth of the trees, in splits.", Slider("Depth", 1, 12, 1)

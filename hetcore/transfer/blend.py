@@ -24,7 +24,7 @@ All candidates share second moments per domain, computed once, and one pass over
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,10 +32,11 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
 from hetcore.errors import ModelFileError
+from hetcore.parameters import Seed, param
 from hetcore.registry import MemoryNeed, estimator
 from hetcore.transfer.estimator import TransferProblem, scored
 from hetcore.transfer.files import finite_array
-from hetcore.transfer.kernel_scores import KernelEstimator, KernelScores, kernel_matrix, kernel_rules, kernel_width
+from hetcore.transfer.kernel_scores import KernelEstimator, KernelScores, kernel_matrix, kernel_width
 
 __all__ = ["TransferClassifier", "candidates", "weighted_ridge"]
 
@@ -192,19 +193,6 @@ class TransferClassifier(KernelEstimator):
     How, is in the docstring of the module. It has no rounds of boosting and no eta: it is what to use, the printed
     methods are what to study. Missing values become the column's mean.
 
-    Parameters
-    ----------
-    kernel : {"linear", "rbf"}, default="linear"
-        Over standardised columns: a.b / d, or exp(-gamma |a - b|^2) with at most 1,000 support points.
-    gamma : float or "scale", default="scale"
-        Of the RBF kernel, above 0; "scale" is 1 / (columns * variance of all cells).
-    C : float, default=1.0
-        Cost of errors, above 0.
-    domain_names : list of str, optional
-        Name of source 1, 2, ...; by default "1", "2", ....
-    random_state : int or None, default=0
-        Seed of the support points, where there are more rows than that.
-
     Attributes
     ----------
     classes_ : (K,) array
@@ -226,21 +214,16 @@ class TransferClassifier(KernelEstimator):
     {candidate: share}; "target_mass": the target's share of all row weight.
     """
 
-    _rules = kernel_rules
     _steepness = 2.0
     _allows_missing = True
 
-    def __init__(
-        self,
-        *,
-        kernel: str = "linear",
-        gamma: float | str = "scale",
-        C: float = 1.0,
-        domain_names: list[str] | None = None,
-        random_state: int | None = 0,
-    ) -> None:
-        self.kernel, self.gamma, self.C = kernel, gamma, C
-        self.domain_names, self.random_state = domain_names, random_state
+    kernel = replace(
+        KernelEstimator.kernel,
+        words="Over standardised columns: a.b / d, or exp(-gamma |a - b|^2) with at most 1,000 support points.",
+    )
+    random_state: int | None = param(
+        0, Seed(), "Seed of the support points, where there are more rows than that.", keyword=True
+    )
 
     def _total(self, problem: TransferProblem) -> int:
         return len(candidates(problem.names))

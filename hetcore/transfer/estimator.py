@@ -22,6 +22,7 @@ from hetcore.checks import whole
 from hetcore.errors import DataError
 from hetcore.events import Callback
 from hetcore.metrics import known_targets
+from hetcore.parameters import Declared, Domain, param
 
 __all__ = ["Rows", "TransferEstimator", "TransferProblem", "scored"]
 
@@ -79,17 +80,25 @@ class TransferProblem:
         return np.flatnonzero(self.domain == k)
 
 
-class TransferEstimator(ClassifierMixin, BaseEstimator):
+class TransferEstimator(ClassifierMixin, Declared, BaseEstimator):
     """Base of the classifiers that learn for a target domain from source domains too."""
 
     _rules: tuple[Rule, ...] = ()
     _common: tuple[Rule, ...] = (
-        ("domain_names", lambda v: v is None or (not isinstance(v, str) and all(isinstance(s, str) for s in v)),
-         "a list of texts, one for each source number, or None"),
         ("random_state", lambda v: v is None or (whole(v) and v >= 0), "a whole number, at least 0, or None"),
-    )  # fmt: skip
+    )
     _allows_missing = False
     _steepness = 1.0  # of the logistic function from scores to probabilities
+
+    domain_names: list[str] | None = param(
+        None,
+        Domain(
+            lambda v: v is None or (not isinstance(v, str) and all(isinstance(s, str) for s in v)),
+            "a list of texts, one for each source number, or None",
+        ),
+        'Name of source 1, 2, ...; by default "1", "2", ....',
+        keyword=True,
+    )
 
     def fit(
         self,
@@ -125,6 +134,7 @@ class TransferEstimator(ClassifierMixin, BaseEstimator):
         DataError
             If the target has no labelled row, or all rows are of one class.
         """
+        self._check_parameters()
         params = self.get_params(deep=False)
         check_params(params, self._rules + tuple(rule for rule in self._common if rule[0] in params))
         problem = self._problem(X, y, sample_domain, eval_set)

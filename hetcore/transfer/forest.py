@@ -29,10 +29,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hetcore.binning import BinMapper
-from hetcore.checks import finite, whole
 from hetcore.errors import ModelFileError
 from hetcore.forest import Forest
 from hetcore.numerics import narrow, power_of_two
+from hetcore.parameters import Interval, Seed, Whole, param
 from hetcore.registry import MemoryNeed, estimator
 from hetcore.transfer.estimator import TransferEstimator, TransferProblem
 from hetcore.transfer.files import block, common_from_state, common_state
@@ -158,19 +158,6 @@ class TransferForestClassifier(TransferEstimator):
 
     The algorithm is in the docstring of the module. Without sources gamma counts for nothing.
 
-    Parameters
-    ----------
-    gamma : float, default=0.8
-        Share in [0, 1] of the sources in the gain of a split; 0 looks at the target only.
-    n_iterations : int, default=3
-        Trees, at least 1; a round is a tree.
-    max_depth : int, default=10
-        Depth of a tree in [1, 30].
-    domain_names : list of str, optional
-        Name of source 1, 2, ...; by default "1", "2", ....
-    random_state : int or None, default=0
-        Seed of the columns that a node looks at.
-
     Attributes
     ----------
     classes_ : (K,) array
@@ -188,23 +175,16 @@ class TransferForestClassifier(TransferEstimator):
     """
 
     _allows_missing = True
-    _rules = (
-        ("gamma", lambda v: finite(v) and 0 <= v <= 1, "in [0, 1]: 0 looks at the target only"),
-        ("n_iterations", lambda v: whole(v) and v >= 1, "a whole number, at least 1"),
-        ("max_depth", lambda v: whole(v) and 1 <= v <= 30, "a whole number in [1, 30]"),
-    )
 
-    def __init__(
-        self,
-        *,
-        gamma: float = 0.8,
-        n_iterations: int = 3,
-        max_depth: int = 10,
-        domain_names: list[str] | None = None,
-        random_state: int | None = 0,
-    ) -> None:
-        self.gamma, self.n_iterations, self.max_depth = gamma, n_iterations, max_depth
-        self.domain_names, self.random_state = domain_names, random_state
+    gamma: float = param(
+        0.8,
+        Interval(0, 1, cure="0 looks at the target only"),
+        "Share of the sources in the gain of a split; 0 looks at the target only.",
+        keyword=True,
+    )
+    n_iterations: int = param(3, Whole(1), "Trees; a round is a tree.", keyword=True)
+    max_depth: int = param(10, Whole(1, 30), "Depth of a tree.", keyword=True)
+    random_state: int | None = param(0, Seed(), "Seed of the columns that a node looks at.", keyword=True)
 
     def _start(self, problem: TransferProblem) -> State:
         gamma = float(self.gamma) if problem.names else 0.0

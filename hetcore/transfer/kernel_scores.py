@@ -9,22 +9,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hetcore.checks import finite, one_of
+from hetcore.checks import finite
 from hetcore.errors import DataError, ModelFileError
+from hetcore.parameters import Domain, Interval, OneOf, param
 from hetcore.transfer.estimator import TransferEstimator, TransferProblem
 from hetcore.transfer.files import block, common_from_state, common_state, finite_array
 
-__all__ = ["KernelEstimator", "KernelScores", "kernel_matrix", "kernel_rules", "kernel_width"]
+__all__ = ["KernelEstimator", "KernelScores", "kernel_matrix", "kernel_width"]
 
 LARGEST = 1e30  # of a cell; a kernel is a sum of its squares
 BLOCK = 4096  # rows of a kernel matrix at once
 KERNELS = ("linear", "rbf")
-
-kernel_rules = (
-    one_of("kernel", KERNELS),
-    ("gamma", lambda v: v == "scale" if isinstance(v, str) else finite(v) and v > 0, "'scale' or above 0"),
-    ("C", lambda v: finite(v) and v > 0, "a finite number above 0"),
-)
 
 
 def kernel_width(X: NDArray, gamma: float | str) -> float:
@@ -102,6 +97,15 @@ class KernelScores:
 
 class KernelEstimator(TransferEstimator):
     """Base of the transfer classifiers whose model is a `KernelScores`, `_model`."""
+
+    kernel: str = param("linear", OneOf(*KERNELS), "a.b, or exp(-gamma |a - b|^2).", keyword=True)
+    gamma: float | str = param(
+        "scale",
+        Domain(lambda v: v == "scale" if isinstance(v, str) else finite(v) and v > 0, "'scale' or above 0"),
+        'Of the RBF kernel, above 0; "scale" is 1 / (columns * variance of all cells).',
+        keyword=True,
+    )
+    C: float = param(1.0, Interval(0, ends="()"), "Cost of errors.", keyword=True)
 
     def _problem(self, X: Any, y: Any, sample_domain: Any, eval_set: Any) -> TransferProblem:
         problem = super()._problem(X, y, sample_domain, eval_set)

@@ -30,9 +30,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hetcore.parameters import Flag, param
 from hetcore.registry import MemoryNeed, estimator
 from hetcore.transfer.estimator import TransferProblem, scored
-from hetcore.transfer.kernel_scores import KernelEstimator, KernelScores, kernel_matrix, kernel_rules, kernel_width
+from hetcore.transfer.kernel_scores import KernelEstimator, KernelScores, kernel_matrix, kernel_width
 
 __all__ = ["MultiKTClassifier", "best_beta", "ls_svm"]
 
@@ -187,19 +188,6 @@ class MultiKTClassifier(KernelEstimator):
 
     The problem and its letters are in the docstring of the module. Without sources it is the LS-SVM of the target.
 
-    Parameters
-    ----------
-    kernel : {"linear", "rbf"}, default="linear"
-        a.b, or exp(-gamma |a - b|^2).
-    gamma : float or "scale", default="scale"
-        Of the RBF kernel, above 0; "scale" is 1 / (columns * variance of all cells).
-    C : float, default=1.0
-        Cost of errors, above 0.
-    balanced : bool, default=True
-        Whether both signs count alike however many rows they have.
-    domain_names : list of str, optional
-        Name of source 1, 2, ...; by default "1", "2", ....
-
     Attributes
     ----------
     classes_ : (K,) array
@@ -220,20 +208,9 @@ class MultiKTClassifier(KernelEstimator):
     "beta" = {source: beta_j}; "target_mass" = 1 / (1 + sum of beta).
     """
 
-    _rules = (*kernel_rules, ("balanced", lambda v: isinstance(v, bool | np.bool_), "True or False"))
     _steepness = 2.0
 
-    def __init__(
-        self,
-        *,
-        kernel: str = "linear",
-        gamma: float | str = "scale",
-        C: float = 1.0,
-        balanced: bool = True,
-        domain_names: list[str] | None = None,
-    ) -> None:
-        self.kernel, self.gamma, self.C, self.balanced = kernel, gamma, C, balanced
-        self.domain_names = domain_names
+    balanced: bool = param(True, Flag(), "Whether both signs count alike however many rows they have.", keyword=True)
 
     def _start(self, problem: TransferProblem) -> State:
         return State(problem, self.get_params(deep=False))

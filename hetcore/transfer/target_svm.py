@@ -14,7 +14,7 @@ from sklearn.svm import SVC
 from hetcore.errors import DataError
 from hetcore.registry import MemoryNeed, estimator
 from hetcore.transfer.estimator import TransferProblem
-from hetcore.transfer.kernel_scores import KernelEstimator, KernelScores, kernel_matrix, kernel_rules, kernel_width
+from hetcore.transfer.kernel_scores import KernelEstimator, KernelScores, kernel_matrix, kernel_width
 
 __all__ = ["TargetSVM"]
 
@@ -71,17 +71,6 @@ def _fitted(kernel: NDArray, signs: NDArray, C: float) -> SVC:
 class TargetSVM(KernelEstimator):
     """No transfer: a support vector machine on the target's rows; sources are passed over.
 
-    Parameters
-    ----------
-    kernel : {"linear", "rbf"}, default="linear"
-        a.b, or exp(-gamma |a - b|^2).
-    gamma : float or "scale", default="scale"
-        Of the RBF kernel, above 0; "scale" is 1 / (columns * variance of all cells).
-    C : float, default=1.0
-        Cost of errors, above 0.
-    domain_names : list of str, optional
-        Name of source 1, 2, ...; by default "1", "2", ....
-
     Attributes
     ----------
     classes_ : (K,) array
@@ -97,18 +86,7 @@ class TargetSVM(KernelEstimator):
     "error", "metric" = {"train", "held_out"}, "target_mass" = 1.
     """
 
-    _rules = kernel_rules
     _steepness = 2.0
-
-    def __init__(
-        self,
-        *,
-        kernel: str = "linear",
-        gamma: float | str = "scale",
-        C: float = 1.0,
-        domain_names: list[str] | None = None,
-    ) -> None:
-        self.kernel, self.gamma, self.C, self.domain_names = kernel, gamma, C, domain_names
 
     def _start(self, problem: TransferProblem) -> State:
         return State(problem, self.get_params(deep=False))

@@ -314,13 +314,13 @@ def test_one_class_or_two_labels_are_enough(estimator, y):
     [
         (peers.JoinedSVM(costs=()), "costs=() must be one or more positive"),
         (peers.JoinedSVM(widths=(0.0, 1.0)), "widths=(0.0, 1.0) must be"),
-        (peers.JoinedSVM(n_folds=1), "n_folds=1 must be at least 2"),
-        (peers.JoinedGBDT(n_iterations=0), "n_iterations=0 must be at least 1"),
-        (peers.JoinedGBDT(fill="zero"), "fill='zero' is not known"),
+        (peers.JoinedSVM(n_folds=1), "n_folds=1 must be a whole number, at least 2"),
+        (peers.JoinedGBDT(n_iterations=0), "n_iterations=0 must be a whole number, at least 1"),
+        (peers.JoinedGBDT(fill="zero"), "fill='zero' must be one of 'mean', 'nan'"),
         (peers.JoinedGBDT(column_sample=0.0), "column_sample=0.0 must be in (0, 1]"),
         (peers.JoinedGBDT(learning_rate=-1.0), "learning_rate=-1.0 must be in (0, 1]"),
         (peers.SelfTrainedGBDT(share=0.0), "share=0.0 must be in (0, 1]"),
-        (peers.SelfTrainedSVM(n_rounds=-1), "n_rounds=-1 must be at least 0"),
+        (peers.SelfTrainedSVM(n_rounds=-1), "n_rounds=-1 must be a whole number, at least 0"),
     ],
 )
 def test_a_parameter_outside_its_domain_is_refused(estimator, words):

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
+import hetcore as hc
 from hetcore.data import HetData
 from hetcore.figures import basic
 from hetcore.figures import graph as figures_graph
 from studio.views.collective import settings
 from studio.views.collective.settings import LABELS, SETS, kept, scored_set
 from studio.views.common.widgets import escape, live_chart, number
-from studio.views.common.widgets_training import slider
+from studio.views.common.widgets_training import parameter_slider, slider
 
 __all__ = ["controls", "curves", "explain", "graph_shown", "headline", "offer_example", "offer_more"]
 
@@ -86,8 +87,8 @@ def controls(data: HetData, title: str) -> dict[str, Any]:
         bind="query-params",
         help="Algorithms 1 to 4 to the letter: one unshrunk tree with median leaves a stage.",
     )
-    stages = slider("Stages M", 1, 50, 10, 1, "stages", "Stages after the first; each adds trees (M).")
-    depth = slider("Depth", 1, 8, PRINTED_DEPTH if printed else DEPTH, 1, "levels", "Depth of the trees, in splits.")
+    stages = parameter_slider(hc.MGBClassifier.n_iterations, "stages")
+    depth = parameter_slider(hc.MGBClassifier.max_depth, "levels", PRINTED_DEPTH if printed else DEPTH)
     params = {"n_iterations": stages, "max_depth": depth} | _trees(printed, numbers)
     with st.expander("More parameters"):
         params |= _more(data, printed)
@@ -105,7 +106,7 @@ def _trees(printed: bool, numbers: bool) -> dict[str, Any]:
     if printed:
         st.caption("As printed: no shrinkage, median leaves.")
         return {}
-    rate = slider("Shrinkage", 0.01, 1.0, 0.05, 0.01, "shrinkage", "What each tree counts (the learning rate).")
+    rate = parameter_slider(hc.MGBClassifier.learning_rate, "shrinkage")
     if not numbers:
         return {"learning_rate": rate}
     st.session_state.setdefault("leaf", "mean")
@@ -123,8 +124,8 @@ def _trees(printed: bool, numbers: bool) -> dict[str, Any]:
 def _more(data: HetData, printed: bool) -> dict[str, Any]:
     params: dict[str, Any] = {}
     if not printed:
-        params["first_trees"] = slider("Trees of the first stage", 1, 300, 100, 1, "first", "Trees of F0.")
-        params["trees_per_stage"] = slider("Trees of a stage", 1, 30, 10, 1, "trees", "Trees of each further stage.")
+        params["first_trees"] = parameter_slider(hc.MGBClassifier.first_trees, "first")
+        params["trees_per_stage"] = parameter_slider(hc.MGBClassifier.trees_per_stage, "trees", 10)
         params["summary"] = st.selectbox(
             "Neighbours by their", ["mean", "median"], key="summary", help="How Rf1, Rf2 and Rf3 sum neighbours up."
         )

@@ -19,12 +19,13 @@ from typing import Any
 
 import streamlit as st
 
+from hetcore.parameters import Parameter
 from studio.jobs import manager as jobs
 from studio.views.common import training
 from studio.views.common.training import Setting
 from studio.views.common.widgets import escape
 
-__all__ = ["LiveTrainings", "slider"]
+__all__ = ["LiveTrainings", "parameter_slider", "slider"]
 
 INSTANT = 3.0
 """Seconds: a changed setting that is estimated to train faster trains at once."""
@@ -51,6 +52,22 @@ def slider(label: str, low: Any, high: Any, start: Any, step: Any, key: str, wor
     if key not in st.session_state:
         st.session_state[key] = start
     return st.slider(label, low, high, step=step, key=key, help=words, bind="query-params")
+
+
+def parameter_slider(parameter: Parameter, key: str, start: Any = None) -> Any:
+    """Draw the slider of a declared parameter: label, ends, step, default and help stand with the method.
+
+    Parameters
+    ----------
+    parameter : Parameter
+        Such as `hc.GBCRegressor.lambda0`.
+    key : str
+        In the session and in the URL.
+    start : optional
+        Where it begins, if not at the method's default.
+    """
+    label, low, high, step = parameter.slider
+    return slider(label, low, high, parameter.default if start is None else start, step, key, parameter.help)
 
 
 @dataclass

@@ -10,6 +10,7 @@ import streamlit as st
 import datasets
 import hetcore as hc
 from hetcore.data import HetData
+from hetcore.parameters import Parameter
 from studio import session
 from studio.views.common.training import Setting
 from studio.views.common.widgets_training import slider
@@ -168,23 +169,18 @@ def _table_params(data: HetData) -> dict[str, Any]:
     }
 
 
-def _from(start: Any, label: str, low: Any, high: Any, step: Any, key: str, words: str) -> Any:
+def _from(parameter: Parameter, key: str) -> Any:
     """Draw a slider that begins at a method's default, wherever that is."""
-    return slider(label, min(low, start), max(high, 2 * start), start, step, key, words)
+    (label, low, high, step), start = parameter.slider, parameter.default
+    return slider(label, min(low, start), max(high, 2 * start), start, step, key, parameter.help)
 
 
 def _factor_params(mode: str) -> dict[str, Any]:
-    key, start = mode.lower(), getattr(hc, settings.MODES[mode].learned)().get_params()
-    epochs = _from(start["n_iterations"], "Epochs", 5, 200, 5, f"{key}_epochs", "Most passes over the known entries.")
-    factors = _from(start["n_factors"], "Factors D", 0, 100, 1, f"{key}_factors", "Length of U, V; 0 leaves biases.")
-    noisy = _from(
-        start["n_deviation_factors"], "Factors of the deviation", 1, 20, 1, f"{key}_noisy", "Length of P and Q."
-    )
-    rate = _from(start["learning_rate"], "Learning rate η", 0.01, 1.0, 0.01, f"{key}_rate", "AdaGrad's first step.")
-    penalty = _from(start["regularisation"], "Penalty λ", 0.0, 1.0, 0.001, f"{key}_penalty", "Pull of U and V to 0.")
-    patience = _from(
-        start["patience"], "Patience", 1, 50, 1, f"{key}_patience", "Epochs without a smaller error before it ends."
-    )
+    key, method = mode.lower(), getattr(hc, settings.MODES[mode].learned)
+    epochs, factors = _from(method.n_iterations, f"{key}_epochs"), _from(method.n_factors, f"{key}_factors")
+    noisy = _from(method.n_deviation_factors, f"{key}_noisy")
+    rate, penalty = _from(method.learning_rate, f"{key}_rate"), _from(method.regularisation, f"{key}_penalty")
+    patience = _from(method.patience, f"{key}_patience")
     printed = st.toggle(
         "As printed in the paper", key=f"{key}_printed", bind="query-params", help="The paper's updates to the letter."
     )

@@ -7,11 +7,12 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
+import hetcore as hc
 from hetcore.data import HetData
 from hetcore.multimodal import deep
 from studio.views.common.training import Setting
 from studio.views.common.widgets import escape
-from studio.views.common.widgets_training import slider
+from studio.views.common.widgets_training import parameter_slider, slider
 from studio.views.two_learners import settings as two_learners
 from studio.views.two_learners.settings import BRANCHES, EXAMPLES, FEATURES, FIRST, SECOND
 
@@ -83,7 +84,7 @@ def controls(data: HetData, title: str, operations: Sequence[dict[str, Any]], to
     known = slider(
         "Labels known, per cent", 5, 100, 50, 5, "two_known", "The other labels are hidden from training and score it."
     )
-    rounds = slider("Rounds N", 1, 100, 20, 1, "two_rounds", "Each adds a learner of every source (N).")
+    rounds = parameter_slider(hc.TwoWeakLearnerClassifier.n_iterations, "two_rounds", 20)
     with st.expander("More parameters"):
         params = {"n_iterations": rounds} | _more(models)
     if not deep.has_torch():
@@ -157,10 +158,10 @@ def _more(models: Sequence[str]) -> dict[str, Any]:
     if SECOND in models:
         forms = {"printed": "as printed in the paper", "exact": "the quadratic form as it is"}
         params["hessian"] = _choice("Curvature of the 2nd order", forms, "two_hessian", "Which second-order form.")
-        params["inner_iterations"] = slider("Inner rounds N2", 1, 10, 3, 1, "two_inner", "Of the 2nd order (N2).")
-    params["max_depth"] = slider("Depth", 1, 12, 5, 1, "two_depth", "Depth of the trees, in splits.")
-    params["min_samples_leaf"] = slider("Rows of a leaf", 1, 100, 20, 1, "two_leaf", "Fewest rows of a leaf.")
-    params["epochs"] = slider("Epochs of a learner", 1, 50, 10, 1, "two_epochs", "Passes of a weak network a round.")
+        params["inner_iterations"] = parameter_slider(hc.TwoWeakLearnerClassifier.inner_iterations, "two_inner")
+    params["max_depth"] = parameter_slider(hc.TwoWeakLearnerClassifier.max_depth, "two_depth")
+    params["min_samples_leaf"] = parameter_slider(hc.TwoWeakLearnerClassifier.min_samples_leaf, "two_leaf")
+    params["epochs"] = parameter_slider(hc.TwoWeakLearnerClassifier.epochs, "two_epochs")
     if FEATURES in models or BRANCHES in models:
         params |= _branches(FEATURES in models)
     seed = st.number_input("Seed", 0, 9999, 0, key="two_seed", help="Of split and training.", bind="query-params")
@@ -169,21 +170,16 @@ def _more(models: Sequence[str]) -> dict[str, Any]:
 
 def _steps() -> dict[str, Any]:
     step = _choice("Steps ε, δ", STEPS, "two_step", "How the steps of a round are chosen.")
-    rate = slider("Shrinkage", 0.05, 1.0, 0.5, 0.05, "two_rate", "What a step counts (the learning rate).")
-    share = slider(
-        "Rows a learner sees", 0.5, 1.0, 0.8, 0.05, "two_share", "Share of the labelled rows; the others choose steps."
-    )
+    rate = parameter_slider(hc.TwoWeakLearnerClassifier.learning_rate, "two_rate")
+    share = parameter_slider(hc.TwoWeakLearnerClassifier.subsample, "two_share")
     return {"step": step, "learning_rate": rate, "subsample": share}
 
 
 def _branches(boosted: bool) -> dict[str, Any]:
     params: dict[str, Any] = {}
     if boosted:
-        words = "Stages of boosting whose scores the network reads (M)."
-        params["n_stages"] = slider("Stages M of BFV", 5, 200, 50, 5, "two_stages", words)
-    params["network_epochs"] = slider(
-        "Epochs of BFV and branches", 1, 100, 20, 1, "two_network_epochs", "Rounds of those two networks."
-    )
+        params["n_stages"] = parameter_slider(hc.BoostedFeatureNetworkClassifier.n_stages, "two_stages")
+    params["network_epochs"] = parameter_slider(hc.BoostedFeatureNetworkClassifier.n_iterations, "two_network_epochs")
     if deep.has_torch():
         forms = {"concatenation": "side by side (concatenation)", "product": "multiplied (product)"}
         params["fusion"] = _choice("Branches meet", forms, "two_fusion", "How the branches of the network meet.")
