@@ -1,21 +1,44 @@
 r"""Gradient Boosting Consensus to the letter: Algorithm 1 of the paper.
 
-    1  f_i <- the constant that minimises L; w_i <- 1/p; w^_g <- 1/q
-    2  for t = 1..N:
-    3    for each source i:
-    4      E(x) = sum_i w_i f_i(x);  E~_i(x) = sum_g w^_g mean of f_i over x's neighbours in g
-    5      z_i(x) = -w_i L'(f_i, y) on T,  -w_i [lambda0 L'(f_i, E) + lambda1 L'(f_i, E~_i)] on U_i        (4.7)
-    6      h <- regression tree on i's columns to z_i
-    7      rho <- argmin of the objective (4.4) along h, E and E~ held fixed                              (4.8)
-    8      f_i <- f_i + learning_rate rho h                                                               (4.9)
-    9    w <- (4.10) from each source's loss on T;  w^ <- (4.11) from each graph's loss over its edges
-    10 predict P(sum_i w_i f_i(x)): identity, or the sign; classes one against the others                   (4.6)
+    1  f_i <- the constant that minimises sum_T L(., y), i = 1..p
+    2  w_i <- 1/p; w^_g <- 1/q
+    3  for t = 1..N:
+    4    for each source i:
+           E(x) = sum_i w_i f_i(x) over the sources that cover x                                          (4.2)
+           E~_i(x) = sum_g w^_g / |{(z, x) in G_g}| sum_{(z, x) in G_g} f_i(z)                            (4.3)
+    5      z_i(x) = - dL/df_i(x), as displayed below                                                (4.5), (4.7)
+    6      h <- regression tree on source i's columns to z_i
+    7      rho <- argmin of the objective along h                                                   (4.4), (4.8)
+    8      f_i <- f_i + rho h                                                                             (4.9)
+    10   w_i <- exp(-sum_{x in T} L(f_i(x), y) / z), sum_i w_i = 1                                       (4.10)
+         w^_g <- exp(-(1/c) sum_{a ~ b in G_g} sum_i w_i L(f_i(a), f_i(b)) / z), sum_g w^_g = 1          (4.11)
+    12 predict P(sum_i w_i f_i(x)): identity, or the sign; classes one against the others                  (4.6)
 
-L is half the squared error for numbers and the logistic loss of labels +1 and -1 for classes. Sums run over T and U_i
-as printed, so that with few labels the unlabelled rows drown them: lambda has to be small. Read into the paper: the
-sums of (4.6), E and E~ are divided by the weights of the sources that cover x and of the graphs in which x has a
-neighbour, without which an instance with few sources is pulled to 0. Subsampling, column sampling and the parameters of
-the default method are not used.
+L is the squared error for numbers (half of it here: no step, weight or prediction changes) and the logistic loss of
+labels +1 and -1 for classes. The display below (4.5) has, for the squared error,
+
+    dL/df_i = 2 w_i ((f_i - y) on T + lambda0 (f_i - E) on U_i) + lambda1 (f_i - E~_i) on U_i
+
+without 2 w_i before lambda1, though the objective (4.4) has w_i there: that is done as displayed. So h need not be a
+descent direction of the objective, and rho may be negative. For the logistic loss all three terms have w_i.
+
+Departures, each the smallest that lets the algorithm run where a source or a link is missing
+------------------------------------------------------------------------------------------
+- T and U_i of source i are the labelled and unlabelled instances that it covers. The sums of E, E~_i and (4.6) are
+  divided by the weights of the sources that cover x and of the graphs in which x has a neighbour, so that they still
+  are the "expected prediction" whose weights sum to one.
+- Neighbours that source i does not cover have no f_i and are not counted in (4.3); a link of weight a counts a times.
+- E and E~_i are held fixed in the line search, as the gradient holds them.
+- c in (4.11), which the paper does not name, is the number of the graph's edges that some source covers at both ends. A
+  graph without such an edge gets weight 0.
+- A source without a labelled instance has no loss in (4.10): it counts with that of line 1's constant over all of T.
+- The logistic loss may fall for ever along h: one step moves no score by more than 1e6.
+- An instance that no table has is predicted by its neighbours' average.
+
+The helps of `hetcore.consensus.tempering` are off unless asked for.
+
+Reference: X. Shi, J.-F. Paiement, D. Grangier, P. S. Yu, "GBC: Gradient boosting consensus model for heterogeneous
+data".
 """
 
 from __future__ import annotations
@@ -44,6 +67,7 @@ __all__ = ["Printed", "PrintedModel", "line_search"]
 
 LONGEST_MOVE = 1e6  # of a score in one step: a logistic loss may fall for ever
 SMALLEST = 1e-200  # gradient that is taken for zero
+LEFT_OUT = 1.0 / 3.0  # of the labelled rows in a round, if they set the weights
 FAINTEST = 1e-100  # weight of a source or graph whose weight underflows: it speaks where nobody else does
 
 
@@ -63,6 +87,8 @@ class Printed:
     graph_weights: NDArray[np.float64]  # (q, K) w^
     start_value: NDArray[np.float64]  # (K,) the constant of line 1
     steps: dict[str, float]
+    rng: np.random.Generator
+    left_out: NDArray[np.bool_]  # (n,) labelled rows that train nothing in this round
 
     @classmethod
     def start(
@@ -80,7 +106,8 @@ class Printed:
         forests = [[Forest(1) for _ in range(K)] for _ in tables]
         links = [_row_normalised(graph) for graph in data.graphs.values()]
         weights = np.full((p, K), 1.0 / p), np.full((q, K), 1.0 / max(q, 1))
-        return cls(problem, params, crew, tables, forests, links, sign, scores, *weights, constant, {})
+        nobody = np.zeros(data.n, bool)
+        return cls(problem, params, crew, tables, forests, links, sign, scores, *weights, constant, {}, rng, nobody)
 
     @property
     def loss(self) -> HalfSquared | Logistic:
@@ -99,7 +126,9 @@ class Printed:
         return np.stack([part.covers for part in self.tables])
 
     def round(self) -> None:
-        """Lines 3 to 9."""
+        """Lines 4 to 10."""
+        if self.params["left_out_weights"]:
+            self.left_out = self.problem.labelled & (self.rng.random(self.problem.data.n) < LEFT_OUT)
         before = self.consensus
         every, parallel = list(range(len(self.tables))), self.params["schedule"] == "parallel"
         for numbers in [every] if parallel and self.crew.apart else [[i] for i in every]:
@@ -112,13 +141,17 @@ class Printed:
         """Return targets (3, m) and their weights (3, m) in the objective of source i: y, E and E~_i (4.4)."""
         rows, labelled = part.rows, self.problem.labelled[part.rows]
         pulled = ~labelled if self.params["pull"] == "unlabelled" else np.ones(rows.size, bool)
+        labelled = labelled & ~self.left_out[rows]
         near, has = self._neighbourhood(self.scores[i, :, k], part.covers, k)
-        if self.params["clamp_labels"] and self.links:
+        if self.params["clamp_neighbors"] and self.links:
             known = np.where(self.problem.labelled, self.sign[:, k], self.scores[i, :, k])
             near, has = self._neighbourhood(known, part.covers | self.problem.labelled, k)
         targets = np.stack([self.sign[rows, k], consensus[rows, k], near[rows]])
-        weights = np.stack([labelled, self.params["lambda0"] * pulled, self.params["lambda1"] * (pulled & has[rows])])
-        return targets, weights.astype(np.float64)
+        weights = np.stack([labelled, pulled, pulled & has[rows]]).astype(np.float64)
+        if self.params["relative_lambda"]:
+            counts = weights.sum(axis=1, keepdims=True)
+            weights *= np.where(counts > 0, counts[0] / np.maximum(counts, 1.0), 0.0)
+        return targets, weights * np.array([[1.0], [self.params["lambda0"]], [self.params["lambda1"]]])
 
     def _neighbourhood(self, values: NDArray, says: NDArray, k: int) -> tuple[NDArray, NDArray]:
         """Return E~ (n,) of values (n,) over the neighbours that say something, and where there is one."""
@@ -146,35 +179,38 @@ class Printed:
 
     def _slope(
         self, i: int, k: int, targets: NDArray, weights: NDArray
-    ) -> tuple[NDArray[np.float32], NDArray[np.bool_], float] | None:
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_], float] | None:
         """Line 5: return -z over its size, so that no w_i is too small for float32, where z is asked, and its size."""
-        f = self.scores[i, self.tables[i].rows, k]
-        z = -self.weights[i, k] * (weights * self.loss.gradient(f, targets)).sum(axis=0)
-        size, rows = float(np.abs(z).max()), weights.any(axis=0)
-        return None if not rows.any() or size < SMALLEST else ((-z / size).astype(np.float32), rows, size)
+        f, w = self.scores[i, self.tables[i].rows, k], self.weights[i, k]
+        before = np.array([[w], [w], [w if self.problem.scale.is_classifier else 0.5]])  # displays below (4.5)
+        slope = (before * weights * self.loss.gradient(f, targets)).sum(axis=0)
+        size, rows = float(np.abs(slope).max()), weights.any(axis=0)
+        return None if not rows.any() or size < SMALLEST else (slope / size, rows, size)
 
     def _step(self, i: int, k: int, grown: Grown, targets: NDArray, weights: NDArray) -> float:
         """Lines 7 and 8; return rho."""
         nodes, values, leaf = grown
         f, h = self.scores[i, self.tables[i].rows, k], values[leaf][:, 0]
         step = line_search(self.loss, f, h, targets, weights)
-        self.forests[i][k].append(Tree(nodes, values), self.params["learning_rate"] * step)
-        self.scores[i, self.tables[i].rows, k] = f + self.params["learning_rate"] * step * h
+        self.forests[i][k].append(Tree(nodes, values), self.params["shrinkage"] * step)
+        self.scores[i, self.tables[i].rows, k] = f + self.params["shrinkage"] * step * h
         return step
 
     def _weights(self, k: int) -> NDArray[np.float64]:
-        """(4.10), by the mean loss over the labelled rows that a source covers: a sum would favour small sources."""
+        """(4.10), by the sum over the labelled rows that a source covers; by the mean if they are rows left out."""
         losses = []
         for i, part in enumerate(self.tables):
-            rows = part.rows[self.problem.labelled[part.rows]]
+            own, left = self.problem.labelled[part.rows], self.left_out[part.rows]
+            rows = part.rows[left if left.any() else own]
             f, y = self.scores[i, rows, k], self.sign[rows, k]
             if not rows.size:
                 f, y = self.start_value[k], self.sign[self.problem.labelled, k]
-            losses.append(float(self.loss.value(f, y).mean()))
+            loss = self.loss.value(f, y)
+            losses.append(float(loss.mean() if self.params["left_out_weights"] else loss.sum()))
         return weights_from_losses(losses, _rule(self.params))
 
     def _graph_weights(self, k: int) -> NDArray[np.float64]:
-        """(4.11), by the mean over a graph's edges; a graph without an edge that a source covers gets 0."""
+        """(4.11); a graph without an edge that a source covers gets 0."""
         losses = np.array([self._edge_loss(graph, k) for graph in self.problem.data.graphs.values()])
         known = ~np.isnan(losses)
         weights = np.zeros(losses.size)
@@ -183,14 +219,14 @@ class Printed:
         return weights
 
     def _edge_loss(self, graph: Graph, k: int) -> float:
-        """Return the mean over the edges of sum_i w_i L(f_i(a), f_i(b)), over the sources that cover both ends."""
+        """Return (1/c) sum over the edges of sum_i w_i L(f_i(a), f_i(b)), over the sources that cover both ends."""
         a, b, _ = graph.edges()
-        total, mass = np.zeros(a.size), np.zeros(a.size)
-        for w, f, covers in zip(np.maximum(self.weights[:, k], FAINTEST), self.scores[:, :, k], self._covers):
+        total, found = 0.0, np.zeros(a.size, bool)
+        for w, f, covers in zip(self.weights[:, k], self.scores[:, :, k], self._covers):
             both = covers[a] & covers[b]
-            total[both] += w * self.loss.value(f[a[both]], f[b[both]])
-            mass += w * both
-        return float((total[mass > 0] / mass[mass > 0]).mean()) if mass.any() else float("nan")
+            total += w * float(self.loss.value(f[a[both]], f[b[both]]).sum())
+            found |= both
+        return total / found.sum() if found.any() else float("nan")
 
     @property
     def raw(self) -> NDArray[np.float64]:
@@ -236,7 +272,7 @@ def _row_normalised(graph: Any) -> Any:
 def line_search(
     loss: HalfSquared | Logistic, f: NDArray, h: NDArray, targets: NDArray, weights: NDArray, steps: int = 50
 ) -> float:
-    """Return the step rho >= 0 that minimises sum_j weights_j L(f + rho h, targets_j), by safeguarded Newton (4.8).
+    """Return the step rho that minimises sum_j weights_j L(f + rho h, targets_j), by safeguarded Newton (4.8).
 
     Parameters
     ----------
@@ -251,8 +287,10 @@ def line_search(
     Returns
     -------
     float
-        Never one that raises the objective; 0 where h is no descent direction.
+        Never one that raises the objective; negative where -h is a descent direction.
     """
+    if float((weights * loss.gradient(f, targets) * h).sum()) > 0:
+        return -line_search(loss, f, -h, targets, weights, steps)
     longest = LONGEST_MOVE / max(np.abs(h).max(initial=0.0), 1e-290)
     low, high, step = 0.0, longest, 0.0
     for _ in range(steps):

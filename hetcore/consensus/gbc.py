@@ -51,6 +51,7 @@ from hetcore.consensus.algorithm1 import Printed, PrintedModel
 from hetcore.consensus.boosting import Stagewise
 from hetcore.consensus.predictor import Columns, Memory, StagewiseModel, in_no_table
 from hetcore.consensus.source_states import Crew, GraphPart, TablePart
+from hetcore.consensus.tempering import Tempering
 from hetcore.data import HetData
 from hetcore.errors import DataError, ModelFileError
 from hetcore.kernel_ridge import SmoothPrediction
@@ -83,7 +84,7 @@ class Explanation(NamedTuple):
     contributions: NDArray[np.float64]
 
 
-class _GBC(BoostedEstimator):
+class _GBC(Tempering, BoostedEstimator):
     """What regressor and classifier share.
 
     Attributes

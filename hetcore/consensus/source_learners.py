@@ -191,14 +191,21 @@ class TableHolder(Holder):
         return self.smoother.fit(target)
 
     def grow_each(
-        self, limits: TreeParams, slopes: list[tuple[NDArray[np.float32], NDArray[np.bool_]] | None]
+        self, limits: TreeParams, slopes: list[tuple[NDArray[np.float64], NDArray[np.bool_]] | None]
     ) -> list[Grown | None]:
-        """Grow one tree for each output on its gradients (m,) and records (m,); None where there is no slope."""
+        """Grow one tree for each output on its gradients (m,) and records (m,); None where there is no slope.
+
+        A leaf is the negative mean gradient of its records: splits are found in single precision, leaves are not.
+        """
         return [each and self._grown(limits, *each) for each in slopes]
 
-    def _grown(self, limits: TreeParams, gradients: NDArray[np.float32], records: NDArray[np.bool_]) -> Grown:
+    def _grown(self, limits: TreeParams, gradients: NDArray[np.float64], records: NDArray[np.bool_]) -> Grown:
         rows = np.flatnonzero(records).astype(np.int32)
-        tree = grow(self.binned, gradients, None, rows, None, limits, self.mapper.n_bins)
+        tree = grow(self.binned, gradients.astype(np.float32), None, rows, None, limits, self.mapper.n_bins)
+        leaf, n_nodes = tree.row_leaf[rows], tree.nodes.size
+        counts = np.bincount(leaf, minlength=n_nodes)
+        sums = np.bincount(leaf, gradients[rows], n_nodes)
+        tree.values[:, 0] = np.where(counts > 0, -sums / np.maximum(counts, 1), tree.values[:, 0])
         return Grown(tree.nodes, tree.values, tree.apply(self.binned))
 
     def keep(self) -> Kept:

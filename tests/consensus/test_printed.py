@@ -18,7 +18,7 @@ from hetcore.trees import TreeParams, grow
 from hetcore.weights import self_normalised
 from tests.consensus.test_consensus import TASKS, planted
 
-LETTER = {"as_printed": True, "learning_rate": 1.0, "clamp_labels": False}
+LETTER = {"as_printed": True}
 
 
 def state_of(data, task, **params):
@@ -52,9 +52,10 @@ def test_the_step_never_raises_the_objective_and_no_other_on_a_fine_grid_does_be
     loss, f, h, targets, weights = search
     step = line_search(*search)
     least, before = _objective(*search, step), _objective(*search, 0.0)
-    assert step >= 0 and least <= before
+    assert least <= before
     size = np.abs(h).max()
-    grid = [0.0, *np.geomspace(1e-4, 30, 300) / size, *(step * np.linspace(0.9, 1.1, 21))]
+    steps = np.geomspace(1e-4, 30, 300) / size
+    grid = [0.0, *steps, *-steps, *(step * np.linspace(0.9, 1.1, 21))]
     tolerance = 1e-9 * abs(before) + 1e-12
     assert least <= min(_objective(*search, trial) for trial in grid) + tolerance
 
@@ -67,7 +68,7 @@ def test_the_step_of_the_squared_loss_is_the_closed_form(search):
         best = (weights * (targets - f) * h).sum() / max((weights * h**2).sum(), 1e-300)
         within = abs(best) * np.abs(h).max() < 1e5
         if within:
-            assert_allclose(line_search(HalfSquared(), f, h, targets, weights), max(best, 0.0), rtol=1e-9, atol=1e-12)
+            assert_allclose(line_search(HalfSquared(), f, h, targets, weights), best, rtol=1e-9, atol=1e-12)
 
 
 def test_the_step_of_the_logistic_loss_is_the_root_of_its_slope():
@@ -78,10 +79,11 @@ def test_the_step_of_the_logistic_loss_is_the_root_of_its_slope():
     assert_allclose(line_search(Logistic(), f, h, y, weights), root, rtol=1e-8)
 
 
-def test_no_descent_no_step_and_no_weight_no_step():
+def test_a_step_against_the_direction_and_none_without_direction_or_weight():
     f, y, ones = np.zeros(3), np.ones((1, 3)), np.ones((1, 3))
     for loss in (HalfSquared(), Logistic()):
-        assert line_search(loss, f, -np.ones(3), y, ones) == 0.0
+        back, along = line_search(loss, f, -np.ones(3), y, ones), line_search(loss, f, np.ones(3), y, ones)
+        assert back == -along < 0
         assert line_search(loss, f, np.zeros(3), y, ones) == 0.0
         assert line_search(loss, f, np.ones(3), y, 0 * ones) == 0.0
 
@@ -150,9 +152,9 @@ def _stump(x, z, everyone):
 
 
 def _steps(task, f, h, terms):
-    """Return the step in [0, 50] of least objective by golden-section search."""
-    low, high = 0.0, 50.0
-    value = lambda s: sum(w * _loss(task, f[j] + s * h[j], t) for j, w, t in terms)  # noqa: E731
+    """Return the step in [-50, 50] of least objective by golden-section search."""
+    low, high = -50.0, 50.0
+    value = lambda s: sum(w * _loss(task, f[j] + s * h[j], t) for j, w, t, _ in terms)  # noqa: E731
     for _ in range(200):
         a, b = low + 0.382 * (high - low), low + 0.618 * (high - low)
         low, high = (low, b) if value(a) < value(b) else (a, high)
@@ -172,21 +174,22 @@ def test_one_round_by_hand(task, lambda0, lambda1):
     w = np.array([0.5, 0.5])
     for i in range(2):
         consensus = (w[:, None] * f * COVERS).sum(axis=0) / (w[:, None] * COVERS).sum(axis=0)
-        terms = [(j, 1.0, y[j]) for j in range(5) if COVERS[i, j]]
+        terms = [(j, 1.0, y[j], 0) for j in range(5) if COVERS[i, j]]
         for j in (5, 6):
             if COVERS[i, j]:
                 near = _neighbour_mean(f[i], COVERS[i], j)
-                terms += [(j, lambda0, consensus[j])] + ([(j, lambda1, near)] if near is not None else [])
+                terms += [(j, lambda0, consensus[j], 1)] + ([(j, lambda1, near, 2)] if near is not None else [])
         z = np.zeros(7)
-        for j, weight, target in terms:
-            z[j] -= w[i] * weight * _derivative(task, f[i, j], target)  # (4.7)
-        rows = sorted({j for j, weight, _ in terms if weight > 0})
+        for j, weight, target, kind in terms:
+            before = w[i] if kind < 2 or task != "regression" else 0.5  # the display below (4.5)
+            z[j] -= before * weight * _derivative(task, f[i, j], target)
+        rows = sorted({j for j, weight, *_ in terms if weight > 0})
         h = np.zeros(7)
         h[COVERS[i]] = _stump(X[i, rows], z[rows], X[i, COVERS[i]])
         f[i] += _steps(task, f[i], h, terms) * h  # (4.8), (4.9)
     state.round()
     assert_allclose(state.scores[:, order, 0], f, atol=1e-4)
-    losses = [np.mean([_loss(task, f[i, j], y[j]) for j in range(5) if COVERS[i, j]]) for i in range(2)]
+    losses = [np.sum([_loss(task, f[i, j], y[j]) for j in range(5) if COVERS[i, j]]) for i in range(2)]
     assert_allclose(state.weights[:, 0], self_normalised(losses), atol=1e-4)  # (4.10)
     assert_allclose(state.graph_weights, 1.0)
     mass = (state.weights * COVERS).sum(axis=0)
@@ -219,7 +222,7 @@ def test_an_edge_with_an_end_that_a_source_lacks_says_nothing_of_that_source():
             j, k = "abcdefg".index(a), "abcdefg".index(b)
             both = [i for i in range(2) if j < k and COVERS[i, j] and COVERS[i, k]]
             if both:
-                values.append(np.average([0.5 * (f[i, j] - f[i, k]) ** 2 for i in both], weights=w[both]))
+                values.append(sum(w[i] * 0.5 * (f[i, j] - f[i, k]) ** 2 for i in both))
     assert_allclose(state._edge_loss(state.problem.data.graphs["g"], 0), np.mean(values), rtol=1e-12)
 
 
@@ -231,8 +234,8 @@ def test_a_source_without_a_labelled_row_is_judged_as_the_prior():
     state.round()
     y = state.sign[state.problem.labelled, 0]
     rows = data.rows("source_1")[data.labelled[data.rows("source_1")]]
-    own = (0.5 * (state.scores[0, rows, 0] - state.sign[rows, 0]) ** 2).mean()
-    assert_allclose(state.weights[:, 0], self_normalised([own, (0.5 * y**2).mean()]), rtol=1e-9)
+    own = (0.5 * (state.scores[0, rows, 0] - state.sign[rows, 0]) ** 2).sum()
+    assert_allclose(state.weights[:, 0], self_normalised([own, (0.5 * y**2).sum()]), rtol=1e-9)
     assert state.weights[0, 0] > state.weights[1, 0]
 
 
@@ -255,7 +258,7 @@ def _objective_of(state, i, task, lambda0, lambda1, consensus, near):
 @pytest.mark.parametrize("rate", [0.1, 1.0])
 def test_updating_a_source_never_raises_its_objective(task, rate):
     data, _ = planted(task, n_classes=2, n=80)
-    state = state_of(data, task, lambda0=0.3, lambda1=0.2, learning_rate=rate)
+    state = state_of(data, task, lambda0=0.3, lambda1=0.2, shrinkage=rate)
     for _ in range(6):
         for i, part in enumerate(state.tables):
             consensus = state.consensus
@@ -269,7 +272,7 @@ def test_updating_a_source_never_raises_its_objective(task, rate):
 @pytest.mark.parametrize("task", TASKS)
 def test_the_training_loss_of_every_source_falls_without_pulls(task):
     data, _ = planted(task, n=80, n_classes=2)
-    state = state_of(data, task, lambda0=0.0, lambda1=0.0, learning_rate=0.3)
+    state = state_of(data, task, lambda0=0.0, lambda1=0.0, shrinkage=0.3)
     last = np.inf
     for _ in range(10):
         state.round()
@@ -284,7 +287,7 @@ def test_the_training_loss_of_every_source_falls_without_pulls(task):
 @pytest.mark.parametrize("task", TASKS)
 def test_one_source_and_no_pull_is_plain_boosting_with_line_search(task):
     data, _ = planted(task, n_sources=1, n_noise_sources=0, n_graphs=0, n_classes=2, coverage=1.0)
-    params = {"n_iterations": 8, "learning_rate": 0.5, "lambda0": 0.0, "lambda1": 0.0, "max_depth": 2}
+    params = {"n_iterations": 8, "shrinkage": 0.5, "lambda0": 0.0, "lambda1": 0.0, "max_depth": 2}
     fit = TASKS[task](as_printed=True, **params).fit(data)
     state = state_of(data, task)
     loss, y, part = state.loss, state.sign[:, 0], state.tables[0]
@@ -360,7 +363,7 @@ def test_parallel_sources_start_from_the_same_state():
 
 def test_a_labelled_neighbour_can_say_its_label():
     data = _tiny()
-    state = state_of(data, "regression", lambda1=1.0, clamp_labels=True)
+    state = state_of(data, "regression", lambda1=1.0, clamp_neighbors=True)
     state.round()
     targets, weights = state._terms(1, state.tables[1], 0, state.consensus)
     f, g = data.position["f"], data.position["g"]  # in table two: f hears e twice and g, g hears c and f
