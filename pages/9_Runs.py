@@ -28,8 +28,7 @@ def page() -> None:
     if message := st.session_state.pop("runs_message", ""):
         st.toast(message)
     runs = store.shared().list(session.owner())
-    if store.shared().warning:
-        st.warning(escape(store.shared().warning), icon=":material/warning:")
+    warning()
     if not runs:
         return no_runs()
     st.dataframe(table.table(runs), hide_index=True, key="runs_table", alt="All runs, newest first")
@@ -40,6 +39,14 @@ def page() -> None:
         compare(chosen)
     else:
         st.info("Choose one run to open it, or several to compare them.", icon=":material/touch_app:")
+
+
+def warning() -> None:
+    """Say what is wrong with the store, and what was lost until somebody says that it was read."""
+    if words := store.shared().warning:
+        st.warning(escape(words), icon=":material/warning:")
+    if store.shared().notices:
+        st.button("I have read this", on_click=store.shared().dismiss, key="dismiss", icon=":material/done:")
 
 
 def no_runs() -> None:
@@ -77,6 +84,8 @@ def title(run: Run) -> str:
 def one_run(run: Run) -> None:
     """Show a run and what can be done with it."""
     st.subheader(escape(table.label(run)))
+    if words := table.unfinished(run):
+        st.info(escape(words), icon=":material/info:")
     with st.container(horizontal=True):
         reopen(run)
         rename(run)

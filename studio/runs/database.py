@@ -1,7 +1,9 @@
 """Runs in a database: SQLite in a folder of the user's or PostgreSQL by URL, every row and block with its checksum.
 
-SQLite is used through one connection, guarded by a lock, with a write-ahead log; every transaction begins as a writer
-(BEGIN IMMEDIATE), because one that becomes a writer halfway can fail at once however long it would wait.
+SQLite has a write-ahead log, so that readers and the writer do not wait for each other (sqlite.org/wal.html): reads
+have connections of their own, which cannot write, and writes go through one connection, guarded by a lock. What writes
+begins as a writer (BEGIN IMMEDIATE), because one that becomes a writer halfway can fail at once however long it would
+wait.
 """
 
 from __future__ import annotations
@@ -9,15 +11,16 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.pool import StaticPool
+from sqlalchemy.pool import QueuePool, StaticPool
 
 from studio.runs.run import Run, sha256
 
-__all__ = ["SCHEMA", "Database", "DamagedError", "MigrationError", "NewerSchemaError"]
+__all__ = ["SCHEMA", "TRAINING", "BusyError", "Database", "DamagedError", "MigrationError", "NewerSchemaError"]
 
 SCHEMA = 1
 """Version of the tables below."""
@@ -44,8 +47,12 @@ _BLOBS = sa.Table(
     sa.Column("kind", sa.String(20), primary_key=True),
     sa.Column("content", sa.LargeBinary, nullable=False),
 )
-PATIENCE = 5.0
-"""Seconds to wait for another process that writes to the same SQLite file."""
+PATIENCE = 0.5
+"""Seconds to wait for another thread that writes, and then for another process that writes to the same SQLite file."""
+TRAINING = "training"
+"""Status of a run that has begun and not ended."""
+NOTICE = "notice "
+"""How the keys of sentences begin that wait to be read."""
 _LOCK = 0x48657463
 """Key of the lock that a PostgreSQL server holds while tables are made."""
 _CHECKED_BYTES = 200 * 2**20
@@ -53,6 +60,10 @@ _CHECKED_BYTES = 200 * 2**20
 
 class DamagedError(Exception):
     """A database file that is not what was written."""
+
+
+class BusyError(OSError):
+    """Another thread writes for longer than `PATIENCE`."""
 
 
 class NewerSchemaError(Exception):
@@ -71,6 +82,11 @@ class Database:
     url : str
         Of SQLAlchemy. "sqlite://" is in memory.
 
+    Attributes
+    ----------
+    is_new : bool
+        Whether no table of ours was there.
+
     Raises
     ------
     DamagedError, MigrationError, NewerSchemaError, sqlalchemy.exc.SQLAlchemyError, ImportError
@@ -80,33 +96,50 @@ class Database:
     def __init__(self, url: str) -> None:
         self._lock = threading.RLock()
         self._engine = _engine(url)
+        self._readers = _readers(url, self._engine)
+        self.is_new = False
         try:
             self._check(url)
             self._make_tables()
         except BaseException:
-            self._engine.dispose()
+            self.close()
             raise
 
     def add(self, run: Run, blobs: dict[str, bytes]) -> None:
-        """Store a run and the blocks whose checksums it has, or nothing."""
+        """Store a new run and the blocks whose checksums it has, or nothing."""
         with self._begin() as connection:
-            connection.execute(sa.insert(_RUNS), run.row())
-            for kind, content in blobs.items():
-                connection.execute(sa.insert(_BLOBS), {"run": run.id, "kind": kind, "content": content})
+            _insert(connection, run, blobs)
+
+    def put(self, run: Run, blobs: dict[str, bytes]) -> None:
+        """Store a run and its blocks, in place of what the owner has under its id, or nothing."""
+        with self._begin() as connection:
+            if connection.execute(_one(run.owner, run.id)).first() is not None:
+                _remove(connection, run.id)
+            _insert(connection, run, blobs)
 
     def runs(self, owner: str | None) -> tuple[list[Run], int]:
         """Return an owner's runs (of everyone for None), newest first, and how many rows are damaged."""
         query = sa.select(_RUNS).order_by(_RUNS.c.created.desc(), _RUNS.c.id)
-        with self._begin() as connection:
+        with self._reading() as connection:
             rows = connection.execute(query if owner is None else query.where(_RUNS.c.owner == owner)).mappings().all()
         runs = [Run.from_row(dict(row)) for row in rows]
         return [run for run in runs if run is not None], runs.count(None)
 
+    def count(self) -> int:
+        """Return the number of runs of all owners."""
+        with self._reading() as connection:
+            return int(connection.execute(sa.select(sa.func.count()).select_from(_RUNS)).scalar())
+
+    def training(self) -> list[Run]:
+        """Return the runs of all owners that have begun and not ended."""
+        with self._reading() as connection:
+            rows = connection.execute(sa.select(_RUNS).where(_RUNS.c.status == TRAINING)).mappings().all()
+        return [run for row in rows if (run := Run.from_row(dict(row))) is not None]
+
     def get(self, owner: str, run_id: str) -> Run | None:
         """Return a run of the owner's; None if there is none, or it is damaged."""
-        query = sa.select(_RUNS).where(_RUNS.c.owner == owner, _RUNS.c.id == run_id)
-        with self._begin() as connection:
-            row = connection.execute(query).mappings().first()
+        with self._reading() as connection:
+            row = connection.execute(_one(owner, run_id)).mappings().first()
         return None if row is None else Run.from_row(dict(row))
 
     def blob(self, run: Run, kind: str) -> bytes | None:
@@ -120,7 +153,7 @@ class Database:
         if kind not in run.blobs:
             return None
         query = sa.select(_BLOBS.c.content).where(_BLOBS.c.run == run.id, _BLOBS.c.kind == kind)
-        with self._begin() as connection:
+        with self._reading() as connection:
             content = connection.execute(query).scalar()
         if content is None or sha256(content) != run.blobs[kind]:
             raise DamagedError
@@ -135,24 +168,55 @@ class Database:
     def delete(self, owner: str, run_id: str) -> bool:
         """Delete a run of the owner's with its blocks; False if there is none."""
         with self._begin() as connection:
-            found = connection.execute(
-                sa.select(_RUNS.c.id).where(_RUNS.c.owner == owner, _RUNS.c.id == run_id)
-            ).first()
-            if found is None:
+            if connection.execute(_one(owner, run_id)).first() is None:
                 return False
-            connection.execute(sa.delete(_BLOBS).where(_BLOBS.c.run == run_id))
-            connection.execute(sa.delete(_RUNS).where(_RUNS.c.id == run_id))
+            _remove(connection, run_id)
         return True
+
+    def notices(self) -> list[str]:
+        """Return the sentences that wait to be read, oldest first."""
+        query = sa.select(_META.c.value).where(_META.c.key.startswith(NOTICE)).order_by(_META.c.key)
+        with self._reading() as connection:
+            return list(connection.execute(query).scalars())
+
+    def notify(self, sentence: str) -> None:
+        """Keep a sentence until somebody says that it was read; of SQLite, whose columns have no width."""
+        key = f"{NOTICE}{datetime.now(UTC).isoformat()}"
+        with self._begin() as connection:
+            connection.execute(sa.insert(_META), {"key": key, "value": sentence})
+
+    def dismiss(self) -> None:
+        """Forget the sentences, which were read."""
+        with self._begin() as connection:
+            connection.execute(sa.delete(_META).where(_META.c.key.startswith(NOTICE)))
 
     def close(self) -> None:
         """Let the database go."""
         with self._lock:
+            if self._readers is not None:
+                self._readers.dispose()
             self._engine.dispose()
 
     @contextmanager
     def _begin(self) -> Iterator[sa.Connection]:
-        with self._lock, self._engine.begin() as connection:
-            yield connection
+        """Begin a transaction that writes, one at a time."""
+        if not self._lock.acquire(timeout=PATIENCE):
+            raise BusyError("The database is locked by another thread.")
+        try:
+            with self._engine.begin() as connection:
+                yield connection
+        finally:
+            self._lock.release()
+
+    @contextmanager
+    def _reading(self) -> Iterator[sa.Connection]:
+        """Begin a transaction that reads; in memory there is one connection for all."""
+        if self._readers is None:
+            with self._lock, self._engine.begin() as connection:
+                yield connection
+        else:
+            with self._readers.begin() as connection:
+                yield connection
 
     def _check(self, url: str) -> None:
         """Look for damage that would show in the middle of work; large files are left to their checksums."""
@@ -168,6 +232,10 @@ class Database:
         with self._begin() as connection:
             if connection.dialect.name == "postgresql":
                 connection.execute(sa.text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
+            there = {_META.name, _RUNS.name, _BLOBS.name} & set(sa.inspect(connection).get_table_names())
+            self.is_new = not there
+            if there and not {_RUNS.name, _BLOBS.name} <= there:
+                raise DamagedError
             _metadata.create_all(connection)
             version = connection.execute(sa.select(_META.c.value).where(_META.c.key == "schema")).scalar()
             if version is None:
@@ -178,6 +246,21 @@ class Database:
                 raise NewerSchemaError
             else:
                 _migrate(connection, int(version))
+
+
+def _one(owner: str, run_id: str) -> sa.Select:
+    return sa.select(_RUNS).where(_RUNS.c.owner == owner, _RUNS.c.id == run_id)
+
+
+def _insert(connection: sa.Connection, run: Run, blobs: dict[str, bytes]) -> None:
+    connection.execute(sa.insert(_RUNS), run.row())
+    for kind, content in blobs.items():
+        connection.execute(sa.insert(_BLOBS), {"run": run.id, "kind": kind, "content": content})
+
+
+def _remove(connection: sa.Connection, run_id: str) -> None:
+    connection.execute(sa.delete(_BLOBS).where(_BLOBS.c.run == run_id))
+    connection.execute(sa.delete(_RUNS).where(_RUNS.c.id == run_id))
 
 
 def _migrate(connection: sa.Connection, version: int) -> None:
@@ -196,13 +279,36 @@ def _engine(url: str) -> sa.Engine:
     if not url.startswith("sqlite"):
         return sa.create_engine(url, pool_pre_ping=True)
     engine = sa.create_engine(url, poolclass=StaticPool, connect_args={"check_same_thread": False, "timeout": PATIENCE})
-    sa.event.listen(engine, "connect", _prepare_sqlite)
+    sa.event.listen(engine, "connect", _prepare_writer)
     sa.event.listen(engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN IMMEDIATE"))
     return engine
 
 
-def _prepare_sqlite(connection: Any, _: Any) -> None:
-    connection.isolation_level = None  # transactions are begun by the listener above
+def _readers(url: str, engine: sa.Engine) -> sa.Engine | None:
+    """Return an engine for reads, None for a database in memory."""
+    if not url.startswith("sqlite"):
+        return engine
+    if not url.startswith("sqlite:///"):
+        return None
+    readers = sa.create_engine(
+        url, poolclass=QueuePool, pool_size=4, max_overflow=60,
+        connect_args={"check_same_thread": False, "timeout": PATIENCE},
+    )  # fmt: skip
+    sa.event.listen(readers, "connect", _prepare_reader)
+    sa.event.listen(readers, "begin", lambda connection: connection.exec_driver_sql("BEGIN"))
+    return readers
+
+
+def _prepare_writer(connection: Any, _: Any) -> None:
+    _prepare(connection, "journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON")
+
+
+def _prepare_reader(connection: Any, _: Any) -> None:
+    _prepare(connection, "query_only=ON")
+
+
+def _prepare(connection: Any, *pragmas: str) -> None:
+    connection.isolation_level = None  # transactions are begun by the listeners above
     connection.text_factory = lambda text: text.decode(errors="replace")  # damage shows in the checksum
-    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+    for pragma in pragmas:
         connection.execute(f"PRAGMA {pragma}")

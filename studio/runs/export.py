@@ -31,6 +31,7 @@ _DEVICES = {"con", "prn", "aux", "nul", *(f"{port}{k}" for port in ("com", "lpt"
 
 def csv(frame: pl.DataFrame) -> bytes:
     """Return a table as CSV in UTF-8; text that a spreadsheet would run as a formula gets a ' in front of it."""
+    frame = frame.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String)) if frame.width else frame
     text = [name for name, kind in frame.schema.items() if kind == pl.String]
     safe = [pl.when(pl.col(c).str.contains(_FORMULA)).then("'" + pl.col(c)).otherwise(pl.col(c)).alias(c) for c in text]
     frame = frame.with_columns(safe)

@@ -1,17 +1,22 @@
-"""What can still be read of a damaged SQLite file of runs."""
+"""What can still be read of a damaged SQLite file of runs, and of a database whose file was deleted."""
 
 from __future__ import annotations
 
 import contextlib
+import os
 import sqlite3
+import struct
 from pathlib import Path
 
 import sqlalchemy as sa
 
-from studio.runs.database import Database
+from studio.runs.database import DamagedError, Database
 from studio.runs.run import Run
 
-__all__ = ["salvage"]
+__all__ = ["pad", "salvage", "taken_over"]
+
+_MOST_ROWS = 100_000
+"""Numbers of rows that are tried one by one where the table cannot be read in one go."""
 
 
 def salvage(damaged: Path, target: Database) -> int:
@@ -23,7 +28,7 @@ def salvage(damaged: Path, target: Database) -> int:
         return 0
     connection.row_factory = sqlite3.Row
     connection.text_factory = lambda text: text.decode(errors="replace")
-    for row in _readable(connection, "SELECT * FROM runs", ()):
+    for row in _rows(connection):
         run = Run.from_row(dict(row))
         if run is not None:
             blobs = _readable(connection, "SELECT kind, content FROM blobs WHERE run = ?", (run.id,))
@@ -32,7 +37,42 @@ def salvage(damaged: Path, target: Database) -> int:
     return saved
 
 
-def _readable(connection: sqlite3.Connection, query: str, arguments: tuple[str, ...]) -> list[sqlite3.Row]:
+def pad(damaged: Path) -> None:
+    """Bring a file whose end was cut off to the length that it announces: SQLite reads nothing of a shorter one."""
+    with contextlib.suppress(OSError):
+        with damaged.open("rb") as file:
+            header = file.read(100)
+        if len(header) == 100 and header.startswith(b"SQLite format 3"):
+            page, pages = struct.unpack(">H", header[16:18])[0], struct.unpack(">I", header[28:32])[0]
+            announced = (65536 if page == 1 else page) * pages
+            if damaged.stat().st_size < announced < 2**40:
+                os.truncate(damaged, announced)
+
+
+def taken_over(source: Database, target: Database) -> int:
+    """Copy the runs of an open database, whose file may be gone, into another one; return how many."""
+    saved = 0
+    with contextlib.suppress(sa.exc.SQLAlchemyError, sqlite3.Error):
+        for run in source.runs(None)[0]:
+            with contextlib.suppress(sa.exc.SQLAlchemyError, sqlite3.Error, DamagedError):
+                target.put(run, {kind: source.blob(run, kind) for kind in run.blobs})
+                saved += 1
+    return saved
+
+
+def _rows(connection: sqlite3.Connection) -> list[sqlite3.Row]:
+    """Return the rows of runs; where damage is in the way, those that can be reached by their numbers."""
+    try:
+        return connection.execute("SELECT * FROM runs").fetchall()
+    except sqlite3.Error:
+        pass
+    last = _readable(connection, "SELECT max(rowid) AS last FROM runs", ())
+    most = min(_MOST_ROWS, last[0]["last"] or 0) if last else 1000
+    numbers = range(1, most + 1)
+    return [row for k in numbers for row in _readable(connection, "SELECT * FROM runs WHERE rowid = ?", (k,))]
+
+
+def _readable(connection: sqlite3.Connection, query: str, arguments: tuple[str | int, ...]) -> list[sqlite3.Row]:
     """Return the rows that come before the damage."""
     rows: list[sqlite3.Row] = []
     with contextlib.suppress(sqlite3.Error):

@@ -31,7 +31,7 @@ class Run:
     dataset, digest : str
         Name of the data set, and `HetData.digest()` of the data as trained on.
     status : str
-        "finished", "stopped" or "failed".
+        "training", then "finished", "stopped" or "failed"; "interrupted" where its process ended before it.
     name : str
         Given by the person, else empty.
     settings : dict

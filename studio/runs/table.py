@@ -11,7 +11,7 @@ from studio.messages import shown
 from studio.runs import export
 from studio.runs.run import Run
 
-__all__ = ["downloads", "example_of", "label", "metric", "result", "rounds", "table", "weights"]
+__all__ = ["downloads", "example_of", "label", "metric", "result", "rounds", "table", "unfinished", "weights"]
 
 
 def label(run: Run) -> str:
@@ -67,6 +67,18 @@ def result(run: Run) -> str:
     if value is None:
         return "–"
     return f"{name} {value:.1%}" if name == "error" else f"{shown(name, 20)} {value:.3g}"
+
+
+def unfinished(run: Run) -> str:
+    """Return a sentence on a run that has no result, and what to do; empty for one that has."""
+    if run.status == "training":
+        return "This run goes on: its page shows it, and its result is kept here when it ends."
+    if run.status == "interrupted":
+        return "The studio ended before this run did: reopen it and train again, which gives the same to the last bit."
+    if run.status == "failed":
+        said = str(run.results.get("message") or "This run failed.")
+        return f"{said} Reopen it to train again with other settings."
+    return ""
 
 
 def downloads(

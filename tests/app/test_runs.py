@@ -147,7 +147,7 @@ def test_a_run_of_files_that_are_gone_cannot_be_reopened(owner):
 
 
 def test_a_trouble_of_the_store_is_told(owner, monkeypatch):
-    monkeypatch.setattr(store.shared(), "warning", "The database is [locked].")
+    monkeypatch.setattr(store.RunStore, "warning", property(lambda _: "The database is [locked]."))
     monkeypatch.setattr(store.shared(), "list", lambda owner: [])
     assert "locked" in opened(owner).warning[0].value
 

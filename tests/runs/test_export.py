@@ -8,6 +8,7 @@ import json
 import re
 import subprocess
 import sys
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -247,6 +248,20 @@ def test_formulas_are_defused_and_numbers_untouched():
     assert read.columns == ["'=id", "x"]
     assert read["'=id"].to_list()[:4] == ["'=1+1", "'+a", "'-5", "'@x"]
     assert read["'=id"].to_list()[6:] == ["ok", None, "'\nd", "'\uff1d1"] and set(read["x"]) == {"-1.5"}
+
+
+def test_formulas_in_categories_are_defused_too():
+    cells = ["=1+1", "@x", "ok", None]
+    frame = pl.DataFrame({
+        "c": pl.Series(cells, dtype=pl.Categorical), "e": pl.Series(cells, dtype=pl.Enum(["=1+1", "@x", "ok"])),
+    })  # fmt: skip
+    read = pl.read_csv(export.csv(frame), infer_schema=False)
+    assert read["c"].to_list() == read["e"].to_list() == ["'=1+1", "'@x", "ok", None]
+
+
+def test_the_toolbar_of_tables_exports_nothing():
+    config = tomllib.loads((Path(__file__).parents[2] / ".streamlit" / "config.toml").read_text())
+    assert config["client"]["disableDataExport"] is True
 
 
 @settings(max_examples=100, deadline=None, derandomize=True)

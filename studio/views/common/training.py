@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from hetcore.data import HetData
@@ -77,7 +77,7 @@ def submit(
     owner: str,
     paused: bool = False,
 ) -> str:
-    """Queue a training of a page whose result is stored when it ends, watched or not; return its run id.
+    """Queue a training of a page, stored from its start to its end, watched or not; return its run id.
 
     Raises
     ------
@@ -92,15 +92,22 @@ def submit(
         fit_params=setting.fit,
         form=setting.form,
     )
-    digest = data.digest()
+    run = store.shared().begin(run_of(page, setting, recipe, title, owner, data.digest()))
 
     def keep(status: Any, result: Any) -> None:
-        if result is None or status.state not in ("finished", "stopped"):
-            return
-        run = run_of(page, setting, recipe, title, owner, digest, status.state, results_of(result))
-        store.shared().add(run, history=result.history, predictions=result.predictions, model=result.model)
+        if result is not None and status.state in ("finished", "stopped"):
+            ended = replace(run, status=status.state, results=results_of(result))
+            store.shared().add(ended, history=result.history, predictions=result.predictions, model=result.model)
+        elif status.state == "failed":
+            store.shared().add(replace(run, status="failed", results={"message": status.message}))
+        else:
+            store.shared().delete(owner, run.id)  # stopped before its first round
 
-    return manager.manager().submit(task, owner, paused=paused, on_end=keep)
+    try:
+        return manager.manager().submit(task, owner, paused=paused, on_end=keep)
+    except ValueError:
+        store.shared().delete(owner, run.id)
+        raise
 
 
 def run_of(

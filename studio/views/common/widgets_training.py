@@ -81,6 +81,7 @@ class _Kept:
     pace: dict[str, Sequence[Any]] = field(default_factory=dict)
     earlier: dict[str, str] = field(default_factory=dict)
     drawn: tuple[Events, Events] = ({}, {})
+    own: bool = True
 
 
 class LiveTrainings:
@@ -110,7 +111,7 @@ class LiveTrainings:
         return kept
 
     def _adopt(self) -> None:
-        """Find the runs that the URL names, after a reload."""
+        """Find the runs that the URL names, after a reload; those of another owner are shown and obey nobody here."""
         named = st.query_params.get("run")
         if self._slot in st.session_state or not named:
             return
@@ -124,7 +125,8 @@ class LiveTrainings:
         except (jobs.UnknownRunError, AttributeError):
             st.query_params.pop("run", None)
             return
-        kept = _Kept(self._current.title, dict(zip(labels, settings)), dict(zip(labels, runs)))
+        own = all(_is_of(run, self._owner) for run in runs)
+        kept = _Kept(self._current.title, dict(zip(labels, settings)), dict(zip(labels, runs)), own=own)
         st.session_state[self._slot] = kept
 
     # What the page asks ---------------------------------------------------------------------------------------------
@@ -174,8 +176,10 @@ class LiveTrainings:
         able : bool
             Whether it can be trained; the page says why not.
         """
-        settings, kept, busy = dict(settings), self._kept, self.busy
-        changed = kept is not None and kept.settings != settings
+        settings, kept, busy = dict(settings), self._kept, self.busy and self._kept.own
+        if kept and not kept.own:
+            st.info("You look at a training that somebody else started. Press Train for one of your own.")
+        changed = kept is not None and kept.own and kept.settings != settings
         estimate = self._estimate(settings)
         words = f"Train with these settings (about {max(estimate, 0.1):.1f} s)" if changed else "Train"
         with st.container(horizontal=True):
@@ -215,6 +219,7 @@ class LiveTrainings:
                 jobs.manager().stop(run)
             st.error(escape(error))
             return
+        kept = kept if kept and kept.own else None
         done = self._finished(kept)
         before = done or (kept.before if kept else {})
         earlier = (kept.runs if done else kept.earlier) if kept else {}
@@ -237,9 +242,10 @@ class LiveTrainings:
         self._order("stop")
 
     def _order(self, name: str) -> None:
+        """Give the owner's runs an order; an address shows those of others, and controls nothing."""
         for run in self.runs.values():
-            if jobs.manager().status(run).active:
-                getattr(jobs.manager(), name)(run)
+            if _is_of(run, self._owner) and jobs.manager().status(run).active:
+                getattr(jobs.manager(), name)(run, self._owner)
 
     # Watching -------------------------------------------------------------------------------------------------------
 
@@ -261,7 +267,8 @@ class LiveTrainings:
             with st.container(key="state"):
                 _say(statuses)
             with st.container(key="player"):  # there without buttons too: what follows keeps its place
-                if any(status.active and status.state != "gathering" for status in statuses.values()):
+                active_now = any(status.active and status.state != "gathering" for status in statuses.values())
+                if active_now and self._kept.own:
                     self._player(statuses)
             begins = any(status.state == "running" for status in statuses.values())
             if begins:
@@ -302,6 +309,15 @@ class LiveTrainings:
 def _known(run: str) -> bool:
     try:
         jobs.manager().status(run)
+    except jobs.UnknownRunError:
+        return False
+    return True
+
+
+def _is_of(run: str, owner: str) -> bool:
+    """Tell whether a run is the owner's, without watching it."""
+    try:
+        jobs.manager().status(run, owner, watch=False)
     except jobs.UnknownRunError:
         return False
     return True
