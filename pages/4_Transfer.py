@@ -7,11 +7,12 @@ from typing import Any
 import streamlit as st
 
 import datasets
+import hetcore as hc
 from studio import session
 from studio.views.common import training
 from studio.views.common.widgets import escape, frame
 from studio.views.common.widgets_downloads import downloads
-from studio.views.common.widgets_training import LiveTrainings, slider
+from studio.views.common.widgets_training import LiveTrainings, parameter_slider, slider
 from studio.views.transfer import settings as transfer
 from studio.views.transfer.settings import ALL, BASELINE, METHODS, NONE, Choice
 from studio.views.transfer.widgets import choose, curves, eta_control, explain, headline, offer_examples, predictions
@@ -87,8 +88,8 @@ def more(choice: Choice, methods: list[str]) -> Choice:
     if "Weighted MultiSource" in methods and not transfer.problem(data, choice):
         given["eta"] = eta_control(*sizes(choice))
     with st.expander("More parameters"):
-        given["n_iterations"] = slider("Rounds M", 5, 200, 30, 5, "transfer_rounds", "Boosting rounds, M.")
-        given["max_depth"] = slider("Depth", 1, 8, 1, 1, "transfer_depth", "Depth of the boosted trees; 1 is a stump.")
+        given["n_iterations"] = parameter_slider(hc.TrAdaBoostClassifier.n_iterations, "transfer_rounds", 30)
+        given["max_depth"] = parameter_slider(hc.TrAdaBoostClassifier.max_depth, "transfer_depth")
         updates = ["exponential", "multiplicative"]
         words = "Whether η multiplies the exponents of the weights, or the weights themselves."
         given["update"] = choose("η acts", updates, updates[0], "update", words)

@@ -8,22 +8,31 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hetcore.checks import flag, one_of, whole
 from hetcore.errors import ParameterError
+from hetcore.parameters import Domain, Flag, Seed, Slider, Whole, param
 from hetcore.transfer.estimator import TransferEstimator, TransferProblem
 from hetcore.transfer.learners import learner_for
 from hetcore.transfer.rounds import Boosting, Pace, Selection, Watched
 from hetcore.transfer.votes_files import votes_from_state, votes_state
 
-__all__ = ["HELPS", "RATES", "RULES", "State", "TransferBoosting", "alpha_source"]
+__all__ = ["Helps", "State", "TransferBoosting", "alpha_source"]
 
-RULES = (
-    ("n_iterations", lambda v: whole(v) and v >= 1, "a whole number, at least 1"),
-    ("max_depth", lambda v: whole(v) and 1 <= v <= 30, "a whole number in [1, 30]: 1 is a stump"),
-    ("estimator", lambda v: v is None or hasattr(v, "fit"), "a scikit-learn classifier, or None for trees of our own"),
-)
-HELPS = (("cap_alpha", flag, "True or False"), ("reset", flag, "True or False"))
-RATES = one_of("source_rate", ("ratio", "hedge"))
+
+class Helps:
+    """Parameters of what keeps boosting alive, beyond the paper."""
+
+    cap_alpha: bool = param(
+        True,
+        Flag(),
+        "Whether alpha_t is at most that of half a target row wrong; as printed it is not.",
+        keyword=True,
+    )
+    reset: bool = param(
+        True,
+        Flag(),
+        "Whether the target's weights are set back once where no source helps; as printed they are not.",
+        keyword=True,
+    )
 
 
 @dataclass
@@ -40,6 +49,23 @@ class State:
 
 class TransferBoosting(TransferEstimator):
     """What the boosted transfer classifiers share."""
+
+    estimator: Any = param(
+        None,
+        Domain(lambda v: v is None or hasattr(v, "fit"), "a scikit-learn classifier, or None for trees of our own"),
+        "The weak learner, which must take sample weights; by default a tree of our own, which allows missing values.",
+    )
+    n_iterations: int = param(100, Whole(1), "M, rounds at most.", Slider("Rounds M", 5, 200, 5), keyword=True)
+    max_depth: int = param(
+        1,
+        Whole(1, 30, cure="1 is a stump"),
+        "Depth of a tree of our own; 1 is a stump.",
+        Slider("Depth", 1, 8, 1),
+        keyword=True,
+    )
+    random_state: int | None = param(
+        0, Seed(), "Seed of foreign estimators; trees of our own draw nothing.", keyword=True
+    )
 
     _steepness = 2.0
     _late = False

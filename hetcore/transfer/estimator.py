@@ -17,8 +17,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from hetcore.base import Rule, boost, check_params
-from hetcore.checks import whole
+from hetcore.base import boost
 from hetcore.errors import DataError
 from hetcore.events import Callback
 from hetcore.metrics import known_targets
@@ -83,10 +82,6 @@ class TransferProblem:
 class TransferEstimator(ClassifierMixin, Declared, BaseEstimator):
     """Base of the classifiers that learn for a target domain from source domains too."""
 
-    _rules: tuple[Rule, ...] = ()
-    _common: tuple[Rule, ...] = (
-        ("random_state", lambda v: v is None or (whole(v) and v >= 0), "a whole number, at least 0, or None"),
-    )
     _allows_missing = False
     _steepness = 1.0  # of the logistic function from scores to probabilities
 
@@ -135,8 +130,6 @@ class TransferEstimator(ClassifierMixin, Declared, BaseEstimator):
             If the target has no labelled row, or all rows are of one class.
         """
         self._check_parameters()
-        params = self.get_params(deep=False)
-        check_params(params, self._rules + tuple(rule for rule in self._common if rule[0] in params))
         problem = self._problem(X, y, sample_domain, eval_set)
         self.classes_ = problem.classes
         boost(self, lambda: self._start(problem), callbacks, self._total(problem))

@@ -34,9 +34,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hetcore.checks import finite, one_of
+from hetcore.parameters import Interval, OneOf, param
 from hetcore.registry import MemoryNeed, estimator
-from hetcore.transfer.boosting import HELPS, RATES, RULES, TransferBoosting
+from hetcore.transfer.boosting import Helps, TransferBoosting
 from hetcore.transfer.estimator import TransferProblem
 from hetcore.transfer.rounds import Boosting, Pace, Selection, Watched
 
@@ -48,33 +48,11 @@ __all__ = [
 
 
 @estimator(MemoryNeed(cell=35, score=200))
-class TrAdaBoostClassifier(TransferBoosting):
+class TrAdaBoostClassifier(Helps, TransferBoosting):
     """TrAdaBoost (Dai et al. 2007): source rows that the ensemble gets wrong lose weight, target rows gain it.
 
     The algorithm and its letters are in the docstring of the module. All sources count as one. Only the later half of
     the rounds votes, as its guarantee asks; without sources all rounds do, and the fit is AdaBoost.
-
-    Parameters
-    ----------
-    estimator : scikit-learn classifier, optional
-        The weak learner, which must take sample weights; by default a tree of our own, which allows missing values.
-    n_iterations : int, default=100
-        M, rounds at most.
-    max_depth : int, default=1
-        Depth of a tree of our own; 1 is a stump.
-    source_rate : {"hedge", "ratio"}, default="hedge"
-        alpha_S, how fast wrong source rows lose weight: with 2 ln(n_S) / M as Dai et al. print it, or with
-        2 ln(n_S / M), much faster, as Yao and Doretto do.
-    vote : {"later half", "all"}, default="later half"
-        Rounds that vote.
-    cap_alpha : bool, default=True
-        Whether alpha_t is at most that of half a target row wrong; as printed it is not.
-    reset : bool, default=True
-        Whether the target's weights are set back once where no source helps; as printed they are not.
-    domain_names : list of str, optional
-        Name of source 1, 2, ...; by default "1", "2", ....
-    random_state : int or None, default=0
-        Seed of foreign estimators; trees of our own draw nothing.
 
     Attributes
     ----------
@@ -94,25 +72,14 @@ class TrAdaBoostClassifier(TransferBoosting):
     classes they are means over the classes.
     """
 
-    _rules = (*RULES, *HELPS, RATES, one_of("vote", ("later half", "all")))
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        n_iterations: int = 100,
-        max_depth: int = 1,
-        source_rate: str = "hedge",
-        vote: str = "later half",
-        cap_alpha: bool = True,
-        reset: bool = True,
-        domain_names: list[str] | None = None,
-        random_state: int | None = 0,
-    ) -> None:
-        self.estimator, self.n_iterations, self.max_depth = estimator, n_iterations, max_depth
-        self.source_rate, self.vote = source_rate, vote
-        self.cap_alpha, self.reset = cap_alpha, reset
-        self.domain_names, self.random_state = domain_names, random_state
+    source_rate: str = param(
+        "hedge",
+        OneOf("hedge", "ratio"),
+        "alpha_S, how fast wrong source rows lose weight: with 2 ln(n_S) / M as Dai et al. print it, or with "
+        "2 ln(n_S / M), much faster, as Yao and Doretto do.",
+        keyword=True,
+    )
+    vote: str = param("later half", OneOf("later half", "all"), "Rounds that vote.", keyword=True)
 
     @property
     def _late(self) -> bool:
@@ -123,30 +90,10 @@ class TrAdaBoostClassifier(TransferBoosting):
 
 
 @estimator(MemoryNeed(cell=35, score=200))
-class MultiSourceTrAdaBoostClassifier(TransferBoosting):
+class MultiSourceTrAdaBoostClassifier(Helps, TransferBoosting):
     """MultiSourceTrAdaBoost (Yao and Doretto 2010): in each round the source speaks that helps the target most.
 
     The algorithm and its letters are in the docstring of the module.
-
-    Parameters
-    ----------
-    estimator : scikit-learn classifier, optional
-        The weak learner, which must take sample weights; by default a tree of our own, which allows missing values.
-    n_iterations : int, default=100
-        M, rounds at most.
-    max_depth : int, default=1
-        Depth of a tree of our own; 1 is a stump.
-    source_rate : {"ratio", "hedge"}, default="ratio"
-        alpha_S, how fast wrong source rows lose weight: with 2 ln(n_S / M), as printed, imaginary for fewer source
-        rows than rounds; or with 2 ln(n_S) / M, as in TrAdaBoost.
-    cap_alpha : bool, default=True
-        Whether alpha_t is at most that of half a target row wrong; as printed it is not.
-    reset : bool, default=True
-        Whether the target's weights are set back once where no source helps; as printed they are not.
-    domain_names : list of str, optional
-        Name of source 1, 2, ...; by default "1", "2", ....
-    random_state : int or None, default=0
-        Seed of foreign estimators; trees of our own draw nothing.
 
     Attributes
     ----------
@@ -162,23 +109,13 @@ class MultiSourceTrAdaBoostClassifier(TransferBoosting):
     A `RoundEnd` holds what `TrAdaBoostClassifier` says.
     """
 
-    _rules = (*RULES, *HELPS, RATES)
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        n_iterations: int = 100,
-        max_depth: int = 1,
-        source_rate: str = "ratio",
-        cap_alpha: bool = True,
-        reset: bool = True,
-        domain_names: list[str] | None = None,
-        random_state: int | None = 0,
-    ) -> None:
-        self.estimator, self.n_iterations, self.max_depth = estimator, n_iterations, max_depth
-        self.source_rate, self.cap_alpha, self.reset = source_rate, cap_alpha, reset
-        self.domain_names, self.random_state = domain_names, random_state
+    source_rate: str = param(
+        "ratio",
+        OneOf("ratio", "hedge"),
+        "alpha_S, how fast wrong source rows lose weight: with 2 ln(n_S / M), as printed, imaginary for fewer source "
+        "rows than rounds; or with 2 ln(n_S) / M, as in TrAdaBoost.",
+        keyword=True,
+    )
 
 
 @estimator(MemoryNeed(cell=35, score=200))
@@ -188,21 +125,6 @@ class TaskTrAdaBoostClassifier(TransferBoosting):
     Phase 1: AdaBoost on each source, M rounds; its learners of alpha_t > gamma form H. Phase 2, the rounds: of all h in
     H (and -h, where h is wrong more often than right) the one of least weighted error on the target joins the sum.
     Sources are never looked at again, so that phase 2 takes milliseconds. Without sources H comes from the target.
-
-    Parameters
-    ----------
-    estimator : scikit-learn classifier, optional
-        The weak learner, which must take sample weights; by default a tree of our own, which allows missing values.
-    n_iterations : int, default=100
-        M, rounds of both phases at most.
-    gamma : float, default=0.0
-        A source's learner is kept when its alpha_t is above this; at least 0.
-    max_depth : int, default=1
-        Depth of a tree of our own; 1 is a stump.
-    domain_names : list of str, optional
-        Name of source 1, 2, ...; by default "1", "2", ....
-    random_state : int or None, default=0
-        Seed of foreign estimators; trees of our own draw nothing.
 
     Attributes
     ----------
@@ -219,20 +141,7 @@ class TaskTrAdaBoostClassifier(TransferBoosting):
     the sum of alpha_t so far that learners from each source hold, and "target_mass" that of the target's own.
     """
 
-    _rules = (*RULES, ("gamma", lambda v: finite(v) and v >= 0, "a finite number of at least 0"))
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        n_iterations: int = 100,
-        gamma: float = 0.0,
-        max_depth: int = 1,
-        domain_names: list[str] | None = None,
-        random_state: int | None = 0,
-    ) -> None:
-        self.estimator, self.n_iterations, self.gamma = estimator, n_iterations, gamma
-        self.max_depth, self.domain_names, self.random_state = max_depth, domain_names, random_state
+    gamma: float = param(0.0, Interval(0), "A source's learner is kept when its alpha_t is above this.", keyword=True)
 
     def _part(self, problem: TransferProblem, signs: NDArray) -> Any:
         if not problem.names:

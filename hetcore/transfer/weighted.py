@@ -24,10 +24,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hetcore.checks import finite, flag, one_of
+from hetcore.checks import finite
 from hetcore.errors import ModelFileError
+from hetcore.parameters import Domain, Flag, OneOf, param
 from hetcore.registry import MemoryNeed, estimator
-from hetcore.transfer.boosting import HELPS, RULES, State, TransferBoosting, alpha_source
+from hetcore.transfer.boosting import Helps, State, TransferBoosting, alpha_source
 from hetcore.transfer.estimator import TransferProblem
 from hetcore.transfer.learners import TreeLearner, learner_for
 from hetcore.transfer.left_out import ANCHORS, BOOSTED, FIRST_STEEPNESS, Candidate, Judged, Search, anchor, first_eta
@@ -67,48 +68,11 @@ class Anchor:
 
 
 @estimator(MemoryNeed(cell=60, score=200))
-class WeightedMultiSourceTrAdaBoostClassifier(TransferBoosting):
+class WeightedMultiSourceTrAdaBoostClassifier(Helps, TransferBoosting):
     """Weighted MultiSourceTrAdaBoost (Antunes et al. 2019): eta sets how much the target counts beside the sources.
 
     What the default does beyond the paper is in the docstring of the module. As printed, eta = 1 is
     `MultiSourceTrAdaBoostClassifier`.
-
-    Parameters
-    ----------
-    estimator : scikit-learn classifier, optional
-        The weak learner, which must take sample weights; by default `learner`, which allows missing values.
-    learner : {"auto", "linear", "tree"}, default="auto"
-        Ridge regression, a tree of `max_depth`, or the better of both on the target's left-out rows. "linear" votes
-        softly only.
-    votes : {"soft", "hard"}, default="soft"
-        Whether learners of our own say a number in [-1, 1], or +1 or -1.
-    eta : {"auto", "linear", "squared"} or float, default="auto"
-        By the target's left-out rows, 100 n_T / n_S, 100 n_T^2 / n_S, or a number of at least 0.
-    update : {"exponential", "multiplicative"}, default="exponential"
-        Whether eta multiplies the exponents of (3) and (4), or the weights in each round.
-    eta_on : {"target", "source", "both"}, optional
-        Whose update has eta. By default "both" for update="exponential", as printed, and "target" for
-        "multiplicative": there "both", as printed, does nothing, because step 4 divides the common factor away.
-    guard : bool, default=True
-        Whether "target only" or "all pooled" is taken where it loses less than boosting on the target's left-out rows.
-    as_printed : bool, default=False
-        The algorithm to the letter: hard votes of trees of `max_depth` or of `estimator`, candidates of one source
-        each, no cap on alpha_t, no reset, no guard, alpha_S by "ratio", eta "linear" for "auto", on both updates.
-    n_iterations : int, default=20
-        M, rounds at most.
-    max_depth : int, default=3
-        Depth of a tree of our own; 1 is a stump.
-    source_rate : {"auto", "ratio", "hedge"}, default="auto"
-        alpha_S, how fast wrong source rows lose weight: with 2 ln(n_S / M), as printed, imaginary for fewer source
-        rows than rounds; with 2 ln(n_S) / M, as in TrAdaBoost; or the larger of both.
-    cap_alpha : bool, default=True
-        Whether alpha_t is at most that of half a target row wrong.
-    reset : bool, default=True
-        Whether the target's weights are set back once where no source helps.
-    domain_names : list of str, optional
-        Name of source 1, 2, ...; by default "1", "2", ....
-    random_state : int or None, default=0
-        Seed of the folds and of foreign estimators; learners of our own draw nothing.
 
     Attributes
     ----------
@@ -135,45 +99,63 @@ class WeightedMultiSourceTrAdaBoostClassifier(TransferBoosting):
     (0 without sources).
     """
 
-    _rules = (
-        *RULES,
-        *HELPS,
-        one_of("source_rate", ("auto", "ratio", "hedge")),
-        one_of("learner", ("auto", "linear", "tree")),
-        one_of("votes", ("soft", "hard")),
-        ("eta", lambda v: v in FORMULAS if isinstance(v, str) else finite(v) and v >= 0,
-         "'auto', 'linear', 'squared' or a finite number of at least 0"),
-        one_of("update", ("exponential", "multiplicative")),
-        one_of("eta_on", (None, "target", "source", "both")),
-        ("guard", flag, "True or False"),
-        ("as_printed", flag, "True or False"),
-    )  # fmt: skip
+    n_iterations = 20
+    max_depth = 3
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        learner: str = "auto",
-        votes: str = "soft",
-        eta: str | float = "auto",
-        update: str = "exponential",
-        eta_on: str | None = None,
-        guard: bool = True,
-        as_printed: bool = False,
-        n_iterations: int = 20,
-        max_depth: int = 3,
-        source_rate: str = "auto",
-        cap_alpha: bool = True,
-        reset: bool = True,
-        domain_names: list[str] | None = None,
-        random_state: int | None = 0,
-    ) -> None:
-        self.estimator, self.learner, self.votes = estimator, learner, votes
-        self.eta, self.update, self.eta_on = eta, update, eta_on
-        self.guard, self.as_printed = guard, as_printed
-        self.n_iterations, self.max_depth, self.source_rate = n_iterations, max_depth, source_rate
-        self.cap_alpha, self.reset = cap_alpha, reset
-        self.domain_names, self.random_state = domain_names, random_state
+    learner: str = param(
+        "auto",
+        OneOf("auto", "linear", "tree"),
+        "Where `estimator` is None: ridge regression, a tree of `max_depth`, or the better of both on the target's "
+        'left-out rows. "linear" votes softly only.',
+        keyword=True,
+    )
+    votes: str = param(
+        "soft", OneOf("soft", "hard"), "Whether learners of our own vote in [-1, 1], or +1 or -1.", keyword=True
+    )
+    eta: float | str = param(
+        "auto",
+        Domain(
+            lambda v: v in FORMULAS if isinstance(v, str) else finite(v) and v >= 0,
+            "'auto', 'linear', 'squared' or a finite number of at least 0",
+        ),
+        'By the target\'s left-out rows ("auto"), 100 n_T / n_S ("linear"), 100 n_T^2 / n_S ("squared"), or a number '
+        "of at least 0.",
+        keyword=True,
+    )
+    update: str = param(
+        "exponential",
+        OneOf("exponential", "multiplicative"),
+        "Whether eta multiplies the exponents of (3) and (4), or the weights in each round.",
+        keyword=True,
+    )
+    eta_on: str | None = param(
+        None,
+        OneOf(None, "target", "source", "both"),
+        'Whose update has eta. By default "both" for update="exponential", as printed, and "target" for '
+        '"multiplicative": there "both", as printed, does nothing, because step 4 divides the common factor away.',
+        keyword=True,
+    )
+    guard: bool = param(
+        True,
+        Flag(),
+        'Whether "target only" or "all pooled" is taken where it loses less than boosting on the target\'s left-out '
+        "rows.",
+        keyword=True,
+    )
+    as_printed: bool = param(
+        False,
+        Flag(),
+        "The algorithm to the letter: hard votes of trees of `max_depth` or of `estimator`, candidates of one source "
+        'each, no cap on alpha_t, no reset, no guard, alpha_S by "ratio", eta "linear" for "auto", on both updates.',
+        keyword=True,
+    )
+    source_rate: str = param(
+        "auto",
+        OneOf("auto", "ratio", "hedge"),
+        "alpha_S, how fast wrong source rows lose weight: with 2 ln(n_S / M), as printed, imaginary for fewer source "
+        "rows than rounds; with 2 ln(n_S) / M, as in TrAdaBoost; or the larger of both.",
+        keyword=True,
+    )
 
     @property
     def _soft(self) -> bool:
