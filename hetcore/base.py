@@ -1,4 +1,8 @@
-"""The frame of every boosted fit: validate, encode, start, loop (`boost`), emit, stop.
+"""The one frame of every fit: check, validate, encode, start, loop (`boost`), emit, stop.
+
+`Estimator._fit` is the frame. What a fit is given differs: a `HetData` (`BoostedEstimator` here), rows of domains
+(`hetcore.transfer.estimator`), or plain rows and entries (`hetcore.heteroscedastic`, `hetcore.factorization`). Each
+has a `fit` with its arguments, and a `_problem` that checks and encodes them.
 
 A method writes `_start(problem)`, which returns a state with a `round()`, `_view(state)`, which says what a round ended
 with, and `_finish(state)`, which keeps what predicts. A round is a step on the state, so a fit can be watched, paused
@@ -22,7 +26,7 @@ from hetcore.events import Callback, RoundEnd
 from hetcore.parameters import Declared
 from hetcore.targets import Problem
 
-__all__ = ["BoostedEstimator", "Rule", "boost", "check_params"]
+__all__ = ["BoostedEstimator", "Estimator", "Rule", "boost", "check_params"]
 
 Rule = tuple[str, Any, str]
 """(parameter, predicate over its value, the rule in words)."""
@@ -46,11 +50,39 @@ def check_params(params: dict[str, Any], rules: Iterable[Rule]) -> None:
             raise ParameterError(f"{name}={value!r} must be {words}.")
 
 
-class BoostedEstimator(Declared, BaseEstimator):
-    """Base of the estimators that boost over a `HetData`; see the module's docstring for what a method writes."""
+class Estimator(Declared, BaseEstimator):
+    """Base of all methods: the one frame of a fit; see the module's docstring for what a method writes."""
+
+    def _fit(self, callbacks: Iterable[Callback], *given: Any) -> Any:
+        """Fit to what an adapter was given; a fit that fails, in a callback too, leaves the estimator as it was."""
+        callbacks, before = list(callbacks), dict(vars(self))
+        try:
+            self._check_parameters()
+            problem = self._problem(*given)
+            boost(self, lambda: self._start(problem), callbacks, self._total(problem))
+            self._complete(problem)
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+        return self
+
+    def _problem(self, *given: Any) -> Any:
+        """Check and encode what `fit` was given."""
+        raise NotImplementedError
+
+    def _total(self, problem: Any) -> int:
+        """Return how many rounds there are at most."""
+        return getattr(self, "n_iterations", 1)
+
+    def _complete(self, problem: Any) -> None:
+        """Set what needs the problem and the finished model."""
+
+
+class BoostedEstimator(Estimator):
+    """Base of the estimators that boost over a `HetData`."""
 
     _task: str
-    _rules: tuple[Rule, ...] = ()
 
     def fit(self, data: HetData, y: Any = None, *, callbacks: Iterable[Callback] = (), eval_y: Any = None) -> Any:
         """Fit to the labelled instances; the unlabelled ones take part (transductive).
@@ -76,17 +108,13 @@ class BoostedEstimator(Declared, BaseEstimator):
         DataError
             If there is nothing to learn from: no label, or a single class.
         """
-        problem = self._problem(data, y, eval_y)
-        boost(self, lambda: self._start(problem), callbacks)
-        return self
+        return self._fit(callbacks, data, y, eval_y)
 
     def _problem(self, data: HetData, y: Any, eval_y: Any) -> Problem:
-        """Check what fit was given, and the parameters."""
+        """Check what fit was given."""
         if not isinstance(data, HetData):
             kind = type(data).__name__
             raise DataError(f"fit takes a HetData, not {kind}: build one from tables with hetcore.HetData.")
-        self._check_parameters()
-        check_params(self.get_params(deep=False), self._rules)
         return Problem.of(data, y, eval_y, self._task)
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from hetcore.base import BoostedEstimator, boost
+from hetcore.base import BoostedEstimator
 from hetcore.checks import whole
 from hetcore.collective.algorithms import Printed
 from hetcore.collective.crossfit import CrossFitted
@@ -33,6 +33,14 @@ OTHERWISE = {
 }  # fmt: skip
 # What None stands for: (by default, as printed).
 NONE = {"max_depth": (4, 5), "min_samples_leaf": (10, 1), "no_neighbor": ("nan", "zero")}
+
+
+class CollectiveProblem(NamedTuple):
+    """What a fit starts from: labels and data, the graphs to infer along by name, all parameters."""
+
+    problem: Problem
+    graphs: dict[str, Any]
+    params: dict[str, Any]
 
 
 class Collective(BoostedEstimator):
@@ -100,21 +108,25 @@ class Collective(BoostedEstimator):
         DataError
             If there is nothing to learn from, or no such graph.
         """
+        callbacks = list(callbacks)
+        return self._fit(callbacks, data, y, graph, eval_y, bool(callbacks))
+
+    def _problem(self, data: HetData, y: Any, graph: Any, eval_y: Any, watched: bool) -> CollectiveProblem:
         if not isinstance(data, HetData):
             raise DataError(f"fit takes a HetData, not {type(data).__name__}: build one with hetcore.HetData.")
-        callbacks = list(callbacks)
-        params = self._params() | {"watched": bool(callbacks)}
+        params = self._params() | {"watched": watched}
         graphs = self._chosen_graphs(data, graph)
         self._unit = Unit(params["target_transform"] == "log")
         y = self._unit.learned(data, data.y if y is None else y, "The target")
         problem = Problem.of(data, y, self._unit.learned(data, eval_y, "eval_y"), self._task)
-        boost(self, lambda: self._begin(problem, graphs, params), callbacks, params["n_iterations"] + 1)
-        return self
+        return CollectiveProblem(problem, graphs, params)
+
+    def _total(self, problem: CollectiveProblem) -> int:
+        return problem.params["n_iterations"] + 1
 
     def _params(self) -> dict[str, Any]:
-        """Return all parameters, checked, with what None stands for."""
+        """Return all parameters with what None stands for."""
         given = self.get_params(deep=False)
-        self._check_parameters()
         params = {"features": getattr(self, "_features", None)} | OTHERWISE | given
         printed = int(params["as_printed"])
         for name, values in NONE.items():
@@ -140,7 +152,8 @@ class Collective(BoostedEstimator):
     def _needs_graphs(self) -> bool:
         return bool(getattr(self, "features", getattr(type(self), "_features", ())))
 
-    def _begin(self, problem: Problem, graphs: dict[str, Any], params: dict[str, Any]) -> CrossFitted | Printed:
+    def _start(self, given: CollectiveProblem) -> CrossFitted | Printed:
+        problem, graphs, params = given
         self._own, bins = OwnColumns.fitted(problem.data)
         self._graphs = graphs
         spoken = graphs if params["features"] else {}
@@ -246,6 +259,7 @@ class Collective(BoostedEstimator):
     def _set_state(self, meta: dict[str, Any], arrays: dict[str, NDArray]) -> None:
         if hasattr(self, "features"):
             self.features = tuple(self.features)  # JSON has lists alone
+        self._check_parameters()
         params = self._params()
         scale = _scale_from(meta["scale"], arrays["scale:mean"], self._task)
         self.model_ = CollectiveModel.from_state(scale, meta, arrays)

@@ -105,7 +105,8 @@ def fit(
         raise ParameterError(f"A cluster fits GBCClassifier or GBCRegressor, not {kind}: call its own fit.")
     if getattr(client, "asynchronous", True) or getattr(client, "status", "") != "running":
         raise ParameterError("client must be a connected distributed.Client, not an asynchronous or a closed one.")
-    problem = model.set_params(schedule="parallel")._problem(data, y, eval_y)
+    model.set_params(schedule="parallel")._check_parameters()
+    problem = model._problem(data, y, eval_y)
     crew = ClusterCrew(client)
     try:
         with client.as_current():

@@ -8,16 +8,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from hetcore.base import boost
+from hetcore.base import Estimator
 from hetcore.checks import whole
 from hetcore.errors import DataError, ModelFileError, ParameterError
 from hetcore.events import Callback
 from hetcore.factorization.codes import CodeBook, as_codes
 from hetcore.factorization.sgd import Entries, FactorState, Tables
-from hetcore.parameters import Declared
 
 __all__ = ["Factorization", "entries_of"]
 
@@ -30,7 +29,7 @@ NO_DEVIATION = {
 }  # fmt: skip
 
 
-class Factorization(RegressorMixin, Declared, BaseEstimator):
+class Factorization(RegressorMixin, Estimator):
     """What `MatrixFactorization`, `HMF`, `TensorFactorization` and `HTF` share; see `hetcore.factorization.hmf`."""
 
     _n_modes = 2
@@ -71,14 +70,20 @@ class Factorization(RegressorMixin, Declared, BaseEstimator):
         {"mean"}, the root of the harmonic mean of the variance over the training entries, in the unit of y.
         Training errors are those that each entry had before its step.
         """
-        self._check_parameters()
-        entries, book = entries_of(X, y, self._n_modes, None)
-        parts = {} if eval_set is None else {"held_out": entries_of(*eval_set, self._n_modes, book)[0]}
+        return self._fit(callbacks, X, y, eval_set)
+
+    def _problem(self, X: ArrayLike, y: ArrayLike, eval_set: tuple | None) -> tuple[Entries, dict[str, Entries]]:
+        """Return the entries to train on and those to score rounds by, and keep the codes."""
+        entries, self._book = entries_of(X, y, self._n_modes, None)
+        self.n_features_in_ = self._n_modes
         train, validation = self._divided(entries)
-        parts = ({"left_out": validation} if len(validation) else {}) | parts
-        self._book, self.n_features_in_ = book, self._n_modes
-        boost(self, lambda: FactorState.start(self._params(), book, train, parts), callbacks)
-        return self
+        parts = {"left_out": validation} if len(validation) else {}
+        if eval_set is not None:
+            parts["held_out"] = entries_of(*eval_set, self._n_modes, self._book)[0]
+        return train, parts
+
+    def _start(self, problem: tuple[Entries, dict[str, Entries]]) -> FactorState:
+        return FactorState.start(self._params(), self._book, *problem)
 
     def _params(self) -> dict[str, Any]:
         params = NO_DEVIATION | self.get_params(deep=False)

@@ -1,6 +1,6 @@
 """The frame of the transfer methods: rows of a target and of source domains, labels as codes, scores as predictions.
 
-A method writes `_start(problem)`, `_view(state)` and `_finish(state)` for `hetcore.base.boost`, and
+A method writes `_start(problem)`, `_view(state)` and `_finish(state)` for `hetcore.base.Estimator`, and
 `_scores(X)`, raw scores (n, K), one column per class (one column, for the second class, when there are two).
 """
 
@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, softmax
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from hetcore.base import boost
+from hetcore.base import Estimator
 from hetcore.errors import DataError
 from hetcore.events import Callback
 from hetcore.metrics import known_targets
-from hetcore.parameters import Declared, Domain, param
+from hetcore.parameters import Domain, param
 
 __all__ = ["Rows", "TransferEstimator", "TransferProblem", "scored"]
 
@@ -79,7 +79,7 @@ class TransferProblem:
         return np.flatnonzero(self.domain == k)
 
 
-class TransferEstimator(ClassifierMixin, Declared, BaseEstimator):
+class TransferEstimator(ClassifierMixin, Estimator):
     """Base of the classifiers that learn for a target domain from source domains too."""
 
     _allows_missing = False
@@ -129,14 +129,7 @@ class TransferEstimator(ClassifierMixin, Declared, BaseEstimator):
         DataError
             If the target has no labelled row, or all rows are of one class.
         """
-        self._check_parameters()
-        problem = self._problem(X, y, sample_domain, eval_set)
-        self.classes_ = problem.classes
-        boost(self, lambda: self._start(problem), callbacks, self._total(problem))
-        return self
-
-    def _total(self, problem: TransferProblem) -> int:
-        return getattr(self, "n_iterations", 1)
+        return self._fit(callbacks, X, y, sample_domain, eval_set)
 
     def _problem(self, X: Any, y: Any, sample_domain: Any, eval_set: Any) -> TransferProblem:
         if y is None:
@@ -152,6 +145,7 @@ class TransferEstimator(ClassifierMixin, Declared, BaseEstimator):
             raise DataError("No labelled row is of the target: mark its rows by a negative sample_domain.")
         names = self._names(domain)
         domain = np.searchsorted(np.unique(np.append(domain, 0)), domain)
+        self.classes_ = classes
         return TransferProblem(X, codes, domain, classes, names, self._held_out(eval_set, classes))
 
     @property

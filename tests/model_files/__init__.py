@@ -127,12 +127,18 @@ def fitted(name: str) -> Any:
 
 def _small(cls: type) -> Any:
     """Return a small model of a class by what its `fit` takes."""
-    taken, few = inspect.signature(cls.fit).parameters, {"n_iterations": 2, "max_depth": 2}
+    few = {"n_iterations": 2, "max_depth": 2}
     model = cls(**{key: value for key, value in few.items() if key in cls().get_params()})
-    labels = CLASS if is_classifier(model) else VALUES
+    return model.fit(*given(cls.__name__))
+
+
+def given(name: str) -> tuple[Any, ...]:
+    """Return what the fit of a small model of the class is given."""
+    taken = inspect.signature(find(name).fit).parameters
     if "data" in taken:
-        return model.fit(het("classification" if is_classifier(model) else "regression"))
-    return model.fit(X, labels, DOMAIN) if "sample_domain" in taken else model.fit(X, labels)
+        return (asked(name),)
+    labels = CLASS if is_classifier(find(name)()) else VALUES
+    return (asked(name), labels, DOMAIN) if "sample_domain" in taken else (asked(name), labels)
 
 
 def asked(name: str) -> Any:

@@ -1,0 +1,63 @@
+"""The one frame of a fit: a fit that fails leaves the estimator as it was, one that ends leaves nothing temporary."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.base import clone
+
+from hetcore.base import Estimator
+from hetcore.errors import ParameterError
+from hetcore.model_files import dumps
+from hetcore.registry import METHODS, find
+from tests import model_files
+
+FRAMED = [name for name in METHODS if issubclass(find(name), Estimator)]
+EACH = pytest.mark.parametrize("name", FRAMED)
+
+
+def quietly(model, name, callback):
+    """Fit a model to its small problem."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # so little data does not converge
+        return model.fit(*model_files.given(name), callbacks=[callback])
+
+
+def angry(event):
+    raise ZeroDivisionError(event.index)
+
+
+@EACH
+def test_a_callback_that_raises_leaves_the_parameters_alone(name):
+    model = clone(model_files.fitted(name))
+    with pytest.raises(ZeroDivisionError):
+        quietly(model, name, angry)
+    assert vars(model) == model.get_params(deep=False)
+
+
+@EACH
+def test_a_fitted_model_survives_a_fit_that_fails(name):
+    model = quietly(clone(model_files.fitted(name)), name, lambda event: None)
+    content, answers = dumps(model), model_files.answers(name, model)
+    with pytest.raises(ZeroDivisionError):
+        quietly(model, name, angry)
+    assert_array_equal(model_files.answers(name, model), answers)
+    assert dumps(model) == content
+
+
+@EACH
+def test_the_frame_is_that_of_the_base_and_stops_when_told(name):
+    model = clone(model_files.fitted(name))
+    quietly(model, name, lambda event: True)
+    assert isinstance(model, Estimator) and find(name)._fit is Estimator._fit
+    assert model.n_iterations_ == len(model.history_) == 1
+
+
+@EACH
+def test_a_parameter_outside_its_domain_is_named_before_the_data_are_looked_at(name):
+    model, parameter = find(name)(), next(iter(find(name)._parameters))
+    with pytest.raises(ParameterError, match=f"^{parameter}=.* must be "):
+        model.set_params(**{parameter: np.array([np.nan, -7.5])})._fit((), None)
