@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from experiments.heteroscedastic import divided, noisy, table
-from hetcore.heteroscedastic.hlr import HeteroscedasticLinearRegression
+from hetcore.heteroscedastic.linear_deviation import HeteroscedasticLinearRegression
 
 __all__ = ["METHODS", "run_cell"]
 

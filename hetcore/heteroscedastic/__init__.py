@@ -1,3 +1,8 @@
 """Heteroscedastic learning of tables (Lee, Yang, Lin, Lin): HLR and HGBM."""
 
-METHODS = {"HGBMClassifier": "hgbm_classes", "HGBMRegressor": "hgbm", "HeteroscedasticLinearRegression": "hlr"}
+METHODS = {
+    "HGBMClassifier": "hgbm_classes",
+    "HGBMRegressor": "hgbm",
+    "HLR": "hlr",
+    "HeteroscedasticLinearRegression": "linear_deviation",
+}

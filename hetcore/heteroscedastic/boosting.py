@@ -29,8 +29,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hetcore.heteroscedastic.forest_ensemble import Deal, Half, Judged, Sample, TreeRules, mixed_share
-from hetcore.heteroscedastic.objectives import Labels, Link, Numbers
+from hetcore.heteroscedastic.forest_ensemble import Deal, Half, Judged, Sample, TreeRules, mixed_share, set_leaves
+from hetcore.heteroscedastic.objectives import Labels, Link, Numbers, Pair
 from hetcore.trees import BinMapper, TreeParams
 
 __all__ = ["Z90", "Rounds"]
@@ -61,6 +61,7 @@ class Rounds:
         n = train.weights.size
         self.n_members = max(1, min(params["folds"], n // 2))
         self.even = bool((train.weights == 1.0).all())
+        self.printed = params["as_printed"]
         self.rules = {"l2": self._rules("l2", 1.0), "deviation_l2": self._rules("deviation_l2", link.unit)}
         self._start_halves()
         self.share, self.done = 0.0, 0
@@ -69,7 +70,8 @@ class Rounds:
     def _rules(self, penalty: str, unit: float) -> TreeRules:
         p = self.params
         sizes = p["max_depth"], p["max_leaf_nodes"], p["min_samples_leaf"]
-        limits = TreeParams(*sizes, 0.0, p[penalty] / unit, 2.0 * p["min_gain"] / unit)
+        l2 = 0.0 if penalty == "deviation_l2" and self.link.row_penalty else p[penalty] / unit
+        limits = TreeParams(*sizes, 0.0, l2, 2.0 * p["min_gain"] / unit)
         return TreeRules(limits, p["subsample"], p["column_sample"], p["n_jobs"] or 1)
 
     def _start_halves(self) -> None:
@@ -80,7 +82,7 @@ class Rounds:
         powers = (0.0, link.power) if blending else (link.power,)
         deals = [Deal.of(self.train.weights.size, strata, self.n_members, self.rng) for _ in powers]
         n_later = None if self.held_out is None else self.held_out.weights.size
-        self.first = base.start(self.train.weights)
+        self.first = base.start(self.train.weights) * (not self.printed)  # (17) is a sum from nothing
         given = n_later, p["learning_rate"]
         self.labels = [Half.start(self.first, each, *given, power) for each, power in zip(deals, powers)]
         self.deviation = Half.start(np.array([link.start]), deals[-1], n_later, p["deviation_rate"], 0.0)
@@ -105,12 +107,13 @@ class Rounds:
 
     def round(self) -> bool:
         """Lines 3 to 8; returns whether no half has come closer to left-out rows for `patience` rounds."""
+        before = self._deviation_gradients() if self.printed else None  # (20) is taken where both trees are nothing
         for half in self.labels:
             if half.open:
                 self._grow_labels(half)
         self._look()
         if self.deviation.open:
-            self._grow_deviations()
+            self._grow_deviations(*(before or self._deviation_gradients()))
         self.done += 1
         return self._judge()
 
@@ -120,16 +123,23 @@ class Rounds:
         counts = None if self.even else self.train.weights
         if self.link.learns and half.power > 0:
             weights = self.link.weights(self.train.base, self.doubted.f, self.deviation.scores[:, :, 0], half.power)
-            half.weights = weights / np.einsum("kn,kn->k", weights, half.deal.inside)[:, None]
+            if not self.printed:
+                weights = weights / np.einsum("kn,kn->k", weights, half.deal.inside)[:, None]
+            half.weights = weights
             counts = half.weights * self.train.weights
+        if self.printed and self._numbers:  # the loss is (y - f)^2 there, not its half
+            counts = 2.0 * (np.ones_like(self.train.weights) if counts is None else counts)
         grown = self._grown(half, gradients, hessians, counts, "l2")
-        if not self._numbers:
+        if not (self._numbers or self.printed):
             np.clip(grown.values, -LEAF_LIMIT, LEAF_LIMIT, out=grown.values)
         half.add(grown, self.held_out)
 
-    def _grow_deviations(self) -> None:
-        """Lines 6 and 7."""
-        gradients, hessians = self.link.deviation(self.train.base, self.doubted.f, self.deviation.scores[:, :, 0])
+    def _deviation_gradients(self) -> Pair:
+        """Line 6."""
+        return self.link.deviation(self.train.base, self.doubted.f, self.deviation.scores[:, :, 0])
+
+    def _grow_deviations(self, gradients: NDArray, hessians: NDArray | None) -> None:
+        """Line 7."""
         counts, deeper = None if self.even else self.train.weights, None if hessians is None else hessians[:, :, None]
         grown = self._grown(self.deviation, gradients[:, :, None], deeper, counts, "deviation_l2")
         grown.values[...] = self.link.leaf(grown.values)
@@ -142,7 +152,10 @@ class Rounds:
             gradients, hessians = gradients * counts, counts if hessians is None else hessians * counts
         elif hessians is None:
             hessians = gradients[:, :, :0]
-        return half.grow(gradients, hessians, self.train, self.mapper.n_bins, self.rules[penalty], self.rng)
+        grown = half.grow(gradients, hessians, self.train, self.mapper.n_bins, self.rules[penalty], self.rng)
+        if self.printed:
+            set_leaves(grown, gradients, hessians, self.rules[penalty].limits.l2)
+        return grown
 
     def _judge(self) -> bool:
         """Line 8: forests of numbers or of rows that count alike by their own loss, the rest by the likelihood."""

@@ -13,7 +13,7 @@ from hetcore.heteroscedastic.objectives import Base
 from hetcore.members import Grown, MemberGrower, add_members, trees_of
 from hetcore.trees import TreeParams
 
-__all__ = ["Deal", "Half", "Judged", "Sample", "TreeRules", "deal", "mixed_share"]
+__all__ = ["Deal", "Half", "Judged", "Sample", "TreeRules", "deal", "mixed_share", "set_leaves"]
 
 LEAST_FALL = 1e-5  # of the loss on left-out rows that counts as an improvement
 EVEN_SHARE = 0.5  # of each of two label forests, before left-out rows say otherwise
@@ -150,7 +150,7 @@ class Half:
         """
         if not self.open:
             return False
-        if patience is None or loss < self.loss - LEAST_FALL:
+        if patience is None or loss < self.loss - LEAST_FALL * min(1.0, abs(self.loss) if np.isfinite(self.loss) else 1.0):
             self.best, self.loss = done, loss
             self.kept = tuple(each.copy() for each in self._arrays()) if patience is not None else ()
         elif done - self.best >= patience:
@@ -171,6 +171,25 @@ class Half:
         for grown in self.trees[: self.best] if share > 0 else ():
             for tree in trees_of(grown):
                 forest.append(tree, share * self.rate / len(self.scores))
+
+
+def set_leaves(grown: Grown, gradients: NDArray, hessians: NDArray, l2: float) -> None:
+    """Set the leaves of trees to (23) in float64: the sums by which they were grown are of rounded numbers.
+
+    Parameters
+    ----------
+    grown : Grown
+        Trees of M members that have seen all n rows; their values are changed.
+    gradients, hessians : (M, n, K) and (M, n, K or 0) float64
+        Hessians of width 0 are 1.
+    l2 : float
+        lambda.
+    """
+    for leaves, values, g, h in zip(grown.leaves, grown.values, gradients, hessians):
+        for k in range(g.shape[1]):
+            sums = np.bincount(leaves, g[:, k], len(values))
+            curves = np.bincount(leaves, h[:, k] if h.shape[1] else None, len(values)) + l2
+            values[:, k] = np.divide(-sums, curves, out=np.zeros(len(values)), where=curves > 0)
 
 
 def _drawn(numbers: NDArray[np.int32], share: float, rng: np.random.Generator) -> NDArray[np.int32]:

@@ -109,6 +109,7 @@ class HGBMRegressor(RegressorMixin, DeviationBoosting):
         weighting: float = 0.5,
         alpha: float = 1.0,
         delta: float = 0.1,
+        omega: str | None = None,
         folds: int = 5,
         patience: int | None = 10,
         as_printed: bool = False,
@@ -122,13 +123,13 @@ class HGBMRegressor(RegressorMixin, DeviationBoosting):
         self.max_depth, self.max_leaf_nodes, self.min_samples_leaf = max_depth, max_leaf_nodes, min_samples_leaf
         self.l2, self.deviation_l2, self.min_gain = l2, deviation_l2, min_gain
         self.subsample, self.column_sample, self.deviation, self.link = subsample, column_sample, deviation, link
-        self.weighting, self.alpha, self.delta, self.folds = weighting, alpha, delta, folds
+        self.weighting, self.alpha, self.delta, self.omega, self.folds = weighting, alpha, delta, omega, folds
         self.patience, self.as_printed, self.random_state = patience, as_printed, random_state
         self.n_jobs, self.blend, self.calibrated, self.tail = n_jobs, blend, calibrated, tail
 
     def _learned(self, y: NDArray, weights: NDArray) -> NDArray:
         y = y.astype(np.float64)
-        self._unit = mean_and_deviation(y, weights)
+        self._unit = (0.0, 1.0) if self.as_printed else mean_and_deviation(y, weights)
         return self._coded(y)
 
     def _coded(self, y: NDArray) -> NDArray:

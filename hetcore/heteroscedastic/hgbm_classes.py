@@ -15,7 +15,7 @@ from hetcore.heteroscedastic.docstrings import ATTRIBUTES, PARAMETERS
 from hetcore.heteroscedastic.estimator import DeviationBoosting
 from hetcore.heteroscedastic.forest_ensemble import Judged, Sample
 from hetcore.heteroscedastic.likelihoods import class_probabilities
-from hetcore.heteroscedastic.objectives import Labels
+from hetcore.heteroscedastic.objectives import LEAST_HESSIAN, Labels
 from hetcore.registry import MemoryNeed, estimator
 
 __all__ = ["HGBMClassifier"]
@@ -69,6 +69,7 @@ class HGBMClassifier(ClassifierMixin, DeviationBoosting):
         weighting: float = 1.0,
         alpha: float = 1.0,
         delta: float = 0.1,
+        omega: str | None = None,
         folds: int = 5,
         patience: int | None = 20,
         as_printed: bool = False,
@@ -80,7 +81,7 @@ class HGBMClassifier(ClassifierMixin, DeviationBoosting):
         self.max_depth, self.max_leaf_nodes, self.min_samples_leaf = max_depth, max_leaf_nodes, min_samples_leaf
         self.l2, self.deviation_l2, self.min_gain = l2, deviation_l2, min_gain
         self.subsample, self.column_sample, self.deviation, self.link = subsample, column_sample, deviation, link
-        self.weighting, self.alpha, self.delta, self.folds = weighting, alpha, delta, folds
+        self.weighting, self.alpha, self.delta, self.omega, self.folds = weighting, alpha, delta, omega, folds
         self.patience, self.as_printed, self.random_state = patience, as_printed, random_state
         self.n_jobs, self.blend = n_jobs, blend
 
@@ -99,7 +100,7 @@ class HGBMClassifier(ClassifierMixin, DeviationBoosting):
         return np.array([places[label] for label in y.tolist()], np.int64)
 
     def _base(self, y: NDArray) -> Labels:
-        return Labels(y, self.classes_.size)
+        return Labels(y, self.classes_.size, 0.0 if self.as_printed else LEAST_HESSIAN)
 
     def _view(self, state: Rounds) -> dict[str, Any]:
         sets = state.sets()

@@ -1,17 +1,19 @@
-r"""HLR: linear regression that learns how far labels stray, and trusts rows accordingly: (2) to (4).
+r"""HLR: linear regression whose rows are weighted by how far their labels stray, (1) to (4).
 
-    y = w.x + b + noise,  noise ~ N(0, sigma^2(x)),  ln sigma^2(x) = v.x + c                                   (2), (3)
-    minimise  sum_x [ln sigma^2(x) + (y - w.x - b)^2 / sigma^2(x)] / 2 + l2 |w|^2 / 2 + deviation_l2 |v|^2 / 2      (4)
+    y_i = y*_i + eps_i,  E[eps_i] = 0                                                                              (1)
+    w = argmin (1/N) sum_i (y_i - w.x_i)^2 / W_i                                                                   (2)
+    W = argmin E[(w - w*)^2], solved by W_i = Var(eps_i)  (generalised Gauss-Markov)                               (3)
+    W_i = Var(eps_i) = E[eps_i^2], taken to be the one eps_i^2 that was drawn                                      (4)
 
-    1  c <- ln of the labels' variance; v, w <- 0
-    2  repeat until nothing moves:
-    3      w, b <- least squares with weights 1 / sigma^2 (ridge), in closed form
-    4      v, c <- a Fisher scoring step, halved until (4) does not rise
+Even noise of one variance gives deviations that differ almost surely (Lemma 2.1), so that (4) weighs rows where plain
+least squares does not. eps_i^2 is seldom known: the paper calls that unrealistic, and learns it in (5) to (10). Here it
+is given to `fit`; without it every W_i is 1, and HLR is linear regression.
 
-Each line solves or lowers (4), so that it never rises. Columns are standardised first, and w, v given back in their
-units. Departures: the paper descends by gradients; here the label's half is solved, the other is Newton's.
+Departures: a deviation of 0 would divide by 0; it counts as 1e-8 of the largest. A column of ones joins x
+(`fit_intercept`), as in the paper's Figure 2.
 
-Reference: G.-H. Lee, S.-W. Yang, S.-D. Lin and H.-T. Lin on heteroscedastic learning; equation numbers are theirs.
+Reference: G.-H. Lee, S.-W. Yang, T.-H. Lin, S.-D. Lin, "Heteroscedastic learning and its realization on matrix
+factorization and gradient boosting regression/classification", 2017, section 2; equation numbers are theirs.
 """
 
 from __future__ import annotations
@@ -22,163 +24,68 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import norm
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from hetcore.base import Rule, boost, check_params
-from hetcore.checks import check_coverage, finite, floats, rows_to_score_by, whole
+from hetcore.base import boost
+from hetcore.checks import floats, rows_to_score_by
 from hetcore.errors import DataError, ModelFileError
 from hetcore.events import Callback
-from hetcore.heteroscedastic.likelihoods import GaussianDeviation
-from hetcore.numerics import mean_and_deviation, means_and_deviations
+from hetcore.parameters import Declared, Flag, param
 from hetcore.registry import MemoryNeed, estimator
 
-__all__ = ["HeteroscedasticLinearRegression"]
+__all__ = ["HLR"]
 
-LOSS = GaussianDeviation()
-Z90 = 1.6448536269514722
-FARTHEST = 1e50  # standard deviations: rows that count nothing may lie anywhere, and their squares overflow
-MOST_LOG_VARIANCE = 200.0
-LEAST_SPREAD = 1e-10  # of the standard deviation of residuals, in that of the labels
-
-RULES: tuple[Rule, ...] = (
-    ("n_iterations", lambda v: whole(v) and v >= 1, "a whole number, at least 1"),
-    ("l2", lambda v: finite(v) and v >= 0, "a finite number, at least 0"),
-    ("deviation_l2", lambda v: finite(v) and v >= 0, "a finite number, at least 0"),
-    ("deviation", lambda v: v in ("learned", "constant"), "'learned' or 'constant'"),
-    ("tol", lambda v: finite(v) and v >= 0, "a finite number, at least 0"),
-)
+LEAST_DEVIATION = 1e-8  # of the largest
 
 
 @dataclass
-class Rows:
-    """Standardised columns with a last one of ones (n, d + 1), standardised labels, weights."""
+class Solution:
+    """The state of a fit, whose single round solves (2); `later` are the columns and labels of rows to score."""
 
-    Z: NDArray[np.float64]
+    columns: NDArray[np.float64]
     y: NDArray[np.float64]
-    weights: NDArray[np.float64]
-
-
-class Alternation:
-    """The state of a fit; `round` is lines 3 and 4."""
-
-    def __init__(self, train: Rows, held_out: Rows | None, params: dict[str, Any]) -> None:
-        self.train, self.held_out, self.params = train, held_out, params
-        width = train.Z.shape[1]
-        self.w, self.v = np.zeros(width), np.zeros(width)
-        self._settle()
-
-    def _settle(self) -> None:
-        """Set the constant of ln sigma^2 by the residuals, v zero."""
-        residual = self.train.y - self.train.Z @ self.w
-        self.v[-1] = np.log(max(np.average(residual**2, weights=self.train.weights), LEAST_SPREAD**2))
+    roots: NDArray[np.float64]  # of the rows' weights
+    later: tuple[NDArray, NDArray] | None
+    line: NDArray[np.float64]
 
     def round(self) -> bool:
-        """Lines 3 and 4; returns whether nothing moved by more than `tol`."""
-        before = self.objective()
-        self._label_step()
-        if not self.v[:-1].any():
-            self._settle()
-        if self.params["deviation"] == "constant":
-            return True
-        self._deviation_step()
-        return before - self.objective() <= self.params["tol"] * self.train.y.size
+        """Solve (2); returns that nothing is left to do."""
+        self.line = np.linalg.lstsq(self.columns * self.roots[:, None], self.y * self.roots, rcond=None)[0]
+        return True
 
-    def _label_step(self) -> None:
-        Z, s = self.train.Z, self.train.Z @ self.v
-        spread = LOSS.weight(s) if self.params["deviation"] == "learned" else np.ones_like(s)
-        weights = self.train.weights * spread
-        normal = (Z.T * weights) @ Z + self._ridge("l2")
-        self.w = np.linalg.lstsq(normal, Z.T @ (weights * self.train.y), rcond=None)[0]
-
-    def _deviation_step(self) -> None:
-        Z, weights, start = self.train.Z, self.train.weights, self.objective()
-        gradient = LOSS.gradients(Z @ self.w, Z @ self.v, self.train.y)
-        slope = Z.T @ (weights * gradient[1]) + self._ridge("deviation_l2") @ self.v
-        fisher = 0.5 * (Z.T * weights) @ Z + self._ridge("deviation_l2")
-        step = np.linalg.lstsq(fisher, slope, rcond=None)[0]
-        v = self.v
-        for _ in range(40):
-            self.v = v - step
-            self.v[-1] = max(self.v[-1], 2.0 * np.log(LEAST_SPREAD))
-            if self.objective() <= start:
-                return
-            step = 0.5 * step
-        self.v = v
-
-    def _ridge(self, name: str) -> NDArray:
-        penalty = np.full(self.w.size, self.params[name])
-        penalty[-1] = 0.0
-        return np.diag(penalty)
-
-    def objective(self) -> float:
-        """Return (4)."""
-        w, v = self.w[:-1], self.v[:-1]
-        penalties = self.params["l2"] * w @ w + self.params["deviation_l2"] * v @ v
-        rows = LOSS.value(self.train.Z @ self.w, self.train.Z @ self.v, self.train.y)
-        return float(self.train.weights @ rows + 0.5 * penalties)
-
-    def measured(self, rows: Rows) -> tuple[float, float, float, float]:
-        """Return NLL, RMSE, share within 1.645 sigma and mean sigma of some rows, in standardised units."""
-        f, s = rows.Z @ self.w, rows.Z @ self.v
-        sigma = np.exp(0.5 * np.clip(s, -MOST_LOG_VARIANCE, MOST_LOG_VARIANCE))
-        each = (
-            LOSS.value(f, s, rows.y) + 0.5 * np.log(2.0 * np.pi),
-            (rows.y - f) ** 2,
-            np.abs(rows.y - f) <= Z90 * sigma,
-            sigma,
-        )
-        nll, square, share, mean = (float(np.average(values, weights=rows.weights)) for values in each)
-        return nll, float(np.sqrt(square)), share, mean
+    def squares(self) -> dict[str, float]:
+        """Return mean squared errors, weighted on the training rows."""
+        weights = self.roots**2
+        found = {"train": float(weights @ (self.y - self.columns @ self.line) ** 2 / weights.sum())}
+        if self.later is not None:
+            found["held_out"] = float(((self.later[1] - self.later[0] @ self.line) ** 2).mean())
+        return found
 
 
 @estimator(MemoryNeed(cell=45))
-class HeteroscedasticLinearRegression(RegressorMixin, BaseEstimator):
-    """Linear regression with a linear model of ln sigma^2: (2) to (4).
+class HLR(RegressorMixin, Declared, BaseEstimator):
+    """Heteroscedastic (weighted) linear regression as the paper has it, (1) to (4).
 
-    Each event (`RoundEnd`) is one pass over both halves. Its `losses` are mean negative log likelihoods of the
-    standardised labels, "train" and "held_out" (with `eval_set`); its `detail` has "metric_name": "RMSE", and "metric",
-    "coverage90" and "mean_sigma" by the same sets of rows, as `HGBMRegressor`.
-
-    Parameters
-    ----------
-    n_iterations : int, default=100
-        Rounds at most.
-    l2 : float, default=1e-3
-        Penalty of w, on standardised columns and labels.
-    deviation_l2 : float, default=1.0
-        Penalty of v, on standardised columns.
-    deviation : {"learned", "constant"}, default="learned"
-        "constant" is ridge regression, exactly.
-    tol : float, default=1e-8
-        Fall of (4) a row at which the fit ends.
+    Its only event (`RoundEnd`) has the losses "train", the weighted mean of squared errors, and "held_out" (with
+    `eval_set`); its `detail` has "metric_name": "RMSE" and "metric", by the same sets of rows.
 
     Attributes
     ----------
-    coef_, deviation_coef_ : (d,) float64
-        w, in the label's unit by the column's; v, in ln sigma^2 by the column's.
-    intercept_, deviation_intercept_ : float
-        b and c.
+    coef_ : (d,) float64
+    intercept_ : float
+        0 without `fit_intercept`.
     instance_weights_ : (n,) float64
-        1 / sigma^2 of each training row; mean 1.
+        1 / W_i of each training row, by its sample weight; mean 1.
     n_iterations_ : int
+        1.
     history_ : polars DataFrame
-        One row per round: "iteration", "seconds", "loss:SET", "metric:SET".
+        Its single round.
     n_features_in_ : int
         Columns of X.
     """
 
-    def __init__(
-        self,
-        n_iterations: int = 100,
-        l2: float = 1e-3,
-        deviation_l2: float = 1.0,
-        deviation: str = "learned",
-        tol: float = 1e-8,
-    ) -> None:
-        self.n_iterations, self.l2, self.deviation_l2 = n_iterations, l2, deviation_l2
-        self.deviation, self.tol = deviation, tol
+    fit_intercept: bool = param(True, Flag(), "Whether a column of ones joins X.")
 
     def fit(
         self,
@@ -186,21 +93,24 @@ class HeteroscedasticLinearRegression(RegressorMixin, BaseEstimator):
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
         *,
+        squared_errors: ArrayLike | None = None,
         callbacks: Iterable[Callback] = (),
         eval_set: tuple[ArrayLike, ArrayLike] | None = None,
-    ) -> HeteroscedasticLinearRegression:
-        """Fit label and deviation.
+    ) -> HLR:
+        """Solve (2).
 
         Parameters
         ----------
         X : (n, d) array-like
         y : (n,) array-like
         sample_weight : (n,) array-like, optional
-            At least 0.
+            At least 0; multiplies 1 / W_i.
+        squared_errors : (n,) array-like, optional
+            eps_i^2 of (4), at least 0, in squared units of y; by default 1 for every row, which is linear regression.
         callbacks : iterable of callable, default=()
-            Each is called after every round with a `RoundEnd` and may return True to stop.
+            Each is called with the `RoundEnd`.
         eval_set : (X, y), optional
-            Rows to score each round by ("held_out"), never trained on.
+            Rows to score ("held_out"), never trained on.
 
         Returns
         -------
@@ -208,120 +118,65 @@ class HeteroscedasticLinearRegression(RegressorMixin, BaseEstimator):
 
         Raises
         ------
-        ParameterError
-            If a parameter is outside its domain.
         DataError
-            If `eval_set` does not fit.
+            If `squared_errors` or `eval_set` does not fit.
         """
-        params = self.get_params(deep=False)
-        check_params(params, RULES)
+        self._check_declared()
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        self._measure(X, y.astype(np.float64), weights)
-        train, later = self._rows(X, y, weights), self._later(eval_set)
-        boost(self, lambda: Alternation(train, later, params), callbacks)
+        roots = np.sqrt(weights / weights.max()) / _deviations(squared_errors, y.size)
+        later = None
+        if eval_set is not None:
+            later_X, later_y = rows_to_score_by(self, eval_set, dtype=np.float64)
+            later = self._columns(later_X), later_y.astype(np.float64)
+        columns = self._columns(X)
+        start = np.zeros(columns.shape[1])
+        boost(self, lambda: Solution(columns, y.astype(np.float64), roots, later, start), callbacks, total=1)
         return self
 
-    def _measure(self, X: NDArray, y: NDArray, weights: NDArray) -> None:
-        """Learn means and deviations of columns and labels."""
-        self._columns = means_and_deviations(X, weights)
-        self._unit = mean_and_deviation(y, weights)
+    def _columns(self, X: NDArray) -> NDArray[np.float64]:
+        return np.column_stack([X, np.ones(len(X))]) if self.fit_intercept else X
 
-    def _rows(self, X: NDArray, y: NDArray, weights: NDArray) -> Rows:
-        columns = np.clip((X - self._columns[0]) / self._columns[1], -FARTHEST, FARTHEST)
-        labels = np.clip((y - self._unit[0]) / self._unit[1], -FARTHEST, FARTHEST)
-        return Rows(np.column_stack([columns, np.ones(len(X))]), labels, weights)
+    def _view(self, state: Solution) -> dict[str, Any]:
+        losses = state.squares()
+        metric = {name: float(np.sqrt(square)) for name, square in losses.items()}
+        return {"losses": losses, "detail": {"metric_name": "RMSE", "metric": metric}}
 
-    def _later(self, eval_set: tuple[ArrayLike, ArrayLike] | None) -> Rows | None:
-        if eval_set is None:
-            return None
-        X, y = rows_to_score_by(self, eval_set, dtype=np.float64)
-        return self._rows(X, y.astype(np.float64), np.ones(len(X)))
-
-    def _view(self, state: Alternation) -> dict[str, Any]:
-        sets = {"train": state.train} | ({} if state.held_out is None else {"held_out": state.held_out})
-        measured = {name: state.measured(rows) for name, rows in sets.items()}
-        unit = self._unit[1]
-        return {
-            "losses": {name: each[0] for name, each in measured.items()},
-            "detail": {
-                "metric_name": "RMSE",
-                "metric": {name: unit * each[1] for name, each in measured.items()},
-                "coverage90": {name: each[2] for name, each in measured.items()},
-                "mean_sigma": {name: unit * each[3] for name, each in measured.items()},
-            },
-        }
-
-    def _finish(self, state: Alternation) -> None:
-        (means, deviations), (mean, unit) = self._columns, self._unit
-        with np.errstate(over="ignore", invalid="ignore"):  # said in words below
-            self.coef_, self.deviation_coef_ = unit * state.w[:-1] / deviations, state.v[:-1] / deviations
-            self.intercept_ = float(mean + unit * state.w[-1] - means @ self.coef_)
-            self.deviation_intercept_ = float(state.v[-1] + 2.0 * np.log(unit) - means @ self.deviation_coef_)
-        lines = *self.coef_, *self.deviation_coef_, self.intercept_, self.deviation_intercept_
-        if not np.isfinite(lines).all():
+    def _finish(self, state: Solution) -> None:
+        if not np.isfinite(state.line).all():
             raise DataError("The columns or labels are so large or small that a coefficient overflows: rescale them.")
-        weights = LOSS.weight(state.train.Z @ state.v)
+        self.coef_ = state.line[: self.n_features_in_]
+        self.intercept_ = float(state.line[-1]) if self.fit_intercept else 0.0
+        weights = state.roots**2
         self.instance_weights_ = weights / weights.mean()
 
-    def predict(self, X: ArrayLike, return_std: bool = False) -> Any:
-        """Predict the label of each row.
-
-        Parameters
-        ----------
-        X : (n, d) array-like
-        return_std : bool, default=False
-            Whether to return the standard deviation too (not the variance).
-
-        Returns
-        -------
-        (n,) float64, in the labels' unit
-        (n,) float64, in the labels' unit, with `return_std`
-        """
+    def predict(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the predicted label of each row, (n,)."""
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        mean = X @ self.coef_ + self.intercept_
-        if not return_std:
-            return mean
-        log_variance = X @ self.deviation_coef_ + self.deviation_intercept_
-        return mean, np.exp(0.5 * np.clip(log_variance, -MOST_LOG_VARIANCE, MOST_LOG_VARIANCE))
-
-    def predict_interval(self, X: ArrayLike, coverage: float = 0.9) -> tuple[NDArray, NDArray]:
-        """Return the ends of an interval that holds the label of a row with probability `coverage`, were it normal.
-
-        Parameters
-        ----------
-        X : (n, d) array-like
-        coverage : float, default=0.9
-            In (0, 1).
-
-        Returns
-        -------
-        (n,) float64, (n,) float64, in the labels' unit
-
-        Raises
-        ------
-        ParameterError
-            If `coverage` is outside (0, 1).
-        """
-        check_coverage(coverage)
-        mean, deviation = self.predict(X, return_std=True)
-        width = norm.ppf(0.5 + 0.5 * coverage) * deviation
-        return mean - width, mean + width
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "coef_")
+        return validate_data(self, X, dtype=np.float64, reset=False) @ self.coef_ + self.intercept_
 
     def _get_state(self) -> tuple[dict[str, Any], dict[str, NDArray]]:
         check_is_fitted(self)
-        meta = {name: getattr(self, f"{name}_") for name in ("intercept", "deviation_intercept", "n_iterations")}
-        return meta, {name: getattr(self, f"{name}_") for name in ("coef", "deviation_coef", "instance_weights")}
+        meta = {"intercept": self.intercept_, "n_iterations": self.n_iterations_}
+        return meta, {"coef": self.coef_, "instance_weights": self.instance_weights_}
 
     def _set_state(self, meta: dict[str, Any], arrays: dict[str, NDArray]) -> None:
-        for name in ("coef", "deviation_coef", "instance_weights"):
-            setattr(self, f"{name}_", floats(arrays, name))
-        self.intercept_, self.deviation_intercept_ = float(meta["intercept"]), float(meta["deviation_intercept"])
-        self.n_iterations_, self.n_features_in_ = meta["n_iterations"], self.coef_.size
-        good = np.isfinite([self.intercept_, self.deviation_intercept_]).all() and whole(self.n_iterations_)
-        if not good or self.coef_.shape != self.deviation_coef_.shape or not self.coef_.size:
-            raise ModelFileError("The lines of the model file do not fit each other: save the model again.")
+        self.coef_, self.instance_weights_ = floats(arrays, "coef"), floats(arrays, "instance_weights")
+        self.intercept_, self.n_features_in_ = float(meta["intercept"]), self.coef_.size
+        self.n_iterations_ = meta["n_iterations"]
+        if not np.isfinite(self.intercept_) or not self.coef_.size or self.coef_.ndim != 1 or self.n_iterations_ != 1:
+            raise ModelFileError("The line of the model file is no line: save the model again.")
+
+
+def _deviations(squared_errors: ArrayLike | None, n: int) -> NDArray[np.float64]:
+    """Return |eps_i|, relative to the largest."""
+    if squared_errors is None:
+        return np.ones(n)
+    squares = np.asarray(squared_errors, np.float64)
+    if squares.shape != (n,):
+        raise DataError(f"squared_errors has the shape {squares.shape} for {n} labels: give one for each row.")
+    if not (np.isfinite(squares).all() and (squares >= 0).all()):
+        raise DataError("squared_errors has values that are negative or not finite: give the squared error of each row.")
+    deviations = np.sqrt(squares)
+    largest = float(deviations.max())
+    return np.maximum(deviations / largest, LEAST_DEVIATION) if largest > 0 else np.ones(n)

@@ -122,3 +122,11 @@ class SigmoidWeight:
         rise = self.alpha * expit(d) * expit(-d)
         curve = 2.0 * rise**2 / self.divisor(d) - rise * (expit(-d) - expit(d))
         return np.maximum(loss * curve / self.divisor(d) ** 2, 0.0)
+
+    def log_gradient(self, loss: NDArray, d: NDArray) -> NDArray:
+        """Return the derivative by d of loss / divisor + ln divisor: (6) with Omega = ln."""
+        return self.gradient(loss, d) + self.alpha * expit(d) * expit(-d) / self.divisor(d)
+
+    def log_hessian(self, loss: NDArray, d: NDArray) -> NDArray:
+        """Return the Fisher information of d where the loss is a squared error: (divisor' / divisor)^2."""
+        return np.broadcast_to((self.alpha * expit(d) * expit(-d) / self.divisor(d)) ** 2, np.shape(d))

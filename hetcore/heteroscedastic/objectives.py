@@ -21,13 +21,11 @@ from hetcore.heteroscedastic.likelihoods import (
     class_probabilities,
 )
 
-__all__ = ["Base", "Labels", "Link", "Numbers", "make_link"]
+__all__ = ["Base", "Labels", "Link", "Numbers", "Pair", "make_link"]
 
 LEAST_HESSIAN = 1e-6
 LEAST_CURVE = 1e-3  # of a class score's loss, where forests are mixed
 FIRST_SHARE = 0.1  # of labels drawn blindly, before anything is known
-FIRST_PRINTED = -4.0  # d of (10) before anything is known: the paper does not say
-ROW_PENALTY = 1.0  # joins the second derivatives of (10), so that splits can gain
 LARGEST_STEP = 2.0  # of a deviation score whose loss is not convex
 
 Pair = tuple[NDArray[np.float64], NDArray[np.float64] | None]
@@ -59,8 +57,8 @@ class Numbers:
 class Labels:
     """Cross-entropy for labels that are class codes 0..C-1."""
 
-    def __init__(self, codes: NDArray[np.int64], n_classes: int) -> None:
-        self.codes, self.n_classes = codes, n_classes
+    def __init__(self, codes: NDArray[np.int64], n_classes: int, least_hessian: float = LEAST_HESSIAN) -> None:
+        self.codes, self.n_classes, self.least_hessian = codes, n_classes, least_hessian
         self.one_hot = np.eye(n_classes)[codes]
 
     def start(self, sample_weight: NDArray) -> NDArray:
@@ -80,7 +78,7 @@ class Labels:
         """Return the gradients (..., n, K) and the diagonal of the hessians (..., n, K)."""
         single = f.shape[-1] == 1
         p = expit(f) if single else class_probabilities(f)
-        return p - self.one_hot[:, int(single) :], np.maximum(p * (1.0 - p), LEAST_HESSIAN)
+        return p - self.one_hot[:, int(single) :], np.maximum(p * (1.0 - p), self.least_hessian)
 
     def working(self, f: NDArray) -> tuple[NDArray, NDArray]:
         """Return scores (n, K) whose weighted squared distance is the loss near f (n, K), and the weights."""
@@ -98,6 +96,7 @@ class Link:
     learns = False
     start = 0.0
     unit = 1.0  # what gradients, second derivatives and penalties of deviation scores are counted in
+    row_penalty = 0.0  # lambda-bar where it counts for each row of a leaf, not for each leaf
 
     def __init__(self, power: float = 1.0) -> None:
         self.power = power
@@ -198,18 +197,21 @@ class Blind(Link):
 class Printed(Link):
     """The paper's (10): the loss divided by alpha s(d) + delta, second derivatives clipped at 0.
 
-    From a d that is the same everywhere no split ever gains, to the letter: gradients have one sign and are
-    proportional to the loss, and so are second derivatives where they are not clipped; then G^2 / (H + lambda) of two
-    parts adds up to less than that of both together. d stays constant, and HGBM is GBM. With `by_row`, a penalty counts
-    for each row of a leaf (it joins the second derivatives), and rows of larger loss part from the others.
+    `omega` is its Omega. "leaves" is (21): a penalty for each leaf, and nothing else; "rows" counts that penalty for each
+    row, as (19) sums it; "log" adds ln(alpha s(d) + delta) to the loss of each row, which makes (10) to be (6).
+
+    With "leaves", from a d that is the same everywhere no split ever gains, to the letter: gradients have one sign and
+    are proportional to the loss, and so are second derivatives where they are not clipped; then G^2 / (H + lambda) of two
+    parts adds up to less than that of both together. d stays constant.
     """
 
     learns = True
-    start = FIRST_PRINTED
 
-    def __init__(self, power: float, alpha: float, delta: float, by_row: bool = True) -> None:
-        super().__init__(power)
-        self.loss, self.penalty = SigmoidWeight(alpha, delta), ROW_PENALTY if by_row else 0.0
+    def __init__(self, params: dict[str, Any]) -> None:
+        super().__init__(params["weighting"])
+        self.loss, self.printed = SigmoidWeight(params["alpha"], params["delta"]), params["as_printed"]
+        self.omega = params["omega"] or ("leaves" if self.printed else "rows")
+        self.row_penalty = params["deviation_l2"] if self.omega == "rows" else 0.0
 
     def weights(self, base: Base, judged: NDArray, d: NDArray, power: float) -> NDArray:
         """Return 1 / (alpha s(d) + delta)."""
@@ -217,8 +219,11 @@ class Printed(Link):
 
     def deviation(self, base: Base, judged: NDArray, d: NDArray) -> Pair:
         """Return the gradient, and the clipped second derivative plus the penalty of a row."""
-        loss = base.loss(judged)
-        return self.loss.gradient(loss, d), self.loss.hessian(loss, d) + self.penalty
+        whole = isinstance(base, Numbers) and (self.printed or self.omega == "log")  # (y - f)^2, not its half
+        loss = base.loss(judged) * (2.0 if whole else 1.0)
+        if self.omega == "log":
+            return self.loss.log_gradient(loss, d), self.loss.log_hessian(loss, d)
+        return self.loss.gradient(loss, d), self.loss.hessian(loss, d) + self.row_penalty
 
     def log_variance(self, d: NDArray) -> NDArray:
         """Return ln(alpha s(d) + delta)."""
@@ -235,5 +240,5 @@ def make_link(params: dict[str, Any]) -> Link:
     if params["deviation"] == "constant":
         return Link(power)
     if params["link"] == "sigmoid":
-        return Printed(power, params["alpha"], params["delta"], by_row=not params["as_printed"])
+        return Printed(params)
     return Gaussian(power, params["tail"]) if params["link"] == "gaussian" else Blind(power)

@@ -285,21 +285,23 @@ BOOSTERS = pytest.mark.parametrize("make", [hc.HGBMRegressor, hc.HGBMClassifier]
 @BOOSTERS
 def test_as_printed_no_split_of_the_deviation_ever_gains(make, noisy, flipped):
     X, y = (noisy if make is hc.HGBMRegressor else flipped)[:2]
-    printed = make(as_printed=True, n_iterations=15).fit(X[:300], y[:300])
-    plain = make(deviation="constant", folds=1, n_iterations=15).fit(X[:300], y[:300])
-    assert printed.n_iterations_ == printed.best_iteration_ == 15 and "loss:left_out" not in printed.history_.columns
+    given = {"as_printed": True, "n_iterations": 8, "l2": 0.0, "max_leaf_nodes": 4, "min_samples_leaf": 20}
+    printed, plain = (make(**given, deviation=each).fit(X[:300], y[:300]) for each in ("learned", "constant"))
+    assert printed.n_iterations_ == printed.best_iteration_ == 8 and "loss:left_out" not in printed.history_.columns
     assert np.ptp(printed.instance_weights_) < 1e-12
-    said = [model.predict(X) if make is hc.HGBMRegressor else model.predict_proba(X) for model in (printed, plain)]
-    assert_allclose(*said, atol=1e-4)
+    raw = [model.model_.raw(X.astype(np.float32)).f for model in (printed, plain)]
+    assert_allclose(*raw, rtol=1e-4)  # a weight that all rows have in common leaves (23) without lambda as it is
+    heavy = [make(**given | {"l2": 5.0}, deviation=each).fit(X[:300], y[:300]) for each in ("learned", "constant")]
+    raw = [model.model_.raw(X.astype(np.float32)).f for model in heavy]
+    assert np.abs(raw[0] - raw[1]).max() > 1e-3  # but lambda stands against it: weights are not normalised
 
 
 @BOOSTERS
 def test_the_printed_link_weighs_rows_within_its_bounds(make, noisy, flipped):
     X, y = (noisy if make is hc.HGBMRegressor else flipped)[:2]
     given = {"blend": False} if make is hc.HGBMRegressor else {}
-    model = make(link="sigmoid", folds=1, n_iterations=60, deviation_rate=1.0, alpha=1.0, delta=0.5, **given).fit(
-        X[:300], y[:300]
-    )
+    given |= {"folds": 1, "n_iterations": 60, "deviation_rate": 1.0, "deviation_l2": 0.05, "alpha": 1.0, "delta": 0.5}
+    model = make(link="sigmoid", **given).fit(X[:300], y[:300])
     weights = model.instance_weights_
     assert 1.05 < weights.max() / weights.min() <= 1.5**4 / 0.5**4
     assert (model.model_.raw(X[:300].astype(np.float32)).d >= model.model_.link.start - 1e-9).all()

@@ -98,6 +98,7 @@ _FITS: dict[str, Callable[[], Any]] = {
     "TwoWeakLearnerClassifier": lambda: hc.TwoWeakLearnerClassifier(**_TWO).fit(pictures()),
     "HGBMClassifier": lambda: hc.HGBMClassifier(n_iterations=3).fit(X, CLASS),
     "HGBMRegressor": lambda: hc.HGBMRegressor(n_iterations=3).fit(X, VALUES),
+    "HLR": lambda: hc.HLR().fit(X, VALUES),
     "HeteroscedasticLinearRegression": lambda: hc.HeteroscedasticLinearRegression().fit(X, VALUES),
     "HMF": lambda: _factors("HMF", 2),
     "HTF": lambda: _factors("HTF", 3),

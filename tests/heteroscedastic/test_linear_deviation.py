@@ -1,4 +1,4 @@
-"""HLR: planted lines, ridge as the limit, an objective that never rises."""
+"""Linear regression with a linear deviation: planted lines, ridge as the limit, an objective that never rises."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from sklearn.linear_model import Ridge
 
 import hetcore as hc
-from hetcore.heteroscedastic.hlr import Alternation, Rows
+from hetcore.heteroscedastic.linear_deviation import Alternation, Rows
 
 
 def planted(n=2000, seed=0):

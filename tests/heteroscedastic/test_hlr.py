@@ -1,0 +1,70 @@
+"""HLR: (2) by hand, linear regression as the case of even weights, and the paper's Figure 2."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.linear_model import LinearRegression
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import hetcore as hc
+
+
+@parametrize_with_checks([hc.HLR()])
+def test_the_contract_of_scikit_learn(estimator, check):
+    check(estimator)
+
+
+def drawn(n, seed, deviation=0.1):
+    """Return x, the clean labels y* = x, and y ~ N(x, deviation^2): the paper's Figure 2 has 0.01 as the variance."""
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(0.0, 1.0, n)
+    return x[:, None], x, x + rng.normal(0.0, deviation, n)
+
+
+def test_it_minimises_the_weighted_squares():
+    X, clean, y = drawn(40, 0)
+    squared = (y - clean) ** 2
+    model = hc.HLR().fit(X, y, squared_errors=squared)
+
+    def loss(line):
+        return np.mean((y - X[:, 0] * line[0] - line[1]) ** 2 / squared)
+
+    least = loss([model.coef_[0], model.intercept_])
+    for step in np.random.default_rng(1).normal(0.0, 1e-3, (50, 2)):
+        assert loss([model.coef_[0] + step[0], model.intercept_ + step[1]]) >= least
+    assert_allclose(model.instance_weights_ * squared, (model.instance_weights_ * squared)[0], rtol=1e-9)
+
+
+def test_without_deviations_it_is_linear_regression():
+    X, _, y = drawn(30, 2)
+    for intercept in (True, False):
+        plain = LinearRegression(fit_intercept=intercept).fit(X, y)
+        assert_allclose(hc.HLR(fit_intercept=intercept).fit(X, y).predict(X), plain.predict(X), rtol=1e-12)
+        assert_allclose(hc.HLR(fit_intercept=intercept).fit(X, y, squared_errors=np.full(30, 7.0)).predict(X), plain.predict(X))
+
+
+def test_deviations_differ_almost_surely_and_weights_pay():
+    off = {"HLR": [], "LR": []}
+    for seed in range(40):
+        X, clean, y = drawn(30, seed)
+        assert np.unique((y - clean) ** 2).size == 30
+        for name, given in (("HLR", (y - clean) ** 2), ("LR", None)):
+            off[name].append(np.mean((hc.HLR().fit(X, y, squared_errors=given).predict(X) - clean) ** 2))
+    assert np.mean(off["HLR"]) < 0.1 * np.mean(off["LR"])
+
+
+def test_a_label_that_does_not_stray_is_met_exactly():
+    X = np.array([[0.0], [1.0], [2.0]])
+    model = hc.HLR().fit(X, [0.0, 1.0, 5.0], squared_errors=[0.0, 0.0, 9.0])
+    assert_allclose(model.predict(X), [0.0, 1.0, 2.0], atol=1e-6)
+    assert_allclose(hc.HLR().fit(X, [0.0, 1.0, 5.0], squared_errors=np.zeros(3)).predict(X), hc.HLR().fit(X, [0, 1, 5]).predict(X))
+
+
+@pytest.mark.parametrize(
+    ("given", "said"), [(np.ones(4), r"shape \(4,\) for 3 labels"), ([1.0, -1.0, 1.0], "negative or not finite")]
+)
+def test_deviations_that_do_not_fit_are_refused(given, said):
+    with pytest.raises(hc.DataError, match=said):
+        hc.HLR().fit(np.eye(3), np.arange(3.0), squared_errors=given)
