@@ -121,7 +121,7 @@ class HLR(RegressorMixin, Declared, BaseEstimator):
         DataError
             If `squared_errors` or `eval_set` does not fit.
         """
-        self._check_declared()
+        self._check_parameters()
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         roots = np.sqrt(weights / weights.max()) / _deviations(squared_errors, y.size)
@@ -157,14 +157,15 @@ class HLR(RegressorMixin, Declared, BaseEstimator):
 
     def _get_state(self) -> tuple[dict[str, Any], dict[str, NDArray]]:
         check_is_fitted(self)
-        meta = {"intercept": self.intercept_, "n_iterations": self.n_iterations_}
+        meta = {name: getattr(self, f"{name}_") for name in ("intercept", "n_iterations", "n_features_in")}
         return meta, {"coef": self.coef_, "instance_weights": self.instance_weights_}
 
     def _set_state(self, meta: dict[str, Any], arrays: dict[str, NDArray]) -> None:
         self.coef_, self.instance_weights_ = floats(arrays, "coef"), floats(arrays, "instance_weights")
-        self.intercept_, self.n_features_in_ = float(meta["intercept"]), self.coef_.size
-        self.n_iterations_ = meta["n_iterations"]
-        if not np.isfinite(self.intercept_) or not self.coef_.size or self.coef_.ndim != 1 or self.n_iterations_ != 1:
+        self.intercept_, self.n_iterations_ = float(meta["intercept"]), meta["n_iterations"]
+        self.n_features_in_ = self.coef_.size
+        fits = self.coef_.shape == (meta["n_features_in"],) and self.n_iterations_ == 1
+        if not (fits and self.coef_.size and np.isfinite(self.intercept_)):
             raise ModelFileError("The line of the model file is no line: save the model again.")
 
 

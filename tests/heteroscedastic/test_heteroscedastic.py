@@ -300,7 +300,7 @@ def test_as_printed_no_split_of_the_deviation_ever_gains(make, noisy, flipped):
 def test_the_printed_link_weighs_rows_within_its_bounds(make, noisy, flipped):
     X, y = (noisy if make is hc.HGBMRegressor else flipped)[:2]
     given = {"blend": False} if make is hc.HGBMRegressor else {}
-    given |= {"folds": 1, "n_iterations": 60, "deviation_rate": 1.0, "deviation_l2": 0.05, "alpha": 1.0, "delta": 0.5}
+    given |= {"folds": 1, "n_iterations": 60, "deviation_rate": 1.0, "deviation_l2": 1.0, "alpha": 1.0, "delta": 0.5}
     model = make(link="sigmoid", **given).fit(X[:300], y[:300])
     weights = model.instance_weights_
     assert 1.05 < weights.max() / weights.min() <= 1.5**4 / 0.5**4
