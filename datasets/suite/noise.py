@@ -1,12 +1,13 @@
 """Eighteen regressions whose noise is uneven: one table each, a number to predict with its spread.
 
-Thirteen are the small UCI regressions of two repositories, one is hourly bicycle rentals, four are of Mulan's multi-target
-sets (the first target of each, the others left out: they are answers to the same question). Six, on which the default of
-heteroscedastic boosting was chosen, are in the choosing half; the twelve on which it is reported were not looked at before.
+Thirteen are the small UCI regressions of two repositories, one is hourly bicycle rentals, four are of Mulan's
+multi-target sets (the first target of each, the others left out: they are answers to the same question). Six, on which
+the default of heteroscedastic boosting was chosen, are in the choosing half; the twelve on which it is reported were
+not looked at before.
 
 **Leaks** left out: the registered and the casual rentals of a bicycle hour add up to its count; `machine`'s published
-estimate was made from its target; rows' numbers. **Sizes**: 5,000 rows drawn with seed 0 where there are more. Forest fires'
-area is ln(1 + hectares), as its authors predict it.
+estimate was made from its target; rows' numbers. **Sizes**: 5,000 rows drawn with seed 0 where there are more. Forest
+fires' area is ln(1 + hectares), as its authors predict it.
 """
 
 from __future__ import annotations
@@ -162,7 +163,8 @@ def _cells(text: str) -> np.ndarray:
     if any(line.lower().startswith("@data") for line in lines):
         lines = lines[next(at for at, line in enumerate(lines) if line.lower().startswith("@data")) + 1 :]
     rows = [re.split(r"[\s,]+", line.strip()) for line in lines if line.strip()]
-    return np.array([[float("nan" if cell == "?" else cell) for cell in row] for row in rows if len(row) == len(rows[0])])
+    whole = [row for row in rows if len(row) == len(rows[0])]
+    return np.array([[float("nan" if cell == "?" else cell) for cell in row] for row in whole])
 
 
 def _load(name: str) -> HetData:

@@ -21,7 +21,7 @@ from hetcore.factorization.sgd import Entries, FactorState, Tables
 __all__ = ["Factorization", "entries_of"]
 
 PRINTED_UNKNOWN = 3.0  # the paper's prediction for an unseen user or item
-PRINTED_DECAY = 0.01
+PRINTED_DECAY = 1.0
 LARGEST = 1e100
 NO_DEVIATION = {
     "n_deviation_factors": 0, "deviation_learning_rate": 0.0, "deviation_regularisation": 0.0, "deviation_start": 1,
@@ -135,7 +135,7 @@ class Factorization(RegressorMixin, Estimator):
         check_is_fitted(self)
         rows = self._book.rows(as_codes(X, self._n_modes))
         fitted, std = self.tables_.predict(rows)
-        if self.clip:
+        if self.clip and not self.as_printed:
             fitted = np.clip(fitted, *self.range_)
         if self.as_printed:
             fitted = np.where((rows == self._book.n_rows).any(axis=1), PRINTED_UNKNOWN, fitted)

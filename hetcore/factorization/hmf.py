@@ -5,7 +5,7 @@ Rating y_ij of item j by user i, of which few are observed:
     1  y_ij = mu + b_i + c_j + U_i . V_j + sigma_ij noise                                                  (11), (12)
     2  sigma_ij^2 = P_i . Q_j + Delta,  P, Q >= 0                                                                (14)
     3  minimise over the observed  (y - f)^2 / (2 sigma^2) + ln(sigma^2) / 2
-           + lambda/2 |U, V, b, c|^2 + lambda' sum(P, Q)                                                   (13), (16)
+           + lambda/2 |U, V, b, c|^2 + lambda' sum(P, Q)                                             (13), (14), (16)
     4  for each epoch, for each observed entry in random order: one step along the gradient, AdaGrad, P, Q projected
 
 With three modes the products have three factors (PARAFAC). `MatrixFactorization` and `TensorFactorization` are the same
@@ -18,6 +18,11 @@ kernel without lines 2: sigma = 1.
 | P, Q, (R), Delta | `deviation_factors_`, `base_variance` |
 | lambda | `regularisation`, `bias_regularisation` |
 | lambda' | `deviation_regularisation` with `as_printed=True` |
+
+As printed, (16) has each prior once for a code: a visit of one of its n entries brings 1/n of it. Lambda is 1 /
+sigma_U^2 then, in units of y, and has to be chosen (the paper chooses it on a validation part), as have K, about 100
+in the paper, and Delta. AdaGrad has a sum for every cell, from (nearly) zero. The text says nothing of how P and Q
+start: here from the variance of y; nor of the order: here by blocks.
 
 Departures of the default from the paper (`as_printed=True` does without them)
 ------------------------------------------------------------------------------
@@ -36,11 +41,12 @@ Departures of the default from the paper (`as_printed=True` does without them)
   is like the others.
 - A code with few entries is regularised the more (`regularisation_power`).
 - AdaGrad has one rate a row, not one a cell: as good, and faster.
-- `predict` keeps within the range of the training values (`clip`).
+- `predict` keeps within the range of the training values (`clip`); never as printed.
+- The prior is counted for each visit of an entry (lambda of a code grows with its entries), as is usual.
 - The standard deviation is scaled to the errors on the validation part, where there is one.
 
-Reference: G.-H. Lee, S.-W. Yang, S.-D. Lin, "Toward implicit sample noise modeling: deviation-driven matrix
-factorization", arXiv:1610.09274, 2016, and its extension to boosting and tensors, whose equation numbers these are.
+Reference: G.-H. Lee, S.-W. Yang, T.-H. Lin, S.-D. Lin, "Heteroscedastic learning and its realization on matrix
+factorization and gradient boosting regression/classification", 2017, sections 3.1 and 5; equation numbers are theirs.
 """
 
 from __future__ import annotations
@@ -68,7 +74,8 @@ class Factors:
     regularisation: float = param(
         0.095,
         Interval(0, 1e6),
-        "lambda of the factors, for each visit of an entry (of a code with 100), values scaled to deviation 1.",
+        "lambda of the factors, for each visit of an entry (of a code with 100), values scaled to deviation 1; with "
+        "`as_printed`, of each code once, values as they are.",
         Slider("Penalty λ", 0.0, 1.0, 0.001),
     )
     regularisation_power: float = param(
@@ -95,7 +102,7 @@ class Deviations:
         None,
         Interval(0, 1e9).or_none(),
         "Entries of the common variance to which each code's are added, 50 (of a tensor 60) for None; with "
-        "`as_printed`, the rate lambda' of the exponential prior, 0.01 for None.",
+        "`as_printed`, the rate lambda' of the exponential prior of each code once, 1 for None.",
     )
     deviation_folds: int = param(
         0,
@@ -129,8 +136,8 @@ class Stopping:
     as_printed: bool = param(
         False,
         Flag(),
-        "The paper to the letter; see the module's docstring. AdaGrad has a rate for each cell, values are as they "
-        "are, and unseen codes get 3.",
+        "The paper to the letter; see the module's docstring. Priors count once for a code, AdaGrad has a rate for each "
+        "cell, values are as they are, nothing is clipped, and unseen codes get 3.",
     )
     random_state: int | None = param(None, Seed(), "Makes a fit repeatable to the last bit.")
 

@@ -28,6 +28,7 @@ LEAST_LEVEL = 1e-6  # of deviations, where training errors are none
 LEAST_VARIANCE = LEAST_LEVEL**2  # of the values' own
 DIVERGED = 1e12  # the same of a fit that went astray
 MOST_VARIANCE = 1e37  # as float32
+LEAST_SUM = 1e-8  # AdaGrad's sums of squared gradients at the start, as printed
 DEVIATION_SPREAD = 0.1  # of deviations at the start, relative to their level
 
 
@@ -108,8 +109,10 @@ class FactorState:
         counts = np.bincount(train.rows.ravel(), minlength=book.n_rows + 1)
         center = float(train.values.mean())
         scale = 1.0 if params["as_printed"] else float(train.values.std()) or 1.0
-        power = 0.0 if params["as_printed"] else params["regularisation_power"]
-        penalties = params["regularisation"] * (REFERENCE / np.maximum(counts, 1)) ** power
+        if params["as_printed"]:  # (16) has the prior once for a code: each visit brings its share
+            penalties = params["regularisation"] / np.maximum(counts, 1)
+        else:
+            penalties = params["regularisation"] * (REFERENCE / np.maximum(counts, 1)) ** params["regularisation_power"]
         scaled = ((train.values - center) / scale).astype(np.float32)
         factors = _drawn(params, counts, train.rows.shape[1], rng)
         penalties, shrinkage = penalties.astype(np.float32), np.zeros(counts.size, np.float32)
@@ -180,8 +183,8 @@ class FactorState:
         printed = p["as_printed"] and self.has_deviation
         return Rates(*map(np.float32, (
             p["learning_rate"], p["deviation_learning_rate"] * self.level if learns else 0.0,
-            p["regularisation"] if p["as_printed"] else p["bias_regularisation"], self.base_variance,
-            self.mean_variance, self.level, p["deviation_regularisation"] if printed else 0.0,
+            -1.0 if p["as_printed"] else p["bias_regularisation"], self.base_variance, self.mean_variance, self.level,
+            0.0 if printed else 1.0, p["deviation_regularisation"] if printed else 0.0,
             0.0 if p["as_printed"] or self.train.rows.shape[1] == 3 else 1.0,
         )))  # fmt: skip
 
@@ -227,10 +230,9 @@ class FactorState:
         spread = self.rng.uniform(1 - DEVIATION_SPREAD, 1 + DEVIATION_SPREAD, self.factors.deviations.shape)
         self.factors.deviations[:] = self.level * (spread if K > 1 else 1.0)
         curvature = 0.5 / (K * self.level) ** 2  # of the loss by one P, times the entries of a code
-        self.factors.deviation_sums[:] = curvature
-        if not printed:
-            pull = self.params["deviation_regularisation"] * curvature
-            self.shrinkage = (pull / np.maximum(self.counts, 1)).astype(np.float32)
+        self.factors.deviation_sums[:] = LEAST_SUM if printed else curvature
+        pull = 1.0 if printed else self.params["deviation_regularisation"] * curvature
+        self.shrinkage = (pull / np.maximum(self.counts, 1)).astype(np.float32)
 
     def _score(self) -> None:
         tables = self.tables() if self.parts else None
@@ -308,9 +310,10 @@ def _drawn(params: dict[str, Any], counts: NDArray, n_modes: int, rng: np.random
     width = WIDTH if D > WIDTH // 2 else WIDTH // 2
     table = _aligned(N, -(-D // width) * width)
     table[:, :D] = rng.normal(0.0, START_SIZE ** (1.0 / n_modes), (N, D)) * (counts > 0)[:, None]
-    sums = np.ones((N, max(1, table.shape[1]) if params["as_printed"] else 1), np.float32)
-    zeros, ones = np.zeros((N, K), np.float32), np.ones((N, 1), np.float32)
-    return Factors(np.zeros(N, np.float32), table, zeros, np.ones(N, np.float32), sums, ones)
+    printed = params["as_printed"]
+    start = np.float32(LEAST_SUM if printed else 1.0)
+    sums = [np.full((N, width if printed else 1), start) for width in (max(1, table.shape[1]), max(1, K))]
+    return Factors(np.zeros(N, np.float32), table, np.zeros((N, K), np.float32), np.full(N, start), *sums)
 
 
 def _aligned(n: int, width: int) -> NDArray[np.float32]:

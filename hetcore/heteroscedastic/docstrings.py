@@ -38,16 +38,18 @@ PARAMETERS = """
     delta : float, default=0.1
         Delta d of (10), for `link="sigmoid"`; above 0.
     omega : {{"leaves", "rows", "log"}} or None, default=None
-        Omega of (10), for `link="sigmoid"`: `deviation_l2` for each leaf, (21); for each row, as (19) sums it; or for each
-        leaf, with ln(alpha s(d) + delta) for each row, which is (6). None is "leaves" with `as_printed`, else "rows".
+        Omega of (10), for `link="sigmoid"`: `deviation_l2` for each leaf, (21); for each row, as (19) sums it; or for
+        each leaf, with ln(alpha s(d) + delta) for each row, which is (6). None is "leaves" with `as_printed`, else
+        "rows".
     folds : int, default=5
         Members of the ensemble, each trained without one part of the rows; 1 trains one model on all rows, whose
         deviation is then learned from training residuals and whose rounds are all kept.
     patience : int or None, default={patience}
         Rounds without a smaller loss on left-out rows before the fit ends; None does all and keeps all.
     as_printed : bool, default=False
-        The paper's model to the letter: `folds=1`, `link="sigmoid"`, `weighting=1`, rates of 1, f and d from 0, labels and
-        weights as they are, all rounds, no sampling, no calibration. Sizes of trees, penalties and `omega` are as given.
+        The paper's model to the letter: `folds=1`, `link="sigmoid"`, `weighting=1`, rates of 1, f and d from 0, labels
+        and weights as they are, all rounds, no sampling, no calibration. Sizes of trees, penalties and `omega` are as
+        given.
     random_state : int or None, default=0
         Seed of parts and samples; an int makes a fit repeatable bit for bit.
     n_jobs : int or None, default=None

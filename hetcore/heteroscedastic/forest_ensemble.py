@@ -15,7 +15,7 @@ from hetcore.trees import TreeParams
 
 __all__ = ["Deal", "Half", "Judged", "Sample", "TreeRules", "deal", "mixed_share", "set_leaves"]
 
-LEAST_FALL = 1e-5  # of the loss on left-out rows that counts as an improvement
+LEAST_FALL = 1e-4  # of the loss on left-out rows, relative to it, that counts as an improvement
 EVEN_SHARE = 0.5  # of each of two label forests, before left-out rows say otherwise
 EVEN_WORTH = 1.0  # how much that counts, in what all rows say
 
@@ -150,7 +150,7 @@ class Half:
         """
         if not self.open:
             return False
-        if patience is None or loss < self.loss - LEAST_FALL * min(1.0, abs(self.loss) if np.isfinite(self.loss) else 1.0):
+        if patience is None or self.best == 0 or loss < self.loss - LEAST_FALL * abs(self.loss):
             self.best, self.loss = done, loss
             self.kept = tuple(each.copy() for each in self._arrays()) if patience is not None else ()
         elif done - self.best >= patience:

@@ -177,7 +177,7 @@ def _deviations(squared_errors: ArrayLike | None, n: int) -> NDArray[np.float64]
     if squares.shape != (n,):
         raise DataError(f"squared_errors has the shape {squares.shape} for {n} labels: give one for each row.")
     if not (np.isfinite(squares).all() and (squares >= 0).all()):
-        raise DataError("squared_errors has values that are negative or not finite: give the squared error of each row.")
+        raise DataError("squared_errors has values that are negative or not finite: give each row's squared error.")
     deviations = np.sqrt(squares)
     largest = float(deviations.max())
     return np.maximum(deviations / largest, LEAST_DEVIATION) if largest > 0 else np.ones(n)

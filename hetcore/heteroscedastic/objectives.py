@@ -197,12 +197,12 @@ class Blind(Link):
 class Printed(Link):
     """The paper's (10): the loss divided by alpha s(d) + delta, second derivatives clipped at 0.
 
-    `omega` is its Omega. "leaves" is (21): a penalty for each leaf, and nothing else; "rows" counts that penalty for each
-    row, as (19) sums it; "log" adds ln(alpha s(d) + delta) to the loss of each row, which makes (10) to be (6).
+    `omega` is its Omega. "leaves" is (21): a penalty for each leaf, and nothing else; "rows" counts that penalty for
+    each row, as (19) sums it; "log" adds ln(alpha s(d) + delta) to the loss of each row, which makes (10) to be (6).
 
     With "leaves", from a d that is the same everywhere no split ever gains, to the letter: gradients have one sign and
-    are proportional to the loss, and so are second derivatives where they are not clipped; then G^2 / (H + lambda) of two
-    parts adds up to less than that of both together. d stays constant.
+    are proportional to the loss, and so are second derivatives where they are not clipped; then G^2 / (H + lambda) of
+    two parts adds up to less than that of both together. d stays constant.
     """
 
     learns = True

@@ -6,7 +6,7 @@ Entry (a, b[, c]) with value y, codes of all modes counted through one table of 
     s = Delta + sum_k P_ak P_bk [P_ck],  P >= 0
     weight = mean s / s,  pull = weight (y - f),  strength = weight, or 1
     U_ad += rate_a (pull U_bd [U_cd] - strength lambda_a U_ad),  B_a += rate (pull - strength lambda_b B_a)
-    P_ak <- max(0, P_ak - rate (ds/dP (1/s - (y - f)^2 / s^2) / 2 + shrinkage_a (P_ak - P0) + lambda'))
+    P_ak <- max(0, P_ak - rate (ds/dP (1/s - (y - f)^2 / s^2) / 2 + shrinkage_a (stiffness (P_ak - P0) + lambda')))
 
 No deviation is K = 0 columns of P, Delta = 1 and mean s = 1: then every weight is 1. Rates are AdaGrad's, the learning
 rate over the root of the squared gradients so far: one sum for each row, of the mean over its cells, as LIBMF has it
@@ -38,8 +38,8 @@ class Factors(NamedTuple):
     factors : (N, D)
     deviations : (N, K)
         Not negative; K = 0 without a deviation.
-    bias_sums, factor_sums, deviation_sums : (N,), (N, D) or (N, 1), (N, 1)
-        Squared gradients so far, above 0.
+    bias_sums, factor_sums, deviation_sums : (N,), (N, D) or (N, 1), (N, K) or (N, 1)
+        Squared gradients so far, above 0; one column for a rate a row, as many as the table for a rate a cell.
     """
 
     biases: np.ndarray
@@ -58,14 +58,15 @@ class Rates(NamedTuple):
     learning_rate, deviation_rate : float
         The latter 0: deviations stay as they are.
     bias_regularisation : float
+        lambda_b of every bias; below 0: that of the row's factors.
     base_variance : float
         Delta, above 0.
     mean_variance : float
         The variance of an entry of weight 1.
-    level : float
-        P0, the value to which deviations are shrunk.
+    level, stiffness : float
+        P0, the value to which deviations are pulled, and how strongly, times a row's shrinkage.
     decay : float
-        lambda', the rate of their exponential prior.
+        lambda', the rate of their exponential prior, times a row's shrinkage.
     prior_is_weighted : float
         Above 0: an entry's weight counts for its share of the prior of its factors and biases, too.
     """
@@ -76,6 +77,7 @@ class Rates(NamedTuple):
     base_variance: np.float32
     mean_variance: np.float32
     level: np.float32
+    stiffness: np.float32
     decay: np.float32
     prior_is_weighted: np.float32
 
@@ -182,6 +184,32 @@ def _move_bias(biases, sums, row, pull, rate, regularisation):
 move_bias = kernel(_move_bias, allocates=False, inner=True, reorders=True)
 
 
+def _stepped(value, sums, row, k, gradient, rate):
+    """Return a deviation after a step against its gradient at its own rate, projected to P >= 0."""
+    sums[row, k] += gradient * gradient
+    return max(ZERO, value - rate * gradient / np.sqrt(sums[row, k]))
+
+
+stepped = kernel(_stepped, allocates=False, inner=True, reorders=True)
+
+
+def _move_deviation_cells(table, sums, a, b, c, slope, shrinkage, rates):
+    """Step the deviations of one entry against the loss at one rate a cell; c < 0: two modes."""
+    rate, level, stiffness, decay = rates.deviation_rate, rates.level, rates.stiffness, rates.decay
+    for k in range(table.shape[1]):
+        p, q, r = table[a, k], table[b, k], table[c, k] if c >= 0 else ONE
+        g = slope * q * r + shrinkage[a] * (stiffness * (p - level) + decay)
+        h = slope * p * r + shrinkage[b] * (stiffness * (q - level) + decay)
+        table[a, k] = stepped(p, sums, a, k, g, rate)
+        table[b, k] = stepped(q, sums, b, k, h, rate)
+        if c >= 0:
+            g = slope * p * q + shrinkage[c] * (stiffness * (r - level) + decay)
+            table[c, k] = stepped(r, sums, c, k, g, rate)
+
+
+move_deviation_cells = kernel(_move_deviation_cells, allocates=False, inner=True, reorders=True)
+
+
 def _deviation_rate(sums, row, rate):
     return rate / np.sqrt(sums[row, 0]) if row >= 0 else ZERO
 
@@ -191,19 +219,19 @@ deviation_rate = kernel(_deviation_rate, allocates=False, inner=True, reorders=T
 
 def _move_deviations(table, sums, a, b, c, slope, shrinkage, rates):
     """Step the deviations of one entry against the loss, whose slope by s is given, and project them to P >= 0."""
-    share = ONE / np.float32(table.shape[1])
+    share, level, stiffness, decay = ONE / np.float32(table.shape[1]), rates.level, rates.stiffness, rates.decay
     rate_a, rate_b = deviation_rate(sums, a, rates.deviation_rate), deviation_rate(sums, b, rates.deviation_rate)
     rate_c = deviation_rate(sums, c, rates.deviation_rate)
     for k in range(table.shape[1]):
         p, q, r = table[a, k], table[b, k], table[c, k] if c >= 0 else ONE
-        g = slope * q * r + shrinkage[a] * (p - rates.level) + rates.decay
-        h = slope * p * r + shrinkage[b] * (q - rates.level) + rates.decay
+        g = slope * q * r + shrinkage[a] * (stiffness * (p - level) + decay)
+        h = slope * p * r + shrinkage[b] * (stiffness * (q - level) + decay)
         table[a, k] = max(ZERO, p - rate_a * g)
         table[b, k] = max(ZERO, q - rate_b * h)
         sums[a, 0] += g * g * share
         sums[b, 0] += h * h * share
         if c >= 0:
-            g = slope * p * q + shrinkage[c] * (r - rates.level) + rates.decay
+            g = slope * p * q + shrinkage[c] * (stiffness * (r - level) + decay)
             table[c, k] = max(ZERO, r - rate_c * g)
             sums[c, 0] += g * g * share
 
@@ -231,7 +259,7 @@ def _run_epoch(codes, values, starts, order, factors, rates, penalties, centers,
     centers : (3, D) float32
         What the factors of three modes are pulled to, a row per mode; those of two modes are pulled to 0.
     shrinkage : (N,) float32
-        Strength of the pull of each row's deviations to `rates.level`.
+        How much of `rates.stiffness` and `rates.decay` each visit of a row brings to its deviations.
     totals : (3,) float64
         Receives the sums over the entries, each as it was before its step, of squared error, of log-likelihood loss
         (error^2 / s + ln s) and of 1 / s.
@@ -258,14 +286,19 @@ def _run_epoch(codes, values, starts, order, factors, rates, penalties, centers,
                 move_pair(table, sums, a, b, product_, pull, strength, rate, penalties)
             else:
                 move_triple(table, sums, a, b, c, pull, strength, rate, penalties, centers)
-            move_bias(biases, bias_sums, a, pull, rate, strength * bias_regularisation)
-            move_bias(biases, bias_sums, b, pull, rate, strength * bias_regularisation)
+            of_rows = bias_regularisation < ZERO
+            move_bias(biases, bias_sums, a, pull, rate, strength * (penalties[a] if of_rows else bias_regularisation))
+            move_bias(biases, bias_sums, b, pull, rate, strength * (penalties[b] if of_rows else bias_regularisation))
             if c >= 0:
-                move_bias(biases, bias_sums, c, pull, rate, strength * bias_regularisation)
+                penalty = penalties[c] if of_rows else bias_regularisation
+                move_bias(biases, bias_sums, c, pull, rate, strength * penalty)
             scaled = error * error * inverse
             if rates.deviation_rate > ZERO:
                 slope = HALF * (ONE - scaled) * inverse
-                move_deviations(deviations, deviation_sums, a, b, c, slope, shrinkage, rates)
+                if deviation_sums.shape[1] == deviations.shape[1] and sums.shape[1] > 1:
+                    move_deviation_cells(deviations, deviation_sums, a, b, c, slope, shrinkage, rates)
+                else:
+                    move_deviations(deviations, deviation_sums, a, b, c, slope, shrinkage, rates)
             squares += error * error
             losses += scaled
             inverses += inverse

@@ -76,10 +76,10 @@ def _weights() -> None:
 
 def _factorization() -> None:
     order, values, totals = np.zeros(1, np.int64), np.zeros(1, np.float32), np.zeros(3)
-    rates = factorization.Rates(*[np.float32(1.0)] * 8)
+    rates = factorization.Rates(*[np.float32(1.0)] * 9)
     for codes in (np.zeros((1, 2), np.int32), np.zeros((1, 3), np.int32)):
         column, table = np.ones(1, np.float32), np.ones((1, 16), np.float32)
-        factors = factorization.Factors(column, table, table.copy(), column.copy(), table.copy(), table[:, :1].copy())
+        factors = factorization.Factors(column, table, table.copy(), column.copy(), table.copy(), table.copy())
         given = rates, column, table.copy(), column.copy()
         factorization.run_epoch(codes, values, np.array([0, 1]), order, factors, *given, totals)
         factorization.predict_entries(codes, *factors[:3], np.float32(1.0), np.zeros(1), np.zeros(1))

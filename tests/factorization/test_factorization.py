@@ -1,5 +1,7 @@
 """Factorizations: reductions, planted truth, codes never seen, stopping, and what the events tell."""
 
+import copy
+
 import numpy as np
 import pytest
 from scipy.stats import spearmanr
@@ -9,7 +11,9 @@ from sklearn.utils.estimator_checks import check_estimator
 import hetcore as hc
 from hetcore.errors import DataError, ParameterError
 from hetcore.factorization import sgd
+from hetcore.factorization.estimator import entries_of
 from hetcore.factorization.tensor_baselines import InverseDistance, NearestSensors, Tucker
+from tests.naive import factorization as naive
 
 MATRIX = (hc.MatrixFactorization, hc.HMF)
 TENSOR = (hc.TensorFactorization, hc.HTF)
@@ -69,10 +73,53 @@ def test_deviation_factors_are_never_negative(cls, modes, as_printed):
     assert (model.predict(X, return_std=True)[1] > 0).all()
 
 
+@pytest.mark.parametrize("K", [1, 3])
+def test_an_epoch_as_printed_is_that_of_the_text(K):
+    X, y, *_ = ratings(n_users=9, n_items=7, n=60)
+    given = {"n_factors": 4, "n_deviation_factors": K, "as_printed": True, "validation_fraction": 0.0,
+             "regularisation": 0.8, "deviation_regularisation": 0.6, "base_variance": 0.2,
+             "random_state": 3}  # fmt: skip
+    model = hc.HMF(**given, learning_rate=0.02, deviation_learning_rate=0.03)
+    entries, book = entries_of(X, y, 2, None)
+    state = sgd.FactorState.start(model._params(), book, entries, {})
+    start = [each.copy().astype(float) for each in state.factors[:3]]
+    order = copy.deepcopy(state.rng).permutation(state.starts.size - 1)
+    visits = np.concatenate([np.arange(state.starts[block], state.starts[block + 1]) for block in order])
+    state.round()
+    users = book.offsets[1]
+    after = naive.printed_epoch(
+        state.train.rows[visits] - [0, users], state.train.values[visits], y.mean(), start[1][:users, :4],
+        start[1][users:-1, :4], start[0][:users], start[0][users:-1], start[2][:users], start[2][users:-1],
+        0.8, 0.6, 0.2, 0.02, 0.03 * state.level, sgd.LEAST_SUM,
+    )  # fmt: skip
+    factors, biases, deviations = state.factors.factors[:, :4], state.factors.biases, state.factors.deviations
+    for ours, twin in zip((factors, biases, deviations), (after[:2], after[2:4], after[4:])):
+        np.testing.assert_allclose(ours[:-1], np.concatenate(twin), rtol=2e-3, atol=2e-5)
+
+
+def test_as_printed_the_priors_count_once_for_a_code_and_nothing_is_clipped():
+    X, y, *_ = ratings()
+    entries, book = entries_of(X, y, 2, None)
+    model = hc.HMF(**QUICK, as_printed=True, regularisation=3.0)
+    state = sgd.FactorState.start(model._params(), book, entries, {})
+    seen = state.counts > 0
+    np.testing.assert_allclose((state.penalties * state.counts)[seen], 3.0, rtol=1e-6)
+    np.testing.assert_allclose((state.shrinkage * state.counts)[seen], 1.0, rtol=1e-6)
+    middle = (y > 2.0) & (y < 4.0)
+    wild = hc.MatrixFactorization(**QUICK, as_printed=True, regularisation=0.0).fit(X[middle], y[middle])
+    pairs = [[i, j] for i in range(60) for j in range(40)]
+    assert wild.predict(pairs).max() > 4.0 and wild.predict(pairs).min() < 2.0
+
+
 def test_deviations_that_run_away_are_refused_in_words():
     X, y, *_ = ratings(modes=3)
+    model = hc.HTF(**QUICK, deviation_learning_rate=10.0, as_printed=True).fit(X, y)
+    assert np.isfinite(model.predict(X, return_std=True)).all()  # AdaGrad from zero takes no step beyond its rate
+    entries, book = entries_of(X, y, 3, None)
+    state = sgd.FactorState.start(model._params(), book, entries, {})
+    state.factors.deviations[:] = 1e20
     with pytest.raises(ParameterError, match="deviation_learning_rate=10.0 is too large here"):
-        hc.HTF(**QUICK, deviation_learning_rate=10.0, as_printed=True).fit(X, y)
+        state.round()
 
 
 @pytest.mark.parametrize("cls, modes", [(hc.HMF, 2), (hc.HTF, 3)])

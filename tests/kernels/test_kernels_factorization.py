@@ -11,7 +11,7 @@ FLOAT = np.float32
 SIZES = (5, 4, 3)
 CENTERS = np.zeros((3, 16), FLOAT)
 RATES = {"learning_rate": 0.05, "deviation_rate": 0.03, "bias_regularisation": 0.02, "base_variance": 0.3,
-         "mean_variance": 0.7, "level": 0.5, "decay": 0.01,
+         "mean_variance": 0.7, "level": 0.5, "stiffness": 0.8, "decay": 0.01,
          "prior_is_weighted": 1.0}  # fmt: skip
 
 
@@ -27,7 +27,7 @@ def made(n_modes, D=16, K=2, n=40, by_cell=False, seed=0):
     factors = Factors(
         rng.normal(0, 0.3, N).astype(FLOAT), rng.normal(0, 0.5, (N, D)).astype(FLOAT),
         rng.uniform(0.1, 1.0, (N, K)).astype(FLOAT), np.ones(N, FLOAT),
-        np.ones((N, D if by_cell else 1), FLOAT), np.ones((N, 1), FLOAT),
+        np.ones((N, D if by_cell else 1), FLOAT), np.ones((N, max(1, K) if by_cell else 1), FLOAT),
     )  # fmt: skip
     return codes.astype(np.int32), rng.normal(0, 1, n).astype(FLOAT), factors
 
@@ -73,8 +73,8 @@ def objective(codes, value, table, given, penalties, shrinkage):
     rows = codes[0]
     prior = 0.5 * (penalties[rows] @ (table.factors[rows] ** 2).sum(axis=1))
     prior += 0.5 * given.bias_regularisation * (table.biases[rows] ** 2).sum()
-    pull = 0.5 * (shrinkage[rows] @ ((table.deviations[rows] - given.level) ** 2).sum(axis=1))
-    return loss, prior, pull + given.decay * table.deviations[rows].sum()
+    pull = 0.5 * given.stiffness * ((table.deviations[rows] - given.level) ** 2) + given.decay * table.deviations[rows]
+    return loss, prior, shrinkage[rows] @ pull.sum(axis=1)
 
 
 @pytest.mark.parametrize("n_modes", [2, 3])
