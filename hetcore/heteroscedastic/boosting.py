@@ -36,6 +36,8 @@ from hetcore.trees import BinMapper, TreeParams
 __all__ = ["Z90", "Rounds"]
 
 LEAF_LIMIT = 4.0  # largest Newton step of a class score
+MOST_DEVIATION_LEAVES = 8  # of a tree of the deviation
+LEAST_DEVIATION_ROWS = 5  # of its leaves
 Z90 = 1.6448536269514722
 
 
@@ -70,6 +72,9 @@ class Rounds:
     def _rules(self, penalty: str, unit: float) -> TreeRules:
         p = self.params
         sizes = p["max_depth"], p["max_leaf_nodes"], p["min_samples_leaf"]
+        if penalty == "deviation_l2" and not p["as_printed"]:  # a spread asks for more rows than a mean
+            most = MOST_DEVIATION_LEAVES if sizes[1] < 0 else min(sizes[1], MOST_DEVIATION_LEAVES)
+            sizes = sizes[0], most, max(sizes[2], LEAST_DEVIATION_ROWS)
         l2 = 0.0 if penalty == "deviation_l2" and self.link.row_penalty else p[penalty] / unit
         limits = TreeParams(*sizes, 0.0, l2, 2.0 * p["min_gain"] / unit)
         return TreeRules(limits, p["subsample"], p["column_sample"], p["n_jobs"] or 1)
@@ -84,8 +89,11 @@ class Rounds:
         n_later = None if self.held_out is None else self.held_out.weights.size
         self.first = base.start(self.train.weights) * (not self.printed)  # (17) is a sum from nothing
         given = n_later, p["learning_rate"]
+        streams = self.rng.spawn(3)  # so that no forest's samples hang on how many others there are
         self.labels = [Half.start(self.first, each, *given, power) for each, power in zip(deals, powers)]
         self.deviation = Half.start(np.array([link.start]), deals[-1], n_later, p["deviation_rate"], 0.0)
+        for half, stream in zip((self.deviation, *self.labels), streams):
+            half.rng = stream
         self.deviation.open = link.learns
 
     @property
@@ -152,7 +160,7 @@ class Rounds:
             gradients, hessians = gradients * counts, counts if hessians is None else hessians * counts
         elif hessians is None:
             hessians = gradients[:, :, :0]
-        grown = half.grow(gradients, hessians, self.train, self.mapper.n_bins, self.rules[penalty], self.rng)
+        grown = half.grow(gradients, hessians, self.train, self.mapper.n_bins, self.rules[penalty])
         if self.printed:
             set_leaves(grown, gradients, hessians, self.rules[penalty].limits.l2)
         return grown

@@ -5,7 +5,7 @@ __all__ = ["ATTRIBUTES", "PARAMETERS"]
 PARAMETERS = """
     Parameters
     ----------
-    n_iterations : int, default=500
+    n_iterations : int, default={n_iterations}
         Rounds M at most; left-out rows say which are kept.
     learning_rate : float, default={learning_rate}
         Shrinkage of the label's trees, in (0, 1].
@@ -13,9 +13,9 @@ PARAMETERS = """
         Shrinkage of the deviation's trees, in (0, 1].
     max_depth : int, default=-1
         Depth of the trees in splits; -1 for no limit.
-    max_leaf_nodes : int, default=8
+    max_leaf_nodes : int, default={max_leaf_nodes}
         Most leaves of a tree, grown best gain first; -1 for no limit.
-    min_samples_leaf : int, default=5
+    min_samples_leaf : int, default={min_samples_leaf}
         Fewest rows of a leaf.
     l2 : float, default=1.0
         Penalty lambda of the leaves of the label's trees, in rows.
@@ -23,10 +23,10 @@ PARAMETERS = """
         Penalty lambda-bar of the leaves of the deviation's trees; above 0.
     min_gain : float, default=0.0
         Gain gamma of (24) that a split must exceed.
-    subsample : float, default=1.0
+    subsample : float, default={subsample}
         Share of its rows that a tree is grown on, in (0, 1].
-    column_sample : float, default=1.0
-        Share of the columns that a tree may split by, in (0, 1].
+    column_sample : float, default={column_sample}
+        Share of the columns that a tree may split by, in (0, 1]; three columns at least, where there are as many.
     deviation : {{"learned", "constant"}}, default="learned"
         "constant" is {constant}, exactly.
     link : {{{links}}}, default="{link}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from hetcore.trees import TreeParams
 __all__ = ["Deal", "Half", "Judged", "Sample", "TreeRules", "deal", "mixed_share", "set_leaves"]
 
 LEAST_FALL = 1e-4  # of the loss on left-out rows, relative to it, that counts as an improvement
+LEAST_COLUMNS = 3  # that a tree may split by
 EVEN_SHARE = 0.5  # of each of two label forests, before left-out rows say otherwise
 EVEN_WORTH = 1.0  # how much that counts, in what all rows say
 
@@ -89,6 +90,8 @@ class Half:
         One tree of each member a round.
     weights : (M, n) float64
         How much each row counted in each member's last tree.
+    rng : Generator
+        Draws rows and columns of the trees.
     """
 
     deal: Deal
@@ -103,6 +106,7 @@ class Half:
     loss: float = np.inf
     kept: tuple[NDArray[np.float64], ...] = ()
     grower: MemberGrower | None = None
+    rng: np.random.Generator | None = None
 
     @classmethod
     def start(cls, first: NDArray, deal: Deal, n_later: int | None, rate: float, power: float) -> Half:
@@ -111,7 +115,7 @@ class Half:
         return cls(deal, np.tile(first, (*deal.inside.shape, 1)), later, rate, power, [], np.ones(deal.inside.shape))
 
     def grow(
-        self, gradients: NDArray, hessians: NDArray, train: Sample, n_bins: NDArray, rules: TreeRules, rng: Any
+        self, gradients: NDArray, hessians: NDArray, train: Sample, n_bins: NDArray, rules: TreeRules
     ) -> Grown:
         """Grow a tree of each member on gradients (M, n, K) and hessians (M, n, P)."""
         drawing = rules.row_share < 1 or rules.column_share < 1
@@ -120,8 +124,8 @@ class Half:
             self.grower = MemberGrower(train.binned, n_bins, shape, rules.limits, rules.n_jobs)
         if drawing or self.grower.parts is None:
             columns = np.arange(n_bins.size, dtype=np.int32)
-            rows = [_drawn(part, rules.row_share, rng) for part in self.deal.rows]
-            self.grower.use(rows, [_drawn(columns, rules.column_share, rng) for _ in rows])
+            rows = [_drawn(part, rules.row_share, 1, self.rng) for part in self.deal.rows]
+            self.grower.use(rows, [_drawn(columns, rules.column_share, LEAST_COLUMNS, self.rng) for _ in rows])
         return self.grower.grow(gradients.astype(np.float32), hessians.astype(np.float32))
 
     def add(self, grown: Grown, held_out: Sample | None) -> None:
@@ -192,10 +196,10 @@ def set_leaves(grown: Grown, gradients: NDArray, hessians: NDArray, l2: float) -
             values[:, k] = np.divide(-sums, curves, out=np.zeros(len(values)), where=curves > 0)
 
 
-def _drawn(numbers: NDArray[np.int32], share: float, rng: np.random.Generator) -> NDArray[np.int32]:
-    if share >= 1:
+def _drawn(numbers: NDArray[np.int32], share: float, least: int, rng: np.random.Generator) -> NDArray[np.int32]:
+    count = max(least, int(np.ceil(share * numbers.size)))
+    if count >= numbers.size:
         return numbers
-    count = max(1, int(np.ceil(share * numbers.size)))
     return np.sort(rng.choice(numbers, count, replace=False))
 
 

@@ -64,6 +64,11 @@ class HGBMRegressor(RegressorMixin, DeviationBoosting):
     - "mean_sigma": mean standard deviation, in the labels' unit.
 """
         + PARAMETERS.format(
+            n_iterations=1000,
+            max_leaf_nodes=32,
+            min_samples_leaf=1,
+            subsample=0.8,
+            column_sample=1.0,
             constant="least squares boosting",
             links='"gaussian", "sigmoid"',
             link="gaussian",
@@ -93,16 +98,16 @@ class HGBMRegressor(RegressorMixin, DeviationBoosting):
 
     def __init__(
         self,
-        n_iterations: int = 500,
+        n_iterations: int = 1000,
         learning_rate: float = 0.2,
         deviation_rate: float = 0.1,
         max_depth: int = -1,
-        max_leaf_nodes: int = 8,
-        min_samples_leaf: int = 5,
+        max_leaf_nodes: int = 32,
+        min_samples_leaf: int = 1,
         l2: float = 1.0,
         deviation_l2: float = 5.0,
         min_gain: float = 0.0,
-        subsample: float = 1.0,
+        subsample: float = 0.8,
         column_sample: float = 1.0,
         deviation: str = "learned",
         link: str = "gaussian",

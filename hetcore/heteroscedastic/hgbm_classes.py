@@ -32,6 +32,11 @@ class HGBMClassifier(ClassifierMixin, DeviationBoosting):
     wrong classes, and the mean share of labels drawn blindly, in [0, 1].
 """
         + PARAMETERS.format(
+            n_iterations=500,
+            max_leaf_nodes=6,
+            min_samples_leaf=5,
+            subsample=0.5,
+            column_sample=0.5,
             constant="logistic (softmax) boosting",
             links='"flips", "sigmoid"',
             link="flips",
@@ -57,13 +62,13 @@ class HGBMClassifier(ClassifierMixin, DeviationBoosting):
         learning_rate: float = 0.1,
         deviation_rate: float = 0.1,
         max_depth: int = -1,
-        max_leaf_nodes: int = 8,
+        max_leaf_nodes: int = 6,
         min_samples_leaf: int = 5,
         l2: float = 1.0,
         deviation_l2: float = 5.0,
         min_gain: float = 0.0,
-        subsample: float = 1.0,
-        column_sample: float = 1.0,
+        subsample: float = 0.5,
+        column_sample: float = 0.5,
         deviation: str = "learned",
         link: str = "flips",
         weighting: float = 1.0,

@@ -16,6 +16,7 @@ from hetcore.heteroscedastic.predictor import calibrate
 from hetcore.trees import BinMapper, TreeParams, grow
 
 FEW = {"n_iterations": 12, "max_leaf_nodes": 4}
+WHOLE = {"max_leaf_nodes": 8, "min_samples_leaf": 5, "subsample": 1.0, "column_sample": 1.0}  # trees without chance
 REPEATS = "bins and parts are of rows, so that a row of weight 2 is not two rows"
 EXPECTED = {"check_sample_weight_equivalence_on_dense_data": REPEATS}
 
@@ -74,7 +75,8 @@ def least_squares_boosting(X, y, later, rounds, rate, limits, weights=None):
 def test_constant_deviation_is_least_squares_boosting_exactly(noisy, weighted):
     X, y, _ = noisy
     weights = np.random.default_rng(0).uniform(0.5, 2.0, 300) if weighted else None
-    model = hc.HGBMRegressor(deviation="constant", folds=1, n_iterations=25, learning_rate=0.2, weighting=1.0)
+    given = {"deviation": "constant", "folds": 1, "n_iterations": 25, "learning_rate": 0.2, "weighting": 1.0}
+    model = hc.HGBMRegressor(**given, **WHOLE)
     model.fit(X[:300], y[:300], weights)
     limits = TreeParams(-1, 8, 5, 0.0, 1.0, 0.0)
     expected = least_squares_boosting(X[:300], y[:300], X[300:], 25, 0.2, limits, weights)
@@ -93,8 +95,8 @@ def test_a_weighting_of_zero_leaves_the_labels_to_least_squares(noisy):
 
 def test_the_model_is_the_mean_of_members_that_lack_one_part_each(noisy):
     X, y = (part[:200] for part in noisy[:2])
-    given = {"deviation": "constant", "n_iterations": 8, "patience": None, "min_samples_leaf": 3, "learning_rate": 0.1}
-    model = hc.HGBMRegressor(folds=4, **given).fit(X, y)
+    given = WHOLE | {"deviation": "constant", "n_iterations": 8, "patience": None, "min_samples_leaf": 3}
+    model = hc.HGBMRegressor(folds=4, learning_rate=0.1, **given).fit(X, y)
     fold = deal(200, None, 4, np.random.default_rng(0))
     mapper = BinMapper().fit(X.astype(np.float32))
     binned, target, said = mapper.transform(X.astype(np.float32)), (y - y.mean()) / y.std(), 0.0
@@ -254,7 +256,7 @@ def test_threads_change_nothing_and_shares_of_rows_and_columns_do(make, noisy, f
 
 def test_constant_deviation_is_logistic_boosting(flipped):
     X, y, _ = flipped
-    model = hc.HGBMClassifier(deviation="constant", folds=1, n_iterations=10).fit(X[:300], y[:300])
+    model = hc.HGBMClassifier(deviation="constant", folds=1, n_iterations=10, **WHOLE).fit(X[:300], y[:300])
     signs = np.where(y[:300] == "yes", 1.0, -1.0)
     mapper = BinMapper().fit(X[:300].astype(np.float32))
     binned = mapper.transform(X[:300].astype(np.float32))
@@ -300,7 +302,7 @@ def test_as_printed_no_split_of_the_deviation_ever_gains(make, noisy, flipped):
 def test_the_printed_link_weighs_rows_within_its_bounds(make, noisy, flipped):
     X, y = (noisy if make is hc.HGBMRegressor else flipped)[:2]
     given = {"blend": False} if make is hc.HGBMRegressor else {}
-    given |= {"folds": 1, "n_iterations": 60, "deviation_rate": 1.0, "deviation_l2": 1.0, "alpha": 1.0, "delta": 0.5}
+    given |= {"folds": 1, "n_iterations": 60, "deviation_rate": 1.0, "deviation_l2": 1.0, "delta": 0.5} | WHOLE
     model = make(link="sigmoid", **given).fit(X[:300], y[:300])
     weights = model.instance_weights_
     assert 1.05 < weights.max() / weights.min() <= 1.5**4 / 0.5**4
