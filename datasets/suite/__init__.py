@@ -11,7 +11,8 @@ webkb_universities and mv_webkb), never by rows: within each kind of family (a g
 domains) the families in the order of the SHA-256 of their names go to the two halves in turn, the first one to the
 choosing half. A family of several kinds is dealt once, and all of its problems go with it; bitcoin_otc, a graph with
 uneven noise, was dealt apart; tables of uneven noise alone were dealt by hand. The data sets on which the project was
-tuned earlier are all in the choosing half. 
+tuned earlier are all in the choosing half.
+
 **Leaks** are kept out family by family; each module says what was left out and why. **Sizes** are capped near 6,000
 instances (29 land mine fields apart) so that a comparison with many peers takes minutes; seeds and rules of samples
 stand in the modules, and no rule looks at a label. Files are downloaded on first use, as those of `datasets`; none is

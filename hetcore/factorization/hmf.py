@@ -136,8 +136,8 @@ class Stopping:
     as_printed: bool = param(
         False,
         Flag(),
-        "The paper to the letter; see the module's docstring. Priors count once for a code, AdaGrad has a rate for each "
-        "cell, values are as they are, nothing is clipped, and unseen codes get 3.",
+        "The paper to the letter; see the module's docstring. Priors count once for a code, AdaGrad has a rate for "
+        "each cell, values are as they are, nothing is clipped, and unseen codes get 3.",
     )
     random_state: int | None = param(None, Seed(), "Makes a fit repeatable to the last bit.")
 
