@@ -68,6 +68,19 @@ class Forest:
         self._scales.append(float(scale))
         self._flat = None
 
+    def extend(self, other: Forest, scale: float = 1.0) -> None:
+        """Add `scale` times the trees of another forest."""
+        self._nodes += other._nodes
+        self._values += other._values
+        self._scales += [scale * each for each in other._scales]
+        self._flat = None
+
+    def first(self, count: int) -> Forest:
+        """Return the forest of the first trees."""
+        part = Forest(self.n_outputs)
+        part._nodes, part._values, part._scales = self._nodes[:count], self._values[:count], self._scales[:count]
+        return part
+
     def predict(
         self, binned: np.ndarray, rows: np.ndarray | None = None, first: int = 0, stop: int | None = None
     ) -> np.ndarray:

@@ -22,8 +22,8 @@ import polars as pl
 import scipy.sparse
 
 import hetcore as hc
-from hetcore.collective.inference import Conversation, net_of
-from hetcore.kernels.collective import sweep
+from hetcore.collective.inference import Inference, net_of
+from hetcore.kernels.collective_sweeps import STAGE, sweep
 from hetcore.kernels.warm import warm_up
 
 SIZES = {"paper": (10_770, 212_460), "large": (1_000_000, 10_000_000)}
@@ -62,9 +62,11 @@ class Straightforward:
         self.graph = nx.Graph()
         self.graph.add_nodes_from(range(data.n))
         self.graph.add_edges_from(zip(a.tolist(), b.tolist()))
-        self.said = np.zeros((data.n, memory.said.shape[1]))
-        self.said[[data.position[each] for each in memory.ids]] = memory.said
-        self.bins = memory.own.bins(data).T
+        self.messages = np.zeros((data.n, memory.messages.shape[1]))
+        known = np.isin(data.ids, memory.ids.to_numpy())
+        self.messages[[data.position[each] for each in memory.ids]] = memory.messages
+        net = net_of([data.graphs["links"]], data.n, False)
+        self.bins = memory.columns.bins(data, net, self.messages[:, :1], known).T
         self.trees = [
             {name: stack.nodes[name][s:e].tolist() for name in stack.nodes.dtype.names}
             | {"cuts": stack.cuts[s:e].tolist(), "values": stack.values[s:e, 0].tolist()}
@@ -76,12 +78,12 @@ class Straightforward:
         near = list(self.graph.neighbors(i))
         score, scores = 0.0, []
         for m, tree in enumerate(self.trees):
-            rf1 = np.median(self.said[near, 0]) if near else 0.0
-            rf2 = np.median(self.said[near, m]) if near and m else 0.0
-            rf3 = np.median(self.said[near, m - 1]) if near and m > 1 else 0.0
+            rf1 = np.median(self.messages[near, 0]) if near else 0.0
+            rf2 = np.median(self.messages[near, m]) if near and m else 0.0
+            rf3 = np.median(self.messages[near, m - 1]) if near and m else 0.0
             score += self._leaf(tree, i, [rf1, rf2, rf3, len(near), score])
             scores.append(score)
-        self.said[i] = [score, *(score - before for before in scores[:-1])]
+        self.messages[i] = [scores[0], *np.diff(scores)]
 
     def _leaf(self, tree: dict[str, Any], i: int, columns: list[float]) -> float:
         node, d = 0, self.bins.shape[1]
@@ -147,15 +149,16 @@ def _sweeps(data: hc.HetData, model: Any) -> None:
     net = net_of([graph], data.n, weighted=False)
     known = np.zeros(data.n, bool)
     known[[data.position[each] for each in memory.ids]] = True
-    view = Conversation.over(net, memory.rules, memory.said.shape[1] - 1, 1, known)
-    view.said[known] = memory.said
-    stages = memory.stack.ready(np.ascontiguousarray(memory.own.bins(data).T), memory.scale)
-    view.begin(stages, 1.0, True)
+    view = Inference.over(net, memory.aggregation, memory.messages.shape[1] - 1, 1, known)
+    view.state.messages[known] = memory.messages
+    bins = memory.columns.bins(data, net, view.state.messages[:, :1], known)
+    stages = memory.stack.ready(np.ascontiguousarray(bins.T), memory.scale, None, STAGE)
+    view.begin(stages, 1.0)
     read = min(_timed(lambda: (int(net.indices.sum(dtype=np.int64)), float(net.weights.sum()))) for _ in range(5))
     waiting = np.ones(data.n, bool)
     order = np.random.default_rng(0).permutation(view.unknown)
-    args = net, view.rules, stages, view.said, view.scores, view.voice, order, waiting
-    times = [_timed(partial(sweep, *args, skip)) for skip in (False, True, True)]
+    args = net, view.aggregation, stages, view.state, order, waiting
+    times = [_timed(partial(sweep, *args, skip, 1.0, 0.0)) for skip in (False, True, True)]
     print(f"one plain read of the CSR: {read:.3f} s")
     for words, seconds in zip(("every instance", "skipping, the next", "skipping, the one after"), times):
         print(f"one sweep of 11 stages, {words}: {seconds:.2f} s, {seconds / read:.0f} reads")

@@ -1,14 +1,38 @@
-r"""GB, RGB and MGB as printed (Algorithms 1 to 4).
+r"""GB, RGB and MGB to the letter: Algorithms 1 to 4 of the paper.
 
-    1  F_0: a tree on [X, Rf1], Rf1 the median of the known neighbours' targets
-    2  y~ = F_0, and after `n_rounds` rounds, which each hide labels and infer them by ICA2, what was inferred
+GB and RGB (Algorithm 1, `Algorithm1`)
+
+    2  F_0 = mean of y
     3  for m = 1..M:
-    4      r_m = y - y~;  Rf2, Rf3: medians of the neighbours' r_m and r_{m-1};  Rf4 = y~
-    5      T_m: a tree with median leaves on r_m;  F_m = y~ + T_m
-    6      y~ = F_m, and after the rounds, what was inferred
+    4      r = y - F_{m-1}
+    5      a tree on X (RGB: on [X, Rf1]) for r
+    6      its leaves are the medians of r
+    7      F_m = F_{m-1} + tree
 
-GB is lines 1, 4 and 5 on X alone, RGB on [X, Rf1]; neither has rounds. Only labelled instances take part until it is
-predicted: "random" rounds hide a fifth of the labels each, and leave about half of them never hidden after three.
+RGB predicts by Algorithm 2 (ICA): Rf1 is the median of the neighbours' known labels and current predictions.
+
+MGB (Algorithm 3, `Algorithm3`)
+
+    1-3    F_0 = h_0: a tree on [X, Rf] for y; Rf1 = Rf4 = median of the known neighbours' y, Rf2 = Rf3 = 0
+    4-9    y~_i: the mean of what ICA2 infers for i in the rounds that hide i; each hides a fifth of the labels
+    11     for m = 1..M:
+    12         r_m = y - y~
+    13         Rf1, Rf2, Rf3: medians of the neighbours' y, r_m and r_{m-1} (r_0 is y);  Rf4 = y~
+    15-16      a tree h_m on [X, Rf] for r_m;  F_m = F_{m-1} + h_m
+    18-23      y~ as in lines 4-9, by F_m
+
+ICA2 (Algorithm 4) first goes through the stages of the known instances, seeing known neighbours alone, for
+their residuals (lines 1-9); then of the unknown ones, seeing known neighbours alone (lines 12-20); then 50 sweeps over
+the unknown in random order, seeing all (21-33). An unknown instance's message of stage m is h_m (lines 17 and 28).
+
+What the paper leaves open, or where it can't run
+-------------------------------------------------
+- An instance that no round hides has no y~: it keeps F_m on its training columns. `rounds="cover"` hides all.
+- The experiments set Rf2 to zero at the first stage; below Eq. 9 it is the median of the targets: `first_rf2="target"`.
+- What an unknown neighbour counts for in Rf1 is y~ in line 27, which h_0 alone sets; Eq. 8 speaks of the estimated
+  value, which is the sum of all stages: `estimate="sum"`.
+- Line 21 counts from 0 to itr, the experiments name 50 iterations: 50 sweeps, or fewer where nothing changes any more.
+- Without a known neighbour all relational features are zero, Rf4 only where it is initialised, at stage 0.
 """
 
 from __future__ import annotations
@@ -19,54 +43,80 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hetcore.binning import BinMapper
-from hetcore.collective.crossfit import Table, relational_columns
-from hetcore.collective.inference import Conversation, net_of
-from hetcore.collective.stages import Grower, Stack
+from hetcore.collective.inference import Inference, net_of
+from hetcore.collective.stages import Grower, Stack, Table, relational_columns
 from hetcore.data import Graph
 from hetcore.forest import Forest
-from hetcore.kernels.collective import Rules
+from hetcore.kernels.collective_columns import Aggregation
+from hetcore.kernels.collective_sweeps import REMAINDER, STAGE, SUM_AND_STAGE, Stages
 from hetcore.targets import Problem
 from hetcore.trees import TreeParams
 
-__all__ = ["Printed", "printed_fill"]
+__all__ = ["SENDS", "Algorithm1", "Algorithm3", "algorithm4"]
 
-HIDDEN = 5  # one label in five is hidden in a round
-
-
-def printed_fill(problem: Problem, no_neighbor: str) -> float:
-    """Return Rf1 without a known neighbour: NaN, or a target of zero in the scale's unit."""
-    return np.nan if no_neighbor == "nan" else -float(problem.scale.mean[0]) / problem.scale.deviation
+FIFTHS = 5  # one label in five is hidden in a round
+SENDS = {"first": STAGE, "sum": SUM_AND_STAGE}
 
 
-class Printed:
-    """State of the fit as printed; one round is one stage, the first of them F_0."""
+def algorithm4(
+    view: Inference, stages: Stages, known: NDArray[np.int64], residuals: bool, rng: np.random.Generator, **how: Any
+) -> None:
+    """Infer the unknown, whose scores then are their predictions; also Algorithm 2, where messages are targets alone.
+
+    Parameters
+    ----------
+    view : Inference
+        Whose known instances have their targets as messages.
+    stages : Stages
+    known : (m,) int64
+    residuals : bool
+        Whether neighbours' residuals are seen: lines 1 to 9.
+    rng : Generator
+        Draws the orders.
+    **how
+        `sweeps`, and what else `Inference.infer` takes.
+    """
+    view.start_from_neighbors()
+    if residuals:
+        view.add_residuals(stages, known)
+    view.begin(stages, 1.0)
+    view.infer(stages, rng, tol=0.0, **how)
+
+
+class _Letter:
+    """What both fits share; one round is one stage, the first of them F_0."""
+
+    residuals = False
 
     def __init__(
-        self,
-        problem: Problem,
-        graphs: dict[str, Graph],
-        own: tuple[NDArray[np.uint8], NDArray[np.int32]],
-        params: dict[str, Any],
+        self, problem: Problem, graphs: dict[str, Graph], own: tuple[NDArray, NDArray], params: dict[str, Any]
     ) -> None:
         self.problem, self.graphs, self.params, self.stage = problem, graphs, params, 0
         seeds = np.random.SeedSequence(params["random_state"]).spawn(3)
-        self.rng_rounds, self.rng_sweeps, self.rng_asked = (np.random.default_rng(seed) for seed in seeds)
-        net = net_of(list(graphs.values()), problem.data.n, weighted=False)
-        self.features = params["features"] if net.indices.size else ()
+        self.rng_rounds, self.rng_sweeps, self.rng_unlabelled = (np.random.default_rng(seed) for seed in seeds)
+        self.net = net_of(list(graphs.values()), problem.data.n, False, params["direction"])
+        self.features = params["features"] if self.net.indices.size else ()
         self.labelled = np.flatnonzero(problem.labelled)
         self.table = Table.of(*own, self.labelled, 4 * len(graphs) + 1)
         self.target, self.stack = problem.target[self.labelled], Stack(own[0].shape[0], 1)
-        residual_fill = np.nan if params["no_neighbor"] == "nan" else 0.0
-        rules = Rules(True, 0.0, printed_fill(problem, params["no_neighbor"]), residual_fill)
-        n_stages = params["n_iterations"]
-        self.view = Conversation.over(net, rules, n_stages, 1, problem.labelled)
-        self.view.tell(self.labelled, 0, self.target)
-        self.asked = Conversation.over(net, rules, n_stages, 1, problem.labelled)
+        missing, zero = params["no_neighbor"] == "nan", -float(problem.scale.mean[0]) / problem.scale.deviation
+        fills = (np.nan, np.nan) if missing else (zero, 0.0)  # a target of zero, in the scale's unit
+        self.aggregation = Aggregation(True, 0.0, *fills)
+        self.view, self.unlabelled = self._inference(problem.labelled), self._inference(problem.labelled)
+        self.direct = np.zeros_like(self.target)  # F_m on the columns of training
+
+    def _inference(self, known: NDArray[np.bool_]) -> Inference:
+        """Return the messages of targets alone, of which the `known` are known."""
+        n_stages, directed = self.params["n_iterations"], self.params["direction"] != "both"
+        view = Inference.over(self.net, self.aggregation, n_stages, 1, known, directed)
+        rows = np.flatnonzero(known)
+        view.set_messages(rows, 0, self.problem.target[rows])
+        return view
 
     @property
-    def trained(self) -> NDArray[np.float64]:
-        """y~ of the labelled rows (m, 1)."""
-        return self.view.scores[self.labelled]
+    def asked(self) -> Inference:
+        """The inference of the unlabelled instances after the last stage."""
+        return self.unlabelled
 
     @property
     def best(self) -> int:
@@ -74,64 +124,97 @@ class Printed:
         return self.stage - 1
 
     def scores(self) -> dict[str, NDArray[np.float64]]:
-        """Return y~ of the labelled rows (m, 1)."""
+        """Return F_m, or y~, of the labelled rows (m, 1)."""
         return {"train": self.trained}
 
-    def round(self) -> None:
-        """Add a stage."""
-        before = self.trained.copy()
-        columns = self.view.columns(self.labelled, before, self.stage)
-        mapper = BinMapper().fit(columns)
-        forest = self._grow(mapper, columns, before)
-        self.stack.append(forest, mapper)
-        self.view.scores[self.labelled] = before + forest.predict(self.table.binned)
-        self.stage += 1
-        if {"rf2", "rf3", "rf4"} & set(self.features):
-            self._hide_and_infer()
-        if self.stage <= self.params["n_iterations"]:
-            self.view.tell(self.labelled, self.stage, self.target - self.trained)
-        self._predict()
+    @property
+    def predictor(self) -> tuple[Stack, Forest]:
+        """Trees of the stages, and those before them: none."""
+        return self.stack, Forest(1)
 
-    def _grow(self, mapper: BinMapper, columns: NDArray[np.float32], before: NDArray) -> Forest:
-        """Lines 1 and 5."""
-        more = relational_columns(self.features, len(self.graphs), 1, self.stage, counts=False)
+    def _grow(self, own: NDArray, before: NDArray) -> None:
+        """Add a tree on own and relational columns for what `before` leaves; `own` is Rf4."""
+        values = self.view.columns(self.labelled, own, self.stage)
+        mapper = BinMapper().fit(values)
+        more = relational_columns(self.features, len(self.graphs), 1, self.stage, self.params)
         allowed = np.concatenate([np.arange(self.table.d), self.table.d + more]).astype(np.int32)
         n_bins = np.concatenate([self.table.n_bins, mapper.n_bins]).astype(np.int32)
         limits = TreeParams(self.params["max_depth"], self.params["max_leaf_nodes"], self.params["min_samples_leaf"])
         grower = Grower(self.problem.scale, limits, 1.0, True, 1.0, 1.0, self.rng_rounds)
-        table = self.table.fill(mapper, columns), n_bins, allowed
-        return grower.stage(table, self.target, before, np.arange(self.labelled.size, dtype=np.int32), 1)
+        table, rows = self.table.fill(mapper, values), np.arange(self.labelled.size, dtype=np.int32)
+        forest = grower.stage((table, n_bins, allowed), self.target, before, rows, 1)
+        self.stack.append(forest, mapper)
+        self.direct += forest.predict(table)
 
-    def _hide_and_infer(self) -> None:
-        """Lines 2 and 6."""
-        stages = self.stack.ready(self.table.bins, self.problem.scale)
-        inferred = self.trained.copy()
-        for _ in range(self.params["n_rounds"]):
-            fold = self.rng_rounds.permutation(self.labelled.size) % HIDDEN
-            for k in range(HIDDEN if self.params["rounds"] == "cover" else 1):
-                inferred[fold == k] = self._inferred(stages, self.labelled[fold == k])
-        self.view.scores[self.labelled] = inferred
-
-    def _inferred(self, stages: Any, hidden: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Algorithm 4 over labelled instances: hide some of the targets, and infer them."""
-        view = Conversation(
-            self.view.net,
-            self.view.rules,
-            self.view.said.copy(),
-            self.view.scores.copy(),
-            self.view.voice.copy(),
-            hidden,
-        )
-        view.begin(stages, 1.0, as_algorithm_4=True)
-        view.infer(stages, self.rng_sweeps, self.params["sweeps"], 0.0)
-        return view.scores[hidden]
+    def _stages(self) -> Stages:
+        sends = SENDS[self.params["estimate"]] if self.residuals else REMAINDER
+        return self.stack.ready(self.table.bins, self.problem.scale, None, sends)
 
     def _predict(self) -> None:
         """Infer the unlabelled instances for the event of this stage, if anyone looks."""
-        asked = self.asked
-        asked.said[self.labelled], asked.voice[:] = self.view.said[self.labelled], self.view.voice
-        if not (self.params["watched"] or self.problem.scored.any()):
-            return
-        stages = self.stack.ready(self.table.bins, self.problem.scale)
-        asked.begin(stages, 1.0, as_algorithm_4=True)
-        asked.infer(stages, self.rng_asked, self.params["sweeps"], 0.0)
+        if self.params["watched"] or self.problem.scored.any():
+            rng, sweeps = self.rng_unlabelled, self.params["sweeps"]
+            self._infer(self.unlabelled, self.labelled, rng, sweeps)
+
+    def _infer(self, view: Inference, known: NDArray, rng: np.random.Generator, sweeps: int) -> None:
+        links = self.features and sweeps
+        algorithm4(view, self._stages(), known, self.residuals, rng, sweeps=sweeps if links else 0)
+
+
+class Algorithm1(_Letter):
+    """State of GB's or RGB's fit."""
+
+    @property
+    def trained(self) -> NDArray[np.float64]:
+        """F_m of the labelled rows (m, 1)."""
+        return self.direct
+
+    def round(self) -> None:
+        """Add a stage: F_0 is the mean, the zero of the scale."""
+        if self.stage == 0:
+            self.stack.skip_stage()
+        else:
+            self._grow(self.direct, self.direct)
+        self.stage += 1
+        self._predict()
+
+
+class Algorithm3(_Letter):
+    """State of MGB's fit."""
+
+    residuals = True
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.trained = np.zeros_like(self.target)  # y~
+        self.view.start_from_neighbors()
+
+    def round(self) -> None:
+        """Add a stage."""
+        first = self.stage == 0
+        self._grow(self.view.state.initial[self.labelled] if first else self.trained, self.trained)
+        self.stage += 1
+        self.trained = self._rounds()
+        if self.stage <= self.params["n_iterations"]:
+            self.view.set_messages(self.labelled, self.stage, self.target - self.trained)
+        self._predict()
+
+    def _rounds(self) -> NDArray[np.float64]:
+        """Return y~ (m, 1): lines 4 to 9, and 18 to 23."""
+        total, count = np.zeros_like(self.target), np.zeros(self.labelled.size)
+        for _ in range(self.params["n_rounds"]):
+            fold = self.rng_rounds.permutation(self.labelled.size) % FIFTHS
+            for k in range(FIFTHS if self.params["rounds"] == "cover" else 1):
+                total[fold == k] += self._inferred(fold == k)
+                count[fold == k] += 1
+        some = count > 0
+        return np.where(some[:, None], total / np.maximum(count, 1)[:, None], self.direct)
+
+    def _inferred(self, hidden: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Hide some of the targets, and infer them among the labelled instances alone."""
+        known = np.zeros(self.problem.labelled.size, bool)
+        known[self.labelled[~hidden]] = True
+        view = self._inference(known)
+        view.unknown = self.labelled[hidden]
+        self._infer(view, self.labelled[~hidden], self.rng_sweeps, self.params["sweeps"])
+        return view.scores[self.labelled[hidden]]

@@ -11,10 +11,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from hetcore.base import BoostedEstimator
 from hetcore.checks import whole
-from hetcore.collective.algorithms import Printed
+from hetcore.collective.algorithms import Algorithm1, Algorithm3
 from hetcore.collective.crossfit import CrossFitted
 from hetcore.collective.events import described
-from hetcore.collective.predictor import CollectiveModel, Manner, OwnColumns
+from hetcore.collective.inference import net_of
+from hetcore.collective.predictor import CollectiveModel, InferenceParams
+from hetcore.collective.static_columns import StaticColumns
 from hetcore.collective.target_transform import Unit
 from hetcore.data import HetData
 from hetcore.data.identity import positions
@@ -23,16 +25,18 @@ from hetcore.errors import DataError, ModelFileError, ParameterError
 from hetcore.events import Callback
 from hetcore.targets import Problem, Scale
 
-__all__ = ["Classifies", "Collective"]
+__all__ = ["FEATURES", "Classifies", "Collective"]
 
+FEATURES = ("rf1", "rf2", "rf3", "rf4")
 # What a class has no parameter for.
 OTHERWISE = {
-    "summary": "mean", "shrinkage": 3.0, "voice": 0.3, "edge_weights": False, "counts": True, "no_neighbor": None,
-    "sweeps": 1, "tol": 0.0, "rounds": "random", "n_rounds": 3, "leaf": "mean", "target_transform": None,
-    "as_printed": False,
+    "summary": "mean", "shrinkage": 3.0, "inferred_weight": 0.3, "edge_weights": False, "counts": True,
+    "no_neighbor": None, "sweeps": None, "tol": 0.0, "damping": 0.0, "direction": "both", "hops": 0,
+    "rounds": "random", "n_rounds": 3, "first_rf2": "zero", "estimate": "first", "leaf": "mean",
+    "target_transform": None, "as_printed": False,
 }  # fmt: skip
 # What None stands for: (by default, as printed).
-NONE = {"max_depth": (4, 5), "min_samples_leaf": (10, 1), "no_neighbor": ("nan", "zero")}
+NONE = {"max_depth": (4, 5), "min_samples_leaf": (10, 1), "no_neighbor": ("nan", "zero"), "sweeps": (10, 50)}
 
 
 class CollectiveProblem(NamedTuple):
@@ -62,17 +66,18 @@ class Collective(BoostedEstimator):
     where there are some, else of the left-out (as printed: the training) ones. `detail`:
 
     - "metric_name": "RMSE" (in the labels' unit) or "error"; "metric": {"train", "left_out", "held_out"};
-    - "stage": m; "best_stage": the stage of the lowest left-out loss so far (m as printed);
+    - "stage": m; "best_stage": the stage that would predict so far (m as printed);
     - "moran": {graph: Moran's I of these residuals}; "band": {graph: [low, high]}, where 95% of the I's of shuffled
       residuals lie; "label_moran": {graph: Moran's I of the targets of the same instances}; for classes, of the
       probability that was missing for the true class, and of the first class;
     - "sweeps": list of the largest change of an unlabelled instance's prediction in each sweep of the inference after
       this stage, in the labels' unit (of the logarithm with target_transform="log"; a probability for classes);
-    - "visits": list of how many instances each sweep visited; around the others nothing changed.
+    - "visits": list of how many instances each sweep visited; around the others nothing changed; "moving": of how many
+      predictions changed by more than `tol`.
     """
 
     _features: tuple[str, ...]
-    _first_linked = False
+    _printed: type = Algorithm1
 
     def fit(
         self,
@@ -132,7 +137,6 @@ class Collective(BoostedEstimator):
         for name, values in NONE.items():
             params[name] = values[printed] if params[name] is None else params[name]
         params["features"] = tuple(params["features"])
-        params["first_linked"] = self._first_linked
         return params
 
     def _chosen_graphs(self, data: HetData, graph: Any) -> dict[str, Any]:
@@ -152,37 +156,55 @@ class Collective(BoostedEstimator):
     def _needs_graphs(self) -> bool:
         return bool(getattr(self, "features", getattr(type(self), "_features", ())))
 
-    def _start(self, given: CollectiveProblem) -> CrossFitted | Printed:
+    def _start(self, given: CollectiveProblem) -> Any:
         problem, graphs, params = given
-        self._own, bins = OwnColumns.fitted(problem.data)
         self._graphs = graphs
-        spoken = graphs if params["features"] else {}
-        state = Printed if params["as_printed"] else CrossFitted
-        return state(problem, spoken, (bins, self._own.mapper.n_bins), params)
+        links = graphs if params["features"] else {}
+        net = net_of(list(links.values()), problem.data.n, params["edge_weights"], params["direction"])
+        hops = (0, 0) if params["as_printed"] or not net.indices.size else self._hops(params)
+        learned_from = problem.labelled if params["as_printed"] else slice(None)  # Algorithm 3 sees G_tr alone
+        self._columns, bins = StaticColumns.fitted(problem.data, net, *hops, learned_from)
+        if params["as_printed"]:
+            return self._printed(problem, links, (bins, self._columns.mapper.n_bins), params)
+        return CrossFitted(problem, links, (self._columns, bins), params)
 
-    def _view(self, state: CrossFitted | Printed) -> dict[str, Any]:
+    def _hops(self, params: dict[str, Any]) -> tuple[int, int]:
+        """Return how far neighbours' features and their known labels are seen."""
+        return params["hops"], params["hops"]
+
+    def _view(self, state: Any) -> dict[str, Any]:
         if not state.params["as_printed"]:
-            self._unit.fit(*(state.problem.scale.labels(each) for each in (state.target, state.honest)))
+            self._unit.fit(*(state.problem.scale.labels(each) for each in (state.target, state.out_of_fold)))
         return described(state, self._graphs, self._unit)
 
-    def _finish(self, state: CrossFitted | Printed) -> None:
+    def _finish(self, state: Any) -> None:
         params, scale = state.params, state.problem.scale
         self.n_stages_ = state.best + 1
-        printed = params["as_printed"]
-        K, view = scale.n_outputs, state.asked
-        manner = Manner(
-            bool(state.features), printed, params["edge_weights"] and not printed, 1.0 if printed else params["voice"],
-            params["sweeps"], 0.0 if printed else params["tol"], int(state.rng_sweeps.integers(1 << 31)),
-        )  # fmt: skip
-        said = view.said[state.labelled, : self.n_stages_ * K].copy()
-        ids = state.problem.data.id_series[state.labelled]
-        graphs = list(state.graphs)
-        stack = state.stack.first(self.n_stages_)
-        self.model_ = CollectiveModel(scale, self._own, stack, graphs, view.rules, manner, ids, said)
+        printed, view = params["as_printed"], state.asked
+        how = InferenceParams(
+            linked=bool(state.features),
+            as_printed=printed,
+            residuals=printed and self._printed is Algorithm3,
+            estimate=params["estimate"],
+            weighted=params["edge_weights"] and not printed,
+            direction=params["direction"],
+            inferred_weight=1.0 if printed else params["inferred_weight"],
+            sweeps=params["sweeps"],
+            tol=0.0 if printed else params["tol"],
+            damping=0.0 if printed else params["damping"],
+            seed=int(state.rng_sweeps.integers(1 << 31)),
+        )
+        messages = np.zeros((state.labelled.size, self.n_stages_ * scale.n_outputs))
+        known = view.state.messages[state.labelled, : messages.shape[1]]
+        messages[:, : known.shape[1]] = known
+        ids, graphs = state.problem.data.id_series[state.labelled], list(state.graphs)
+        stack, base = state.predictor
+        parts = base, stack.first(self.n_stages_), graphs, view.aggregation, how, ids, messages
+        self.model_ = CollectiveModel(scale, self._columns, *parts)
         self.smear_ = self._unit.smear
         if scale.is_classifier:
             self.classes_ = scale.classes
-        del self._own, self._graphs, self._unit
+        del self._columns, self._graphs, self._unit
 
     def _fitted(self, data: HetData, y: Any, traced: list | None = None) -> NDArray[np.float64]:
         check_is_fitted(self)

@@ -24,7 +24,7 @@ def described(state: Any, graphs: Mapping[str, Graph], unit: Unit) -> dict[str, 
 
     Parameters
     ----------
-    state : CrossFitted or Printed
+    state : CrossFitted, Algorithm1 or Algorithm3
     graphs : mapping of str to Graph
         Along which residuals are measured.
     unit : Unit
@@ -48,6 +48,7 @@ def described(state: Any, graphs: Mapping[str, Graph], unit: Unit) -> dict[str, 
         "label_moran": {name: morans_i(target, graph) for name, graph in graphs.items()},
         "sweeps": [change * scale.deviation for change in state.asked.changes] if state.features else [],
         "visits": list(state.asked.visits) if state.features else [],
+        "moving": list(state.asked.moving) if state.features else [],
     }
     return {
         "losses": {name: _loss(*each, scale) for name, each in sets.items()},

@@ -1,4 +1,4 @@
-"""ICA2: what an instance of unknown label says is inferred together with what its neighbours say."""
+"""ICA2: the messages of instances of unknown label are inferred together with those of their neighbours."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hetcore.data import Graph
-from hetcore.kernels.collective import Net, Rules, Stages, relate, staged_scores, start, sweep
+from hetcore.kernels.collective_columns import Aggregation, Net, relate
+from hetcore.kernels.collective_sweeps import Stages, State, add_stage_to, staged_scores, start, sweep
 
-__all__ = ["Conversation", "net_of"]
+__all__ = ["Inference", "net_of"]
 
 
-def net_of(graphs: Sequence[Graph | None], n: int, weighted: bool) -> Net:
+def net_of(graphs: Sequence[Graph | None], n: int, weighted: bool, direction: str = "both") -> Net:
     """Return graphs over the same n instances for the kernels; None is one without edges.
 
     Parameters
@@ -23,74 +24,107 @@ def net_of(graphs: Sequence[Graph | None], n: int, weighted: bool) -> Net:
     n : int
     weighted : bool
         Whether edges have their weights, or each 1.
+    direction : {"both", "in", "out"}
+        Who is a neighbour of i in a directed graph: both ends of its edges, the sources of those that lead to i, or the
+        targets of those that leave it.
     """
-    indices = [np.empty(0, np.int32) if graph is None else graph.indices for graph in graphs]
-    weights = [np.empty(0, np.float32) if graph is None else graph.weights for graph in graphs]
-    begins = [np.zeros(n + 1, np.int64) if graph is None else graph.indptr.astype(np.int64) for graph in graphs]
+    links = [None if graph is None else graph.neighbors(direction) for graph in graphs]
+    indices = [np.empty(0, np.int32) if each is None else each.indices for each in links]
+    weights = [np.empty(0, np.float32) if each is None else each.data for each in links]
+    begins = [np.zeros(n + 1, np.int64) if each is None else each.indptr.astype(np.int64) for each in links]
     offsets = np.cumsum([0, *(each.size for each in indices)])
-    indptr = (
-        np.stack([begin + offset for begin, offset in zip(begins, offsets)])
-        if begins
-        else np.empty((0, n + 1), np.int64)
-    )
+    shifted = [begin + offset for begin, offset in zip(begins, offsets)]
+    indptr = np.stack(shifted) if shifted else np.empty((0, n + 1), np.int64)
     joined = np.concatenate([np.empty(0, np.float32), *weights])
-    return Net(indptr, np.concatenate([np.empty(0, np.int32), *indices]), joined if weighted else np.ones_like(joined))
+    flat = np.concatenate([np.empty(0, np.int32), *indices])
+    return Net(indptr, flat, joined if weighted else np.sign(joined))
 
 
 @dataclass
-class Conversation:
-    """What every instance says to its neighbours, some of them of unknown label.
+class Inference:
+    """Messages of all instances, some of them of unknown label.
 
     Attributes
     ----------
-    net, rules
-        See `hetcore.kernels.collective`.
-    said : (n, W) float64
-        Target, less its center, then residuals by stage; zero where there is nothing to say yet.
-    scores : (n, K) float64
-        Raw scores of the last stage.
-    voice : (n,) float64
-        How much each instance counts.
+    net, aggregation
+        See `hetcore.kernels.collective_columns`.
+    state : State
+        Messages (n, W): target, less its center, then residuals by stage, zero where there is none yet; scores; how
+        much each instance counts; Rf4 at stage 0.
     unknown : (u,) int64
         Instances whose targets are inferred.
-    changes, visits : list
-        Of the last inference, by sweep: largest change of a target (in the scale's unit), and instances visited.
+    directed : bool
+        Whether i may be a neighbour of j, but not j of i.
+    changes, visits, moving : list
+        Of the last inference, by sweep: largest change of a target (in the scale's unit), instances visited, and those
+        that changed by more than `tol`.
     """
 
     net: Net
-    rules: Rules
-    said: NDArray[np.float64]
-    scores: NDArray[np.float64]
-    voice: NDArray[np.float64]
+    aggregation: Aggregation
+    state: State
     unknown: NDArray[np.int64]
+    directed: bool = False
     changes: list[float] = field(default_factory=list)
     visits: list[int] = field(default_factory=list)
+    moving: list[int] = field(default_factory=list)
 
     @classmethod
-    def over(cls, net: Net, rules: Rules, n_stages: int, n_outputs: int, known: NDArray[np.bool_]) -> Conversation:
-        """Return a conversation about stages 0..`n_stages` in which nothing was said yet; only the known count."""
+    def over(
+        cls,
+        net: Net,
+        aggregation: Aggregation,
+        n_stages: int,
+        n_outputs: int,
+        known: NDArray[np.bool_],
+        directed: bool = False,
+    ) -> Inference:
+        """Return stages 0..`n_stages` without a message; only the known count."""
         n = net.indptr.shape[1] - 1
-        said, scores = np.zeros((n, (n_stages + 1) * n_outputs)), np.zeros((n, n_outputs))
-        return cls(net, rules, said, scores, known.astype(np.float64), np.flatnonzero(~known))
+        zeros = np.zeros((n, (n_stages + 1) * n_outputs)), np.zeros((n, n_outputs))
+        state = State(*zeros, known.astype(np.float64), np.zeros((n, n_outputs)))
+        return cls(net, aggregation, state, np.flatnonzero(~known), directed)
 
-    def tell(self, rows: NDArray, stage: int, values: NDArray) -> None:
-        """Let `rows` say `values` (m, K): the target at stage 0, else the residual of a stage."""
+    @property
+    def scores(self) -> NDArray[np.float64]:
+        """Raw scores (n, K) of the last stage."""
+        return self.state.scores
+
+    def set_messages(self, rows: NDArray, stage: int, values: NDArray) -> None:
+        """Set the messages of `rows` to `values` (m, K): the target at stage 0, else the residual of a stage."""
         K = self.scores.shape[1]
-        self.said[rows, stage * K : (stage + 1) * K] = values
+        self.state.messages[rows, stage * K : (stage + 1) * K] = values
 
     def columns(self, rows: NDArray, own: NDArray, stage: int) -> NDArray[np.float32]:
         """Return the relational columns (m, R) of a stage for `rows`, whose scores before it are `own` (m, K)."""
         n_graphs, K = self.net.indptr.shape[0], own.shape[1]
         out = np.empty((rows.size, n_graphs * (3 * K + 1) + K), np.float32)
-        relate(self.net, self.rules, self.said, self.voice, rows.astype(np.int64), own, stage, out)
+        given = self.state.messages, self.state.weights, rows.astype(np.int64), np.ascontiguousarray(own)
+        relate(self.net, self.aggregation, *given, stage, out)
         return out
 
-    def begin(self, stages: Stages, voice: float, as_algorithm_4: bool = False) -> None:
-        """Let the unknown speak for the first time, from the known alone; from then on they count `voice`."""
-        self.voice[self.unknown] = 0.0
-        args = self.net, self.rules, stages, self.said, self.scores, self.voice
-        start(*args, self.unknown, as_algorithm_4)
-        self.voice[self.unknown] = voice
+    def start_from_neighbors(self) -> None:
+        """Let Rf4 at stage 0 be Rf1 of the first graph, from the known alone (paper, end of the experiments)."""
+        K = self.scores.shape[1]
+        self.state.weights[self.unknown] = 0.0
+        if self.net.indptr.shape[0]:
+            self.state.initial[:] = self.columns(np.arange(len(self.scores)), self.state.initial, 0)[:, :K]
+
+    def add_residuals(self, stages: Stages, rows: NDArray[np.int64]) -> None:
+        """Set known instances' residuals, stage by stage, from their known neighbours: Algorithm 4, lines 1 to 9."""
+        self.state.weights[self.unknown] = 0.0
+        target = self.state.messages[rows, : self.scores.shape[1]].copy()
+        scores = stages.prior[rows].copy()
+        for stage in range(stages.begins.size - 2):
+            own = self.state.initial[rows] if stage == 0 else scores
+            add_stage_to(stages, stage, rows, self.columns(rows, own, stage), scores)
+            self.set_messages(rows, stage + 1, target - scores)
+
+    def begin(self, stages: Stages, weight: float) -> None:
+        """Write the first messages of the unknown, from the known alone; from then on they count `weight`."""
+        self.state.weights[self.unknown] = 0.0
+        start(self.net, self.aggregation, stages, self.state, self.unknown)
+        self.state.weights[self.unknown] = weight
 
     def infer(
         self,
@@ -98,9 +132,10 @@ class Conversation:
         rng: np.random.Generator,
         sweeps: int,
         tol: float,
+        damping: float = 0.0,
         skip: bool = True,
         traced: list | None = None,
-        turns: bool = False,
+        fixed_order: bool = False,
     ) -> None:
         """Sweep over the unknown, in a new random order each time, until no target changes by more than `tol`.
 
@@ -112,36 +147,39 @@ class Conversation:
             At most.
         tol : float
             In the scale's unit.
+        damping : float, default=0.0
+            In [0, 1): sweep t = 0, 1, ... goes (1 - damping)^t of the way from each old message to the new one.
         skip : bool, default=True
             Whether to pass over instances around which nothing changed.
         traced : list, optional
-            Receives the targets said (n, K) after each sweep.
-        turns : bool, default=False
+            Receives the targets' messages (n, K) after each sweep.
+        fixed_order : bool, default=False
             Whether an instance has its turn whoever else is unknown: what-if answers then differ by the question alone.
         """
-        waiting = np.zeros(self.voice.size, bool)
+        waiting = np.zeros(len(self.scores), bool)
         waiting[self.unknown] = True
-        self.changes, self.visits = [], []
-        args = self.net, self.rules, stages, self.said, self.scores, self.voice
-        for _ in range(sweeps if self.unknown.size else 0):
-            order = self._turns(rng) if turns else rng.permutation(self.unknown)
-            change, visits = sweep(*args, order, waiting, skip)
+        self.changes, self.visits, self.moving = [], [], []
+        for t in range(sweeps if self.unknown.size else 0):
+            order = self._fixed_order(rng) if fixed_order else rng.permutation(self.unknown)
+            args = self.net, self.aggregation, stages, self.state, order, waiting, skip and not self.directed
+            change, visits, moving = sweep(*args, (1.0 - damping) ** t, tol)
             self.changes.append(float(change))
             self.visits.append(int(visits))
+            self.moving.append(int(moving))
             if traced is not None:
-                traced.append(self.said[:, : self.scores.shape[1]].copy())
+                traced.append(self.state.messages[:, : self.scores.shape[1]].copy())
             if change <= tol:
                 break
 
-    def _turns(self, rng: np.random.Generator) -> NDArray[np.int64]:
+    def _fixed_order(self, rng: np.random.Generator) -> NDArray[np.int64]:
         """Return the unknown in the order that they have among all instances."""
-        waits = np.zeros(self.voice.size, bool)
-        waits[self.unknown] = True
-        order = rng.permutation(self.voice.size)
-        return order[waits[order]]
+        unknown = np.zeros(len(self.scores), bool)
+        unknown[self.unknown] = True
+        order = rng.permutation(unknown.size)
+        return order[unknown[order]]
 
     def staged(self, stages: Stages, rows: NDArray) -> NDArray[np.float64]:
         """Return what each stage predicts for `rows`, (m, S, K), as if their own labels were unknown."""
         out = np.empty((rows.size, stages.begins.size - 1, self.scores.shape[1]))
-        staged_scores(self.net, self.rules, stages, self.said, self.voice, rows.astype(np.int64), out)
+        staged_scores(self.net, self.aggregation, stages, self.state, rows.astype(np.int64), out)
         return out

@@ -17,17 +17,25 @@ neighbours' residuals too (Rf2, Rf3), so that what is still correlated along the
 
 `as_printed=True` runs Algorithms 1 to 4 to the letter (`hetcore.collective.algorithms`): one unshrunk tree with
 median leaves a stage, medians over the neighbours, zero where there is no known one, three rounds that each hide a
-random fifth of the labels.
+random fifth of the labels. What the paper leaves open is an option there.
 
 Departures of the default (`hetcore.collective.crossfit`)
 --------------------------------------------------------------
-- A stage is several small shrunken trees; F_0 is a boosted model of own features (of RGB: of Rf1 too). Leaves are
-  means: the RMSE asks for them.
-- Labels are hidden in K folds, and every label is predicted by trees and neighbours that never saw it, stage by stage.
-  Residuals are then what they will be at new instances, and the left-out loss is honest: `select_stages` uses it.
+- F_0 is a boosted model of own columns, the neighbours' features and the neighbours' known labels, at up to two links
+  (`hops`); of RGB: of own columns and Rf1. It has as many trees as give the lowest out-of-fold loss. A further stage is
+  several small shrunken trees. Leaves are means: the RMSE asks for them.
+- Labels are hidden in K folds, and every label is predicted by trees and from neighbours that never saw it, stage by
+  stage. Residuals are then what they will be at new instances. New instances are predicted by the mean over the views.
 - Neighbours are summed up by means that are shrunk to zero where they are few, with their weight beside them; an
-  instance whose label is inferred counts `voice`, a known one 1; no neighbour is a missing value, not a zero.
-- Without any edge all four features are left out, and all three models are the same.
+  instance whose label is inferred counts `inferred_weight`, a known one 1; no neighbour is a missing value, not a zero.
+- Without any edge all of that is left out, and all three models are the same.
+
+Direction, weight, sign
+-----------------------
+In a graph made with its directions (`hetcore.data.Graph(..., directed=True)`) the neighbours of an instance are, with
+`direction="in"`, the sources of the edges that lead to it, with "out" the targets of those that leave it, with "both"
+either. Neighbours count by |weight|; with a negative one (`signed=True`) by the opposite of target and residual.
+`edge_weights=False` lets the sign alone count.
 
 Classes are softmax scores: targets are one-hot rows, F_m is a score per class, residuals are of probabilities.
 
@@ -41,97 +49,113 @@ from typing import Any
 
 from sklearn.base import ClassifierMixin, RegressorMixin
 
-from hetcore.collective.estimator import Classifies, Collective
+from hetcore.collective.algorithms import Algorithm3
+from hetcore.collective.estimator import FEATURES, Classifies, Collective
+from hetcore.collective.predictor import DIRECTIONS
 from hetcore.parameters import Domain, Flag, Interval, OneOf, Seed, Slider, Whole, param
 from hetcore.registry import MemoryNeed, estimator
 
 __all__ = ["GBRegressor", "MGBClassifier", "MGBRegressor", "RGBRegressor"]
 
-FEATURES = ("rf1", "rf2", "rf3", "rf4")
+NO_LIMIT = {-1: "no limit"}
 
 
-def _features(value: Any) -> bool:
+def _some_features(value: Any) -> bool:
     return not isinstance(value, str) and set(value) <= set(FEATURES) and len(set(value)) == len(value)
 
 
-MORE = 1e9  # no penalty that helps is larger
-
-
-class Stages:
-    """Parameters of boosting by stages."""
+class _Stages:
+    """The parameters of the trees."""
 
     n_iterations: int = param(10, Whole(1), "Stages M after the first.", Slider("Stages M", 1, 50, 1))
     first_trees: int = param(
-        100, Whole(1), "Trees of F_0; one as printed.", Slider("Trees of the first stage", 1, 300, 1)
+        400, Whole(1), "Trees of F_0 at most; one as printed.", Slider("Trees of the first stage", 1, 600, 1)
+    )
+    patience: int = param(
+        40, Whole(1), "F_0 ends where so many trees have not lowered the out-of-fold loss; never as printed."
     )
     trees_per_stage: int = param(
         4, Whole(1), "Trees of every further stage; one as printed.", Slider("Trees of a stage", 1, 30, 1)
     )
     learning_rate: float = param(
-        0.05, Interval(0, 1, "(]"), "Shrinkage of each tree; 1 as printed.", Slider("Shrinkage", 0.01, 1.0, 0.01)
+        0.05,
+        Interval(0, 1, "(]"),
+        "Shrinkage of each tree; 1 as printed.",
+        Slider("Shrinkage", 0.01, 1.0, 0.01),
     )
     max_depth: int | None = param(
         None,
-        Whole(1, also={-1: "no limit"}).or_none(),
-        "Depth of the trees, in splits; None is 4, and 5 as printed.",
+        Whole(1, also=NO_LIMIT).or_none(),
+        "Depth of the trees in splits; None is 4, and 5 as printed.",
         Slider("Depth", 1, 8, 1),
     )
-    max_leaf_nodes: int = param(-1, Whole(2, also={-1: "no limit"}), "Most leaves of a tree.")
+    max_leaf_nodes: int = param(-1, Whole(2, also=NO_LIMIT), "Most leaves of a tree.")
     min_samples_leaf: int | None = param(
         None, Whole(1).or_none(), "Fewest rows of a leaf; None is 10, and 1 as printed."
     )
-    l2: float = param(1.0, Interval(0, MORE), "Added under every leaf's value; 0 as printed.")
+    l2: float = param(1.0, Interval(0, 1e9), "Added under every leaf's value; 0 as printed.")
     subsample: float = param(0.7, Interval(0, 1, "(]"), "Share of the rows that a tree sees; all as printed.")
     column_sample: float = param(0.5, Interval(0, 1, "(]"), "Share of the columns that a tree sees; all as printed.")
     folds: int = param(5, Whole(2), "Folds K in which labels are hidden; none as printed.")
-    select_stages: bool | None = param(
-        None,
-        OneOf(True, False, None),
-        "Whether the stages after the lowest left-out loss are dropped at the end; never as printed. None drops them "
-        "unless neighbours' residuals are seen: those stages were the better for being all kept "
-        "(docs/collective.md), or all dropped where none of them lowered that loss.",
+    select_stages: bool = param(
+        True, Flag(), "Whether the stages after the lowest left-out loss are dropped at the end; never as printed."
     )
 
 
-class Neighbors:
-    """Parameters of what is seen of the neighbours."""
+class _Neighbors:
+    """The parameters of what is seen along the links."""
 
-    summary: str = param("mean", OneOf("mean", "median"), "Of the neighbours; the median as printed.")
+    summary: str = param("mean", OneOf("mean", "median"), "How neighbours are summed up; the median as printed.")
     shrinkage: float = param(
         3.0,
-        Interval(0, MORE),
-        "Weight of a neighbour more who has zero (the mean target, no residual); none as printed.",
+        Interval(0, 1e9),
+        "Weight of a neighbour more whose message is zero (the mean target, no residual); none as printed.",
     )
-    voice: float = param(
-        0.3, Interval(0, 1), "How much an instance whose label is inferred counts beside a known one's 1; 1 as printed."
+    inferred_weight: float = param(
+        0.3,
+        Interval(0, 1),
+        "How much an instance whose label is inferred counts beside a known one's 1; 1 as printed.",
     )
-    edge_weights: bool = param(True, Flag(), "Whether neighbours count by the weight of the edge; never as printed.")
+    edge_weights: bool = param(
+        True, Flag(), "Whether neighbours count by the weight of the edge, or by its sign; never as printed."
+    )
+    direction: str = param(
+        "both", OneOf(*DIRECTIONS), "Which ends of its edges an instance has as neighbours, in a directed graph."
+    )
+    hops: int = param(2, Whole(0, 2), "How far F_0 sees neighbours' features and known labels, in links; 0 as printed.")
     counts: bool = param(True, Flag(), "Whether the neighbours' total weight is a column too; never as printed.")
     no_neighbor: str | None = param(
         None,
         OneOf("nan", "zero", None),
-        'What Rf1 to Rf3 are without a neighbour: "nan", which None stands for, or "zero", which is as printed.',
+        'What Rf1 to Rf3 are without a neighbour: "nan", the default, or "zero", which is as printed.',
     )
-    sweeps: int = param(10, Whole(1), "Sweeps of collective inference at most.")
+    sweeps: int | None = param(
+        None, Whole(1).or_none(), "Sweeps of collective inference at most; None is 10, and 50 as printed."
+    )
+    damping: float = param(
+        0.0,
+        Interval(0, 0.99),
+        "Sweep t = 0, 1, ... goes (1 - damping)^t of the way from each prediction to the next; 0 as printed.",
+    )
     tol: float = param(
         0.001,
-        Interval(0, MORE),
+        Interval(0, 1e9),
         "Inference ends when no prediction changes by more, in standard deviations of the target; 0 as printed.",
     )
 
 
-class Features:
-    """The parameter that is MGB's own."""
+class _Features:
+    """Which relational features MGB sees."""
 
-    features: tuple[str, ...] = param(
-        ("rf1", "rf2", "rf3", "rf4"),
-        Domain(_features, f"some of {', '.join(map(repr, FEATURES))}, each once"),
-        'Which of the four a tree may split by; "rf1" alone is RGB, none is GB.',
+    features: tuple = param(
+        FEATURES,
+        Domain(_some_features, f"some of {', '.join(map(repr, FEATURES))}, each once"),
+        "Which of the four a tree may split by; none is GB.",
     )
 
 
-class Rounds:
-    """Parameters of the rounds as printed."""
+class _Rounds:
+    """What the letter leaves open: see `hetcore.collective.algorithms`."""
 
     rounds: str = param(
         "random",
@@ -139,12 +163,20 @@ class Rounds:
         'As printed only: each round hides a random fifth of the labels ("random"), or all, fifth by fifth ("cover").',
     )
     n_rounds: int = param(3, Whole(1), "As printed only: rounds t after each stage.")
+    first_rf2: str = param(
+        "zero", OneOf("zero", "target"), "As printed only: Rf2 at the first stage, zero or the neighbours' targets."
+    )
+    estimate: str = param(
+        "first",
+        OneOf("first", "sum"),
+        "As printed only: an unknown neighbour's target in Rf1, what F_0 predicts or the sum of all stages.",
+    )
 
 
-class Leaves:
-    """Parameters of models of numbers."""
+class _Leaf:
+    """The parameters of numbers."""
 
-    leaf: str = param("mean", OneOf("mean", "median"), "Of the residuals in a leaf; the median as printed.")
+    leaf: str = param("mean", OneOf("mean", "median"), "What a leaf predicts of its residuals; the median as printed.")
     target_transform: str | None = param(
         None,
         OneOf("log", None),
@@ -153,35 +185,39 @@ class Leaves:
     as_printed: bool = param(False, Flag(), "Run the paper's algorithm to the letter.")
 
 
-class Seeded:
+class _Seed:
     """The seed."""
 
     random_state: int | None = param(0, Seed(), "Seed; an int makes a fit repeatable bit for bit, None does not.")
 
 
 @estimator(MemoryNeed(cell=30, record=150, score=400, link=6))
-class GBRegressor(RegressorMixin, Stages, Leaves, Seeded, Collective):
+class GBRegressor(RegressorMixin, _Stages, _Leaf, _Seed, Collective):
     """Gradient boosting on an instance's own features alone: Algorithm 1."""
 
     _task, _features = "regression", ()
 
 
 @estimator(MemoryNeed(cell=30, record=150, score=400, link=6))
-class RGBRegressor(RegressorMixin, Stages, Neighbors, Leaves, Seeded, Collective):
+class RGBRegressor(RegressorMixin, _Stages, _Neighbors, _Leaf, _Seed, Collective):
     """Gradient boosting on own features and Rf1, predicted together by ICA: Algorithms 1 and 2."""
 
-    _task, _features, _first_linked = "regression", ("rf1",), True
+    _task, _features = "regression", ("rf1",)
+
+    def _hops(self, params: dict[str, Any]) -> tuple[int, int]:
+        """The neighbours' labels are Rf1; nothing else is seen of them."""
+        return 0, min(params["hops"], 1)
 
 
 @estimator(MemoryNeed(cell=30, record=150, score=400, link=6))
-class MGBRegressor(RegressorMixin, Stages, Neighbors, Features, Rounds, Leaves, Seeded, Collective):
+class MGBRegressor(RegressorMixin, _Stages, _Neighbors, _Features, _Rounds, _Leaf, _Seed, Collective):
     """Gradient boosting with collective inference for numbers: Algorithms 3 and 4."""
 
-    _task = "regression"
+    _task, _printed = "regression", Algorithm3
 
 
 @estimator(MemoryNeed(cell=30, record=150, score=400, link=6))
-class MGBClassifier(ClassifierMixin, Stages, Neighbors, Features, Seeded, Classifies, Collective):
-    """Gradient boosting with collective inference for classes; features=() is GB, features=("rf1",) RGB."""
+class MGBClassifier(ClassifierMixin, Classifies, _Stages, _Neighbors, _Features, _Seed, Collective):
+    """Gradient boosting with collective inference for classes; without features it is GB."""
 
     _task = "classification"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,12 +12,70 @@ from numpy.typing import NDArray
 from hetcore.binning import BinMapper
 from hetcore.errors import ModelFileError
 from hetcore.forest import Forest
-from hetcore.kernels.collective import Stages
+from hetcore.kernels.collective_sweeps import REMAINDER, Stages
 from hetcore.kernels.layout import NODE_DTYPE
 from hetcore.targets import Scale
 from hetcore.trees import TreeParams, grow, set_leaf_medians
 
-__all__ = ["Grower", "Stack"]
+__all__ = ["Grower", "Stack", "Table", "relational_columns"]
+
+
+def relational_columns(
+    features: Sequence[str], n_graphs: int, n_outputs: int, stage: int, params: Mapping[str, Any]
+) -> NDArray[np.int64]:
+    """Return which relational columns a stage may split by: see `hetcore.kernels.collective_columns.stage_columns`.
+
+    Parameters
+    ----------
+    features : sequence of str
+    n_graphs, n_outputs, stage : int
+    params : mapping
+        "as_printed", "counts" and, as printed, "first_rf2".
+    """
+    printed = params["as_printed"]
+    second = stage > 0 or (printed and params["first_rf2"] == "target")
+    third, own = stage > (0 if printed else 1), printed or stage > 0
+    there = ["rf1" in features, "rf2" in features and second, "rf3" in features and third]
+    block = np.repeat([*there, params["counts"] and not printed and any(there)], [n_outputs] * 3 + [1])
+    rf4 = np.full(n_outputs, "rf4" in features and own)
+    return np.flatnonzero(np.concatenate([np.tile(block, n_graphs), rf4]))
+
+
+@dataclass
+class Table:
+    """Own columns of all instances, and room for the relational columns of a stage.
+
+    Attributes
+    ----------
+    bins : (n, d) uint8
+    n_bins : (d,) int32
+    labelled : (m,) int64
+        Rows with a label.
+    binned : (d + R, m) uint8
+        Of the labelled rows; the last R are written anew for every stage.
+    """
+
+    bins: NDArray[np.uint8]
+    n_bins: NDArray[np.int32]
+    labelled: NDArray[np.int64]
+    binned: NDArray[np.uint8]
+
+    @classmethod
+    def of(cls, own: NDArray[np.uint8], n_bins: NDArray[np.int32], labelled: NDArray[np.int64], n_more: int) -> Table:
+        """Return the table of own columns (d, n)."""
+        binned = np.zeros((own.shape[0] + n_more, labelled.size), np.uint8)
+        binned[: own.shape[0]] = own[:, labelled]
+        return cls(np.ascontiguousarray(own.T), n_bins, labelled, binned)
+
+    @property
+    def d(self) -> int:
+        """Own columns."""
+        return self.bins.shape[1]
+
+    def fill(self, mapper: BinMapper, columns: NDArray[np.float32]) -> NDArray[np.uint8]:
+        """Write the relational columns (m, R) and return all binned columns."""
+        self.binned[self.d :] = mapper.transform(columns)
+        return self.binned
 
 
 @dataclass
@@ -29,7 +87,7 @@ class Stack:
     n_own : int
         Columns d before the relational ones.
     nodes, cuts, values, starts, begins
-        As in `hetcore.kernels.collective.Stages`.
+        As in `hetcore.kernels.collective_sweeps.Stages`.
     """
 
     n_own: int
@@ -74,11 +132,45 @@ class Stack:
         flat = self.nodes[:size], self.cuts[:size], self.values[:size]
         return Stack(self.n_own, self.n_outputs, *flat, self.starts[: trees + 1], self.begins[: n_stages + 1])
 
-    def ready(self, bins: NDArray[np.uint8], scale: Scale) -> Stages:
-        """Return what the kernels take, over the own columns `bins` (n, d)."""
-        center = scale.mean if scale.is_classifier else np.zeros(1)
+    def ready(
+        self, bins: NDArray[np.uint8], scale: Scale, prior: NDArray[np.float64] | None = None, sends: int = REMAINDER
+    ) -> Stages:
+        """Return what the kernels take.
+
+        Parameters
+        ----------
+        bins : (n, d) uint8
+            The own columns.
+        scale : Scale
+        prior : (n, K) float64, optional
+            Scores before the first stage; the scale's by default.
+        sends : int
+            As in `hetcore.kernels.collective_sweeps.Stages`.
+        """
+        center = np.ascontiguousarray(scale.mean) if scale.is_classifier else np.zeros(1)
+        prior = np.tile(scale.prior, (len(bins), 1)) if prior is None else prior
         flat = self.nodes, self.cuts, self.values, self.starts, self.begins
-        return Stages(bins, *flat, scale.prior, np.ascontiguousarray(center), scale.is_classifier)
+        return Stages(bins, *flat, prior, center, scale.is_classifier, sends)
+
+    def skip_stage(self) -> None:
+        """Add a stage without a tree."""
+        self.begins = np.append(self.begins, self.begins[-1])
+
+    @classmethod
+    def average(cls, stacks: Sequence[Stack]) -> Stack:
+        """Return the stack whose stages are the means of those of several stacks."""
+        mean = cls(stacks[0].n_own, stacks[0].n_outputs)
+        for stage in range(stacks[0].n_stages):
+            for stack in stacks:
+                trees = slice(stack.begins[stage], stack.begins[stage + 1])
+                nodes = slice(stack.starts[trees.start], stack.starts[trees.stop])
+                mean.nodes = np.concatenate([mean.nodes, stack.nodes[nodes]])
+                mean.cuts = np.concatenate([mean.cuts, stack.cuts[nodes]])
+                mean.values = np.concatenate([mean.values, stack.values[nodes] / len(stacks)])
+                sizes = np.diff(stack.starts[trees.start : trees.stop + 1])
+                mean.starts = np.concatenate([mean.starts, mean.starts[-1] + np.cumsum(sizes)])
+            mean.begins = np.append(mean.begins, mean.starts.size - 1)
+        return mean
 
     def to_arrays(self) -> dict[str, NDArray]:
         """Return the arrays that `from_arrays` takes."""
@@ -146,7 +238,7 @@ class Grower:
         """
         binned, n_bins, columns = table
         score, forest = score.copy(), Forest(score.shape[1])
-        for _ in range(n_trees):
+        for _ in range(n_trees if rows.size else 0):
             tree = self._tree(binned, n_bins, self._drawn(columns), target, score, self._drawn(rows, self.subsample))
             forest.append(tree, self.learning_rate)
             tree.add_to(score, binned, self.learning_rate)

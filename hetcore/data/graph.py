@@ -92,6 +92,17 @@ class Graph:
         """Return the symmetric weight matrix (n, n) over the graph's own memory."""
         return scipy.sparse.csr_array((self.weights, self.indices, self.indptr), shape=(self.n, self.n))
 
+    def neighbors(self, direction: str = "both") -> scipy.sparse.csr_array:
+        """Return whom each node counts as its neighbours, with signed weights, (n, n).
+
+        Parameters
+        ----------
+        direction : {"both", "in", "out"}
+            Of a directed graph: both ends of an edge, the sources of edges that lead here, or the targets of edges that
+            leave. Of any other graph all three are the same.
+        """
+        return self.adjacency()
+
     def edges(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float32]]:
         """Return each edge once: ends a < b and weight, each (e,)."""
         rows = np.repeat(np.arange(self.n, dtype=np.int32), np.diff(self.indptr))

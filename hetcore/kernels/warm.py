@@ -6,7 +6,19 @@ from collections.abc import Callable
 
 import numpy as np
 
-from hetcore.kernels import binning, collective, csr, factorization, grower, medians, members, predictor, simplex
+from hetcore.kernels import (
+    autocorrelation,
+    binning,
+    collective_columns,
+    collective_sweeps,
+    csr,
+    factorization,
+    grower,
+    medians,
+    members,
+    predictor,
+    simplex,
+)
 from hetcore.kernels import packed_sums as fixed
 from hetcore.kernels.layout import LEAF_DTYPE, N_STATE, NODE_DTYPE, Problem, TreeParams, Words, Work, make_room
 
@@ -86,20 +98,22 @@ def _factorization() -> None:
 
 
 def _collective() -> None:
-    net = collective.Net(np.array([[0, 1, 2]]), np.array([1, 0], np.int32), np.ones(2, np.float32))
-    rules, values = collective.Rules(False, 0.0, 0.0, 0.0), np.zeros((2, 1))
+    net = collective_columns.Net(np.array([[0, 1, 2]]), np.array([1, 0], np.int32), np.ones(2, np.float32))
+    aggregation, values = collective_columns.Aggregation(False, 0.0, 0.0, 0.0), np.zeros((2, 1))
     leaf, one = np.zeros(1, NODE_DTYPE), np.zeros(1)
     leaf["left"] = -1
-    starts = np.array([0, 1])
-    bins, cut = np.zeros((2, 1), np.uint8), np.zeros(1, np.float32)
-    stages = collective.Stages(bins, leaf, cut, np.zeros((1, 1)), starts, starts.copy(), one, one.copy(), False)
-    rows, voice = np.arange(2), np.ones(2)
-    collective.relate(net, rules, values, voice, rows, values, 0, np.zeros((2, 5), np.float32))
-    collective.staged_scores(net, rules, stages, values, voice, rows, np.zeros((2, 1, 1)))
-    collective.start(net, rules, stages, values, values.copy(), voice, rows, False)
-    collective.sweep(net, rules, stages, values, values.copy(), voice, rows, np.zeros(2, np.bool_), True)
+    bins, cut, starts = np.zeros((2, 1), np.uint8), np.zeros(1, np.float32), np.array([0, 1])
+    trees = leaf, cut, np.zeros((1, 1)), starts, starts.copy()
+    stages = collective_sweeps.Stages(bins, *trees, values, one, False, collective_sweeps.REMAINDER)
+    rows, weights, columns = np.arange(2), np.ones(2), np.zeros((2, 5), np.float32)
+    state = collective_sweeps.State(values, values.copy(), weights, values.copy())
+    collective_columns.relate(net, aggregation, values, weights, rows, values, 0, columns)
+    collective_sweeps.add_stage_to(stages, 0, rows, columns, values)
+    collective_sweeps.staged_scores(net, aggregation, stages, state, rows, np.zeros((2, 1, 1)))
+    collective_sweeps.start(net, aggregation, stages, state, rows)
+    collective_sweeps.sweep(net, aggregation, stages, state, rows, np.zeros(2, np.bool_), True, 1.0, 0.0)
     ends = np.zeros(1, np.int32)
-    collective.cross_products(ends, ends, one, voice, np.zeros((1, 2), np.int32))
+    autocorrelation.cross_products(ends, ends, one, weights, np.zeros((1, 2), np.int32))
 
 
 _CORE = (_bins, _tree, _prediction, _graphs)

@@ -58,35 +58,45 @@ def rmse(predicted, true):
 
 @pytest.mark.parametrize("printed", [False, True])
 def test_an_empty_graph_gives_gb_exactly(planted, printed):
+    """As printed MGB has M + 1 trees, and F_0 is the first of them."""
     data, y, _ = planted
-    bare = without_edges(data)
-    models = [small(cls, as_printed=printed).fit(bare, y, eval_y=data.y) for cls in REGRESSORS]
+    bare, one_less = without_edges(data), {"n_iterations": 2 - printed}
+    models = [small(cls, as_printed=printed).fit(bare, y, eval_y=data.y) for cls in REGRESSORS[:2]]
+    models.append(small(hc.MGBRegressor, as_printed=printed, **one_less).fit(bare, y, eval_y=data.y))
     said = [model.predict(bare) for model in models]
     assert said[0].std() > 0
     np.testing.assert_array_equal(said[0], said[1])
     np.testing.assert_array_equal(said[0], said[2])
     np.testing.assert_array_equal(said[0], models[0].predict(data))
-    np.testing.assert_array_equal(models[0].history_["metric:held_out"], models[2].history_["metric:held_out"])
+    curves = [model.history_["metric:held_out"] for model in models]
+    np.testing.assert_array_equal(curves[0][int(printed) :], curves[2])
+    assert not any(model.history_["metric:held_out"].is_null().any() for model in models)
 
 
 @pytest.mark.parametrize("printed", [False, True])
-def test_no_relational_feature_is_gb_and_rf1_alone_is_rgb(planted, printed):
+def test_no_relational_feature_is_gb(planted, printed):
     data, y, _ = planted
-    alone = [((), hc.GBRegressor), (("rf1",), hc.RGBRegressor)]
-    for features, cls in alone if printed else alone[:1]:  # by default RGB sees Rf1 from the start, MGB after F_0
-        ours = small(hc.MGBRegressor, features=features, as_printed=printed).fit(data, y)
-        np.testing.assert_array_equal(ours.predict(data), small(cls, as_printed=printed).fit(data, y).predict(data))
+    ours = small(hc.MGBRegressor, features=(), as_printed=printed, n_iterations=2 - printed).fit(data, y)
+    gb = small(hc.GBRegressor, as_printed=printed).fit(data, y)
+    np.testing.assert_array_equal(ours.predict(data), gb.predict(data))
 
 
-def test_one_printed_stage_by_hand():
-    """Two trees on six instances: F_0 splits by Rf1 alone, leaves are medians, no shrinkage."""
+def test_rounds_hide_labels_also_where_rf1_is_the_only_feature(planted):
+    data, y, _ = planted
+    params = {"features": ("rf1",), "as_printed": True}
+    few, many = (small(hc.MGBRegressor, n_rounds=n, **params).fit(data, y).predict(data) for n in (1, 5))
+    assert (few != many).any()
+
+
+def test_two_printed_stages_by_hand():
+    """F_0 is the mean; two trees on six instances split by Rf1 alone, leaves are medians, no shrinkage."""
     ids = list("abcdef")
     y = pl.DataFrame({"id": list("abcdef"), "y": [1.0, 1.0, 2.0, 9.0, 9.0, 8.0]})
     table = pl.DataFrame({"id": ids, "x": [0.0] * 6})
     edges = [("a", "b"), ("a", "c"), ("b", "c"), ("d", "e"), ("d", "f"), ("e", "f")]
     graph = pl.DataFrame(edges, schema=["source", "target"], orient="row")
     data = hc.HetData({"t": table}, {"g": graph}, y)
-    model = hc.RGBRegressor(as_printed=True, n_iterations=1, max_depth=1).fit(data)
+    model = hc.RGBRegressor(as_printed=True, n_iterations=2, max_depth=1).fit(data)
     # Rf1: a 1.5, b 1.5, c 1 | d 8.5, e 8.5, f 9. Split between: medians 1 and 9. Then residuals 0 0 1 | 0 0 -1: the
     # best split of Rf1 = 1, 1.5, 8.5, 9 cuts off c, whose leaf is +1, or f; the leaf of the others is 0.
     said = dict(zip(data.ids, model.predict(data)))
@@ -200,14 +210,15 @@ def test_instances_never_seen_are_predicted(planted):
 
 def test_a_trace_ends_at_the_prediction(planted):
     data, y, _ = planted
-    model = small(hc.MGBRegressor).fit(data, y)
+    model = small(hc.MGBRegressor, select_stages=False).fit(data, y)
     asked, known = data.ids[np.isnan(y)][:5], data.ids[~np.isnan(y)][:2]
     trace = model.sweep_trace(data, [*asked, *known])
     assert trace.dtype == np.float32 and trace.shape[1] == 7
     said = dict(zip(data.ids, model.predict(data)))
     np.testing.assert_allclose(trace[-1, :5], [said[i] for i in asked], rtol=1e-6)
     np.testing.assert_allclose(trace[:, 5:], np.tile(y[~np.isnan(y)][:2], (len(trace), 1)), rtol=1e-6)
-    assert (trace[0] != trace[-1]).any()
+    every = model.sweep_trace(data)
+    assert (every[0] != every[-1]).any()
     logged = small(hc.MGBRegressor, target_transform="log").fit(data, np.exp(y))
     np.testing.assert_allclose(logged.sweep_trace(data, list(known))[-1], np.exp(y[~np.isnan(y)][:2]), rtol=1e-5)
 
@@ -262,11 +273,13 @@ def edited(model, change):
 CHANGES = {
     "a cut that is none": lambda m, a: a["stack:cuts"].fill(0.0),
     "an id twice": lambda m, a: m["ids"].__setitem__(0, m["ids"][1]),
-    "words that are no numbers": lambda m, a: a["said"].fill(np.nan),
-    "a voice above 1": lambda m, a: m["manner"].__setitem__("voice", 2.0),
-    "no sweeps": lambda m, a: m["manner"].__setitem__("sweeps", "many"),
+    "messages that are no numbers": lambda m, a: a["messages"].fill(np.nan),
+    "a weight above 1": lambda m, a: m["how"].__setitem__("inferred_weight", 2.0),
+    "a direction of its own": lambda m, a: m["how"].__setitem__("direction", "up"),
+    "hops too far": lambda m, a: m["columns"].__setitem__("label_hops", 3),
+    "no sweeps": lambda m, a: m["how"].__setitem__("sweeps", "many"),
     "a graph twice": lambda m, a: m["graphs"].append(m["graphs"][0]),
-    "an unknown rule": lambda m, a: m["rules"].__setitem__("median", 3),
+    "an unknown rule": lambda m, a: m["aggregation"].__setitem__("median", 3),
     "stages that end elsewhere": lambda m, a: a["stack:begins"].__setitem__(-1, 99),
     "a child that is its parent": lambda m, a: a["stack:nodes"]["left"].__setitem__(0, 0),
     "no smear": lambda m, a: m.__setitem__("smear", 0.0),
@@ -289,7 +302,9 @@ def test_a_file_edited_by_hand_is_refused(planted, change):
         ({"n_iterations": 0}, "n_iterations=0 must be"),
         ({"features": ("rf5",)}, "must be some of 'rf1'"),
         ({"features": "rf1"}, "must be some of 'rf1'"),
-        ({"voice": 1.5}, "voice=1.5 must be"),
+        ({"inferred_weight": 1.5}, "inferred_weight=1.5 must be"),
+        ({"hops": 3}, "hops=3 must be"),
+        ({"direction": "up"}, "one of 'both', 'in', 'out'"),
         ({"leaf": "mode"}, "leaf='mode' must be one of 'mean', 'median'"),
         ({"learning_rate": 0}, r"in \(0, 1\]"),
         ({"folds": 1}, "at least 2"),
@@ -347,9 +362,8 @@ def test_a_threshold_is_the_same_cut_in_bins_and_in_values():
 def test_stages_along_links_that_say_nothing_are_dropped():
     data = make_autocorrelated_graph(400, residual_correlation=0.0, seed=3)[0]
     y = label_split(data, 0.4, seed=0)
-    silent = hc.MGBRegressor().fit(data, y)
+    silent, kept = (hc.MGBRegressor(select_stages=select).fit(data, y) for select in (True, False))
     left_out = silent.history_["loss:left_out"]
-    assert left_out[1:].min() >= left_out[0], "the case is one in which no stage pays"
-    assert silent.n_stages_ == 1
+    assert silent.n_stages_ == 1 + left_out.arg_min() < kept.n_stages_ == 11
     telling = make_autocorrelated_graph(400, residual_correlation=0.8, seed=3)[0]
-    assert hc.MGBRegressor().fit(telling, label_split(telling, 0.4, seed=0)).n_stages_ == 11
+    assert hc.MGBRegressor(hops=0).fit(telling, label_split(telling, 0.4, seed=0)).n_stages_ == 11

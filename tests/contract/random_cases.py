@@ -246,12 +246,13 @@ _GBC = dict(
 _STAGES = dict(
     n_iterations=[1, 2], first_trees=[1, 4], trees_per_stage=[1, 2], learning_rate=[0.05, 1.0],
     max_depth=[None, 1, -1], min_samples_leaf=[None, 1], l2=[0.0, 1.0], subsample=[0.5, 1.0],
-    column_sample=[0.5, 1.0], folds=[2, 5], select_stages=[None, True, False],
+    column_sample=[0.5, 1.0], folds=[2, 5], select_stages=[True, False], patience=[1, 20],
 )  # fmt: skip
 _LEAF = dict(leaf=["mean", "median"], as_printed=[False, True])
 _NEIGHBORS = dict(
-    summary=["mean", "median"], shrinkage=[0.0, 3.0], voice=[0.0, 0.3, 1.0], edge_weights=[True, False],
-    counts=[True, False], no_neighbor=[None, "zero"], sweeps=[1, 3], tol=[0.0, 1e-3],
+    summary=["mean", "median"], shrinkage=[0.0, 3.0], inferred_weight=[0.0, 0.3, 1.0], edge_weights=[True, False],
+    counts=[True, False], no_neighbor=[None, "zero"], sweeps=[None, 1, 3], tol=[0.0, 1e-3], damping=[0.0, 0.5],
+    direction=["both", "in", "out"], hops=[0, 1, 2],
 )  # fmt: skip
 _NETWORK = dict(max_depth=[1, 3], hidden=[(3,)], random_state=[0])
 _LEARNERS = dict(
@@ -263,7 +264,8 @@ HETDATA = {
     "GBCRegressor": _chosen(**_GBC),
     "GBRegressor": _chosen(**_STAGES, **_LEAF),
     "RGBRegressor": _chosen(**_STAGES, **_NEIGHBORS, **_LEAF),
-    "MGBRegressor": _chosen(**_STAGES, **_NEIGHBORS, **_LEAF, rounds=["random", "cover"], n_rounds=[1, 2]),
+    "MGBRegressor": _chosen(**_STAGES, **_NEIGHBORS, **_LEAF, rounds=["random", "cover"], n_rounds=[1, 2],
+        first_rf2=["zero", "target"], estimate=["first", "sum"]),
     "MGBClassifier": _chosen(**_STAGES, **_NEIGHBORS),
     "OneWeakLearnerClassifier": _chosen(**_LEARNERS),
     "TwoWeakLearnerClassifier": _chosen(**_LEARNERS),

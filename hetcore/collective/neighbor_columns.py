@@ -1,0 +1,132 @@
+"""Columns that say what lies one and two links away: neighbours' features, and those of their labels that are known.
+
+For each graph, with weights A (n, n), of instance i:
+
+| columns | one link | two links |
+|---|---|---|
+| means of features x | sum_j A_ij x_j / sum_j A_ij | sum_k B_ik x_k / sum_k B_ik, B = A A less its diagonal |
+| means of known labels, less the mean label | the same over the labelled j | the same over the labelled k |
+| weight of the labelled neighbours | sum_j A_ij | sum_k B_ik |
+| number of neighbours | | |
+
+A mean over nothing is missing. B has no diagonal: no instance is told its own features or its own label by the way back
+from a neighbour. Means go over |A| where weights are negative, and a neighbour along a negative edge counts with the
+opposite of its label. Above `WIDE` columns the features are first reduced to their `COMPONENTS` principal directions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+from scipy.sparse.linalg import svds
+
+from hetcore.kernels.collective_columns import Net
+
+__all__ = ["FeatureReduction", "Hops"]
+
+WIDE, COMPONENTS = 100, 48
+TINY = 1e-9  # of a weight that is left by rounding
+
+
+@dataclass
+class FeatureReduction:
+    """The principal directions of a wide table; narrow tables stay as they are.
+
+    Attributes
+    ----------
+    components : (d, q) float32
+        No column where the table is narrow.
+    """
+
+    components: NDArray[np.float32]
+
+    @classmethod
+    def of(cls, values: NDArray[np.float32]) -> FeatureReduction:
+        """Find the directions of the largest squared sums, missing values as zeros."""
+        n, d = values.shape
+        if d <= WIDE or n <= COMPONENTS:
+            return cls(np.empty((d, 0), np.float32))
+        start = np.random.default_rng(0).standard_normal(min(n, d))
+        table = scipy.sparse.csr_array(np.nan_to_num(values).astype(np.float64))
+        directions = svds(table, COMPONENTS, v0=start)[2].T
+        turned = directions * np.where(directions[np.abs(directions).argmax(axis=0), np.arange(COMPONENTS)] < 0, -1, 1)
+        return cls(np.ascontiguousarray(turned, np.float32))
+
+    @property
+    def width(self) -> int:
+        """Columns after the reduction."""
+        return self.components.shape[1] or self.components.shape[0]
+
+    def apply(self, values: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return the reduced table (n, q)."""
+        return np.nan_to_num(values) @ self.components if self.components.shape[1] else values
+
+
+class Hops:
+    """What lies one and two links away in some graphs.
+
+    Parameters
+    ----------
+    net : Net
+    n : int
+        Instances.
+    """
+
+    def __init__(self, net: Net, n: int) -> None:
+        self.n = n
+        self.graphs = [_matrix(net, g, n) for g in range(net.indptr.shape[0])]
+        self.back = [np.asarray(graph.multiply(graph.T).sum(axis=1)).ravel() for graph in self.graphs]
+
+    def feature_columns(self, values: NDArray[np.float32], hops: int) -> NDArray[np.float32]:
+        """Return means of features (n, d), and numbers of neighbours: (n, G (hops d + 1)), none at 0 hops."""
+        known = np.isfinite(values)
+        filled, blocks = np.where(known, values, 0.0).astype(np.float64), []
+        for graph, back in zip(self.graphs if hops else [], self.back):
+            size = abs(graph)
+            sums = _walks(size, back, filled, hops)
+            counts = _walks(size, back, known.astype(np.float64), hops)
+            blocks += [_ratio(total, count) for total, count in zip(sums, counts)]
+            blocks.append(np.diff(graph.indptr)[:, None].astype(np.float32))
+        return np.hstack([np.empty((self.n, 0), np.float32), *blocks])
+
+    def label_columns(self, targets: NDArray[np.float64], known: NDArray[np.bool_], hops: int) -> NDArray[np.float32]:
+        """Return means and weights of known labels: (n, G hops (K + 1)).
+
+        Parameters
+        ----------
+        targets : (n, K) float64
+            Less their mean; any number where not known.
+        known : (n,) bool
+        hops : int
+            0, 1 or 2.
+        """
+        filled, blocks = np.where(known[:, None], targets, 0.0), []
+        for graph, back in zip(self.graphs, self.back):
+            sums = _walks(graph, back, filled, hops)
+            weights = _walks(abs(graph), back, known[:, None].astype(np.float64), hops)
+            for total, weight in zip(sums, weights):
+                blocks += [_ratio(total, weight), np.maximum(weight, 0.0).astype(np.float32)]
+        return np.hstack([np.empty((self.n, 0), np.float32), *blocks])
+
+
+def _matrix(net: Net, g: int, n: int) -> scipy.sparse.csr_array:
+    """Return a graph's weights (n, n)."""
+    begin, end = net.indptr[g, 0], net.indptr[g, n]
+    flat = net.weights[begin:end].astype(np.float64), net.indices[begin:end], net.indptr[g] - begin
+    return scipy.sparse.csr_array(flat, shape=(n, n))
+
+
+def _walks(graph: scipy.sparse.csr_array, back: NDArray, values: NDArray, hops: int) -> Sequence[NDArray]:
+    """Return sums over the neighbours, and over the neighbours' neighbours but the instance itself."""
+    one = graph @ values
+    return [one, graph @ one - back[:, None] * values][:hops]
+
+
+def _ratio(total: NDArray, weight: NDArray) -> NDArray[np.float32]:
+    """Return means, NaN over nothing."""
+    some = weight > TINY
+    return np.where(some, total / np.where(some, weight, 1.0), np.nan).astype(np.float32)
