@@ -1,4 +1,4 @@
-"""One graph: undirected weighted links between instances, in CSR."""
+"""One graph: weighted links between instances, in CSR; direction and sign are kept beside it if asked for."""
 
 from __future__ import annotations
 
@@ -35,6 +35,10 @@ class Graph:
     data : polars DataFrame, networkx graph, or (ids, scipy sparse matrix)
         An edge list with the columns `source`, `target` and, if there is one, `weight` (or two or three columns in
         this order); a networkx graph, whose edge attribute `weight` counts (1 where absent); or ids and a matrix.
+    directed : bool, default=False
+        Whether to keep which way each edge leads, for `neighbors`. All else sees the undirected graph.
+    signed : bool, default=False
+        Whether negative weights are kept, for `neighbors`. All else sees their absolute values.
 
     Attributes
     ----------
@@ -48,6 +52,8 @@ class Graph:
         What was dropped or merged.
     n_given : int
         Edges given.
+    arcs : sparse matrix (n, n) or None
+        Signed weight of the edge from row to column, of a directed or signed graph.
 
     Raises
     ------
@@ -55,13 +61,17 @@ class Graph:
         If `data` is none of the three forms, or lacks what its form needs.
     """
 
-    def __init__(self, data: Any) -> None:
+    arcs: scipy.sparse.csr_array | None = None
+
+    def __init__(self, data: Any, directed: bool = False, signed: bool = False) -> None:
         raw = read_edges(data)
-        a, b, weights, findings = _usable(raw)
+        a, b, weights, findings = _usable(raw, signed)
         self.n_given = len(raw.a)
-        matrix, more = _merged(a, b, weights, raw)
+        matrix, more = _merged(a, b, np.abs(weights), raw)
         self.findings = (*raw.findings, *findings, *more)
         self._set(raw.ids, matrix)
+        if directed or signed:
+            self.arcs = _arcs(a, b, weights, self.n, directed or raw.mirrored)
 
     def _set(self, id_series: pl.Series, matrix: scipy.sparse.csr_array) -> None:
         matrix.sort_indices()
@@ -101,7 +111,15 @@ class Graph:
             Of a directed graph: both ends of an edge, the sources of edges that lead here, or the targets of edges that
             leave. Of any other graph all three are the same.
         """
-        return self.adjacency()
+        if self.arcs is None:
+            return self.adjacency()
+        if direction == "both":
+            found = self.adjacency().multiply((self.arcs + self.arcs.T).sign()).tocsr()
+        else:
+            found = (self.arcs if direction == "out" else self.arcs.T).tocsr()
+        found.eliminate_zeros()
+        found.sort_indices()
+        return found.astype(np.float32)
 
     def edges(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float32]]:
         """Return each edge once: ends a < b and weight, each (e,)."""
@@ -131,16 +149,25 @@ class Graph:
         a, b, weights = self.edges()
         a, b = place[a], place[b]
         known = (a >= 0) & (b >= 0)
-        return self.with_edge_arrays(a[known], b[known], weights[known], ids)
+        moved = self._copy(ids, _symmetric(a[known], b[known], weights[known], len(ids)))
+        if self.arcs is not None:
+            moved.arcs = _placed_arcs(self.arcs, place, len(ids))
+        return moved
 
     def with_edge_arrays(self, a: NDArray, b: NDArray, weights: NDArray, ids: pl.Series | None = None) -> Graph:
-        """Return a graph with the given edges (each once, either direction, no self-loop), findings as they are."""
+        """Return a graph with the given edges (each once, either direction, no self-loop), findings as they are.
+
+        An edge that was there keeps its direction and sign; a new one leads both ways.
+        """
         ids = self.id_series if ids is None else ids
-        return self._copy(ids, _symmetric(a, b, weights, len(ids)))
+        other = self._copy(ids, _symmetric(a, b, weights, len(ids)))
+        if self.arcs is not None and ids is self.id_series:
+            other.arcs = _edited_arcs(self.arcs, other.adjacency())
+        return other
 
     def _copy(self, id_series: pl.Series, matrix: scipy.sparse.csr_array) -> Graph:
         other = object.__new__(Graph)
-        other.n_given, other.findings = self.n_given, self.findings
+        other.n_given, other.findings, other.arcs = self.n_given, self.findings, self.arcs
         other._set(id_series, matrix)
         return other
 
@@ -154,17 +181,47 @@ class Graph:
         hash_column(sha, self.id_series)
         for array in (self.indptr, self.indices, self.weights):
             hash_array(sha, array)
+        for array in () if self.arcs is None else (self.arcs.indptr, self.arcs.indices, self.arcs.data):
+            hash_array(sha, array)
         return sha.hexdigest()
 
     def __repr__(self) -> str:
         return f"Graph({counted(self.n, 'node')}, {counted(self.n_edges, 'edge')})"
 
 
-def _usable(raw: RawEdges) -> tuple[NDArray, NDArray, NDArray, list[Finding]]:
+def _arcs(a: NDArray, b: NDArray, weights: NDArray, n: int, directed: bool) -> scipy.sparse.csr_array:
+    """Return the signed weights from row to column; an edge listed again in the same direction counts in sum."""
+    ends = (a, b) if directed else (np.concatenate([a, b]), np.concatenate([b, a]))
+    values = weights if directed else np.concatenate([weights, weights])
+    arcs = scipy.sparse.coo_array((values, ends), shape=(n, n)).tocsr()
+    arcs.sum_duplicates()
+    arcs.data = np.clip(arcs.data, -FLOAT_MAX, FLOAT_MAX)
+    arcs.eliminate_zeros()
+    return arcs.astype(np.float32)
+
+
+def _placed_arcs(arcs: scipy.sparse.csr_array, place: NDArray[np.int64], n: int) -> scipy.sparse.csr_array:
+    """Return arcs whose node i goes to `place[i]`, or goes away at -1."""
+    flat = arcs.tocoo()
+    a, b = place[flat.row], place[flat.col]
+    known = (a >= 0) & (b >= 0)
+    return scipy.sparse.coo_array((flat.data[known], (a[known], b[known])), shape=(n, n)).tocsr()
+
+
+def _edited_arcs(arcs: scipy.sparse.csr_array, matrix: scipy.sparse.csr_array) -> scipy.sparse.csr_array:
+    """Return the arcs along the edges of `matrix` (symmetric), and both ways where it has a new one."""
+    there = (abs(arcs) + abs(arcs.T)).sign()
+    edited = (arcs.multiply(matrix.sign()) + matrix - matrix.multiply(there)).tocsr()
+    edited.eliminate_zeros()
+    edited.sort_indices()
+    return edited.astype(np.float32)
+
+
+def _usable(raw: RawEdges, signed: bool = False) -> tuple[NDArray, NDArray, NDArray, list[Finding]]:
     """Drop edges with a missing end, self-loops and bad weights, in this order; count each edge once."""
     missing = (raw.a < 0) | (raw.b < 0)
     loop = ~missing & (raw.a == raw.b)
-    weights = raw.weights
+    weights = np.abs(raw.weights) if signed else raw.weights
     bad = ~missing & ~loop & ~((weights >= 0) & (weights <= FLOAT_MAX))
     zero = ~missing & ~loop & (weights >= 0) & (weights < SMALLEST)
     findings = [
@@ -174,7 +231,7 @@ def _usable(raw: RawEdges) -> tuple[NDArray, NDArray, NDArray, list[Finding]]:
         _dropped("zero_weight", zero, raw, "with weight 0"),
     ]
     keep = ~(missing | loop | bad | zero)
-    return raw.a[keep], raw.b[keep], weights[keep], [finding for finding in findings if finding]
+    return raw.a[keep], raw.b[keep], raw.weights[keep], [finding for finding in findings if finding]
 
 
 def _dropped(kind: str, which: NDArray[np.bool_], raw: RawEdges, what: str) -> Finding | None:

@@ -1,0 +1,108 @@
+"""Directed, weighted and signed graphs: who is a neighbour, and what a negative edge says; also on real graphs."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+import hetcore as hc
+from datasets import suite
+from hetcore.data import Graph
+from hetcore.data.splits import label_split
+from hetcore.errors import DataError
+from hetcore.model_files import dumps
+from tests.collective.test_collective import rmse, small
+
+EDGES = pl.DataFrame({"source": ["a", "b", "c", "c"], "target": ["b", "a", "a", "d"], "weight": [2.0, 1.0, -3.0, 1.0]})
+
+
+def neighbors(graph, direction):
+    found = graph.neighbors(direction).tocoo()
+    return {(graph.ids[i], graph.ids[j]): float(w) for i, j, w in zip(found.row, found.col, found.data)}
+
+
+def test_neighbors_by_direction():
+    graph = Graph(EDGES, directed=True, signed=True)
+    assert neighbors(graph, "out") == {("a", "b"): 2, ("b", "a"): 1, ("c", "a"): -3, ("c", "d"): 1}
+    assert neighbors(graph, "in") == {(j, i): w for (i, j), w in neighbors(graph, "out").items()}
+    both = {("a", "b"): 2, ("a", "c"): -3, ("c", "d"): 1}
+    assert neighbors(graph, "both") == both | {(j, i): w for (i, j), w in both.items()}
+    assert graph.n_edges == 3 and (graph.weights > 0).all()
+    plain = Graph(EDGES)
+    assert plain.n_edges == 2 and plain.arcs is None
+    assert neighbors(plain, "in") == neighbors(plain, "out") == neighbors(plain, "both")
+
+
+def test_direction_and_sign_outlive_other_ids_and_edits():
+    data = hc.HetData({"t": pl.DataFrame({"id": list("dcbae"), "x": range(5)})}, {"g": Graph(EDGES, True, True)})
+    assert neighbors(data.graphs["g"], "out") == neighbors(Graph(EDGES, True, True), "out")
+    edited = data.with_edges("g", add=[("b", "d")], cut=[("a", "b")]).graphs["g"]
+    assert neighbors(edited, "out") == {("c", "a"): -3, ("c", "d"): 1, ("b", "d"): 1, ("d", "b"): 1}
+    assert edited.digest() != data.graphs["g"].digest()
+    assert Graph(EDGES, signed=True).digest() != Graph(EDGES.with_columns(pl.col("weight").abs())).digest()
+
+
+def planted(signed):
+    """Return nodes that follow the sources of their edges, or oppose them along negative ones."""
+    rng = np.random.default_rng(3)
+    n = 500
+    ids = [f"n{i:03d}" for i in range(n)]
+    sources = rng.integers(0, 250, (250, 6))  # the first half leads, the second half follows
+    signs = rng.choice([1.0, -1.0], sources.shape) if signed else np.ones(sources.shape)
+    y = rng.normal(size=n)
+    y[250:] = (signs * y[sources]).mean(axis=1) * 2 + 0.1 * rng.normal(size=250)
+    targets = np.repeat(np.arange(250, 500), 6)
+    noise = rng.integers(0, 250, targets.size)  # edges back, to nodes that follow nobody
+    ends = np.concatenate([sources.ravel(), targets]), np.concatenate([targets, noise])
+    weights = np.concatenate([signs.ravel(), np.ones(noise.size)])
+    edges = pl.DataFrame({"source": [ids[i] for i in ends[0]], "target": [ids[i] for i in ends[1]], "weight": weights})
+    table = pl.DataFrame({"id": ids, "x": rng.normal(size=n)})
+    graph = Graph(edges, directed=True, signed=signed)
+    return hc.HetData({"t": table}, {"g": graph}, pl.DataFrame({"id": ids, "y": y}))
+
+
+@pytest.mark.parametrize("signed", [False, True])
+def test_who_follows_the_sources_is_predicted_from_them(signed):
+    data = planted(signed)
+    y = label_split(data, 0.7, seed=0)
+    asked = np.isnan(y) & (np.arange(data.n) >= 250)
+    errors = {}
+    for direction in ("in", "out", "both"):
+        model = small(hc.MGBRegressor, direction=direction, first_trees=60, shrinkage=0.0).fit(data, y)
+        errors[direction] = rmse(model.predict(data)[asked], data.y[asked])
+    assert errors["in"] < 0.9 * errors["out"] and errors["in"] < errors["both"]
+    if signed:
+        blind = data.with_graph("g", Graph(data.graphs["g"].to_frame()))
+        model = small(hc.MGBRegressor, first_trees=60, shrinkage=0.0).fit(blind, y)
+        assert errors["in"] < 0.9 * rmse(model.predict(blind)[asked], data.y[asked])
+
+
+def test_a_directed_fit_is_saved_and_printed_too():
+    data = planted(True)
+    y = label_split(data, 0.7, seed=0)
+    for params in ({}, {"as_printed": True}):
+        models = [small(hc.MGBRegressor, direction=way, **params).fit(data, y) for way in ("in", "out")]
+        said = [model.predict(data) for model in models]
+        assert (said[0] != said[1]).any()
+        np.testing.assert_array_equal(hc.load(dumps(models[0])).predict(data), said[0])
+
+
+@pytest.mark.parametrize("name", ["polblogs", "bitcoin_otc"])
+def test_real_graphs_keep_their_direction_and_sign(name):
+    try:
+        data, edges = suite.load(name), suite.directed_edges(name)
+    except DataError:
+        pytest.skip("the data are not here")
+    graph = Graph(edges, directed=True, signed=True)
+    directed = hc.HetData(data.sources, {"edges": graph}, pl.DataFrame({"id": data.ids, "y": data.y}))
+    arcs = directed.graphs["edges"].neighbors("out")
+    assert (arcs != arcs.T).nnz > 0 and ((arcs.data < 0).any() == (name == "bitcoin_otc"))
+    y = label_split(directed, 0.6, seed=0)
+    cls = hc.MGBRegressor if name == "bitcoin_otc" else hc.MGBClassifier
+    said = [small(cls, direction=way).fit(directed, y).predict(directed) for way in ("in", "out", "both")]
+    assert (said[0] != said[1]).any() and (said[0] != said[2]).any()
+    hidden = ~directed.with_target(y, directed.target_kind).labelled
+    if name == "polblogs":
+        assert all((each != directed.y)[hidden].mean() < 0.25 for each in said)
+    else:
+        spread = directed.y[hidden].astype(float).std()
+        assert all(rmse(each[hidden], directed.y[hidden].astype(float)) < spread for each in said)
