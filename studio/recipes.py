@@ -7,12 +7,13 @@
                     {"name": "posters", "file": "posters.zip", "images": true}],
         "graphs": [{"name": "cast", "file": "cast.csv", "options": {}}],
         "target": {"file": "films.csv", "id": "title", "column": "rating", "options": {"delimiter": ";"}},
-        "task": "regression"
+        "task": "regression",
+        "spelling": ["case", "space"]
     }
 
-"drop", "kinds", "options", "graphs", "target" and "task" may be left out. Files are named without folders. Tables that
-are domains, with the same columns and rows of their own, have each its own labels in place of a target; "id": ""
-numbers the rows (see `studio.readers.domain_tables`):
+"drop", "kinds", "options", "graphs", "target", "task" and "spelling" may be left out. Files are named without
+folders. Tables that are domains, with the same columns and rows of their own, have each its own labels in place of a
+target; "id": "" numbers the rows (see `studio.readers.domain_tables`):
 
     {"name": "shop", "file": "shop.csv", "id": "", "label": "class"}
 """
@@ -25,6 +26,7 @@ from typing import Any
 import polars as pl
 
 from hetcore.data import Graph, HetData, Source
+from hetcore.data.spelling import check_ways
 from hetcore.data.text import quoted
 from hetcore.errors import DataError
 from studio.readers.domain_tables import ROW_ID, domain_table, own_labels
@@ -48,7 +50,7 @@ def checked(recipe: Recipe) -> Recipe:
     """
     if set(recipe) == {"example"} and isinstance(recipe["example"], str):
         return recipe
-    if not recipe.get("sources") or set(recipe) - {"sources", "graphs", "target", "task"}:
+    if not recipe.get("sources") or set(recipe) - {"sources", "graphs", "target", "task", "spelling"}:
         raise DataError("A recipe has an example, or sources with graphs, target and task: give one of the two.")
     for kind in ("sources", "graphs"):
         for part in recipe.get(kind) or ():
@@ -59,6 +61,7 @@ def checked(recipe: Recipe) -> Recipe:
             raise DataError("A recipe has its labels in a target or in each table, not in both: leave one out.")
     if recipe.get("task") not in (None, "regression", "classification"):
         raise DataError(f"task={quoted(recipe['task'])} is no task: give 'regression' or 'classification'.")
+    check_ways(recipe.get("spelling") or ())
     return recipe
 
 
@@ -105,7 +108,7 @@ def build(recipe: Recipe, content: Callable[[str], bytes]) -> HetData:
     sources = {part["name"]: _source(part, content) for part in recipe["sources"]}
     graphs = {part["name"]: _graph(part, content) for part in recipe.get("graphs") or ()}
     target = _target(recipe["target"], content) if recipe.get("target") else _own_labels(recipe, content)
-    return HetData(sources, graphs, target, task=recipe.get("task"))
+    return HetData(sources, graphs, target, task=recipe.get("task"), spelling=recipe.get("spelling") or ())
 
 
 def _options(part: Mapping[str, Any]) -> Options:
@@ -167,6 +170,8 @@ def as_code(recipe: Recipe) -> str:
         arguments += ", labels"
     if recipe.get("task"):
         arguments += f", task={recipe['task']!r}"
+    if recipe.get("spelling"):
+        arguments += f", spelling={list(recipe['spelling'])!r}"
     return "\n".join([*lines, f"data = hc.HetData({arguments})"])
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -16,6 +16,7 @@ from hetcore.data.identity import check_name, positions, text_array, unique_ids
 from hetcore.data.leaks import find_leaks, leak_findings
 from hetcore.data.report import Finding, Report
 from hetcore.data.source import Source
+from hetcore.data.spelling import check_ways, near_findings, respelled
 from hetcore.data.summary import Views
 from hetcore.data.target import label_name, placed_labels, read_target, unlabelled
 from hetcore.data.text import listed, quoted
@@ -48,6 +49,8 @@ class HetData(WhatIf, Views):
         True keeps it as an instance that only graphs know (predicted from its neighbours); False drops its edges.
     kinds : mapping of str to mapping of str to str, optional
         By source, column kinds to use in place of the guessed ones.
+    spelling : sequence of str, default=()
+        Ways in which ids and classes are made the same before they meet: some of `hetcore.data.spelling.WAYS`.
 
     Attributes
     ----------
@@ -83,11 +86,13 @@ class HetData(WhatIf, Views):
         task: str | None = None,
         keep_graph_only: bool = True,
         kinds: Mapping[str, Mapping[str, str]] | None = None,
+        spelling: Sequence[str] = (),
     ) -> None:
         self.steps: tuple[str, ...] = ()
-        self.sources = _read_sources(sources, id_column, kinds or {})
-        own_graphs = _read_graphs(graphs or {})
-        label_ids, labels, self.target_kind, label_notes = _read_labels(target, id_column, task)
+        ways = check_ways(spelling)
+        self.sources = {n: _respelled(s, ways) for n, s in _read_sources(sources, id_column, kinds or {}).items()}
+        own_graphs = {n: _respelled_graph(g, ways) for n, g in _read_graphs(graphs or {}).items()}
+        label_ids, labels, self.target_kind, label_notes = _read_labels(target, id_column, task, ways)
         self.label_name = label_name(target, id_column)
         known = unique_ids(*(source.id_series for source in self.sources.values()), label_ids)
         self.id_series, self.graphs, graph_notes = place_graphs(own_graphs, known, keep_graph_only)
@@ -95,7 +100,9 @@ class HetData(WhatIf, Views):
         self.y = placed_labels(labels, positions(label_ids, self.id_series), self.n)
         self.y.flags.writeable = False
         notes = _own_findings(self.sources, own_graphs, label_notes) + graph_notes
-        self.report = Report(notes + self._meeting_findings() + leak_findings(find_leaks(self)))
+        notes += self._meeting_findings() + near_findings(self.id_series, "id", "ids", "ids")
+        notes += near_findings(pl.Series(self.classes, dtype=pl.String), "class", "classes", "target")
+        self.report = Report(notes + leak_findings(find_leaks(self)))
 
     @property
     def n(self) -> int:
@@ -201,11 +208,31 @@ def _read_graphs(graphs: Mapping[str, Any]) -> dict[str, Graph]:
     return read
 
 
-def _read_labels(target: Any, id_column: str, task: str | None) -> tuple[pl.Series, NDArray, str | None, list[Finding]]:
+def _respelled(source: Source, ways: tuple[str, ...]) -> Source:
+    if not ways:
+        return source
+    values = source.frame if source.array is None else source.array
+    other = Source(respelled(source.id_series, ways), values, source.kinds)
+    other.n_given, other.findings = source.n_given, (*source.findings, *other.findings)
+    return other
+
+
+def _respelled_graph(graph: Graph, ways: tuple[str, ...]) -> Graph:
+    if not ways:
+        return graph
+    edges = graph.to_frame()
+    other = Graph(edges.with_columns(respelled(edges[end], ways) for end in ("source", "target")))
+    other.n_given, other.findings = graph.n_given, (*graph.findings, *other.findings)
+    return other
+
+
+def _read_labels(
+    target: Any, id_column: str, task: str | None, ways: tuple[str, ...]
+) -> tuple[pl.Series, NDArray, str | None, list[Finding]]:
     if target is None:
         return pl.Series("id", [], dtype=pl.String), np.empty(0), None, []
     try:
-        return read_target(target, id_column, task)
+        return read_target(target, id_column, task, ways)
     except DataError as error:
         raise DataError(f"Target: {error}") from None
 

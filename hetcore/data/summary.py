@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from hetcore.data.fingerprint import hash_array, hash_column
+from hetcore.data.spelling import id_joins
 from hetcore.data.text import counted, listed
 
 if TYPE_CHECKING:
@@ -21,6 +22,22 @@ __all__ = ["Views"]
 
 class Views:
     """The views of `HetData`."""
+
+    def joins(self: HetData) -> pl.DataFrame:
+        """Return how many ids each two of the sources, graphs and labels share, and how many nearly.
+
+        Returns
+        -------
+        polars DataFrame, one row for each pair
+            part, other, ids, other_ids, matched, nearly: see `hetcore.data.spelling.id_joins`. A graph's ids are those
+            with a neighbour.
+        """
+        parts = {name: source.id_series for name, source in self.sources.items()}
+        linked = {n: self.id_series.filter(pl.Series(graph.degree > 0)) for n, graph in self.graphs.items()}
+        parts |= {f"graph {name}" if name in parts else name: ids for name, ids in linked.items()}
+        if self.labelled.any():
+            parts["the labels"] = self.id_series.filter(pl.Series(self.labelled))
+        return id_joins(parts)
 
     def coverage(self: HetData) -> pl.DataFrame:
         """Return what each source and graph covers.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from hetcore.data.identity import as_ids, float_texts, id_findings
 from hetcore.data.kinds import as_numbers
 from hetcore.data.report import Finding
+from hetcore.data.spelling import respelled
 from hetcore.data.text import counted, listed, quoted
 from hetcore.errors import DataError, ParameterError
 
@@ -19,7 +21,9 @@ __all__ = ["TASKS", "as_labels", "label_name", "placed_labels", "read_target", "
 TASKS = ("regression", "classification")
 
 
-def read_target(target: Any, id_column: str, task: str | None) -> tuple[pl.Series, NDArray, str | None, list[Finding]]:
+def read_target(
+    target: Any, id_column: str, task: str | None, spelling: Sequence[str] = ()
+) -> tuple[pl.Series, NDArray, str | None, list[Finding]]:
     """Read a table of labels.
 
     Parameters
@@ -30,6 +34,8 @@ def read_target(target: Any, id_column: str, task: str | None) -> tuple[pl.Serie
         Name of the id column.
     task : "regression", "classification" or None
         None guesses: numbers are a regression, anything else a classification.
+    spelling : sequence of str, default=()
+        Ways in which ids and classes are made the same, see `hetcore.data.spelling`.
 
     Returns
     -------
@@ -45,9 +51,12 @@ def read_target(target: Any, id_column: str, task: str | None) -> tuple[pl.Serie
     """
     given, labels = _two_columns(target, id_column)
     ids, findings = as_ids(given)
+    ids = respelled(ids, spelling)
     repeated = ~ids.is_first_distinct() & ids.is_not_null()
     keep = (~repeated & ids.is_not_null()).to_numpy()
     y, kind, more = as_labels(labels, task)
+    if kind == "classification" and spelling:
+        y = respelled(pl.Series(y, dtype=pl.String), spelling).to_numpy().astype(object)
     findings += id_findings(ids, repeated) + _contradictions(ids, y, repeated)
     return ids.filter(keep), y[keep], kind, findings + more
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-__all__ = ["ACTIVE", "ENDED", "FunctionTask", "Parcel", "RunResult", "Status", "TrainingTask", "UnknownRunError"]
+__all__ = [
+    "ACTIVE", "ENDED", "FunctionTask", "Parcel", "RunResult", "Status", "TrainingTask", "UnknownRunError",
+    "contribution_columns",
+]  # fmt: skip
 
 ACTIVE = ("queued", "starting", "compiling", "running", "paused", "gathering")
 ENDED = ("finished", "stopped", "failed")
@@ -120,7 +123,7 @@ class RunResult:
         One row per instance: "id", "label" (as trained on), "held_out", "prediction", "coverage" and, for classifiers,
         "p:CLASS"; where a method has them "std" and what `studio.uncertainty` adds.
     contributions : polars.DataFrame or None
-        "id" and what each source adds to the prediction, one column per source, then "graph:NAME" for each graph.
+        "id" and what each source adds to the prediction, then each graph; columns by `contribution_columns`.
     history : polars.DataFrame or None
         The estimator's `history_`.
     source_weights, graph_weights : mapping of str to float
@@ -154,3 +157,10 @@ class RunResult:
         """Bytes of the model and the tables, about what it takes to keep the result."""
         tables = (self.predictions, self.contributions, self.history)
         return len(self.model or b"") + sum(int(table.estimated_size()) for table in tables if table is not None)
+
+
+def contribution_columns(sources: Iterable[str], graphs: Iterable[str]) -> list[str]:
+    """Return a column name for each source and graph, all different: no source can take the place of ids or a graph."""
+    taken = ("graph:", "source:")
+    named = [f"source:{name}" if name == "id" or name.startswith(taken) else name for name in sources]
+    return [*named, *(f"graph:{name}" for name in graphs)]

@@ -16,7 +16,7 @@ from hetcore.errors import ParameterError
 from studio import forms, scenarios, uncertainty
 from studio.jobs import cluster
 from studio.jobs.player import Player
-from studio.jobs.protocol import FunctionTask, RunResult, TrainingTask
+from studio.jobs.protocol import FunctionTask, RunResult, TrainingTask, contribution_columns
 
 __all__ = ["ESTIMATORS", "FUNCTIONS", "find_estimator", "find_function", "perform"]
 
@@ -199,7 +199,7 @@ def _by_class(model: Any, probabilities: np.ndarray | None) -> dict[str, Any]:
 def _contributions(model: Any, data: Any, explained: Any) -> pl.DataFrame | None:
     if explained is None:
         return None
-    names = [*model.source_weights_, *(f"graph:{name}" for name in model.graph_weights_)]
+    names = contribution_columns(model.source_weights_, model.graph_weights_)
     return pl.DataFrame({"id": list(data.ids)} | dict(zip(names, explained.contributions.T)))
 
 

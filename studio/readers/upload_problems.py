@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+import polars as pl
+
 from hetcore.data import HetData
 from hetcore.data.leaks import find_leaks
 from hetcore.data.report import Finding
+from hetcore.data.spelling import WAYS, ways_apart
 from hetcore.data.text import quoted
 from studio.messages import one_sentence
 
@@ -23,11 +26,14 @@ class Problems(NamedTuple):
         Sentences on what prevents a use of the data, and on what the person may accept.
     leaks : dict of str to list of str
         By source, the columns that give the label away: to be left out.
+    spelling : list of str
+        Ways in which ids or classes differ only, see `hetcore.data.spelling`.
     """
 
     hard: list[str]
     soft: list[str]
     leaks: dict[str, list[str]]
+    spelling: list[str]
 
 
 _HARD = {
@@ -43,6 +49,8 @@ _SOFT = {
     "infinite_label": "correct the file, or use the data as they are",
     "contradicting_label": "correct the file, or use the data as they are",
     "unknown_id": "correct the ids, or use the data as they are",
+    "near_id": "write them the same way, or use them as different ones",
+    "near_class": "write them the same way, or use them as different ones",
     "label_copy": "leave it out, or use it if it is known before the label",
     "label_predictor": "leave it out, or use it if it is known before the label",
     "label_name": "leave it out, or use it if it is another thing",
@@ -59,7 +67,9 @@ def problems(data: HetData) -> Problems:
     left = [finding for finding in data.report if finding.kind in _SOFT and finding.where not in where]
     told = {finding.kind for finding in left if finding.where != "target"}
     left = [finding for finding in left if finding.where != "target" or finding.kind not in told]
-    return Problems(hard, [_said(finding, _SOFT[finding.kind]) for finding in left], _leaking(data))
+    apart = {way for texts in (data.id_series, pl.Series(data.classes, dtype=pl.String)) for way in ways_apart(texts)}
+    ways = [way for way in WAYS if way in apart]
+    return Problems(hard, [_said(finding, _SOFT[finding.kind]) for finding in left], _leaking(data), ways)
 
 
 def _leaking(data: HetData) -> dict[str, list[str]]:

@@ -199,6 +199,21 @@ def test_a_column_that_gives_the_label_away_is_said_and_left_out(page):
     assert len(page.error) == 1 and page.session_state["uploaded"] is used
 
 
+def test_ids_that_nearly_match_are_said_and_written_the_same_way(page):
+    marks = csv(person=[i.upper() for i in IDS], label=["good", "bad", "Good", "fair"] * 10)
+    use(upload(page, people__csv=TABLE, marks__csv=marks))
+    assert len(page.error) == 1 and "Write ids and classes the same way" in {button.label for button in page.button}
+    some = [i.upper() if k < 5 else i for k, i in enumerate(IDS)]
+    mixed = csv(person=some, label=["good", "bad", "Good", "fair"] * 10)
+    use(upload(page, people__csv=TABLE, marks__csv=mixed))
+    said = " ".join(plain(error.value) for error in page.error)
+    assert "5 ids written in several ways" in said and "1 class written in several ways" in said
+    press(page, "Write ids and classes the same way")
+    used = page.session_state["uploaded"]
+    assert not page.error and used.data.n == 40 and used.recipe["spelling"] == ["case"]
+    assert used.data.classes == ["bad", "fair", "good"]
+
+
 def test_a_flaw_may_be_accepted(page):
     upload(page, people__csv=TABLE, friends__csv=STRANGERS)
     press(use(page), "Use them as they are")

@@ -11,6 +11,7 @@ import streamlit as st
 
 from hetcore.data import HetData
 from hetcore.figures import basic
+from studio.jobs.protocol import contribution_columns
 from studio.views.common.widgets import chart, escape, live_chart, number
 
 __all__ = ["curves", "explain", "figures_of", "headline", "one_instance", "theorem"]
@@ -116,11 +117,13 @@ def one_instance(result: Any, data: HetData, history_sources: Sequence[str]) -> 
     said = f"Predicted **{escape(_shown(row['prediction']))}**"
     st.markdown(said + (f", labelled **{escape(_shown(truth))}**." if truth is not None else ", no label known."))
     adds = result.contributions.filter(pl.col("id") == chosen).drop("id").row(0, named=True)
-    values = {name.removeprefix("graph:"): float(v) for name, v in adds.items() if v is not None}
+    graphs = [f"graph {name}" if name in data.sources else name for name in data.graph_names]
+    names = dict(zip(contribution_columns(data.source_names, data.graph_names), [*data.source_names, *graphs]))
+    values = {names[column]: float(v) for column, v in adds.items() if v is not None and column in names}
     left, right = st.columns(2)
     with left:
         unit = "score" if data.target_kind == "classification" else "label's unit"
-        chart(basic.contributions(values, [*data.source_names, *data.graph_names], unit), "adds", "contributions")
+        chart(basic.contributions(values, [*data.source_names, *graphs], unit), "adds", "contributions")
     with right:
         near = _neighbours(data, chosen, frame)
         st.caption("Neighbours" if near.height else "This instance has no neighbour in a graph.")

@@ -58,6 +58,7 @@ def _picture(data: HetData, title: str, key: str, make: Callable[[], Any], alt: 
 def pictures(data: HetData) -> None:
     """Show findings, coverage, missing values, labels and graphs."""
     _findings(data)
+    _joins(data)
     left, right = st.columns(2)
     with left:
         _picture(data, "Which table has whom", "coverage", lambda: basic.coverage(data), "Records by table")
@@ -79,6 +80,17 @@ def _findings(data: HetData) -> None:
         return
     with st.expander(f"Findings: {len(findings):,}", icon=":material/fact_check:", expanded=len(findings) <= 5):
         st.markdown("\n".join(f"- {escape(finding)}" for finding in findings[:100]))
+
+
+def _joins(data: HetData) -> None:
+    """Say how the ids of tables, graphs and labels meet."""
+    found = _kept(data, "joins", data.joins)
+    if found.is_empty():
+        return
+    near = int(found["nearly"].sum())
+    words = f"How the ids meet{f': {near:,} nearly' if near else ''}"
+    with st.expander(words, icon=":material/join:", expanded=near > 0):
+        st.dataframe(found.head(500), hide_index=True, key="joins", alt="How many ids each two of the parts share")
 
 
 def _graphs(data: HetData) -> None:

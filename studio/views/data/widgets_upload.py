@@ -10,6 +10,7 @@ import polars as pl
 import streamlit as st
 
 from hetcore.data.kinds import KINDS
+from hetcore.data.spelling import WAYS
 from hetcore.data.text import counted
 from hetcore.errors import DataError
 from studio import recipes, session
@@ -166,15 +167,16 @@ def _meeting(uploads: Sequence[Upload]) -> None:
     st.subheader("How they fit together")
     ids = _ids(uploads)
     label, task = _label(uploads, ids)
-    without = _left_out(uploads)
+    without, spelling = _left_out(uploads), _spelling()
     clicked = st.button("Use this data", type="primary", icon=":material/check:")
     clicked = st.session_state.pop("again", False) or clicked
 
     def compose() -> dict[str, Any]:
-        return upload_schema.recipe_of(uploads, ids, label, task, _kinds_changed(uploads), without)
+        recipe = upload_schema.recipe_of(uploads, ids, label, task, _kinds_changed(uploads), without)
+        return recipe | ({"spelling": spelling} if spelling else {})
 
     files = [(u.name, u.role, u.digest) for u in uploads]
-    stamp = json.dumps([ids, label, task, _kinds_changed(uploads), files, without])
+    stamp = json.dumps([ids, label, task, _kinds_changed(uploads), files, without, spelling])
     if clicked:
         _attempt(compose, stamp, {upload.name: upload.digest for upload in uploads})
     _outcome(stamp)
@@ -207,6 +209,24 @@ def _leave_out_leaks(columns: dict[str, list[str]]) -> None:
     for digest, names in columns.items():
         log[digest] = [*log.get(digest, ()), *names]
     st.session_state["again"] = True
+
+
+def _spelling() -> list[str]:
+    """Let the person take back that ids and classes are written the same way; return the ways."""
+    ways = st.session_state.get("spelling_log", [])
+    if not ways:
+        return []
+    st.session_state["spelling"] = ways
+    st.multiselect(
+        "Ids and classes are made the same in", WAYS, key="spelling", on_change=_spell,
+        help="Ids that differ in these only are one. Take one away to keep them apart.",
+    )  # fmt: skip
+    return ways
+
+
+def _spell(ways: list[str] | None = None) -> None:
+    st.session_state["spelling_log"] = list(st.session_state["spelling"]) if ways is None else ways
+    st.session_state["again"] = ways is not None
 
 
 def _ids(uploads: Sequence[Upload]) -> dict[str, str]:
@@ -250,7 +270,7 @@ def _label(uploads: Sequence[Upload], ids: dict[str, str]) -> tuple[Label | None
 
 def _attempt(compose: Callable[[], dict[str, Any]], stamp: str, digests: dict[str, str]) -> None:
     """Build the data of the files; note what is wrong, or what must be accepted, and use them if nothing is."""
-    files, attempt = session.files_in_hand(), {"stamp": stamp, "errors": [], "accept": None, "leaks": {}}
+    files, attempt = session.files_in_hand(), {"stamp": stamp, "errors": [], "accept": None, "leaks": {}, "ways": []}
     st.session_state["attempt"] = attempt
     try:
         with st.spinner("Putting the files together …"):
@@ -260,7 +280,7 @@ def _attempt(compose: Callable[[], dict[str, Any]], stamp: str, digests: dict[st
         attempt["errors"] = [explained(error)]
         return
     found = upload_problems.problems(data)
-    attempt["errors"] = found.hard or found.soft
+    attempt["errors"], attempt["ways"] = found.hard or found.soft, found.spelling
     made = (recipe, {name: files[name] for name in recipes.files(recipe)}, data)
     if not attempt["errors"]:
         _use(made)
@@ -287,5 +307,9 @@ def _outcome(stamp: str) -> None:
         count = sum(map(len, attempt["leaks"].values()))
         words = f"Leave {counted(count, 'column')} out and use the rest"
         st.button(words, type="primary", on_click=_leave_out_leaks, args=(attempt["leaks"],), key="leave_out")
+    if attempt["ways"]:
+        ways = list(dict.fromkeys([*st.session_state.get("spelling_log", []), *attempt["ways"]]))
+        words = "Write ids and classes the same way"
+        st.button(words, type="primary", on_click=_spell, args=(ways,), key="spell")
     if attempt["accept"] is not None:
         st.button("Use them as they are", on_click=_use, args=(attempt["accept"],))
