@@ -51,7 +51,7 @@ class Options(NamedTuple):
         One of "," ";" tab "|", for graphs also " ".
     decimal : "." or "," or None
         What stands before decimals.
-    encoding : "utf-8", "utf-16", "cp1252", "latin-1" or None
+    encoding : "utf-8", "utf-16", "cp1252", "latin-1", "gb18030" or None
         Of text files.
     header : bool or None
         Whether the first row names the columns.

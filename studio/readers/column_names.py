@@ -11,7 +11,7 @@ from hetcore.data.text import counted
 from hetcore.errors import DataError
 from studio.limits import UPLOADS
 
-__all__ = ["END_NAMES", "WEIGHT_NAMES", "column_names", "looks_like_id", "refuse_size"]
+__all__ = ["WEIGHT_NAMES", "column_names", "end_columns", "looks_like_id", "refuse_size"]
 
 END_NAMES = (
     ("source", "target"),
@@ -26,6 +26,9 @@ END_NAMES = (
     ("i", "j"),
     ("head", "tail"),
 )
+_FRONT = re.compile(r"(from|source|src|head|to|target|dst|tail)[\s_.-]+(.+)$")
+_BACK = re.compile(r"(.+?)[\s_.-]*(from|source|src|1|to|target|dst|2)$")
+_OPPOSITE = {"from": "to", "source": "target", "src": "dst", "head": "tail", "1": "2"}
 WEIGHT_NAMES = ("weight", "weights", "w", "value", "strength", "count", "similarity")
 _ID_NAMES = {"id", "ids", "key", "uuid", "guid", "identifier", "index", "code", "name", "title", "row"}
 _ID_ENDING = re.compile(r"(?:[_\s.-]ids?|[a-z]I[dD]s?)$")
@@ -35,6 +38,25 @@ def looks_like_id(name: str) -> bool:
     """Whether a column of this name holds ids, which stay text whatever they look like."""
     name = name.strip()
     return name.lower() in _ID_NAMES or _ID_ENDING.search(name) is not None
+
+
+def end_columns(names: Sequence[str]) -> tuple[str, str] | None:
+    """Return the two columns that are named like the ends of edges: source and target, from film and to film, user1 …
+
+    None where no two are.
+    """
+    by_name = {name.strip().lower(): name for name in reversed(names)}
+    for first, second in END_NAMES:
+        if first in by_name and second in by_name:
+            return by_name[first], by_name[second]
+    for pattern, word, of in ((_FRONT, 1, 2), (_BACK, 2, 1)):
+        parts = {low: found for low in by_name if (found := pattern.fullmatch(low))}
+        for low, found in parts.items():
+            other = _OPPOSITE.get(found[word])
+            for their, match in parts.items():
+                if match[word] == other and match[of] == found[of]:
+                    return by_name[low], by_name[their]
+    return None
 
 
 def column_names(given: Sequence[str]) -> tuple[list[str], list[Finding]]:

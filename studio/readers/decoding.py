@@ -19,7 +19,7 @@ _BOMS = (
     (codecs.BOM_UTF16_LE, "utf-16-le", "UTF-16"),
     (codecs.BOM_UTF16_BE, "utf-16-be", "UTF-16"),
 )
-_ENCODINGS = ("utf-8", "utf-16", "cp1252", "latin-1")
+_ENCODINGS = ("utf-8", "utf-16", "cp1252", "latin-1", "gb18030")
 _MULTIBYTE = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
 
 
@@ -69,7 +69,22 @@ def _decoded(name: str, content: bytes, encoding: str | None) -> tuple[bytes, li
         content.decode()
         return content, []
     except UnicodeDecodeError as error:
+        if _is_chinese(content):
+            return _recoded(name, content, "gb18030"), ["GB18030 (Chinese)"]
         return _as_cp1252(name, content, error.start), ["cp1252 (Western European)"]
+
+
+def _is_chinese(content: bytes) -> bool:
+    """Whether all bytes beyond ASCII are the common Chinese characters of GB 2312, which stand in pairs of such bytes.
+
+    Western European text has them one by one.
+    """
+    try:
+        text = content[:100_000].decode("gb2312", errors="strict" if len(content) <= 100_000 else "ignore")
+    except UnicodeDecodeError:
+        return False
+    beyond = [character for character in text if character > "\x7f"]
+    return len(beyond) >= 2 and sum("\u4e00" <= character <= "\u9fff" for character in beyond) >= 0.7 * len(beyond)
 
 
 def _as_told(name: str, content: bytes, encoding: str) -> bytes:

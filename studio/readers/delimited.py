@@ -17,7 +17,7 @@ from hetcore.data.report import Finding
 from hetcore.data.text import counted
 from hetcore.errors import DataError
 from studio.limits import UPLOADS
-from studio.readers.column_names import END_NAMES, column_names, looks_like_id, refuse_size
+from studio.readers.column_names import column_names, end_columns, looks_like_id, refuse_size
 from studio.readers.decoding import as_utf8
 from studio.readers.parsed import ParsedTable
 
@@ -38,6 +38,7 @@ def read(name: str, content: bytes, options: Mapping[str, Any]) -> ParsedTable:
     """
     edges = bool(options.get("edges"))
     text, guesses = as_utf8(name, content, options.get("encoding"))
+    text, options, guesses = _without_mark(text, options, guesses)
     if edges:
         text, guesses = _without_comments(text, guesses)
     text, skipped = _without_preamble(text, options.get("delimiter"), edges)
@@ -82,6 +83,17 @@ def _refuse_extent(name: str, frame: pl.DataFrame, edges: bool) -> None:
     if frame.height == 0:
         raise DataError(f"{name} has a header but no rows: choose a file with at least one row below the header.")
     refuse_size(name, frame.height, frame.width, edges)
+
+
+def _without_mark(
+    text: bytes, options: Mapping[str, Any], guesses: list[str]
+) -> tuple[bytes, Mapping[str, Any], list[str]]:
+    """Obey the line sep=; at the top, which Excel reads and writes, and leave it out."""
+    mark = re.match(rb'"?sep=([,;\t|])"?[ \t]*\r?\n', text, re.IGNORECASE)
+    if mark is None:
+        return text, options, guesses
+    delimiter = options.get("delimiter") or mark[1].decode()
+    return text[mark.end() :], {**options, "delimiter": delimiter}, [*guesses, "a line sep= left out"]
 
 
 def _without_comments(text: bytes, guesses: list[str]) -> tuple[bytes, list[str]]:
@@ -166,7 +178,7 @@ def has_header(rows: list[list[str]], edges: bool = False) -> bool:
         Whether these are edges, where two columns of names are common and a header is not.
     """
     first, rest = rows[0], rows[1:]
-    if looks_like_id(first[0]) or (edges and _names_ends(first)):
+    if looks_like_id(first[0]) or (edges and end_columns(first)):
         return True
     if not rest:
         return not any(map(_is_number, first))
@@ -174,10 +186,6 @@ def has_header(rows: list[list[str]], edges: bool = False) -> bool:
     if above_numbers:
         return not all(map(_is_number, above_numbers))
     return not edges and not any(map(_is_number, first)) and len(set(first)) == len(first)
-
-
-def _names_ends(first: list[str]) -> bool:
-    return any({cell.strip().lower() for cell in first} >= set(pair) for pair in END_NAMES)
 
 
 def _numbers_below(rows: list[list[str]], column: int) -> bool:

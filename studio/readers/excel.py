@@ -133,12 +133,21 @@ def _chosen(name: str, book: Any, told: str | None) -> tuple[str, pl.DataFrame]:
     if told is not None and told not in book.sheet_names:
         there = ", ".join(shown(sheet, 20) for sheet in book.sheet_names)
         raise DataError(f"{name} has no sheet {shown(told)!r}: choose one of {there:.100}.")
-    for sheet in [told] if told is not None else book.sheet_names:
+    for sheet in [told] if told is not None else _seen_first(book):
         rows = book.load_sheet(sheet, header_row=None, dtypes="string", skip_whitespace_tail_rows=True).to_polars()
         rows = rows.filter(~pl.all_horizontal(pl.all().is_null())) if rows.width else rows
         if rows.height:
             return sheet, rows
     raise DataError(f"{name} has no sheet with cells in it: choose a workbook with a table.")
+
+
+def _seen_first(book: Any) -> list[str]:
+    """Return the names of the sheets, those that the person does not see last."""
+    return sorted(book.sheet_names, key=lambda sheet: _is_hidden(book, sheet))
+
+
+def _is_hidden(book: Any, sheet: str) -> bool:
+    return book.load_sheet(sheet, header_row=None, n_rows=0, dtypes="string").visible != "visible"
 
 
 def _odd_cells(cells: Counter[str]) -> list[Finding]:
@@ -149,4 +158,7 @@ def _odd_cells(cells: Counter[str]) -> list[Finding]:
 def _other_sheets(book: Any, sheet: str) -> list[Finding]:
     others = [other for other in book.sheet_names if other != sheet]
     words = f"{counted(len(others), 'more sheet')} left out: {shown(sheet)!r} was read"
-    return [Finding("other_sheet", "", len(others), words, tuple(others))] if others else []
+    found = [Finding("other_sheet", "", len(others), words, tuple(others))] if others else []
+    hidden = [other for other in book.sheet_names if _is_hidden(book, other)]
+    words = f"{counted(len(hidden), 'hidden sheet')}{', of which one was read' if sheet in hidden else ''}"
+    return found + ([Finding("hidden_sheet", "", len(hidden), words, tuple(hidden))] if hidden else [])

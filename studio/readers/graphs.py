@@ -13,7 +13,7 @@ from hetcore.data.text import counted
 from hetcore.errors import DataError
 from studio.limits import UPLOADS
 from studio.messages import shown
-from studio.readers.column_names import END_NAMES, WEIGHT_NAMES, column_names
+from studio.readers.column_names import WEIGHT_NAMES, column_names, end_columns
 from studio.readers.column_types import typed
 from studio.readers.parsed import ParsedGraph, ParsedTable
 
@@ -46,7 +46,7 @@ def edges_of_table(name: str, table: ParsedTable, options: Mapping[str, Any]) ->
 
 def _edge_columns(frame: pl.DataFrame, options: Mapping[str, Any]) -> tuple[str, str, str | None]:
     by_name = {column.strip().lower(): column for column in reversed(frame.columns)}
-    ends = options.get("ends") or next((pair for pair in END_NAMES if set(pair) <= set(by_name)), None)
+    ends = options.get("ends") or end_columns(frame.columns)
     ends = tuple(by_name.get(end.strip().lower(), end) for end in ends) if ends else tuple(frame.columns[:2])
     if unknown := [end for end in ends if end not in frame.columns]:
         raise DataError(

@@ -7,13 +7,14 @@ decoded: bytes by the archive's word and again while reading, pixels by the imag
 from __future__ import annotations
 
 import io
+import struct
 import zipfile
 from collections import Counter
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
 import numpy as np
-from PIL import Image
+from PIL import Image, ImageOps
 
 from hetcore.data.report import Finding
 from hetcore.data.text import counted
@@ -102,7 +103,8 @@ def _image(name: str, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> tupl
         image = Image.open(io.BytesIO(content), formats=("PNG", "JPEG"))
         if image.width * image.height <= UPLOADS.image_pixels:
             image.seek(0)
-            return _plain(image), getattr(image, "n_frames", 1)
+            frames = getattr(image, "n_frames", 1)
+            return _plain(_upright(image)), frames
         size = f"{image.width:,} x {image.height:,} pixels"
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
         size = "far too many pixels"
@@ -110,6 +112,14 @@ def _image(name: str, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> tupl
         raise DataError(f"{said} is damaged or no PNG or JPEG ({_short(error)}): replace or leave it out.") from None
     limit = UPLOADS.image_pixels // 10**6
     raise DataError(f"{said} has {size}, over the limit of {limit} million: make it smaller.")
+
+
+def _upright(image: Image.Image) -> Image.Image:
+    """Return the image turned as its camera notes that it was held; as it is where the note cannot be read."""
+    try:
+        return ImageOps.exif_transpose(image)
+    except (SyntaxError, KeyError, TypeError, struct.error):
+        return image
 
 
 def _plain(image: Image.Image) -> Image.Image:

@@ -22,7 +22,7 @@ from hetcore.data.text import counted, quoted
 from hetcore.errors import DataError
 from studio.messages import shown
 from studio.readers import domain_tables
-from studio.readers.column_names import END_NAMES, looks_like_id
+from studio.readers.column_names import end_columns, looks_like_id
 from studio.uploads import preview_graph, preview_images, preview_table
 
 __all__ = [
@@ -117,8 +117,7 @@ def _graph_by_name(name: str, content: bytes) -> bool:
 
 
 def _edges_by_columns(name: str, frame: pl.DataFrame) -> bool:
-    columns = {column.strip().lower() for column in frame.columns}
-    if frame.width <= 4 and any(set(ends) <= columns for ends in END_NAMES):
+    if frame.width <= 4 and end_columns(frame.columns):
         return True
     return frame.width in (2, 3) and _GRAPH_NAMES.search(PurePosixPath(name).stem) is not None
 

@@ -67,6 +67,8 @@ class _Reader:
         self._attributes: list[dict[str, str]] = []
         self._edges: list[tuple[str, str, str | None]] = []
         self._values: dict[str, str] = {}
+        self._default: str | None = None
+        self._defaults: dict[str, dict[str, str]] = {node: {}, edge: {}}
         self._graphs = self._ports = 0
         self._directed = False
 
@@ -85,9 +87,9 @@ class _Reader:
 
     def _take(self, tag: str, element: Element) -> None:
         if tag == self._key:
-            self._keys.setdefault(
-                element.get(self._key_names[0], ""), element.get(self._key_names[1]) or element.get("id", "")
-            )
+            self._take_key(element)
+        elif tag == "default":
+            self._default = (element.text or "").strip()
         elif tag == self._value:
             self._take_value(element)
         elif tag == self._node:
@@ -99,6 +101,17 @@ class _Reader:
         elif tag == "graph":
             self._graphs += 1
             self._directed = "directed" in (element.get("edgedefault"), element.get("defaultedgetype"))
+
+    def _take_key(self, element: Element) -> None:
+        """Note what a key is called, and what a node or edge has that does not say."""
+        name = element.get(self._key_names[1]) or element.get("id", "")
+        self._keys.setdefault(element.get(self._key_names[0], ""), name)
+        if self._default and self._root == "graphml":
+            of = element.get("for") or "all"
+            for which, defaults in self._defaults.items():
+                if of in (which, "all"):
+                    defaults[name] = self._default
+        self._default = None
 
     def _take_value(self, element: Element) -> None:
         key = element.get("key") or element.get("for") or ""
@@ -112,16 +125,15 @@ class _Reader:
             raise DataError(f"{self._name}: node {len(self._ids) + 1:,} has no id: give every node one.")
         label = {"label": element.get("label")} if element.get("label") else {}
         self._ids.append(identifier)
-        self._attributes.append({**label, **self._values})
+        self._attributes.append({**self._defaults[self._node], **label, **self._values})
         self._values = {}
 
     def _take_edge(self, element: Element) -> None:
         ends = element.get("source"), element.get("target")
         if not all(ends):
             raise DataError(f"{self._name}: edge {len(self._edges) + 1:,} lacks its source or target: give both.")
-        weight = element.get("weight") or next(
-            (self._values[k] for k in ("weight", "Weight") if k in self._values), None
-        )
+        values = {**self._defaults[self._edge], **self._values}
+        weight = element.get("weight") or next((values[k] for k in ("weight", "Weight") if k in values), None)
         self._edges.append((*ends, weight))
         self._ports += bool(element.get("sourceport") or element.get("targetport"))
         self._values = {}

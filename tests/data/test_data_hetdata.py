@@ -108,6 +108,7 @@ def test_parts_without_a_common_id_are_reported():
         ("source 'far'", "no_common_id"): 2,
         ("graph 'g'", "no_common_id"): 2,
         ("graph 'g'", "unknown_id"): 1,
+        ("ids", "near_id"): 2,
     }
     assert not found(hc.HetData({"one": ONE}))
 

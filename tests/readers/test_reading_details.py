@@ -1,0 +1,128 @@
+"""What files say beside their cells is obeyed or told: separators, hidden sheets, turned pictures, default weights."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+
+import pytest
+from PIL import Image
+
+from studio.readers import upload_schema
+from studio.readers.column_names import end_columns
+from studio.uploads import Options, preview_graph, preview_images, preview_table, read_table
+
+ENDS = [
+    (["from_film", "to_film"], ("from_film", "to_film")),
+    (["from node", "to node", "w"], ("from node", "to node")),
+    (["weight", "Source.id", "Target.id"], ("Source.id", "Target.id")),
+    (["film_from", "film_to"], ("film_from", "film_to")),
+    (["user1", "user2"], ("user1", "user2")),
+    (["film_2", "film_1"], ("film_1", "film_2")),
+    (["From", "To"], ("From", "To")),
+    (["from_film", "to_actor"], None),
+    (["x1", "y2"], None),
+    (["film", "year"], None),
+    (["tomato", "fromage"], None),
+]
+
+
+@pytest.mark.parametrize(("names", "ends"), ENDS, ids=[",".join(names) for names, _ in ENDS])
+def test_columns_named_like_ends_of_edges_are_found(names, ends):
+    assert end_columns(names) == ends
+
+
+@pytest.mark.parametrize("header", [b"from_film,to_film\n", b"from node,to node\n", b"film_1,film_2\n"])
+def test_an_edge_list_is_known_by_its_header_which_is_no_edge(header):
+    content = header + b"alien,heat\nheat,jaws\n"
+    upload = upload_schema.read("cast.csv", content)
+    assert upload.role == "graph"
+    assert upload.frame.rows() == [("alien", "heat"), ("heat", "jaws")]
+
+
+def test_the_first_line_of_excel_names_the_delimiter_and_is_no_header():
+    for mark in (b"sep=;\n", b"SEP=;\r\n", b'"sep=;"\n'):
+        preview = preview_table("a.csv", mark + b"id;x\na;1,5\nb;2,5\n")
+        assert preview.frame.rows() == [("a", 1.5), ("b", 2.5)] and preview.frame.columns == ["id", "x"]
+        assert "a line sep= left out" in preview.guesses
+    assert read_table("a.csv", b"sep=a,x\nb,1\n").columns == ["sep=a", "x"]
+
+
+def workbook(*sheets: tuple[str, str, str]) -> bytes:
+    """Return a workbook of sheets (name, state, value of the one cell below x)."""
+    main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    rel = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    numbers = range(1, len(sheets) + 1)
+    listed = "".join(
+        f'<sheet name="{name}" sheetId="{k}" state="{state}" r:id="r{k}"/>'
+        for k, (name, state, _) in zip(numbers, sheets)
+    )
+    links = "".join(f'<Relationship Id="r{k}" Type="{rel}/worksheet" Target="worksheets/s{k}.xml"/>' for k in numbers)
+    package = "http://schemas.openxmlformats.org/package/2006"
+    office = f'<Relationship Id="r" Type="{rel}/officeDocument" Target="xl/workbook.xml"/>'
+    parts = {
+        "_rels/.rels": f'<Relationships xmlns="{package}/relationships">{office}</Relationships>',
+        "xl/workbook.xml": f'<workbook xmlns="{main}" xmlns:r="{rel}"><sheets>{listed}</sheets></workbook>',
+        "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{package}/relationships">{links}</Relationships>',
+    }
+    for k, (_, _, value) in zip(numbers, sheets):
+        cells = [("A1", "id"), ("B1", "x"), ("A2", "a"), ("B2", value)]
+        text = "".join(f'<c r="{at}" t="inlineStr"><is><t>{cell}</t></is></c>' for at, cell in cells)
+        rows = text.replace('<c r="A1"', '<row r="1"><c r="A1"').replace('<c r="A2"', '</row><row r="2"><c r="A2"')
+        data = f'<worksheet xmlns="{main}"><sheetData>{rows}</row></sheetData></worksheet>'
+        parts[f"xl/worksheets/s{k}.xml"] = data
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
+    return buffer.getvalue()
+
+
+def test_a_sheet_that_is_seen_goes_before_a_hidden_one_and_hidden_ones_are_named():
+    content = workbook(("Secret", "hidden", "1"), ("Shown", "visible", "2"), ("Deep", "veryHidden", "3"))
+    preview = preview_table("a.xlsx", content)
+    assert preview.frame["x"].to_list() == [2]
+    (found,) = [finding for finding in preview.findings if finding.kind == "hidden_sheet"]
+    assert found.count == 2 and found.examples == ("Secret", "Deep") and "read" not in found.message
+    told = preview_table("a.xlsx", content, Options(sheet="Secret"))
+    assert told.frame["x"].to_list() == [1]
+    assert "of which one was read" in next(f.message for f in told.findings if f.kind == "hidden_sheet")
+    assert not [f for f in preview_table("b.xlsx", workbook(("One", "visible", "1"))).findings if "hidden" in f.kind]
+
+
+def test_a_picture_is_turned_as_the_camera_was_held():
+    picture, turned = Image.new("L", (4, 2), 0), io.BytesIO()
+    picture.paste(255, (0, 0, 1, 2))  # the left edge
+    exif = Image.Exif()
+    exif[0x0112] = 6  # to be turned by 90 degrees to the right
+    picture.save(turned, "PNG", exif=exif)
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("a.png", turned.getvalue())
+    pixels = preview_images("p.zip", buffer.getvalue()).pixels[0, :, :, 0]
+    assert pixels.shape == (4, 2)
+    assert (pixels[0] == 255).all() and (pixels[1:] == 0).all()
+
+
+def test_weights_that_graphml_leaves_to_its_default_are_taken_from_there():
+    content = b"""<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
+      <key id="w" for="edge" attr.name="weight" attr.type="double"><default>2.5</default></key>
+      <key id="c" for="node" attr.name="colour" attr.type="string"><default>red</default></key>
+      <graph edgedefault="undirected"><node id="a"/><node id="b"><data key="c">blue</data></node><node id="c"/>
+      <edge source="a" target="b"/><edge source="b" target="c"><data key="w">7</data></edge></graph></graphml>"""
+    preview = preview_graph("g.graphml", content)
+    assert preview.edges.rows() == [("a", "b", 2.5), ("b", "c", 7.0)]
+    assert preview.nodes.rows() == [("a", "red"), ("b", "blue"), ("c", "red")]
+    assert not preview.findings
+
+
+def test_chinese_text_of_older_programs_is_read_and_western_text_still_is():
+    chinese = "id,城市\na,北京\nb,上海\n"
+    preview = preview_table("a.csv", chinese.encode("gb18030"))
+    assert preview.frame.columns == ["id", "城市"] and preview.frame["城市"].to_list() == ["北京", "上海"]
+    assert "GB18030 (Chinese)" in preview.guesses
+    for western in ("id,ville\na,Orléans\nb,Besançon\n", "id,x\na,Füße\nb,äö\n", "id,x\na,£5\nb,«à»\n"):
+        read = preview_table("a.csv", western.encode("cp1252"))
+        assert "cp1252 (Western European)" in read.guesses
+        assert read.frame.row(0)[1] == western.splitlines()[1].split(",")[1]
+    assert read_table("a.csv", chinese.encode("gb18030"), Options(encoding="gb18030")).height == 2
