@@ -12,6 +12,10 @@ LONGEST = 300
 _PATH = re.compile(r"(?:[A-Za-z]:)?(?:[/\\][\w.\-+@ ]+){2,}")
 
 
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]{4,}")
+"""Where an object is in memory, which tells nobody anything."""
+
+
 def shown(name: str, longest: int = 60) -> str:
     """Return a name from a user without line breaks and control characters, and shortened in the middle."""
     visible = "".join(character if character.isprintable() else "\ufffd" for character in str(name))
@@ -29,6 +33,7 @@ def one_sentence(text: str) -> str:
 def foreign(error: BaseException, longest: int = 200) -> str:
     """Return what an error of another library says, in short and without the server's paths."""
     said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    said = _ADDRESS.sub("", said)
     return one_sentence(_PATH.sub("a file of the server", said))[:longest].rstrip(" .")
 
 

@@ -75,7 +75,8 @@ class OwnPages:
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Answer one request, or refuse it."""
-        if scope["type"] not in ("http", "websocket") or _is_own(dict(scope["headers"])):
+        headers = dict(scope["headers"]) if scope["type"] in ("http", "websocket") else {}
+        if scope["type"] not in ("http", "websocket") or (_is_known_host(headers) and _is_own(headers)):
             await self.app(scope, receive, send)
         elif scope["type"] == "websocket":
             await receive()
@@ -115,6 +116,17 @@ class WholeUploads:
             await send(message)
 
         await self.app(scope, counted, afterwards)
+
+
+def _is_known_host(headers: dict[bytes, bytes]) -> bool:
+    """Whether a request is for a name in server.allowedHosts: a page that had its own name point here asks for that."""
+    allowed = [host.strip().lower().strip("[]").rstrip(".") for host in st.get_option("server.allowedHosts") or ()]
+    try:
+        host = urlsplit(f"//{headers.get(b'host', b'').decode('latin-1')}").hostname or ""
+    except ValueError:
+        return False
+    wild = [name[1:] for name in allowed if name.startswith("*.")]
+    return not allowed or "*" in allowed or host.rstrip(".") in allowed or host.rstrip(".").endswith(tuple(wild))
 
 
 def _is_own(headers: dict[bytes, bytes]) -> bool:

@@ -1,12 +1,15 @@
-"""How many bytes a session, and all sessions together, may have sent up: refused before they are read.
+"""How many bytes a session, and all sessions together, may have sent up, and from which browser.
 
-Streamlit limits one file. It takes any number of them from whoever opens a websocket, asked for by a page or not.
+Streamlit limits one file. It takes any number of them from whoever opens a websocket, asked for by a page or not, and
+from whoever knows the number of a session. What is refused is refused before it is read.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Callable, Mapping
+from http.cookies import CookieError, SimpleCookie
 from typing import Any
 
 import streamlit as st
@@ -14,9 +17,10 @@ from streamlit import runtime
 
 from studio.limits import MIB, UPLOADS
 
-__all__ = ["UploadBudget"]
+__all__ = ["UploadBudget", "browser_name"]
 
 PATH = "/_stcore/upload_file/"
+COOKIE = "_streamlit_xsrf"
 
 
 class UploadBudget:
@@ -27,22 +31,35 @@ class UploadBudget:
     app : ASGI application
     held : callable
         Returns the bytes that each session has in memory.
+    browser : callable
+        Returns the name of the browser of a session, empty where that is not known.
     """
 
-    def __init__(self, app: Any, held: Callable[[], Mapping[str, int]] | None = None) -> None:
+    def __init__(
+        self,
+        app: Any,
+        held: Callable[[], Mapping[str, int]] | None = None,
+        browser: Callable[[str], str] | None = None,
+    ) -> None:
         self.app = app
-        self._held = held or _held
+        self._held, self._browser = held or _held, browser or _browser
         self._coming: Counter[str] = Counter()
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Answer one request, or refuse it."""
-        if scope["type"] != "http" or scope["method"] != "PUT" or PATH not in scope["path"]:
+        if scope["type"] != "http" or scope["method"] not in ("PUT", "DELETE") or PATH not in scope["path"]:
             await self.app(scope, receive, send)
             return
-        session, size = scope["path"].split(PATH)[1].split("/")[0], _announced(dict(scope["headers"]))
+        headers = dict(scope["headers"])
+        session, size = scope["path"].split(PATH)[1].split("/")[0], _announced(headers)
+        if (whose := self._browser(session)) and whose != _sender(headers):
+            await _refuse(send, 403, "These are the files of another browser.")
+            return
+        if scope["method"] == "DELETE":
+            await self.app(scope, receive, send)
+            return
         if words := self._refusal(session, size):
-            await send({"type": "http.response.start", "status": 413, "headers": [(b"content-type", b"text/plain")]})
-            await send({"type": "http.response.body", "body": words.encode()})
+            await _refuse(send, 413, words)
             return
         self._coming[session] += size
         try:
@@ -60,6 +77,40 @@ class UploadBudget:
             if bytes_held + size > most:
                 return f"{whose} would take {(bytes_held + size) / MIB:.0f} MB; {most / MIB:.0f} MB is the limit."
         return ""
+
+
+async def _refuse(send: Any, status: int, words: str) -> None:
+    await send({"type": "http.response.start", "status": status, "headers": [(b"content-type", b"text/plain")]})
+    await send({"type": "http.response.body", "body": words.encode()})
+
+
+def browser_name(cookie: str) -> str:
+    """Return a name of a browser that is the same for all forms of its token: 2|mask|masked token|time."""
+    parts = cookie.split("|")
+    if len(parts) == 4:
+        try:
+            mask, masked = bytes.fromhex(parts[1]), bytes.fromhex(parts[2])
+            cookie = bytes(b ^ mask[i % len(mask)] for i, b in enumerate(masked)).hex()
+        except (ValueError, ZeroDivisionError):
+            pass
+    return hashlib.sha256(f"hetcore owner {cookie}".encode()).hexdigest()
+
+
+def _sender(headers: Mapping[bytes, bytes]) -> str:
+    """Return the name of the browser that sends a request, empty if it says none."""
+    try:
+        cookies = SimpleCookie(headers.get(b"cookie", b"").decode("latin-1"))
+    except CookieError:
+        return ""
+    return browser_name(cookies[COOKIE].value) if COOKIE in cookies else ""
+
+
+def _browser(session: str) -> str:
+    """Return the name of the browser whose websocket opened a session; empty if it had no cookie, or is gone."""
+    client = runtime.get_instance().get_client(session) if runtime.exists() else None
+    context = getattr(client, "client_context", None)
+    cookie = context.cookies.get(COOKIE, "") if context is not None else ""
+    return browser_name(cookie) if cookie else ""
 
 
 def _announced(headers: Mapping[bytes, bytes]) -> int:

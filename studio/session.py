@@ -5,7 +5,6 @@ Examples are loaded once for all sessions and never change; files of a person st
 
 from __future__ import annotations
 
-import hashlib
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -21,6 +20,7 @@ from studio import scenarios
 from studio.limits import MIB, UPLOADS
 from studio.messages import explained, shown
 from studio.server import asks_for_login, person
+from studio.server_uploads import browser_name
 from studio.views.common.widgets import escape
 
 __all__ = [
@@ -194,20 +194,8 @@ def owner() -> str:
         return person() or st.session_state.setdefault("nobody", secrets.token_urlsafe(24))
     if "owner" not in st.session_state:
         cookie = st.context.cookies.get("_streamlit_xsrf", "")
-        st.session_state["owner"] = _name_of(cookie) if cookie else secrets.token_urlsafe(24)
+        st.session_state["owner"] = browser_name(cookie) if cookie else secrets.token_urlsafe(24)
     return st.session_state["owner"]
-
-
-def _name_of(cookie: str) -> str:
-    """Return a name that is the same for all forms of one token: 2|mask|masked token|time."""
-    parts = cookie.split("|")
-    if len(parts) == 4:
-        try:
-            mask, masked = bytes.fromhex(parts[1]), bytes.fromhex(parts[2])
-            cookie = bytes(b ^ mask[i % len(mask)] for i, b in enumerate(masked)).hex()
-        except (ValueError, ZeroDivisionError):
-            pass
-    return hashlib.sha256(f"hetcore owner {cookie}".encode()).hexdigest()
 
 
 def files_in_hand() -> dict[str, bytes]:

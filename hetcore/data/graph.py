@@ -27,8 +27,9 @@ class Graph:
     """An undirected weighted graph over ids, without self-loops and repeated edges.
 
     What is dropped or merged is counted in `findings`. Dropped: edges with a missing end, self-loops, weights that
-    are negative, zero, missing or not finite. Merged to one edge: an edge listed again in the same direction, with the
-    sum of the weights; an edge listed in both directions, with the larger of the two (what a symmetric listing means).
+    are negative, zero, missing or beyond 32-bit floats. Merged to one edge: an edge listed again in the same direction,
+    with the sum of the weights; an edge listed in both directions, with the larger of the two (what a symmetric listing
+    means).
 
     Parameters
     ----------
@@ -227,7 +228,7 @@ def _usable(raw: RawEdges, signed: bool = False) -> tuple[NDArray, NDArray, NDAr
     findings = [
         _dropped("missing_end", missing, raw, "with a missing id at an end"),
         _dropped("self_loop", loop, raw, "from an instance to itself"),
-        _dropped("bad_weight", bad, raw, "with a weight that is negative, missing or not finite"),
+        _dropped("bad_weight", bad, raw, f"with a weight that is negative, missing or beyond {FLOAT_MAX:.1e}"),
         _dropped("zero_weight", zero, raw, "with weight 0"),
     ]
     keep = ~(missing | loop | bad | zero)

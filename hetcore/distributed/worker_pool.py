@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable
+from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from typing import Any
 
@@ -139,8 +140,8 @@ class Posts:
                 self._check_scheduler()
                 raise KeeperLostError from None
             except Exception as error:
-                self._check_scheduler()
-                if post.lost:
+                # A cluster that closes ends its workers first: who is gone, only the scheduler's answer tells.
+                if post.address not in self._addresses() or post.lost or _is_end(error):
                     raise KeeperLostError from None
                 raise _explained(error, post.address) from error
 
@@ -151,6 +152,11 @@ class Posts:
     def _scheduler_gone(self) -> ClusterError:
         where = self._scheduler
         return ClusterError(f"The Dask scheduler at {where} is gone, and the fit with it: fit again once it is back.")
+
+
+def _is_end(error: Exception) -> bool:
+    """Tell whether Dask says of itself that a call ended with its worker; whoever failed says it in other words."""
+    return isinstance(error, CancelledError) or type(error).__module__.startswith("distributed.")
 
 
 def _explained(error: Exception, address: str) -> Exception:

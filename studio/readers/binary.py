@@ -130,8 +130,16 @@ def _finished(name: str, table: pa.Table, what: str) -> ParsedTable:
         raise DataError(f"{name} has columns but no rows: choose a file with at least one row.")
     if len(names) < 2:
         raise DataError(f"{name} has one column, but an id column and at least one more are needed.")
-    frame = pl.from_arrow(table.rename_columns(names))
+    frame = pl.from_arrow(_narrow(table.rename_columns(names)))
     return ParsedTable(frame.with_columns(_simple_types(frame)), [what], findings)
+
+
+def _narrow(table: pa.Table) -> pa.Table:
+    """Return the table with numbers in place of decimals of more than 38 digits, which Polars does not have."""
+    for k, field in enumerate(table.schema):
+        if pa.types.is_decimal256(field.type):
+            table = table.set_column(k, field.name, table.column(k).cast(pa.float64()))
+    return table
 
 
 def _simple_types(frame: pl.DataFrame) -> list[pl.Expr]:

@@ -31,6 +31,46 @@ def answered(held, *sizes, session="anna", path="/_stcore/upload_file/{}/file1",
     return budget, sent
 
 
+MASKED = ["2|00ff|a1a2|1", "2|ffff|5ea2|9", "2|1234|b369|5"]
+"""Forms of one token, a15d, under three masks."""
+
+
+def from_browser(cookie, session="2|0000|a15d|1", method="PUT"):
+    """Return what an upload with a cookie is answered in the session of a browser with another form of it."""
+    sent = []
+
+    async def app(scope, receive, send):
+        sent.append("through")
+
+    async def send(message):
+        sent.append(message)
+
+    whose = server_uploads.browser_name(session) if session else ""
+    budget = server_uploads.UploadBudget(app, dict, lambda _: whose)
+    headers = [(b"cookie", f"a=1; _streamlit_xsrf={cookie}".encode())] if cookie else []
+    scope = {"type": "http", "method": method, "path": "/_stcore/upload_file/anna/f", "headers": headers}
+    with pytest.raises(StopIteration):
+        budget(scope, None, send).send(None)
+    return sent[0] if sent[0] == "through" else sent[0]["status"]
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE"])
+def test_only_the_browser_of_a_session_touches_its_files(method):
+    assert [from_browser(cookie, method=method) for cookie in MASKED] == ["through"] * 3
+    assert [from_browser(cookie, method=method) for cookie in ("2|0000|a15e|1", "x", "")] == [403] * 3
+    assert from_browser("", session="", method=method) == "through"  # a session that had no cookie
+
+
+def test_the_browser_of_a_session_is_known_from_its_websocket(monkeypatch):
+    context = SimpleNamespace(cookies={"_streamlit_xsrf": MASKED[0]})
+    studio = SimpleNamespace(get_client=lambda s: SimpleNamespace(client_context=context) if s == "anna" else None)
+    monkeypatch.setattr(server_uploads.runtime, "exists", lambda: True)
+    monkeypatch.setattr(server_uploads.runtime, "get_instance", lambda: studio)
+    assert server_uploads._browser("anna") == server_uploads.browser_name(MASKED[1]) != ""
+    assert server_uploads._browser("bert") == ""
+    assert callable(Runtime.get_client)
+
+
 def refused(held, *sizes, **more):
     sent = answered(held, *sizes, **more)[1]
     return sent[1]["body"].decode() if sent[0] != "through" and sent[0]["status"] == 413 else ""

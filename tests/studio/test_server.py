@@ -49,7 +49,8 @@ def answered(kind, **headers):
         {"host": "localhost:8501"},
         {"host": "localhost:8501", "origin": "http://localhost:8501"},
         {"host": "LOCALHOST:8501", "origin": "http://localhost:8501"},
-        {"host": "class.example.org", "origin": "https://class.example.org"},
+        {"host": "127.0.0.1:8501"},
+        {"host": "[::1]:8501"},
     ],
 )
 def test_its_own_pages_are_answered(kind, headers):
@@ -69,8 +70,24 @@ def test_pages_of_other_sites_are_refused_at_once(origin):
 
 def test_a_proxy_may_have_another_name(monkeypatch):
     monkeypatch.setattr(st, "get_option", lambda name: ["localhost", "class.example.org"])
-    assert answered("http", host="10.0.0.5:8501", origin="https://class.example.org") == ["through"]
-    assert answered("http", host="10.0.0.5:8501", origin="http://localhost:1")[0]["status"] == 403
+    assert answered("http", host="class.example.org", origin="https://class.example.org") == ["through"]
+    assert answered("http", host="localhost:8501", origin="https://class.example.org") == ["through"]
+    assert answered("http", host="localhost:8501", origin="http://localhost:1")[0]["status"] == 403
+
+
+@pytest.mark.parametrize("host", ["evil.example", "localhost.evil.example:8501", "10.0.0.5", "", "[", "a@localhost:x"])
+@pytest.mark.parametrize("kind", ["http", "websocket"])
+def test_a_name_that_somebody_else_pointed_here_is_not_answered(kind, host):
+    sent = answered(kind, host=host)
+    assert sent[0].get("status") == 403 or sent[0]["type"] == "websocket.close"
+
+
+def test_names_of_a_domain_and_all_names_can_be_allowed(monkeypatch):
+    monkeypatch.setattr(st, "get_option", lambda name: ["*.example.org"])
+    assert answered("http", host="a.example.org") == ["through"] != answered("http", host="example.org")
+    for everything in (["*"], []):
+        monkeypatch.setattr(st, "get_option", lambda name, hosts=everything: hosts)
+        assert answered("http", host="anything") == ["through"]
 
 
 @pytest.mark.parametrize("parts, most", [(1, 1), (3, 3), (1_000, 51)], ids=["small", "in parts", "beyond the limit"])
