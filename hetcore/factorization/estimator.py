@@ -17,6 +17,8 @@ from hetcore.errors import DataError, ModelFileError, ParameterError
 from hetcore.events import Callback
 from hetcore.factorization.codes import CodeBook, as_codes
 from hetcore.factorization.sgd import Entries, FactorState, Tables
+from hetcore.parameters import Whole
+from hetcore.schema import Array, checked_value
 
 __all__ = ["Factorization", "entries_of"]
 
@@ -198,47 +200,24 @@ class Factorization(RegressorMixin, Estimator):
 
     def _get_state(self) -> tuple[dict[str, Any], dict[str, NDArray]]:
         check_is_fitted(self)
-        tables = self.tables_
-        numbers = {name: getattr(tables, name) for name in ("base_variance", "center", "scale")}
+        numbers, arrays = self.tables_.to_state()
         state = {"codes": self._book.to_state(), "numbers": numbers, "range": list(self.range_)}
         state |= {"n_iterations": self.n_iterations_, "best_iteration": self.best_iteration_}
-        arrays = {name: getattr(tables, name) for name in ("biases", "factors", "deviations")}
         return state, arrays | {"mean_deviations": self.mean_deviations_}
 
     def _set_state(self, meta: dict[str, Any], arrays: dict[str, NDArray]) -> None:
-        self._check_parameters()
         self._book = CodeBook.from_state(meta["codes"])
-        if len(self._book.codes) != self._n_modes:
-            raise ModelFileError(f"The model file has no {self._n_modes} modes: save the model again.")
-        numbers = {name: float(meta["numbers"][name]) for name in ("base_variance", "center", "scale")}
         low, high = self.range_ = tuple(float(each) for each in meta["range"])
-        if (
-            not np.isfinite([*numbers.values(), low, high]).all()
-            or low > high
-            or numbers["base_variance"] < 0
-            or numbers["scale"] <= 0
-        ):
-            raise ModelFileError("The numbers of the model file are no model: save the model again.")
-        self.tables_ = Tables(*self._checked(arrays), **numbers)
-        self.mean_deviations_ = arrays["mean_deviations"]
-        self.n_iterations_, self.best_iteration_ = meta["n_iterations"], meta["best_iteration"]
-        if not (whole(self.n_iterations_) and whole(self.best_iteration_) and self.n_iterations_ >= 1):
-            raise ModelFileError("The model file tells of no epoch: save the model again.")
+        if len(self._book.codes) != self._n_modes or not (np.isfinite([low, high]).all() and low <= high):
+            raise ModelFileError(f"The model file has no {self._n_modes} modes, or no range of values: save it again.")
+        n, K = self._book.n_rows, self._params()["n_deviation_factors"]
+        self.tables_ = Tables.from_state(meta["numbers"], arrays, N=n + 1, K=K)
+        if self.tables_.factors.shape[1] < self.n_factors:
+            raise ModelFileError("The factors of the model file are fewer than its parameters say: save it again.")
+        self.mean_deviations_ = Array("n", low=0).read(arrays, "mean_deviations", {"n": n})
+        self.n_iterations_ = checked_value(meta, "n_iterations", Whole(1))
+        self.best_iteration_ = checked_value(meta, "best_iteration", Whole(0, self.n_iterations_))
         self.n_features_in_ = self._n_modes
-
-    def _checked(self, arrays: dict[str, NDArray]) -> list[NDArray]:
-        """Return biases, factors and deviations, each of the shape that the codes and parameters ask for."""
-        N, K = self._book.n_rows + 1, self._params()["n_deviation_factors"]
-        width = arrays["factors"].shape[-1]
-        shapes = {"biases": (N,), "factors": (N, width), "deviations": (N, K), "mean_deviations": (N - 1,)}
-        for name, shape in shapes.items():
-            kind = np.float64 if name == "mean_deviations" else np.float32
-            array = arrays[name]
-            if array.shape != shape or array.dtype != kind or not np.isfinite(array).all() or width < self.n_factors:
-                raise ModelFileError(f"The array {name!r} of the model file is not the model's: save the model again.")
-        if (arrays["deviations"] < 0).any():
-            raise ModelFileError("The model file has a negative deviation: save the model again.")
-        return [np.ascontiguousarray(arrays[name]) for name in ("biases", "factors", "deviations")]
 
 
 def entries_of(X: ArrayLike, y: ArrayLike, n_modes: int, book: CodeBook | None) -> tuple[Entries, CodeBook]:

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from hetcore.errors import ParameterError
 from hetcore.factorization.codes import CodeBook
 from hetcore.kernels.factorization import Factors, Rates, predict_entries, run_epoch
+from hetcore.parameters import Interval
+from hetcore.schema import Stored, array, value
 
 __all__ = ["Entries", "FactorState", "Tables"]
 
@@ -48,7 +50,7 @@ class Entries:
 
 
 @dataclass(frozen=True)
-class Tables:
+class Tables(Stored):
     """What predicts. One row for each code, and one at the end for codes never seen.
 
     Attributes
@@ -60,12 +62,12 @@ class Tables:
         Mean and standard deviation of the training values, in their unit.
     """
 
-    biases: NDArray[np.float32]
-    factors: NDArray[np.float32]
-    deviations: NDArray[np.float32]
-    base_variance: float
-    center: float
-    scale: float
+    biases: NDArray[np.float32] = array("N", np.float32)
+    factors: NDArray[np.float32] = array("N D", np.float32)
+    deviations: NDArray[np.float32] = array("N K", np.float32, low=0)
+    base_variance: float = value(Interval(0))
+    center: float = value(Interval(-np.inf))
+    scale: float = value(Interval(0, ends="()"))
 
     def predict(self, rows: NDArray[np.int32]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the fitted values (n,) and their standard deviations (n,), in the values' unit."""

@@ -31,11 +31,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
-from hetcore.errors import ModelFileError
 from hetcore.parameters import Seed, param
 from hetcore.registry import MemoryNeed, estimator
+from hetcore.schema import Array
 from hetcore.transfer.estimator import TransferProblem, scored
-from hetcore.transfer.files import finite_array
 from hetcore.transfer.kernel_scores import KernelEstimator, KernelScores, kernel_matrix, kernel_width
 
 __all__ = ["TransferClassifier", "candidates", "weighted_ridge"]
@@ -46,6 +45,7 @@ PRIOR = 5.0  # of the target alone
 OWN, SHARED = 1e-4, 1e6  # penalty of a source's intercept: next to none, and so high that it is 0
 TARGET_COSTS = (1.0, 10.0, 100.0)
 N_LANDMARKS = 1000  # most support points of the RBF kernel
+COLUMNS = {"centre": Array("d"), "scale": Array("d", low=0)}
 
 
 class Candidate(NamedTuple):
@@ -288,7 +288,7 @@ class TransferClassifier(KernelEstimator):
         self.source_weights_, self.blend_ = view["source_weights"], view["detail"]["blend"]
         self.left_out_error_ = view["detail"]["metric"]["left_out"]
         blend = state.blend()
-        self._model = KernelScores(self._support, self._back @ blend[:-1], blend[-1], self.kernel, self._width)
+        self._model = KernelScores.used(self._support, self._back @ blend[:-1], blend[-1], self.kernel, self._width)
         del self._support, self._back, self._width
 
     def _get_state(self) -> tuple[dict[str, Any], dict[str, NDArray]]:
@@ -297,7 +297,5 @@ class TransferClassifier(KernelEstimator):
 
     def _set_state(self, meta: dict[str, Any], arrays: dict[str, NDArray]) -> None:
         super()._set_state(meta, arrays)
-        self._centre = finite_array(arrays, "centre", (self.n_features_in_,))
-        self._scale = finite_array(arrays, "scale", (self.n_features_in_,))
-        if (self._scale < 0).any():
-            raise ModelFileError("The model file has a column of negative scale: save the model again.")
+        sizes = {"d": self.n_features_in_}
+        self._centre, self._scale = (each.read(arrays, name, sizes) for name, each in COLUMNS.items())

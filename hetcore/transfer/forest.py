@@ -34,8 +34,9 @@ from hetcore.forest import Forest
 from hetcore.numerics import narrow, power_of_two
 from hetcore.parameters import Interval, Seed, Whole, param
 from hetcore.registry import MemoryNeed, estimator
+from hetcore.schema import block, prefixed
 from hetcore.transfer.estimator import TransferEstimator, TransferProblem
-from hetcore.transfer.files import block, common_from_state, common_state
+from hetcore.transfer.files import common_from_state, common_state
 from hetcore.transfer.forest_split import Splitter
 from hetcore.trees import NODE_DTYPE, Tree
 
@@ -221,8 +222,7 @@ class TransferForestClassifier(TransferEstimator):
 
     def _get_state(self) -> tuple[dict[str, Any], dict[str, NDArray]]:
         meta = common_state(self)
-        arrays = {f"bins:{name}": array for name, array in self._mapper.to_arrays().items()}
-        return meta, arrays | {f"trees:{name}": array for name, array in self._forest.to_arrays().items()}
+        return meta, prefixed("bins", self._mapper.to_arrays()) | prefixed("trees", self._forest.to_arrays())
 
     def _set_state(self, meta: dict[str, Any], arrays: dict[str, NDArray]) -> None:
         common_from_state(self, meta)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hetcore.checks import finite
-from hetcore.errors import DataError, ModelFileError
+from hetcore.errors import DataError
 from hetcore.parameters import Domain, Interval, OneOf, param
+from hetcore.schema import Stored, array, block, prefixed, value
 from hetcore.transfer.estimator import TransferEstimator, TransferProblem
-from hetcore.transfer.files import block, common_from_state, common_state, finite_array
+from hetcore.transfer.files import common_from_state, common_state
 
 __all__ = ["KernelEstimator", "KernelScores", "kernel_matrix", "kernel_width"]
 
@@ -39,8 +39,8 @@ def kernel_matrix(A: NDArray, B: NDArray, kernel: str, gamma: float) -> NDArray[
     return np.exp(-gamma * np.maximum(distances, 0.0))
 
 
-@dataclass
-class KernelScores:
+@dataclass(frozen=True)
+class KernelScores(Stored):
     """f(x) = sum_i dual_i k(x, point_i) + intercept.
 
     Attributes
@@ -52,15 +52,17 @@ class KernelScores:
     gamma : float
     """
 
-    points: NDArray
-    dual: NDArray
-    intercept: NDArray
-    kernel: str
-    gamma: float
+    points: NDArray = array("m d")
+    dual: NDArray = array("m K")
+    intercept: NDArray = array("K")
+    kernel: str = value(OneOf(*KERNELS))
+    gamma: float = value(Interval(0, ends="()"))
 
-    def __post_init__(self) -> None:
-        used = (self.dual != 0).any(axis=1)
-        self.points, self.dual = self.points[used], self.dual[used]
+    @classmethod
+    def used(cls, points: NDArray, dual: NDArray, intercept: NDArray, kernel: str, gamma: float) -> KernelScores:
+        """Return the scores with the points that have a part in them."""
+        has_part = (dual != 0).any(axis=1)
+        return cls(points[has_part], dual[has_part], intercept, kernel, gamma)
 
     def scores(self, X: NDArray) -> NDArray[np.float64]:
         """Return f (n, K) for X (n, d)."""
@@ -70,29 +72,6 @@ class KernelScores:
             kernel = kernel_matrix(rows, self.points, self.kernel, self.gamma)
             out[start : start + BLOCK] = kernel @ self.dual + self.intercept
         return out
-
-    def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray]]:
-        """Return plain values and arrays."""
-        arrays = {"points": self.points, "dual": self.dual, "intercept": self.intercept}
-        return {"kernel": self.kernel, "gamma": self.gamma}, arrays
-
-    @classmethod
-    def from_state(cls, meta: Mapping[str, Any], arrays: Mapping[str, NDArray], d: int, K: int) -> KernelScores:
-        """Rebuild and check: points of d columns, K scores.
-
-        Raises
-        ------
-        ModelFileError
-            If anything in it does not fit together.
-        """
-        points = finite_array(arrays, "points", (None, d))
-        dual = finite_array(arrays, "dual", (len(points), K))
-        intercept = finite_array(arrays, "intercept", (K,))
-        gamma = meta["gamma"]
-        good = isinstance(gamma, float) and 0 < gamma < np.inf
-        if meta["kernel"] not in KERNELS or not good:
-            raise ModelFileError("The kernel of the model file is none that is known here: save the model again.")
-        return cls(points, dual, intercept, meta["kernel"], gamma)
 
 
 class KernelEstimator(TransferEstimator):
@@ -133,9 +112,9 @@ class KernelEstimator(TransferEstimator):
     def _get_state(self) -> tuple[dict[str, Any], dict[str, NDArray]]:
         meta, arrays = common_state(self), {}
         meta["model"], held = self._model.to_state()
-        return meta, arrays | {f"model:{name}": array for name, array in held.items()}
+        return meta, arrays | prefixed("model", held)
 
     def _set_state(self, meta: dict[str, Any], arrays: dict[str, NDArray]) -> None:
         common_from_state(self, meta)
         K = 1 if len(self.classes_) == 2 else len(self.classes_)
-        self._model = KernelScores.from_state(meta["model"], block(arrays, "model"), self.n_features_in_, K)
+        self._model = KernelScores.from_state(meta["model"], block(arrays, "model"), d=self.n_features_in_, K=K)

@@ -151,7 +151,7 @@ class State:
                 dual[:, k] += beta[j] * source[:, k]
             intercept[k] = constant @ mix + beta @ shifts[:, k]
             self.left_out[:, k], self.beta[:, k] = y - residuals @ mix, beta
-        self.model = KernelScores(problem.X, dual, intercept, p["kernel"], self.gamma)
+        self.model = KernelScores.used(problem.X, dual, intercept, p["kernel"], self.gamma)
         return True
 
     def _sources(self, signs: NDArray) -> tuple[NDArray, list[NDArray], NDArray]:

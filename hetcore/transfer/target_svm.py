@@ -36,7 +36,7 @@ class State:
         kernel = kernel_matrix(own, own, p["kernel"], gamma)
         solved = [machine(kernel, problem.signs(k)[rows], p["C"]) for k in range(problem.n_problems)]
         dual = np.column_stack([dual for dual, _ in solved])
-        self.model = KernelScores(own, dual, np.array([shift for _, shift in solved]), p["kernel"], gamma)
+        self.model = KernelScores.used(own, dual, np.array([shift for _, shift in solved]), p["kernel"], gamma)
         return True
 
 
