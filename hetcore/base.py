@@ -21,33 +21,12 @@ from sklearn.base import BaseEstimator
 from threadpoolctl import threadpool_limits
 
 from hetcore.data import HetData
-from hetcore.errors import DataError, ParameterError
+from hetcore.errors import DataError
 from hetcore.events import Callback, RoundEnd
 from hetcore.parameters import Declared
 from hetcore.targets import Problem
 
-__all__ = ["BoostedEstimator", "Estimator", "Rule", "boost", "check_params"]
-
-Rule = tuple[str, Any, str]
-"""(parameter, predicate over its value, the rule in words)."""
-
-
-def check_params(params: dict[str, Any], rules: Iterable[Rule]) -> None:
-    """Check parameters against rules.
-
-    Raises
-    ------
-    ParameterError
-        Naming the parameter, its value and the rule.
-    """
-    for name, holds, words in rules:
-        value = params[name]
-        try:
-            good = bool(holds(value))
-        except (TypeError, ValueError):
-            good = False
-        if not good:
-            raise ParameterError(f"{name}={value!r} must be {words}.")
+__all__ = ["BoostedEstimator", "Estimator", "boost"]
 
 
 class Estimator(Declared, BaseEstimator):

@@ -21,6 +21,7 @@ from hetcore.archive import DISLIKES, MAX_BYTES, pack, parsed_json, reason, unpa
 from hetcore.data.text import listed, quoted
 from hetcore.errors import ModelFileError, ParameterError
 from hetcore.npy import array_bytes, read_array
+from hetcore.parameters import Declared
 from hetcore.registry import METHODS
 
 __all__ = ["CLASSES", "dumps", "load", "save"]
@@ -141,6 +142,8 @@ def _model(header: dict[str, Any], state: dict[str, Any], members: dict[str, byt
         if len(arrays) != len(members) - 1:
             raise ModelFileError("The file's arrays are not those that its state names: get a fresh copy of it.")
         model = cls(**header["parameters"])
+        if isinstance(model, Declared):
+            model._check_parameters()
         model._set_state(state["values"], arrays)
     except ModelFileError:
         raise

@@ -281,7 +281,6 @@ class Collective(BoostedEstimator):
     def _set_state(self, meta: dict[str, Any], arrays: dict[str, NDArray]) -> None:
         if hasattr(self, "features"):
             self.features = tuple(self.features)  # JSON has lists alone
-        self._check_parameters()
         params = self._params()
         scale = _scale_from(meta["scale"], arrays["scale:mean"], self._task)
         self.model_ = CollectiveModel.from_state(scale, meta, arrays)

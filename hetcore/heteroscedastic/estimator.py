@@ -1,17 +1,17 @@
-"""What HGBM for numbers and HGBM for classes share: rules of the parameters, checks of the data, the fit."""
+"""What HGBM for numbers and HGBM for classes share: parameters, checks of the data, the fit."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, is_classifier
+from sklearn.base import is_classifier
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from hetcore.base import Rule, boost, check_params
-from hetcore.checks import finite, flag, floats, rows_to_score_by, whole
+from hetcore.base import Estimator
+from hetcore.checks import floats, rows_to_score_by, whole
 from hetcore.errors import ModelFileError
 from hetcore.events import Callback
 from hetcore.heteroscedastic.boosting import Rounds
@@ -19,35 +19,11 @@ from hetcore.heteroscedastic.forest_ensemble import Judged, Sample
 from hetcore.heteroscedastic.objectives import make_link
 from hetcore.heteroscedastic.predictor import DeviationModel, fitted_model
 from hetcore.numerics import narrow
+from hetcore.parameters import Flag, Interval, OneOf, Seed, Slider, Whole, param
 from hetcore.trees import BinMapper
 
 __all__ = ["DeviationBoosting"]
 
-
-RULES: tuple[Rule, ...] = (
-    ("n_iterations", lambda v: whole(v) and v >= 1, "a whole number, at least 1"),
-    ("learning_rate", lambda v: finite(v) and 0 < v <= 1, "above 0 and at most 1: 0.1 is a good start"),
-    ("deviation_rate", lambda v: finite(v) and 0 < v <= 1, "above 0 and at most 1: 0.05 is a good start"),
-    ("max_depth", lambda v: whole(v) and (v >= 1 or v == -1), "a whole number, at least 1, or -1 for no limit"),
-    ("max_leaf_nodes", lambda v: whole(v) and (v >= 2 or v == -1), "a whole number, at least 2, or -1 for no limit"),
-    ("min_samples_leaf", lambda v: whole(v) and v >= 1, "a whole number, at least 1"),
-    ("l2", lambda v: finite(v) and v >= 0, "a finite number, at least 0"),
-    ("deviation_l2", lambda v: finite(v) and v > 0, "a finite number above 0: it alone holds d where losses do not"),
-    ("min_gain", lambda v: finite(v) and v >= 0, "a finite number, at least 0"),
-    ("subsample", lambda v: finite(v) and 0 < v <= 1, "in (0, 1]"),
-    ("column_sample", lambda v: finite(v) and 0 < v <= 1, "in (0, 1]"),
-    ("deviation", lambda v: v in ("learned", "constant"), "'learned' or 'constant'"),
-    ("weighting", lambda v: finite(v) and 0 <= v <= 4, "in [0, 4]: 0 counts all rows alike, 1 is the likelihood's"),
-    ("alpha", lambda v: finite(v) and v > 0, "a finite number above 0"),
-    ("delta", lambda v: finite(v) and v > 0, "a finite number above 0"),
-    ("omega", lambda v: v in (None, "leaves", "rows", "log"), "'leaves', 'rows', 'log' or None"),
-    ("folds", lambda v: whole(v) and v >= 1, "a whole number, at least 1: 1 trains one model on all rows"),
-    ("patience", lambda v: v is None or (whole(v) and v >= 1), "a whole number, at least 1, or None for all rounds"),
-    ("as_printed", flag, "True or False"),
-    ("random_state", lambda v: v is None or (whole(v) and v >= 0), "a whole number, at least 0, or None"),
-    ("n_jobs", lambda v: v is None or (whole(v) and v >= 1), "a whole number, at least 1, or None for 1"),
-    ("blend", flag, "True or False"),
-)
 
 NUMBERS = {"dtype": [np.float64, np.float32], "ensure_all_finite": "allow-nan"}
 PRINTED: dict[str, Any] = {
@@ -65,14 +41,116 @@ PRINTED: dict[str, Any] = {
 }
 
 
-class DeviationBoosting(BaseEstimator):
-    """A label forest and a deviation forest; subclasses say what labels are."""
+class DeviationProblem(NamedTuple):
+    """What a fit starts from: rows to train on and to score, bins, and which of the rows given took part."""
 
-    _links: tuple[str, ...]
-    _more_rules: tuple[Rule, ...] = ()
+    train: Sample
+    later: Sample | None
+    mapper: BinMapper
+    used: NDArray[np.bool_]
+
+
+class DeviationBoosting(Estimator):
+    """A label forest and a deviation forest; subclasses say what labels are.
+
+    Attributes
+    ----------
+    instance_weights_ : (n,) float64
+        How much each training row counted in the last kept round; mean 1 over the rows that took part.
+    n_iterations_, best_iteration_ : int
+        Rounds done; rounds kept.
+    history_ : polars DataFrame
+        One row per round: "iteration", "seconds", "loss:SET", "metric:SET".
+    n_features_in_ : int
+        Columns of X.
+    """
+
     _y_checks: dict[str, Any] = {}
     _unit: tuple[float, float] = (0.0, 1.0)
     model_: DeviationModel
+
+    n_iterations: int = param(
+        500, Whole(1), "Rounds M at most; left-out rows say which are kept.", Slider("Rounds M", 10, 500, 10)
+    )
+    learning_rate: float = param(
+        0.1,
+        Interval(0, 1, "(]", "0.1 is a good start"),
+        "Shrinkage of the label's trees.",
+        Slider("Learning rate η", 0.02, 0.5, 0.02),
+    )
+    deviation_rate: float = param(
+        0.1,
+        Interval(0, 1, "(]", "0.05 is a good start"),
+        "Shrinkage of the deviation's trees; half of the other is a good start.",
+        Slider("Learning rate of the deviation", 0.01, 0.5, 0.01),
+    )
+    max_depth: int = param(-1, Whole(1, also={-1: "no limit"}), "Depth of the trees, in splits.")
+    max_leaf_nodes: int = param(
+        4,
+        Whole(2, also={-1: "no limit"}),
+        "Most leaves of a tree, grown best gain first.",
+        Slider("Leaves", 2, 32, 1),
+    )
+    min_samples_leaf: int = param(3, Whole(1), "Fewest rows of a leaf.")
+    l2: float = param(1.0, Interval(0), "Penalty lambda of the leaves of the label's trees, in rows.")
+    deviation_l2: float = param(
+        5.0,
+        Interval(0, ends="()", cure="it alone holds d where losses do not"),
+        "Penalty lambda-bar of the leaves of the deviation's trees.",
+    )
+    min_gain: float = param(0.0, Interval(0), "Gain gamma of (24) that a split must exceed.")
+    subsample: float = param(0.5, Interval(0, 1, "(]"), "Share of its rows that a tree is grown on.")
+    column_sample: float = param(
+        0.4,
+        Interval(0, 1, "(]"),
+        "Share of the columns that a tree may split by; three columns at least, where there are as many.",
+    )
+    deviation: str = param(
+        "learned",
+        OneOf("learned", "constant"),
+        '"constant" is least squares boosting, or logistic (softmax) boosting of classes, exactly.',
+    )
+    link: str = param("sigmoid", OneOf("sigmoid"), "(10), a bounded weight.")
+    weighting: float = param(
+        1.0,
+        Interval(0, 4, cure="0 counts all rows alike, 1 is the likelihood's"),
+        "How strongly trust counts: a row counts its trust to this power; 0 is all alike, 1 as the likelihood has it.",
+        Slider("Weighting", 0.0, 2.0, 0.25),
+    )
+    alpha: float = param(1.0, Interval(0, ends="()"), 'Of (10), for `link="sigmoid"`.')
+    delta: float = param(0.1, Interval(0, ends="()"), 'Delta d of (10), for `link="sigmoid"`.')
+    omega: str | None = param(
+        None,
+        OneOf("leaves", "rows", "log", None),
+        'Omega of (10), for `link="sigmoid"`: `deviation_l2` for each leaf, (21); for each row, as (19) sums it; or '
+        'for each leaf, with ln(alpha s(d) + delta) for each row, which is (6). None is "leaves" with `as_printed`, '
+        'else "rows".',
+    )
+    folds: int = param(
+        5,
+        Whole(1, cure="1 trains one model on all rows"),
+        "Members of the ensemble, each trained without one part of the rows; 1 trains one model on all rows, whose "
+        "deviation is then learned from training residuals and whose rounds are all kept.",
+    )
+    patience: int | None = param(
+        10,
+        Whole(1).or_none("None for all rounds"),
+        "Rounds without a smaller loss on left-out rows before the fit ends; None does all and keeps all.",
+    )
+    as_printed: bool = param(
+        False,
+        Flag(),
+        'The paper\'s model to the letter: `folds=1`, `link="sigmoid"`, `weighting=1`, rates of 1, f and d from 0, '
+        "labels and weights as they are, all rounds, no sampling, no calibration. Sizes of trees, penalties and "
+        "`omega` are as given.",
+    )
+    random_state: int | None = param(0, Seed(), "Seed of parts and samples; an int makes a fit repeatable bit for bit.")
+    n_jobs: int | None = param(None, Whole(1).or_none("None for 1"), "Threads, each for some members; None for 1.")
+    blend: bool = param(
+        True,
+        Flag(),
+        "Whether half of the model, more or less as left-out rows say, is a label forest that counts all rows alike.",
+    )
 
     def fit(
         self,
@@ -109,7 +187,9 @@ class DeviationBoosting(BaseEstimator):
         DataError
             If the labels hold a single class, or `eval_set` does not fit.
         """
-        params = self._params()
+        return self._fit(callbacks, X, y, sample_weight, eval_set)
+
+    def _problem(self, X: Any, y: Any, sample_weight: Any, eval_set: Any) -> DeviationProblem:
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None: give a label for each row.")
         X, y = validate_data(self, X, y, **NUMBERS, **self._y_checks)
@@ -119,14 +199,17 @@ class DeviationBoosting(BaseEstimator):
         weights, labels = weights[used] / weights[used].mean(), np.asarray(y)[used]
         base, mapper = self._base(self._learned(labels, weights)), BinMapper().fit(X[used])
         train, later = Sample(mapper.transform(X[used]), base, weights), self._later(eval_set, mapper)
-        boost(self, lambda: Rounds(train, later, make_link(params), params, mapper), callbacks)
-        self.instance_weights_ = _placed(self.instance_weights_, used)
-        return self
+        return DeviationProblem(train, later, mapper, used)
+
+    def _start(self, problem: DeviationProblem) -> Rounds:
+        params = self._params()
+        return Rounds(problem.train, problem.later, make_link(params), params, problem.mapper)
+
+    def _complete(self, problem: DeviationProblem) -> None:
+        self.instance_weights_ = _placed(self.instance_weights_, problem.used)
 
     def _params(self) -> dict[str, Any]:
         params = self.get_params(deep=False)
-        links = "link", lambda value: value in self._links, f"one of {', '.join(map(repr, self._links))}"
-        check_params(params, (*RULES, links, *self._more_rules))
         return params | PRINTED if self.as_printed else params
 
     def _later(self, eval_set: tuple[ArrayLike, ArrayLike] | None, mapper: BinMapper) -> Sample | None:

@@ -114,9 +114,7 @@ class Half:
         later = None if n_later is None else np.tile(first, (n_later, 1))
         return cls(deal, np.tile(first, (*deal.inside.shape, 1)), later, rate, power, [], np.ones(deal.inside.shape))
 
-    def grow(
-        self, gradients: NDArray, hessians: NDArray, train: Sample, n_bins: NDArray, rules: TreeRules
-    ) -> Grown:
+    def grow(self, gradients: NDArray, hessians: NDArray, train: Sample, n_bins: NDArray, rules: TreeRules) -> Grown:
         """Grow a tree of each member on gradients (M, n, K) and hessians (M, n, P)."""
         drawing = rules.row_share < 1 or rules.column_share < 1
         if self.grower is None:

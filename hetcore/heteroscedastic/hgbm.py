@@ -38,13 +38,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 
-from hetcore.checks import check_coverage, finite, flag
+from hetcore.checks import check_coverage
 from hetcore.heteroscedastic.boosting import Z90, Rounds
-from hetcore.heteroscedastic.docstrings import ATTRIBUTES, PARAMETERS
 from hetcore.heteroscedastic.estimator import DeviationBoosting
 from hetcore.heteroscedastic.forest_ensemble import Judged, Sample
 from hetcore.heteroscedastic.objectives import Numbers
 from hetcore.numerics import mean_and_deviation
+from hetcore.parameters import Flag, Interval, OneOf, param
 from hetcore.registry import MemoryNeed, estimator
 
 __all__ = ["HGBMRegressor"]
@@ -52,8 +52,7 @@ __all__ = ["HGBMRegressor"]
 
 @estimator(MemoryNeed(cell=45))
 class HGBMRegressor(RegressorMixin, DeviationBoosting):
-    __doc__ = (
-        """Heteroscedastic gradient boosting for numbers: a prediction with its standard deviation.
+    """Heteroscedastic gradient boosting for numbers: a prediction with its standard deviation.
 
     Each event (`RoundEnd`) is one round. Its `losses` are mean negative log likelihoods of the standardised labels,
     with ln(2 pi) / 2: "train", "left_out" (rows scored by the member that has not seen them; with `folds` > 1) and
@@ -62,75 +61,33 @@ class HGBMRegressor(RegressorMixin, DeviationBoosting):
     - "metric_name": "RMSE"; "metric", in the labels' unit;
     - "coverage90": share of labels within 1.645 standard deviations, in [0, 1];
     - "mean_sigma": mean standard deviation, in the labels' unit.
-"""
-        + PARAMETERS.format(
-            n_iterations=1000,
-            max_leaf_nodes=32,
-            min_samples_leaf=1,
-            subsample=0.8,
-            column_sample=1.0,
-            constant="least squares boosting",
-            links='"gaussian", "sigmoid"',
-            link="gaussian",
-            link_words="Likelihood in ln sigma^2, (6) with Omega = ln; or (10), a bounded weight.",
-            learning_rate=0.2,
-            deviation_rate=0.1,
-            patience=10,
-            weighting=0.5,
-            weighting_words="Rows count sigma^(-2 weighting): 0 all alike, 1 as the likelihood has it; in [0, 4].",
-        )
-        + """
-    calibrated : bool, default=True
-        Whether left-out rows shift and stretch ln sigma^2; nothing to calibrate by with `folds=1`.
-    tail : float or None, default=None
-        With nu, a row also counts (nu + 1) / (nu + z^2), above 0; z is what members say that have not seen it. None
-        trusts rows by their place alone.
-"""
-        + ATTRIBUTES
-    )
+    """
 
-    _links = ("gaussian", "sigmoid")
-    _more_rules = (
-        ("calibrated", flag, "True or False"),
-        ("tail", lambda v: v is None or (finite(v) and v > 0), "a finite number above 0, or None for no tail"),
-    )
     _y_checks = {"y_numeric": True}
 
-    def __init__(
-        self,
-        n_iterations: int = 1000,
-        learning_rate: float = 0.2,
-        deviation_rate: float = 0.1,
-        max_depth: int = -1,
-        max_leaf_nodes: int = 32,
-        min_samples_leaf: int = 1,
-        l2: float = 1.0,
-        deviation_l2: float = 5.0,
-        min_gain: float = 0.0,
-        subsample: float = 0.8,
-        column_sample: float = 1.0,
-        deviation: str = "learned",
-        link: str = "gaussian",
-        weighting: float = 0.5,
-        alpha: float = 1.0,
-        delta: float = 0.1,
-        omega: str | None = None,
-        folds: int = 5,
-        patience: int | None = 10,
-        as_printed: bool = False,
-        random_state: int | None = 0,
-        n_jobs: int | None = None,
-        blend: bool = True,
-        calibrated: bool = True,
-        tail: float | None = None,
-    ) -> None:
-        self.n_iterations, self.learning_rate, self.deviation_rate = n_iterations, learning_rate, deviation_rate
-        self.max_depth, self.max_leaf_nodes, self.min_samples_leaf = max_depth, max_leaf_nodes, min_samples_leaf
-        self.l2, self.deviation_l2, self.min_gain = l2, deviation_l2, min_gain
-        self.subsample, self.column_sample, self.deviation, self.link = subsample, column_sample, deviation, link
-        self.weighting, self.alpha, self.delta, self.omega, self.folds = weighting, alpha, delta, omega, folds
-        self.patience, self.as_printed, self.random_state = patience, as_printed, random_state
-        self.n_jobs, self.blend, self.calibrated, self.tail = n_jobs, blend, calibrated, tail
+    n_iterations = 1000
+    learning_rate = 0.2
+    max_leaf_nodes = 32
+    min_samples_leaf = 1
+    subsample = 0.8
+    column_sample = 1.0
+    weighting = 0.5
+    link: str = param(
+        "gaussian",
+        OneOf("gaussian", "sigmoid"),
+        "Likelihood in ln sigma^2, (6) with Omega = ln; or (10), a bounded weight.",
+    )
+    calibrated: bool = param(
+        True,
+        Flag(),
+        "Whether left-out rows shift and stretch ln sigma^2; nothing to calibrate by with `folds=1`.",
+    )
+    tail: float | None = param(
+        None,
+        Interval(0, ends="()").or_none("None for no tail"),
+        "With nu, a row also counts (nu + 1) / (nu + z^2); z is what members say that have not seen it. None trusts "
+        "rows by their place alone.",
+    )
 
     def _learned(self, y: NDArray, weights: NDArray) -> NDArray:
         y = y.astype(np.float64)

@@ -11,11 +11,11 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from hetcore.errors import DataError, ModelFileError, ParameterError
 from hetcore.heteroscedastic.boosting import Rounds
-from hetcore.heteroscedastic.docstrings import ATTRIBUTES, PARAMETERS
 from hetcore.heteroscedastic.estimator import DeviationBoosting
 from hetcore.heteroscedastic.forest_ensemble import Judged, Sample
 from hetcore.heteroscedastic.likelihoods import class_probabilities
 from hetcore.heteroscedastic.objectives import LEAST_HESSIAN, Labels
+from hetcore.parameters import OneOf, param
 from hetcore.registry import MemoryNeed, estimator
 
 __all__ = ["HGBMClassifier"]
@@ -23,72 +23,25 @@ __all__ = ["HGBMClassifier"]
 
 @estimator(MemoryNeed(cell=40, score=360))
 class HGBMClassifier(ClassifierMixin, DeviationBoosting):
-    __doc__ = (
-        """Heteroscedastic gradient boosting for classes: which labels to trust, and where.
+    """Heteroscedastic gradient boosting for classes: which labels to trust, and where.
 
     Each event (`RoundEnd`) is one round. Its `losses` are mean negative log likelihoods of the labels: "train",
     "left_out" (rows scored by the member that has not seen them; with `folds` > 1) and "held_out" (with `eval_set`).
     Its `detail` has "metric_name": "error", and "metric" and "mean_deviation" by the same sets of rows: the share of
     wrong classes, and the mean share of labels drawn blindly, in [0, 1].
-"""
-        + PARAMETERS.format(
-            n_iterations=500,
-            max_leaf_nodes=4,
-            min_samples_leaf=3,
-            subsample=0.5,
-            column_sample=0.4,
-            constant="logistic (softmax) boosting",
-            links='"flips", "sigmoid"',
-            link="flips",
-            link_words="A share eps(x) of the labels is drawn blindly; or (10), a bounded weight.",
-            learning_rate=0.1,
-            deviation_rate=0.1,
-            patience=20,
-            weighting=1.0,
-            weighting_words="A row counts its trust to this power: 0 all alike, 1 as the likelihood has it; in [0, 4].",
-        )
-        + "\n"
-        + ATTRIBUTES
-        + """
+
+    Attributes
+    ----------
     classes_ : (C,) ndarray
-        Class labels."""
+        Class labels.
+    """
+
+    patience = 20
+    link: str = param(
+        "flips",
+        OneOf("flips", "sigmoid"),
+        "A share eps(x) of the labels is drawn blindly; or (10), a bounded weight.",
     )
-
-    _links = ("flips", "sigmoid")
-
-    def __init__(
-        self,
-        n_iterations: int = 500,
-        learning_rate: float = 0.1,
-        deviation_rate: float = 0.1,
-        max_depth: int = -1,
-        max_leaf_nodes: int = 4,
-        min_samples_leaf: int = 3,
-        l2: float = 1.0,
-        deviation_l2: float = 5.0,
-        min_gain: float = 0.0,
-        subsample: float = 0.5,
-        column_sample: float = 0.4,
-        deviation: str = "learned",
-        link: str = "flips",
-        weighting: float = 1.0,
-        alpha: float = 1.0,
-        delta: float = 0.1,
-        omega: str | None = None,
-        folds: int = 5,
-        patience: int | None = 20,
-        as_printed: bool = False,
-        random_state: int | None = 0,
-        n_jobs: int | None = None,
-        blend: bool = True,
-    ) -> None:
-        self.n_iterations, self.learning_rate, self.deviation_rate = n_iterations, learning_rate, deviation_rate
-        self.max_depth, self.max_leaf_nodes, self.min_samples_leaf = max_depth, max_leaf_nodes, min_samples_leaf
-        self.l2, self.deviation_l2, self.min_gain = l2, deviation_l2, min_gain
-        self.subsample, self.column_sample, self.deviation, self.link = subsample, column_sample, deviation, link
-        self.weighting, self.alpha, self.delta, self.omega, self.folds = weighting, alpha, delta, omega, folds
-        self.patience, self.as_printed, self.random_state = patience, as_printed, random_state
-        self.n_jobs, self.blend = n_jobs, blend
 
     def _learned(self, y: NDArray, weights: NDArray) -> NDArray:
         check_classification_targets(y)

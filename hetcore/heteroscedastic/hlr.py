@@ -24,14 +24,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from hetcore.base import boost
+from hetcore.base import Estimator
 from hetcore.checks import floats, rows_to_score_by
 from hetcore.errors import DataError, ModelFileError
 from hetcore.events import Callback
-from hetcore.parameters import Declared, Flag, param
+from hetcore.parameters import Flag, param
 from hetcore.registry import MemoryNeed, estimator
 
 __all__ = ["HLR"]
@@ -64,7 +64,7 @@ class Solution:
 
 
 @estimator(MemoryNeed(cell=45))
-class HLR(RegressorMixin, Declared, BaseEstimator):
+class HLR(RegressorMixin, Estimator):
     """Heteroscedastic (weighted) linear regression as the paper has it, (1) to (4).
 
     Its only event (`RoundEnd`) has the losses "train", the weighted mean of squared errors, and "held_out" (with
@@ -121,7 +121,9 @@ class HLR(RegressorMixin, Declared, BaseEstimator):
         DataError
             If `squared_errors` or `eval_set` does not fit.
         """
-        self._check_parameters()
+        return self._fit(callbacks, X, y, sample_weight, squared_errors, eval_set)
+
+    def _problem(self, X: Any, y: Any, sample_weight: Any, squared_errors: Any, eval_set: Any) -> Solution:
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         roots = np.sqrt(weights / weights.max()) / _deviations(squared_errors, y.size)
@@ -130,9 +132,10 @@ class HLR(RegressorMixin, Declared, BaseEstimator):
             later_X, later_y = rows_to_score_by(self, eval_set, dtype=np.float64)
             later = self._columns(later_X), later_y.astype(np.float64)
         columns = self._columns(X)
-        start = np.zeros(columns.shape[1])
-        boost(self, lambda: Solution(columns, y.astype(np.float64), roots, later, start), callbacks, total=1)
-        return self
+        return Solution(columns, y.astype(np.float64), roots, later, np.zeros(columns.shape[1]))
+
+    def _start(self, problem: Solution) -> Solution:
+        return problem
 
     def _columns(self, X: NDArray) -> NDArray[np.float64]:
         return np.column_stack([X, np.ones(len(X))]) if self.fit_intercept else X

@@ -26,15 +26,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import norm
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from hetcore.base import Rule, boost, check_params
-from hetcore.checks import check_coverage, finite, floats, rows_to_score_by, whole
+from hetcore.base import Estimator
+from hetcore.checks import check_coverage, floats, rows_to_score_by, whole
 from hetcore.errors import DataError, ModelFileError
 from hetcore.events import Callback
 from hetcore.heteroscedastic.likelihoods import GaussianDeviation
 from hetcore.numerics import mean_and_deviation, means_and_deviations
+from hetcore.parameters import Interval, OneOf, Whole, param
 from hetcore.registry import MemoryNeed, estimator
 
 __all__ = ["HeteroscedasticLinearRegression"]
@@ -44,14 +45,6 @@ Z90 = 1.6448536269514722
 FARTHEST = 1e50  # standard deviations: rows that count nothing may lie anywhere, and their squares overflow
 MOST_LOG_VARIANCE = 200.0
 LEAST_SPREAD = 1e-10  # of the standard deviation of residuals, in that of the labels
-
-RULES: tuple[Rule, ...] = (
-    ("n_iterations", lambda v: whole(v) and v >= 1, "a whole number, at least 1"),
-    ("l2", lambda v: finite(v) and v >= 0, "a finite number, at least 0"),
-    ("deviation_l2", lambda v: finite(v) and v >= 0, "a finite number, at least 0"),
-    ("deviation", lambda v: v in ("learned", "constant"), "'learned' or 'constant'"),
-    ("tol", lambda v: finite(v) and v >= 0, "a finite number, at least 0"),
-)
 
 
 @dataclass
@@ -137,25 +130,12 @@ class Alternation:
 
 
 @estimator(MemoryNeed(cell=45))
-class HeteroscedasticLinearRegression(RegressorMixin, BaseEstimator):
+class HeteroscedasticLinearRegression(RegressorMixin, Estimator):
     """Linear regression with a linear model of ln sigma^2, learned from the residuals.
 
     Each event (`RoundEnd`) is one pass over both halves. Its `losses` are mean negative log likelihoods of the
     standardised labels, "train" and "held_out" (with `eval_set`); its `detail` has "metric_name": "RMSE", and "metric",
     "coverage90" and "mean_sigma" by the same sets of rows, as `HGBMRegressor`.
-
-    Parameters
-    ----------
-    n_iterations : int, default=100
-        Rounds at most.
-    l2 : float, default=1e-3
-        Penalty of w, on standardised columns and labels.
-    deviation_l2 : float, default=1.0
-        Penalty of v, on standardised columns.
-    deviation : {"learned", "constant"}, default="learned"
-        "constant" is ridge regression, exactly.
-    tol : float, default=1e-8
-        Fall of the objective a row at which the fit ends.
 
     Attributes
     ----------
@@ -172,16 +152,11 @@ class HeteroscedasticLinearRegression(RegressorMixin, BaseEstimator):
         Columns of X.
     """
 
-    def __init__(
-        self,
-        n_iterations: int = 100,
-        l2: float = 1e-3,
-        deviation_l2: float = 1.0,
-        deviation: str = "learned",
-        tol: float = 1e-8,
-    ) -> None:
-        self.n_iterations, self.l2, self.deviation_l2 = n_iterations, l2, deviation_l2
-        self.deviation, self.tol = deviation, tol
+    n_iterations: int = param(100, Whole(1), "Rounds at most.")
+    l2: float = param(1e-3, Interval(0), "Penalty of w, on standardised columns and labels.")
+    deviation_l2: float = param(1.0, Interval(0), "Penalty of v, on standardised columns.")
+    deviation: str = param("learned", OneOf("learned", "constant"), '"constant" is ridge regression, exactly.')
+    tol: float = param(1e-8, Interval(0), "Fall of (4) a row at which the fit ends.")
 
     def fit(
         self,
@@ -216,14 +191,16 @@ class HeteroscedasticLinearRegression(RegressorMixin, BaseEstimator):
         DataError
             If `eval_set` does not fit.
         """
-        params = self.get_params(deep=False)
-        check_params(params, RULES)
+        return self._fit(callbacks, X, y, sample_weight, eval_set)
+
+    def _problem(self, X: Any, y: Any, sample_weight: Any, eval_set: Any) -> tuple[Rows, Rows | None]:
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         self._measure(X, y.astype(np.float64), weights)
-        train, later = self._rows(X, y, weights), self._later(eval_set)
-        boost(self, lambda: Alternation(train, later, params), callbacks)
-        return self
+        return self._rows(X, y, weights), self._later(eval_set)
+
+    def _start(self, problem: tuple[Rows, Rows | None]) -> Alternation:
+        return Alternation(*problem, self.get_params(deep=False))
 
     def _measure(self, X: NDArray, y: NDArray, weights: NDArray) -> None:
         """Learn means and deviations of columns and labels."""

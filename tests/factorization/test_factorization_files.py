@@ -61,19 +61,19 @@ def state_of(*path, value):
 
 
 CHANGES = {
-    "infinite factor": (put("factors", (0, 0), np.inf), "'factors' of the model file is not the model's"),
-    "negative deviation": (put("deviations", (3, 1), -0.1), "negative deviation"),
-    "short biases": (reshape("biases", slice(1, None)), "'biases' of the model file"),
-    "narrow factors": (reshape("factors", (slice(None), slice(0, 4))), "of the model file is not the model's"),
+    "infinite factor": (put("factors", (0, 0), np.inf), "values in 'factors' that are not finite"),
+    "negative deviation": (put("deviations", (3, 1), -0.1), "values in 'deviations' outside 0 to inf"),
+    "short biases": (reshape("biases", slice(1, None)), "lacks 'biases'"),
+    "narrow factors": (reshape("factors", (slice(None), slice(0, 4))), "fewer than its parameters say"),
     "wrong type": (lambda state, arrays: arrays.update(biases=arrays["biases"].astype(float)), "'biases'"),
     "mean deviations": (put("mean_deviations", 0, np.nan), "'mean_deviations'"),
     "codes out of order": (lambda state, arrays: state["codes"][0].reverse(), "not in order"),
     "codes of two kinds": (state_of("codes", 0, 0, value=7), "no codes"),
     "three modes": (lambda state, arrays: state["codes"].append(["a"]), "no 2 modes"),
-    "no scale": (state_of("numbers", "scale", value=0.0), "are no model"),
-    "variance": (state_of("numbers", "base_variance", value=-1.0), "are no model"),
-    "range": (state_of("range", 0, value=1e9), "are no model"),
-    "epochs": (state_of("n_iterations", value=0), "tells of no epoch"),
+    "no scale": (state_of("numbers", "scale", value=0.0), "scale=0.0 of the model file must be"),
+    "variance": (state_of("numbers", "base_variance", value=-1.0), "base_variance=-1.0 of the model file must be"),
+    "range": (state_of("range", 0, value=1e9), "no range of values"),
+    "epochs": (state_of("n_iterations", value=0), "n_iterations=0 of the model file must be"),
 }
 
 

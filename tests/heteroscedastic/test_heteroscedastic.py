@@ -330,11 +330,11 @@ def test_missing_values_and_rows_of_no_weight(noisy):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"learning_rate": 0.0}, "learning_rate=0.0 must be above 0"),
+        ({"learning_rate": 0.0}, r"learning_rate=0.0 must be in \(0, 1\]"),
         ({"folds": 0}, "folds=0 must be a whole number, at least 1"),
         ({"deviation_l2": 0.0}, "deviation_l2=0.0 must be a finite number above 0"),
         ({"link": "flips"}, "link='flips' must be one of 'gaussian', 'sigmoid'"),
-        ({"deviation": "none"}, "deviation='none' must be 'learned' or 'constant'"),
+        ({"deviation": "none"}, "deviation='none' must be one of 'learned', 'constant'"),
         ({"tail": -1.0}, "tail=-1.0 must be"),
     ],
 )

@@ -64,5 +64,5 @@ def test_the_default_omega_is_that_of_21_as_printed_and_of_rows_elsewhere():
         given = {"link": "sigmoid", "n_iterations": 5, "as_printed": as_printed}
         one, other = (hc.HGBMRegressor(**given, omega=each).fit(X, y).predict(X, True) for each in (None, omega))
         assert_allclose(one, other, rtol=0, atol=0)
-    with pytest.raises(hc.ParameterError, match="omega='trees' must be 'leaves'"):
+    with pytest.raises(hc.ParameterError, match="omega='trees' must be one of 'leaves'"):
         hc.HGBMRegressor(omega="trees").fit(X, y)
