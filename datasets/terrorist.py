@@ -17,7 +17,7 @@ from hetcore.data import HetData
 __all__ = ["TERRORIST_ATTACKS", "frames", "load"]
 
 N_ATTRIBUTES = 106
-NOISE_SD = 2.0
+NOISE_SD = 1.0
 NOISE_SEED = 7
 EVENTS = "http://counterterror.mindswap.org/2005/ict_events.owl#"
 CLASSES = {
@@ -49,7 +49,7 @@ def frames(noise_sd: float = NOISE_SD, seed: int = NOISE_SEED) -> Frames:
 
     Parameters
     ----------
-    noise_sd : float, default=2.0
+    noise_sd : float, default=1.0
         Standard deviation of the Gaussian noise on the 0/1 cells of `attributes_noisy`.
     seed : int, default=7
         Seed of that noise.

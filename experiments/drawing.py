@@ -13,6 +13,8 @@ from hetcore.figures import basic
 
 __all__ = ["drawn", "means"]
 
+HISTOGRAM_END, HISTOGRAM_BINS = 4.0, 16  # of weights over an equal share; what is above counts in the last bin
+
 
 def means(experiment: Experiment, cells: pl.DataFrame, measure: str) -> pl.DataFrame:
     """Return mean, standard error and count over the seeds, by all other parts of the key."""
@@ -28,6 +30,8 @@ def drawn(experiment: Experiment, cells: pl.DataFrame) -> dict[str, Any] | None:
     measure = experiment.figure.get("y", "error")
     if not cells.height or measure not in cells.columns:
         return None
+    if experiment.figure.get("kind") == "histogram":
+        return _histogram(experiment, cells, measure)
     table = means(experiment, cells, measure)
     panels = [part for part in experiment.cells if part not in ("method", experiment.figure.get("x"), experiment.seed)]
     groups = table.group_by(panels, maintain_order=True) if panels else [((), table)]
@@ -49,3 +53,16 @@ def _panel(experiment: Experiment, table: pl.DataFrame) -> dict[str, Any]:
 def _line(table: pl.DataFrame, x: str, places: Sequence[Any]) -> np.ndarray:
     known = dict(zip(table[x], table["mean"]))
     return np.array([known.get(place, np.nan) for place in places], float)
+
+
+def _histogram(experiment: Experiment, cells: pl.DataFrame, measure: str) -> dict[str, Any]:
+    """Return how many of a cell's weights lie in each bin, on average, by method; 1 is an equal share."""
+    edges = np.linspace(0.0, HISTOGRAM_END, HISTOGRAM_BINS + 1)
+    counts = {}
+    for method in experiment.cells["method"]:
+        own = cells.filter((pl.col("method") == method) & pl.col(measure).is_not_null())[measure].to_list()
+        shares = [np.array([w for w in each.values() if w is not None]) for each in own]
+        binned = [np.histogram(np.minimum(w * w.size, HISTOGRAM_END), edges)[0] for w in shares]
+        counts |= {method: np.mean(binned, axis=0)} if binned else {}
+    titles = experiment.figure.get("x_title", measure), experiment.figure.get("y_title", "count")
+    return {"": basic.lines(((edges[:-1] + edges[1:]) / 2).tolist(), counts, *titles, order=list(counts))}

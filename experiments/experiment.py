@@ -3,7 +3,7 @@
     paper = "gbc"
     part = "Figure 3"
     title = "Several sources against one table of everything"
-    claim = ["What the paper says, in up to three sentences."]
+    claim = ["What the paper says, in up to four sentences."]
     place = ["Section 5.2, Figure 3"]   # of each of them in the paper; `part` unless given
     number = ["9% against 13%"]         # the paper's own, of each of them; empty where it gives none
     why = ["Why each of them doesn't hold here, or only in part; empty where the numbers say it all."]
@@ -73,7 +73,7 @@ class Experiment:
     paper, part, title : str
         Key of `PAPERS`; "Figure 3"; what it is about.
     claim : tuple of str
-        What the paper says, in up to three sentences.
+        What the paper says, in up to four sentences.
     protocol : str
         A key of `experiments.protocols.PROTOCOLS`: what one cell does.
     cells, page : mapping of str to list

@@ -11,12 +11,14 @@ from typing import Any
 from scipy.stats import spearmanr
 
 import hetcore as hc
+from experiments.consensus import TEMPERED
 
 __all__ = ["METHODS", "run_cell"]
 
 MAKERS: dict[str, dict[str, Any]] = {
     "GBC": {},
     "as printed": {"as_printed": True, "lambda0": 0.03, "lambda1": 0.03, "n_iterations": 60},
+    "tempered": TEMPERED | {"lambda0": 0.03, "lambda1": 0.03, "n_iterations": 60},
 }
 METHODS = tuple(MAKERS)
 

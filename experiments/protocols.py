@@ -33,6 +33,7 @@ PROTOCOLS = {
     "epochs": Protocol("experiments.epochs", "epochs"),
     "flips": Protocol("experiments.flips", "flips"),
     "linear": Protocol("experiments.linear", "linear"),
+    "source_counts": Protocol("experiments.source_counts", "source_counts"),
     "planted": Protocol("experiments.planted", "planted"),
     "consensus": Protocol("experiments.consensus", "consensus"),
     "collective": Protocol("experiments.collective", "collective"),

@@ -71,10 +71,11 @@ class JoinedSVM(Baseline):
         keyword=True,
     )
     n_folds: int = param(5, Whole(2), "Folds of the cross-validation.", keyword=True)
+    widen: bool = param(False, Flag(), "Whether the grid grows while its best lies on an edge.", keyword=True)
     random_state: int | None = param(0, Seed(), "Seed of the folds.", keyword=True)
 
     def _new_learner(self, n_classes: int) -> KernelMachine:
-        return KernelMachine(n_classes, self.costs, self.widths, self.n_folds, self.random_state)
+        return KernelMachine(n_classes, self.costs, self.widths, self.n_folds, self.random_state, self.widen)
 
 
 class SelfTrainedSVM(SelfTraining, JoinedSVM):

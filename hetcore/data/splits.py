@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from hetcore.data.graph import Graph
 from hetcore.data.hetdata import HetData
 from hetcore.data.text import listed, quoted
 from hetcore.errors import DataError, ParameterError
@@ -83,10 +84,11 @@ def _ranked(strata: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.i
     return rank
 
 
-def non_overlapping(data: HetData, share: float = 0.3, seed: int = 0) -> HetData:
+def non_overlapping(data: HetData, share: float = 0.3, seed: int = 0, graphs: bool = False) -> HetData:
     """Let a random share of the instances lose half of their sources.
 
-    An instance with c sources loses c // 2 of them, chosen at random, so one with a single source keeps it.
+    An instance with c sources loses c // 2 of them, chosen at random, so one with a single source keeps it. With
+    `graphs`, a graph in which it has a link is one of its sources, and losing it is losing all its links there.
 
     Parameters
     ----------
@@ -95,6 +97,8 @@ def non_overlapping(data: HetData, share: float = 0.3, seed: int = 0) -> HetData
         Share of the instances in [0, 1].
     seed : int, default=0
         Seed of both choices.
+    graphs : bool, default=False
+        Whether graphs count as sources.
 
     Raises
     ------
@@ -105,10 +109,23 @@ def non_overlapping(data: HetData, share: float = 0.3, seed: int = 0) -> HetData
         raise ParameterError(f"share={share!r} must be in [0, 1]: 0.3 is three instances in ten.")
     rng = np.random.default_rng(seed)
     hit = rng.permutation(data.n)[: round(share * data.n)]
-    lost = np.zeros(data.mask.shape, dtype=bool)
-    lost[:, hit] = _half(data.mask[:, hit], rng)
+    linked = [graph.degree > 0 for graph in data.graphs.values()] if graphs else []
+    mask = np.vstack([data.mask, *linked])
+    lost = np.zeros(mask.shape, dtype=bool)
+    lost[:, hit] = _half(mask[:, hit], rng)
     gone = {name: which for name, which in zip(data.source_names, lost) if which.any()}
-    return data._without_records(gone, f"non_overlapping(share={share!r}, seed={seed!r})")
+    more = ", graphs=True" if graphs else ""
+    thinned = data._without_records(gone, f"non_overlapping(share={share!r}, seed={seed!r}{more})")
+    unlinked = dict(zip(data.graph_names, lost[len(data.sources) :]))
+    thinned.graphs = data.graphs | {name: _without(data.graphs[name], which) for name, which in unlinked.items()}
+    return thinned
+
+
+def _without(graph: Graph, which: NDArray[np.bool_]) -> Graph:
+    """Return a graph without the links of some instances (n,)."""
+    a, b, weights = graph.edges()
+    kept = ~(which[a] | which[b])
+    return graph.with_edge_arrays(a[kept], b[kept], weights[kept])
 
 
 def _half(mask: NDArray[np.bool_], rng: np.random.Generator) -> NDArray[np.bool_]:

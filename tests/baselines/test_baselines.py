@@ -335,3 +335,17 @@ def test_without_labels_or_fit_it_says_so(numbers):
         peers.JoinedSVM().predict(numbers)
     with pytest.raises(ParameterError, match="JoinedSVM was fitted to numbers"):
         peers.JoinedSVM().fit(numbers).predict_proba(numbers)
+
+
+def test_a_grid_grows_while_its_best_lies_on_an_edge(numbers):
+    machine = KernelMachine(0, (0.001, 0.01), (3.0, 9.0), 3, 0, widen=True)
+    joined = JoinedFeatures(adjacency=False).fit(numbers).transform(numbers)
+    machine.prepare(joined)
+    machine.fit(np.arange(numbers.n), numbers.y.astype(float))
+    costs, widths = ([point[axis] for point in machine.grid] for axis in (0, 1))
+    assert min(costs) < machine.chosen[0] < max(costs) and min(widths) < machine.chosen[1] < max(widths)
+    assert machine.chosen[0] > 0.01 and machine.chosen[1] < 3.0 and len(machine.grid) > 4
+    fixed = KernelMachine(0, (0.001, 0.01), (3.0, 9.0), 3, 0)
+    fixed.prepare(joined)
+    fixed.fit(np.arange(numbers.n), numbers.y.astype(float))
+    assert len(fixed.grid) == 4 and fixed.chosen in fixed.grid
