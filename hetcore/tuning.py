@@ -256,7 +256,7 @@ def _model(estimator: Any, setting: Mapping[str, Any], n_iterations: int | None)
     """Return an estimator of one setting, its parameters checked."""
     from sklearn.base import clone
 
-    from hetcore.base import BoostedEstimator, check_params
+    from hetcore.base import BoostedEstimator
 
     if not isinstance(estimator, BoostedEstimator):
         name = type(estimator).__name__
@@ -264,7 +264,7 @@ def _model(estimator: Any, setting: Mapping[str, Any], n_iterations: int | None)
     model = clone(estimator).set_params(**setting)
     if n_iterations is not None:
         model.set_params(n_iterations=n_iterations)
-    check_params(model.get_params(deep=False), model._rules)
+    model._check_parameters()
     return model
 
 
