@@ -90,6 +90,18 @@ def test_the_verdict_says_whether_neighbours_help_and_what_is_left(mgb, moran, s
     assert settings.verdict(events, "links").startswith("RMSE, held out: GB 10, RGB 9.5")
 
 
+def test_the_verdict_says_how_many_predictions_still_moved():
+    events = {"GB": ran("GB", [11, 10], 0.2), "MGB": ran("MGB", [9, 8], 0.0)}
+    last = events["MGB"][-1].detail
+    for moving, visits, said in (
+        ([5, 0], [200, 9], "settled after 2 sweeps."),
+        ([1], [200], "1 of 200 predictions (0.5%)"),
+    ):
+        last |= {"moving": moving, "visits": visits}
+        assert said in settings.verdict(events, "links")
+    assert "above the band of noise" in settings.verdict(events | {"MGB": ran("MGB", [9, 8], 0.3)}, "links")
+
+
 def test_the_verdict_is_of_the_stage_that_predicts():
     events = {"GB": ran("GB", [8, 10], 0.2, best=0), "MGB": ran("MGB", [8, 8], 0.0)}
     assert "hardly changes the error (+0.0%)" in settings.verdict(events, "links")

@@ -103,19 +103,39 @@ def verdict(events: Events, graph: str) -> str:
     pays += "" if abs(gain) < WORTH else f"{abs(gain):.1%} of the error of GB"
     title = "Error" if name == "error" else name
     left = _left(ends["MGB"], graph)
-    return f"{title}, {SETS[scored]}: {said}. Inferring together {pays} here. {left}".strip()
+    both = " ".join(words for words in (left, settled(ends["MGB"])) if words)
+    return f"{title}, {SETS[scored]}: {said}. Inferring together {pays} here. {both}".strip()
+
+
+def settled(end: Any) -> str:
+    """Say how many predictions the last sweep still moved; empty where nothing was inferred.
+
+    Parameters
+    ----------
+    end : RoundEnd
+        Of the stage that predicts.
+    """
+    moving, visits = end.detail.get("moving", []), end.detail.get("visits", [])
+    if not moving:
+        return ""
+    share = moving[-1] / max(visits[0], 1)
+    last = "1 sweep" if len(moving) == 1 else f"{len(moving)} sweeps"
+    if not moving[-1]:
+        return f"Inference settled after {last}."
+    return f"{moving[-1]:,} of {visits[0]:,} predictions ({share:.1%}) still moved in the last of {last}."
 
 
 def _left(end: Any, graph: str) -> str:
     value, band = end.detail["moran"].get(graph, np.nan), end.detail["band"].get(graph, (np.nan, np.nan))
     if not np.isfinite([value, *band]).all():
         return ""
-    within = f"the band of noise, {band[0]:.3f} to {band[1]:.3f}"
+    within, found = f"the band of noise, {band[0]:.3f} to {band[1]:.3f}", f"Moran's I {value:.3f} lies"
     if value > band[1]:
-        return f"What MGB leaves is still alike along {shown(graph)}: Moran's I {value:.3f} lies above {within}."
+        what = f"What MGB leaves is still alike along {shown(graph)}"
+        return f"{what}: {found} {value - band[1]:.3f} above {within}."
     if value < band[0]:
-        return f"What MGB leaves differs along {shown(graph)}: Moran's I {value:.3f} lies below {within}."
-    return f"What MGB leaves is noise along {shown(graph)}: Moran's I {value:.3f} lies in {within}."
+        return f"What MGB leaves differs along {shown(graph)}: {found} {band[0] - value:.3f} below {within}."
+    return f"What MGB leaves is noise along {shown(graph)}: {found} in {within}."
 
 
 def _number(value: float, name: str) -> str:

@@ -125,7 +125,7 @@ def _more(data: HetData, printed: bool) -> dict[str, Any]:
     params: dict[str, Any] = {}
     if not printed:
         params["first_trees"] = parameter_slider(hc.MGBClassifier.first_trees, "first")
-        params["trees_per_stage"] = parameter_slider(hc.MGBClassifier.trees_per_stage, "trees", 10)
+        params["trees_per_stage"] = parameter_slider(hc.MGBClassifier.trees_per_stage, "trees")
         params["summary"] = st.selectbox(
             "Neighbours by their", ["mean", "median"], key="summary", help="How Rf1, Rf2 and Rf3 sum neighbours up."
         )
@@ -286,7 +286,8 @@ def explain() -> None:
     st.markdown(
         "**GB** boosts trees on an instance's own features. **RGB** sees its neighbours' targets too (Rf1) and "
         "predicts the unlabelled instances together. **MGB** also boosts along the graph: each stage sees what the "
-        "stages before left at the neighbours. **Collective inference** predicts every unlabelled instance "
+        "stages before left at the neighbours, and its first stage sees the neighbours' features and known labels, up "
+        "to two links away. **Collective inference** predicts every unlabelled instance "
         "from its neighbours' predictions, again and again (sweeps), until nothing moves.\n\n"
         f"| MGB sees | |\n|---|---|\n{rows}\n\n"
         "**Moran's I** says how alike linked instances are: about 0 if links say nothing, towards 1 if neighbours are "
