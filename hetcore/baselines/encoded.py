@@ -98,9 +98,11 @@ class Encoded:
     def linear(self) -> NDArray[np.float64] | scipy.sparse.csr_array:
         """(n, d), without a missing value; sparse where there are words."""
         blocks = [block for source, rows in self._sources for block in _linear_blocks(source, rows, self.n)]
-        if any(scipy.sparse.issparse(block) for block in blocks):
-            return scipy.sparse.csr_array(scipy.sparse.hstack(blocks, format="csr"))
-        return np.hstack(blocks)
+        if not any(scipy.sparse.issparse(block) for block in blocks):
+            return np.hstack(blocks)
+        joined = scipy.sparse.csr_array(scipy.sparse.hstack(blocks, format="csr"))
+        joined.indices, joined.indptr = joined.indices.astype(np.int32), joined.indptr.astype(np.int32)  # for LIBSVM
+        return joined
 
     @cached_property
     def averaged(self) -> NDArray[np.float64]:

@@ -127,15 +127,28 @@ def test_a_label_reaches_no_row_of_its_own_fold():
     assert len(np.unique(columns[:, 0].round(5))) == N_FOLDS  # rows of a fold see the same, so none sees its own
 
 
-def test_words_categories_and_wide_tables_are_encoded():
+def words_and_categories():
+    """Return a wide sparse table, a category and a text, and numbers that are labels."""
     rng, n = np.random.default_rng(0), 30
     ids = [f"i{k}" for k in range(n)]
     wide = (rng.random((n, 320)) < 0.05).astype(float)
     words = pl.DataFrame({"id": ids} | {f"w{k}": wide[:, k] for k in range(320)})
     mixed = pl.DataFrame({"id": ids, "c": [f"v{k % 3}" for k in range(n)], "t": ["sea wood", "deep sea", "wood"] * 10})
     kinds = {"words": {f"w{k}": "real" for k in range(320)}, "mixed": {"c": "nominal", "t": "text"}}
-    data = HetData({"words": words, "mixed": mixed}, None, (ids, rng.normal(size=n)), kinds=kinds)
-    encoded = Encoded(data)
+    edges = pl.DataFrame({"source": ids[:-1], "target": ids[1:]})
+    return HetData({"words": words, "mixed": mixed}, {"g": edges}, (ids, rng.normal(size=n)), kinds=kinds)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_peer_takes_words_and_categories(name):
+    data = words_and_categories()
+    y = np.where(np.arange(data.n) < 20, data.y, np.nan)
+    assert np.isfinite(PEERS[name]("regression", 0).fit(data, y).predict(data)).all()
+
+
+def test_words_categories_and_wide_tables_are_encoded():
+    data = words_and_categories()
+    n, encoded = data.n, Encoded(data)
     assert encoded.tables[0].width == 300 + 29 and encoded.tables[1].categories.shape == (n, 1)
     assert sorted(set(encoded.joined.categories[:, 0])) == [0, 1, 2]
     lengths = np.sqrt(encoded.linear.power(2).sum(axis=1))
