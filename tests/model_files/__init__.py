@@ -19,6 +19,7 @@ import polars as pl
 import scipy
 import sklearn
 from sklearn.base import is_classifier
+from threadpoolctl import threadpool_info
 
 import hetcore as hc
 from hetcore.registry import METHODS, find
@@ -160,7 +161,8 @@ def answers(name: str, model: Any) -> np.ndarray:
 
 
 def machine() -> str:
-    """Return what the last bit of a sum or an exponential may depend on: libraries and vector instructions."""
+    """Return what the last bit of a sum or an exponential may depend on: libraries, their kernels, instructions."""
     versions = [f"{module.__name__} {module.__version__}" for module in (np, scipy, sklearn)]
+    versions += sorted({f"BLAS {each['architecture']}" for each in threadpool_info() if "architecture" in each})
     features = np._core._multiarray_umath.__cpu_features__
     return ", ".join(versions + sorted(name for name, there in features.items() if there))
