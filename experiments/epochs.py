@@ -20,9 +20,12 @@ __all__ = ["METHODS", "run_cell"]
 EPOCHS = 60
 CELLS = 8
 """Cells that share a fit, about: each is told to take its part of the time."""
+PRINTED = {"as_printed": True, "n_iterations": EPOCHS, "n_factors": 20, "learning_rate": 0.03, **WHOLE}
+PRINTED["regularisation"] = 12.0
+DEVIATIONS = {"n_deviation_factors": 10, "deviation_learning_rate": 0.01, "base_variance": 0.3}
 MAKERS = {
-    "HMF, as printed": lambda: hc.HMF(as_printed=True, n_iterations=EPOCHS, **WHOLE),
-    "biased MF, as printed": lambda: hc.MatrixFactorization(as_printed=True, n_iterations=EPOCHS, **WHOLE),
+    "HMF, as printed": lambda: hc.HMF(**PRINTED, **DEVIATIONS),
+    "biased MF, as printed": lambda: hc.MatrixFactorization(**PRINTED),
     "HMF": lambda: hc.HMF(n_iterations=EPOCHS, **WHOLE),
     "biased MF": lambda: hc.MatrixFactorization(n_iterations=EPOCHS, **WHOLE),
 }

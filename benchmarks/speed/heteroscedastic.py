@@ -14,7 +14,8 @@ import warnings
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.heteroscedastic import PREDICTORS, table
+from experiments.calibration import PREDICTORS
+from experiments.heteroscedastic import table
 
 METHODS = ("HGBM", "CatBoost", "NGBoost")
 

@@ -274,3 +274,23 @@ def test_a_run_is_opened_again_with_its_controls(example, mode, codes, expected)
     values = reopening.controls(run, "", [], [])
     assert expected.items() <= values.items()
     assert values["mode"] == mode and values[f"{mode.lower()}_known"] == 60
+
+
+def _held(residuals, **more):
+    rows = {"id": [f"r{k}" for k in range(len(residuals))], "residual": residuals, "held": [True] * len(residuals)}
+    return pl.DataFrame(rows | more)
+
+
+def test_what_the_weights_bought_is_said_with_its_standard_error():
+    rng = np.random.default_rng(0)
+    errors = rng.normal(size=200)
+    names = ("HGBM", "GBM")
+    less = noise_rows.bought(_held(0.5 * errors), _held(errors), True, names)
+    assert "200 rows held out, GBM, the mean model alone" in less and "50.0% less error" in less
+    assert "100.0% more error" in noise_rows.bought(_held(errors), _held(0.5 * errors), True, names)
+    even = noise_rows.bought(_held(errors), _held(rng.permutation(errors)), True, names)
+    assert "What the weights bought is the band, not the mean" in even
+    assert noise_rows.bought(_held([1.0]), _held([1.0]), True, names).startswith("Hold rows out")
+    classes = [pl.DataFrame({"id": ["a", "b", "c", "d"], "truth": list("xyxy"), "prediction": list(said), "held": True})
+               for said in ("xyxx", "yxyx")]  # fmt: skip
+    assert "share of wrong classes of 1, HGBM with its weights 0.25" in noise_rows.bought(*classes, False, names)

@@ -13,8 +13,8 @@ from hetcore.data import HetData, plain
 from studio import scenarios
 
 __all__ = [
-    "by_code", "distrusted", "guessed_time", "hits", "judged", "rank_correlation", "reliability", "scored_codes",
-    "sensor", "spoilt", "telling", "time_order",
+    "bought", "by_code", "distrusted", "guessed_time", "hits", "judged", "rank_correlation", "reliability",
+    "scored_codes", "sensor", "spoilt", "telling", "time_order",
 ]  # fmt: skip
 
 BINS = np.linspace(0.0, 1.0, 11)
@@ -73,6 +73,37 @@ def hits(ranked: pl.DataFrame) -> tuple[int, int]:
     """Return how many rows were spoilt, and how many of as many most distrusted rows are among them."""
     count = int(ranked["spoilt"].sum())
     return count, int(ranked["spoilt"].head(count).sum())
+
+
+def bought(learned: pl.DataFrame, plain: pl.DataFrame, numbers: bool, names: tuple[str, str]) -> str:
+    """Return in words what the weights of rows brought to the prediction itself, on rows neither model was trained on.
+
+    Parameters
+    ----------
+    learned, plain : DataFrame
+        Of `judged`: of the model with weights, and of the mean model alone.
+    numbers : bool
+    names : (str, str)
+        What the models are called.
+    """
+    both = learned.filter("held").join(plain.filter("held"), on="id", suffix=" of plain")
+    if both.height < 2:
+        return "Hold rows out to see what the weights bring to the prediction itself, beside the band."
+    if numbers:
+        costs = [both[column].to_numpy() ** 2 for column in ("residual", "residual of plain")]
+        sizes, measure = [float(np.sqrt(each.mean())) for each in costs], "RMSE"
+    else:
+        costs = [(both["truth"] != both[column]).to_numpy().astype(float) for column in
+                 ("prediction", "prediction of plain")]  # fmt: skip
+        sizes, measure = [float(each.mean()) for each in costs], "share of wrong classes"
+    gap = costs[1] - costs[0]
+    seen = abs(gap.mean()) > 2.0 * gap.std(ddof=1) / np.sqrt(gap.size)
+    words = f"On {both.height:,} rows held out, {names[1]}, the mean model alone, has a {measure} of {sizes[1]:.3g}, "
+    words += f"{names[0]} with its weights {sizes[0]:.3g}: "
+    if not seen:
+        return words + "no difference beyond two standard errors. What the weights bought is the band, not the mean."
+    way = "less" if gap.mean() > 0 else "more"
+    return words + f"the weights bought {abs(sizes[0] / max(sizes[1], 1e-300) - 1.0):.1%} {way} error."
 
 
 def reliability(predictions: pl.DataFrame) -> tuple[list[float], list[float]] | None:

@@ -54,6 +54,7 @@ def tabs(
 def _glance(
     data: HetData, about: noise.Mode, frames: Mapping[str, pl.DataFrame], ranked: pl.DataFrame, numbers: bool
 ) -> None:
+    st.markdown(noise_rows.bought(frames[about.learned], frames[about.plain], numbers, (about.learned, about.plain)))
     if numbers:
         _bands(data, about, frames)
     else:
