@@ -146,6 +146,8 @@ def _row(event: RoundEnd) -> dict[str, float]:
         "per_source": event.detail.get("per_source", {}),
         "autocorrelation": event.residual_autocorrelation,
         "bytes": event.detail.get("bytes", {}),
+        "view": event.detail.get("views", {}),
+        "choice": event.detail.get("choices", {}),
     }
     row: dict[str, float] = {"iteration": event.index, "seconds": event.seconds}
     row |= {f"{group}:{name}": float(value) for group, values in groups.items() for name, value in values.items()}

@@ -44,6 +44,7 @@ class MemberGrower:
     ) -> None:
         self.binned, self.n_bins, self.shape, self.params, self.n_jobs = readable(binned), n_bins, shape, params, n_jobs
         self.parts: Parts | None = None
+        self._room_rows = 0
         self._rooms: list[tuple[Problem, Work, Room, NDArray, NDArray]] = []
 
     def use(self, rows: Sequence[NDArray[np.int32]], columns: Sequence[NDArray[np.int32]]) -> None:
@@ -54,9 +55,10 @@ class MemberGrower:
         offsets = np.zeros((len(rows), chosen.shape[1] + 1), np.int64)
         np.cumsum(n_bins + 1, axis=1, out=offsets[:, 1:])
         self.parts = Parts(np.concatenate(rows).astype(np.uint32), starts, chosen, n_bins, offsets)
-        if not self._rooms:
-            threads = max(1, min(self.n_jobs, len(rows)))
-            self._rooms = [self._room(max(part.size for part in rows)) for _ in range(threads)]
+        largest = max(part.size for part in rows)
+        if largest > self._room_rows:
+            threads, self._room_rows = max(1, min(self.n_jobs, len(rows))), largest
+            self._rooms = [self._room(largest) for _ in range(threads)]
 
     def _room(self, m: int) -> tuple[Problem, Work, Room, NDArray, NDArray]:
         """Return what one thread works in, for at most m rows."""

@@ -141,7 +141,8 @@ def _model(header: dict[str, Any], state: dict[str, Any], members: dict[str, byt
         arrays: dict[str, NDArray] = {key: read_array(members[f"arrays/{i}.npy"]) for i, key in enumerate(keys)}
         if len(arrays) != len(members) - 1:
             raise ModelFileError("The file's arrays are not those that its state names: get a fresh copy of it.")
-        model = cls(**header["parameters"])
+        retired = getattr(cls, "_retired", ())  # parameters that models of an earlier version had
+        model = cls(**{name: value for name, value in header["parameters"].items() if name not in retired})
         if isinstance(model, Declared):
             model._check_parameters()
         model._set_state(state["values"], arrays)

@@ -1,25 +1,17 @@
-r"""The default round of Gradient Boosting Consensus.
+r"""The default's rounds: a consensus of boosted views.
 
-Raw score of instance x:  F(x) = prior + g(x) sum_i b_i f_i(x) + sum_i T_i(x),  over tables and graphs i that have x.
-
-    1  prior: the constant that minimises the loss over the labelled rows T; E(x) = 0
+    1  deal the labelled rows to folds; build the views, labels hidden by fold
     2  for t = 1..N:
-    3    while t <= consensus_rounds, for each source i in random order:
-    4      table: f_i <- kernel ridge on i's columns: labels on T, pulled to the consensus E by lambda0 on U   (4.4)
-    5      graph: f_i <- the neighbours' average: a label counts 1, what tables say of the unlabelled lambda1  (E~)
-    6    b <- argmin over b >= 0 of the loss of F on T, f_i as it would be had each row been left out    (4.8, 4.10)
-    7    E <- what F says, centred
-    8    from t = consensus_rounds on, draw a subsample S of T; for each source i in random order:
-    9      h <- regression tree on i's columns to the residual of F on S, Newton leaves                          (4.7)
-    10     rho <- what the trees of i were worth so far on the rows that their subsample left out, in [0, 1]     (4.8)
-    11     T_i <- T_i + learning_rate rho h                                                                      (4.9)
-    12   w_i <- the share of source i in what F explains of the labels on rows left out                          (4.10)
+    3    for each view i that has not settled: one round of its learner's members,
+           each on the labels of the other folds and, with lambda0, pulled to E on the unlabelled rows
+    4    l_i <- loss of view i over the labelled rows, each scored by the member that did not see it
+    5    w <- (4.10) of l_i ** q;   E(x) = sum_i w_i f_i(x) over the views that cover x
+    6    w^ <- (4.11) from how much less linked instances differ than any two do
+    7    e <- E smoothed along the links with lambda1
+    8  predict with e
 
-A graph is a source like any other: its columns are what the neighbours say, never the instance's own label. Two graphs
-or more make one more, in which a link counts the cube of the number of graphs that have it; what it adds is shared out
-among them by their part in it. Nothing that sets a weight or a step has seen the row that it is judged on, so a source
-of noise gets weight zero instead of weight by memory. g(x) makes up for the tables that x lacks:
-(sum_i v_i / sum_{i covers x} v_i)^gamma with v_i the size of b_i f_i, gamma in {0, 1/2, 1} by the loss of line 6.
+"auto" chooses q, lambda1 and lambda0 by the same out-of-fold loss of the consensus. A view has settled when its loss
+has not fallen for ten rounds, or when going on as now to the last round would leave it far behind the best view.
 """
 
 from __future__ import annotations
@@ -30,353 +22,337 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hetcore.consensus.leaf_values import curvature_of
-from hetcore.consensus.neighbor_means import joint_links, joint_shares
-from hetcore.consensus.source_learners import TreeRule
-from hetcore.consensus.source_states import Crew, GraphPart, Part, TablePart
+from hetcore.consensus.neighbor_columns import KnownLabels
+from hetcore.consensus.outputs import Outputs
+from hetcore.consensus.smoothing import blended_links, graph_weights, smoothed
+from hetcore.consensus.source_states import Crew
+from hetcore.consensus.view_learners import PATIENCE, Advanced, BoostRule, SmoothLearner, TreeLearner, ViewContent
+from hetcore.consensus.view_weights import SHARPNESS, consensus, deal, explained, fitted_mix, weights_of
+from hetcore.consensus.views import DataView, View, ViewColumns, dealt_folds
 from hetcore.targets import Problem
-from hetcore.trees import Tree, TreeParams
-from hetcore.weights import fit_scales, weights_from_losses
+from hetcore.trees import TreeParams
 
-__all__ = ["Stagewise", "gap_factor"]
+__all__ = ["ViewBoosting", "ViewState"]
 
-SHRINKAGE = 2.0  # neighbours' voices that the prior counts for
-N_FOLDS = 2  # of the labelled rows, so that what a row hears of its unlabelled neighbours has not seen its label
-FIRST_STEP = 0.5  # most that a source's very first tree is worth
-MOST_JOINT_LINKS = 50_000_000  # links of all graphs above which they are not joined
-DIVERGED = 1e30  # residual, in the labels' deviation, at which a large learning rate gets no more trees
-GAMMAS = (0.0, 0.5, 1.0)
+FOLDS = 5
+FOLDS_OF_MANY, MANY = 3, 20_000  # labelled rows from which three folds are enough
+LAMBDA0 = (0.0, 0.3, 1.0)
+TRIAL_ROUNDS = 15
+LAMBDA1 = (0.0, 0.1, 0.3, 1.0, 3.0)
+EVERY = 5  # rounds after which "auto" looks again
+HORIZON = 40  # rounds that a view is given to catch up
+FAR = 1.3  # times the best view's loss: no longer worth catching up
+LEARNERS = {"both": ("trees", "kernel", "linear"), "kernel": ("kernel", "linear"), "tree": ("trees",)}
 
 
 @dataclass
-class Stagewise:
-    """The state of a fit; `round` is one pass of lines 3 to 12."""
+class ViewState:
+    """What a fit knows of one view.
 
-    problem: Problem
-    params: dict[str, Any]
-    rng: np.random.Generator
-    crew: Crew
-    parts: list[Part]
-    scales: NDArray[np.float64]
-    base: NDArray[np.float64]  # prior + g sum b f
-    grown: NDArray[np.float64]  # sum of T_i
-    left_out: NDArray[np.float64]  # the part of `grown` that did not see the row
-    n_left_out: NDArray[np.int64]
-    consensus: NDArray[np.float64]  # E
-    hearsay: list[tuple[NDArray[np.bool_], NDArray[np.float64]]]  # what tables say of the unlabelled, to whom
-    worth: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))  # (2, parts): numerator, denominator of rho
-    gain: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
-    steps: dict[str, float] = field(default_factory=dict)
-    own_scales: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))  # b of each part, were it alone
-    joint_shares: dict[str, float] = field(default_factory=dict)  # each graph's in the joint links
-    gamma: float = 0.0
-    n_rounds: int = 0
-    n_tree_rounds: int = 0
+    Attributes
+    ----------
+    view : View
+    rows : (m,) int64
+    name : str
+    losses : list of float
+        By round.
+    best : int
+        Best round so far.
+    scores, trained : (n, k) float64
+        What the view says in its best round; labelled rows by the member that did not see them, or by all members.
+    covers : (n,) bool
+    settled : bool
+    holder, number
+        As a crew uses them.
+    """
 
-    @classmethod
-    def start(
-        cls, problem: Problem, params: dict[str, Any], rng: np.random.Generator, crew: Crew | None = None
-    ) -> Stagewise:
-        """Encode the sources; line 1."""
-        n, K, labelled = problem.data.n, problem.scale.n_outputs, problem.labelled
-        crew = Crew() if crew is None else crew
-        parts: list[Part] = [crew.table(problem.data, name, labelled, K) for name in problem.data.source_names]
-        graphs, shares = _graph_parts(problem, crew)
-        for part, width in zip(parts, crew.ask("width", parts)):
-            part.width = width
-        parts += graphs
-        zeros = np.zeros((n, K))
-        state = cls(
-            problem, params, rng, crew, parts, np.zeros(len(parts)), zeros + problem.scale.prior, zeros.copy(),
-            zeros.copy(), np.zeros(n, np.int64), zeros.copy(), [(np.ones(n, bool), zeros)], np.zeros((2, len(parts))),
-            np.zeros(len(parts)),
-        )  # fmt: skip
-        state.joint_shares = shares
-        if params["base_learner"] != "tree":
-            state._prepare_smoothers()
-            if problem.data.graphs and (params["lambda1"] > 0 or not params["clamp_labels"]):
-                state.hearsay = state._hearsay()
-        return state
-
-    def _hearsay(self) -> list[tuple[NDArray[np.bool_], NDArray[np.float64]]]:
-        """Return what unlabelled neighbours say to whom: (listeners (n,), values (n, K)).
-
-        An unlabelled neighbour was pulled by the label of the very row that listens. So labelled rows are dealt into
-        folds, and a row hears the tables' consensus of the other folds' labels; unlabelled rows hear the mean of them.
-        """
-        labelled = np.flatnonzero(self.problem.labelled)
-        fold = np.full(self.problem.data.n, -1)
-        fold[self.rng.permutation(labelled)] = np.arange(labelled.size) % N_FOLDS
-        said = [self._consensus_of(self.problem.labelled & (fold != k)) for k in range(N_FOLDS)]
-        return [*((fold == k, said[k]) for k in range(N_FOLDS)), (fold < 0, np.mean(said, axis=0))]
-
-    def _consensus_of(self, known: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Return the centred consensus (n, K) of the tables' smooth learners fitted to the labels of `known` alone."""
-        scale, said = self.problem.scale, self.crew.ask("smoothed", self.tables, (known,))
-        scores = np.stack([part.spread(values) for part, values in zip(self.tables, said)])
-        scales = fit_scales(scores[:, known], self.problem.target[known], scale.prior)
-        return self._bounded(scale.centred(scale.prior + np.tensordot(scales, scores, 1)), known)
-
-    def _prepare_smoothers(self) -> None:
-        labelled = self.problem.labelled
-        pulled = ~labelled if self.params["pull"] == "unlabelled" else np.ones(len(labelled), bool)
-        pull = self.params["lambda0"] * labelled.sum() / max(1, pulled.sum()) * pulled
-        self.crew.ask("smooth", self.tables, (self.problem.centred, pull))
+    view: View
+    rows: NDArray[np.int64]
+    scores: NDArray[np.float64]
+    trained: NDArray[np.float64]
+    covers: NDArray[np.bool_]
+    losses: list[float] = field(default_factory=list)
+    best: int = -1
+    settled: bool = False
+    holder: Any = None
+    number: int = -1
 
     @property
-    def tables(self) -> list[TablePart]:
-        """The parts that are tables."""
-        return [part for part in self.parts if isinstance(part, TablePart)]
+    def name(self) -> str:
+        """The view's name."""
+        return self.view.name
+
+    def take(self, told: Advanced, labelled: NDArray[np.bool_]) -> None:
+        """Note what the learner said after a round."""
+        self.losses.append(told.loss)
+        self.best = told.best
+        if told.scores is not None:
+            self.scores[self.rows] = self.trained[self.rows] = told.scores
+            self.trained[self.rows[labelled[self.rows]]] = told.trained
+
+    def settle(self, lead: float) -> None:
+        """Rest once the loss no longer falls, or can't come near the best view's any more."""
+        t = len(self.losses) - 1
+        self.settled = t - self.best >= PATIENCE
+        if t >= 6 and t % 3 == 0:
+            fall = max(0.0, (self.losses[-6] - self.losses[-1]) / 5.0)
+            self.settled |= self.losses[-1] - fall * max(0, HORIZON - t) > FAR * lead
+
+
+class ViewBoosting:
+    """The state of a fit of the default; `round` is lines 3 to 7.
+
+    Attributes
+    ----------
+    problem : Problem
+    outputs : Outputs
+    columns : ViewColumns
+    views : list of ViewState
+    weights : (v,) float64
+        w by view.
+    graph_weights : dict of str to float
+        w^; all 0 where the graphs explain nothing.
+    lambda0, lambda1, sharpness : float
+        As given, or as chosen.
+    """
+
+    def __init__(self, problem: Problem, params: dict[str, Any], crew: Crew) -> None:
+        self.problem, self.params, self.crew = problem, params, crew
+        self.outputs = Outputs.of(problem.scale)
+        self.n_rounds = 0
+
+    @classmethod
+    def start(cls, problem: Problem, params: dict[str, Any], rng: np.random.Generator, crew: Crew | None = None) -> Any:
+        """Lines 1 and 2: build the views and give them to their learners."""
+        state = cls(problem, params, Crew() if crew is None else crew)
+        n_known = int(problem.labelled.sum())
+        state.n_folds = min(n_known, FOLDS if n_known < MANY else FOLDS_OF_MANY)
+        seeds = rng.integers(2**31, size=1000)
+        fold = dealt_folds(problem, state.n_folds, seeds[0])
+        state.labels = KnownLabels(state.outputs.codes(problem.target), fold)
+        state.columns = ViewColumns().fit(problem.data, state.labels, LEARNERS[params["base_learner"]])
+        made = [(each, int(seed)) for each, seed in zip(state.columns.of_training(), seeds[1:])]
+        lambda0 = state._chosen_lambda0(made) if params["lambda0"] == "auto" else float(params["lambda0"])
+        state._open(made, lambda0)
+        return state
+
+    def _open(self, made: list[tuple[DataView, int]], lambda0: float) -> None:
+        """Line 2: give views to learners, each with its seed."""
+        graphs, params = self.problem.data.graphs, self.params
+        self.links = {name: graphs[name].adjacency().astype(np.float64) for name in self.columns.units}
+        self.graph_weights = dict.fromkeys(graphs, 0.0)
+        self.lambda0 = lambda0
+        self.lambda1 = 0.0 if params["lambda1"] == "auto" else float(params["lambda1"])
+        self.sharpness = SHARPNESS[0] if params["sharpness"] == "auto" else float(params["sharpness"])
+        rule = self.rule(lambda0)
+        self.views = [self._hired(each, seed, rule) for each, seed in made]
+        self.weights = np.full(len(self.views), 1.0 / len(self.views))
+
+    def _chosen_lambda0(self, made: list[tuple[DataView, int]]) -> float:
+        """Return the lambda0 with the lowest out-of-fold loss of the tables' smooth learners after a few rounds."""
+        smooth = [each for each in made if not each[0].view.graphs and each[0].view.learner != "trees"]
+        if self.problem.labelled.all() or not smooth:
+            return 0.0
+        losses = []
+        for lambda0 in LAMBDA0:
+            trial = ViewBoosting(self.problem, self.params | {"lambda1": 0.0, "weights": "entropy"}, self.crew)
+            trial.n_folds, trial.labels, trial.columns = self.n_folds, self.labels, self.columns
+            trial._open(smooth, lambda0)
+            for _ in range(TRIAL_ROUNDS):
+                trial.round()
+            labelled = self.problem.labelled
+            losses.append(self.outputs.loss(trial.left_out[labelled], self.labels.codes[labelled]).mean())
+        return LAMBDA0[int(np.argmin(losses))]
+
+    def rule(self, lambda0: float) -> BoostRule:
+        """Return how learners are boosted with a lambda0."""
+        p = self.params
+        limits = TreeParams(p["max_depth"], -1, p["min_samples_leaf"], 1e-3, p["l2"])
+        shares = p["learning_rate"], limits, p["subsample"], p["column_sample"]
+        return BoostRule(self.outputs, self.n_folds, *shares, lambda0)
+
+    def _hired(self, made: DataView, seed: int, rule: BoostRule) -> ViewState:
+        n = self.problem.data.n
+        prior, covers = np.tile(self.outputs.prior, (n, 1)), np.zeros(n, bool)
+        covers[made.rows] = True
+        state = ViewState(made.view, made.rows, prior, prior.copy(), covers)
+        codes, fold = self.labels.codes[made.rows], self.labels.fold[made.rows]
+        content = ViewContent(made.X, codes, fold, made.view.learner, seed, rule)
+        kind = TreeLearner if made.view.learner == "trees" else SmoothLearner
+        self.crew.hire(state, kind, self.problem.labelled, content)
+        return state
+
+    def round(self) -> None:
+        """Lines 3 to 7."""
+        going = [view for view in self.views if not view.settled]
+        if going:
+            pulls = self._pulls(going)
+            said = self.crew.ask("advance", going, (self.n_rounds,), pulls)
+            for view, told in zip(going, said):
+                view.take(told, self.problem.labelled)
+            lead = min(min(view.losses, default=np.inf) for view in self.views)
+            for view in going:
+                view.settle(lead)
+            self._weigh()
+        self.n_rounds += 1
+
+    def _pulls(self, going: list[ViewState]) -> list[tuple] | None:
+        """Return what E says of each view's unlabelled rows, by fold; None where nothing pulls."""
+        unlabelled = ~self.problem.labelled
+        if not self.lambda0 or not unlabelled.any() or not self.n_rounds:
+            return None
+        fitted = self.outputs.fitted(self.member_consensus())
+        place = np.cumsum(unlabelled) - 1
+        return [(fitted[:, place[view.rows[unlabelled[view.rows]]]],) for view in going]
+
+    def member_consensus(self) -> NDArray[np.float64]:
+        """Return E of the unlabelled rows by fold (F, n_u, k), from the members that did not see that fold."""
+        unlabelled = ~self.problem.labelled
+        place = np.cumsum(unlabelled) - 1
+        used = [i for i, weight in enumerate(self.weights) if weight > 1e-6]
+        total = np.zeros((self.n_folds, int(unlabelled.sum()), self.outputs.k))
+        mass = np.zeros(total.shape[1])
+        for i, said in zip(used, self.crew.ask("members", [self.views[i] for i in used])):
+            spots = place[self.views[i].rows[unlabelled[self.views[i].rows]]]
+            total[:, spots] += self.weights[i] * said
+            mass[spots] += self.weights[i]
+        some = mass > 0
+        return np.where(some[:, None], total / np.where(some, mass, 1.0)[:, None], self.outputs.prior)
+
+    def _weigh(self) -> None:
+        """Lines 4 to 7."""
+        labelled = self.problem.labelled
+        said = np.stack([view.scores[labelled] for view in self.views])
+        covers = np.stack([view.covers[labelled] for view in self.views])
+        codes = self.labels.codes[labelled]
+        losses = self.relative_losses()
+        if self.params["weights"] == "learned":
+            self.weights = fitted_mix(self.outputs, said, covers, codes, weights_of(losses, "entropy", 3.0))
+        else:
+            chosen = self.params["sharpness"] == "auto"
+            choices = SHARPNESS if chosen else (self.sharpness,)
+            tried = [weights_of(losses, self.params["weights"], q) for q in choices]
+            scores = [self._loss_of(weights, said, covers, codes) for weights in tried]
+            best = int(np.argmin(scores))
+            self.weights, self.sharpness = tried[best], choices[best]
+        self._combine()
+        self._weigh_graphs()
+        if self.params["lambda1"] == "auto" and self.n_rounds % EVERY == 0:
+            self.choose_lambda1()
+        self._smooth()
+
+    def _loss_of(self, weights: NDArray, said: NDArray, covers: NDArray, codes: NDArray) -> float:
+        return float(self.outputs.loss(consensus(weights, said, covers, self.outputs.prior), codes).mean())
+
+    def relative_losses(self) -> NDArray[np.float64]:
+        """Return l_i (v,) over the prior's loss, of all labelled rows: a view is the prior where it has no record."""
+        labelled, codes = self.problem.labelled, self.labels.codes[self.problem.labelled]
+        alone = self.outputs.loss(np.tile(self.outputs.prior, (len(codes), 1)), codes).mean()
+        losses = [self.outputs.loss(view.scores[labelled], codes).mean() for view in self.views]
+        return np.array(losses) / max(float(alone), 1e-300)
+
+    def _combine(self) -> None:
+        """Line 5: E with labelled rows as left out, and as trained."""
+        covers = np.stack([view.covers for view in self.views])
+        prior = self.outputs.prior
+        self.left_out = consensus(self.weights, np.stack([view.scores for view in self.views]), covers, prior)
+        self.trained = consensus(self.weights, np.stack([view.trained for view in self.views]), covers, prior)
+
+    def _weigh_graphs(self) -> None:
+        """Line 6, from what the views without a graph say, labels where known."""
+        if not self.links or self.params["weights"] == "equal":
+            self.graph_weights |= {name: 1.0 / len(self.links) for name in self.links}
+        elif self.links:
+            plain = [i for i, view in enumerate(self.views) if not view.view.graphs]
+            said = np.stack([self.views[i].scores for i in plain])
+            covers = np.stack([self.views[i].covers for i in plain])
+            alone = consensus(self.weights[plain] + 1e-9, said, covers, self.outputs.prior)
+            known = self.problem.labelled[:, None]
+            fitted = np.where(known, self.labels.codes, self.outputs.fitted(alone))
+            self.graph_weights |= graph_weights(self.links, fitted)
+
+    @property
+    def working(self) -> NDArray[np.float64]:
+        """The scores (n, k) that labelled rows' labels stand for; 0 elsewhere."""
+        known = self.problem.labelled
+        working = np.zeros_like(self.left_out)
+        working[known] = self.outputs.working(self.left_out[known], self.labels.codes[known])
+        return working
+
+    def choose_lambda1(self) -> None:
+        """Choose lambda1 by the out-of-fold loss of e: each fold's labels hidden, its rows scored by its members."""
+        if not self.links or not any(self.graph_weights.values()):
+            self.lambda1 = 0.0
+            return
+        blend, known, working = blended_links(self.links, self.graph_weights), self.problem.labelled, self.working
+        members = self.member_consensus()
+        totals = np.zeros(len(LAMBDA1))
+        for fold in range(self.n_folds):
+            rows = self.labels.fold == fold
+            scores = self.left_out.copy()
+            scores[~known] = members[fold]
+            for i, lambda1 in enumerate(LAMBDA1):
+                said = smoothed(blend, scores, lambda1, known & ~rows, working)[rows]
+                totals[i] += self.outputs.loss(said, self.labels.codes[rows]).sum()
+        self.lambda1 = LAMBDA1[int(totals.argmin())]
+
+    def _smooth(self) -> None:
+        """Line 7."""
+        self.blend = None
+        self.smooth, self.smooth_trained = self.left_out, self.trained
+        if not self.lambda1 or not any(self.graph_weights.values()):
+            return
+        self.blend = blended_links(self.links, self.graph_weights)
+        args = self.lambda1, self.problem.labelled, self.working
+        self.smooth = smoothed(self.blend, self.left_out, *args)
+        self.smooth_trained = smoothed(self.blend, self.trained, *args)
+
+    def _raw(self, scores: NDArray) -> NDArray[np.float64]:
+        change = self.outputs.widened(scores - self.outputs.prior, self.problem.scale.n_outputs)
+        return self.problem.scale.prior + change
 
     @property
     def raw(self) -> NDArray[np.float64]:
-        """F (n, K): labelled rows as trained."""
-        return self.base + self.grown
+        """Raw scores (n, K); labelled rows as trained."""
+        return self._raw(self.smooth_trained)
 
     @property
-    def honest(self) -> NDArray[np.float64]:
-        """F (n, K) where each labelled row is scored by the learners that did not see it."""
-        seen = np.maximum(self.n_left_out, 1)
-        scale = np.where(self.n_left_out > 0, self.n_tree_rounds / seen, 1.0)[:, None]
-        return self.base + np.where(self.problem.labelled[:, None], self.left_out * scale, self.grown)
+    def held_back(self) -> NDArray[np.float64]:
+        """Raw scores (n, K); each labelled row by the members that did not see it."""
+        return self._raw(self.smooth)
 
-    def round(self) -> None:
-        """Lines 3 to 12."""
-        smooth = self.params["base_learner"] != "tree"
-        if self.n_rounds < self.params["consensus_rounds"]:
-            order = [self.parts[i] for i in self.rng.permutation(len(self.parts))]
-            for parts in self._turns(order):
-                self._refit(parts)
-                if smooth and self.params["schedule"] == "sequential" and self.n_rounds:
-                    self._combine(self.scales)
-            if smooth:
-                self._combine(self._fitted_scales())
-            if self.n_rounds + 1 == self.params["consensus_rounds"] or not smooth:
-                self._fix_columns()
-        if self.params["base_learner"] != "kernel" and self.n_rounds + 1 >= self.params["consensus_rounds"]:
-            self._grow_round()
-        self.n_rounds += 1
+    def alone(self) -> dict[str, tuple[NDArray, NDArray]]:
+        """Return by table what its own views say (n, K), and which instances it has."""
+        found = {}
+        for name in self.columns.tables.names:
+            own = [i for i, view in enumerate(self.views) if view.view.tables == (name,) and not view.view.graphs]
+            said = np.stack([self.views[i].scores for i in own])
+            covers = np.stack([self.views[i].covers for i in own])
+            mixed = consensus(self.weights[own] + 1e-9, said, covers, self.outputs.prior)
+            found[name] = self._raw(mixed), covers[0]
+        return found
 
-    def _turns(self, order: list[Any]) -> list[list[Any]]:
-        """Return who goes at once: all from the same state, or one after the other."""
-        return [order] if self.params["schedule"] == "parallel" else [[each] for each in order]
+    def shares(self) -> NDArray[np.float64]:
+        """Return each view's shares (v, p + q) in what its tables and graphs explain: rows sum to 1."""
+        losses, labelled = self.relative_losses(), self.problem.labelled
+        codes = self.labels.codes[labelled]
+        prior = self.outputs.loss(np.tile(self.outputs.prior, (len(codes), 1)), codes)
+        gains = {
+            name: explained(prior, [self.outputs.loss(v.scores[labelled], codes) for v in self._own_views(name)])
+            for name in self.columns.tables.names
+        }
+        return deal([view.view for view in self.views], losses, gains, self.graph_weights)
 
-    def _refit(self, parts: list[Part]) -> None:
-        """Lines 4 and 5. What neighbours say does not change from round to round."""
-        tables = [part for part in parts if isinstance(part, TablePart)]
-        graphs = [part for part in parts if isinstance(part, GraphPart) and not self.n_rounds]
-        if tables and self.params["base_learner"] != "tree":
-            said = self.crew.ask("refit", tables, (self.consensus,))
-            for part, values in zip(tables, said):
-                part.score = part.spread(values)
-        if graphs:
-            said = self.crew.ask("listen", graphs, (*self._told(), self.voices, SHRINKAGE))
-            for part, values in zip(graphs, said):
-                part.score = part.spread(values)
+    def _own_views(self, table: str) -> list[ViewState]:
+        return [view for view in self.views if view.view.tables == (table,) and not view.view.graphs]
 
-    def _told(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Return what neighbours say (s, n, K) to each kind of listener, and the listeners' kinds (n,)."""
-        says, hears = self._says(), np.zeros(self.problem.data.n, np.int64)
-        for kind, (listeners, _) in enumerate(says):
-            hears[listeners] = kind
-        return np.stack([values for _, values in says]), hears
+    def source_weights(self) -> dict[str, float]:
+        """Return the sum of the views' weights that is each table's, normalised over the tables."""
+        names = self.columns.tables.names
+        held = self.weights @ self.shares()[:, : len(names)]
+        total = held.sum()
+        return dict(zip(names, (held / total if total > 0 else np.full(len(names), 1 / len(names))).tolist()))
 
-    def _says(self) -> list[tuple[NDArray[np.bool_], NDArray[np.float64]]]:
-        """Return what neighbours say to whom: their label, or what the tables predict for them."""
-        known = self.problem.labelled[:, None] & self.params["clamp_labels"]
-        return [(who, np.where(known, self.problem.centred, said)) for who, said in self.hearsay]
-
-    def says_to_strangers(self) -> NDArray[np.float64]:
-        """Return what each instance says (n, K) to one that had no part in the fit."""
-        return self._says()[-1][1]
-
-    @property
-    def voices(self) -> NDArray[np.float64]:
-        """How loudly each instance speaks to its neighbours, (n,)."""
-        return np.where(self.problem.labelled, 1.0, self.params["lambda1"])
-
-    def _fitted_scales(self) -> NDArray[np.float64]:
-        """Line 6."""
-        labelled, scale = self.problem.labelled, self.problem.scale
-        scores = np.stack([part.score[labelled] for part in self.parts])
-        target = self.problem.target[labelled]
-        self.own_scales = np.array([fit_scales(score[None], target, scale.prior)[0] for score in scores])
-        if self.params["weights"] == "learned":
-            return self._scales_over_gaps(scores, target)
-        losses = [self._own_loss(i, scores, target) for i in range(len(self.parts))]
-        weights = weights_from_losses(losses, self.params["weights"])
-        joint = np.tensordot(weights, scores, 1)[None]
-        return weights * fit_scales(joint, target, scale.prior)
-
-    def _own_loss(self, i: int, scores: NDArray, target: NDArray) -> float:
-        """Return the mean loss of one source alone over the labelled rows that it covers."""
-        covers = self.parts[i].covers[self.problem.labelled]
-        prior, loss = self.problem.scale.prior, self.problem.scale.loss
-        if not covers.any():
-            return float(loss.value(prior[None], target).mean())
-        return float(loss.value(prior + self.own_scales[i] * scores[i, covers], target[covers]).mean())
-
-    def _scales_over_gaps(self, scores: NDArray, target: NDArray) -> NDArray[np.float64]:
-        """Fit b for each exponent gamma and keep the better; without missing records there is nothing to choose."""
-        prior, loss, labelled = self.problem.scale.prior, self.problem.scale.loss, self.problem.labelled
-        if all(part.covers.all() for part in self.parts if isinstance(part, TablePart)):
-            return fit_scales(scores, target, prior)
-        first = fit_scales(scores, target, prior)
-        best = (np.inf, first)
-        for gamma in GAMMAS:
-            factor = gap_factor(self.sizes(first), self._table_covers(), gamma)[labelled]
-            scales = fit_scales(scores * factor[None, :, None], target, prior)
-            raw = prior + factor[:, None] * np.tensordot(scales, scores, 1)
-            value = float(loss.value(raw, target).mean())
-            if value < best[0] - 1e-6:
-                best, self.gamma = (value, scales), gamma
-        self._gap_sizes = self.sizes(first)
-        return best[1]
-
-    def sizes(self, scales: NDArray) -> NDArray[np.float64]:
-        """Return the size of b_i f_i of each table: its root mean square where the table has a record."""
-        tables = [part for part in self.parts if isinstance(part, TablePart)]
-        return np.array([b * np.sqrt((part.score[part.rows] ** 2).mean()) for b, part in zip(scales, tables)])
-
-    def _table_covers(self) -> NDArray[np.bool_]:
-        return np.stack([part.covers for part in self.parts if isinstance(part, TablePart)])
-
-    @property
-    def gap_sizes(self) -> NDArray[np.float64]:
-        return getattr(self, "_gap_sizes", self.sizes(self.scales))
-
-    def _combine(self, scales: NDArray) -> None:
-        """Line 7."""
-        self.scales = scales
-        factor = gap_factor(self.gap_sizes, self._table_covers(), self.gamma) if self.gamma else 1.0
-        total = np.zeros_like(self.base)
-        for b, part in zip(scales, self.parts):
-            if b:
-                total += b * part.score
-        self.base = self.problem.scale.prior + (total * factor[:, None] if self.gamma else total)
-        self.consensus = self._bounded(self.problem.scale.centred(self.raw), self.problem.labelled)
-
-    def _bounded(self, consensus: NDArray, labelled: NDArray[np.bool_]) -> NDArray:
-        """Keep the consensus of unlabelled rows from spreading wider than honest predictions of labelled rows do.
-
-        Class shares are bounded as they are; numbers would be pulled up by agreement alone, round after round.
-        """
-        if self.problem.scale.is_classifier or labelled.all() or not labelled.any():
-            return consensus
-        known, pulled = consensus[labelled].std(), consensus[~labelled].std()
-        return consensus * min(1.0, known / pulled) if pulled > 0 else consensus
-
-    def _fix_columns(self) -> None:
-        graphs = [part for part in self.parts if isinstance(part, GraphPart) and not part.width and part.rows.size]
-        for part, width in zip(graphs, self.crew.ask("bin", graphs) if graphs else ()):
-            part.width = width
-
-    def _grow_round(self) -> None:
-        """Lines 8 to 11."""
-        labelled = np.flatnonzero(self.problem.labelled)
-        size = max(1, int(round(self.params["subsample"] * labelled.size)))
-        inside = np.zeros(self.problem.data.n, bool)
-        inside[self.rng.choice(labelled, size, replace=False)] = True
-        order = [i for i in self.rng.permutation(len(self.parts)) if self.parts[i].width]
-        for numbers in self._turns(order):
-            self._grow(numbers, inside)
-        self.n_left_out += self.problem.labelled & ~inside
-        self.n_tree_rounds += 1
-
-    def _grow(self, numbers: list[int], inside: NDArray[np.bool_]) -> None:
-        """Lines 9 to 11 for the sources of these numbers, all from the same F."""
-        alone = len(numbers) == 1
-        rows = self._labelled_rows(self.parts[numbers[0]]) if alone else np.flatnonzero(self.problem.labelled)
-        residual, seen = self._residual(rows), inside[rows]
-        place = None if alone else np.cumsum(self.problem.labelled) - 1
-        growing, own = [], []
-        for i in numbers:
-            part = self.parts[i]
-            spots = slice(None) if alone else place[self._labelled_rows(part)]
-            if seen[spots].any() and np.abs(residual[spots]).max() < DIVERGED:
-                growing.append((i, residual[spots], seen[spots]))
-                own.append((self._columns(part.width),))
-        shared = seen, residual[seen], alone, self._tree_rule
-        grown = self.crew.ask("grow", [self.parts[i] for i, _, _ in growing], shared, own) if growing else []
-        for (i, slope, chosen), (nodes, values, leaf) in zip(growing, grown):
-            self._join(i, Tree(nodes, values), values[leaf], slope, chosen)
-
-    def _join(self, i: int, tree: Tree, said: NDArray, residual: NDArray, chosen: NDArray[np.bool_]) -> None:
-        """Lines 10 and 11 for a tree that says `said` (m, K); labelled rows (l,) but the chosen were left out."""
-        part = self.parts[i]
-        left = part.labelled_rows(self.problem.labelled)[~chosen]
-        residual = residual[~chosen]
-        step = self._step(i, said[left], residual, curvature_of(residual, self.problem.scale.is_classifier))
-        self.steps[part.name] = step
-        if step > 0:
-            self._add(i, part, tree, said, left, step * self.params["learning_rate"])
-
-    @property
-    def _tree_rule(self) -> TreeRule:
-        limits = TreeParams(self.params["max_depth"], -1, self.params["min_samples_leaf"])
-        return TreeRule(limits, self.params["l2"], self.problem.scale.is_classifier)
-
-    def _labelled_rows(self, part: Part) -> NDArray[np.int64]:
-        return part.rows[part.labelled_rows(self.problem.labelled)]
-
-    def _residual(self, rows: NDArray) -> NDArray[np.float64]:
-        """Return the negative gradient (m, K) of the loss at labelled rows."""
-        return self.problem.target[rows] - self.problem.scale.fitted(self.base[rows] + self.grown[rows])
-
-    def _columns(self, d: int) -> NDArray[np.int32]:
-        """Draw a tree's columns: a share of d, at least three."""
-        count = min(d, max(int(np.ceil(self.params["column_sample"] * d)), min(d, 3)))
-        return self.rng.choice(d, count, replace=False).astype(np.int32)
-
-    def _step(self, i: int, said: NDArray, residual: NDArray, curvature: NDArray) -> float:
-        """Line 10: the best common step of all trees of source i so far on the rows that each left out."""
-        if self.params["subsample"] >= 1.0:
-            return 1.0
-        first = self.worth[1, i] == 0.0
-        self.worth[:, i] += (said * residual).sum(), (curvature * said**2).sum()
-        if self.worth[1, i] <= 0.0:
-            return 0.0
-        return float(np.clip(self.worth[0, i] / self.worth[1, i], 0.0, FIRST_STEP if first else 1.0))
-
-    def _add(self, i: int, part: Part, tree: Tree, said: NDArray, left: NDArray, scale: float) -> None:
-        """Line 11."""
-        part.forest.append(tree, scale)
-        said = scale * said
-        part.trees[part.rows] += said
-        self.grown[part.rows] += said
-        left_out = part.rows[left]
-        self.left_out[left_out] += said[left]
-        if left.size:
-            self.gain[i] += (said[left] * self.problem.centred[left_out]).sum() / left.size
-
-    def explained(self) -> NDArray[np.float64]:
-        """Line 12, before normalising: what each part explains of the centred labels, a mean over rows it covers."""
-        centred, labelled = self.problem.centred, self.problem.labelled
-        shares = np.zeros(len(self.parts))
-        for i, (b, part) in enumerate(zip(self.scales, self.parts)):
-            covered = labelled & part.covers
-            if covered.any():
-                shares[i] = b * (part.score[covered] * centred[covered]).sum() / covered.sum() + self.gain[i]
-        return np.maximum(shares, 0.0)
-
-
-def _graph_parts(problem: Problem, crew: Crew) -> tuple[list[GraphPart], dict[str, float]]:
-    """Return the parts of the graphs, of two or more also of their joint links, and each graph's share in those."""
-    graphs, labelled, K = problem.data.graphs, problem.labelled, problem.scale.n_outputs
-    links = {name: graph.adjacency() for name, graph in graphs.items()}
-    parts = [crew.graph(name, each, labelled, K) for name, each in links.items()]
-    sizes = [each.nnz for each in links.values()]
-    if np.count_nonzero(sizes) < 2 or sum(sizes) > MOST_JOINT_LINKS:
-        return parts, {}
-    units = {part.name: part.unit for part in parts}
-    joint = joint_links(graphs, units)
-    return [*parts, crew.graph("", joint, labelled, K)], joint_shares(graphs, units, joint)
-
-
-def gap_factor(sizes: NDArray, covers: NDArray, gamma: float) -> NDArray[np.float64]:
-    """Return g (n,): how much louder the tables that an instance has speak for those (p, n) that it lacks."""
-    total = sizes.sum()
-    present = sizes @ covers
-    if total <= 0:
-        return np.ones(covers.shape[1])
-    return np.where(present > 0, total / np.maximum(present, 1e-12 * total), 1.0) ** gamma
+    def finish(self) -> list[dict[str, NDArray]]:
+        """Return what each view's learner keeps."""
+        return self.crew.ask("keep", self.views)

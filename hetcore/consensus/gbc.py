@@ -17,20 +17,26 @@ lambda0, and what the neighbours say, with weight lambda1 (eq. 4.4):
 | lambda0, lambda1, N | `lambda0`, `lambda1`, `n_iterations` |
 
 `as_printed=True` runs Algorithm 1 to the letter (`hetcore.consensus.algorithm1`). On our data that loses to what one
-would do instead, for two reasons: every f_i is fitted to y alone and then averaged, so what the sources know together
-is lost; and a graph reaches the model only through trees on table columns. The default (`hetcore.consensus.boosting`)
-keeps sources in turn, consensus, connectivity, learned weights, missing sources and instances.
+would do instead, for two reasons: every f_i is fitted to y alone on one table and then averaged, so what the sources
+know together is lost; and a graph reaches the model only through trees on table columns. The default
+(`hetcore.consensus.boosting`) keeps the consensus of boosted sources, connectivity, weights by loss, missing sources
+and instances.
 
 Departures of the default from the paper
 ----------------------------------------
-- A source has two learners: kernel ridge in closed form, which solves the squared-loss objective (4.4) for f_i exactly,
-  and trees that are fitted to what the ensemble of all sources leaves.
-- Classes are softmax scores with class codes as the pull's targets; L(f, E) with the logistic loss and a real E has no
-  bound.
-- lambda is relative: the mean over U_i against the mean over T, whatever their sizes.
-- A graph is a source: it says its neighbours' average, labels counting 1 and the consensus of unlabelled ones lambda1,
-  with its own fitted weight and its own trees. Labels of labelled neighbours are used as they are (`clamp_labels`).
-- Weights and steps are fitted on rows left out (leave-one-out for kernel ridge, the subsample's rest for trees).
+- A source is a *view* (`hetcore.consensus.views`): each table, the joined tables, and of each graph the neighbours'
+  labels, hidden by fold, and features. Each has trees, and a smooth learner (kernel ridge or linear).
+- Views are boosted side by side in folds of the labelled rows, so that every round has out-of-fold predictions. A view
+  says what it said in its best round so far.
+- Weights are (4.10) of out-of-fold losses to the power q (`sharpness`); q = 1 is the paper's. They enter E, lambda0's
+  pull and the prediction. A table's weight is the sum over its views; that of a view of several is dealt to them by
+  what each explains out of fold alone.
+- Graphs' weights are (4.11) of how much less linked instances differ than any two do, and 0 where they do not.
+- The third term of (4.4) is minimised for the consensus itself, which is made smooth along the links with lambda1
+  (`hetcore.consensus.smoothing`); as a pull on the learners it did not pay (docs/consensus.md).
+- Classes are softmax scores with the consensus' class shares as the pull's targets; L(f, E) with the logistic loss and
+  a real E has no bound.
+- lambda0 is relative: all unlabelled rows together against all labelled ones.
 
 Reference: X. Shi, J.-F. Paiement, D. Grangier, P. S. Yu, "Learning from heterogeneous sources via gradient boosting
 consensus", SIAM Data Mining 2012; equation numbers are those of its extended version.
@@ -38,6 +44,7 @@ consensus", SIAM Data Mining 2012; equation numbers are those of its extended ve
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,19 +55,30 @@ from sklearn.utils.validation import check_is_fitted
 from hetcore.base import BoostedEstimator
 from hetcore.checks import whole
 from hetcore.consensus.algorithm1 import Printed, PrintedModel
-from hetcore.consensus.boosting import Stagewise
-from hetcore.consensus.predictor import Columns, Memory, StagewiseModel, in_no_table
-from hetcore.consensus.source_states import Crew, GraphPart, TablePart
+from hetcore.consensus.boosting import ViewBoosting
+from hetcore.consensus.predictor import StagewiseModel, in_no_table
+from hetcore.consensus.source_states import Crew
 from hetcore.consensus.tempering import Tempering
+from hetcore.consensus.view_predictor import ViewModel
 from hetcore.data import HetData
 from hetcore.errors import DataError, ModelFileError
-from hetcore.kernel_ridge import SmoothPrediction
-from hetcore.parameters import Flag, Interval, OneOf, Seed, Slider, Whole, param
+from hetcore.parameters import Domain, Flag, Interval, OneOf, Seed, Slider, Whole, param
 from hetcore.registry import MemoryNeed, estimator
 from hetcore.round_scores import describe, shares
 from hetcore.targets import Problem, Scale
 
 __all__ = ["Explanation", "GBCClassifier", "GBCRegressor"]
+
+
+PRINTED_AUTO = 0.03  # what "auto" is as printed, where no out-of-fold loss chooses
+
+
+def _or_auto(domain: Domain) -> Domain:
+    """Return a domain and "auto"."""
+    holds = domain.holds
+    return replace(
+        domain, holds=lambda v: (isinstance(v, str) and v == "auto") or holds(v), words=f"'auto' or {domain.words}"
+    )
 
 
 class Explanation(NamedTuple):
@@ -89,94 +107,119 @@ class _GBC(Tempering, BoostedEstimator):
 
     Attributes
     ----------
-    source_weights_, graph_weights_ : dict of str to float
-        Weights in [0, 1], each dict summing to 1: a source's share in what the model explains of the labels on rows
-        left out. With `as_printed`, w of (4.10) and (4.11), the mean over the classes.
+    source_weights_ : dict of str to float
+        Weights in [0, 1], summing to 1: of each table, the sum over its views' weights. With `as_printed`, w of (4.10),
+        the mean over the classes.
+    graph_weights_ : dict of str to float
+        Weights by (4.11), summing to 1; all 0 where the graphs explain nothing.
+    view_weights_ : dict of str to float
+        w by view; of a default fit.
+    lambda0_, lambda1_, sharpness_ : float
+        As given or chosen; of a default fit.
     history_ : polars DataFrame
         One row per round: "iteration", "seconds", "loss:SET", "metric:SET", "weight:SOURCE", "graph_weight:GRAPH",
-        "step:PART", "per_source:SOURCE", "autocorrelation:GRAPH", "disagreement".
+        "view:VIEW", "choice:PARAMETER", "per_source:SOURCE", "autocorrelation:GRAPH", "disagreement".
     n_iterations_ : int
         Rounds done.
     """
 
-    lambda0: float = param(
-        0.0,
-        Interval(0, 1e9, cure="0 switches the consensus off"),
-        "Pull of unlabelled instances to the consensus of the sources, relative to the labels' pull; 0 for none.",
+    _retired = ("consensus_rounds",)  # of models saved before there were views
+
+    lambda0: float | str = param(
+        0.3,
+        _or_auto(Interval(0, 1e9, cure="0 switches the consensus off")),
+        "Pull of unlabelled instances to the consensus of the views, relative to the labels' pull; 0 for none. "
+        '"auto" takes what gives the smooth learners of the tables the lowest out-of-fold loss in a short trial.',
         Slider("λ0 · consensus", 0.0, 3.0, 0.05),
     )
-    lambda1: float = param(
-        0.3,
-        Interval(0, 1e9, cure="0 lets only labelled neighbours speak"),
-        "How much an unlabelled neighbour counts beside a labelled one's 1; as printed, the pull to the neighbours.",
+    lambda1: float | str = param(
+        "auto",
+        _or_auto(Interval(0, 1e9, cure="0 lets no neighbour smooth the consensus")),
+        'How smooth the consensus is made along the links; "auto" takes what has the lowest out-of-fold loss, 0 where '
+        "smoothing does not help. As printed, the pull to the neighbours.",
         Slider("λ1 · neighbours", 0.0, 3.0, 0.05),
+    )
+    sharpness: float | str = param(
+        "auto",
+        _or_auto(Interval(0, 100, "(]", "1 is the paper's (4.10)")),
+        "q: weights are (4.10) of the out-of-fold losses to the power q; 1 is the paper's. "
+        '"auto" takes what gives the consensus the lowest out-of-fold loss.',
     )
     n_iterations: int = param(40, Whole(1), "Rounds N.", Slider("Rounds N", 5, 200, 5))
     learning_rate: float = param(
-        0.1,
+        0.08,
         Interval(0, 10, "(]", "0.1 is a good start"),
         "Shrinkage of each tree's step.",
         Slider("Learning rate η", 0.01, 1.0, 0.01),
     )
     max_depth: int = param(
-        3, Whole(1, also={-1: "no limit"}), "Depth of the trees, in splits.", Slider("Depth", 1, 8, 1)
+        5, Whole(1, also={-1: "no limit"}), "Depth of the trees, in splits.", Slider("Depth", 1, 8, 1)
     )
-    min_samples_leaf: int = param(5, Whole(1), "Fewest rows of a leaf.")
+    min_samples_leaf: int = param(3, Whole(1), "Fewest rows of a leaf.")
     l2: float = param(1.0, Interval(0, ends="()"), "Added under every leaf's Newton step.")
     subsample: float = param(
-        0.6,
-        Interval(0, 1, "(]", "below 1, the rows left out set steps and weights"),
-        "Share of the labelled rows that a round's trees are grown on; the rest set steps and weights. At 1 every step "
-        "is taken whole and the trees' weights are not known.",
+        0.7,
+        Interval(0, 1, "(]", "the share of the labelled rows that a tree is grown on"),
+        "Share of the labelled rows that a tree is grown on.",
     )
     column_sample: float = param(
         0.3,
         Interval(0, 1, "(]", "the share of its columns that a tree sees"),
-        "Share of a table's columns that a tree may split by; at least three columns.",
-    )
-    consensus_rounds: int = param(
-        4,
-        Whole(1),
-        "Rounds in which the smooth learners are refitted to labels and consensus; trees start in the last of them.",
+        "Share of a view's columns that a tree may split by; at least eight columns, at most 120.",
     )
     base_learner: str = param(
-        "both", OneOf("both", "kernel", "tree"), "Learners of a source. Trees alone feel no lambda0."
+        "both",
+        OneOf("both", "kernel", "tree"),
+        "Learners of the views: trees, smooth ones (kernel and linear), or both.",
     )
     weights: str = param(
-        "learned",
-        OneOf("learned", "entropy", "softmax", "equal"),
-        "How sources are weighted: fitted on rows left out; from each source's own loss on rows left out by (4.10), or "
-        'by exp(-loss) normalised; or all the same. As printed, "learned" is "entropy", on the training loss.',
+        "entropy",
+        OneOf("entropy", "softmax", "equal", "learned"),
+        "How views are weighted by their out-of-fold losses: by (4.10), by exp(-loss) normalised, all the same, or "
+        'fitted on the simplex. As printed, "learned" is "entropy", on the training loss.',
     )
-    pull: str = param("unlabelled", OneOf("unlabelled", "all"), "Which instances are pulled to the consensus.")
+    pull: str = param(
+        "unlabelled", OneOf("unlabelled", "all"), "As printed, which instances are pulled to the consensus."
+    )
     clamp_labels: bool = param(
-        True, Flag(), "Whether a labelled neighbour shows its label, or what is predicted for it."
+        True, Flag(), "Whether a labelled neighbour counts with its label, or with what is predicted for it."
     )
     schedule: str = param(
         "sequential",
         OneOf("sequential", "parallel"),
-        "Whether a source sees the others' newest values, or all start from the same state.",
+        "As printed, whether a source sees the others' newest values, or all start from the same state.",
     )
     as_printed: bool = param(False, Flag(), "Run the paper's Algorithm 1 to the letter; see its module.")
     random_state: int | None = param(0, Seed(), "Seed; an int makes a fit repeatable bit for bit on one thread count.")
 
-    def _start(self, problem: Problem, crew: Crew | None = None) -> Stagewise | Printed:
-        rng = np.random.default_rng(self.random_state)
-        cls = Printed if self.as_printed else Stagewise
-        return cls.start(problem, self.get_params(deep=False), rng, crew)
+    def _start(self, problem: Problem, crew: Crew | None = None) -> ViewBoosting | Printed:
+        rng, params = np.random.default_rng(self.random_state), self.get_params(deep=False)
+        if not self.as_printed:
+            return ViewBoosting.start(problem, params, rng, crew)
+        params |= {name: PRINTED_AUTO for name in ("lambda0", "lambda1") if params[name] == "auto"}
+        return Printed.start(problem, params, rng, crew)
 
-    def _view(self, state: Stagewise | Printed) -> dict[str, Any]:
-        alone, detail = (_alone_printed if self.as_printed else _alone)(state)
-        view = describe(state.problem, state.raw, state.honest, alone)
-        steps = {name: step for name, step in state.steps.items() if name}
-        view["detail"] |= {"steps": steps} | detail.pop("detail", {}) | state.crew.tally()
-        return view | detail
+    def _view(self, state: ViewBoosting | Printed) -> dict[str, Any]:
+        if self.as_printed:
+            alone, more = _alone_printed(state)
+            view = describe(state.problem, state.raw, state.honest, alone)
+            more["detail"] = {"steps": {name: step for name, step in state.steps.items() if name}}
+        else:
+            view = describe(state.problem, state.raw, state.held_back, state.alone())
+            more = _weights_of(state)
+        view["detail"] |= more.pop("detail") | state.crew.tally()
+        return view | more
 
-    def _finish(self, state: Stagewise | Printed) -> None:
-        view = (_alone_printed if self.as_printed else _alone)(state)[1]
+    def _finish(self, state: ViewBoosting | Printed) -> None:
+        view = _alone_printed(state)[1] if self.as_printed else _weights_of(state)
         self.source_weights_, self.graph_weights_ = view["source_weights"], view["graph_weights"]
         self.scale_ = state.problem.scale
-        self.model_ = state.finish() if self.as_printed else _stagewise_model(state)
+        if self.as_printed:
+            self.model_ = state.finish()
+        else:
+            self.model_ = ViewModel.of(state)
+            self.view_weights_ = view["detail"]["views"]
+            self.lambda0_, self.lambda1_, self.sharpness_ = state.lambda0, state.lambda1, state.sharpness
         if self.scale_.is_classifier:
             self.classes_ = self.scale_.classes
 
@@ -268,7 +311,7 @@ class _GBC(Tempering, BoostedEstimator):
 
     def _set_state(self, meta: dict[str, Any], arrays: dict[str, NDArray]) -> None:
         self.scale_ = _scale_from(meta["scale"], arrays["scale:mean"], self._task)
-        kinds = {"stagewise": StagewiseModel, "printed": PrintedModel}
+        kinds = {"views": ViewModel, "stagewise": StagewiseModel, "printed": PrintedModel}
         if meta["kind"] not in kinds:
             kind = meta["kind"]
             raise ModelFileError(f"The file holds a model of kind {kind!r}, which is not known: it is not loaded.")
@@ -301,19 +344,20 @@ def _weights_from(meta: Any) -> dict[str, float]:
     return weights
 
 
-def _alone(state: Stagewise) -> tuple[dict[str, tuple[NDArray, NDArray]], dict[str, Any]]:
-    """Return what each table says alone and where, and the weights."""
-    prior, problem = state.problem.scale.prior, state.problem
-    own = state.own_scales if state.own_scales.size else state.scales
-    tables = [(b, part) for b, part in zip(own, state.parts) if isinstance(part, TablePart)]
-    alone = {part.name: (prior + b * part.score + part.trees, part.covers) for b, part in tables}
-    explained, p, q = state.explained(), len(tables), len(problem.data.graphs)
-    if state.joint_shares:
-        explained = explained[:-1] + explained[-1] * np.array([0.0] * p + list(state.joint_shares.values()))
-    return alone, {
-        "source_weights": shares(explained[:p], problem.data.source_names),
-        "graph_weights": shares(explained[p : p + q], problem.data.graph_names),
-        "detail": {"shares": shares(explained, [*problem.data.source_names, *problem.data.graph_names])},
+def _weights_of(state: ViewBoosting) -> dict[str, Any]:
+    """Return the weights of sources, graphs and views, and what was chosen."""
+    weights = dict(zip([view.name for view in state.views], state.weights.tolist()))
+    chosen = {"lambda0": state.lambda0, "lambda1": state.lambda1, "sharpness": state.sharpness}
+    return {
+        "source_weights": state.source_weights(),
+        "graph_weights": dict(state.graph_weights),
+        "detail": {
+            "steps": {},
+            "views": weights,
+            "view_losses": {view.name: view.losses[-1] for view in state.views if view.losses},
+            "choices": chosen,
+            "graphs_explain_nothing": bool(state.graph_weights) and not any(state.graph_weights.values()),
+        },
     }
 
 
@@ -329,28 +373,9 @@ def _alone_printed(state: Printed) -> tuple[dict[str, tuple[NDArray, NDArray]], 
     }
 
 
-def _stagewise_model(state: Stagewise) -> StagewiseModel:
-    tables, graphs = [], []
-    sizes = iter(state.gap_sizes)
-    for b, part, kept in zip(state.scales, state.parts, state.crew.ask("keep", state.parts)):
-        if isinstance(part, GraphPart):
-            graphs.append(Columns(part.name, float(b), part.forest, kept.mapper, unit=part.unit))
-        else:
-            smooth = SmoothPrediction(kept.smooth) if kept.smooth is not None else None
-            size = float(next(sizes))
-            tables.append(Columns(part.name, float(b), part.forest, kept.mapper, kept.encoder, smooth, size))
-    said = state.says_to_strangers().astype(np.float32)
-    memory = Memory(state.problem.data.id_series, said, state.voices.astype(np.float32))
-    args = state.problem.scale, tables, graphs, memory, state.gamma, state.params["lambda1"]
-    return StagewiseModel(*args, dict(state.joint_shares))
-
-
 @estimator(MemoryNeed(cell=36, record=7_300, score=90, link=2))
 class GBCRegressor(RegressorMixin, _GBC):
     """Gradient Boosting Consensus for numbers.
-
-    The default lambda0 is 0: a number that all sources agree on is pulled to their common mean, which costs accuracy on
-    the film ratings (docs/consensus.md).
 
     References
     ----------
@@ -370,9 +395,6 @@ class GBCClassifier(ClassifierMixin, _GBC):
     """
 
     _task = "classification"
-
-    lambda0 = 0.3
-    lambda1 = 0.1
 
     def predict_proba(self, data: HetData) -> NDArray[np.float64]:
         """Return the probability in [0, 1] of each class in the order of `classes_`, (n, K)."""

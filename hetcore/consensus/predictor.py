@@ -1,4 +1,4 @@
-"""What remains of a GBC fit: everything that predicts, and nothing else."""
+"""What predicts in model files of before there were views, and what a fit as printed shares with it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from hetcore.binning import BinMapper
 from hetcore.checks import number_in
-from hetcore.consensus.boosting import SHRINKAGE, gap_factor
 from hetcore.consensus.neighbor_means import averaged, graph_columns, joint_links
 from hetcore.data import HetData
 from hetcore.data.encoding import SourceEncoder
@@ -22,6 +21,8 @@ from hetcore.kernel_ridge import SmoothPrediction
 from hetcore.targets import Scale
 
 __all__ = ["Columns", "Memory", "StagewiseModel", "in_no_table", "memory_from", "said_by_neighbours"]
+
+SHRINKAGE = 2.0  # neighbours' voices that the prior counts for
 
 
 @dataclass
@@ -101,7 +102,7 @@ def in_no_table(data: HetData, names: Iterable[str]) -> NDArray[np.bool_]:
 
 
 class StagewiseModel:
-    """The default GBC after its last round."""
+    """The default of model files saved before there were views."""
 
     kind = "stagewise"
 
@@ -247,3 +248,12 @@ def _part_from(key: str, meta: dict[str, Any], arrays: Mapping[str, NDArray], n_
         number_in(meta["unit"], 1e-45, 1e39),
     )
     return Columns(meta["name"], scale, forest, mapper, encoder, smooth, size, unit)
+
+
+def gap_factor(sizes: NDArray, covers: NDArray, gamma: float) -> NDArray[np.float64]:
+    """Return g (n,): how much louder the tables that an instance has speak for those (p, n) that it lacks."""
+    total = sizes.sum()
+    present = sizes @ covers
+    if total <= 0:
+        return np.ones(covers.shape[1])
+    return np.where(present > 0, total / np.maximum(present, 1e-12 * total), 1.0) ** gamma

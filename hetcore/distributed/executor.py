@@ -26,7 +26,8 @@ from hetcore.errors import ClusterError
 
 __all__ = ["ClusterCrew"]
 
-REMEMBERED = ("smooth", "refit", "listen", "bin")  # steps that leave something in a holder
+REMEMBERED = ("smooth", "refit", "listen", "bin")  # steps that leave something in a holder: the last of each
+ROUNDS = ("advance",)  # steps that leave something in each round: all of them
 MOST_TRIES = 4  # of one step, each after a loss
 
 _log = logging.getLogger(__name__)
@@ -81,6 +82,8 @@ class ClusterCrew(Crew):
             raise _unable("in one step")
         if what in REMEMBERED:
             self._steps[what] = Step(what, shared, asked)
+        elif what in ROUNDS:
+            self._steps[f"{what} {len(self._steps)}"] = Step(what, shared, asked)
         return [answers[number] for number in asked]
 
     def tally(self) -> dict[str, Any]:

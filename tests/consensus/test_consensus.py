@@ -219,7 +219,7 @@ BAD = [
     ("lambda0", -0.1), ("lambda0", np.nan), ("lambda0", "1"), ("lambda0", None), ("lambda1", -1), ("lambda1", np.inf),
     ("n_iterations", 0), ("n_iterations", 2.5), ("n_iterations", True), ("learning_rate", 0.0), ("learning_rate", 11),
     ("max_depth", 0), ("max_depth", -2), ("min_samples_leaf", 0), ("l2", 0.0), ("l2", -1), ("subsample", 0.0),
-    ("subsample", 1.1), ("column_sample", 0), ("column_sample", np.ones(2)), ("consensus_rounds", 0),
+    ("subsample", 1.1), ("column_sample", 0), ("column_sample", np.ones(2)), ("sharpness", 0),
     ("base_learner", "forest"), ("weights", "best"), ("weights", ["equal"]), ("pull", "labelled"), ("schedule", "any"),
     ("clamp_labels", "yes"), ("as_printed", 2), ("random_state", -1), ("random_state", 0.5), ("random_state", "seed"),
 ]  # fmt: skip

@@ -1,0 +1,103 @@
+"""What a view learns of an instance's neighbours: their features' means, and their labels', hidden by fold.
+
+A row's own label, and all labels of its fold, are hidden from its columns. Hiding the own label alone gives it away in
+cliques: where everyone is linked to everyone, the mean without oneself tells one's own label.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+__all__ = ["KnownLabels", "feature_means", "label_columns", "symmetric", "walk"]
+
+SPREAD_SHARE = 0.9  # of what an instance takes over from its neighbours in a step of spreading
+SPREAD_STEPS = 10
+FAINT = 1e-12
+
+
+class KnownLabels(NamedTuple):
+    """The labels of a fit by instance.
+
+    Attributes
+    ----------
+    codes : (n, k) float64
+        0 where not known.
+    fold : (n,) int64
+        Fold of a labelled instance, -1 for the others.
+    """
+
+    codes: NDArray[np.float64]
+    fold: NDArray[np.int64]
+
+    @property
+    def known(self) -> NDArray[np.bool_]:
+        """Which instances have a label, (n,)."""
+        return self.fold >= 0
+
+
+def walk(links: Any) -> Any:
+    """Return the links (n, n) with rows that sum to 1, 0 where there is none."""
+    degree = np.asarray(links.sum(axis=1)).ravel()
+    inverse = np.divide(1.0, degree, out=np.zeros(len(degree)), where=degree > 0)
+    return (sparse.diags_array(inverse) @ links).tocsr()
+
+
+def symmetric(links: Any, loops: bool) -> Any:
+    """Return D^-1/2 A D^-1/2 of the links A (n, n); with `loops`, of A plus a link of mean weight to oneself."""
+    weight = float(links.data.mean()) if links.nnz else 1.0
+    links = links + weight * sparse.eye_array(links.shape[0]) if loops else links
+    degree = np.asarray(links.sum(axis=1)).ravel()
+    root = np.divide(1.0, np.sqrt(degree), out=np.zeros(len(degree)), where=degree > 0)
+    return (sparse.diags_array(root) @ links @ sparse.diags_array(root)).tocsr()
+
+
+def label_columns(links: Any, labels: KnownLabels) -> NDArray[np.float32]:
+    """Return the columns (n, 3 k + 3) of the neighbours' labels, each row's own fold hidden from it.
+
+    Mean labels over neighbours, over their neighbours, and of labels that spread over the links; then the logarithms of
+    how many labels stand behind each. A mean over no label is NaN; a row without a link is NaN throughout.
+
+    Parameters
+    ----------
+    links : (n, n) scipy sparse array
+    labels : KnownLabels
+    """
+    n, k = labels.codes.shape
+    columns = np.full((n, 3 * k + 3), np.nan, np.float32)
+    linked, spreading = np.diff(links.indptr) > 0, symmetric(links, loops=False)
+    for fold in range(-1, int(labels.fold.max(initial=-1)) + 1):
+        rows = (labels.fold == fold) & linked
+        if rows.any():
+            seen = labels.known & (labels.fold != fold)
+            columns[rows] = _columns(links, spreading, labels.codes, seen)[rows]
+    return columns
+
+
+def _columns(links: Any, spreading: Any, codes: NDArray, seen: NDArray[np.bool_]) -> NDArray[np.float64]:
+    told = np.column_stack([codes * seen[:, None], seen.astype(np.float64)])
+    one = links @ told
+    two, spread = links @ one, told
+    for _ in range(SPREAD_STEPS):
+        spread = SPREAD_SHARE * (spreading @ spread) + (1.0 - SPREAD_SHARE) * told
+    means = [_means(each) for each in (one, two, spread)]
+    counts = [np.log1p(one[:, -1:]), np.log1p(two[:, -1:]), np.log(spread[:, -1:] + 1e-9)]
+    return np.hstack([*means, *counts])
+
+
+def _means(sums: NDArray) -> NDArray[np.float64]:
+    """Return sums (n, k) over their last column, a count; NaN where it is 0."""
+    count = sums[:, -1:]
+    some = count > FAINT
+    return np.divide(sums[:, :-1], count, out=np.full(sums[:, :-1].shape, np.nan), where=some)
+
+
+def feature_means(links: Any, X: NDArray) -> NDArray[np.float32]:
+    """Return the means (n, d) of the neighbours' known values of X (n, d), weighted by the links; NaN over none."""
+    known = ~np.isnan(X)
+    total, count = links @ np.where(known, X, 0.0).astype(np.float64), links @ known.astype(np.float64)
+    means = np.divide(total, count, out=np.full(X.shape, np.nan), where=count > FAINT)
+    return means.astype(np.float32)

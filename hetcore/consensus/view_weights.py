@@ -1,0 +1,131 @@
+"""The weights of views in the consensus, and how a view's weight is dealt to the tables and graphs it is made from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hetcore.consensus.outputs import Outputs
+from hetcore.consensus.views import View
+from hetcore.weights import weights_from_losses
+
+__all__ = ["SHARPNESS", "consensus", "deal", "explained", "fitted_mix", "weights_of"]
+
+SHARPNESS = (3.0, 1.0, 2.0, 4.5, 6.0, 9.0, 12.0, 18.0)  # that "auto" chooses from; 1 is the paper's
+SURE = 1.0  # standard errors that a table's views must beat the prior by, for it to explain anything
+
+
+def weights_of(losses: NDArray, rule: str, sharpness: float) -> NDArray[np.float64]:
+    """Return w (v,): (4.10), or another rule, of the losses to the power of the sharpness.
+
+    Parameters
+    ----------
+    losses : (v,) float64
+        Over the prior's loss.
+    rule : str
+        As `hetcore.weights.weights_from_losses` takes it.
+    sharpness : float
+        Above 0; 1 is the paper's rule.
+    """
+    return weights_from_losses(np.minimum(losses, 1e6) ** sharpness, rule)
+
+
+def consensus(weights: NDArray, said: NDArray, covers: NDArray, prior: NDArray) -> NDArray[np.float64]:
+    """Return E (n, k) of what views say (v, n, k), weights (v,) divided by their sum over those that cover (v, n)."""
+    held = weights[:, None] * covers
+    mass = held.sum(axis=0)
+    some = mass > 0
+    total = np.einsum("vn,vnk->nk", held, said)
+    return np.where(some[:, None], total / np.where(some, mass, 1.0)[:, None], prior)
+
+
+def fitted_mix(
+    outputs: Outputs, said: NDArray, covers: NDArray, codes: NDArray, start: NDArray, strength: float = 1.0
+) -> NDArray[np.float64]:
+    """Return the weights on the simplex with the lowest loss of the consensus plus KL(w, start) * strength / n.
+
+    Exponentiated gradient with backtracking. Views say the prior where they do not cover, so that nothing is divided.
+
+    Parameters
+    ----------
+    outputs : Outputs
+    said : (v, n, k) float64
+    covers : (v, n) bool
+    codes : (n, k) float64
+    start : (v,) float64
+    strength : float
+    """
+    start = np.maximum(start, 1e-6) / np.maximum(start, 1e-6).sum()
+    said = np.where(covers[:, :, None], said, outputs.prior)
+    n, weights, rate = len(codes), start.copy(), 1.0
+
+    def value(w: NDArray) -> float:
+        pull = strength / n * float(w @ np.log(w / start))
+        return float(outputs.loss(np.tensordot(w, said, 1), codes).mean()) + pull
+
+    now = value(weights)
+    for _ in range(200):
+        slope = np.einsum("nk,vnk->v", outputs.fitted(np.tensordot(weights, said, 1)) - codes, said) / n
+        slope += strength / n * np.log(weights / start)
+        while rate > 1e-4:
+            moved = np.maximum(weights * np.exp(-rate * (slope - slope @ weights)), 1e-9)
+            moved /= moved.sum()
+            new = value(moved)
+            if new <= now:
+                break
+            rate *= 0.5
+        else:
+            return weights
+        done = now - new < 1e-9
+        weights, now, rate = moved, new, rate * 1.3
+        if done:
+            break
+    return weights
+
+
+def explained(prior: NDArray, losses: Sequence[NDArray]) -> float:
+    """Return the share of the prior's loss (l,) that the best of some views takes away; 0 unless clearly some."""
+    total = max(float(prior.mean()), 1e-300)
+    gains = [prior - each for each in losses]
+    sure = [gain.mean() - SURE * gain.std() / np.sqrt(gain.size) for gain in gains]
+    return max(0.0, *(float(each) / total for each in sure)) if sure else 0.0
+
+
+def deal(
+    views: Sequence[View], losses: NDArray, gains: Mapping[str, float], graph_weights: Mapping[str, float]
+) -> NDArray[np.float64]:
+    """Return each view's shares (v, p + q) in its tables and graphs; rows sum to 1.
+
+    Its graphs get what the view gains on the best view of the same tables without a graph, over what it explains; its
+    tables the rest, in proportion to what each explains alone; graphs among themselves by their weights.
+
+    Parameters
+    ----------
+    views : sequence of View
+    losses : (v,) float64
+        Over the prior's loss.
+    gains, graph_weights : mapping of str to float
+        By table, what it explains alone; by graph, its weight.
+    """
+    tables, graphs = list(gains), list(graph_weights)
+    shares = np.zeros((len(views), len(tables) + len(graphs)))
+    plain = [loss for view, loss in zip(views, losses) if view.tables and not view.graphs]
+    without = min(plain, default=1.0)
+    for row, view, loss in zip(shares, views, losses):
+        to_graphs = 0.0 if not view.graphs else 1.0
+        if view.graphs and view.tables:
+            to_graphs = float(np.clip((without - loss) / max(1.0 - loss, 1e-12), 0.0, 1.0)) if loss < 1.0 else 0.0
+        own = _proportions({name: gains[name] for name in view.tables})
+        near = _proportions({name: graph_weights.get(name, 0.0) for name in view.graphs})
+        for name, share in own.items():
+            row[tables.index(name)] = (1.0 - to_graphs) * share
+        for name, share in near.items():
+            row[len(tables) + graphs.index(name)] = to_graphs * share
+    return shares
+
+
+def _proportions(values: Mapping[str, float]) -> dict[str, float]:
+    total = sum(values.values())
+    return {name: value / total if total > 0 else 1.0 / len(values) for name, value in values.items()}

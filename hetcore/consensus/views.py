@@ -1,0 +1,253 @@
+"""The views of heterogeneous data: what each learner of the consensus looks at.
+
+| view | columns |
+|---|---|
+| table NAME | a table's own |
+| joined | all tables' side by side, where there are several |
+| labels of GRAPH | neighbours' labels at one and two links and spread further, hidden by fold |
+| smoothed over GRAPH | the joined columns averaged twice over the links and oneself (SGC) |
+| joined and graphs | the joined columns, neighbours' labels and neighbours' features at one and two links |
+
+Of two or more graphs their union counts as one more, "all graphs": links over their graph's mean weight, summed. Trees
+look at each view; kernel ridge at tables and joined columns; a linear learner where columns are many or are averages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from hetcore.consensus.neighbor_columns import KnownLabels, feature_means, label_columns, symmetric
+from hetcore.consensus.outputs import Outputs
+from hetcore.consensus.table_columns import Projection, TableColumns, Tables
+from hetcore.data import HetData
+from hetcore.errors import DataError, ModelFileError
+from hetcore.targets import Problem
+
+__all__ = ["ALL_GRAPHS", "DataView", "View", "ViewColumns", "dealt_folds", "views"]
+
+ALL_GRAPHS = "all graphs"
+MOST_GRAPHS = 6  # with columns of their own; the union has those of all
+LEARNERS = ("trees", "kernel", "linear")
+
+
+class View(NamedTuple):
+    """One view and its learner.
+
+    Attributes
+    ----------
+    columns : str
+        Which columns, as in the module's table.
+    learner : "trees", "kernel" or "linear"
+    tables, graphs : tuple of str
+        What the columns are made from.
+    """
+
+    columns: str
+    learner: str
+    tables: tuple[str, ...]
+    graphs: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """The view's name in the history."""
+        return f"{self.columns} ({self.learner})"
+
+
+class DataView(NamedTuple):
+    """A view of some data.
+
+    Attributes
+    ----------
+    view : View
+    rows : (m,) int64
+        Instances that it covers.
+    X : (m, d) array
+        Their columns: float32 with NaN where missing for trees, else float64 without.
+    """
+
+    view: View
+    rows: NDArray[np.int64]
+    X: NDArray
+
+
+def dealt_folds(problem: Problem, n_folds: int, seed: Any) -> NDArray[np.int64]:
+    """Deal the labelled rows to folds alike in class or number; return each instance's fold (n,), -1 if unlabelled."""
+    rng, rows = np.random.default_rng(seed), np.flatnonzero(problem.labelled)
+    key = problem.target.argmax(axis=1) if problem.scale.is_classifier else problem.target[:, 0]
+    rows = rng.permutation(rows)
+    rows = rows[np.argsort(key[rows], kind="stable")]
+    deal = np.concatenate([rng.permutation(n_folds) for _ in range(-(-rows.size // n_folds))])
+    fold = np.full(len(problem.labelled), -1, np.int64)
+    fold[rows] = deal[: rows.size]
+    return fold
+
+
+class ViewColumns:
+    """Learn what the columns of all views need, and give those of any data."""
+
+    def fit(self, data: HetData, labels: KnownLabels, learners: tuple[str, ...] = LEARNERS) -> ViewColumns:
+        """Learn encoders, scales and components, and which views there are.
+
+        Parameters
+        ----------
+        data : HetData
+        labels : KnownLabels
+        learners : tuple of str
+            Which learners may look.
+        """
+        self.tables = TableColumns().fit(data)
+        linked = {name: graph for name, graph in data.graphs.items() if graph.n_edges}
+        self.units = {name: float(graph.weights.mean(dtype=np.float64)) for name, graph in linked.items()}
+        largest = sorted(linked, key=lambda name: -linked[name].n_edges)[:MOST_GRAPHS]
+        self.shown = [name for name in linked if name in largest] + [ALL_GRAPHS] * (len(linked) > 1)
+        self.scales: dict[str, Projection] = {}
+        self.views = [view for view in self._all_views() if view.learner in learners]
+        self._made = self._matrices(data, labels, learn=True)
+        return self
+
+    def of_training(self) -> list[DataView]:
+        """Return the views of the data of `fit`, once."""
+        made, self._made = self._made, {}
+        return self._data_views(made)
+
+    def transform(self, data: HetData, labels: KnownLabels) -> list[DataView]:
+        """Return the views of any data, whose instances' labels and folds are those of the training data."""
+        return self._data_views(self._matrices(data, labels, learn=False))
+
+    def _data_views(self, made: Mapping[Any, tuple[NDArray, NDArray]]) -> list[DataView]:
+        found = []
+        for view in self.views:
+            covers, X = made[view.columns, view.learner == "trees"]
+            rows = np.flatnonzero(covers)
+            found.append(DataView(view, rows, X if rows.size == len(X) else X[rows]))
+        return found
+
+    def _all_views(self) -> list[View]:
+        tables, graphs = tuple(self.tables.names), tuple(self.units)
+        several = len(tables) > 1
+        views = [View(f"table {name}", learner, (name,), ()) for name in tables for learner in ("trees", "kernel")]
+        views += [View("joined" if several else f"table {tables[0]}", "linear", tables, ())]
+        if several:
+            views += [View("joined", learner, tables, ()) for learner in ("trees", "kernel")]
+        for name in self.shown:
+            of = graphs if name == ALL_GRAPHS else (name,)
+            views += [View(f"labels of {name}", learner, (), of) for learner in ("trees", "linear")]
+            views += [View(f"smoothed over {name}", "linear", tables, of)]
+        if graphs:
+            views += [View("joined and graphs", learner, tables, graphs) for learner in LEARNERS]
+        return views
+
+    def _matrices(self, data: HetData, labels: KnownLabels, learn: bool) -> dict[Any, tuple[NDArray, NDArray]]:
+        """Return coverage (n,) and columns (n, d) by (columns, whether for trees)."""
+        tables = self.tables.transform(data)
+        made: dict[Any, tuple[NDArray, NDArray]] = {}
+        for name, has in tables.has.items():
+            key = f"table {name}"
+            made[key, True], made[key, False] = (has, tables.trees[name]), (has, tables.smooth[name])
+        if len(tables.has) > 1:
+            made["joined", True] = tables.in_any, tables.joined
+            made["joined", False] = tables.in_any, tables.joined_smooth
+        if self.shown:
+            made |= self._graph_matrices(data, labels, tables, learn)
+        return made
+
+    def _graph_matrices(self, data: HetData, labels: KnownLabels, tables: Tables, learn: bool) -> dict[Any, tuple]:
+        made, blocks, any_link = {}, [], tables.in_any
+        for name in self.shown:
+            links = self.links(data, name)
+            linked = np.diff(links.indptr) > 0
+            any_link = any_link | linked
+            said = label_columns(links, labels)
+            made[f"labels of {name}", True] = linked, said
+            made[f"labels of {name}", False] = linked, self._scaled(f"labels of {name}", said[:, :-3], learn)
+            smoothing = symmetric(links, loops=True)
+            averaged = smoothing @ (smoothing @ tables.joined_smooth)
+            if not self.tables.has_words:
+                averaged = self._scaled(f"smoothed over {name}", averaged, learn)
+            made[f"smoothed over {name}", False] = any_link, averaged
+            near = feature_means(links, tables.flat)
+            degree = np.log1p(np.asarray(links.sum(axis=1))).reshape(-1, 1).astype(np.float32)
+            blocks += [said, near, feature_means(links, near), degree]
+        graphs = np.hstack(blocks)
+        smooth = np.hstack([tables.joined_smooth, self._scaled("graphs", graphs, learn)])
+        made["joined and graphs", True] = any_link, np.hstack([tables.joined, graphs])
+        made["joined and graphs", False] = any_link, smooth
+        return made
+
+    def links(self, data: HetData, name: str) -> Any:
+        """Return the links (n, n) of a graph over its mean weight, or the sum of all; none where the data lack it."""
+        chosen = self.units if name == ALL_GRAPHS else {name: self.units[name]}
+        have = [each for each in chosen if each in data.graphs]
+        total = sparse.csr_array((data.n, data.n), dtype=np.float64)
+        for each in have:
+            total = total + data.graphs[each].adjacency().astype(np.float64) / chosen[each]
+        return total.tocsr()
+
+    def width(self, view: View, k: int) -> int:
+        """Return how many columns a view has for k scores a row."""
+        trees, tables = view.learner == "trees", self.tables
+        said, flat = 3 * k + 3, tables.flat_width
+        joined = sum(tables.widths().values()) if trees else tables.smooth_width
+        if not view.tables:
+            return said if trees else said - 3
+        if view.columns == "joined and graphs":
+            return joined + len(self.shown) * (said + 2 * flat + 1)
+        if view.graphs or view.columns == "joined":
+            return joined
+        return (tables.widths() if trees else tables.smooth_widths())[view.tables[0]]
+
+    def _scaled(self, key: str, X: NDArray, learn: bool) -> NDArray[np.float64]:
+        if learn:
+            self.scales[key] = Projection.fit(X)
+        return self.scales[key](X)
+
+    def to_state(self, arrays: dict[str, NDArray]) -> dict[str, Any]:
+        """Write all arrays; return the rest, JSON-able."""
+        scales = {key: each.to_state(f"scale {key}", arrays) for key, each in self.scales.items()}
+        views = [[view.columns, view.learner, list(view.tables), list(view.graphs)] for view in self.views]
+        tables = self.tables.to_state(arrays)
+        return {"tables": tables, "units": self.units, "shown": self.shown, "scales": scales, "views": views}
+
+    @classmethod
+    def from_state(cls, meta: Mapping[str, Any], arrays: Mapping[str, NDArray]) -> ViewColumns:
+        """Rebuild the columns; ModelFileError if anything does not fit together."""
+        made = cls()
+        made.tables = TableColumns.from_state(meta["tables"], arrays)
+        made.units = {str(name): float(unit) for name, unit in meta["units"].items()}
+        made.shown = list(meta["shown"])
+        made.scales = {key: Projection.from_state(f"scale {key}", each, arrays) for key, each in meta["scales"].items()}
+        made.views = [View(c, learner, tuple(tables), tuple(graphs)) for c, learner, tables, graphs in meta["views"]]
+        good = all(unit > 0 for unit in made.units.values()) and set(made.shown) <= {*made.units, ALL_GRAPHS}
+        if not good or not set(made.views) <= set(made._all_views()) or not made.views:
+            raise ModelFileError("The views of the model file are not those of its tables and graphs: save it again.")
+        return made
+
+
+def views(data: HetData, n_folds: int = 5, random_state: int | None = 0) -> list[DataView]:
+    """Return the views that the consensus looks at, with the labels of `data` hidden by fold.
+
+    Parameters
+    ----------
+    data : HetData
+        With some labels.
+    n_folds : int, default=5
+        Folds of the labelled rows, at least 2.
+    random_state : int or None, default=0
+        Seed of the folds.
+
+    Raises
+    ------
+    DataError
+        If there is no label, or only one class.
+    """
+    if data.target_kind is None:
+        raise DataError("There is no label, which the neighbours' columns are made of: give a target.")
+    problem = Problem.of(data, None, None, data.target_kind)
+    codes = Outputs.of(problem.scale).codes(problem.target)
+    labels = KnownLabels(codes, dealt_folds(problem, n_folds, random_state))
+    return ViewColumns().fit(data, labels).of_training()
