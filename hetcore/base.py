@@ -5,8 +5,9 @@
 has a `fit` with its arguments, and a `_problem` that checks and encodes them.
 
 A method writes `_start(problem)`, which returns a state with a `round()`, `_view(state)`, which says what a round ended
-with, and `_finish(state)`, which keeps what predicts. A round is a step on the state, so a fit can be watched, paused
-and stopped after any round, and a test can check one round by hand.
+with, and `_finish(state)`, which keeps what predicts; `_learned` declares that for a model file (`hetcore.schema`). A
+round is a step on the state, so a fit can be watched, paused and stopped after any round, and a test can check one
+round by hand.
 """
 
 from __future__ import annotations
@@ -17,13 +18,16 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from hetcore.data import HetData
 from hetcore.errors import DataError
 from hetcore.events import Callback, RoundEnd
 from hetcore.parameters import Declared
+from hetcore.schema import Schema, checked, parted
 from hetcore.targets import Problem
 
 __all__ = ["BoostedEstimator", "Estimator", "boost"]
@@ -56,6 +60,19 @@ class Estimator(Declared, BaseEstimator):
 
     def _complete(self, problem: Any) -> None:
         """Set what needs the problem and the finished model."""
+
+    _learned: Schema = {}
+    """What is learned, by name without its "_", and what it must be in a model file."""
+
+    def _get_state(self) -> tuple[dict[str, Any], dict[str, NDArray]]:
+        """Return what is learned as plain values and arrays, for a model file."""
+        check_is_fitted(self)
+        return parted(self._learned, {name: getattr(self, f"{name}_") for name in self._learned})
+
+    def _set_state(self, meta: dict[str, Any], arrays: dict[str, NDArray]) -> None:
+        """Set what `_get_state` returned; ModelFileError if it is not what it must be."""
+        for name, each in checked(self._learned, meta, arrays).items():
+            setattr(self, f"{name}_", each)
 
 
 class BoostedEstimator(Estimator):

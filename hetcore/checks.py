@@ -11,7 +11,7 @@ from sklearn.utils.validation import validate_data
 
 from hetcore.errors import DataError, ModelFileError, ParameterError
 
-__all__ = ["check_coverage", "finite", "flag", "floats", "number_in", "one_of", "rows_to_score_by", "whole"]
+__all__ = ["check_coverage", "finite", "flag", "number_in", "one_of", "rows_to_score_by", "whole"]
 
 
 def whole(value: Any) -> bool:
@@ -67,11 +67,3 @@ def number_in(value: Any, low: float, high: float) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
         raise ModelFileError(f"The model file has {value!r} where a number in [{low:g}, {high:g}] belongs.")
     return float(value)
-
-
-def floats(arrays: dict[str, NDArray], name: str) -> NDArray[np.float64]:
-    """Return a list of finite numbers of a model file; ModelFileError if it is none."""
-    array = arrays[name]
-    if array.ndim != 1 or array.dtype != np.float64 or not np.isfinite(array).all():
-        raise ModelFileError(f"{name} in the model file is not a list of finite numbers: save the model again.")
-    return array

@@ -17,10 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hetcore.archive import DISLIKES, MAX_BYTES, pack, parsed_json, reason, unpack
+from hetcore.archive import DISLIKES, MAX_BYTES, array_bytes, pack, parsed_json, read_array, reason, unpack
 from hetcore.data.text import listed, quoted
 from hetcore.errors import ModelFileError, ParameterError
-from hetcore.npy import array_bytes, read_array
 from hetcore.parameters import Declared
 from hetcore.registry import METHODS
 

@@ -25,7 +25,7 @@ from hetcore.data.text import quoted
 from hetcore.errors import ModelFileError
 from hetcore.parameters import Domain
 
-__all__ = ["Array", "Stored", "array", "block", "checked_value", "prefixed", "value"]
+__all__ = ["Array", "Schema", "Stored", "array", "block", "checked", "checked_value", "parted", "prefixed", "value"]
 
 Sizes = dict[str, int]
 
@@ -74,6 +74,9 @@ class Array:
         )
 
 
+Schema = dict[str, Array | Domain]
+
+
 def array(shape: str, dtype: DTypeLike = np.float64, low: float = -np.inf, high: float = np.inf) -> Any:
     """Declare a field of a `Stored` class that is an array; see `Array`."""
     return field(metadata={"stored": Array(shape, dtype, low, high)})
@@ -96,17 +99,12 @@ class Stored:
     """Base of what is kept of a model: a frozen dataclass whose fields are declared by `array` and `value`."""
 
     @classmethod
-    def _declared(cls) -> dict[str, Array | Domain]:
+    def _declared(cls) -> Schema:
         return {each.name: each.metadata["stored"] for each in fields(cls) if "stored" in each.metadata}
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray]]:
         """Return plain values and arrays that `from_state` takes."""
-        values = {name: getattr(self, name) for name in self._declared()}
-        arrays = {name for name, kind in self._declared().items() if isinstance(kind, Array)}
-        return (
-            {name: each for name, each in values.items() if name not in arrays},
-            {name: each for name, each in values.items() if name in arrays},
-        )
+        return parted(self._declared(), {name: getattr(self, name) for name in self._declared()})
 
     @classmethod
     def from_state(cls, meta: Mapping[str, Any], arrays: Mapping[str, NDArray], **sizes: int) -> Self:
@@ -123,11 +121,24 @@ class Stored:
         ModelFileError
             If an array or a value is missing or is not what it is declared to be.
         """
-        found = {
-            name: kind.read(arrays, name, sizes) if isinstance(kind, Array) else checked_value(meta, name, kind)
-            for name, kind in cls._declared().items()
-        }
-        return cls(**found)
+        return cls(**checked(cls._declared(), meta, arrays, sizes))
+
+
+def parted(declared: Schema, values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, NDArray]]:
+    """Return the plain ones and the arrays among declared values."""
+    meta = {name: values[name] for name, kind in declared.items() if not isinstance(kind, Array)}
+    return meta, {name: values[name] for name, kind in declared.items() if isinstance(kind, Array)}
+
+
+def checked(
+    declared: Schema, meta: Mapping[str, Any], arrays: Mapping[str, NDArray], sizes: Sizes | None = None
+) -> dict[str, Any]:
+    """Return declared values by name; ModelFileError if one is missing or is not what it is declared to be."""
+    sizes = {} if sizes is None else sizes
+    return {
+        name: kind.read(arrays, name, sizes) if isinstance(kind, Array) else checked_value(meta, name, kind)
+        for name, kind in declared.items()
+    }
 
 
 def prefixed(key: str, arrays: Mapping[str, NDArray]) -> dict[str, NDArray]:

@@ -56,7 +56,7 @@ def child(family: str, corpus: str, seconds: int) -> None:
     """Fuzz until the time is over; libFuzzer then ends this process."""
     import atheris
 
-    with atheris.instrument_imports(include=["studio", "hetcore.archive", "hetcore.npy", "hetcore.model_files"]):
+    with atheris.instrument_imports(include=["studio", "hetcore.archive", "hetcore.schema", "hetcore.model_files"]):
         from hetcore import model_files as persistence
         from studio.readers import images, parsing  # noqa: F401 - which the first imports only when it needs it
     from hetcore.errors import DataError, ModelFileError

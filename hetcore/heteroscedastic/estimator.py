@@ -11,8 +11,7 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from hetcore.base import Estimator
-from hetcore.checks import floats, rows_to_score_by, whole
-from hetcore.errors import ModelFileError
+from hetcore.checks import rows_to_score_by
 from hetcore.events import Callback
 from hetcore.heteroscedastic.boosting import Rounds
 from hetcore.heteroscedastic.forest_ensemble import Judged, Sample
@@ -20,6 +19,7 @@ from hetcore.heteroscedastic.objectives import make_link
 from hetcore.heteroscedastic.predictor import DeviationModel, fitted_model
 from hetcore.numerics import narrow
 from hetcore.parameters import Flag, Interval, OneOf, Seed, Slider, Whole, param
+from hetcore.schema import Array, checked_value
 from hetcore.trees import BinMapper
 
 __all__ = ["DeviationBoosting"]
@@ -237,12 +237,9 @@ class DeviationBoosting(Estimator):
         link, of_classes = make_link(self._params()), is_classifier(self)
         self.model_ = DeviationModel.from_state(meta["model"], arrays, link, n_outputs, of_classes)
         self.n_features_in_ = self.model_.mapper.n_bins.size
-        self.instance_weights_ = floats(arrays, "instance_weights")
-        self.n_iterations_, self.best_iteration_ = meta["n_iterations"], meta["best_iteration"]
-        if not (whole(self.best_iteration_) and whole(self.n_iterations_)):
-            raise ModelFileError("The model file does not tell how many rounds were done: save the model again.")
-        if not 1 <= self.best_iteration_ <= self.n_iterations_ or (self.instance_weights_ < 0).any():
-            raise ModelFileError("The model file keeps rounds that were not done, or negative weights: save it again.")
+        self.instance_weights_ = Array("n", low=0).read(arrays, "instance_weights")
+        self.n_iterations_ = checked_value(meta, "n_iterations", Whole(1))
+        self.best_iteration_ = checked_value(meta, "best_iteration", Whole(1, self.n_iterations_))
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")

@@ -28,11 +28,12 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from hetcore.base import Estimator
-from hetcore.checks import floats, rows_to_score_by
-from hetcore.errors import DataError, ModelFileError
+from hetcore.checks import rows_to_score_by
+from hetcore.errors import DataError
 from hetcore.events import Callback
-from hetcore.parameters import Flag, param
+from hetcore.parameters import Flag, Interval, OneOf, Whole, param
 from hetcore.registry import MemoryNeed, estimator
+from hetcore.schema import Array, checked_value
 
 __all__ = ["HLR"]
 
@@ -84,6 +85,14 @@ class HLR(RegressorMixin, Estimator):
     n_features_in_ : int
         Columns of X.
     """
+
+    _learned = {
+        "intercept": Interval(-np.inf),
+        "n_iterations": Whole(1, 1),
+        "n_features_in": Whole(1),
+        "coef": Array("d"),
+        "instance_weights": Array("n", low=0),
+    }
 
     fit_intercept: bool = param(True, Flag(), "Whether a column of ones joins X.")
 
@@ -158,18 +167,9 @@ class HLR(RegressorMixin, Estimator):
         check_is_fitted(self)
         return validate_data(self, X, dtype=np.float64, reset=False) @ self.coef_ + self.intercept_
 
-    def _get_state(self) -> tuple[dict[str, Any], dict[str, NDArray]]:
-        check_is_fitted(self)
-        meta = {name: getattr(self, f"{name}_") for name in ("intercept", "n_iterations", "n_features_in")}
-        return meta, {"coef": self.coef_, "instance_weights": self.instance_weights_}
-
     def _set_state(self, meta: dict[str, Any], arrays: dict[str, NDArray]) -> None:
-        self.coef_, self.instance_weights_ = floats(arrays, "coef"), floats(arrays, "instance_weights")
-        self.intercept_, self.n_iterations_ = float(meta["intercept"]), meta["n_iterations"]
-        self.n_features_in_ = self.coef_.size
-        fits = self.coef_.shape == (meta["n_features_in"],) and self.n_iterations_ == 1
-        if not (fits and self.coef_.size and np.isfinite(self.intercept_)):
-            raise ModelFileError("The line of the model file is no line: save the model again.")
+        super()._set_state(meta, arrays)
+        checked_value({"n_features_in": self.coef_.size}, "n_features_in", OneOf(self.n_features_in_))
 
 
 def _deviations(squared_errors: ArrayLike | None, n: int) -> NDArray[np.float64]:

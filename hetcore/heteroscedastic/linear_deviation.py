@@ -30,13 +30,14 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from hetcore.base import Estimator
-from hetcore.checks import check_coverage, floats, rows_to_score_by, whole
-from hetcore.errors import DataError, ModelFileError
+from hetcore.checks import check_coverage, rows_to_score_by
+from hetcore.errors import DataError
 from hetcore.events import Callback
 from hetcore.heteroscedastic.likelihoods import GaussianDeviation
 from hetcore.numerics import mean_and_deviation, means_and_deviations
 from hetcore.parameters import Interval, OneOf, Whole, param
 from hetcore.registry import MemoryNeed, estimator
+from hetcore.schema import Array, checked_value
 
 __all__ = ["HeteroscedasticLinearRegression"]
 
@@ -151,6 +152,15 @@ class HeteroscedasticLinearRegression(RegressorMixin, Estimator):
     n_features_in_ : int
         Columns of X.
     """
+
+    _learned = {
+        "intercept": Interval(-np.inf),
+        "deviation_intercept": Interval(-np.inf),
+        "n_iterations": Whole(1),
+        "coef": Array("d"),
+        "deviation_coef": Array("d"),
+        "instance_weights": Array("n", low=0),
+    }
 
     n_iterations: int = param(100, Whole(1), "Rounds at most.")
     l2: float = param(1e-3, Interval(0), "Penalty of w, on standardised columns and labels.")
@@ -292,16 +302,6 @@ class HeteroscedasticLinearRegression(RegressorMixin, Estimator):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "coef_")
 
-    def _get_state(self) -> tuple[dict[str, Any], dict[str, NDArray]]:
-        check_is_fitted(self)
-        meta = {name: getattr(self, f"{name}_") for name in ("intercept", "deviation_intercept", "n_iterations")}
-        return meta, {name: getattr(self, f"{name}_") for name in ("coef", "deviation_coef", "instance_weights")}
-
     def _set_state(self, meta: dict[str, Any], arrays: dict[str, NDArray]) -> None:
-        for name in ("coef", "deviation_coef", "instance_weights"):
-            setattr(self, f"{name}_", floats(arrays, name))
-        self.intercept_, self.deviation_intercept_ = float(meta["intercept"]), float(meta["deviation_intercept"])
-        self.n_iterations_, self.n_features_in_ = meta["n_iterations"], self.coef_.size
-        good = np.isfinite([self.intercept_, self.deviation_intercept_]).all() and whole(self.n_iterations_)
-        if not good or self.coef_.shape != self.deviation_coef_.shape or not self.coef_.size:
-            raise ModelFileError("The lines of the model file do not fit each other: save the model again.")
+        super()._set_state(meta, arrays)
+        self.n_features_in_ = checked_value({"columns": self.coef_.size}, "columns", Whole(1))

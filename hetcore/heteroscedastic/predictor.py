@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from hetcore.checks import floats
 from hetcore.errors import ModelFileError
 from hetcore.forest import Forest
 from hetcore.heteroscedastic.boosting import Rounds
 from hetcore.heteroscedastic.forest_ensemble import Judged
 from hetcore.heteroscedastic.objectives import Labels, Link
+from hetcore.schema import Array, block, prefixed
 from hetcore.trees import BinMapper
 
 __all__ = ["Calibration", "DeviationModel", "calibrate", "fitted_model", "spread_scores"]
@@ -142,7 +142,7 @@ class DeviationModel:
         }  # fmt: skip
         arrays = {"first": self.first, "scores": self.scores}
         for name, part in (("bins", self.mapper), ("labels", self.labels), ("deviations", self.deviations)):
-            arrays |= {f"{name}:{key}": array for key, array in part.to_arrays().items()}
+            arrays |= prefixed(name, part.to_arrays())
         return meta, arrays
 
     @classmethod
@@ -150,12 +150,12 @@ class DeviationModel:
         cls, meta: dict[str, Any], arrays: dict[str, NDArray], link: Link, n_outputs: int, of_classes: bool
     ) -> DeviationModel:
         """Rebuild a model, of classes or of numbers; ModelFileError at what can't be used."""
-        mapper = BinMapper.from_arrays(_part(arrays, "bins"))
-        forests = [Forest.from_arrays(_part(arrays, name), mapper.n_bins.size) for name in ("labels", "deviations")]
-        first, scores = floats(arrays, "first"), floats(arrays, "scores")
-        if [forest.n_outputs for forest in forests] != [n_outputs, 1] or first.shape != (n_outputs,):
+        mapper = BinMapper.from_arrays(block(arrays, "bins"))
+        forests = [Forest.from_arrays(block(arrays, name), mapper.n_bins.size) for name in ("labels", "deviations")]
+        first, scores = Array("K").read(arrays, "first", {"K": n_outputs}), Array("n", low=0).read(arrays, "scores")
+        if [forest.n_outputs for forest in forests] != [n_outputs, 1]:
             raise ModelFileError("The forests of the model file are not those of its classes: save the model again.")
-        if (scores < 0).any() or (np.diff(scores) < 0).any():
+        if (np.diff(scores) < 0).any():
             raise ModelFileError("The scores of the model file do not rise from 0: save the model again.")
         numbers = [float(value) for value in (meta["scale"], *meta["unit"], *meta["calibration"])]
         scale, mean, deviation, centre, shift, slope = numbers
@@ -164,10 +164,6 @@ class DeviationModel:
             raise ModelFileError("The spread of the model file is not a positive number: save the model again.")
         calibration = Calibration(centre, shift, slope)
         return cls(mapper, *forests, first, link, scale, calibration, (mean, deviation), scores)
-
-
-def _part(arrays: dict[str, NDArray], name: str) -> dict[str, NDArray]:
-    return {key.partition(":")[2]: array for key, array in arrays.items() if key.startswith(f"{name}:")}
 
 
 def fitted_model(state: Rounds, unit: tuple[float, float], calibrated: bool) -> DeviationModel:

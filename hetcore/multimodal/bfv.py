@@ -36,11 +36,12 @@ from hetcore.multimodal import deep
 from hetcore.multimodal.boosted_vectors import BoostedFeatures, RawFeatures
 from hetcore.multimodal.branch_networks import NETWORKS, network_class
 from hetcore.multimodal.branches import Branch, branch_from, branch_state
-from hetcore.multimodal.learners import Inputs, block, default_learner, scaling
+from hetcore.multimodal.learners import Inputs, default_learner, scaling
 from hetcore.multimodal.parameters import HIDDEN, SOURCE, at_least_one
 from hetcore.multimodal.rounds import error_rate, f1_score
 from hetcore.parameters import OneOf, Seed, Slider, Whole, param
 from hetcore.registry import MemoryNeed, estimator
+from hetcore.schema import block
 from hetcore.targets import Problem
 
 __all__ = ["BoostedFeatureNetworkClassifier"]

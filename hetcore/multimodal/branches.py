@@ -12,7 +12,8 @@ from hetcore.data import HetData
 from hetcore.data.encoding import SourceEncoder
 from hetcore.errors import ModelFileError
 from hetcore.multimodal.boosted_vectors import BoostedFeatures, RawFeatures
-from hetcore.multimodal.learners import Inputs, block
+from hetcore.multimodal.learners import Inputs
+from hetcore.schema import block
 
 __all__ = ["Branch", "branch_from", "branch_state"]
 

@@ -21,9 +21,10 @@ from hetcore.data.encoding import SourceEncoder
 from hetcore.errors import DataError, ModelFileError, ParameterError
 from hetcore.forest import Forest
 from hetcore.multimodal.risk import Exact
+from hetcore.schema import block
 from hetcore.trees import BinMapper, Tree, TreeParams, grow
 
-__all__ = ["Dense", "Inputs", "Trees", "block", "default_learner", "scaling"]
+__all__ = ["Dense", "Inputs", "Trees", "default_learner", "scaling"]
 
 MAX_BINS = 128
 RIDGE = 1e-3
@@ -326,9 +327,3 @@ def _said(learner: Any, X: NDArray, n_outputs: int) -> NDArray[np.float64]:
 
 def _joined(blocks: Mapping[str, Mapping[str, NDArray]]) -> dict[str, NDArray]:
     return {f"{name}:{key}": array for name, arrays in blocks.items() for key, array in arrays.items()}
-
-
-def block(arrays: Mapping[str, NDArray], name: str) -> dict[str, NDArray]:
-    """Return the arrays whose key begins with "name:", without it."""
-    prefix = f"{name}:"
-    return {key.removeprefix(prefix): array for key, array in arrays.items() if key.startswith(prefix)}

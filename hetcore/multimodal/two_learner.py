@@ -54,13 +54,14 @@ from hetcore.base import BoostedEstimator
 from hetcore.data import HetData, Source
 from hetcore.data.text import listed, quoted
 from hetcore.errors import DataError, ModelFileError, ParameterError
-from hetcore.multimodal.learners import Dense, Trees, block, default_learner
+from hetcore.multimodal.learners import Dense, Trees, default_learner
 from hetcore.multimodal.line_search import STEPS
 from hetcore.multimodal.networks import NetworkLearner
 from hetcore.multimodal.parameters import HIDDEN, LEARNERS, SOURCE, at_least_one
 from hetcore.multimodal.rounds import TwoLearners
 from hetcore.parameters import Domain, Interval, OneOf, Seed, Slider, Whole, param
 from hetcore.registry import MemoryNeed, estimator
+from hetcore.schema import block
 from hetcore.targets import Problem
 from hetcore.trees import TreeParams
 

@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from hetcore.errors import ModelFileError, ParameterError
 
-__all__ = ["block", "common_from_state", "common_state", "finite_array"]
+__all__ = ["common_from_state", "common_state"]
 
 KINDS = {"b": bool, "i": int, "u": int, "f": float, "U": str, "O": str}
 
@@ -69,25 +68,3 @@ def _whole(value: Any, what: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 10**9:
         raise ModelFileError(f"The model file has {value!r} for {what}: save the model again.")
     return value
-
-
-def block(arrays: Mapping[str, NDArray], key: str) -> dict[str, NDArray]:
-    """Return the arrays whose names begin with "key:", without it."""
-    return {name.removeprefix(f"{key}:"): a for name, a in arrays.items() if name.startswith(f"{key}:")}
-
-
-def finite_array(arrays: Mapping[str, NDArray], name: str, shape: tuple[int | None, ...]) -> NDArray[np.float64]:
-    """Return a finite float64 array of a shape, None for any length.
-
-    Raises
-    ------
-    ModelFileError
-        If there is no such array.
-    """
-    array = arrays.get(name)
-    fits = array is not None and array.dtype == np.float64 and array.ndim == len(shape)
-    if not fits or any(want not in (None, got) for want, got in zip(shape, array.shape)):
-        raise ModelFileError(f"The model file lacks {name}, or it has another shape: save the model again.")
-    if not np.isfinite(array).all():
-        raise ModelFileError(f"The model file has values in {name} that are not finite: save the model again.")
-    return array

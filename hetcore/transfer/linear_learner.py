@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from hetcore.transfer.files import finite_array
+from hetcore.schema import Array
 from hetcore.transfer.learners import kish
 
 __all__ = ["LinearLearner", "LinearVotes", "Projection"]
@@ -157,6 +157,6 @@ class LinearVotes:
         ModelFileError
             If the arrays do not fit the projection.
         """
-        machines = finite_array(arrays, "machines", (None, projection.axes.shape[1] + 1))
-        scales = finite_array(arrays, "scales", (len(machines),))
+        sizes = {"m": projection.axes.shape[1] + 1}
+        machines, scales = Array("T m").read(arrays, "machines", sizes), Array("T").read(arrays, "scales", sizes)
         return cls(projection, list(machines), scales.tolist())

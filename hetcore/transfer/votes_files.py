@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from hetcore.binning import BinMapper
 from hetcore.errors import ModelFileError, ParameterError
-from hetcore.transfer.files import block, common_from_state, common_state, finite_array
+from hetcore.schema import Array, block, checked
+from hetcore.transfer.files import common_from_state, common_state
 from hetcore.transfer.learners import TreeVotes
 from hetcore.transfer.linear_learner import MOST_COMPONENTS, LinearVotes, Projection
 
@@ -69,10 +70,12 @@ def votes_from_state(model: Any, meta: Mapping[str, Any], arrays: Mapping[str, N
     model._votes = [TreeVotes.from_arrays(mapper, each, soft) for each in blocks]
 
 
+PROJECTION = {"centre": Array("d"), "scale": Array("d", low=0), "axes": Array("d m")}
+
+
 def _projection(model: Any, arrays: Mapping[str, NDArray]) -> Projection:
     d = model.n_features_in_
-    centre, scale = (finite_array(arrays, name, (d,)) for name in ("centre", "scale"))
-    axes = finite_array(arrays, "axes", (d, None))
-    if (scale < 0).any() or (d <= MOST_COMPONENTS and not np.array_equal(axes, np.eye(d))):
+    centre, scale, axes = checked(PROJECTION, {}, arrays, {"d": d}).values()
+    if d <= MOST_COMPONENTS and not np.array_equal(axes, np.eye(d)):
         raise ModelFileError("The projection of the model file is none of its columns: save the model again.")
     return Projection(centre, scale, axes)

@@ -16,10 +16,9 @@ from numpy.testing import assert_array_equal
 from sklearn.base import BaseEstimator
 
 from hetcore import archive, model_files
-from hetcore.archive import SEAL
+from hetcore.archive import SEAL, array_bytes, read_array
 from hetcore.errors import ModelFileError, ParameterError
 from hetcore.model_files import dumps, load, save
-from hetcore.npy import array_bytes, read_array
 from tests.model_files.forging import rebuilt, resealed, scrambled, with_header, with_member
 
 NODES = np.dtype([("feature", "<i4"), ("missing_left", "u1"), ("gain", "<f4")])

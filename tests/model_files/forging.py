@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from hetcore import archive
-from hetcore.archive import SEAL
-from hetcore.npy import array_bytes, read_array
+from hetcore.archive import SEAL, array_bytes, read_array
 
 Members = dict[str, bytes]
 
