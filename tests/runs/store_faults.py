@@ -119,7 +119,8 @@ def after_a_failing_write(base: Path, folder: Path, runs: dict[str, Run], faults
         opened, added = store._database is not None, [_added(store)]
         renamed, gone = _renamed(store, first), store.delete("anna", second)
         added.append(_added(store))
-        told = bool(store.warning)
+        store.list("anna")  # what is said must outlive the next look
+        told = bool(store.warning) or not store._memory.count()
     added.append(_added(store))
     wrong = [] if told or not faults.fired or _all_there(store, added) else ["a fault that nobody was told of"]
     wrong += [
@@ -164,9 +165,9 @@ def _kept(folder: Path, runs: dict[str, Run], added: list[str], done: dict[str, 
 
 
 def damaged(content: bytes, rng: np.random.Generator) -> bytes:
-    """Return a file with one bit, one byte, 64 bytes or a page changed, or with its end cut off."""
+    """Return a file with one bit, one byte, 64 bytes or a page changed, with its end cut off, or of no byte at all."""
     changed, at = bytearray(content), int(rng.integers(len(content)))
-    kind = rng.integers(0, 5)
+    kind = rng.integers(0, 6)
     if kind == 0:
         changed[at] ^= 1 << int(rng.integers(8))
     elif kind == 1:
@@ -177,13 +178,14 @@ def damaged(content: bytes, rng: np.random.Generator) -> bytes:
         page = at // 4096 * 4096
         changed[page : page + 4096] = bytes(len(changed[page : page + 4096]))
     else:
-        del changed[max(1, at) :]
+        del changed[at if kind == 4 else 0 :]
     return bytes(changed)
 
 
 def after_damage(folder: Path, content: bytes, runs: dict[str, Run]) -> tuple[str, list[str]]:
     """Open a damaged store; return "noticed" or "harmless", and what is wrong."""
     folder.mkdir()
+    (folder / "runs.kept").write_text("as the store leaves it beside the database")
     (folder / "runs.db").write_bytes(content)
     store = RunStore(folder=folder)
     listed, wrong = store.list("anna"), []
