@@ -93,7 +93,8 @@ def one_run(run: Run) -> None:
     curves_and_weights([run])
     take_away(run)
     with st.expander("Settings and results", icon=":material/tune:"):
-        st.json({"settings": run.settings, "results": run.results}, expanded=2)
+        results = {name: value for name, value in run.results.items() if name != "process"}
+        st.json({"settings": run.settings, "results": results}, expanded=2)
 
 
 def reopen(run: Run) -> None:

@@ -83,6 +83,8 @@ def _leaking(data: HetData) -> dict[str, list[str]]:
 
 def _said(finding: Finding, cure: str) -> str:
     where = finding.where[:1].upper() + finding.where[1:]
-    example = f", for example {quoted(finding.examples[0], 30)}" if finding.examples else ""
+    first = finding.examples[0] if finding.examples else ""
+    first = first if finding.kind.startswith("near_") else quoted(first, 30)  # quoted there already
+    example = f", for example {first}" if finding.examples else ""
     said = re.split(r"[;?]|: (?=taken|kept|dropped|these|the first|nothing|leave it out)", finding.message)[0]
     return one_sentence(f"{where}: {said}{example}: {cure}.")
