@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import subprocess
 import sys
 from importlib import import_module
@@ -25,6 +26,7 @@ from tests import model_files
 from tests.contract import test_model_files as contract
 from tests.contract.random_cases import cases
 from tests.contract.test_properties_methods import assert_lawful
+from tests.house.test_house import documented
 
 
 @pytest.fixture
@@ -111,6 +113,19 @@ def test_every_method_stands_where_its_room_says():
         cls = getattr(import_module(module), name)
         assert (cls.__module__, cls.__name__) == (module, name) and getattr(hc, name) is cls and name in hc.__all__
         assert isinstance(cls._memory, MemoryNeed) and is_classifier(cls()) == name.endswith(("Classifier", "SVM"))
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_method_declares_every_parameter_and_documents_it(name):
+    cls = find(name)
+    signature = inspect.signature(cls)
+    assert signature.parameters.keys() == cls._parameters.keys() == documented(cls.__doc__) == cls().get_params().keys()
+    assert "__init__" not in vars(cls) or cls.__init__.__signature__ == inspect.signature(cls.__init__)
+    for each in cls._parameters.values():
+        assert each.default in each.domain and each.kind and each.words.endswith(".")
+        if each.slider is not None:
+            label, low, high, step = each.slider
+            assert label and low in each.domain and high in each.domain and low < high and step > 0
 
 
 def test_every_decorated_method_is_named_by_its_room():

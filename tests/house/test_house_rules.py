@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import ast
-import importlib
-import inspect
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.house.test_house import FILES, ROOT, TREES, arguments, documented, dotted
+from tests.house.test_house import FILES, ROOT, TREES, dotted
 
 KERNELS = sorted((ROOT / "hetcore" / "kernels").glob("*.py"))
 # Its docstring says once what the same five methods of every encoder do.
@@ -23,24 +21,16 @@ RUNS_TEXT = {"eval", "exec", "compile", "__import__", "os.system", "os.popen", "
 PLACE = re.compile(r"(?<![\w.~/])/(work|home|root|Users|tmp)/\w|(?<!\w)[A-Z]:\\\\\w")
 
 
-def docstring(path: Path, node: ast.FunctionDef | ast.ClassDef) -> str:
-    """Return a docstring, also one that is put together when its class is made."""
-    for each in node.body:
-        if isinstance(each, ast.Assign) and ast.unparse(each.targets[0]) == "__doc__":
-            return inspect.getdoc(getattr(importlib.import_module(dotted(path)), node.name)) or ""
-    return ast.get_docstring(node) or ""
-
-
 def offers(path: Path) -> Iterator[tuple[str, str]]:
     """Yield (name, docstring) of a file's classes, functions and methods; a property may be a plain name."""
     for node in TREES[path].body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
-            yield node.name, docstring(path, node)
+            yield node.name, ast.get_docstring(node) or ""
             for inner in node.body if isinstance(node, ast.ClassDef) else ():
                 words = {ast.unparse(each).split(".")[-1] for each in getattr(inner, "decorator_list", ())}
                 plain = not isinstance(inner, ast.FunctionDef) or words & {"property", "cached_property", "setter"}
                 if not plain and not inner.name.startswith("_"):
-                    yield f"{node.name}.{inner.name}", docstring(path, inner)
+                    yield f"{node.name}.{inner.name}", ast.get_docstring(inner) or ""
 
 
 @pytest.mark.parametrize("folder", ["hetcore", "datasets", "studio"])
@@ -49,20 +39,6 @@ def test_all_that_is_offered_says_what_it_does(folder):
     found = [(f"{dotted(path)}.{name}", text) for path in paths for name, text in offers(path)]
     assert len(found) > 10
     assert [name for name, text in found if not text] == []
-
-
-def test_docstrings_that_are_put_together_name_the_parameters_of_the_constructor():
-    seen = []
-    for path, tree in TREES.items():
-        for node in tree.body:
-            if isinstance(node, ast.ClassDef) and not ast.get_docstring(node) and docstring(path, node):
-                init = next(each for each in node.body if getattr(each, "name", "") == "__init__")
-                seen.append(node.name)
-                assert documented(docstring(path, node)) == arguments(init)
-                defaults = re.findall(r"^(\w+) : .*default=(\S+)$", docstring(path, node), flags=re.MULTILINE)
-                given = [each.arg for each in init.args.args[1:]]
-                real = dict(zip(given, [ast.literal_eval(each) for each in init.args.defaults]))
-                assert {name: ast.literal_eval(value) for name, value in defaults} == real
 
 
 def _called_from_outside(module: str) -> set[str]:
