@@ -15,7 +15,8 @@ from studio.runs.differences import describe
 from studio.views.common import training, widgets_downloads
 from studio.views.common.training import Setting
 from studio.views.common.widgets import chart, escape, frame, number, tabs
-from studio.views.common.widgets_training import LiveTrainings, parameter_slider, slider
+from studio.views.common.widgets_controls import Limits, held, multiselect, parameter_slider, slider
+from studio.views.common.widgets_training import LiveTrainings
 from studio.views.consensus import widgets
 
 PAGE = "Consensus"
@@ -36,11 +37,13 @@ def controls() -> Setting:
     known = slider(
         "Labels known, per cent", 5, 100, 30, 5, "known", "The other labels are hidden from training and score it."
     )
-    sources = st.multiselect("Sources in use", data.source_names, data.source_names, key=f"sources {current.title}")
+    sources = multiselect("Sources in use", data.source_names, f"sources {current.title}", "sources")
     graphs = data.graph_names
     if graphs:
-        graphs = st.multiselect("Graphs in use", data.graph_names, data.graph_names, key=f"graphs {current.title}")
-    noisy = st.selectbox("Noise in a source", ["none", *data.source_names], key=f"noisy {current.title}")
+        graphs = multiselect("Graphs in use", data.graph_names, f"graphs {current.title}", "graphs")
+    names = ["none", *data.source_names]
+    key = held(f"noisy {current.title}", "none", Limits(choices=names), "noisy")
+    noisy = st.selectbox("Noise in a source", names, key=key)
     sd = 0.0
     if noisy != "none":
         sd = slider(
@@ -57,12 +60,11 @@ def controls() -> Setting:
         rounds = parameter_slider(method.n_iterations, "rounds")
         depth = parameter_slider(method.max_depth, "depth")
         seed = st.number_input(
-            "Seed", 0, 9999, 0, key="seed", help="Of the split and of training.", bind="query-params"
+            "Seed", 0, 9999, key=held("seed", 0, Limits(0, 9999)), help="Of the split and of training."
         )
         printed = st.toggle(
             "As printed in the paper",
-            key="printed",
-            bind="query-params",
+            key=held("printed", False),
             help="Algorithm 1 to the letter; small λ needed.",
         )
     params = {"lambda0": lambda0, "lambda1": lambda1, "learning_rate": rate, "n_iterations": rounds, "max_depth": depth}

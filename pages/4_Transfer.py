@@ -11,8 +11,9 @@ import hetcore as hc
 from studio import session
 from studio.views.common import training
 from studio.views.common.widgets import escape, frame
+from studio.views.common.widgets_controls import Limits, held, parameter_slider, slider
 from studio.views.common.widgets_downloads import downloads
-from studio.views.common.widgets_training import LiveTrainings, parameter_slider, slider
+from studio.views.common.widgets_training import LiveTrainings
 from studio.views.transfer import settings as transfer
 from studio.views.transfer.settings import ALL, BASELINE, METHODS, NONE, Choice
 from studio.views.transfer.widgets import choose, curves, eta_control, explain, headline, offer_examples, predictions
@@ -97,7 +98,7 @@ def more(choice: Choice, methods: list[str]) -> Choice:
         on = choose("η on", ["as usual", "target", "source", "both"], "as usual", "eta_on", words)
         given["eta_on"] = None if on == "as usual" else on
         words = "Of the examples that are drawn, and of training."
-        given["seed"] = int(st.number_input("Seed", 0, 9999, 0, key="transfer_seed", help=words, bind="query-params"))
+        given["seed"] = int(st.number_input("Seed", 0, 9999, key=held("transfer_seed", 0, Limits(0, 9999)), help=words))
     return Choice(**{**vars(choice), **given})
 
 

@@ -5,9 +5,11 @@ Examples are loaded once for all sessions and never change; files of a person st
 
 from __future__ import annotations
 
+import json
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import streamlit as st
@@ -15,10 +17,11 @@ import streamlit as st
 import datasets
 from hetcore.data import HetData
 from hetcore.data.text import counted
-from hetcore.errors import DataError
-from studio import scenarios
+from hetcore.errors import DataError, ParameterError
+from studio import scenarios, state
 from studio.limits import MIB, UPLOADS
 from studio.messages import explained, shown
+from studio.runs import store
 from studio.server import asks_for_login, person
 from studio.server_uploads import browser_name
 from studio.views.common.widgets import escape
@@ -26,6 +29,7 @@ from studio.views.common.widgets import escape
 __all__ = [
     "Current",
     "add_operation",
+    "asked",
     "changed",
     "current",
     "files_in_hand",
@@ -33,12 +37,17 @@ __all__ = [
     "keep_file",
     "operations",
     "owner",
+    "states",
     "undo",
     "use_example",
     "use_upload",
 ]
 
 DEFAULT = "digits_views"
+SHOWN = ("data", "run", "labels", "curve")
+"""In an address beside the controls: the example in use, and the trainings shown."""
+WRITTEN = "address written"
+"""In the session: the address as a page wrote it last."""
 SESSION_BYTES = UPLOADS.session_bytes
 """Bytes of files that one session keeps."""
 
@@ -81,7 +90,7 @@ def current() -> Current:
     """
     if (uploaded := st.session_state.get("uploaded")) is not None:
         return uploaded
-    name = st.query_params.get("data") or st.session_state.get("example") or DEFAULT
+    name = asked().get("data") or st.session_state.get("example") or DEFAULT
     if (failure := _failure(name)) is not None:
         st.warning(escape(failure), icon=":material/cloud_off:")
         name = DEFAULT
@@ -128,7 +137,7 @@ def use_example(name: str) -> None:
     st.session_state["uploaded"] = None
     st.session_state["operations"] = []
     st.session_state["example"] = name
-    _name_in_url(None if name == DEFAULT else name)
+    st.query_params.from_dict({} if name == DEFAULT else {"data": name})  # the rest was about other data
 
 
 def use_upload(recipe: Mapping[str, Any], files: Mapping[str, bytes], data: HetData) -> None:
@@ -147,12 +156,50 @@ def use_upload(recipe: Mapping[str, Any], files: Mapping[str, bytes], data: HetD
     story = f"{' and '.join(parts)} about {counted(data.n, 'instance')}, {int(data.labelled.sum()):,} with a label."
     st.session_state["uploaded"] = Current(data, "Your data", story, dict(recipe), None, dict(files))
     st.session_state["operations"] = []
-    _name_in_url(None)
+    st.query_params.clear()  # it was about other data
 
 
 def operations() -> list[dict[str, Any]]:
-    """Return the what-if operations on the data in use, in their order, as `studio.scenarios` has them."""
-    return list(st.session_state.get("operations", ()))
+    """Return the what-if operations on the data in use, in their order, as `studio.scenarios` has them.
+
+    A session begins with those of the address, as far as they can be done on the data.
+    """
+    if "operations" not in st.session_state:
+        st.session_state["operations"] = []
+        if "whatif" in asked():
+            _operations_of_the_address()
+    return list(st.session_state["operations"])
+
+
+def _operations_of_the_address() -> None:
+    try:
+        log = scenarios.checked(json.loads(asked()["whatif"]))
+        scenarios.apply(current().data, log)
+        st.session_state["operations"] = log
+    except (ValueError, TypeError, RecursionError) as error:
+        why = f"{explained(error)} " if isinstance(error, DataError | ParameterError) else ""
+        st.warning(f"The changes to the data in the address are left out: {escape(why)}they don't fit these data.")
+
+
+def asked() -> dict[str, str]:
+    """Return what the address says that nobody has read yet, and what is kept under the id that it has."""
+    told = st.query_params.to_dict()
+    if told == st.session_state.get(WRITTEN):  # our own words, about controls that are there already
+        return {name: value for name, value in told.items() if name in SHOWN}
+    if name := told.get("state"):
+        if st.session_state.get("kept state", (None,))[0] != name:
+            try:
+                st.session_state["kept state"] = name, state.kept(name, states())
+            except ValueError as error:
+                st.session_state["kept state"] = name, {}
+                st.warning(escape(error), icon=":material/link_off:")
+        told = st.session_state["kept state"][1] | {key: value for key, value in told.items() if key != "state"}
+    return told
+
+
+def states() -> Path:
+    """Return the folder of the states that are kept because they are long for an address."""
+    return store.home() / "states"
 
 
 def add_operation(operation: Mapping[str, Any]) -> None:

@@ -45,6 +45,8 @@ class TrainingTask:
         Further arguments of fit, such as {"graph": "producer"}.
     form : mapping
         How a HetData becomes the arrays of fit, see `studio.forms`; empty for an estimator that takes HetData.
+    digest : str
+        Of the data: what tells, once they are gone, whether a run was trained on those in use.
     """
 
     estimator: str
@@ -55,6 +57,7 @@ class TrainingTask:
     operations: Sequence[Mapping[str, Any]] = ()
     fit_params: Mapping[str, Any] = field(default_factory=dict)
     form: Mapping[str, Any] = field(default_factory=dict)
+    digest: str = ""
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from hetcore.figures import graph as figures_graph
 from studio.views.collective import settings
 from studio.views.collective.settings import LABELS, SETS, kept, scored_set
 from studio.views.common.widgets import escape, live_chart, number
-from studio.views.common.widgets_training import parameter_slider, slider
+from studio.views.common.widgets_controls import Limits, held, multiselect, parameter_slider, slider
 
 __all__ = ["controls", "curves", "explain", "graph_shown", "headline", "offer_example", "offer_more"]
 
@@ -63,28 +63,25 @@ def controls(data: HetData, title: str) -> dict[str, Any]:
     title : str
         Of the data in use.
     """
-    numbers, names, state = data.target_kind == "regression", data.graph_names, st.session_state
+    numbers, names = data.target_kind == "regression", data.graph_names
     graphs = names
     if len(names) > 1:
-        graphs = st.multiselect("Graphs to infer along", names, names, key=f"collective graphs {title}")
+        graphs = multiselect("Graphs to infer along", names, f"collective graphs {title}", "graphs")
     known = slider(
         "Labels known, per cent", 5, 100, 40, 5, "share", "The other labels are hidden, and score the models."
     )
-    state.setdefault("rf", list(settings.FEATURES))
     features = st.pills(
         "What MGB sees of the neighbours",
         list(settings.FEATURES),
         selection_mode="multi",
-        key="rf",
+        key=held("rf", list(settings.FEATURES), Limits(choices=list(settings.FEATURES))),
         format_func=str.capitalize,
         help=". ".join(f"{name.capitalize()}: {words}" for name, words in settings.FEATURES.items()) + ".",
-        bind="query-params",
     )
     printed = numbers and st.toggle(
         "As printed in the paper",
-        key="to the letter",
+        key=held("to the letter", False, name="printed"),
         on_change=_depth_follows,
-        bind="query-params",
         help="Algorithms 1 to 4 to the letter: one unshrunk tree with median leaves a stage.",
     )
     stages = parameter_slider(hc.MGBClassifier.n_iterations, "stages")
@@ -92,7 +89,11 @@ def controls(data: HetData, title: str) -> dict[str, Any]:
     params = {"n_iterations": stages, "max_depth": depth} | _trees(printed, numbers)
     with st.expander("More parameters"):
         params |= _more(data, printed)
-        seed = int(st.number_input("Seed", 0, 9999, 0, key="split", help="Of the split and of training."))
+        seed = int(
+            st.number_input(
+                "Seed", 0, 9999, key=held("split", 0, Limits(0, 9999)), help="Of the split and of training."
+            )
+        )
     params |= {"random_state": seed} | ({"as_printed": True} if printed else {})
     return {"params": params, "features": features, "graphs": graphs, "known": known, "seed": seed}
 
@@ -109,14 +110,12 @@ def _trees(printed: bool, numbers: bool) -> dict[str, Any]:
     rate = parameter_slider(hc.MGBClassifier.learning_rate, "shrinkage")
     if not numbers:
         return {"learning_rate": rate}
-    st.session_state.setdefault("leaf", "mean")
     leaf = st.segmented_control(
         "Leaf",
         ["mean", "median"],
-        key="leaf",
+        key=held("leaf", "mean", Limits(choices=["mean", "median"])),
         required=True,
         help="What a leaf predicts: the mean or the median of its residuals.",
-        bind="query-params",
     )
     return {"learning_rate": rate, "leaf": leaf or "mean"}
 
@@ -127,19 +126,23 @@ def _more(data: HetData, printed: bool) -> dict[str, Any]:
         params["first_trees"] = parameter_slider(hc.MGBClassifier.first_trees, "first")
         params["trees_per_stage"] = parameter_slider(hc.MGBClassifier.trees_per_stage, "trees")
         params["summary"] = st.selectbox(
-            "Neighbours by their", ["mean", "median"], key="summary", help="How Rf1, Rf2 and Rf3 sum neighbours up."
+            "Neighbours by their",
+            ["mean", "median"],
+            key=held("summary", "mean", Limits(choices=["mean", "median"])),
+            help="How Rf1, Rf2 and Rf3 sum neighbours up.",
         )
     fill = st.selectbox(
         "Without a known neighbour",
         ["nan", "zero"],
-        index=int(printed),
-        key=f"fill {bool(printed)}",
+        key=held(f"fill {bool(printed)}", "zero" if printed else "nan", Limits(choices=["nan", "zero"]), "fill"),
         format_func={"nan": "missing: trees learn where it goes", "zero": "zero, as printed"}.get,
         help="What Rf1, Rf2 and Rf3 are then.",
     )
     if data.target_kind == "regression" and (data.y[data.labelled] > 0).all():
         log = st.toggle(
-            "Learn the logarithm of the label", key="log", help="For heavy tails; the RMSE stays in its unit."
+            "Learn the logarithm of the label",
+            key=held("log", False),
+            help="For heavy tails; the RMSE stays in its unit.",
         )
         params |= {"target_transform": "log"} if log else {}
     return params | {"no_neighbor": fill}

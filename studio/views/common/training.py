@@ -91,8 +91,9 @@ def submit(
         operations=setting.operations,
         fit_params=setting.fit,
         form=setting.form,
+        digest=data.digest(),
     )
-    run = store.shared().begin(run_of(page, setting, recipe, title, owner, data.digest()))
+    run = store.shared().begin(run_of(page, setting, recipe, title, owner, task.digest))
 
     def keep(status: Any, result: Any) -> None:
         if result is not None and status.state in ("finished", "stopped"):

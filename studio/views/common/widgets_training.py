@@ -19,13 +19,14 @@ from typing import Any
 
 import streamlit as st
 
-from hetcore.parameters import Parameter
 from studio.jobs import manager as jobs
+from studio.runs.differences import Outcome, sentence
 from studio.views.common import training
 from studio.views.common.training import Setting
 from studio.views.common.widgets import escape
+from studio.views.common.widgets_controls import share, write
 
-__all__ = ["LiveTrainings", "parameter_slider", "slider"]
+__all__ = ["LiveTrainings"]
 
 INSTANT = 3.0
 """Seconds: a changed setting that is estimated to train faster trains at once."""
@@ -33,6 +34,7 @@ EVERY = 0.3
 """Seconds between two looks at a training."""
 FIRST = 0.6
 """Seconds that a look at a training without a round waits for the first."""
+WAIT = "Press Train to follow the controls."
 WORDS = {
     "queued": "Queued",
     "starting": "Starting a worker",
@@ -45,29 +47,6 @@ WORDS = {
     "failed": "Training failed",
 }
 Events = Mapping[str, Sequence[Any]]
-
-
-def slider(label: str, low: Any, high: Any, start: Any, step: Any, key: str, words: str) -> Any:
-    """Draw a slider whose value is in the URL."""
-    if key not in st.session_state:
-        st.session_state[key] = start
-    return st.slider(label, low, high, step=step, key=key, help=words, bind="query-params")
-
-
-def parameter_slider(parameter: Parameter, key: str, start: Any = None) -> Any:
-    """Draw the slider of a declared parameter: label, ends, step, default and help stand with the method.
-
-    Parameters
-    ----------
-    parameter : Parameter
-        Such as `hc.GBCRegressor.lambda0`.
-    key : str
-        In the session and in the URL.
-    start : optional
-        Where it begins, if not at the method's default.
-    """
-    label, low, high, step = parameter.slider
-    return slider(label, low, high, parameter.default if start is None else start, step, key, parameter.help)
 
 
 @dataclass
@@ -118,6 +97,8 @@ class LiveTrainings:
         labels, runs = st.query_params.get("labels", self.page).split("|"), named.split(",")
         try:
             tasks = [jobs.manager().task(run) for run in runs]
+            if any(task.digest != self._current.data.digest() for task in tasks):
+                raise jobs.UnknownRunError("a run on other data")
             settings = [
                 Setting(t.estimator, dict(t.params), list(t.operations), dict(t.fit_params), dict(t.form))
                 for t in tasks
@@ -191,11 +172,16 @@ class LiveTrainings:
                 help="Start paused; play or go round by round.",
             )
             st.toggle("Pause updates", key="hold", help="The charts stand still; training goes on.")
+            share()
+        write()
         asked = not busy and (pressed or stepped or st.session_state.pop("train_now", False))
         quick = changed and 0 < estimate < INSTANT
         if able and (asked or quick):
             self.stop()
             self._start(settings, paused=stepped)
+        elif changed and not busy:
+            told = escape(_changes(kept.settings, settings))
+            st.info(f"What is shown was trained with other settings: {told}. {WAIT}")
 
     def _estimate(self, settings: Mapping[str, Setting]) -> float:
         pace = self._kept.pace if self._kept else {}
@@ -304,6 +290,15 @@ class LiveTrainings:
                 st.button("Pause", on_click=self._order, args=("pause",), icon=":material/pause:")
             stopping = all(status.stopping for status in statuses.values() if status.active)
             st.button("Stop training", on_click=self._order, args=("stop",), icon=":material/stop:", disabled=stopping)
+
+
+def _changes(old: Mapping[str, Setting], new: Mapping[str, Setting]) -> str:
+    """Say what differs between trained settings and those of the controls."""
+    both = [label for label in new if label in old and old[label] != new[label]]
+    if not both or old.keys() != new.keys():
+        return "other models are chosen"
+    before, after = (Outcome(tuple(each.operations), each.params) for each in (old[both[0]], new[both[0]]))
+    return sentence(before, after).rstrip(".")
 
 
 def _known(run: str) -> bool:

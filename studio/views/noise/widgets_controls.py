@@ -13,7 +13,7 @@ from hetcore.data import HetData
 from hetcore.parameters import Parameter
 from studio import session
 from studio.views.common.training import Setting
-from studio.views.common.widgets_training import slider
+from studio.views.common.widgets_controls import Limits, held, slider
 from studio.views.noise import settings
 
 __all__ = ["INVITATIONS", "controls", "examples", "explain", "mode"]
@@ -39,10 +39,10 @@ SYMBOLS = {
 
 def mode(data: HetData) -> str:
     """Let the person choose the kind of data, at first the one that suits, and return it."""
-    if "mode" not in st.session_state:
-        st.session_state["mode"] = settings.suited(data)
     chosen = st.segmented_control(
-        "What is noisy?", list(settings.MODES), key="mode", required=True, bind="query-params", on_change=_forget_runs,
+        "What is noisy?", list(settings.MODES),
+        key=held("mode", settings.suited(data), Limits(choices=list(settings.MODES))),
+        required=True, on_change=_forget_runs,
         help="A table of rows, a matrix of users and items, or a tensor of sensors, times and quantities.",
     )  # fmt: skip
     return chosen
@@ -127,15 +127,18 @@ def _code_controls(mode: str, data: HetData) -> list[str]:
     chosen: list[str] = []
     for name, guess in zip(names, start):
         free, key = [column for column in columns if column not in chosen], f"{mode} {name}".lower().replace(" ", "_")
-        if st.session_state.get(key) not in free:
-            st.session_state[key] = guess if guess in free else free[0]
+        if st.session_state.get(key, free[0]) not in free:
+            del st.session_state[key]
+        held(key, guess if guess in free else free[0], Limits(choices=free))
         chosen.append(st.selectbox(name, free, key=key, help="The column with its codes."))
     return chosen
 
 
 def _seed(mode: str) -> int:
     key = f"{mode.lower()}_seed"
-    return int(st.number_input("Seed", 0, 9999, 0, key=key, help="Of split, noise and training.", bind="query-params"))
+    return int(
+        st.number_input("Seed", 0, 9999, key=held(key, 0, Limits(0, 9999)), help="Of split, noise and training.")
+    )
 
 
 def _table_params(data: HetData) -> dict[str, Any]:
@@ -156,8 +159,7 @@ def _table_params(data: HetData) -> dict[str, Any]:
     )  # fmt: skip
     printed = st.toggle(
         "As printed in the paper",
-        key="noise_printed",
-        bind="query-params",
+        key=held("noise_printed", False),
         help="One model of all rows, equation (10).",
     )
     params = {"n_iterations": rounds, "learning_rate": rate, "deviation_rate": slower, "max_leaf_nodes": leaves}
@@ -182,7 +184,7 @@ def _factor_params(mode: str) -> dict[str, Any]:
     rate, penalty = _from(method.learning_rate, f"{key}_rate"), _from(method.regularisation, f"{key}_penalty")
     patience = _from(method.patience, f"{key}_patience")
     printed = st.toggle(
-        "As printed in the paper", key=f"{key}_printed", bind="query-params", help="The paper's updates to the letter."
+        "As printed in the paper", key=held(f"{key}_printed", False), help="The paper's updates to the letter."
     )
     params = {"n_factors": factors, "n_iterations": epochs, "learning_rate": rate, "regularisation": penalty}
     params |= {"n_deviation_factors": noisy, "patience": patience, "as_printed": printed}

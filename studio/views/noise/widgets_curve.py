@@ -12,7 +12,7 @@ from hetcore.figures import noise as figures_noise
 from studio.jobs import manager
 from studio.views.common.training import Setting
 from studio.views.common.widgets import escape, live_chart
-from studio.views.common.widgets_training import slider
+from studio.views.common.widgets_controls import slider
 from studio.views.noise import curve
 from studio.views.noise import settings as noise
 

@@ -11,6 +11,7 @@ import streamlit as st
 from hetcore.data import HetData
 from hetcore.figures import transfer as figures
 from studio.views.common.widgets import chart, escape, live_chart
+from studio.views.common.widgets_controls import Limits, held
 from studio.views.consensus import widgets
 from studio.views.transfer import settings
 
@@ -41,12 +42,11 @@ def choose(label: str, options: Sequence[str], start: Any, key: str, words: str,
         Further arguments of the widget.
     """
     several = isinstance(start, list)
-    held = st.session_state.get(key)
-    known = held is not None and set(held if several else [held]) <= set(options)
-    if not known:
-        st.session_state[key] = start
+    chosen = st.session_state.get(key)
+    if chosen is not None and not set(chosen if several else [chosen]) <= set(options):
+        del st.session_state[key]
     draw = st.multiselect if several else st.selectbox
-    return draw(label, options, key=key, help=words, bind="query-params", **more)
+    return draw(label, options, key=held(key, start, Limits(choices=options)), help=words, **more)
 
 
 def offer_examples(why: str, names: Sequence[str], use: Any) -> None:
@@ -83,12 +83,10 @@ def eta_control(n_target: int, n_source: int) -> str | float:
     )  # fmt: skip
     value = dict(zip(("linear", "squared"), marks.values())).get(rule)
     if value is None:
-        st.session_state.setdefault("eta", 1.0)
         value = st.select_slider(
             "η by hand",
             ETAS,
-            key="eta",
-            bind="query-params",
+            key=held("eta", 1.0, Limits(choices=ETAS)),
             help="0 leaves all weights as they are; 1 is MultiSource.",
         )
     chart(figures.eta_scale(value, marks), "eta_scale", f"η = {value:.3g} beside the two formulas")

@@ -15,7 +15,7 @@ from studio.jobs import manager
 from studio.runs import export
 from studio.views.common import training
 from studio.views.common.widgets import escape, live_chart
-from studio.views.common.widgets_training import slider
+from studio.views.common.widgets_controls import slider
 from studio.views.transfer import curve
 from studio.views.transfer import settings as transfer
 

@@ -12,7 +12,7 @@ from hetcore.data import HetData
 from hetcore.multimodal import deep
 from studio.views.common.training import Setting
 from studio.views.common.widgets import escape
-from studio.views.common.widgets_training import parameter_slider, slider
+from studio.views.common.widgets_controls import Limits, held, parameter_slider, slider
 from studio.views.two_learners import settings as two_learners
 from studio.views.two_learners.settings import BRANCHES, EXAMPLES, FEATURES, FIRST, SECOND
 
@@ -102,15 +102,14 @@ def _learners(data: HetData, title: str) -> dict[str, str]:
     first, names = two_learners.first_learners(data), data.source_names
     chosen, key = list(first), f"modalities {title}"
     if len(names) > 2:
-        if not set(st.session_state.get(key, ["?"])) <= set(names):
-            st.session_state[key] = chosen
+        held(key, chosen, Limits(choices=names), "sources")
         chosen = st.multiselect("Sources in use", names, key=key, help="Each is a modality; take two or more.")
     found = {}
     for name in sorted(chosen, key=(list(first) + names).index):
         source, slot = data.sources[name], f"learner {title} {name}"
         options = two_learners.possible_learners(source, deep.has_torch())
-        if st.session_state.get(slot) not in options:
-            st.session_state[slot] = first.get(name) if first.get(name) in options else options[0]
+        start = first.get(name) if first.get(name) in options else options[0]
+        held(slot, start, Limits(choices=options), f"learner {name}")
         words = "Weak learner of this source. " + ". ".join(WORDS[each] for each in options).capitalize() + "."
         found[name] = st.selectbox(
             f"Learner of {escape(name)}", options, key=slot, help=words, format_func=two_learners.LEARNERS.get
@@ -120,10 +119,11 @@ def _learners(data: HetData, title: str) -> dict[str, str]:
 
 def _models(labels: Sequence[str], alone: int) -> list[str]:
     """Draw the choice of models; at first each source alone, and all together."""
-    held = st.session_state.get("two_models")
-    if held is None or not set(held) <= set(labels):
-        joint = [label for label in held or [FIRST] if label in labels[alone:]]
+    chosen = st.session_state.get("two_models")
+    if chosen is not None and not set(chosen) <= set(labels):
+        joint = [label for label in chosen if label in labels[alone:]]
         st.session_state["two_models"] = [*labels[:alone][:2], *joint]
+    held("two_models", [*labels[:alone][:2], FIRST], Limits(choices=labels), "models")
     return st.multiselect(
         "Models, trained side by side",
         labels,
@@ -146,12 +146,14 @@ def usable(chosen: Chosen) -> bool:
 
 
 def _choice(label: str, options: dict[str, str], key: str, words: str) -> str:
-    return st.selectbox(label, list(options), key=key, help=words, format_func=options.get, bind="query-params")
+    names = list(options)
+    key = held(key, names[0], Limits(choices=names))
+    return st.selectbox(label, names, key=key, help=words, format_func=options.get)
 
 
 def _more(models: Sequence[str]) -> dict[str, Any]:
     printed = st.toggle(
-        "As printed in the paper", key="two_printed", bind="query-params",
+        "As printed in the paper", key=held("two_printed", False),
         help="Bayesian steps, taken whole, chosen on the rows that the learners saw.",
     )  # fmt: skip
     params = dict(two_learners.PRINTED) if printed else _steps()
@@ -164,7 +166,7 @@ def _more(models: Sequence[str]) -> dict[str, Any]:
     params["epochs"] = parameter_slider(hc.TwoWeakLearnerClassifier.epochs, "two_epochs")
     if FEATURES in models or BRANCHES in models:
         params |= _branches(FEATURES in models)
-    seed = st.number_input("Seed", 0, 9999, 0, key="two_seed", help="Of split and training.", bind="query-params")
+    seed = st.number_input("Seed", 0, 9999, key=held("two_seed", 0, Limits(0, 9999)), help="Of split and training.")
     return params | {"random_state": int(seed)}
 
 

@@ -1,0 +1,180 @@
+"""The state of a page as text: the value of every control, the data, the what-ifs, the runs shown. No Streamlit.
+
+An address holds the whole state, so that a link opens the screen that it was copied from. Each value is told, also one
+that equals its default or the least that a slider goes to: defaults may change, and what is left out can't be told from
+what was never there. A value that an address gives is taken only as far as the control allows it: numbers are brought
+into its interval, choices that are not there are dropped, and whatever can't be read counts as not given.
+
+    ?data=planted&known=10&l0=0.0&l1=0.3&sources=["fou","kar"]&whatif=[{"op":"noise",…}]&run=…
+
+A state whose address would be longer than `LONGEST` is kept in a file of the studio's folder, under a hash of itself,
+and the address is `?state=ID`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import re
+import secrets
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+__all__ = ["LONGEST", "SCHEMA", "Limits", "address", "decode", "encode", "keep", "kept"]
+
+SCHEMA = 1
+"""Of kept states; one of a newer studio is not read."""
+LONGEST = 1_800
+"""Characters of an address that browsers, proxies and chat programs carry."""
+MOST_BYTES = 64 * 1024
+MOST_STATES = 20_000
+"""Kept states, of which the oldest go."""
+ID = re.compile(r"[0-9a-f]{24}")
+
+
+class Limits:
+    """What a control allows: an interval of numbers, or a list of choices.
+
+    Parameters
+    ----------
+    low, high : float, optional
+        Least and greatest number.
+    choices : sequence of str, optional
+        Of numbers, of which the nearest is taken; of text, or of each text in a list.
+    """
+
+    def __init__(
+        self, low: float | None = None, high: float | None = None, choices: Sequence[Any] | None = None
+    ) -> None:
+        self.low, self.high = low, high
+        self.choices = None if choices is None else list(choices)
+
+
+def encode(value: Any) -> str:
+    """Return a control's value as text for an address: a flag as 1 or 0, a list as JSON."""
+    if isinstance(value, bool):
+        return str(int(value))
+    if isinstance(value, list | tuple):
+        return json.dumps(list(value), ensure_ascii=False, separators=(",", ":"))
+    return str(value)
+
+
+def decode(text: str, like: Any, limits: Limits | None = None) -> Any:
+    """Return what an address says of a control.
+
+    Parameters
+    ----------
+    text : str
+    like : bool, int, float, str or list of str
+        The control's default, whose type the value has.
+    limits : Limits, optional
+
+    Returns
+    -------
+    as `like`, or None
+        None where the text can't be read, or is none of the choices.
+    """
+    limits = limits or Limits()
+    try:
+        if isinstance(like, bool):
+            return {"1": True, "0": False}.get(text)
+        if isinstance(like, int | float):
+            return _number(text, like, limits)
+        if isinstance(like, list | tuple):
+            return _list(text, limits)
+    except (ValueError, OverflowError, RecursionError):
+        return None
+    return text if limits.choices is None or text in limits.choices else None
+
+
+def _number(text: str, like: Any, limits: Limits) -> Any:
+    # Python refuses to read whole numbers of thousands of digits, and 1e999 is infinite: neither is an address of ours.
+    value = float(text[:64])
+    if not math.isfinite(value):
+        return None
+    value = max(value, limits.low) if limits.low is not None else value
+    value = min(value, limits.high) if limits.high is not None else value
+    if limits.choices is not None:
+        value = min(limits.choices, key=lambda choice: abs(choice - value))
+    return int(value) if isinstance(like, int) else float(value)
+
+
+def _list(text: str, limits: Limits) -> list[str] | None:
+    given = json.loads(text)
+    if not isinstance(given, list) or not all(isinstance(each, str) for each in given):
+        return None
+    known = [each for each in given if limits.choices is None or each in limits.choices]
+    return known if known or not given else None
+
+
+def address(base: str, state: Mapping[str, str], folder: Path) -> str:
+    """Return an address that opens a state: with all of it, or with the id under which it is kept.
+
+    Parameters
+    ----------
+    base : str
+        Of the page, without a query.
+    state : mapping of str to str
+        Name and encoded value of each control, and "data", "whatif", "run".
+    folder : Path
+        Of the states that are kept.
+    """
+    whole = f"{base}?{urlencode(state)}"
+    return whole if len(whole) <= LONGEST else f"{base}?{urlencode({'state': keep(state, folder)})}"
+
+
+def keep(state: Mapping[str, str], folder: Path) -> str:
+    """Keep a state and return its id, the same for the same state.
+
+    Raises
+    ------
+    ValueError
+        If it is larger than `MOST_BYTES`.
+    """
+    text = json.dumps({"schema": SCHEMA, "state": dict(state)}, ensure_ascii=False, sort_keys=True)
+    if len(text.encode()) > MOST_BYTES:
+        raise ValueError("This screen has too many settings for a link: share the run instead, from the Runs page.")
+    name = hashlib.sha256(text.encode()).hexdigest()[:24]
+    path = folder / f"{name}.json"
+    if not path.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        draft = folder / f".{name}.{secrets.token_hex(4)}"
+        draft.write_text(text, "utf-8")
+        os.replace(draft, path)
+        _forget_the_oldest(folder)
+    return name
+
+
+def _forget_the_oldest(folder: Path) -> None:
+    paths = list(folder.glob("*.json"))
+    if len(paths) > MOST_STATES:
+        for path in sorted(paths, key=lambda each: each.stat().st_mtime)[: len(paths) - MOST_STATES]:
+            path.unlink(missing_ok=True)
+
+
+def kept(name: str, folder: Path) -> dict[str, str]:
+    """Return the state that is kept under an id.
+
+    Raises
+    ------
+    ValueError
+        If there is none, or it was made by a newer studio.
+    """
+    path = folder / f"{name}.json"
+    if not ID.fullmatch(name) or not path.is_file():
+        raise ValueError("The settings of this link are no longer kept here: ask for a new link.")
+    try:
+        told = json.loads(path.read_text("utf-8"))
+        state, schema = told["state"], told["schema"]
+        good = all(isinstance(each, str) for pair in state.items() for each in pair)
+    except (ValueError, KeyError, AttributeError, TypeError):
+        good, schema, state = False, SCHEMA, {}
+    if schema > SCHEMA:
+        raise ValueError("This link was made by a newer studio: update this one to open it.")
+    if not good:
+        raise ValueError("The settings of this link can't be read: ask for a new link.")
+    return dict(state)

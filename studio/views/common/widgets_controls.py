@@ -1,0 +1,114 @@
+"""Controls whose values are the page's state: in the address, over page switches, and told in a link.
+
+    known = slider("Labels known, per cent", 5, 100, 30, 5, "known", "The others are hidden …")
+    seed = st.number_input("Seed", 0, 9999, key=held("seed", 0, Limits(0, 9999)))
+    write()      # once a page, after its controls: the address tells all of them
+
+A control starts with what the address says, else with what it had when the page was last left, else with its default.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import streamlit as st
+
+from hetcore.parameters import Parameter
+from studio import session, state
+from studio.state import Limits
+
+__all__ = ["Limits", "held", "multiselect", "parameter_slider", "share", "slider", "write"]
+
+NAMES, VALUES = "control names", "control values"
+"""In the session: the names in the address of this page's controls, and the value of every control there was."""
+
+
+def held(key: str, start: Any, limits: Limits | None = None, name: str = "") -> str:
+    """Make a widget's value part of the page's state, and return its key.
+
+    Parameters
+    ----------
+    key : str
+        Of the widget, which is drawn next and is given no value of its own.
+    start : bool, int, float, str or list of str
+        Its default.
+    limits : Limits, optional
+        What it allows; a value from elsewhere is brought into it.
+    name : str, optional
+        In the address; the key unless given.
+    """
+    st.session_state.setdefault(NAMES, {})[key] = name or key
+    if key not in st.session_state:
+        told = session.asked().get(name or key)
+        value = None if told is None else state.decode(told, start, limits)
+        if value is None:
+            value = _allowed(st.session_state.get(VALUES, {}).get(key), limits)
+        st.session_state[key] = start if value is None else value
+    return key
+
+
+def _allowed(value: Any, limits: Limits | None) -> Any:
+    """Return an earlier value where the control still allows it, else None."""
+    if limits is None or limits.choices is None or value is None:
+        return value
+    if isinstance(value, list):
+        return value if set(value) <= set(limits.choices) else None
+    return value if value in limits.choices else None
+
+
+def slider(label: str, low: Any, high: Any, start: Any, step: Any, key: str, words: str) -> Any:
+    """Draw a slider over the numbers from `low` to `high`."""
+    return st.slider(label, low, high, step=step, key=held(key, start, Limits(low, high)), help=words)
+
+
+def parameter_slider(parameter: Parameter, key: str, start: Any = None) -> Any:
+    """Draw the slider of a declared parameter: label, ends, step, default and help stand with the method.
+
+    Parameters
+    ----------
+    parameter : Parameter
+        Such as `hc.GBCRegressor.lambda0`.
+    key : str
+        In the session and in the address.
+    start : optional
+        Where it begins, if not at the method's default.
+    """
+    label, low, high, step = parameter.slider
+    return slider(label, low, high, parameter.default if start is None else start, step, key, parameter.help)
+
+
+def multiselect(label: str, options: Sequence[str], key: str, name: str, **more: Any) -> list[str]:
+    """Draw a choice of several of some texts, all at first; `name` is its name in the address."""
+    return st.multiselect(label, options, key=held(key, list(options), Limits(choices=options), name), **more)
+
+
+def told() -> dict[str, str]:
+    """Return the state of the page as its address tells it."""
+    drawn = {key: name for key, name in st.session_state.get(NAMES, {}).items() if key in st.session_state}
+    st.session_state.setdefault(VALUES, {}).update({key: st.session_state[key] for key in drawn})
+    controls = {name: state.encode(st.session_state[key]) for key, name in drawn.items()}
+    kept = {name: value for name, value in st.query_params.to_dict().items() if name in session.SHOWN}
+    operations = session.operations()
+    return kept | controls | ({"whatif": json.dumps(operations, ensure_ascii=False)} if operations else {})
+
+
+def write() -> None:
+    """Write the state of the page to its address; a long one under the id that it is kept by."""
+    wanted = told()
+    if sum(map(len, [*wanted, *wanted.values()])) > state.LONGEST:
+        wanted = {"state": state.keep(wanted, session.states())}
+        wanted |= {name: told()[name] for name in session.SHOWN if name in told()}
+    st.session_state[session.WRITTEN] = wanted
+    if st.query_params.to_dict() != wanted:
+        st.query_params.from_dict(wanted)
+
+
+def share() -> None:
+    """Offer the address of the screen."""
+    with st.popover("Share", icon=":material/link:", help="A link that opens this screen: data, what-ifs, settings."):
+        base = (st.context.url or "").partition("?")[0]
+        st.code(state.address(base, told(), session.states()), language=None, wrap_lines=True)
+        if st.session_state.get("uploaded") is not None:
+            st.caption("Your uploaded data are not in the link: who opens it needs the files.")

@@ -1,0 +1,104 @@
+"""A link opens the screen that it was copied from: every control, the what-ifs, and no run of other data."""
+
+import json
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from studio.jobs import manager
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [
+    "2_Consensus.py",
+    pytest.param("3_Collective.py", marks=pytest.mark.slow),
+    "5_Noise.py",
+    pytest.param("6_Two_learners.py", marks=pytest.mark.slow),
+]
+
+
+def opened(page="2_Consensus.py", **query):
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
+    app.run()
+    app.switch_page(f"pages/{page}")
+    for name, value in query.items():
+        app.query_params[name] = value
+    return app.run()
+
+
+def controls(page):
+    kinds = ("slider", "number_input", "toggle", "multiselect", "selectbox", "button_group")
+    return {each.key: each.value for kind in kinds for each in page.get(kind) if each.key and each.key != "hold"}
+
+
+def address(page):
+    return {name: values[0] if isinstance(values, list) else values for name, values in page.query_params.items()}
+
+
+def test_a_slider_at_its_least_is_in_the_link():
+    page = opened()
+    page.slider(key="l0").set_value(0.0)
+    page.slider(key="known").set_value(5).run()
+    assert address(page)["l0"] == "0.0" and address(page)["known"] == "5"
+    other = opened(**address(page))
+    assert other.slider(key="l0").value == 0.0 and other.slider(key="known").value == 5
+
+
+def test_sources_graphs_noise_and_changes_of_the_data_are_in_the_link():
+    change = [{"op": "sample", "fraction": 0.5, "seed": 0}]
+    page = opened(sources='["fac","kar"]', graphs="[]", noisy="kar", sd="2.5", whatif=json.dumps(change))
+    assert not page.exception
+    title = "Digits, five views"
+    chosen = {each.label: each.value for each in page.multiselect}
+    assert chosen == {"Sources in use": ["fac", "kar"], "Graphs in use": []}, title
+    assert page.slider(key="sd").value == 2.5 and page.session_state["operations"] == change
+    other = opened(**address(page))
+    assert controls(other) == controls(page) and other.session_state["operations"] == change
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_page_comes_back_from_its_own_address(name):
+    page = opened(name)
+    for slider in page.slider:
+        slider.set_value(slider.min)
+    for toggle in page.toggle:
+        if toggle.key not in ("hold", None) and not toggle.key.endswith("printed"):
+            toggle.set_value(True)
+    page.run()
+    assert not page.exception
+    assert controls(opened(name, **address(page))) == controls(page)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [{"seed": "1e999"}, {"seed": "9" * 400}, {"l0": "nan"}, {"known": "-7"}, {"sources": "[" * 9999}, {"noisy": "<b>"},
+     {"whatif": "[{}]"}, {"whatif": "{"}, {"state": "../x"}, {"printed": "maybe"}],
+)  # fmt: skip
+def test_an_address_of_nonsense_opens_the_page(query):
+    page = opened(**query)
+    assert not page.exception and 0 <= page.number_input(key="seed").value <= 9999
+
+
+def test_a_run_of_other_data_is_not_shown():
+    page = opened(data="planted")
+    page.button(key="train").click().run()
+    run = page.session_state["live Consensus"].runs["Consensus"]
+    assert manager.manager().wait(run, timeout=120).state == "finished"
+    again = opened(**address(page.run()))
+    assert again.session_state["live Consensus"].runs == {"Consensus": run}
+    other = opened(**(address(page) | {"data": "autocorrelated"}))
+    assert "live Consensus" not in other.session_state and "run" not in address(other)
+
+
+def test_what_is_shown_under_other_settings_says_so():
+    page = opened(data="planted")
+    page.button(key="train").click().run()
+    run = page.session_state["live Consensus"].runs["Consensus"]
+    assert manager.manager().wait(run, timeout=120).state == "finished"
+    page.session_state["live Consensus"].pace.clear()  # no estimate: it does not train by itself
+    page.run()
+    page.session_state["live Consensus"].pace.clear()
+    page.slider(key="rounds").set_value(200).run()
+    words = " ".join(each.value for each in page.info)
+    retrained = page.session_state["live Consensus"].runs["Consensus"] != run
+    assert retrained or "trained with other settings: rounds 40 → 200" in words
