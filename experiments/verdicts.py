@@ -164,7 +164,10 @@ def _parts(experiment: Experiment) -> list[str]:
 
 
 def _by_place(experiment: Experiment, cells: pl.DataFrame, rule: Mapping[str, Any], measure: str) -> Places:
-    """Return the values of both methods at each place, over the seeds that both ran; a number stands for theirs."""
+    """Return the values of both methods at each place, over the seeds that both ran; a number stands for theirs.
+
+    A place with a single seed is left out: nothing can be said of its error.
+    """
     if measure not in cells.columns:
         return {}
     both, other, parts = cells.filter(pl.col("method") == rule["ours"]), f"{measure} of theirs", _parts(experiment)
@@ -176,7 +179,7 @@ def _by_place(experiment: Experiment, cells: pl.DataFrame, rule: Mapping[str, An
     both = both.drop_nulls([measure, other]).with_columns(pl.col(other) * rule.get("factor", 1.0))
     groups = both.group_by(parts, maintain_order=True) if parts else [((), both)]
     return {key: tuple(group[c].to_numpy().astype(float) for c in (measure, other)) for key, group in groups
-            if group.height}  # fmt: skip
+            if group.height > 1}  # fmt: skip
 
 
 Seen = tuple[float, float, bool, bool, float]

@@ -37,6 +37,10 @@ def test_a_loaded_model_answers_to_the_last_bit_and_is_written_the_same(name):
     assert dumps(again) == content
 
 
+# The linear algebra library chooses its code by the processor at hand: their last bits differ between machines alike.
+LINEAR_ALGEBRA = ("BoostedFeatureNetworkClassifier", "GBCClassifier", "GBCRegressor")
+
+
 @pytest.mark.parametrize("folder", FORMATS, ids=lambda folder: folder.name)
 @EACH
 def test_a_file_of_every_format_loads_for_ever(folder, name):
@@ -50,7 +54,7 @@ def test_a_file_of_every_format_loads_for_ever(folder, name):
     told = json.loads((folder / "answers.json").read_text(encoding="utf-8"))
     expected = np.array([float.fromhex(value) for value in told[name]])
     said = model_files.answers(name, model).ravel()
-    if told["machine"] == model_files.machine():
+    if told["machine"] == model_files.machine() and name not in LINEAR_ALGEBRA:
         assert_array_equal(said, expected)
     assert_allclose(said, expected, rtol=1e-5, atol=1e-7)
 

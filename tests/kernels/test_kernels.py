@@ -85,21 +85,21 @@ SHAPES = [(1, 0), (1, 1), (2, 0), (3, 1), (4, 4), (10, 1)]
 @pytest.mark.parametrize("n", [1, 2, 200])
 def test_words(n, n_outputs, n_hessians):
     gradients, hessians, rows, words, reading = made_words(n, n_outputs, n_hessians)
-    agree("words", "fill_words", gradients, hessians, rows, np.zeros_like(words), reading)
-    agree("words", "absolute_sum", gradients, rows, n_outputs - 1)
-    agree("words", "gather_words", words, rows, np.zeros_like(words[rows]), np.zeros_like(words[0]))
+    agree("packed_sums", "fill_words", gradients, hessians, rows, np.zeros_like(words), reading)
+    agree("packed_sums", "absolute_sum", gradients, rows, n_outputs - 1)
+    agree("packed_sums", "gather_words", words, rows, np.zeros_like(words[rows]), np.zeros_like(words[0]))
     total = words[rows].sum(axis=0)
-    assert agree("words", "word_count", total, reading) == len(rows)
-    agree("words", "mean_hessian", total, reading)
+    assert agree("packed_sums", "word_count", total, reading) == len(rows)
+    agree("packed_sums", "mean_hessian", total, reading)
     for k in range(n_outputs):
-        value = agree("words", "word_value", total, reading, k)
+        value = agree("packed_sums", "word_value", total, reading, k)
         np.testing.assert_allclose(value, gradients[rows, k].sum(dtype=float), atol=1e-6)
-        agree("words", "output_hessian", total, reading, k)
+        agree("packed_sums", "output_hessian", total, reading, k)
 
 
 @pytest.mark.parametrize("total,bits", [(0.0, 40), (1.0, 40), (0.75, 61), (3e-30, 50), (1e30, 61), (1024.0, 10)])
 def test_units(total, bits):
-    unit = agree("words", "unit_for", total, bits)
+    unit = agree("packed_sums", "unit_for", total, bits)
     assert total / unit < 2.0**bits
     assert total == 0 or total / unit >= 2.0 ** (bits - 1)
 

@@ -9,6 +9,7 @@ import hetcore as hc
 from hetcore.data import Source
 from hetcore.events import RoundEnd
 from hetcore.figures import two_learners as figures
+from hetcore.model_files import dumps
 from studio import scenarios
 from studio.runs import reopening
 from studio.runs.run import Run
@@ -107,7 +108,7 @@ def fitted():
 
 
 def contents(models):
-    return {label: hc.persistence.dumps(model) for label, model in models.items()}
+    return {label: dumps(model) for label, model in models.items()}
 
 
 def test_a_source_that_fails_costs_those_that_read_it(fitted):

@@ -107,7 +107,11 @@ def write() -> None:
 
 def share() -> None:
     """Offer the address of the screen."""
-    with st.popover("Share", icon=":material/link:", help="A link that opens this screen: data, what-ifs, settings."):
+    words = "A link that opens this screen: data, what-ifs, settings."
+    opened = st.popover("Share", icon=":material/link:", help=words, key="share", on_change="rerun")
+    if not opened.open:
+        return
+    with opened:
         base = (st.context.url or "").partition("?")[0]
         st.code(state.address(base, told(), session.states()), language=None, wrap_lines=True)
         if st.session_state.get("uploaded") is not None:

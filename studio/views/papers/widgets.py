@@ -29,7 +29,7 @@ ICONS = {
     NO: ":material/cancel:",
     NOT_RUN: ":material/hourglass_empty:",
 }
-WORDS = {HOLDS: "Holds", IN_PART: "Holds in part", NO: "Doesn't hold here", NOT_RUN: "Not run yet"}
+WORDS = {HOLDS: "Holds", IN_PART: "Holds in part", NO: "Doesn't hold here", NOT_RUN: "Not run yet, or one seed only"}
 
 
 def claim(experiment: Experiment) -> None:
