@@ -108,7 +108,7 @@ def write() -> None:
 def share() -> None:
     """Offer the address of the screen."""
     words = "A link that opens this screen: data, what-ifs, settings."
-    opened = st.popover("Share", icon=":material/link:", help=words, key="share", on_change="rerun")
+    opened = st.popover("Share", icon=":material/link:", help=words, key="share link", on_change="rerun")
     if not opened.open:
         return
     with opened:
