@@ -33,7 +33,9 @@ def page() -> AppTest:
     files = [(f"{name}.csv", table(seed), CSV) for seed, name in enumerate(("home", "near", "far"))]
     at = at.file_uploader[0].set_value(files).run()
     at = next(button for button in at.button if button.label == "Use this data").click().run()
-    assert not at.exception
+    assert len(at.error) == 3 and "predicts the label alone" in at.error[0].value
+    at = next(button for button in at.button if button.label == "Use them as they are").click().run()
+    assert not at.exception and not at.error
     return at.switch_page("pages/4_Transfer.py").run()
 
 

@@ -67,10 +67,6 @@ PAGES = (
 PAUSE = 1.0
 """Seconds after which the server imports what the first training page needs: the first page comes first."""
 SPECIAL = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$:&^=@])")
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|[+-]?(inf|infinity|nan)", re.IGNORECASE)
-"""What Python reads as a number."""
-MOST = 1e9
-"""The largest magnitude of a number in an address."""
 ADDRESS = re.compile(r"(?<=:)(?=//)|(?<=www)(?=\.)|(?<=@)(?=\w)", re.IGNORECASE)
 """Where an invisible word joiner keeps an address from becoming a link, which it becomes whatever is escaped."""
 HIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -80,7 +76,6 @@ HIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]"
 def frame(title: str) -> None:
     """Begin a page: its name, width, and the way to the others."""
     st.set_page_config(page_title=f"{title} · hetcore", layout="wide")
-    _forget_wild_numbers()
     logged_in = _log_in()
     _start()
     if logged_in:
@@ -94,20 +89,6 @@ def frame(title: str) -> None:
             st.button("Log out", on_click=st.logout, icon=":material/logout:")
     if title != "Home":
         st.title(title)
-
-
-def _forget_wild_numbers() -> None:
-    """Take numbers out of the address that no control has: infinite ones, and those of hundreds of digits."""
-    texts = {name: text.strip() for name, text in st.query_params.items()}
-    wild = [name for name, text in texts.items() if NUMBER.fullmatch(text) and not _is_tame(text)]
-    for name in wild:
-        del st.query_params[name]
-    if wild:
-        st.rerun()  # controls take their first value from the address that the run began with
-
-
-def _is_tame(text: str) -> bool:
-    return len(text) <= 18 and abs(float(text)) <= MOST
 
 
 def _log_in() -> bool:
