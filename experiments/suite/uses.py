@@ -16,6 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 import hetcore as hc
+from experiments.consensus import fitted
 from hetcore import metrics
 from hetcore.baselines import PEERS
 from hetcore.baselines.pooled import TRANSFER_PEERS
@@ -103,9 +104,33 @@ def _by_task(numbers: Any, classes: Any, **params: Any) -> Factory:
     return lambda task, seed: (classes if task == "classification" else numbers)(**params, random_state=seed)
 
 
+class TunedArm:
+    """GBC as printed or tempered, lambda0, lambda1 and N by cross-validation within the labels; see `ARMS`.
+
+    Parameters
+    ----------
+    arm : str
+        A key of `experiments.consensus.ARMS`.
+    seed : int
+    """
+
+    def __init__(self, arm: str, seed: int) -> None:
+        self.arm, self.seed = arm, seed
+
+    def fit(self, data: HetData, y: NDArray) -> TunedArm:
+        """Fit to labels (n,)."""
+        self.model, self.chosen = fitted(data, y, self.arm, self.seed)
+        return self
+
+    def predict(self, data: HetData) -> NDArray:
+        """Predict each instance, (n,)."""
+        return self.model.predict(data)
+
+
 CONSENSUS: dict[str, Factory] = {
     "GBC": _by_task(hc.GBCRegressor, hc.GBCClassifier),
-    "GBC, as printed": _by_task(hc.GBCRegressor, hc.GBCClassifier, as_printed=True),
+    "GBC, as printed": lambda task, seed: TunedArm("as printed", seed),
+    "GBC, tempered": lambda task, seed: TunedArm("tempered", seed),
 }
 COLLECTIVE: dict[str, Factory] = {
     "MGB": _by_task(MGBRegressor, MGBClassifier),

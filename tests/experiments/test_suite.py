@@ -169,3 +169,12 @@ def test_a_transfer_method_gets_all_source_rows_and_the_visible_ones_of_the_targ
     spy = Spy()
     assert uses._run_domains(domains("regression"), "regression", spy, 30, 0)["hidden"] == 56
     assert spy.rows == (80 + 24, 24)
+
+
+def test_the_letter_is_tuned_within_the_labels_of_a_cell(problem, tmp_path, monkeypatch):
+    from experiments import consensus
+
+    monkeypatch.setattr(consensus, "ROUNDS", {False: 3, True: 3})
+    runner.run("consensus", [problem], ["GBC, as printed", "GBC, tempered"], [50], 1, tmp_path)
+    found = runner.read(tmp_path, "consensus", [problem])
+    assert len(found) == 2 and all(each["error"] < problem.load().y.std() for each in found)
