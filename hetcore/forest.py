@@ -68,6 +68,15 @@ class Forest:
         self._scales.append(float(scale))
         self._flat = None
 
+    @classmethod
+    def constant(cls, value: np.ndarray) -> Forest:
+        """Return the forest of one leaf with a value (K,)."""
+        leaf = np.zeros(1, NODE_DTYPE)
+        leaf["left"] = leaf["right"] = -1
+        forest = cls(value.size)
+        forest._nodes, forest._values, forest._scales = [leaf], [value.reshape(1, -1).astype(np.float64)], [1.0]
+        return forest
+
     def extend(self, other: Forest, scale: float = 1.0) -> None:
         """Add `scale` times the trees of another forest."""
         self._nodes += other._nodes

@@ -37,6 +37,7 @@ What the paper leaves open, or where it can't run
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -52,10 +53,21 @@ from hetcore.kernels.collective_sweeps import REMAINDER, STAGE, SUM_AND_STAGE, S
 from hetcore.targets import Problem
 from hetcore.trees import TreeParams
 
-__all__ = ["SENDS", "Algorithm1", "Algorithm3", "algorithm4"]
+__all__ = ["SENDS", "Algorithm1", "Algorithm3", "algorithm4", "unscaled"]
 
 FIFTHS = 5  # one label in five is hidden in a round
 SENDS = {"first": STAGE, "sum": SUM_AND_STAGE}
+
+
+def unscaled(problem: Problem) -> Problem:
+    """Return the problem in the labels' own unit, but for a power of two.
+
+    Medians of two neighbours lie half way between two targets, where trees split too: a rounding would decide.
+    """
+    exact = replace(problem.scale, mean=np.zeros(1), deviation=float(2.0 ** np.round(np.log2(problem.scale.deviation))))
+    truth = np.where(problem.scored[:, None], problem.truth * problem.scale.deviation + problem.scale.mean, 0.0)
+    target = exact.codes(problem.data.y, problem.labelled)
+    return replace(problem, scale=exact, target=target, truth=truth / exact.deviation)
 
 
 def algorithm4(
@@ -99,9 +111,10 @@ class _Letter:
         self.labelled = np.flatnonzero(problem.labelled)
         self.table = Table.of(*own, self.labelled, 4 * len(graphs) + 1)
         self.target, self.stack = problem.target[self.labelled], Stack(own[0].shape[0], 1)
-        missing, zero = params["no_neighbor"] == "nan", -float(problem.scale.mean[0]) / problem.scale.deviation
-        fills = (np.nan, np.nan) if missing else (zero, 0.0)  # a target of zero, in the scale's unit
-        self.aggregation = Aggregation(True, 0.0, *fills)
+        fill = np.nan if params["no_neighbor"] == "nan" else 0.0
+        self.aggregation = Aggregation(True, 0.0, fill, fill)
+        self.mean = float(np.mean(self.target))
+        self.start = 0.0  # F before the first tree
         self.view, self.unlabelled = self._inference(problem.labelled), self._inference(problem.labelled)
         self.direct = np.zeros_like(self.target)  # F_m on the columns of training
 
@@ -129,8 +142,8 @@ class _Letter:
 
     @property
     def predictor(self) -> tuple[Stack, Forest]:
-        """Trees of the stages, and those before them: none."""
-        return self.stack, Forest(1)
+        """Trees of the stages, and what stands before them."""
+        return self.stack, Forest.constant(np.array([self.start]))
 
     def _grow(self, own: NDArray, before: NDArray) -> None:
         """Add a tree on own and relational columns for what `before` leaves; `own` is Rf4."""
@@ -142,13 +155,15 @@ class _Letter:
         limits = TreeParams(self.params["max_depth"], self.params["max_leaf_nodes"], self.params["min_samples_leaf"])
         grower = Grower(self.problem.scale, limits, 1.0, True, 1.0, 1.0, self.rng_rounds)
         table, rows = self.table.fill(mapper, values), np.arange(self.labelled.size, dtype=np.int32)
-        forest = grower.stage((table, n_bins, allowed), self.target, before, rows, 1)
+        center = self.mean if self.stage == 0 else 0.0  # splits are the same, and float32 sees small numbers
+        forest = grower.stage((table, n_bins, allowed), self.target, before, rows, 1, center)
         self.stack.append(forest, mapper)
         self.direct += forest.predict(table)
 
     def _stages(self) -> Stages:
         sends = SENDS[self.params["estimate"]] if self.residuals else REMAINDER
-        return self.stack.ready(self.table.bins, self.problem.scale, None, sends)
+        prior = np.full((self.table.bins.shape[0], 1), self.start)
+        return self.stack.ready(self.table.bins, self.problem.scale, prior, sends)
 
     def _predict(self) -> None:
         """Infer the unlabelled instances for the event of this stage, if anyone looks."""
@@ -164,13 +179,18 @@ class _Letter:
 class Algorithm1(_Letter):
     """State of GB's or RGB's fit."""
 
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.start = self.mean
+        self.direct += self.start
+
     @property
     def trained(self) -> NDArray[np.float64]:
         """F_m of the labelled rows (m, 1)."""
         return self.direct
 
     def round(self) -> None:
-        """Add a stage: F_0 is the mean, the zero of the scale."""
+        """Add a stage: F_0 is the mean."""
         if self.stage == 0:
             self.stack.skip_stage()
         else:

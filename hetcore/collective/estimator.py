@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hetcore.base import BoostedEstimator
 from hetcore.checks import whole
-from hetcore.collective.algorithms import Algorithm1, Algorithm3
+from hetcore.collective.algorithms import Algorithm1, Algorithm3, unscaled
 from hetcore.collective.crossfit import CrossFitted
 from hetcore.collective.events import described
 from hetcore.collective.inference import net_of
@@ -158,6 +158,7 @@ class Collective(BoostedEstimator):
 
     def _start(self, given: CollectiveProblem) -> Any:
         problem, graphs, params = given
+        problem = unscaled(problem) if params["as_printed"] else problem
         self._graphs = graphs
         links = graphs if params["features"] else {}
         net = net_of(list(links.values()), problem.data.n, params["edge_weights"], params["direction"])

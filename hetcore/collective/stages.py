@@ -223,7 +223,9 @@ class Grower:
     column_sample: float
     rng: np.random.Generator
 
-    def stage(self, table: Any, target: NDArray, score: NDArray, rows: NDArray, n_trees: int) -> Forest:
+    def stage(
+        self, table: Any, target: NDArray, score: NDArray, rows: NDArray, n_trees: int, center: float = 0.0
+    ) -> Forest:
         """Grow the trees of a stage.
 
         Parameters
@@ -235,21 +237,32 @@ class Grower:
         rows : (r,) int32
             Rows to grow on.
         n_trees : int
+        center : float, default=0.0
+            Taken from numbers before splits are searched.
         """
         binned, n_bins, columns = table
         score, forest = score.copy(), Forest(score.shape[1])
         for _ in range(n_trees if rows.size else 0):
-            tree = self._tree(binned, n_bins, self._drawn(columns), target, score, self._drawn(rows, self.subsample))
+            drawn = self._drawn(columns), self._drawn(rows, self.subsample)
+            tree = self._tree(binned, n_bins, *drawn, target, score, center)
             forest.append(tree, self.learning_rate)
             tree.add_to(score, binned, self.learning_rate)
         return forest
 
     def _tree(
-        self, binned: NDArray, n_bins: NDArray, columns: NDArray, target: NDArray, score: NDArray, rows: NDArray
+        self,
+        binned: NDArray,
+        n_bins: NDArray,
+        columns: NDArray,
+        rows: NDArray,
+        target: NDArray,
+        score: NDArray,
+        center: float,
     ) -> Any:
         fitted = self.scale.fitted(score)
         curved = (fitted * (1.0 - fitted)).astype(np.float32) if self.scale.is_classifier else None
-        tree = grow(binned, (fitted - target).astype(np.float32), curved, rows, columns, self.limits, n_bins)
+        gradients = (fitted + center - target).astype(np.float32)
+        tree = grow(binned, gradients, curved, rows, columns, self.limits, n_bins)
         if self.median:
             set_leaf_medians(tree, binned, target - fitted, rows)
         return tree

@@ -66,10 +66,11 @@ def test_an_empty_graph_gives_gb_exactly(planted, printed):
     said = [model.predict(bare) for model in models]
     assert said[0].std() > 0
     np.testing.assert_array_equal(said[0], said[1])
-    np.testing.assert_array_equal(said[0], said[2])
+    rounding = 1e-12 if printed else 0.0  # GB's first tree comes after the mean, MGB's after nothing
+    np.testing.assert_allclose(said[0], said[2], rtol=rounding)
     np.testing.assert_array_equal(said[0], models[0].predict(data))
     curves = [model.history_["metric:held_out"] for model in models]
-    np.testing.assert_array_equal(curves[0][int(printed) :], curves[2])
+    np.testing.assert_allclose(curves[0][int(printed) :], curves[2], rtol=rounding)
     assert not any(model.history_["metric:held_out"].is_null().any() for model in models)
 
 
@@ -78,7 +79,7 @@ def test_no_relational_feature_is_gb(planted, printed):
     data, y, _ = planted
     ours = small(hc.MGBRegressor, features=(), as_printed=printed, n_iterations=2 - printed).fit(data, y)
     gb = small(hc.GBRegressor, as_printed=printed).fit(data, y)
-    np.testing.assert_array_equal(ours.predict(data), gb.predict(data))
+    np.testing.assert_allclose(ours.predict(data), gb.predict(data), rtol=1e-12 if printed else 0.0)
 
 
 def test_rounds_hide_labels_also_where_rf1_is_the_only_feature(planted):

@@ -69,7 +69,8 @@ def test_rgb_is_algorithm_1_with_rf1_and_predicts_by_algorithm_2(seed):
 
 
 CASES = [
-    (8, {}),
+    (0, {}),
+    (9, {}),
     (1, {}),
     (2, {"features": ("rf1",)}),
     (3, {"features": ("rf4",)}),
