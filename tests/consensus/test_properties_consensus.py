@@ -1,10 +1,8 @@
 """Laws of consensus boosting on random tables, records, graphs and labels.
 
 What holds for any data: predictions are finite, probabilities sum to one, losses are numbers, weights are shares, a
-file keeps every bit. What holds for some: the order of rows, and of edges, says nothing where nothing is drawn by
-place. The draws are the landmarks of a table of over 300 rows, the folds that graphs listen to (unlabelled neighbours,
-lambda1 > 0), and the subsample of the trees (below 1). Elsewhere another order of rows is another draw, as another seed
-is.
+file keeps every bit. As printed, the order of rows and of edges changes nothing; the default deals folds by place, so
+that another order of rows is another draw, as another seed is.
 """
 
 from __future__ import annotations
@@ -129,19 +127,14 @@ def _turned(data, task, rng):
 
 @SOME
 @given(problems(), params(), st.integers(0, 2**32 - 1))
-def test_the_order_of_rows_and_edges_says_nothing_where_nothing_is_drawn_by_place(problem, values, seed):
+def test_as_printed_the_order_of_rows_and_edges_changes_nothing(problem, values, seed):
     data, task = problem
-    unlabelled_speak = data.graphs and (values["lambda1"] > 0 or not values["clamp_labels"])
-    values["subsample"], values["n_iterations"], values["learning_rate"] = 1.0, 4, 0.1
-    values["base_learner"] = "tree" if unlabelled_speak else values["base_learner"]
-    if values["base_learner"] == "both":
-        values["base_learner"] = "kernel"  # a rounding of kernel ridge can turn a tie between two splits
+    values |= {"as_printed": True, "subsample": 1.0, "n_iterations": 4, "learning_rate": 0.1}
     turned = _turned(data, task, np.random.default_rng(seed))
     a, b = TASKS[task](**values).fit(data), TASKS[task](**values).fit(turned)
     place = [turned.position[each] for each in data.ids if each in turned.position]
     kept = [k for k, each in enumerate(data.ids) if each in turned.position]
     size = np.abs(data.y[data.labelled]).max() if task == "regression" else 1.0
-    # a kernel of a few rows is all but singular, so that the order of its rows shows in the fourth decimal
     assert_allclose(scores(b, turned)[place] / size, scores(a, data)[kept] / size, atol=1e-3)
 
 
@@ -177,12 +170,3 @@ def test_the_unit_and_origin_of_the_labels_are_only_that(problem, values):
         values["learning_rate"], values["n_iterations"] = 0.1, 4
         a, b = (TASKS[task](**values).fit(data, labels) for labels in (y, 8.0 * y + 4.0))
         assert_allclose((b.predict(data) - 4.0) / 8.0, a.predict(data), atol=1e-4)
-
-
-@SOME
-@given(problems())
-def test_the_training_loss_of_trees_that_see_all_rows_never_rises(problem):
-    data, task = problem
-    values = {"base_learner": "tree", "subsample": 1.0, "consensus_rounds": 1, "n_iterations": 8, "learning_rate": 0.3}
-    losses = TASKS[task](**values).fit(data).history_["loss:train"].to_numpy()
-    assert (np.diff(losses) <= 1e-9 * losses[0] + 1e-12).all()

@@ -237,9 +237,10 @@ ENTRIES = {
     "HTF": _chosen(**_FACTORS, **_DEVIATIONS),
 }
 _GBC = dict(
-    lambda0=[0.0, 0.3, 10.0], lambda1=[0.0, 0.3, 10.0], n_iterations=[1, 4], learning_rate=[0.1, 1.0, 10.0],
+    lambda0=[0.0, 0.3, 10.0, "auto"], lambda1=[0.0, 0.3, 10.0, "auto"], n_iterations=[1, 4],
+    learning_rate=[0.1, 1.0, 10.0],
     max_depth=[1, 3, -1], min_samples_leaf=[1, 5], subsample=[0.3, 1.0], column_sample=[0.3, 1.0],
-    consensus_rounds=[1, 4], base_learner=["both", "kernel", "tree"],
+    sharpness=["auto", 1.0, 30.0], base_learner=["both", "kernel", "tree"],
     weights=["learned", "entropy", "softmax", "equal"], pull=["unlabelled", "all"], clamp_labels=[True, False],
     schedule=["sequential", "parallel"], as_printed=[False, True],
 )  # fmt: skip

@@ -199,7 +199,7 @@ def test_a_class_with_one_label_is_scored_only_where_it_was_seen():
 def test_the_default_grid_is_over_both_lambdas_where_there_is_a_graph():
     data, _ = planted("regression", n=24, n_graphs=1, n_features=2)
     bare = hc.HetData(data.sources, target=(data.ids, data.y))
-    fast = hc.GBCRegressor(n_iterations=1, base_learner="tree", consensus_rounds=1)
+    fast = hc.GBCRegressor(n_iterations=1, base_learner="tree")
     assert len(cross_validate(fast, data, n_folds=2).settings) == 16
     assert [list(each) for each in cross_validate(fast, bare, n_folds=2).settings] == [["lambda0"]] * 4
 
