@@ -1,0 +1,187 @@
+"""The views of the default: what they are made of, whose labels are hidden, and what weights make of planted truth."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from scipy.stats import spearmanr
+
+import hetcore as hc
+from datasets.planted.generator import make_heterogeneous
+from hetcore.consensus.neighbor_columns import KnownLabels, label_columns
+from hetcore.consensus.outputs import Outputs
+from hetcore.consensus.smoothing import graph_weights, smoothed
+from hetcore.consensus.view_weights import consensus, fitted_mix
+from hetcore.consensus.views import ViewColumns, dealt_folds, views
+from hetcore.targets import Problem
+from tests.consensus.test_consensus import TASKS, model, planted, scores
+
+
+def _labels(data, task):
+    problem = Problem.of(data, None, None, task)
+    return KnownLabels(Outputs.of(problem.scale).codes(problem.target), dealt_folds(problem, 5, 0))
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_row_sees_no_label_of_its_own_fold_not_even_in_a_clique(task):
+    data, _ = planted(task, n=60)
+    labels = _labels(data, task)
+    clique = sparse.csr_array(np.ones((data.n, data.n)) - np.eye(data.n))
+    row = int(np.flatnonzero(labels.known)[0])
+    codes = labels.codes.copy()
+    codes[row] += 1.0
+    before, after = label_columns(clique, labels), label_columns(clique, labels._replace(codes=codes))
+    hidden = labels.fold == labels.fold[row]
+    assert_array_equal(before[hidden], after[hidden])
+    assert (np.abs(before - after)[~hidden].max(axis=1) > 1e-6).all()
+
+
+def test_neighbours_labels_by_hand():
+    links = sparse.csr_array(np.array([[0, 2, 1, 0], [2, 0, 0, 0], [1, 0, 0, 1], [0, 0, 1, 0]], float))
+    labels = KnownLabels(np.array([[0.0], [3.0], [6.0], [9.0]]), np.array([-1, 0, 1, 0]))
+    columns = label_columns(links, labels)
+    assert_allclose(columns[0, 0], (2 * 3 + 6) / 3)  # one link: row 1 twice as near as row 2
+    assert np.isnan(columns[1, 0])  # its one neighbour has no label
+    assert_allclose(columns[2, 0], 9.0)
+    assert_allclose(columns[3, 0], 6.0)
+    assert_allclose(columns[:, 3], np.log1p([3, 0, 1, 1]))
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_the_views_of_data_and_their_widths(task):
+    data, _ = planted(task)
+    found = views(data)
+    names = {each.view.name for each in found}
+    assert {"table source_1 (trees)", "joined (kernel)", "labels of graph_1 (linear)"} <= names
+    assert {"smoothed over all graphs (linear)", "joined and graphs (trees)"} <= names and len(names) == len(found)
+    columns = ViewColumns().fit(data, _labels(data, task))
+    for each in columns.of_training():
+        assert each.X.shape == (each.rows.size, columns.width(each.view, _labels(data, task).codes.shape[1]))
+        assert each.view.learner == "trees" or np.isfinite(each.X).all()
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_views_of_the_training_data_are_made_again_alike(task):
+    data, _ = planted(task)
+    columns = ViewColumns().fit(data, _labels(data, task))
+    for one, other in zip(columns.of_training(), columns.transform(data, _labels(data, task))):
+        assert_array_equal(one.rows, other.rows)
+        assert_allclose(one.X, other.X, rtol=1e-12, atol=1e-12)
+
+
+def test_smoothing_solves_what_it_says():
+    rng = np.random.default_rng(0)
+    blend = rng.random((6, 6)) * (rng.random((6, 6)) < 0.5)
+    blend[5] = 0.0
+    blend /= np.maximum(blend.sum(axis=1, keepdims=True), 1e-300)
+    E, known, z = rng.normal(size=(6, 1)), np.array([1, 0, 0, 1, 0, 0], bool), rng.normal(size=(6, 1))
+    e = smoothed(sparse.csr_array(blend), E, 0.5, known, z)
+    near = blend @ np.where(known[:, None], z, e)
+    expected = np.where(blend.sum(axis=1, keepdims=True) > 0, (E + 0.5 * near) / 1.5, E)
+    assert_allclose(e, expected, atol=1e-4)
+    assert_array_equal(smoothed(sparse.csr_array(blend), E, 0.0, known, z), E)
+
+
+def test_the_consensus_is_over_the_views_that_cover():
+    said, covers = np.array([[[1.0], [2.0], [3.0]], [[5.0], [6.0], [7.0]]]), np.array([[1, 1, 0], [1, 0, 0]], bool)
+    assert_allclose(consensus(np.array([0.25, 0.75]), said, covers, np.array([9.0]))[:, 0], [4.0, 2.0, 9.0])
+
+
+def test_the_fitted_mix_finds_the_better_view():
+    rng = np.random.default_rng(0)
+    codes = rng.normal(size=(200, 1))
+    said = np.stack([codes + 0.1 * rng.normal(size=codes.shape), rng.normal(size=codes.shape)])
+    outputs = Outputs(False, np.zeros(1))
+    weights = fitted_mix(outputs, said, np.ones((2, 200), bool), codes, np.array([0.5, 0.5]))
+    assert weights[0] > 0.95 and weights.sum() == pytest.approx(1.0)
+
+
+def test_graphs_that_explain_nothing_have_no_weight():
+    rng = np.random.default_rng(0)
+    ends = rng.integers(0, 200, (800, 2))
+    links = sparse.coo_array((np.ones(800), ends.T), shape=(200, 200)).tocsr()
+    links = (links + links.T).tocsr()
+    fitted = rng.normal(size=(200, 1))
+    assert graph_weights({"random": links}, fitted) == {"random": 0.0}
+    place = np.argsort(fitted[:, 0])
+    near = sparse.coo_array((np.ones(199), (place[:-1], place[1:])), shape=(200, 200))
+    assert graph_weights({"random": links, "near": (near + near.T).tocsr()}, fitted) == {"random": 0.0, "near": 1.0}
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_noise_table_and_a_random_graph_get_next_to_nothing(task):
+    """Ten fits a task; rank correlation of the weights with each table's own out-of-fold error."""
+    held, right, order = [], 0, []
+    for seed in range(10):
+        data, truth = make_heterogeneous(
+            300, 3, task=task, n_noise_sources=1, n_graphs=2, labelled=0.4, informativeness=(0.9, 0.6, 0.4),
+            homophily=(0.8, 0.0 if task == "regression" else 1 / 3), degree=8, seed=seed,
+        )  # fmt: skip
+        fit = model(task, n_iterations=10).fit(data, eval_y=truth.y)
+        held.append(fit.source_weights_["noise_1"] + fit.graph_weights_["graph_2"])
+        right += fit.graph_weights_["graph_1"] > fit.graph_weights_["graph_2"]
+        errors = [fit.history_[f"per_source:{name}"][-1] for name in fit.source_weights_]
+        order.append(spearmanr(list(fit.source_weights_.values()), np.negative(errors))[0])
+    assert max(held) <= 0.02 and right == 10 and np.mean(order) >= 0.9
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_lambda1_changes_the_consensus_and_auto_is_one_of_its_choices(task):
+    data, truth = planted(task, n_graphs=1)
+    fits = {value: model(task, lambda1=value).fit(data) for value in (0.0, 1.0, "auto")}
+    assert np.abs(scores(fits[0.0], data) - scores(fits[1.0], data)).max() > 1e-4
+    assert fits["auto"].lambda1_ in (0.0, 0.1, 0.3, 1.0, 3.0)
+    assert fits["auto"].history_["choice:lambda1"][-1] == fits["auto"].lambda1_
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_weights_enter_the_prediction(task):
+    data, _ = planted(task, n_graphs=0)
+    fit = model(task, lambda1=0.0).fit(data)
+    one = int(np.argmax(fit.model_.weights))
+    before = scores(fit, data)
+    fit.model_.weights = np.eye(len(fit.model_.weights))[one]
+    assert np.abs(scores(fit, data) - before).max() > 1e-4
+    assert sum(fit.view_weights_.values()) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_an_unseen_instance_with_the_record_and_neighbours_of_another_is_predicted_the_same(task):
+    data, _ = planted(task, n=60, n_graphs=1, coverage=1.0, missing=0.0)
+    fit = model(task, lambda1=0.0, base_learner="tree").fit(data)
+    met = int(np.flatnonzero(~data.labelled & (data.graphs["graph_1"].degree > 0))[0])
+    tables = {}
+    for name, source in data.sources.items():
+        row = source.take(np.flatnonzero(data.rows(name) == met)).frame
+        tables[name] = hc.Source([*source.ids, "unseen"], pl.concat([source.frame, row]), source.kinds)
+    bare = hc.HetData({name: hc.Source(["unseen"], s.frame[-1:], s.kinds) for name, s in tables.items()})
+    without = hc.HetData(data.sources)
+    assert_allclose(scores(fit, bare)[0], scores(fit, without)[without.position[data.ids[met]]], rtol=1e-9)
+
+
+def test_labels_in_the_data_to_predict_are_not_looked_at():
+    data, truth = planted("regression")
+    fit = model("regression").fit(data)
+    assert_array_equal(fit.predict(data.with_target(truth)), fit.predict(data))
+    assert_array_equal(fit.predict(data.with_target(None)), fit.predict(data))
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_on_noise_the_left_out_loss_promises_nothing(task):
+    rng = np.random.default_rng(1)
+    ids = [f"i{k}" for k in range(300)]
+    tables = {name: hc.Source(ids, rng.normal(size=(300, 8))) for name in ("a", "b")}
+    y = rng.normal(size=300) if task == "regression" else rng.choice(["x", "y"], 300)
+    fit = model(task, n_iterations=15).fit(hc.HetData(tables, target=(ids, y), task=task))
+    assert fit.history_["loss:left_out"][-1] > 0.95 * (0.5 if task == "regression" else np.log(2))
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_lambda0_changes_the_consensus_and_auto_is_one_of_its_choices(task):
+    data, _ = planted(task, n=60, n_graphs=0)
+    fits = {value: model(task, lambda0=value, base_learner="kernel").fit(data) for value in (1.0, 0.0, "auto")}
+    assert np.abs(scores(fits[1.0], data) - scores(fits[0.0], data)).max() > 1e-4
+    assert fits["auto"].lambda0_ in (0.0, 0.3, 1.0)
