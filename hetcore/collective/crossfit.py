@@ -127,7 +127,7 @@ class CrossFitted:
 
     def _training_columns(self) -> NDArray[np.uint8]:
         """Return the static columns (d, m) of the labelled rows, each as the view that hides its label has them."""
-        own = np.concatenate([self.own, self.label_bins[0]])[:, self.labelled]
+        own = np.ascontiguousarray(self.bins(0)[:, self.labelled])  # else every tree would copy it
         for k in range(1, len(self.views)):
             own[self.own.shape[0] :, self.fold == k] = self.label_bins[k][:, self.labelled[self.fold == k]]
         return own
@@ -199,7 +199,7 @@ class CrossFitted:
 
     def _add(self, k: int, view: Inference, relational: NDArray[np.uint8], forests: list[Forest]) -> None:
         """Add the stage to the labelled instances' scores, each by the trees that did not see its label."""
-        binned = np.concatenate([self.bins(k)[:, self.labelled], relational])
+        binned = np.ascontiguousarray(np.concatenate([self.bins(k)[:, self.labelled], relational]))
         for q in range(1, len(forests)):
             rows = np.flatnonzero(self.fold == q)
             view.scores[self.labelled[rows]] += forests[q].predict(binned, rows.astype(np.uint32))
