@@ -38,6 +38,7 @@ from hetcore.trees import TreeParams
 
 __all__ = ["CrossFitted"]
 
+LEAVES, FEWEST, MOST = 25, 2, 10  # rows of a leaf: a 25th of the labels, from 2 to 10 (chosen where few are known)
 HIDDEN_SWEEPS = 2  # in the views in which labels are hidden; more change the stages' columns by nothing that counts
 
 
@@ -177,7 +178,8 @@ class CrossFitted:
     @property
     def _grower(self) -> Grower:
         p = self.params
-        limits = TreeParams(p["max_depth"], p["max_leaf_nodes"], p["min_samples_leaf"], 1e-3, float(p["l2"]))
+        fewest = p["min_samples_leaf"] or int(np.clip(self.labelled.size // LEAVES, FEWEST, MOST))
+        limits = TreeParams(p["max_depth"], p["max_leaf_nodes"], fewest, 1e-3, float(p["l2"]))
         shares = p["subsample"], p["column_sample"]
         return Grower(self.problem.scale, limits, p["learning_rate"], p["leaf"] == "median", *shares, self.rng_trees)
 

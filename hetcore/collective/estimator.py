@@ -36,7 +36,7 @@ OTHERWISE = {
     "target_transform": None, "as_printed": False,
 }  # fmt: skip
 # What None stands for: (by default, as printed).
-NONE = {"max_depth": (4, 5), "min_samples_leaf": (10, 1), "no_neighbor": ("nan", "zero"), "sweeps": (10, 50)}
+NONE = {"max_depth": (4, 5), "min_samples_leaf": (None, 1), "no_neighbor": ("nan", "zero"), "sweeps": (10, 50)}
 
 
 class CollectiveProblem(NamedTuple):
