@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,9 +12,11 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 
 from hetcore.data import HetData
-from hetcore.errors import DataError
+from hetcore.errors import DataError, ModelFileError
 from hetcore.losses import HalfSquared, Softmax
 from hetcore.metrics import links_among
+from hetcore.parameters import Interval
+from hetcore.schema import Array, checked_value
 
 __all__ = ["Problem", "Scale"]
 
@@ -35,6 +38,20 @@ class Scale:
     classes: NDArray[np.object_]
     mean: NDArray[np.float64]
     deviation: float
+
+    def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray]]:
+        """Return plain values and arrays that `from_state` takes."""
+        return {"classes": list(self.classes), "deviation": self.deviation}, {"scale:mean": self.mean}
+
+    @classmethod
+    def from_state(cls, meta: Mapping[str, Any], arrays: Mapping[str, NDArray], task: str) -> Scale:
+        """Rebuild the scale of a task's labels; ModelFileError if these are not such labels."""
+        names, deviation = meta["classes"], checked_value(meta, "deviation", Interval(0, ends="()"))
+        good = isinstance(names, list) and all(isinstance(each, str) for each in names) and len({*names}) == len(names)
+        if not good or (len(names) < 2 if task == "classification" else names):
+            raise ModelFileError("The labels of the model file are not those of this kind of model: save it again.")
+        mean = Array("K").read(arrays, "scale:mean", {"K": max(1, len(names))})
+        return cls(np.array(names, dtype=object), mean, float(deviation))
 
     @property
     def is_classifier(self) -> bool:

@@ -283,7 +283,7 @@ class Collective(BoostedEstimator):
         if hasattr(self, "features"):
             self.features = tuple(self.features)  # JSON has lists alone
         params = self._params()
-        scale = _scale_from(meta["scale"], arrays["scale:mean"], self._task)
+        scale = Scale.from_state(meta["scale"], arrays, self._task)
         self.model_ = CollectiveModel.from_state(scale, meta, arrays)
         self.smear_, self.n_iterations_ = float(meta["smear"]), meta["n_iterations"]
         self.n_stages_ = self.model_.stack.n_stages
@@ -301,13 +301,3 @@ class Classifies:
     def predict_proba(self, data: HetData, y: Any = None) -> NDArray[np.float64]:
         """Return the probability in [0, 1] of each class in the order of `classes_`, (n, K); `y` as in `predict`."""
         return self._fitted(data, y)
-
-
-def _scale_from(meta: dict[str, Any], mean: NDArray, task: str) -> Scale:
-    names, deviation = meta["classes"], float(meta["deviation"])
-    good = isinstance(names, list) and all(isinstance(name, str) for name in names) and len(set(names)) == len(names)
-    good = good and (len(names) > 1 if task == "classification" else not names)
-    good = good and mean.shape == (max(1, len(names)),) and mean.dtype == np.float64 and np.isfinite(mean).all()
-    if not good or not np.isfinite(deviation) or deviation <= 0:
-        raise ModelFileError("The labels of the model file are not those of this kind of model: save it again.")
-    return Scale(np.array(names, dtype=object), mean, deviation)

@@ -190,11 +190,11 @@ class CollectiveModel:
     def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray]]:
         """Return everything as a JSON-able dict and arrays."""
         columns, arrays = self.columns.to_state()
-        arrays |= {"messages": self.messages, "scale:mean": self.scale.mean}
+        scale, mean = self.scale.to_state()
+        arrays |= {"messages": self.messages} | mean
         arrays |= {f"stack:{name}": array for name, array in self.stack.to_arrays().items()}
         arrays |= {f"base:{name}": array for name, array in self.base.to_arrays().items()}
         aggregation = {key: (None if value != value else value) for key, value in self.aggregation._asdict().items()}
-        scale = {"classes": list(self.scale.classes), "deviation": self.scale.deviation}
         meta = {"scale": scale, "columns": columns, "graphs": self.graphs, "aggregation": aggregation}
         return meta | {"ids": self.ids.to_list(), "how": vars(self.how)}, arrays
 

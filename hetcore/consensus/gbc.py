@@ -304,13 +304,13 @@ class _GBC(Tempering, BoostedEstimator):
     def _get_state(self) -> tuple[dict[str, Any], dict[str, NDArray]]:
         check_is_fitted(self)
         meta, arrays = self.model_.to_state()
-        scale = {"classes": list(self.scale_.classes), "deviation": self.scale_.deviation}
+        scale, mean = self.scale_.to_state()
         weights = {"source_weights": self.source_weights_, "graph_weights": self.graph_weights_}
         state = {"kind": self.model_.kind, "scale": scale, "model": meta, "n_iterations": self.n_iterations_} | weights
-        return state, {**arrays, "scale:mean": self.scale_.mean}
+        return state, arrays | mean
 
     def _set_state(self, meta: dict[str, Any], arrays: dict[str, NDArray]) -> None:
-        self.scale_ = _scale_from(meta["scale"], arrays["scale:mean"], self._task)
+        self.scale_ = Scale.from_state(meta["scale"], arrays, self._task)
         kinds = {"views": ViewModel, "stagewise": StagewiseModel, "printed": PrintedModel}
         if meta["kind"] not in kinds:
             kind = meta["kind"]
@@ -325,16 +325,6 @@ class _GBC(Tempering, BoostedEstimator):
             raise ModelFileError(f"The model file tells of {self.n_iterations_!r} rounds: save the model again.")
         if self.scale_.is_classifier:
             self.classes_ = self.scale_.classes
-
-
-def _scale_from(meta: dict[str, Any], mean: NDArray, task: str) -> Scale:
-    names, deviation = meta["classes"], float(meta["deviation"])
-    good = isinstance(names, list) and all(isinstance(name, str) for name in names) and len(set(names)) == len(names)
-    good = good and (len(names) > 1 if task == "classification" else not names)
-    good = good and mean.shape == (max(1, len(names)),) and mean.dtype == np.float64 and np.isfinite(mean).all()
-    if not good or not np.isfinite(deviation) or deviation <= 0:
-        raise ModelFileError("The labels of the model file are not those of this kind of model: save it again.")
-    return Scale(np.array(names, dtype=object), mean, deviation)
 
 
 def _weights_from(meta: Any) -> dict[str, float]:
