@@ -32,7 +32,7 @@ def controls() -> Setting:
     method = getattr(hc, training.estimator_of(data))
     lambda0, lambda1 = parameter_slider(method.lambda0, "l0"), parameter_slider(method.lambda1, "l1", 0.3)
     words = "λ1 that has the lowest out-of-fold loss; off takes the slider's."
-    if st.toggle("λ1 chosen out of fold", True, key="l1auto", help=words, bind="query-params"):
+    if st.toggle("λ1 chosen out of fold", key=held("l1auto", True), help=words):
         lambda1 = "auto"
     known = slider(
         "Labels known, per cent", 5, 100, 30, 5, "known", "The other labels are hidden from training and score it."
