@@ -32,6 +32,8 @@ __all__ = ["Shape", "free", "give_back", "need_of", "needed", "refusal", "shape_
 WIDTHS = {"nominal": 65, "text": 500}
 """Columns at most that one of this kind becomes."""
 MARGIN = 1.2
+MANY = 100
+"""Classes beyond which the label is what takes the memory."""
 
 
 class Shape(NamedTuple):
@@ -139,7 +141,9 @@ def refusal(task: TrainingTask | FunctionTask, job_limits: JobLimits) -> str:
     need, there = needed(task), free(job_limits)
     if need <= there:
         return ""
+    classes = shape_of(task).outputs
+    cure = f"choose a label of fewer than its {classes:,} classes" if classes > MANY else "drop sources"
     return (
         f"The training needs about {need / GIB:.1f} GB, {there / GIB:.1f} GB are free for a training: "
-        "drop sources, or sample the instances."
+        f"{cure}, or sample the instances."
     )

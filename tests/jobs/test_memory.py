@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from benchmarks.speed.memory import CASES
 from benchmarks.speed.memory_data import Size
+from hetcore.data import HetData
 from hetcore.registry import METHODS
 from studio.jobs import manager as jobs
 from studio.jobs import memory
@@ -38,6 +40,16 @@ def test_classes_and_links_count():
     classes, links = SMALL._replace(n_classes=20), SMALL._replace(links=40)
     for more in (classes, links):
         assert memory.needed(task(size=more)) > memory.needed(task())
+
+
+def test_ten_thousand_classes_are_refused_with_numbers_before_they_take_the_memory():
+    n = 20_000
+    ids, codes = [f"i{k}" for k in range(n)], [f"c{k % 10_000}" for k in range(n)]
+    table, target = pl.DataFrame({"id": ids, "x": range(n)}), pl.DataFrame({"id": ids, "y": codes})
+    given = jobs.TrainingTask("GBCClassifier", {"n_iterations": 5}, HetData({"t": table}, target=target))
+    words = memory.refusal(given, JobLimits(workers=1, memory=8 * GIB))
+    assert "choose a label of fewer than its 10,000 classes, or sample the instances." in words
+    assert memory.refusal(task(), JobLimits(workers=1, memory=8 * GIB)) == ""
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,87 @@
+"""A training of a page is a row from its start, and ends in that row: finished, stopped, failed, or not at all."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import polars as pl
+import pytest
+
+from hetcore.data import HetData
+from studio.runs import store, table
+from studio.runs.store import RunStore
+from studio.views.common import training
+from studio.views.common.training import Setting
+
+DATA = HetData({"t": pl.DataFrame({"id": ["a", "b"], "x": [1, 2]})})
+SETTING = Setting("GBCRegressor", {"n_iterations": 2})
+
+
+class FakeManager:
+    """Takes a task and ends it when it is told how."""
+
+    def __init__(self, full=False):
+        self.full = full
+
+    def submit(self, task, owner, paused=False, on_end=None):
+        """Keep what is to follow."""
+        if self.full:
+            raise ValueError("You have 20 unfinished runs already: stop one, or wait until one ends.")
+        self.end = on_end
+        return "job"
+
+
+@pytest.fixture
+def runs(tmp_path, monkeypatch):
+    made = RunStore(folder=tmp_path)
+    monkeypatch.setattr(store, "_shared", made)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def studio(monkeypatch):
+    made = FakeManager()
+    monkeypatch.setattr(training.manager, "manager", lambda: made)
+    return made
+
+
+def submitted():
+    return training.submit("Consensus", SETTING, DATA, {"example": "planted"}, "Planted", "anna")
+
+
+RESULT = SimpleNamespace(
+    scores={"metric": "RMSE", "train": 0.5}, source_weights={"t": 1.0}, graph_weights={}, seconds=1.0, model=b"m",
+    history=pl.DataFrame({"iteration": [0, 1]}), predictions=None,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("state", ["finished", "stopped"])
+def test_a_run_ends_in_its_row(runs, studio, state):
+    assert submitted() == "job"
+    (begun,) = runs.list("anna")
+    assert begun.status == "training" and begun.settings["params"] == {"n_iterations": 2}
+    assert "goes on" in table.unfinished(begun)
+    studio.end(SimpleNamespace(state=state, message=""), RESULT)
+    (ended,) = runs.list("anna")
+    assert (ended.id, ended.created, ended.status) == (begun.id, begun.created, state)
+    assert runs.model("anna", ended.id) == b"m" and ended.results["rounds"] == 2 and "process" not in ended.results
+    assert table.unfinished(ended) == ""
+
+
+def test_a_run_whose_worker_was_killed_is_kept_with_its_sentence(runs, studio):
+    submitted()
+    studio.end(SimpleNamespace(state="failed", message="The training process was ended from outside."), None)
+    (failed,) = runs.list("anna")
+    assert failed.status == "failed" and failed.settings["data"] == {"example": "planted"}
+    assert table.unfinished(failed).startswith("The training process was ended from outside. Reopen it")
+
+
+def test_a_run_that_never_began_leaves_no_row(runs, studio):
+    submitted()
+    studio.end(SimpleNamespace(state="stopped", message=""), None)
+    assert runs.list("anna") == []
+    studio.full = True
+    with pytest.raises(ValueError, match="unfinished runs"):
+        submitted()
+    assert runs.list("anna") == []
