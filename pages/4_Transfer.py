@@ -15,6 +15,7 @@ from studio.views.common.widgets_controls import Limits, held, parameter_slider,
 from studio.views.common.widgets_downloads import downloads
 from studio.views.common.widgets_training import LiveTrainings
 from studio.views.transfer import settings as transfer
+from studio.views.transfer.eta import Path, path_of
 from studio.views.transfer.settings import ALL, BASELINE, METHODS, NONE, Choice
 from studio.views.transfer.widgets import choose, curves, eta_control, explain, headline, offer_examples, predictions
 from studio.views.transfer.widgets_curve import MeasuredCurve
@@ -85,9 +86,9 @@ def controls() -> tuple[Choice, list[str], int]:
 
 def more(choice: Choice, methods: list[str]) -> Choice:
     """Draw η and what is rarely changed."""
-    given: dict[str, Any] = {"eta": "linear", "update": "exponential", "eta_on": None}
+    given: dict[str, Any] = {"eta": "auto", "update": "exponential", "eta_on": None}
     if "Weighted MultiSource" in methods and not transfer.problem(data, choice):
-        given["eta"] = eta_control(*sizes(choice))
+        given["eta"] = eta_control(*sizes(choice), eta_path(choice))
     with st.expander("More parameters"):
         given["n_iterations"] = parameter_slider(hc.TrAdaBoostClassifier.n_iterations, "transfer_rounds", 30)
         given["max_depth"] = parameter_slider(hc.TrAdaBoostClassifier.max_depth, "transfer_depth")
@@ -108,6 +109,17 @@ def sizes(choice: Choice) -> tuple[int, int]:
     if state.get("transfer sizes", (None,))[0] != stamp:
         state["transfer sizes"] = (stamp, transfer.sizes_of(data, choice))
     return state["transfer sizes"][1]
+
+
+def eta_path(choice: Choice) -> Path | None:
+    """Return the left-out loss by η of the last training by left-out rows on the rows of a choice."""
+    name = "Weighted MultiSource"
+    trained = live.settings.get(name)
+    if trained is not None and (found := path_of(live.events().get(name, ()))):
+        state["eta path"] = (trained.form, trained.operations, found)
+    wanted = transfer.settings(data, choice, [name], session.operations())[name]
+    form, operations, kept = state.get("eta path", (None, None, None))
+    return kept if (form, operations) == (wanted.form, wanted.operations) else None
 
 
 def usable(choice: Choice, methods: list[str]) -> bool:

@@ -137,7 +137,7 @@ COLLECTIVE: dict[str, Factory] = {
     "RGB": lambda task, seed: RGBRegressor(random_state=seed),
     "GB": lambda task, seed: GBRegressor(random_state=seed),
 }
-TRANSFER: dict[str, Factory] = {"TransferClassifier": lambda task, seed: hc.TransferClassifier(random_state=seed)}
+TRANSFER: dict[str, Factory] = {"transfer blend": _by_task(hc.TransferRegressor, hc.TransferClassifier)}
 
 USES = {
     "consensus": Use((10, 50, 90), CONSENSUS, PEERS, _run_aligned),

@@ -161,30 +161,49 @@ def masses(
     return figure
 
 
-def eta_scale(value: float, marks: Mapping[str, float]) -> Figure:
-    """Draw η on a logarithmic scale from 0.01 to 1000, beside what the formulas give.
+def eta_scale(
+    value: float | None, marks: Mapping[str, float], path: tuple[Sequence[float], Sequence[float]] | None = None
+) -> Figure:
+    """Draw η on a logarithmic scale from 0.01 to 1000, beside marks, over the left-out loss by η where it is known.
 
     Parameters
     ----------
-    value : float
-        η in use; beyond an end of the scale it stands at the end.
+    value : float or None
+        η in use, None before it is chosen; beyond an end of the scale it stands at the end.
     marks : mapping of str to float
-        η by formula.
+        η by formula, or "auto".
+    path : (etas, losses), optional
+        Log loss on the target's left-out rows at each η.
     """
-    at = {name: float(np.clip(mark, LOWEST, HIGHEST)) for name, mark in {**marks, "η": value}.items()}
-    heights = [0.8, -0.8][: len(marks)]
+    low, high = (min(path[1]), max(path[1])) if path else (0.0, 1.0)
+    height = max(high - low, 1e-9)
     data = [
         {
-            "type": "scatter", "mode": "lines+text", "x": [at[name]] * 2, "y": [0.0, height], "cliponaxis": False,
-            "text": ["", f"{name} = {mark:.3g}"], "textposition": "top center" if height > 0 else "bottom center",
-            "textfont": {"size": 11}, "line": {"color": GREY, "width": 1.5}, "hoverinfo": "skip",
+            "type": "scatter", "mode": "lines+text", "x": [_on_scale(mark)] * 2,
+            "y": [low, high + (0.25 + 0.3 * place) * height], "cliponaxis": False, "text": ["", f"{name} = {mark:.3g}"], "textposition": "top center",
+            "textfont": {"size": 11}, "line": {"color": GREY, "width": 1.5, "dash": "dot"}, "hoverinfo": "skip",
         }
-        for height, (name, mark) in zip(heights, marks.items())
+        for place, (name, mark) in enumerate(marks.items())
     ]  # fmt: skip
-    here = {"type": "scatter", "mode": "markers", "x": [at["η"]], "y": [0.0], "cliponaxis": False}
-    here |= {"marker": {"symbol": "diamond", "size": 13, "color": COLOURS[1]}, "hovertemplate": f"η = {value:.3g}"}
-    layout = _layout("η, the diamond, on a logarithmic scale", "", 150, showlegend=False, hovermode="closest")
+    if path:
+        data.append({
+            "type": "scatter", "mode": "lines+markers", "x": [_on_scale(eta) for eta in path[0]], "y": [*path[1]],
+            "line": {"color": COLOURS[0], "width": 2}, "customdata": [*path[0]], "name": "left-out loss",
+            "hovertemplate": "η = %{customdata:.3g}: %{y:.3f} nats<extra></extra>",
+        })  # fmt: skip
+    if value is not None:
+        level = float(np.interp(value, *path)) if path else low
+        here = {"type": "scatter", "mode": "markers", "x": [_on_scale(value)], "y": [level], "cliponaxis": False}
+        look = {"symbol": "diamond", "size": 13, "color": COLOURS[1]}
+        data.append(here | {"marker": look, "hovertemplate": f"η = {value:.3g}<extra></extra>", "name": "η"})
+    title = "left-out log loss, nats" if path else ""
+    layout = _layout("η on a logarithmic scale", title, 230 if path else 150, showlegend=False, hovermode="closest")
     ticks = [0.01, 0.1, 1, 10, 100, 1000]
-    layout["xaxis"] |= {"type": "log", "range": [-2.6, 3.6], "tickvals": ticks, "ticktext": [f"{t:g}" for t in ticks]}
-    layout["yaxis"] |= {"visible": False, "range": [-2.2, 2.2], "fixedrange": True}
-    return {"data": [*data, here | {"name": "η"}], "layout": layout}
+    layout["xaxis"] |= {"type": "log", "range": [-2.3, 3.3], "tickvals": ticks}
+    layout["xaxis"]["ticktext"] = ["0", *(f"{t:g}" for t in ticks[1:])]
+    layout["yaxis"] |= {"visible": bool(path), "range": [low - 0.1 * height, high + (0.6 + 0.3 * len(marks)) * height]}
+    return {"data": data, "layout": layout}
+
+
+def _on_scale(eta: float) -> float:
+    return float(np.clip(eta, LOWEST, HIGHEST))

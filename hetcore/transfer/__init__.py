@@ -6,7 +6,9 @@ METHODS = {
     "TargetSVM": "target_svm",
     "TaskTrAdaBoostClassifier": "tradaboost",
     "TrAdaBoostClassifier": "tradaboost",
-    "TransferClassifier": "blend",
+    "RidgeTransferClassifier": "blend",
+    "TransferClassifier": "stacking",
+    "TransferRegressor": "regression",
     "TransferForestClassifier": "forest",
     "WeightedMultiSourceTrAdaBoostClassifier": "weighted",
 }

@@ -37,7 +37,7 @@ from hetcore.schema import Array
 from hetcore.transfer.estimator import TransferProblem, scored
 from hetcore.transfer.kernel_scores import KernelEstimator, KernelScores, kernel_matrix, kernel_width
 
-__all__ = ["TransferClassifier", "candidates", "weighted_ridge"]
+__all__ = ["RidgeTransferClassifier", "candidates", "weighted_ridge"]
 
 RHOS = (0.01, 0.03, 0.1, 0.3, 1.0)
 TRUST = 2.0  # in exp(-TRUST * squared leave-one-out error)
@@ -187,7 +187,7 @@ class State:
 
 
 @estimator(MemoryNeed(cell=40, score=300))
-class TransferClassifier(KernelEstimator):
+class RidgeTransferClassifier(KernelEstimator):
     """As much transfer as helps: machines from target only to all sources, blended by the target's leave-one-out error.
 
     How, is in the docstring of the module. It has no rounds of boosting and no eta: it is what to use, the printed

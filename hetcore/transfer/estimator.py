@@ -23,15 +23,15 @@ from hetcore.events import Callback
 from hetcore.metrics import known_targets
 from hetcore.parameters import Domain, param
 
-__all__ = ["Rows", "TransferEstimator", "TransferProblem", "scored"]
+__all__ = ["Rows", "TransferBase", "TransferEstimator", "TransferProblem", "scored"]
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows to score a round by: features (n, d) float64, class codes (n,), -1 for a class never trained on."""
+    """Rows to score a round by: features (n, d), and class codes (n,), -1 for a class never trained on, or values."""
 
     X: NDArray[np.float64]
-    codes: NDArray[np.int64]
+    codes: NDArray
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,8 @@ class TransferProblem:
     ----------
     X : (n, d) float64
         Target and source rows.
-    codes : (n,) int64
-        Class codes 0..K-1.
+    codes : (n,) int64 or float64
+        Class codes 0..K-1; the values of a regression.
     domain : (n,) int64
         0 for a row of the target, k > 0 for a row of source `names[k - 1]`.
     classes : (K,) array
@@ -54,7 +54,7 @@ class TransferProblem:
     """
 
     X: NDArray[np.float64]
-    codes: NDArray[np.int64]
+    codes: NDArray
     domain: NDArray[np.int64]
     classes: NDArray
     names: list[str]
@@ -79,11 +79,10 @@ class TransferProblem:
         return np.flatnonzero(self.domain == k)
 
 
-class TransferEstimator(ClassifierMixin, Estimator):
-    """Base of the classifiers that learn for a target domain from source domains too."""
+class TransferBase(Estimator):
+    """Base of what learns for a target domain from source domains too; `_problem` checks rows and labels."""
 
     _allows_missing = False
-    _steepness = 1.0  # of the logistic function from scores to probabilities
 
     domain_names: list[str] | None = param(
         None,
@@ -131,22 +130,21 @@ class TransferEstimator(ClassifierMixin, Estimator):
         """
         return self._fit(callbacks, X, y, sample_domain, eval_set)
 
-    def _problem(self, X: Any, y: Any, sample_domain: Any, eval_set: Any) -> TransferProblem:
+    def _known(self, X: Any, y: Any, sample_domain: Any) -> tuple[NDArray, NDArray, Any]:
+        """Return the rows that have a label, checked."""
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None: give a label for each row.")
         X, y, domain = _labelled(X, y, sample_domain)
         X, y = validate_data(self, X, y, dtype=np.float64, ensure_all_finite=self._finite)
-        check_classification_targets(y)
-        classes, codes = np.unique(y, return_inverse=True)
-        if len(classes) < 2:
-            raise DataError(f"The labels hold one class, {classes[0]}: give rows of two classes at least.")
-        domain = _domains(domain, len(y))
+        return X, y, domain
+
+    def _numbered(self, sample_domain: Any, n: int) -> tuple[NDArray[np.int64], list[str]]:
+        """Return the number of each row's domain, 0 for the target, 1, 2, ... for the sources that have rows."""
+        domain = _domains(sample_domain, n)
         if not (domain == 0).any():
             raise DataError("No labelled row is of the target: mark its rows by a negative sample_domain.")
         names = self._names(domain)
-        domain = np.searchsorted(np.unique(np.append(domain, 0)), domain)
-        self.classes_ = classes
-        return TransferProblem(X, codes, domain, classes, names, self._held_out(eval_set, classes))
+        return np.searchsorted(np.unique(np.append(domain, 0)), domain), names
 
     @property
     def _finite(self) -> bool | str:
@@ -163,6 +161,38 @@ class TransferEstimator(ClassifierMixin, Estimator):
             )
         return [given[k - 1] for k in numbers]
 
+    def _checked_rows(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return rows to score by, with the columns of the fit."""
+        return validate_data(self, X, dtype=np.float64, ensure_all_finite=self._finite, reset=False)
+
+    def _checked(self, X: ArrayLike) -> NDArray[np.float64]:
+        check_is_fitted(self)
+        return validate_data(self, X, dtype=np.float64, ensure_all_finite=self._finite, reset=False)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "n_iterations_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self._allows_missing
+        return tags
+
+
+class TransferEstimator(ClassifierMixin, TransferBase):
+    """Base of the classifiers that learn for a target domain from source domains too."""
+
+    _steepness = 1.0  # of the logistic function from scores to probabilities
+
+    def _problem(self, X: Any, y: Any, sample_domain: Any, eval_set: Any) -> TransferProblem:
+        X, y, domain = self._known(X, y, sample_domain)
+        check_classification_targets(y)
+        classes, codes = np.unique(y, return_inverse=True)
+        if len(classes) < 2:
+            raise DataError(f"The labels hold one class, {classes[0]}: give rows of two classes at least.")
+        self.classes_ = classes
+        domain, names = self._numbered(domain, len(y))
+        return TransferProblem(X, codes, domain, classes, names, self._held_out(eval_set, classes))
+
     def _held_out(self, eval_set: Any, classes: NDArray) -> Rows | None:
         if eval_set is None:
             return None
@@ -170,10 +200,6 @@ class TransferEstimator(ClassifierMixin, Estimator):
         X = validate_data(self, X, dtype=np.float64, ensure_all_finite=self._finite, reset=False)
         place = {label: k for k, label in enumerate(classes.tolist())}
         return Rows(X, np.array([place.get(label, -1) for label in np.asarray(y).tolist()], np.int64))
-
-    def _checked(self, X: ArrayLike) -> NDArray[np.float64]:
-        check_is_fitted(self)
-        return validate_data(self, X, dtype=np.float64, ensure_all_finite=self._finite, reset=False)
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return raw scores: (n,), above 0 for the second class, or (n, K), highest for the predicted class."""
@@ -205,14 +231,6 @@ class TransferEstimator(ClassifierMixin, Estimator):
             "losses": {name: loss for name, (loss, _) in said.items()},
             "detail": {"metric_name": "error", "metric": metric},
         }
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "n_iterations_")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = self._allows_missing
-        return tags
 
 
 def scored(codes: NDArray, probabilities: NDArray) -> tuple[float, float]:

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hetcore.errors import ModelFileError, ParameterError
 
-__all__ = ["common_from_state", "common_state"]
+__all__ = ["common_from_state", "common_state", "name_state", "names_from_state"]
 
 KINDS = {"b": bool, "i": int, "u": int, "f": float, "U": str, "O": str}
 
@@ -28,9 +28,14 @@ def common_state(model: Any) -> dict[str, Any]:
     classes = model.classes_.tolist()
     if kind not in KINDS or not all(isinstance(each, KINDS[kind]) for each in classes):
         raise ParameterError("Classes that are neither numbers nor texts can't be saved: give labels of one kind.")
+    return name_state(model) | {"classes": classes, "dtype": model.classes_.dtype.str if kind != "O" else "O"}
+
+
+def name_state(model: Any) -> dict[str, Any]:
+    """Return what every transfer model keeps but classes: width, rounds, source weights."""
+    check_is_fitted(model)
     names = getattr(model, "feature_names_in_", None)
     return {
-        "classes": classes, "dtype": model.classes_.dtype.str if kind != "O" else "O",
         "n_features": model.n_features_in_, "feature_names": None if names is None else list(names),
         "n_iterations": model.n_iterations_, "source_weights": model.source_weights_,
     }  # fmt: skip
@@ -51,6 +56,17 @@ def common_from_state(model: Any, meta: Mapping[str, Any]) -> None:
     if sorted(set(classes)) != classes:
         raise ModelFileError("The classes of the model file are not in order: save the model again.")
     model.classes_ = np.array(classes, dtype=dtype)
+    names_from_state(model, meta)
+
+
+def names_from_state(model: Any, meta: Mapping[str, Any]) -> None:
+    """Set what `name_state` returned.
+
+    Raises
+    ------
+    ModelFileError
+        If it does not fit together.
+    """
     model.n_features_in_ = _whole(meta["n_features"], "the number of columns")
     model.n_iterations_ = _whole(meta["n_iterations"], "the number of rounds")
     if meta["feature_names"] is not None:

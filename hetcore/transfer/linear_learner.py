@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,8 +46,8 @@ class Projection:
     axes: NDArray[np.float64]
 
     @classmethod
-    def of(cls, X: NDArray) -> Projection:
-        """Return the projection of a table X (n, d), NaN where missing."""
+    def of(cls, X: NDArray, most: int = MOST_COMPONENTS) -> Projection:
+        """Return the projection of a table X (n, d), NaN where missing, to `most` components at most."""
         X, known = np.clip(X, -LARGEST, LARGEST), np.isfinite(X)
         counts = np.maximum(known.sum(axis=0), 1)
         centre = np.where(known, X / counts, 0.0).sum(axis=0)
@@ -56,21 +57,26 @@ class Projection:
         varies = unit > 1e-12 * np.abs(centre)
         scale = np.where(varies, 1.0 / np.where(varies, deviation * unit, 1.0), 0.0)
         plain = cls(centre, scale, np.eye(X.shape[1]))
-        return plain if X.shape[1] <= MOST_COMPONENTS else cls(centre, scale, principal_axes(plain(X)[:, :-1]))
+        return plain if X.shape[1] <= most else cls(centre, scale, principal_axes(plain(X)[:, :-1], most))
+
+    @cached_property
+    def rotates(self) -> bool:
+        """Whether the axes are others than the columns."""
+        return not np.array_equal(self.axes, np.eye(len(self.axes)))
 
     def __call__(self, X: NDArray) -> NDArray[np.float64]:
         """Return z (n, m + 1), last the 1."""
         Z = np.where(np.isnan(X), 0.0, (np.clip(X, -LARGEST, LARGEST) - self.centre) * self.scale)
-        if len(self.centre) > MOST_COMPONENTS:
+        if self.rotates:
             Z = Z @ self.axes
         return np.column_stack([Z, np.ones(len(Z))])
 
 
-def principal_axes(Z: NDArray) -> NDArray[np.float64]:
-    """Return the leading principal axes of Z (n, d), at most `MOST_COMPONENTS`, by the smaller Gram matrix."""
+def principal_axes(Z: NDArray, most: int) -> NDArray[np.float64]:
+    """Return the leading principal axes of Z (n, d), at most `most`, by the smaller Gram matrix."""
     wide = Z.shape[1] > len(Z)
     values, vectors = np.linalg.eigh(Z @ Z.T if wide else Z.T @ Z)
-    kept = slice(max(len(values) - MOST_COMPONENTS, 0), None)
+    kept = slice(max(len(values) - most, 0), None)
     values, vectors = values[kept], vectors[:, kept]
     used = values > 1e-10 * max(values[-1], 1e-300)
     return Z.T @ (vectors[:, used] / np.sqrt(values[used])) if wide else vectors[:, used]

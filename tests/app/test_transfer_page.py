@@ -16,10 +16,10 @@ CSV = "text/csv"
 
 
 def table(seed: int, n: int = 40) -> bytes:
-    """Return a domain as CSV: the class is the sign of the first column."""
+    """Return a domain as CSV: the class is the sign of the sum of two columns."""
     X = np.random.default_rng(seed).normal(size=(n, 3))
     frame = pl.DataFrame(X, schema=["a", "b", "c"])
-    return frame.with_columns(pl.Series("class", np.where(X[:, 0] > 0, "u", "v"))).write_csv().encode()
+    return frame.with_columns(pl.Series("class", np.where(X[:, 0] + X[:, 1] > 0, "u", "v"))).write_csv().encode()
 
 
 def started() -> AppTest:
@@ -68,8 +68,19 @@ def test_tables_of_the_same_instances_get_a_sentence_and_examples_that_fit():
     page = started().switch_page("pages/4_Transfer.py").run()
     assert not page.exception
     assert "the same instances" in page.info[0].value
-    assert [button.label for button in page.button][0] == "Use Office\\-Caltech10"
+    assert [button.label for button in page.button][0] == "Use Planted domains"
     assert not page.slider
+
+
+def test_a_fresh_session_trains_the_example_and_keeps_its_choices():
+    page = started().switch_page("pages/4_Transfer.py").run()
+    page = ended(page.button(key="use planted_domains").click().run())
+    kept = ["kin", "cousin", "stranger", "hostile"], ["Blend", "No transfer", "Weighted MultiSource"]
+    assert (page.multiselect(key="teachers").value, page.multiselect(key="methods").value) == kept
+    page = again(page.slider(key="examples").set_value(20).run())
+    assert (page.multiselect(key="teachers").value, page.multiselect(key="methods").value) == kept
+    assert len(page.metric) == 3
+    assert "left-out rows η" in words(page).replace("\\", "")  # the curve behind the slider, in words
 
 
 def test_uploaded_domains_are_ready_and_nothing_trains_unasked(page):
@@ -102,6 +113,7 @@ def test_a_spoilt_source_is_told_beside_the_run_before(page):
 def test_eta_is_the_formulas_or_by_hand(page):
     assert not page.select_slider
     page.selectbox(key="eta_rule").set_value("by hand").run()
+    assert page.select_slider(key="eta").value == 1.0
     page.select_slider(key="eta").set_value(20.0).run()
     page.button(key="train").click().run()
     setting = page.session_state["live Transfer"].settings["Weighted MultiSource"]

@@ -210,7 +210,8 @@ ROWS = {
 _KERNEL = dict(kernel=["linear", "rbf"], gamma=["scale", 0.5], C=[1e-3, 1.0, 1e6])
 _BOOSTED = dict(n_iterations=[1, 4], max_depth=[1, 3], source_rate=["hedge", "ratio"])
 DOMAINS = {
-    "TransferClassifier": _chosen(**_KERNEL),
+    "RidgeTransferClassifier": _chosen(**_KERNEL),
+    "TransferClassifier": _chosen(random_state=[0, 1]),
     "TargetSVM": _chosen(**_KERNEL),
     "MultiKTClassifier": _chosen(**_KERNEL, balanced=[True, False]),
     "TransferForestClassifier": _chosen(gamma=[0.0, 0.8, 1.0], n_iterations=[1, 2], max_depth=[1, 4]),

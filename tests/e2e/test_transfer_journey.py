@@ -28,3 +28,17 @@ def test_methods_learn_from_domains_and_a_spoilt_one_is_told(studio_url, page):
     expect(page.locator(".st-key-verdict")).not_to_contain_text("So far", timeout=TRAINING)
     assert page.get_by_test_id("stException").count() == 0
     assert page.foreign == []
+
+
+def test_a_fresh_session_takes_the_example_and_trains(studio_url, page):
+    page.goto(f"{studio_url}/Transfer")
+    page.get_by_role("button", name="Use Planted domains").click()
+    trained(page)
+    for name in ("kin", "cousin", "stranger", "hostile"):
+        expect(page.locator(".st-key-teachers")).to_contain_text(name)
+    expect(page.locator(".st-key-methods")).to_contain_text("Weighted MultiSource")
+    before = run_of(page)
+    page.get_by_role("combobox", name="Spoil a source").click()
+    page.get_by_role("option", name="hostile").click()
+    retrain(page, before)
+    expect(page.locator(".st-key-teachers")).to_contain_text("kin")

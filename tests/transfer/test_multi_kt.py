@@ -161,7 +161,7 @@ def brute_blend(X, y, domain, C=1.0):
 def test_the_blend_is_that_of_brute_force_leave_one_out():
     X, y, domain, _ = planted(n_target=7, n_source=12)
     told, shares = brute_blend(X, y, domain)
-    model = hc.TransferClassifier().fit(X, y, domain)
+    model = hc.RidgeTransferClassifier().fit(X, y, domain)
     np.testing.assert_allclose(list(model.blend_.values()), shares, atol=1e-8)
     wrong = (np.tensordot(shares, told, 1) > 0) != (y[domain < 0] == 1)
     assert model.left_out_error_ == pytest.approx(wrong.mean())
@@ -172,8 +172,8 @@ def test_the_blend_is_that_of_brute_force_leave_one_out():
 def test_the_linear_kernel_is_the_same_with_more_rows_than_columns_and_with_fewer():
     X, y, domain, (X_test, _) = planted(n_target=10, n_source=20, d=6)
     wide = np.hstack([X, np.zeros((len(X), 94))]), np.hstack([X_test, np.zeros((400, 94))])
-    few = hc.TransferClassifier(C=1.0).fit(X, y, domain).decision_function(X_test)
-    many = hc.TransferClassifier(C=100 / 6).fit(wide[0], y, domain).decision_function(wide[1])
+    few = hc.RidgeTransferClassifier(C=1.0).fit(X, y, domain).decision_function(X_test)
+    many = hc.RidgeTransferClassifier(C=100 / 6).fit(wide[0], y, domain).decision_function(wide[1])
     np.testing.assert_allclose(few, many, rtol=1e-6, atol=1e-9)  # features are divided by the root of their number
 
 
@@ -182,11 +182,11 @@ def test_it_takes_what_good_sources_offer_and_leaves_what_bad_ones_do():
     for seed in range(5):
         X, y, domain, test = planted(seed, n_target=8, flips=(0.0, 0.1))
         gains.append(
-            hc.TransferClassifier().fit(X, y, domain).score(*test) - hc.TargetSVM().fit(X, y, domain).score(*test)
+            hc.RidgeTransferClassifier().fit(X, y, domain).score(*test) - hc.TargetSVM().fit(X, y, domain).score(*test)
         )
         X, y, domain, test = planted(seed, n_target=80, flips=(1.0, 1.0))
         prices.append(
-            hc.TransferClassifier().fit(X, y, domain).score(*test) - hc.TargetSVM().fit(X, y, domain).score(*test)
+            hc.RidgeTransferClassifier().fit(X, y, domain).score(*test) - hc.TargetSVM().fit(X, y, domain).score(*test)
         )
     assert np.mean(gains) > 0.05 and np.mean(prices) > -0.03
 
@@ -195,13 +195,13 @@ def test_target_only_takes_over_from_hostile_sources():
     shares = []
     for n_target in (2, 10, 60):
         X, y, domain, _ = planted(3, n_target=n_target, flips=(1.0, 1.0))
-        shares.append(1 - sum(hc.TransferClassifier().fit(X, y, domain).source_weights_.values()))
+        shares.append(1 - sum(hc.RidgeTransferClassifier().fit(X, y, domain).source_weights_.values()))
     assert shares == sorted(shares) and shares[-1] > 0.95
 
 
 def test_without_sources_it_is_the_target_alone():
     X, y, _, (X_test, _) = planted(n_target=40)
-    model = hc.TransferClassifier().fit(X[-40:], y[-40:])
+    model = hc.RidgeTransferClassifier().fit(X[-40:], y[-40:])
     assert len(model.blend_) == 3 and model.source_weights_ == {}
 
 
@@ -211,7 +211,7 @@ def test_events_of_the_default(n_classes, kernel):
     X, y, domain, held_out = planted(n_target=20, n_classes=n_classes, flips=(0.0, 1.0))
     X[3, 2] = np.nan
     events = []
-    model = hc.TransferClassifier(kernel=kernel).fit(X, y, domain, callbacks=[events.append], eval_set=held_out)
+    model = hc.RidgeTransferClassifier(kernel=kernel).fit(X, y, domain, callbacks=[events.append], eval_set=held_out)
     assert len(events) == events[0].total == 3 + 2 * 5 * 3 == model.n_iterations_
     for event in events:
         assert set(event.losses) == {"train", "left_out", "held_out"} == set(event.detail["metric"])
@@ -225,6 +225,6 @@ def test_events_of_the_default(n_classes, kernel):
 
 def test_it_stops_when_a_callback_says_so():
     X, y, domain, (X_test, _) = planted(n_target=20)
-    model = hc.TransferClassifier().fit(X, y, domain, callbacks=[lambda event: event.index == 2])
+    model = hc.RidgeTransferClassifier().fit(X, y, domain, callbacks=[lambda event: event.index == 2])
     assert list(model.blend_) == ["target only", "target only, 10 C", "target only, 100 C"]
     assert np.isfinite(model.predict_proba(X_test)).all()

@@ -270,7 +270,7 @@ def test_a_hostile_source_ends_with_the_least_mass(method, seed):
         "one": hc.TrAdaBoostClassifier(n_iterations=60),
         "multi": hc.MultiSourceTrAdaBoostClassifier(n_iterations=60),
         "weighted": hc.WeightedMultiSourceTrAdaBoostClassifier(eta=0.5, n_iterations=60),
-        "blend": hc.TransferClassifier(),
+        "blend": hc.RidgeTransferClassifier(),
         "Multi-KT": hc.MultiKTClassifier(),
     }[method]
     model.set_params(domain_names=["kin", "cousin", "foe"]).fit(X, y, domain)

@@ -18,6 +18,7 @@ from hetcore.errors import ModelFileError
 from tests.transfer.test_transfer import planted
 
 QUICK = {
+    "RidgeTransferClassifier": {},
     "TransferClassifier": {},
     "TargetSVM": {},
     "MultiKTClassifier": {},

@@ -27,7 +27,7 @@ __all__ = [
 
 ALL, NONE = "all classes", "none"
 """Values of the page's choices: no single class, no spoilt source."""
-SIZES = (1, 2, 3, 5, 7, 10, 15, 20)
+SIZES = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100)
 """Examples of each class at which accuracy is measured, as far as the target has them."""
 ENOUGH = 20
 """Rows of a class in each domain that make a good example."""
@@ -49,13 +49,15 @@ METHODS: dict[str, Method] = {
     "Blend": Method(
         "TransferClassifier",
         ("random_state",),
-        "hetcore's default: blends target-only and transfer models by their errors on left-out target examples",
+        "no boosting: mixes linear models and trees, of the target alone to all sources, by their losses on left-out "
+        "rows",
     ),
     BASELINE: Method("TargetSVM", (), "a support vector machine on the target's examples alone"),
     "Weighted MultiSource": Method(
         "WeightedMultiSourceTrAdaBoostClassifier",
-        (*_BOOSTED, "eta", "update", "eta_on"),
-        "MultiSource in which η sets how fast the target's weights grow beside the sources'",
+        ("n_iterations", "random_state", "eta", "update", "eta_on"),
+        "boosting in which η sets how fast the target's weights grow beside the sources'; learner, η and a guard are "
+        "chosen on left-out target examples",
     ),
     "MultiSource": Method(
         "MultiSourceTrAdaBoostClassifier", _BOOSTED, "each round boosts with the source that helps the target most"
@@ -90,7 +92,7 @@ class Choice:
     spoilt : (str, float) or None
         A source and the share of its labels that are flipped.
     eta : str or float
-        "linear", "squared" or a number.
+        "auto", "linear", "squared" or a number.
     update, eta_on : str, str or None
         See `hetcore.WeightedMultiSourceTrAdaBoostClassifier`.
     n_iterations, max_depth, seed : int
@@ -102,7 +104,7 @@ class Choice:
     label: str | None = None
     examples: int = 3
     spoilt: tuple[str, float] | None = None
-    eta: str | float = "linear"
+    eta: str | float = "auto"
     update: str = "exponential"
     eta_on: str | None = None
     n_iterations: int = 30

@@ -14,13 +14,14 @@ from studio.views.common.widgets import chart, escape, live_chart
 from studio.views.common.widgets_controls import Limits, held
 from studio.views.consensus import widgets
 from studio.views.transfer import settings
+from studio.views.transfer.eta import Path, story
 
 __all__ = ["ORDER", "choose", "curves", "eta_control", "explain", "headline", "offer_examples", "predictions"]
 
 ORDER = tuple(settings.METHODS)
-EXAMPLES = {"office_caltech": "four kinds of cameras and shops", "planted_domains": "made up, no download needed"}
+EXAMPLES = {"planted_domains": "made up, no download needed", "office_caltech": "four kinds of cameras and shops"}
 ETAS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0)
-RULES = {"linear": "100 n_T / n_S", "squared": "100 n_T² / n_S", "by hand": "by hand"}
+RULES = {"auto": "by left-out rows", "linear": "100 n_T / n_S", "squared": "100 n_T² / n_S", "by hand": "by hand"}
 SMALLEST = 0.05
 """Share of a blend that is worth a word."""
 Events = Mapping[str, Sequence[Any]]
@@ -74,23 +75,32 @@ def offer_examples(why: str, names: Sequence[str], use: Any) -> None:
 # η --------------------------------------------------------------------------------------------------------------------
 
 
-def eta_control(n_target: int, n_source: int) -> str | float:
-    """Draw the choice of η beside what the formulas give, and return it."""
+def eta_control(n_target: int, n_source: int, path: Path | None) -> str | float:
+    """Draw the choice of η over what left-out rows and the formulas say of it, and return it.
+
+    Parameters
+    ----------
+    n_target, n_source : int
+        n_T and n_S.
+    path : Path or None
+        The left-out loss by η of the last training by "auto".
+    """
     marks = settings.eta_marks(n_target, n_source)
     rule = choose(
-        "η · say of the target", list(RULES), "linear", "eta_rule",
+        "η · say of the target", list(RULES), "auto", "eta_rule",
         "How fast the target's weights move beside the sources' (η of Weighted MultiSource).", format_func=RULES.get,
     )  # fmt: skip
     value = dict(zip(("linear", "squared"), marks.values())).get(rule)
-    if value is None:
-        value = st.select_slider(
-            "η by hand",
-            ETAS,
-            key=held("eta", 1.0, Limits(choices=ETAS)),
-            help="0 leaves all weights as they are; 1 is MultiSource.",
-        )
-    chart(figures.eta_scale(value, marks), "eta_scale", f"η = {value:.3g} beside the two formulas")
+    if rule == "by hand":
+        words = "0 leaves all weights as they are; 1 is the printed MultiSource."
+        value = st.select_slider("η by hand", ETAS, key=held("eta", 1.0, Limits(choices=ETAS)), help=words)
+    if path is not None:
+        marks = {"auto": path.eta}
+    here = path.eta if rule == "auto" and path is not None else value
+    figure = figures.eta_scale(here, marks, (path.etas, path.losses) if path else None)
+    chart(figure, "eta_scale", "η on its scale" if here is None else f"η = {here:.3g} on its scale")
     st.caption(f"n_T = {n_target:,} target examples, n_S = {n_source:,} source rows.")
+    st.caption(escape(story(path)) if path else "Train with η “by left-out rows” to see its curve here.")
     return float(value) if rule == "by hand" else rule
 
 

@@ -1,0 +1,106 @@
+"""The transfer blend for numbers: schools, stations and regions of a target with few known values and of others.
+
+How, is in the docstring of `hetcore.transfer.stacking`: the same candidates, ridge regression for logistic regression
+and the squared loss for the log loss.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import RegressorMixin
+
+from hetcore.errors import DataError, ModelFileError
+from hetcore.registry import MemoryNeed, estimator
+from hetcore.transfer.estimator import Rows, TransferBase, TransferProblem
+from hetcore.transfer.files import name_state, names_from_state
+from hetcore.transfer.stacking import Blend
+
+__all__ = ["TransferRegressor"]
+
+
+@estimator(MemoryNeed(cell=80, score=400))
+class TransferRegressor(RegressorMixin, Blend, TransferBase):
+    """A blend of machines from target only to all sources, linear and trees, by the target's left-out squared error.
+
+    How, is in the docstring of `hetcore.transfer.stacking`: it is no boosting, and has no eta. Missing values are
+    allowed, so that domains may lack columns that others have.
+
+    Attributes
+    ----------
+    blend_ : dict of str to float
+        Share of each candidate, "linear, all", "trees, all, domain column", ...; they sum to 1.
+    source_weights_ : dict of str to float
+        Share of the rows that each source has in the blend; with the target's they sum to 1.
+    left_out_error_ : float
+        The blend's root mean squared error on the target's left-out rows.
+    history_ : polars DataFrame
+        One row per candidate.
+
+    Notes
+    -----
+    A `RoundEnd` comes after every candidate, as of `TransferClassifier`; losses are root mean squared errors.
+    """
+
+    @property
+    def _n_classes(self) -> int:
+        return 0
+
+    def _problem(self, X: Any, y: Any, sample_domain: Any, eval_set: Any) -> TransferProblem:
+        X, y, domain = self._known(X, y, sample_domain)
+        values = _numbers(y)
+        self._centre, self._unit = float(values.mean()), float(values.std()) or 1.0
+        domain, names = self._numbered(domain, len(values))
+        held_out = None
+        if eval_set is not None:
+            held_out = Rows(self._checked_rows(eval_set[0]), (_numbers(eval_set[1]) - self._centre) / self._unit)
+        return TransferProblem(X, (values - self._centre) / self._unit, domain, np.empty(0), names, held_out)
+
+    def _measured(self, problem: TransferProblem, train: NDArray, held_out: NDArray | None) -> dict[str, Any]:
+        found = {"train": self._miss(problem.codes[problem.target], train)}
+        if held_out is not None:
+            found["held_out"] = self._miss(problem.held_out.codes, held_out)
+        return {"losses": dict(found), "detail": {"metric_name": "RMSE", "metric": found}}
+
+    def _miss(self, truth: NDArray, answers: NDArray) -> float:
+        return self._unit * float(np.sqrt(np.mean((truth - answers[:, 0]) ** 2)))
+
+    def _left_out(self, problem: TransferProblem, answers: NDArray) -> tuple[float, float]:
+        miss = self._miss(problem.codes[problem.target], answers)
+        return miss, miss
+
+    def _raw(self, answers: NDArray) -> NDArray[np.float64]:
+        return answers
+
+    def predict(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the predicted value of each row, (n,)."""
+        return self._centre + self._unit * self._scores(self._checked(X))[:, 0]
+
+    def _common_state(self) -> dict[str, Any]:
+        return name_state(self) | {"centre": self._centre, "unit": self._unit}
+
+    def _common_from_state(self, meta: dict[str, Any]) -> None:
+        names_from_state(self, meta)
+        self._centre, self._unit = meta["centre"], meta["unit"]
+        if not all(isinstance(each, float) and np.isfinite(each) for each in (self._centre, self._unit)):
+            raise ModelFileError("The model file has no mean and deviation of its labels: save the model again.")
+
+
+def _numbers(y: Any) -> NDArray[np.float64]:
+    """Return labels as numbers.
+
+    Raises
+    ------
+    DataError
+        If they are none, or not finite.
+    """
+    try:
+        values = np.asarray(y, np.float64)
+    except (TypeError, ValueError):
+        words = "The labels are no numbers: TransferRegressor predicts numbers, TransferClassifier classes."
+        raise DataError(words) from None
+    if not np.isfinite(values).all():
+        raise DataError("The labels hold values that are not finite: give finite numbers.")
+    return values

@@ -1,0 +1,68 @@
+"""What the target's left-out rows said of η: the curve behind its slider, and where transfer hurts, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+__all__ = ["Path", "path_of", "story"]
+
+
+class Path(NamedTuple):
+    """The left-out log loss by η of one training.
+
+    Attributes
+    ----------
+    etas, losses : list of float
+        η, rising, and the log loss in nats.
+    alone, pooled : float or None
+        The loss of the target alone and of all domains pooled.
+    eta, chosen : float, str
+        What was trained: η, and "boosting" or what the guard took in its place.
+    """
+
+    etas: list[float]
+    losses: list[float]
+    alone: float | None
+    pooled: float | None
+    eta: float
+    chosen: str
+
+
+def path_of(events: Sequence[Any]) -> Path | None:
+    """Return the path that the first event of a training holds; None of one without."""
+    detail = events[0].detail if events else {}
+    held = detail.get("eta_path") or {}
+    rows = list(zip(*(held.get(name, ()) for name in ("kind", "learner", "eta", "loss"))))
+    points = sorted((eta, loss) for _, learner, eta, loss in rows if eta is not None and learner == detail["learner"])
+    if len(points) < 2:
+        return None
+    etas, losses = map(list, zip(*points))
+    return Path(etas, losses, _least(rows, "target only"), _least(rows, "all pooled"), detail["eta"], detail["chosen"])
+
+
+def _least(rows: Iterable[Sequence[Any]], kind: str) -> float | None:
+    return min((loss for found, _, _, loss in rows if found == kind), default=None)
+
+
+def story(path: Path) -> str:
+    """Say where transfer helps most and where it hurts: loses more than the target alone."""
+    best = min(range(len(path.etas)), key=path.losses.__getitem__)
+    said = f"On the target's left-out rows η = {path.etas[best]:g} is best ({path.losses[best]:.3f} nats)."
+    if path.alone is None:
+        return said
+    said += _hurts(path.etas, path.losses, path.alone, best)
+    if path.chosen != "boosting":
+        said += f" No η is worth it here: the guard takes “{path.chosen}”."
+    return said
+
+
+def _hurts(etas: Sequence[float], losses: Sequence[float], alone: float, best: int) -> str:
+    if losses[best] >= alone:
+        return f" Transfer hurts at every η: the target alone has {alone:.3f}."
+    above = next((etas[k] for k in range(best, len(etas)) if losses[k] > alone), None)
+    below = next((etas[k] for k in range(best, -1, -1) if losses[k] > alone), None)
+    said = f" It beats the target alone ({alone:.3f})"
+    ends = [f"from η = {above:g} on"] * (above is not None) + [f"at η = {below:g} and less"] * (below is not None)
+    return said + (f"; {' and '.join(ends)} transfer hurts." if ends else " at every η.")
+
