@@ -1,0 +1,120 @@
+"""The transfer blend: shares by left-out loss, candidates with trees, regression, domains that lack columns."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import hetcore as hc
+from hetcore.transfer.candidates import candidates
+from hetcore.transfer.stacking import mixture, shares_by_squares
+from tests.transfer.test_transfer import planted
+
+
+def test_the_shares_are_those_of_least_log_loss():
+    rng = np.random.default_rng(0)
+    likelihood, weights = rng.uniform(0.05, 1.0, size=(60, 2)), rng.exponential(size=60)
+    grid = np.linspace(0.0, 1.0, 2001)
+    losses = [-weights @ np.log(likelihood @ [s, 1.0 - s]) for s in grid]
+    assert mixture(likelihood, weights)[0] == pytest.approx(grid[int(np.argmin(losses))], abs=0.01)
+
+
+def test_the_shares_are_those_of_least_squares():
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=80)
+    values = np.stack([y + rng.normal(size=80), y + rng.normal(size=80)], axis=1)
+    grid = np.linspace(0.0, 1.0, 2001)
+    losses = [((values @ [s, 1.0 - s] - y) ** 2).sum() for s in grid]
+    assert shares_by_squares(values, y, np.ones(80))[0] == pytest.approx(grid[int(np.argmin(losses))], abs=0.01)
+
+
+def test_trees_are_taken_where_the_rule_is_no_line():
+    rng = np.random.default_rng(0)
+    X, domain = rng.normal(size=(660, 3)), np.repeat([1, 2, -1], [300, 300, 60])
+    crossed, straight = (X[:, 0] > 0) ^ (X[:, 1] > 0), X[:, 0] + X[:, 1] > 0
+    shares = []
+    for y in (crossed, straight):
+        blend = hc.TransferClassifier().fit(X, y, domain).blend_
+        shares.append(sum(share for name, share in blend.items() if name.startswith("trees")))
+    assert shares[0] > 0.9 and shares[1] < 0.3
+
+
+def test_a_hostile_source_costs_little_once_there_are_target_rows():
+    X, y, domain, (X_test, y_test) = planted(0, n_target=150, flips=(1.0,), n_source=300)
+    own = domain < 0
+    alone = hc.TransferClassifier().fit(X[own], y[own]).score(X_test, y_test)
+    model = hc.TransferClassifier().fit(X, y, domain)
+    assert model.score(X_test, y_test) > alone - 0.03
+    assert model.blend_["linear, all"] + model.blend_["trees, all"] < 0.1
+
+
+def test_few_target_rows_take_all_sources():
+    X, y, domain, (X_test, y_test) = planted(0, n_target=4, flips=(0.1, 0.1), n_source=300)
+    model = hc.TransferClassifier().fit(X, y, domain)
+    assert sum(model.source_weights_.values()) > 0.9 and model.score(X_test, y_test) > 0.8
+
+
+def test_the_slopes_of_the_target_are_its_own():
+    names = [each.name for each in candidates(["a", "b"], 100, False)]
+    assert "linear, all, target's own slopes" in names and "linear, with b" in names
+    assert all("target only" in each.name for each in candidates([], 100, False))
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+def test_a_target_of_one_or_two_rows_and_a_domain_of_one_class(rows):
+    X, y, domain, held_out = planted(0, n_target=rows, flips=(0.1, 0.1), n_source=80)
+    y = np.where(domain == 2, 1, y)
+    model = hc.TransferClassifier().fit(X, y, domain, eval_set=held_out)
+    assert np.isfinite(model.predict_proba(held_out[0])).all()
+    assert model.score(*held_out) > 0.6
+
+
+def test_a_domain_may_lack_a_column():
+    X, y, domain, (X_test, y_test) = planted(0, n_target=60, flips=(0.1, 0.1), n_source=200)
+    X[domain == 1, 0] = np.nan
+    assert hc.TransferClassifier().fit(X, y, domain).score(X_test, y_test) > 0.8
+
+
+def test_numbers_are_blended_too():
+    rng = np.random.default_rng(0)
+    X, domain = rng.normal(size=(640, 4)), np.repeat([1, 2, -1], [300, 300, 40])
+    y = 2.0 * X[:, 0] + np.sin(3.0 * X[:, 1]) + np.where(domain == 2, -4.0 * X[:, 0], 0.0) + 100.0
+    X_test = rng.normal(size=(300, 4))
+    y_test = 2.0 * X_test[:, 0] + np.sin(3.0 * X_test[:, 1]) + 100.0
+    events = []
+    model = hc.TransferRegressor(domain_names=["kin", "foe"])
+    model.fit(X, y, domain, callbacks=[events.append], eval_set=(X_test, y_test))
+    miss = np.sqrt(np.mean((model.predict(X_test) - y_test) ** 2))
+    assert miss < 0.8 < y_test.std() and model.score(X_test, y_test) > 0.85
+    assert events[-1].losses["held_out"] == pytest.approx(miss)
+    assert events[-1].losses["left_out"] == model.left_out_error_
+    assert sum(model.blend_.values()) == pytest.approx(1.0) and set(model.source_weights_) == {"kin", "foe"}
+
+
+def test_what_is_no_number_is_said():
+    X, y, domain, _ = planted()
+    with pytest.raises(hc.DataError, match="TransferClassifier classes"):
+        hc.TransferRegressor().fit(X, np.array(["a", "b"])[y % 2], domain)
+
+
+@pytest.mark.parametrize("kind", ["classes", "numbers"])
+def test_a_blend_is_kept_in_a_file(kind, tmp_path):
+    X, y, domain, (X_test, _) = planted(n_source=60, n_target=40)
+    model = hc.TransferClassifier() if kind == "classes" else hc.TransferRegressor()
+    model.fit(X, y if kind == "classes" else X[:, 0] + y, domain)
+    hc.save(model, tmp_path / "m.hetcore")
+    loaded = hc.load(tmp_path / "m.hetcore")
+    np.testing.assert_array_equal(loaded.predict(X_test), model.predict(X_test))
+    assert loaded.blend_ == model.blend_
+
+
+def test_an_event_tells_of_the_blend_so_far():
+    X, y, domain, held_out = planted(n_source=60, n_target=40, n_classes=3)
+    events = []
+    model = hc.TransferClassifier().fit(X, y, domain, callbacks=[events.append], eval_set=held_out)
+    assert len(events) == model.n_iterations_ == len(model.blend_)
+    for event in events:
+        assert sum(event.detail["blend"].values()) == pytest.approx(1.0)
+        assert sum(event.source_weights.values()) + event.detail["target_mass"] == pytest.approx(1.0)
+        assert set(event.losses) == {"train", "left_out", "held_out"}
+    assert events[-1].detail["metric"]["held_out"] == (model.predict(held_out[0]) != held_out[1]).mean()
