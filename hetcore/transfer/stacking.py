@@ -8,9 +8,10 @@ are those of the mixture that explains the labels best,
 
 found by expectation maximisation from equal shares. Scores are first multiplied by the tau_c in {1/2, 1, 2, 4, 8} of
 least left-out log loss: a strongly regularised machine says too little for what it knows. A target row counts u_i = 1;
-all source rows together count as `PRIOR_ROWS` target rows. So with few target rows the shares are near those that serve
-the sources' left-out rows best, a prior towards "all sources" and towards the kind of machine that suits the data; a
-hundred target rows choose themselves, and sources that mislead fade away. Then every candidate is fitted to all rows.
+all source rows together count as a^2 / (a + n_T) target rows, a = `PRIOR_ROWS`. So with few target rows the shares are
+near those that serve the sources' left-out rows best, a prior towards "all sources" and towards the kind of machine
+that suits the data; a hundred target rows choose themselves, and sources that mislead fade away. Then every candidate
+is fitted to all of its rows.
 
 This answers the open problem of Antunes et al. (2019), whose transfer methods all end below a no-transfer SVM; it is
 not in the paper.
@@ -116,7 +117,8 @@ class State:
         self.folds = folds_of(groups, N_FOLDS, self.seed)
         n_target = len(problem.target)
         self.candidates = candidates(problem.names, n_target, problem.X.shape[1] > WIDE)
-        self.weights = np.where(problem.domain == 0, 1.0, PRIOR_ROWS / max(len(problem.X) - n_target, 1))
+        prior = PRIOR_ROWS**2 / (PRIOR_ROWS + n_target)
+        self.weights = np.where(problem.domain == 0, 1.0, prior / max(len(problem.X) - n_target, 1))
 
     def round(self) -> bool:
         """Try one more candidate."""
