@@ -180,7 +180,8 @@ def eta_scale(
     data = [
         {
             "type": "scatter", "mode": "lines+text", "x": [_on_scale(mark)] * 2,
-            "y": [low, high + (0.25 + 0.3 * place) * height], "cliponaxis": False, "text": ["", f"{name} = {mark:.3g}"], "textposition": "top center",
+            "y": [low, high + (0.25 + 0.3 * place) * height], "cliponaxis": False,
+            "text": ["", f"{name} = {mark:.3g}"], "textposition": "top center",
             "textfont": {"size": 11}, "line": {"color": GREY, "width": 1.5, "dash": "dot"}, "hoverinfo": "skip",
         }
         for place, (name, mark) in enumerate(marks.items())
