@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -15,7 +17,7 @@ from studio.jobs.protocol import FunctionTask, TrainingTask
 from studio.runs import export, reopening
 from studio.runs.differences import Outcome, sentence
 from studio.runs.run import Run
-from studio.views.transfer import curve, settings
+from studio.views.transfer import curve, eta, settings
 from studio.views.transfer.settings import BASELINE, Choice
 
 N = 40
@@ -195,7 +197,7 @@ def test_a_stored_run_opens_again_with_its_controls():
     assert reopening.controls(run, "mine", data.source_names, []) == {
         "target": "near", "teachers": ["home"], "class": "v", "examples": 4, "spoilt": "home", "spoilt_share": 30,
         "methods": ["Weighted MultiSource"], "eta_rule": "by hand", "eta": 20.0, "eta_on": "source",
-        "update": "multiplicative", "transfer_rounds": 40, "transfer_depth": 2, "transfer_seed": 7,
+        "update": "multiplicative", "transfer_rounds": 40, "transfer_seed": 7,
     }  # fmt: skip
     plain = settings.settings(data, Choice("near", ("home", "hostile")), [BASELINE])[BASELINE]
     run = Run("anna", "Transfer", plain.estimator, "mine", settings=plain.stored({"example": "mine"}))
@@ -302,3 +304,23 @@ def test_eta_stands_on_its_scale_beside_the_formulas():
     points = {trace.get("name"): trace for trace in figure["data"]}
     assert points["η"]["x"] == [1000.0] and "5e+03" in points["η"]["hovertemplate"]
     assert figure["data"][0]["x"] == [2.0, 2.0] and figure["data"][1]["x"] == [0.01, 0.01]
+
+
+# η --------------------------------------------------------------------------------------------------------------------
+
+
+def _events(losses, alone, chosen="boosting"):
+    kinds = ["boosting"] * len(losses) + ["target only"]
+    path = {"kind": kinds, "learner": ["linear"] * len(kinds), "eta": [*losses, None], "loss": [*losses.values(), alone]}
+    return [SimpleNamespace(detail={"eta_path": path, "learner": "linear", "eta": 0.5, "chosen": chosen})]
+
+
+def test_where_transfer_begins_to_hurt_is_said():
+    path = eta.path_of(_events({0.0: 0.6, 0.5: 0.3, 5.0: 0.7}, 0.5))
+    assert path.etas == [0.0, 0.5, 5.0] and path.alone == 0.5 and path.pooled is None
+    said = eta.story(path)
+    assert "η = 0.5 is best (0.300 nats)" in said and "from η = 5 on and at η = 0 and less transfer hurts" in said
+    assert "at every η." in eta.story(eta.path_of(_events({0.0: 0.4, 0.5: 0.3}, 0.5)))
+    assert "hurts at every η" in eta.story(eta.path_of(_events({0.0: 0.4, 0.5: 0.3}, 0.2, "target only")))
+    assert "takes “target only”" in eta.story(eta.path_of(_events({0.0: 0.4, 0.5: 0.3}, 0.2, "target only")))
+    assert eta.path_of(_events({0.5: 0.3}, 0.2)) is None and eta.path_of([]) is None

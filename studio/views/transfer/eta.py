@@ -63,6 +63,7 @@ def _hurts(etas: Sequence[float], losses: Sequence[float], alone: float, best: i
     above = next((etas[k] for k in range(best, len(etas)) if losses[k] > alone), None)
     below = next((etas[k] for k in range(best, -1, -1) if losses[k] > alone), None)
     said = f" It beats the target alone ({alone:.3f})"
-    ends = [f"from η = {above:g} on"] * (above is not None) + [f"at η = {below:g} and less"] * (below is not None)
+    ends = [f"from η = {above:g} on"] if above is not None else []
+    ends += [f"at η = {below:g} and less"] if below is not None else []
     return said + (f"; {' and '.join(ends)} transfer hurts." if ends else " at every η.")
 
