@@ -311,7 +311,8 @@ def test_eta_stands_on_its_scale_beside_the_formulas():
 
 def _events(losses, alone, chosen="boosting"):
     kinds = ["boosting"] * len(losses) + ["target only"]
-    path = {"kind": kinds, "learner": ["linear"] * len(kinds), "eta": [*losses, None], "loss": [*losses.values(), alone]}
+    learners, etas = ["linear"] * len(kinds), [*losses, None]
+    path = {"kind": kinds, "learner": learners, "eta": etas, "loss": [*losses.values(), alone]}
     return [SimpleNamespace(detail={"eta_path": path, "learner": "linear", "eta": 0.5, "chosen": chosen})]
 
 
