@@ -12,8 +12,9 @@ count less in what f learns.
 | gamma | `min_gain` |
 | M | `n_iterations` |
 
-`as_printed=True` is the paper's model to the letter: one model from all rows, (10) for numbers and classes, second
-derivatives clipped at 0, all rounds.
+`as_printed=True` is the paper's model to the letter: one model from all rows, (10) for numbers and classes, f and d
+from nothing, no shrinkage, labels and weights as they are, second derivatives clipped at 0, all rounds. Its Omega is
+read as (21); `omega` has two other readings.
 
 Departures of the default from the paper
 ----------------------------------------
@@ -22,6 +23,8 @@ Departures of the default from the paper
 - Numbers: the Gaussian likelihood in s = ln sigma^2, with the Fisher information as second derivative, which is never
   negative; a leaf with more spread than thought steps by the logarithm of it. Rows count sigma^(-2 `weighting`).
 - About half of the model is a label forest of another deal of the rows that counts all of them alike (`blend`).
+- A tree is grown on a draw of its member's rows and, for classes, of the columns (`subsample`, `column_sample`); trees
+  of the deviation have at most 8 leaves of at least 5 rows.
 - Classes: a share eps(x) of the labels is drawn blindly. A row counts as far as its label seems to have been seen,
   judged by members that have not seen it. (10) for classes has a gradient of one sign: only the penalty holds d.
 - (24) as printed has the sign of a loss and adds gamma; a split here gains half of [u + v - parent], less gamma.

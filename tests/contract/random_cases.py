@@ -199,6 +199,7 @@ _HGBM = dict(
     n_iterations=[1, 3], learning_rate=[0.1, 1.0], deviation_rate=[0.05, 1.0], max_depth=[-1, 2],
     min_samples_leaf=[1, 5], l2=[0.0, 1.0], deviation_l2=[1e-3, 5.0], subsample=[0.5, 1.0], column_sample=[0.5, 1.0],
     weighting=[0.0, 0.5, 1.0], folds=[1, 3], patience=[None, 1], as_printed=[False, True],
+    omega=[None, "rows", "log"],
 )  # fmt: skip
 ROWS = {
     "HGBMClassifier": _chosen(**_HGBM, link=["flips", "sigmoid"]),
