@@ -32,7 +32,7 @@ def drawn(experiment: Experiment, cells: pl.DataFrame) -> dict[str, Any] | None:
         return None
     if experiment.figure.get("kind") == "histogram":
         return _histogram(experiment, cells, measure)
-    table = means(experiment, cells, measure)
+    table = means(experiment, cells, measure).drop_nulls("mean")  # a method may have no such measure
     panels = [part for part in experiment.cells if part not in ("method", experiment.figure.get("x"), experiment.seed)]
     groups = table.group_by(panels, maintain_order=True) if panels else [((), table)]
     return {" · ".join(map(str, key)): _panel(experiment, group) for key, group in groups}
