@@ -34,9 +34,19 @@ def controls() -> Setting:
     words = "λ1 that has the lowest out-of-fold loss; off takes the slider's."
     if st.toggle("λ1 chosen out of fold", key=held("l1auto", True), help=words):
         lambda1 = "auto"
-    known = slider(
-        "Labels known, per cent", 5, 100, 30, 5, "known", "The other labels are hidden from training and score it."
-    )
+    words = "The other labels are hidden from training and score it."
+    known = slider("Labels known, per cent", 5, 100, 30, 5, "known", words)
+    sources, graphs, noise = parts()
+    with st.expander("More parameters"):
+        params = more(method)
+    params |= {"lambda0": lambda0, "lambda1": lambda1} | cluster.parameters()
+    seed = params["random_state"]
+    operations = session.operations() + training.operations_of(data, sources, graphs, noise, known / 100, seed)
+    return Setting(training.estimator_of(data), params, operations)
+
+
+def parts() -> tuple[list[str], list[str], tuple[str, float] | None]:
+    """Draw what is in use: sources, graphs, and noise in a source."""
     sources = multiselect("Sources in use", data.source_names, f"sources {current.title}", "sources")
     graphs = data.graph_names
     if graphs:
@@ -44,34 +54,22 @@ def controls() -> Setting:
     names = ["none", *data.source_names]
     key = held(f"noisy {current.title}", "none", Limits(choices=names), "noisy")
     noisy = st.selectbox("Noise in a source", names, key=key)
-    sd = 0.0
-    if noisy != "none":
-        sd = slider(
-            "Noise, in standard deviations",
-            0.0,
-            5.0,
-            1.0,
-            0.25,
-            "sd",
-            "Gaussian noise added to each column of the source.",
-        )
-    with st.expander("More parameters"):
-        rate = parameter_slider(method.learning_rate, "rate")
-        rounds = parameter_slider(method.n_iterations, "rounds")
-        depth = parameter_slider(method.max_depth, "depth")
-        seed = st.number_input(
-            "Seed", 0, 9999, key=held("seed", 0, Limits(0, 9999)), help="Of the split and of training."
-        )
-        printed = st.toggle(
-            "As printed in the paper",
-            key=held("printed", False),
-            help="Algorithm 1 to the letter; small λ needed.",
-        )
-    params = {"lambda0": lambda0, "lambda1": lambda1, "learning_rate": rate, "n_iterations": rounds, "max_depth": depth}
-    params |= {"as_printed": printed, "random_state": int(seed)} | cluster.parameters()
-    noise = (noisy, sd) if noisy != "none" else None
-    operations = session.operations() + training.operations_of(data, sources, graphs, noise, known / 100, int(seed))
-    return Setting(training.estimator_of(data), params, operations)
+    if noisy == "none":
+        return sources, graphs, None
+    words = "Gaussian noise added to each column of the source."
+    return sources, graphs, (noisy, slider("Noise, in standard deviations", 0.0, 5.0, 1.0, 0.25, "sd", words))
+
+
+def more(method: Any) -> dict[str, Any]:
+    """Draw what is rarely changed, and return it as parameters."""
+    rate = parameter_slider(method.learning_rate, "rate")
+    rounds, depth = parameter_slider(method.n_iterations, "rounds"), parameter_slider(method.max_depth, "depth")
+    key = held("seed", 0, Limits(0, 9999))
+    seed = st.number_input("Seed", 0, 9999, key=key, help="Of the split and of training.")
+    words = "Algorithm 1 to the letter; small λ needed."
+    printed = st.toggle("As printed in the paper", key=held("printed", False), help=words)
+    params = {"learning_rate": rate, "n_iterations": rounds, "max_depth": depth, "as_printed": printed}
+    return params | {"random_state": int(seed)}
 
 
 def usable(setting: Setting) -> bool:

@@ -100,3 +100,31 @@ def test_no_file_names_a_place_on_one_machine():
     found = [path for path in texts if PLACE.search(path.read_text(encoding="utf-8"))]
     assert [str(path.relative_to(ROOT)) for path in found] == []
     assert PLACE.search("open('/tmp/x')") and PLACE.search("/home/me") and not PLACE.search("http://a.b/home/x")
+
+
+LONGEST = 40
+"""Code lines of a function. A kernel's inner loop may be longer: split in two it would pass its state as arguments."""
+
+
+def _code_lines(function: ast.FunctionDef, lines: list[str]) -> int:
+    first = function.body[0]
+    said = range(first.lineno, first.end_lineno + 1) if ast.get_docstring(function) else ()
+    places = (n for n in range(function.lineno, function.end_lineno + 1) if n not in said)
+    return sum(bool(line) and not line.startswith("#") for line in (lines[n - 1].strip() for n in places))
+
+
+def test_no_function_is_longer_than_a_screen():
+    long = [
+        (dotted(path), node.name)
+        for path, tree in TREES.items()
+        if "kernels" not in path.parts
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef)
+        and _code_lines(node, path.read_text(encoding="utf-8").splitlines()) > LONGEST
+    ]
+    assert long == []
+
+
+def test_no_folder_holds_more_files_than_one_can_look_over():
+    folders = {path.parent for path in FILES}
+    assert [str(folder) for folder in folders if len(list(folder.glob("*.py"))) > 25] == []
