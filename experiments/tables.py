@@ -86,7 +86,13 @@ def page(outcomes: Iterable[Outcome], results: str | None = None) -> str:
         "what "
         "is missing. A number is a mean over the seeds ± its standard error, [over how many seeds where not all ran].\n"
     )
-    return "\n".join([head, *(_section(each) for each in outcomes if each.cells.height)])
+    return "\n".join([head, *(_section(each) for each in outcomes if _is_measured(each))])
+
+
+def _is_measured(outcome: Outcome) -> bool:
+    """Whether there are cells with a number to take the mean of; a histogram's are lists."""
+    measure = outcome.experiment.figure.get("y", "error")
+    return measure in outcome.cells.columns and outcome.cells[measure].dtype.is_numeric()
 
 
 def _section(outcome: Outcome) -> str:
