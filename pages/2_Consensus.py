@@ -182,7 +182,7 @@ def sweep_progress(runs: dict, grid: tuple, setting: Setting) -> None:
 
 st.caption(f"{escape(current.title)}: {escape(current.story)}")
 bar = st.container()
-side, main = st.columns([1.15, 3], gap="large")
+main, side = st.columns([3, 1.15], gap="large")  # stacked on a phone: the charts first
 with side:
     chosen = controls()
 with main:

@@ -94,7 +94,7 @@ if reason := collective.refusal(base):
     widgets.offer_example(reason, session.use_example)
     st.stop()
 bar = st.container()
-side, main = st.columns([1.15, 3], gap="large")
+main, side = st.columns([3, 1.15], gap="large")  # stacked on a phone: the charts first
 with side:
     asked = settings()
     graph = widgets.graph_shown(asked["MGB"].fit["graph"] or base.graph_names)

@@ -174,7 +174,7 @@ def page() -> None:
     """Draw the page."""
     st.caption(f"{escape(current.title)}: {escape(current.story)}")
     bar = st.container()
-    side, main = st.columns([1.15, 3], gap="large")
+    main, side = st.columns([3, 1.15], gap="large")  # stacked on a phone: the charts first
     with side:
         choice, methods, possible = controls()
     with main:

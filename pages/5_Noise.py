@@ -45,7 +45,7 @@ if reason:
     widgets_controls.examples(mode, current.example, primary=True)
     st.stop()
 bar = st.container()
-side, main = st.columns([1.15, 3], gap="large")
+main, side = st.columns([3, 1.15], gap="large")  # stacked on a phone: the charts first
 with side:
     chosen = widgets_controls.controls(mode, data, session.operations())
 with bar:

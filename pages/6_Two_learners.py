@@ -97,7 +97,7 @@ if reason := settings.refusal(data):
     st.page_link("pages/1_Data.py", label=words, icon=":material/upload_file:")
     st.stop()
 bar = st.container()
-side, main = st.columns([1.15, 3], gap="large")
+main, side = st.columns([3, 1.15], gap="large")  # stacked on a phone: the charts first
 with side:
     chosen = widgets_controls.controls(data, current.title, session.operations(), bar)
 with main:

@@ -58,7 +58,8 @@ def figures_of(events: Sequence[Any], data: HetData, before: Sequence[Any] = ())
         drawn["autocorrelation"] = lines(lambda e: e.residual_autocorrelation, title, data.graph_names)
     for name in ("weights", "graph weights"):
         if name in drawn:
-            drawn[name]["layout"]["yaxis"] |= {"range": [0, 1.02]}
+            tops = [np.nanmax(each["y"]) for each in drawn[name]["data"] if np.isfinite(each["y"]).any()]
+            drawn[name]["layout"]["yaxis"] |= {"range": [0, min(1.02, 1.15 * max([*tops, 0.2]))]}
     return drawn
 
 
