@@ -28,7 +28,8 @@ from hetcore.errors import ModelFileError, ParameterError
 
 __all__ = ["DISLIKES", "FORMAT", "MAX_BYTES", "array_bytes", "pack", "parsed_json", "read_array", "reason", "unpack"]
 
-FORMAT = 1
+FORMAT = 2
+"""Since 2, collective models see more than Rf1 to Rf4, and the ridge blend has a name of its own."""
 MAX_BYTES = 1 << 30
 MAX_HEADER_BYTES = 1 << 20
 MAX_MEMBERS = 4096

@@ -108,7 +108,8 @@ def load(source: str | os.PathLike[str] | bytes) -> Any:
     Returns
     -------
     estimator
-        Fitted; it predicts what the saved model predicts, bit for bit.
+        Fitted; it predicts what the saved model predicts, bit for bit. A TransferClassifier of format 1 that is a ridge
+        blend becomes a RidgeTransferClassifier.
 
     Raises
     ------
@@ -140,11 +141,15 @@ def _model(header: dict[str, Any], state: dict[str, Any], members: dict[str, byt
         arrays: dict[str, NDArray] = {key: read_array(members[f"arrays/{i}.npy"]) for i, key in enumerate(keys)}
         if len(arrays) != len(members) - 1:
             raise ModelFileError("The file's arrays are not those that its state names: get a fresh copy of it.")
+        parameters, values = header["parameters"], state["values"]
+        older = getattr(cls, "_from_format_1", None)
+        if header["format"] == 1 and older is not None:
+            cls, parameters, values, arrays = older(parameters, values, arrays)
         retired = getattr(cls, "_retired", ())  # parameters that models of an earlier version had
-        model = cls(**{name: value for name, value in header["parameters"].items() if name not in retired})
+        model = cls(**{name: value for name, value in parameters.items() if name not in retired})
         if isinstance(model, Declared):
             model._check_parameters()
-        model._set_state(state["values"], arrays)
+        model._set_state(values, arrays)
     except ModelFileError:
         raise
     except DISLIKES as error:

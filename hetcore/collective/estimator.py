@@ -14,6 +14,7 @@ from hetcore.checks import whole
 from hetcore.collective.algorithms import Algorithm1, Algorithm3, unscaled
 from hetcore.collective.crossfit import CrossFitted
 from hetcore.collective.events import described
+from hetcore.collective.format1 import is_of_format_1, parameters_of_today, state_of_today
 from hetcore.collective.inference import net_of
 from hetcore.collective.predictor import CollectiveModel, InferenceParams
 from hetcore.collective.static_columns import StaticColumns
@@ -273,6 +274,17 @@ class Collective(BoostedEstimator):
         if y is None:
             return positions(data.id_series, self.model_.ids) >= 0
         return data.with_target(y, self._task).labelled
+
+    @classmethod
+    def _from_format_1(
+        cls, parameters: dict[str, Any], meta: dict[str, Any], arrays: dict[str, NDArray]
+    ) -> tuple[type, dict[str, Any], dict[str, Any], dict[str, NDArray]]:
+        """Return class, parameters and state of today for what a file of format 1 holds."""
+        if not is_of_format_1(meta, arrays):
+            return cls, parameters, meta, arrays
+        known = set(cls().get_params(deep=False))
+        named = parameters_of_today(parameters, known, getattr(cls, "_features", ()))
+        return cls, named, *state_of_today(meta, arrays, cls._task)
 
     def _get_state(self) -> tuple[dict[str, Any], dict[str, NDArray]]:
         check_is_fitted(self)

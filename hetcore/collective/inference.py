@@ -126,6 +126,26 @@ class Inference:
         start(self.net, self.aggregation, stages, self.state, self.unknown)
         self.state.weights[self.unknown] = weight
 
+    def begin_from_targets(self, stages: Stages, weight: float) -> None:
+        """Write the first messages of the unknown, numbers, from the known's targets alone; then they count `weight`.
+
+        So hetcore 0.1 began Algorithm 4: every stage sees Rf2 = Rf3 = 0, and Rf4 = Rf1 of the first graph.
+        """
+        self.state.weights[self.unknown] = 0.0
+        rows, scores = self.unknown, np.ascontiguousarray(stages.prior[self.unknown])
+        columns, before = self.columns(rows, scores, 0), np.zeros_like(scores)
+        for graph in range(self.net.indptr.shape[0]):
+            columns[:, 4 * graph + 1 : 4 * graph + 3] = 0.0
+            columns[:, -1] = columns[:, 0]
+        fitted = [before]
+        for stage in range(stages.begins.size - 1):
+            add_stage_to(stages, stage, rows, columns, scores)
+            fitted.append(scores.copy())
+        for stage, each in enumerate(fitted[:-1]):
+            self.set_messages(rows, stage, scores - each)
+        self.state.scores[rows] = scores
+        self.state.weights[self.unknown] = weight
+
     def infer(
         self,
         stages: Stages,

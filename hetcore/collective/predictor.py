@@ -26,6 +26,7 @@ from hetcore.targets import Scale
 __all__ = ["DIRECTIONS", "CollectiveModel", "InferenceParams"]
 
 DIRECTIONS = ("both", "in", "out")
+STARTS = ("stages", "targets")
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,8 @@ class InferenceParams:
     damping : float
     seed : int
         Of the order of the sweeps.
+    start : {"stages", "targets"}
+        Where the first messages come from; "targets" in models of numbers that hetcore 0.1 fitted as printed.
     """
 
     linked: bool
@@ -64,6 +67,7 @@ class InferenceParams:
     tol: float
     damping: float
     seed: int
+    start: str = "stages"
 
 
 @dataclass
@@ -130,7 +134,8 @@ class CollectiveModel:
         traced: list | None,
         fixed: bool,
     ) -> None:
-        view.begin(stages, self.how.inferred_weight)
+        begin = view.begin_from_targets if self.how.start == "targets" else view.begin
+        begin(stages, self.how.inferred_weight)
         if new.size:
             self._set_residuals(view, new, view.staged(stages, new))
         if traced is not None:
@@ -240,7 +245,7 @@ def _how(given: Mapping[str, Any]) -> InferenceParams:
     flags = ("linked", "as_printed", "residuals", "weighted")
     how = InferenceParams(**given)
     whole = all(type(given[name]) is int and 0 <= given[name] < 1 << 63 for name in ("sweeps", "seed"))
-    named = given["estimate"] in SENDS and given["direction"] in DIRECTIONS
+    named = given["estimate"] in SENDS and given["direction"] in DIRECTIONS and how.start in STARTS
     if not whole or not named or not all(isinstance(given[name], bool) for name in flags):
         raise ModelFileError("The model file's way to infer is not known: save the model again.")
     number_in(how.inferred_weight, 0.0, 1.0)

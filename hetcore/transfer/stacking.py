@@ -33,6 +33,7 @@ from hetcore.forest import Forest
 from hetcore.parameters import Seed, param
 from hetcore.registry import MemoryNeed, estimator
 from hetcore.schema import Array, block
+from hetcore.transfer.blend import RidgeTransferClassifier
 from hetcore.transfer.candidates import WIDE, Candidate, Design, LinearMachine, TreeMachine, candidates, fitted
 from hetcore.transfer.estimator import TransferEstimator, TransferProblem, scored
 from hetcore.transfer.files import common_from_state, common_state
@@ -282,6 +283,13 @@ class TransferClassifier(Blend, TransferEstimator):
     "left_out", "held_out"}; "candidate": its name; "blend" = {candidate: share}; "target_mass": the target's share of
     the rows.
     """
+
+    @classmethod
+    def _from_format_1(
+        cls, parameters: dict[str, Any], meta: dict[str, Any], arrays: dict[str, NDArray]
+    ) -> tuple[type, dict[str, Any], dict[str, Any], dict[str, NDArray]]:
+        """Return the class of a file of format 1 too: in hetcore 0.1 this name was the ridge blend's."""
+        return (RidgeTransferClassifier if "model" in meta else cls), parameters, meta, arrays
 
     @property
     def _n_classes(self) -> int:

@@ -226,7 +226,7 @@ def test_a_file_over_the_limit_is_not_read(model, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("values", "reason"),
     [
-        ({"format": 2}, "newer hetcore .format 2.*update"),
+        ({"format": 3}, "newer hetcore .format 3.*update"),
         ({"format": 0}, "not that of a model file"),
         ({"format": True}, "not that of a model file"),
         ({"format": "1"}, "not that of a model file"),

@@ -2,7 +2,8 @@
 
     python -m tests.model_files          # writes the golden files of the present format anew
 
-`format_1/` holds one file for each class and `answers.json` what they predicted when they were written.
+`format_K/` holds one file for each class of its time and `answers.json` what they predicted when they were written. A
+folder of an older format is never written again: a class that changes its state learns to read the old one.
 """
 
 from __future__ import annotations
