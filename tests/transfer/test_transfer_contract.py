@@ -167,7 +167,7 @@ def test_unlabelled_rows_are_passed_over(name):
         ("MultiKTClassifier", {"C": 0.0}),
         ("MultiKTClassifier", {"balanced": "yes"}),
         ("TargetSVM", {"kernel": "poly"}),
-        ("TransferClassifier", {"gamma": "auto"}),
+        ("RidgeTransferClassifier", {"gamma": "auto"}),
         ("TransferClassifier", {"random_state": -1}),
         ("TransferForestClassifier", {"gamma": 1.1}),
     ],
@@ -182,7 +182,7 @@ def test_a_parameter_outside_its_domain_is_named(name, params):
 def test_row_order_does_not_matter():
     X, y, domain, (X_test, _) = planted(n_source=60)
     order = np.random.default_rng(1).permutation(len(y))
-    for name in ("TransferClassifier", "MultiKTClassifier", "MultiSourceTrAdaBoostClassifier"):
+    for name in ("RidgeTransferClassifier", "MultiKTClassifier", "MultiSourceTrAdaBoostClassifier"):
         first, second = quick(name).fit(X, y, domain), quick(name).fit(X[order], y[order], domain[order])
         assert (first.predict(X_test) == second.predict(X_test)).mean() > 0.995
 
@@ -215,7 +215,7 @@ def test_planted_domains_shift_noise_and_labels():
     assert truth.agreement["source_1"] == 1.0 and truth.agreement["source_2"] == pytest.approx(1 / 3, abs=0.06)
     labelled = np.array([label is not None for label in d.y])
     assert labelled[d.sample_domain < 0].sum() == 50 and labelled[d.sample_domain > 0].all()
-    assert hc.TransferClassifier().fit(d.X, d.y, d.sample_domain).n_iterations_ == 3 + 2 * 5 * 3
+    assert hc.RidgeTransferClassifier().fit(d.X, d.y, d.sample_domain).n_iterations_ == 3 + 2 * 5 * 3
 
 
 @pytest.mark.parametrize(
