@@ -90,7 +90,8 @@ def near_findings(texts: pl.Series, noun: str, plural: str, place: str) -> list[
     if again.height == 0:
         return []
     groups = again.group_by("key", maintain_order=True).agg("text")["text"]
-    examples = tuple(" beside ".join(quoted(text, 30) for text in group[:2]) for group in groups[:5].to_list())
+    pairs = sorted(sorted(group)[:2] for group in groups.to_list())[:5]  # the same whatever the order of the rows
+    examples = tuple(" beside ".join(quoted(text, 30) for text in pair) for pair in pairs)
     ways = ways_apart(again["text"])
     apart = ", ".join(WORDS[way] for way in ways)
     message = f"{counted(len(groups), noun, plural)} written in several ways, apart in {apart}: taken as different; "

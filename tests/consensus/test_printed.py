@@ -23,7 +23,7 @@ LETTER = {"as_printed": True}
 
 def state_of(data, task, **params):
     """Return the state of a fit as printed after line 1."""
-    fit = TASKS[task](**({"max_depth": 2, "min_samples_leaf": 1} | LETTER | params))
+    fit = TASKS[task](**({"max_depth": 2, "min_samples_leaf": 1, "lambda0": 0.0, "lambda1": 0.3} | LETTER | params))
     return Printed.start(Problem.of(data, None, None, task), fit.get_params(), np.random.default_rng(0))
 
 
@@ -288,6 +288,7 @@ def test_the_training_loss_of_every_source_falls_without_pulls(task):
 def test_one_source_and_no_pull_is_plain_boosting_with_line_search(task):
     data, _ = planted(task, n_sources=1, n_noise_sources=0, n_graphs=0, n_classes=2, coverage=1.0)
     params = {"n_iterations": 8, "shrinkage": 0.5, "lambda0": 0.0, "lambda1": 0.0, "max_depth": 2}
+    params |= {"min_samples_leaf": 5}
     fit = TASKS[task](as_printed=True, **params).fit(data)
     state = state_of(data, task)
     loss, y, part = state.loss, state.sign[:, 0], state.tables[0]
