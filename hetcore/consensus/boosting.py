@@ -11,7 +11,7 @@ r"""The default's rounds: a consensus of boosted views.
     8  predict with e
 
 "auto" chooses q, lambda1 and lambda0 by the same out-of-fold loss of the consensus. A view has settled when its loss
-has not fallen for ten rounds, or when going on as now to the last round would leave it far behind the best view.
+has not fallen for ten rounds, or when it would stay far behind the best view though it went on falling as now.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ TRIAL_ROUNDS = 15
 LAMBDA1 = (0.0, 0.1, 0.3, 1.0, 3.0)
 EVERY = 5  # rounds after which "auto" looks again
 HORIZON = 40  # rounds that a view is given to catch up
-FAR = 1.3  # times the best view's loss: no longer worth catching up
+FAR = 1.6  # times the best view's loss: no longer worth catching up
 LEARNERS = {"both": ("trees", "kernel", "linear"), "kernel": ("kernel", "linear"), "tree": ("trees",)}
 
 
@@ -95,8 +95,15 @@ class ViewState:
         t = len(self.losses) - 1
         self.settled = t - self.best >= PATIENCE
         if t >= 6 and t % 3 == 0:
-            fall = max(0.0, (self.losses[-6] - self.losses[-1]) / 5.0)
-            self.settled |= self.losses[-1] - fall * max(0, HORIZON - t) > FAR * lead
+            self.settled |= self.losses[-1] - self._fall(t) > FAR * lead
+
+    def _fall(self, t: int) -> float:
+        """Return how much the loss still falls up to the horizon, if its falls go on shrinking as they do now."""
+        before, now = self.losses[-7] - self.losses[-4], self.losses[-4] - self.losses[-1]
+        if now <= 0:
+            return 0.0
+        shrinks = min(1.0, np.sqrt(now / before)) if before > 0 else 1.0  # the root: in doubt a view goes on
+        return now * float((shrinks ** np.arange(1, 1 + max(0, HORIZON - t) // 3)).sum())
 
 
 class ViewBoosting:

@@ -12,6 +12,7 @@ from hetcore.targets import Scale
 
 __all__ = ["Outputs"]
 
+NARROW = 500.0  # range of scores whose exponentials are all normal numbers
 FEWEST_CURVATURE = 0.1  # of the loss where a label is turned into a score: bounds it for classes that are sure
 
 
@@ -76,8 +77,11 @@ class Outputs(NamedTuple):
 
 def _softmax(scores: NDArray) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return probabilities (..., k) and the logarithms (...,) of what they were divided by."""
-    top = scores.max(axis=-1, keepdims=True)
-    odds = np.exp(scores - top)
-    total = odds.sum(axis=-1, keepdims=True)
+    top = np.asarray(scores.max(initial=0.0))
+    if not top - scores.min(initial=0.0) < NARROW:  # else one number serves all rows, and is found far faster
+        top = scores.max(axis=-1, keepdims=True)
+    odds = scores - top
+    np.exp(odds, out=odds)
+    total = odds @ np.ones((odds.shape[-1], 1))
     odds /= total
     return odds, (np.log(total) + top)[..., 0]

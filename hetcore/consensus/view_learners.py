@@ -31,7 +31,7 @@ __all__ = ["Advanced", "BoostRule", "SmoothLearner", "TreeLearner", "ViewContent
 TREES = 5  # of a member in a round; of more than two classes fewer
 TREES_OF_CLASSES = 3
 MOST_COLUMNS = 120  # of a tree; of more than two classes fewer
-MOST_COLUMNS_OF_CLASSES = 60
+MOST_COLUMNS_OF_CLASSES = 30
 BINS, BINS_OF_CLASSES = 64, 32
 LEAF_LIMIT = 4.0  # largest Newton step of a class score
 PATIENCE = 10  # rounds without a lower loss after which a learner rests
@@ -245,29 +245,35 @@ class SmoothLearner(ViewLearner):
         self.features = np.column_stack([rows * self.unit, np.full(len(rows), CONSTANT)])
         self.weights = np.zeros((self.rule.n_folds, self.features.shape[1], self.outputs.k))
         self.history: list[NDArray] = []
-        self.spectra = [self._spectrum(each) for each in self.training]
+        self.spectra = self._spectra()
+        self.targets = np.where((self.fold >= 0)[:, None], self.codes, 0.0)
+        self.seen = (self.fold >= 0) & (self.fold != np.arange(self.rule.n_folds)[:, None])
         self.largest = max(1e-9, float(np.mean([values.max() for values, _ in self.spectra])))
         known = self.codes[self.own]
         self.range = (known.min(), known.max()) if self.own.size and not self.outputs.is_classifier else None
 
-    def _spectrum(self, rows: NDArray) -> tuple[NDArray, NDArray]:
-        held = self.features[rows]
-        gram = held.T @ held
+    def _spectra(self) -> list[tuple[NDArray, NDArray]]:
+        """Return the eigenvalues and -vectors of each member's Gram matrix: of all rows, less those of its fold."""
+        parts = [self._gram(self.own[self.fold[self.own] == k]) for k in range(self.rule.n_folds)]
+        whole = np.sum(parts, axis=0)
         if self.rule.lambda0:
-            held = self.features[self.others]
-            gram += self._pulled_weight() * (held.T @ held)
-        values, vectors = np.linalg.eigh(gram)
-        return np.maximum(values, 0.0), vectors
+            whole += self._pulled_weight() * self._gram(self.others)
+        found = [np.linalg.eigh(whole - part) for part in parts]
+        return [(np.maximum(values, 0.0), vectors) for values, vectors in found]
+
+    def _gram(self, rows: NDArray) -> NDArray[np.float64]:
+        held = self.features[rows]
+        return held.T @ held
 
     def _step(self, pull: NDArray[np.float64] | None) -> None:
         penalty = self.largest * max(FIRST_PENALTY * PENALTY_FALL**self.round, LAST_PENALTY)
-        for k, rows in enumerate(self.training):
-            fitted = self.outputs.fitted(self.scores[k, rows])
-            slope = self.features[rows].T @ (self.codes[rows] - fitted)
-            if pull is not None and self.others.size:
-                said = self.outputs.fitted(self.scores[k, self.others])
-                slope += self._pulled_weight() * (self.features[self.others].T @ (pull[k] - said))
-            size = max(FEWEST_CURVATURE, float(self.outputs.curvature(fitted).mean()))
+        fitted = self.outputs.fitted(self.scores)
+        residuals = (self.targets - fitted) * self.seen[:, :, None]
+        if pull is not None and self.others.size:
+            residuals[:, self.others] = self._pulled_weight() * (pull - fitted[:, self.others])
+        slopes = self.features.T @ np.concatenate(list(residuals), axis=1)
+        for k, slope in enumerate(np.split(slopes, len(residuals), axis=1)):
+            size = max(FEWEST_CURVATURE, float(self.outputs.curvature(fitted[k, self.training[k]]).mean()))
             values, vectors = self.spectra[k]
             self.weights[k] += vectors @ ((vectors.T @ slope) / (size * (values + penalty))[:, None])
         flat = self.features @ np.concatenate(list(self.weights), axis=1)
