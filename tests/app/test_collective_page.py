@@ -115,6 +115,7 @@ def test_training_again_takes_the_edits_in(page):
     assert "against the training before" in words(page)
 
 
+@pytest.mark.slow
 def test_classes_are_predicted_too():
     page = opened("digits_views")
     assert not page.exception

@@ -55,6 +55,7 @@ def test_training_shows_error_weights_and_what_to_take_away(page):
     assert "GBCClassifier" in page.code[0].value
 
 
+@pytest.mark.slow
 def test_a_moved_control_retrains_and_is_told(page):
     page = _train(page)
     first = _run(page)
@@ -73,6 +74,7 @@ def test_without_a_source_there_is_a_sentence_and_no_button(page):
     assert page.button(key="train").disabled
 
 
+@pytest.mark.slow
 def test_a_scenario_is_pinned(page):
     page = _train(page)
     page.session_state["after"] = "Pinned scenarios"
@@ -82,6 +84,7 @@ def test_a_scenario_is_pinned(page):
     assert not page.exception
 
 
+@pytest.mark.slow
 def test_the_run_is_stored_under_its_owner(page):
     from studio.runs import store
 

@@ -66,6 +66,7 @@ def test_every_experiment_opens(page):
         assert not page.exception, name
 
 
+@pytest.mark.slow
 def test_run_starts_a_job_that_can_be_stopped(page):
     page.query_params["part"] = "gbc-figure-3"
     page.run()

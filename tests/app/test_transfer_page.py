@@ -102,6 +102,7 @@ def test_methods_train_side_by_side_and_the_wrong_rows_come_first(page):
     assert "hc.TransferClassifier" in page.code[0].value
 
 
+@pytest.mark.slow
 def test_a_spoilt_source_is_told_beside_the_run_before(page):
     page = trained(page)
     page = again(page.selectbox(key="spoilt").set_value("near").run())

@@ -67,6 +67,7 @@ def test_models_side_by_side_then_a_source_fails():
     assert "Without table, F1: " in words(page)
 
 
+@pytest.mark.slow
 def test_all_models_can_be_trained_and_looked_at():
     page = opened()
     box = page.multiselect(key="two_models")

@@ -49,6 +49,7 @@ def test_a_peer_beats_the_prior(name, task, planted):
     assert error(data, y, peer.predict(data)) < 0.95 * error(data, y, prior)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("name", NAMES)
 def test_hidden_labels_never_matter_and_a_fit_repeats_bit_for_bit(name, task, planted):

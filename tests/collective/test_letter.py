@@ -81,6 +81,7 @@ CASES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed, params", CASES)
 def test_mgb_is_algorithms_3_and_4(seed, params):
     data, shown, X, y, near, known = made(seed)

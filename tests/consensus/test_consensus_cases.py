@@ -208,6 +208,7 @@ EXTREMES = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task,printed", KINDS)
 @pytest.mark.parametrize("params", EXTREMES, ids=str)
 def test_extreme_parameters_give_finite_models(task, printed, params):
@@ -218,6 +219,7 @@ def test_extreme_parameters_give_finite_models(task, printed, params):
     assert np.isfinite(scores(reloaded(fit), data)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("printed", [False, True])
 @pytest.mark.parametrize("size", [1e-300, 1e-30, 1e-9, 1e9, 1e30, 1e300])
 def test_the_unit_of_the_labels_is_only_a_unit(printed, size):
@@ -248,6 +250,7 @@ def test_values_of_any_size(task, printed, size):
     assert_allclose(scores(fit, scaled), scores(model(task, printed).fit(data), data), atol=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task,printed", KINDS)
 @pytest.mark.parametrize("weights", [[1e-45, 1e-44, 3e38], [3e38, 3e38, 3e38], [1e-45, 1e-45, 1e-45]])
 def test_edge_weights_of_any_size(task, printed, weights):

@@ -231,6 +231,7 @@ def _leaves(value, path=()):
 ODD = [None, True, -1, 0, 0.5, 1e300, 10**30, "", "x", [], {}, ["a"], {"a": 1}]
 
 
+@pytest.mark.slow
 def test_any_value_may_be_anything(fitted):
     fit, data = fitted
     rng = np.random.default_rng(0)
@@ -240,6 +241,7 @@ def test_any_value_may_be_anything(fitted):
         _loads_or_not(changed(fit, change), data)
 
 
+@pytest.mark.slow
 def test_any_array_may_be_anything(fitted):
     fit, data = fitted
     rng = np.random.default_rng(1)

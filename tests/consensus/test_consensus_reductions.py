@@ -132,6 +132,7 @@ def test_what_a_learner_keeps_predicts_what_it_said_in_its_best_round(learner):
 # ---- what changes nothing --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task,learner", [(task, learner) for task in TASKS for learner in ("both", "kernel")])
 def test_an_empty_graph_changes_nothing(task, learner):
     data, _ = planted(task, n_graphs=1)
@@ -185,6 +186,7 @@ def test_smooth_learners_do_not_depend_on_the_order_of_the_sources():
 # ---- planted truth ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("weights", ["learned", "entropy", "softmax"])
 @pytest.mark.parametrize("seed", [0, 1])
@@ -203,6 +205,7 @@ def test_the_more_informative_table_gets_more_weight(task):
     assert weights["source_1"] > 1.5 * weights["source_2"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", TASKS)
 def test_an_assortative_graph_is_heard_and_a_random_one_is_not(task):
     data, truth = make_heterogeneous(

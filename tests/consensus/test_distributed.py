@@ -77,6 +77,7 @@ def same(one, other):
 # ---- the same numbers ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize(
     "params",
@@ -154,6 +155,7 @@ def _actors(dask_worker):
     return len(dask_worker.state.actors)
 
 
+@pytest.mark.slow
 def test_workers_forget_the_sources_of_a_fit_that_ended_or_failed(client):
     data, _ = planted("regression")
 
@@ -211,6 +213,7 @@ def fit_on(stand_in, made, data):
     return made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["take", "advance", "members", "keep"])
 def test_a_keeper_lost_at_any_step_is_survived(what):
     data, _ = planted("classification")
@@ -323,6 +326,7 @@ def test_dask_is_loaded_by_nothing_but_a_client():
 # ---- many fits -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_tuning_on_the_cluster_finds_the_same(client):
     data, _ = planted("regression")
     grid = {"lambda0": [0.0, 0.3], "max_depth": [2, 3]}
@@ -417,6 +421,7 @@ def first_round(studio, run_id):
         assert studio.changed.wait_for(lambda: studio.events(run_id), PATIENCE)
 
 
+@pytest.mark.slow
 def test_runs_of_the_studio_train_on_the_cluster_stop_and_fail_alone(monkeypatch):
     data, _ = planted("regression")
     here = model("regression", random_state=0, schedule="parallel").fit(data)
@@ -479,6 +484,7 @@ def _die_in(what, times):
     worker_actor.Keeper.ask = dying
 
 
+@pytest.mark.slow
 def test_a_worker_killed_in_the_middle_of_a_step_is_survived(client):
     data, _ = planted("regression")
     worker = sorted(client.nthreads())[0]

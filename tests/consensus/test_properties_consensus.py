@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -89,6 +90,7 @@ def params(draw):
     }
 
 
+@pytest.mark.slow
 @MANY
 @given(problems(), params())
 def test_any_data_give_a_finite_model_that_a_file_keeps(problem, values):
@@ -125,6 +127,7 @@ def _turned(data, task, rng):
     return hc.HetData(sources, graphs, (data.ids[place], data.y[place]), task=task)
 
 
+@pytest.mark.slow
 @SOME
 @given(problems(), params(), st.integers(0, 2**32 - 1))
 def test_as_printed_the_order_of_rows_and_edges_changes_nothing(problem, values, seed):
@@ -161,6 +164,7 @@ def _only(data, k, held):
     return hc.HetData(sources)
 
 
+@pytest.mark.slow
 @SOME
 @given(problems(), params())
 def test_the_unit_and_origin_of_the_labels_are_only_that(problem, values):

@@ -111,6 +111,7 @@ def test_graphs_that_explain_nothing_have_no_weight():
     assert graph_weights({"random": links, "near": (near + near.T).tocsr()}, fitted) == {"random": 0.0, "near": 1.0}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", TASKS)
 def test_a_noise_table_and_a_random_graph_get_next_to_nothing(task):
     """Ten fits a task; rank correlation of the weights with each table's own out-of-fold error."""

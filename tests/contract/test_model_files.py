@@ -93,6 +93,7 @@ def test_every_class_that_can_be_saved_has_golden_files():
         assert {path.stem for path in folder.glob("*.hetcore")} <= set(persistence.CLASSES)
 
 
+@pytest.mark.slow
 @EACH
 def test_changed_files_are_refused_or_predict(name):
     model = model_files.fitted(name)

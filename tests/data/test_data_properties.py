@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
@@ -42,6 +43,7 @@ def total(findings, *kinds: str) -> int:
     return sum(finding.count for finding in findings if finding.kind in kinds)
 
 
+@pytest.mark.slow
 @law
 @given(tables)
 def test_rows_in_are_rows_used_and_rows_reported(rows):
@@ -57,6 +59,7 @@ def test_edges_in_are_edges_used_and_edges_reported(rows):
     assert graph.n_given == len(rows) == graph.n_edges + total(graph.findings, *gone)
 
 
+@pytest.mark.slow
 @law
 @given(tables, edges)
 def test_unknown_ids_of_edges_are_counted_whether_kept_or_dropped(rows, links):
@@ -106,6 +109,7 @@ def test_the_order_and_direction_of_edges_do_not_matter(rows, random):
     assert one.digest() == two.digest()
 
 
+@pytest.mark.slow
 @law
 @given(tables, edges, st.integers(0, 3), st.floats(0.05, 1.0))
 def test_what_if_never_changes_the_original(rows, links, seed, share):

@@ -132,6 +132,7 @@ def test_the_digest_does_not_depend_on_memory_layout_or_missing_form():
     assert hc.Source(["a", "b"], matrix).digest() != hc.Source(["a", "b"], matrix.reshape(2, 3, 1)).digest()
 
 
+@pytest.mark.slow
 def test_the_digest_is_the_same_in_every_process():
     frame = "pl.DataFrame({'id': ['a'], 'x': [1.5], 't': ['é']})"
     code = f"import hetcore as hc, polars as pl; print(hc.HetData({{'s': {frame}}}).digest())"

@@ -55,6 +55,7 @@ def test_the_seed_decides_and_the_data_stay():
     assert data.with_target(data.y).digest() == before
 
 
+@pytest.mark.slow
 @settings(derandomize=True, deadline=None)
 @given(st.integers(1, 60), st.floats(0.01, 1.0), st.integers(0, 5), st.booleans())
 def test_the_number_kept_is_the_fraction(n, fraction, seed, stratify):

@@ -67,6 +67,7 @@ def test_forest_places_have_terrain_and_a_picture_that_is_wrong_for_nine_percent
     assert covertype_shapes.FLIPPED == 0.09
 
 
+@pytest.mark.slow
 @needs("census_income_a")
 def test_the_census_columns_are_dealt_once(real_cache):  # noqa: F811
     data = census.load("a", n=500)

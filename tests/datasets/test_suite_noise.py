@@ -28,6 +28,7 @@ def test_six_are_to_choose_on_and_twelve_to_report():
     assert {problem.name for problem in suite.problems("noise")} > {f"noise_{name}" for name in SIZES}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not REAL.is_dir(), reason="no real data")
 @pytest.mark.parametrize("name", SIZES)
 def test_a_table_has_its_size_and_no_column_that_is_the_target(name, monkeypatch):

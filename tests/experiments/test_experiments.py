@@ -307,6 +307,7 @@ def test_no_claim_is_left_out_of_the_page():
     assert missing == [], "print docs/papers.md anew"
 
 
+@pytest.mark.slow
 def test_a_cell_of_the_consensus_protocol_repeats():
     from experiments.consensus import run_cell as consensus
 
@@ -326,6 +327,7 @@ def test_a_cell_of_the_collective_protocol_repeats_and_leaves_the_truth_alone():
     assert shares == pytest.approx([0.2, 0.4, 0.6, 0.8])
 
 
+@pytest.mark.slow
 def test_a_customer_cell_tells_how_the_weights_follow_the_quality():
     from experiments import customers
 
@@ -335,6 +337,7 @@ def test_a_customer_cell_tells_how_the_weights_follow_the_quality():
     assert "quality" not in customers.run_cell(400, "gender", "GBDT, table only", 0.5, 0)
 
 
+@pytest.mark.slow
 def test_a_killed_run_loses_at_most_the_cell_it_was_at(tmp_path):
     path, parts = tmp_path / "collective.jsonl", list(info("mgb-planted").cells)
     command = [
@@ -393,6 +396,7 @@ def test_the_settings_are_those_of_the_paper(monkeypatch):
         assert some.source_names and len(names) == (size or len(uniform.sources) + len(uniform.graphs))
 
 
+@pytest.mark.slow
 def test_arms_are_tuned_within_the_known_labels(monkeypatch):
     import datasets
     from experiments import consensus

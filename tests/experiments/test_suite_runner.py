@@ -171,6 +171,7 @@ def test_a_transfer_method_gets_all_source_rows_and_the_visible_ones_of_the_targ
     assert spy.rows == (80 + 24, 24)
 
 
+@pytest.mark.slow
 def test_the_letter_is_tuned_within_the_labels_of_a_cell(problem, tmp_path, monkeypatch):
     from experiments import consensus
 

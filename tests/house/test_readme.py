@@ -44,6 +44,7 @@ def test_it_opens_with_a_sentence_and_a_small_picture():
     assert path.read_bytes().startswith(b"\x89PNG") and path.stat().st_size < 300_000
 
 
+@pytest.mark.slow
 def test_ten_lines_print_what_stands_below_them(tmp_path, monkeypatch, capsys):
     code, *_ = blocks("python")
     assert len([line for line in code.splitlines() if line.strip()]) == 10

@@ -89,6 +89,7 @@ def test_a_run_sends_its_rounds_and_leaves_its_result(studio):
     assert result.history.height == 4 and not result.stopped
 
 
+@pytest.mark.slow
 def test_the_end_is_told_once_with_the_result_watched_or_not(single):
     studio, told = single(), []
     first = studio.submit(task(n_iterations=2), "anna", on_end=lambda status, result: told.append((status, result)))
@@ -214,6 +215,7 @@ def test_what_goes_wrong_fails_the_run_in_a_sentence_and_the_next_run_works(stud
     assert ended(studio, following).state == "finished"
 
 
+@pytest.mark.slow
 def test_kill_9_fails_one_run_and_not_the_other(studio):
     first, second = (studio.submit(task("EndlessRegressor"), "anna") for _ in range(2))
     for run_id in (first, second):
@@ -236,6 +238,7 @@ def until_all_ready(studio: Manager) -> None:
         assert studio.changed.wait_for(lambda: {slot.phase for slot in studio.slots} == {"ready"}, PATIENCE)
 
 
+@pytest.mark.slow
 def test_a_worker_killed_while_idle_is_replaced(single):
     studio = single()
     until_all_ready(studio)
@@ -245,6 +248,7 @@ def test_a_worker_killed_while_idle_is_replaced(single):
     assert ended(studio, run_id).state == "finished"
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_before_it_has_its_run_costs_nothing(single, monkeypatch):
     studio = single()
     until_all_ready(studio)
@@ -302,6 +306,7 @@ def test_a_run_keeps_its_task_and_not_its_data(studio):
     assert studio.task(function).kwargs == {}
 
 
+@pytest.mark.slow
 def test_a_worker_forgets_the_oldest_data(single):
     studio = single(datasets=2)
     for size in (1, 2, 1, 3, 1):
@@ -313,6 +318,7 @@ def test_a_worker_forgets_the_oldest_data(single):
 # Several runs ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_queue_shows_places_and_is_fair_between_owners(single):
     studio = single()
     running = studio.submit(task("EndlessRegressor"), "anna")
@@ -329,6 +335,7 @@ def test_the_queue_shows_places_and_is_fair_between_owners(single):
     assert order == [0, 1, 1, 1]
 
 
+@pytest.mark.slow
 def test_a_waiting_run_can_be_stopped(single):
     studio = single()
     running, waiting = (studio.submit(task("EndlessRegressor"), "anna") for _ in range(2))
@@ -339,6 +346,7 @@ def test_a_waiting_run_can_be_stopped(single):
     assert ended(studio, running).state == "stopped"
 
 
+@pytest.mark.slow
 def test_the_wait_for_a_process_shows(single):
     studio = single()
     first = studio.submit(task(), "anna")
@@ -414,6 +422,7 @@ def test_old_runs_are_forgotten(single):
     assert studio.runs("anna") == []
 
 
+@pytest.mark.slow
 def test_large_results_are_forgotten_before_there_are_many(single):
     clock, runs = Clock(), []
     studio = single(clock, kept_bytes=1)
@@ -426,6 +435,7 @@ def test_large_results_are_forgotten_before_there_are_many(single):
     assert [status.run_id for status in studio.runs("anna")] == runs[1:]
 
 
+@pytest.mark.slow
 def test_a_pause_does_not_count_as_time(single):
     clock = Clock()
     studio = single(clock)
@@ -441,12 +451,14 @@ def test_a_pause_does_not_count_as_time(single):
 # Processes ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_worker_that_cannot_start_fails_runs_in_words(single):
     studio = single(modules=("no_such_module",))
     run_id = studio.submit(task(), "anna")
     assert "cannot start" in ended(studio, run_id).message
 
 
+@pytest.mark.slow
 def test_closing_ends_every_process():
     studio = Manager(LIMITS._replace(workers=1), STUBS)
     until_all_ready(studio)

@@ -126,6 +126,7 @@ def test_who_has_nothing_in_work_comes_first():
     assert queue.remove("a", "a2") and queue.pop() == "a3" and queue.pop() is None
 
 
+@pytest.mark.slow
 def test_the_first_worker_is_soon_there_and_the_others_have_all_kernels(monkeypatch):
     asked = []
 

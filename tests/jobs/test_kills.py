@@ -24,6 +24,7 @@ KILLS = 100
 PARAMS = {"n_iterations": 8, "max_depth": 2}
 
 
+@pytest.mark.slow
 def test_a_hundred_kills_while_runs_are_stored_lose_and_tear_nothing(tmp_path):
     command = [sys.executable, "-m", "tests.jobs.kills", str(tmp_path), str(KILLS), "0"]
     done = subprocess.run(command, env=child_environment(), cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
@@ -39,6 +40,7 @@ def manager():
     made.close()
 
 
+@pytest.mark.slow
 def test_a_training_that_was_killed_trains_again_to_the_same_bits(manager):
     data, _ = make_heterogeneous(n=80, n_sources=2, n_features=3, labelled=0.5, task="classification", seed=0)
     task, rng = jobs.TrainingTask("GBCClassifier", PARAMS, data), random.Random(0)

@@ -103,6 +103,7 @@ def test_the_manager_refuses_and_the_page_says_why(monkeypatch):
     assert [error.value for error in page.error if "GB are free for a training" in error.value]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", ["GBCRegressor", "HGBMRegressor"])
 def test_the_estimate_covers_what_the_process_takes(estimator):
     manager = jobs.Manager(ROOMY, compiled=False)

@@ -149,6 +149,7 @@ def test_a_constant_for_all_scores_of_a_row_changes_nothing():
         assert_allclose(of(shifted, y), of(scores, y), atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_newton_beats_a_fine_grid(seed):
     line = Line(*random_case(seed, n=200))

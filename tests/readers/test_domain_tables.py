@@ -105,6 +105,7 @@ def test_what_does_not_fit_is_refused_in_words():
         recipes.checked(guessed(NAMED) | {"target": target})
 
 
+@pytest.mark.slow
 def test_the_script_builds_the_same_domains(tmp_path):
     recipe = guessed(FILES)
     settings = {"data": recipe, "params": {"n_iterations": 2}}

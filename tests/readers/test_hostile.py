@@ -20,6 +20,7 @@ from tests.hostile.accounts import GONE, faults, outcome
 from tests.hostile.projects import PROJECTS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", hostile.CASES, ids=lambda case: f"{case.form}: {case.label}")
 def test_answered_in_words_or_read_with_every_record_accounted_for(case):
     assert faults(case, outcome(case)) == []
@@ -98,6 +99,7 @@ def _csv(header, rows):
     return frame.write_csv(quote_style="always").encode()
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None, derandomize=True)
 @given(st.lists(st.tuples(few, numbers), min_size=1, max_size=12))
 def test_every_row_of_any_table_is_used_or_reported(rows):
@@ -112,6 +114,7 @@ def test_every_row_of_any_table_is_used_or_reported(rows):
     assert set(source.ids) == {identifier for identifier, _ in rows} - {""}
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None, derandomize=True)
 @given(st.lists(st.tuples(few, few, numbers.filter(lambda weight: weight != "1e400")), min_size=1, max_size=12))
 def test_every_edge_of_any_graph_is_used_or_reported(rows):

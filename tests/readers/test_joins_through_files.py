@@ -101,6 +101,7 @@ def test_odd_ids_meet_themselves_only_through_any_format(table, column):
 numberlike = st.from_regex(r"[+-]?[0-9]{1,3}(\.[0-9]{1,2})?([eE][0-9])?", fullmatch=True)
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(
     st.lists(numberlike | st.sampled_from(ODD), min_size=4, max_size=12, unique=True),

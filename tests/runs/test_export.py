@@ -72,17 +72,20 @@ def executed(script: str, folder: Path) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_the_script_of_an_uploaded_data_set_repeats_the_run(tmp_path):
     run = a_run(data=UPLOADED, operations=[{"op": "sample", "fraction": 0.9, "seed": 1}])
     assert executed(export.script_of_run(run), tmp_path).split()[-1] == repr(result_of(run))
 
 
+@pytest.mark.slow
 def test_the_script_scores_what_was_hidden(tmp_path):
     run = a_run(data=UPLOADED, operations=[{"op": "labels", "fraction": 0.6, "seed": 0}])
     said = executed(export.script_of_run(run), tmp_path)
     assert "on held-out labels" in said and said.split()[-1] == repr(result_of(run))
 
 
+@pytest.mark.slow
 def test_the_notebook_repeats_the_run(tmp_path):
     run = a_run(data=UPLOADED)
     notebook = json.loads(export.notebook_of_run(run))
@@ -91,6 +94,7 @@ def test_the_notebook_repeats_the_run(tmp_path):
     assert executed(code, tmp_path).split()[-1] == repr(result_of(run))
 
 
+@pytest.mark.slow
 def test_the_script_of_a_real_run_prints_its_number(tmp_path):
     params = {"n_iterations": 4, "max_depth": 2, "random_state": 0}
     operations = [{"op": "drop_source", "name": "pix"}, {"op": "labels", "fraction": 0.2, "seed": 1}]
@@ -109,6 +113,7 @@ def test_the_script_of_a_real_run_prints_its_number(tmp_path):
     assert result.contributions.columns == ["id", *result.source_weights, *(f"graph:{g}" for g in result.graph_weights)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("label", ["Trees on table", "Together, 2nd order", "Two branches"])
 def test_the_script_of_two_learners_prints_its_number(tmp_path, label):
     data, learners = (

@@ -133,6 +133,7 @@ def expected(result: RunResult) -> str:
     return repr(result.scores.get("held_out", result.scores.get("train")))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", range(len(CASES)), ids=map(str, CASES))
 def test_script_and_notebook_print_the_number_of_the_run(place):
     run, result = trained(place)
@@ -158,6 +159,7 @@ def test_the_model_that_is_taken_away_predicts_what_the_table_says(place):
     assert np.asarray(model.predict(rows)).tolist() == table["prediction"].to_list()
 
 
+@pytest.mark.slow
 def test_a_kernel_runs_the_notebook(tmp_path):
     nbclient, nbformat = pytest.importorskip("nbclient"), pytest.importorskip("nbformat")
     pytest.importorskip("ipykernel")
@@ -173,6 +175,7 @@ def test_a_kernel_runs_the_notebook(tmp_path):
     assert said[-1].split()[-1] == expected(result)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind, begins", [("svg", b"<svg"), ("png", b"\x89PNG")])
 def test_a_figure_is_drawn_where_there_is_a_renderer(kind, begins):
     if reason := rendering.missing():

@@ -326,6 +326,7 @@ while True:
 """
 
 
+@pytest.mark.slow
 def test_a_run_that_was_acknowledged_survives_kill_9(opened, folder):
     acknowledged = []
     for _ in range(3):
@@ -340,6 +341,7 @@ def test_a_run_that_was_acknowledged_survives_kill_9(opened, folder):
     assert all(store.model("anna", run_id) == b"m" * 20000 for run_id in acknowledged)
 
 
+@pytest.mark.slow
 def test_processes_and_threads_can_write_at_once(opened, folder):
     opened()
     script = WRITER.replace("while True", "for _ in range(15)")
@@ -355,6 +357,7 @@ def test_processes_and_threads_can_write_at_once(opened, folder):
     assert store.warning == ""
 
 
+@pytest.mark.slow
 def test_processes_write_to_one_server_at_once(database):
     script = WRITER.replace("while True", "for _ in range(10)").replace("folder=Path(sys.argv[1])", "sys.argv[1]")
     command = [sys.executable, "-c", script, database]
@@ -366,6 +369,7 @@ def test_processes_write_to_one_server_at_once(database):
     store.close()
 
 
+@pytest.mark.slow
 def test_runs_wait_in_memory_while_the_server_is_gone_and_move_when_it_is_back():
     pytest.importorskip("psycopg")
     if postgres.programs() is None:

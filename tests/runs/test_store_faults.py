@@ -21,6 +21,7 @@ def base(tmp_path_factory):
     return folder, store_faults.filled(folder, 3)
 
 
+@pytest.mark.slow
 @own_sqlite
 @pytest.mark.parametrize("for_ever", [False, True], ids=["once", "for ever"])
 def test_every_write_that_fails_leaves_a_whole_store(base, tmp_path, for_ever):
@@ -44,6 +45,7 @@ def test_the_hook_makes_writes_fail_and_lets_go(tmp_path):
     connection.close()
 
 
+@pytest.mark.slow
 def test_every_damage_to_the_file_is_noticed_or_harmless(base, tmp_path):
     folder, runs = base
     content = (folder / "runs.db").read_bytes()

@@ -204,6 +204,7 @@ def test_a_run_opens_again_with_its_edits(data):
     assert values["collective graphs Planted"] == ["links"] and values["to the letter"] is False
 
 
+@pytest.mark.slow
 def test_the_script_of_a_run_prints_its_number(data, fitted, tmp_path):
     model, _, scenario = fitted
     setting = settings.settings(data, PARAMS, ["rf1", "rf2", "rf3", "rf4"], ["links"], [LABELS])["MGB"]

@@ -231,6 +231,7 @@ def test_a_page_begins_with_what_the_data_are():
 # Exports
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("example", "mode", "codes"),
     [("planted_flips", "Table", ()), ("planted_sensors", "Tensor", ("sensor", "time", "quantity"))],

@@ -174,11 +174,13 @@ def refused(tmp_path, *options):
     return done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_the_start_on_an_open_address_ends_in_words(tmp_path):
     said = refused(tmp_path, "--server.address", "0.0.0.0")  # noqa: S104 - the address under test
     assert "does not start on the address 0.0.0.0 without a login" in said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "content", ["[auth\nredirect_uri = 1", "\xff\xfe", None], ids=["not TOML", "not text", "a folder"]
 )

@@ -164,6 +164,7 @@ def test_a_change_is_told_without_what_follows_from_it():
     )
 
 
+@pytest.mark.slow
 def test_the_script_of_a_training_prints_its_number(tmp_path):
     from tests.runs.test_export import executed
 

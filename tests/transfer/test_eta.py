@@ -64,6 +64,7 @@ def related(seed, n_target):
     return X[kept], y[kept], domain[kept], (X[out], y[out])
 
 
+@pytest.mark.slow
 def test_the_error_over_eta_is_a_u_and_auto_is_near_its_bottom():
     etas, errors = [0.0, 0.5, 10.0, "auto"], []
     for seed in range(200, 208):

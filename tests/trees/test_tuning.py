@@ -27,6 +27,7 @@ def tuned(task="regression", n=60, grid=GRID, n_iterations=5, **changes):
 # ---- scores ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", TASKS)
 def test_every_cell_is_what_a_fit_of_its_own_gives(task):
     cv, data = tuned(task)
@@ -128,6 +129,7 @@ def test_a_setting_that_diverges_is_never_chosen():
         assert not cv.table["standard_error"].is_nan().any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", TASKS)
 def test_the_best_estimator_is_ready_or_fitted(task):
     cv, data = tuned(task)
@@ -266,6 +268,7 @@ def test_progress_counts_every_fit_and_can_stop():
     assert first.settings == cv.settings[:1]
 
 
+@pytest.mark.slow
 def test_processes_give_the_same_numbers():
     seen = []
     one, _ = tuned("classification")
