@@ -13,7 +13,7 @@ from hetcore.registry import METHODS
 
 __version__ = "0.1.0"
 
-_LAZY = METHODS | {"load": "hetcore.model_files", "save": "hetcore.model_files"}
+_LAZY = METHODS | {"load": "hetcore.model_files", "save": "hetcore.model_files", "views": "hetcore.consensus.views"}
 
 __all__ = [
     "DataError",

@@ -186,3 +186,7 @@ def test_lambda0_changes_the_consensus_and_auto_is_one_of_its_choices(task):
     fits = {value: model(task, lambda0=value, base_learner="kernel").fit(data) for value in (1.0, 0.0, "auto")}
     assert np.abs(scores(fits[1.0], data) - scores(fits[0.0], data)).max() > 1e-4
     assert fits["auto"].lambda0_ in (0.0, 0.3, 1.0)
+
+
+def test_views_are_offered_at_the_top():
+    assert hc.views is views and "views" in hc.__all__
