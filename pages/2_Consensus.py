@@ -30,10 +30,10 @@ live = LiveTrainings(PAGE, current, owner)
 def controls() -> Setting:
     """Draw the controls and return the setting."""
     method = getattr(hc, training.estimator_of(data))
-    lambda0, lambda1 = parameter_slider(method.lambda0, "l0"), parameter_slider(method.lambda1, "l1", 0.3)
-    words = "λ1 that has the lowest out-of-fold loss; off takes the slider's."
-    if st.toggle("λ1 chosen out of fold", key=held("l1auto", True), help=words):
-        lambda1 = "auto"
+    lambda0, lambda1 = parameter_slider(method.lambda0, "l0"), "auto"
+    words = "λ1 that has the lowest out-of-fold loss; off gives it a slider."
+    if not st.toggle("λ1 chosen out of fold", key=held("l1auto", True), help=words):
+        lambda1 = parameter_slider(method.lambda1, "l1", 0.3)
     words = "The other labels are hidden from training and score it."
     known = slider("Labels known, per cent", 5, 100, 30, 5, "known", words)
     sources, graphs, noise = parts()

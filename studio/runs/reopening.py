@@ -113,6 +113,8 @@ def controls(run: Run, title: str, sources: Sequence[str], graphs: Sequence[str]
     if run.page == "Two learners":
         return _two_learners(run, title, sources, own)
     values = _params(run, "Consensus")
+    values = {key: value for key, value in values.items() if value != "auto"}  # a switch says so, not the slider
+    values["l1auto"] = run.settings.get("params", {}).get("lambda1", "auto") == "auto"
     gone = {operation["name"] for operation in own if operation["op"].startswith("drop_")}
     values[f"sources {title}"] = [name for name in sources if name not in gone]
     values[f"graphs {title}"] = [name for name in graphs if name not in gone]

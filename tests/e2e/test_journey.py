@@ -116,8 +116,11 @@ def test_from_opening_to_taking_away(studio_url, page, told, tmp_path):
     press_train(page, studio_url)  # as it is at first, now that every worker has compiled
     finished(page)
     told("Train to the first point of the curve, warm", *(again(page) for _ in range(CLICKS)))
-    for label in ("λ0", "λ1"):
-        told(f"{label} moved, to the final curve", *(slide(page, label) for _ in range(CLICKS)))
+    told("λ0 moved, to the final curve", *(slide(page, "λ0") for _ in range(CLICKS)))
+    before = run_of(page)
+    page.get_by_text("λ1 chosen out of fold").click()
+    retrained(page, before)
+    told("λ1 moved, to the final curve", *(slide(page, "λ1") for _ in range(CLICKS)))
     files(page, tmp_path)
     page.get_by_role("link", name="Runs", exact=True).click()
     expect(page.get_by_role("heading", level=1, name="Runs")).to_be_visible()

@@ -6,6 +6,7 @@ The studio listens on every address of this machine, as it may only where people
 from __future__ import annotations
 
 import re
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -126,9 +127,12 @@ def train(page, url: str) -> str:
 
 
 def test_the_studio_listens_where_it_may_only_with_a_login(closed, provider):
-    other = f"http://127.0.0.2:{urlsplit(closed).port}/_stcore/health"
-    with urllib.request.urlopen(other, timeout=10) as reply:
+    port = urlsplit(closed).port
+    named = urllib.request.Request(f"http://127.0.0.2:{port}/_stcore/health", headers={"Host": f"127.0.0.1:{port}"})
+    with urllib.request.urlopen(named, timeout=10) as reply:  # it listens there, for those who name it as it is named
         assert reply.status == 200
+    with pytest.raises(urllib.error.HTTPError, match="403|400|421"):
+        urllib.request.urlopen(f"http://127.0.0.2:{port}/_stcore/health", timeout=10)
 
 
 @pytest.mark.parametrize("address", [*ADDRESSES, "Consensus?run=0123456789abcdefghijkl", "Data?data=mfeat"])
