@@ -97,6 +97,16 @@ def retrain(page: Page, before: str) -> None:
         page.locator(".st-key-train button").click()
 
 
+def use_files(page: Page) -> None:
+    """Use the files in hand, also where a column of theirs seems to give the label away."""
+    page.get_by_role("button", name="Use this data", exact=False).click()
+    used, accept = page.get_by_text("In use: Your data"), page.get_by_role("button", name="Use them as they are")
+    expect(used.or_(accept).first).to_be_visible(timeout=PATIENCE)
+    if accept.is_visible():
+        accept.click()
+    expect(used).to_be_visible(timeout=PATIENCE)
+
+
 def open_files(page: Page, url: str) -> None:
     """Open the Data page's tab for one's own files."""
     page.goto(f"{url}/Data")

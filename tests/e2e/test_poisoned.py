@@ -10,7 +10,7 @@ import re
 
 import numpy as np
 import pytest
-from e2e_studio import idle
+from e2e_studio import idle, use_files
 
 playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
 expect = playwright.expect
@@ -144,8 +144,7 @@ def bring(page, url: str, files: list[dict]) -> None:
     use = page.get_by_role("button", name="Use this data", exact=False)
     expect(use).to_be_visible()
     clean(page, "Data, files read")
-    use.click()
-    expect(page.get_by_text("In use: Your data")).to_be_visible()
+    use_files(page)
     shown_as_text(page)
     through_tabs(page, "Data in use")
 

@@ -7,7 +7,7 @@ import io
 import numpy as np
 import polars as pl
 import pytest
-from e2e_studio import open_files
+from e2e_studio import open_files, use_files
 
 playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
 expect = playwright.expect
@@ -48,8 +48,7 @@ def test_own_files_are_read_used_and_trained_on(studio_url, page):
     use = page.get_by_role("button", name="Use this data", exact=False)
     expect(use).to_be_visible()
     expect(page.get_by_text("places.graphml").first).to_be_visible()
-    use.click()
-    expect(page.get_by_text("In use: Your data")).to_be_visible()
+    use_files(page)
     assert page.get_by_test_id("stException").count() == 0
     page.get_by_role("link", name="Consensus", exact=True).click()
     expect(page.get_by_role("heading", level=1, name="Consensus")).to_be_visible()
