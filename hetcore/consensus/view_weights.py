@@ -70,7 +70,7 @@ def fitted_mix(
         slope = np.einsum("nk,vnk->v", outputs.fitted(np.tensordot(weights, said, 1)) - codes, said) / n
         slope += strength / n * np.log(weights / start)
         while rate > 1e-4:
-            moved = np.maximum(weights * np.exp(-rate * (slope - slope @ weights)), 1e-9)
+            moved = np.maximum(weights * np.exp(rate * (slope.min() - slope)), 1e-9)  # at most 1: nothing overflows
             moved /= moved.sum()
             new = value(moved)
             if new <= now:
