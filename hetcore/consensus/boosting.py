@@ -121,10 +121,13 @@ class ViewBoosting:
         w^; all 0 where the graphs explain nothing.
     lambda0, lambda1, sharpness : float
         As given, or as chosen.
+    paths : dict of str to list of (float, float)
+        Of each lambda that "auto" has chosen: the values tried, and the out-of-fold loss of each.
     """
 
     def __init__(self, problem: Problem, params: dict[str, Any], crew: Crew) -> None:
         self.problem, self.params, self.crew = problem, params, crew
+        self.paths: dict[str, list[tuple[float, float]]] = {}
         self.outputs = Outputs.of(problem.scale)
         self.n_rounds = 0
 
@@ -168,7 +171,8 @@ class ViewBoosting:
             for _ in range(TRIAL_ROUNDS):
                 trial.round()
             labelled = self.problem.labelled
-            losses.append(self.outputs.loss(trial.left_out[labelled], self.labels.codes[labelled]).mean())
+            losses.append(float(self.outputs.loss(trial.left_out[labelled], self.labels.codes[labelled]).mean()))
+        self.paths["lambda0"] = list(zip(LAMBDA0, losses))
         return LAMBDA0[int(np.argmin(losses))]
 
     def rule(self, lambda0: float) -> BoostRule:
@@ -290,6 +294,7 @@ class ViewBoosting:
         """Choose lambda1 by the out-of-fold loss of e: each fold's labels hidden, its rows scored by its members."""
         if not self.links or not any(self.graph_weights.values()):
             self.lambda1 = 0.0
+            self.paths.pop("lambda1", None)
             return
         blend, known, working = blended_links(self.links, self.graph_weights), self.problem.labelled, self.working
         members = self.member_consensus()
@@ -301,6 +306,7 @@ class ViewBoosting:
             for i, lambda1 in enumerate(LAMBDA1):
                 said = smoothed(blend, scores, lambda1, known & ~rows, working)[rows]
                 totals[i] += self.outputs.loss(said, self.labels.codes[rows]).sum()
+        self.paths["lambda1"] = list(zip(LAMBDA1, (totals / known.sum()).tolist()))
         self.lambda1 = LAMBDA1[int(totals.argmin())]
 
     def _smooth(self) -> None:
@@ -353,10 +359,14 @@ class ViewBoosting:
     def _own_views(self, table: str) -> list[ViewState]:
         return [view for view in self.views if view.view.tables == (table,) and not view.view.graphs]
 
-    def source_weights(self) -> dict[str, float]:
+    def dealt(self) -> NDArray[np.float64]:
+        """Return the part of each view's weight that is each table's, then each graph's (v, p + q)."""
+        return self.weights[:, None] * self.shares()
+
+    def source_weights(self, dealt: NDArray) -> dict[str, float]:
         """Return the sum of the views' weights that is each table's, normalised over the tables."""
         names = self.columns.tables.names
-        held = self.weights @ self.shares()[:, : len(names)]
+        held = dealt[:, : len(names)].sum(axis=0)
         total = held.sum()
         return dict(zip(names, (held / total if total > 0 else np.full(len(names), 1 / len(names))).tolist()))
 

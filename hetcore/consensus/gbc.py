@@ -335,20 +335,30 @@ def _weights_from(meta: Any) -> dict[str, float]:
 
 
 def _weights_of(state: ViewBoosting) -> dict[str, Any]:
-    """Return the weights of sources, graphs and views, and what was chosen."""
+    """Return the weights of sources, graphs and views, whose weight is dealt to which source, and what was chosen."""
     weights = dict(zip([view.name for view in state.views], state.weights.tolist()))
     chosen = {"lambda0": state.lambda0, "lambda1": state.lambda1, "sharpness": state.sharpness}
+    dealt = state.dealt()
     return {
-        "source_weights": state.source_weights(),
+        "source_weights": state.source_weights(dealt),
         "graph_weights": dict(state.graph_weights),
         "detail": {
             "steps": {},
             "views": weights,
             "view_losses": {view.name: view.losses[-1] for view in state.views if view.losses},
+            "dealt": _by_source(state, dealt),
             "choices": chosen,
+            "paths": {name: list(path) for name, path in state.paths.items()},
             "graphs_explain_nothing": bool(state.graph_weights) and not any(state.graph_weights.values()),
         },
     }
+
+
+def _by_source(state: ViewBoosting, dealt: NDArray) -> dict[str, dict[str, float]]:
+    """Return by view the part of its weight that each table's is, and under "graph NAME" each graph's; no zeros."""
+    names = [*state.columns.tables.names, *(f"graph {name}" for name in state.graph_weights)]
+    parts = ({name: float(part) for name, part in zip(names, row) if part > 1e-6} for row in dealt)
+    return {view.name: part for view, part in zip(state.views, parts) if part}
 
 
 def _alone_printed(state: Printed) -> tuple[dict[str, tuple[NDArray, NDArray]], dict[str, Any]]:
