@@ -37,7 +37,7 @@ def _run(args: argparse.Namespace) -> None:
     use = USES[args.use]
     methods = _listed(args.methods) or [*use.methods, *use.peers]
     shares = [float(share) for share in args.shares.split(",")] if args.shares else None
-    runner.run(args.use, _problems(args), methods, shares, args.splits, args.results, _print_line)
+    runner.run(args.use, _problems(args), methods, shares, args.splits, args.results, _print_line, args.first)
 
 
 def _print_line(line: str) -> None:
@@ -53,7 +53,8 @@ def _print(args: argparse.Namespace) -> None:
     shares = [float(share) for share in args.shares.split(",")] if args.shares else None
     kept = [each for each in there if each["problem"] in names and (shares is None or each["share"] in shares)]
     peers = _listed(args.methods) or [*use.peers]
-    sys.stdout.write(printing.table([each for each in kept if each["method"] in {method, *peers}], method, peers))
+    kept = [each for each in kept if each["method"] in {method, *peers}]
+    sys.stdout.write(printing.table(kept, method, peers, use.unit))
 
 
 def _listed(names: str | None) -> list[str]:
@@ -69,8 +70,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--problems", help="some of them, by name, divided by commas")
     parser.add_argument("--methods", help="methods and peers to run, or the peers of the table; all unless given")
     parser.add_argument("--method", help="the method that a table judges; the use's first unless given")
-    parser.add_argument("--shares", help="label shares in percent, such as 10,50,90")
+    parser.add_argument("--shares", help="label shares in percent, such as 10,50,90; of transfer numbers of labels")
     parser.add_argument("--splits", type=int, default=5, help="label splits")
+    parser.add_argument("--first", type=int, default=0, help="the first split to run")
     parser.add_argument("--results", default=str(cells.folder()), help="folder of the finished cells")
     return parser
 

@@ -12,8 +12,8 @@ from experiments.suite.verdict import BEST, Comparison, compared, places, second
 __all__ = ["table"]
 
 
-def table(cells: Iterable[Mapping[str, Any]], method: str, peers: Sequence[str]) -> str:
-    """Return win / tie / loss by peer, by label share and by problem, and the seconds."""
+def table(cells: Iterable[Mapping[str, Any]], method: str, peers: Sequence[str], unit: str = "%") -> str:
+    """Return win / tie / loss by peer, by label share (or number, in `unit`) and by problem, and the seconds."""
     cells = list(cells)
     found = places(cells)
     by_peer = compared(found, method, peers)
@@ -23,10 +23,10 @@ def table(cells: Iterable[Mapping[str, Any]], method: str, peers: Sequence[str])
     counts = ["win", "tie", "loss", "win or tie", "geometric ratio"]
     parts = [
         _rows(["peer", *counts], map(_counted, by_peer, by_peer.values())),
-        _rows(["labelled", *counts], _by_share(best)),
-        _rows(["problem", "labelled", method, "best peer", "its error", "ratio", "outcome"], map(_place, best)),
+        _rows(["labelled", *counts], _by_share(best, unit)),
+        _rows(["problem", "labelled", method, "best peer", "its error", "ratio", "outcome"], _places(best, unit)),
         _seconds(seconds_ratios(found, method)),
-        _failures(cells),
+        _failures(cells, unit),
     ]
     return f"{method} against {len(peers)} peers, {len(best)} places.\n\n" + "\n".join(part for part in parts if part)
 
@@ -45,14 +45,17 @@ def _counted(name: str, found: Sequence[Comparison]) -> list[str] | None:
     return [label, str(win), str(tie), str(loss), f"{(win + tie) / len(found):.0%}", f"{ratio:.3f}"]
 
 
-def _by_share(best: Sequence[Comparison]) -> list[list[str] | None]:
+def _by_share(best: Sequence[Comparison], unit: str) -> list[list[str] | None]:
     shares = sorted({each.share for each in best})
-    return [_counted(f"{share:g}%", [each for each in best if each.share == share]) for share in shares]
+    return [_counted(f"{share:g}{unit}", [each for each in best if each.share == share]) for share in shares]
 
 
-def _place(each: Comparison) -> list[str]:
-    errors = [f"{each.ours:.4g}", each.peer, f"{each.theirs:.4g}"]
-    return [each.problem, f"{each.share:g}%", *errors, f"{each.ratio:.3f}", each.outcome]
+def _places(best: Sequence[Comparison], unit: str) -> list[list[str]]:
+    rows = []
+    for each in best:
+        errors = [f"{each.ours:.4g}", each.peer, f"{each.theirs:.4g}"]
+        rows.append([each.problem, f"{each.share:g}{unit}", *errors, f"{each.ratio:.3f}", each.outcome])
+    return rows
 
 
 def _seconds(ratios: Mapping[tuple[str, float], float]) -> str:
@@ -64,7 +67,8 @@ def _seconds(ratios: Mapping[tuple[str, float], float]) -> str:
     return f"Seconds over CatBoost's with two-hop columns: median {middle:.2f}, most {most:.2f} ({at}).\n"
 
 
-def _failures(cells: Iterable[Mapping[str, Any]]) -> str:
+def _failures(cells: Iterable[Mapping[str, Any]], unit: str) -> str:
     failed = [cell for cell in cells if cell.get("error") is None]
-    lines = [f"- {cell['problem']}, {cell['method']}, {cell['share']:g}%: {cell.get('failure')}" for cell in failed]
+    places = [f"{each['problem']}, {each['method']}, {each['share']:g}{unit}" for each in failed]
+    lines = [f"- {place}: {each.get('failure')}" for place, each in zip(places, failed)]
     return "\n".join([f"Failed cells: {len(failed)}.", "", *lines]) + "\n" if failed else ""

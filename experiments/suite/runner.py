@@ -43,6 +43,7 @@ def run(
     splits: int,
     results: str | Path,
     progress: Callable[[str], Any] = lambda line: None,
+    first: int = 0,
 ) -> int:
     """Run what is missing, problem by problem; return how many cells were run.
 
@@ -55,13 +56,15 @@ def run(
     methods : sequence of str
         Methods and peers of the use, by name.
     shares : sequence of float, optional
-        Label shares in percent; those of the use by default.
+        Label shares in percent, or numbers of labels; those of the use by default.
     splits : int
-        Seeds 0 .. splits - 1.
+        Seeds `first` .. `first` + splits - 1.
     results : path
         Folder of the finished cells.
     progress : callable
         Gets a line after each cell.
+    first : int, default=0
+        The first seed.
 
     Raises
     ------
@@ -76,7 +79,8 @@ def run(
     for problem in problems:
         path = path_of(results, use, problem.family)
         done = kept.read(path, PARTS)
-        keys = [key for key in _keys(problem.name, methods, shares or how.shares, splits) if key not in done]
+        asked = _keys(problem.name, methods, shares or how.shares, range(first, first + splits))
+        keys = [key for key in asked if key not in done]
         data = problem.load() if keys else None
         for key in keys:
             cell = _cell(how, problem, data, key)
@@ -87,9 +91,9 @@ def run(
     return count
 
 
-def _keys(problem: str, methods: Sequence[str], shares: Sequence[float], splits: int) -> Iterator[kept.Key]:
+def _keys(problem: str, methods: Sequence[str], shares: Sequence[float], splits: range) -> Iterator[kept.Key]:
     for share in shares:
-        for split in range(splits):
+        for split in splits:
             yield from ((problem, method, share, split) for method in methods)
 
 

@@ -1,7 +1,8 @@
 """What a cell of the suite does, by use: which labels are hidden, how a method is fitted, and what its error is.
 
-A use with instances and graphs hides a stratified share of the labels and predicts it. A transfer problem hides labels
-of the target alone; a method gets plain rows with their domain and predicts the target's other rows.
+A use with instances and graphs hides a stratified share of the labels and predicts it. A transfer problem keeps a
+number of labels of the target, each class in its share and at least once; a method gets them and at most `MOST_SOURCE`
+rows of the sources, plain rows with their domain, and predicts the target's other rows.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from hetcore.data.splits import label_split
 __all__ = ["USES", "Use", "measured"]
 
 Factory = Callable[[str, int], Any]
+MOST_SOURCE = 4000
 TINY = 0.5  # an error rate of 0 counts as half a mistake, so that ratios exist
 
 
@@ -37,7 +39,9 @@ class Use(NamedTuple):
     Attributes
     ----------
     shares : tuple of float
-        Label shares in percent, unless asked otherwise.
+        Label shares, or numbers of labels, unless asked otherwise.
+    unit : str
+        Of the shares: "%" or " labels".
     methods, peers : mapping of str to callable
         The methods that are judged and those that they are judged by: each takes a task and a seed.
     run : callable
@@ -48,6 +52,7 @@ class Use(NamedTuple):
     methods: Mapping[str, Factory]
     peers: Mapping[str, Factory]
     run: Callable[..., dict[str, Any]]
+    unit: str = "%"
 
     def maker(self, name: str) -> Factory | None:
         """Return what makes a method or peer of this name; None if there is none."""
@@ -70,16 +75,18 @@ def _run_aligned(data: HetData, task: str, model: Any, share: float, split: int)
     return measured(data.y[hidden], predicted, task) | {"seconds": round(seconds, 3)}
 
 
-def _run_domains(given: Any, task: str, model: Any, share: float, split: int) -> dict[str, Any]:
+def _run_domains(given: Any, task: str, model: Any, n_labels: float, split: int) -> dict[str, Any]:
     X, y, domain = _stacked(given)
-    known = domain > 0
-    own = np.flatnonzero(domain < 0)
+    own, rng = np.flatnonzero(domain < 0), np.random.default_rng([1, split])
+    known = np.zeros(len(y), bool)
+    known[rng.permutation(np.flatnonzero(domain > 0))[:MOST_SOURCE]] = True
     target = HetData({"t": pl.DataFrame({"id": own.astype(str), "x": own})}, None, (own.astype(str), y[own]), task=task)
-    known[own] = target.with_target(label_split(target, share / 100.0, split), task=task).labelled
+    known[own] = target.with_target(label_split(target, n_labels / len(own), split), task=task).labelled
+    hidden = ~known & (domain < 0)
     began = time.process_time()
-    predicted = _quiet(lambda: model.fit(X[known], y[known], domain[known]).predict(X[~known]))
+    predicted = _quiet(lambda: model.fit(X[known], y[known], domain[known]).predict(X[hidden]))
     seconds = time.process_time() - began
-    return measured(y[~known], predicted, task) | {"seconds": round(seconds, 3)}
+    return measured(y[hidden], predicted, task) | {"seconds": round(seconds, 3)}
 
 
 def _stacked(given: Any) -> tuple[NDArray[np.float64], NDArray, NDArray[np.int64]]:
@@ -142,5 +149,5 @@ TRANSFER: dict[str, Factory] = {"transfer blend": _by_task(hc.TransferRegressor,
 USES = {
     "consensus": Use((10, 50, 90), CONSENSUS, PEERS, _run_aligned),
     "collective": Use((20, 40, 60, 80), COLLECTIVE, PEERS, _run_aligned),
-    "transfer": Use((2, 5, 10, 20), TRANSFER, TRANSFER_PEERS, _run_domains),
+    "transfer": Use((20, 100), TRANSFER, TRANSFER_PEERS, _run_domains, " labels"),
 }

@@ -1,5 +1,8 @@
 """Peers of transfer methods: an ordinary learner on the target's rows, or on all, with or without a domain column.
 
+Two linear ones adapt: CORAL gives the source rows the target's covariance (Sun et al. 2016), "augmented" each row its
+columns once for all domains and once for its own (Daume 2007).
+
 `TRANSFER_PEERS` makes them by name: `TRANSFER_PEERS["HGB, pooled"]("classification", 0).fit(X, y, sample_domain)`.
 """
 
@@ -14,13 +17,16 @@ from sklearn.base import BaseEstimator
 
 from hetcore.baselines.encoded import TreeTable
 from hetcore.baselines.labels import Labels
-from hetcore.baselines.scoring import catboost_scores, histogram_scores, linear_scores
+from hetcore.baselines.scoring import MANY_COLUMNS, catboost_scores, histogram_scores, linear_scores
 from hetcore.errors import ParameterError
 
 __all__ = ["TRANSFER_PEERS", "PooledLearner"]
 
 LEARNERS = ("linear", "histogram", "catboost")
 ROWS = ("target", "all")
+ADAPTED = ("", "column", "coral", "augmented")
+WIDE_COST = 0.01
+"""C of logistic regression on more than a hundred columns."""
 
 
 class PooledLearner(BaseEstimator):
@@ -32,8 +38,9 @@ class PooledLearner(BaseEstimator):
         Logistic regression or ridge, histogram boosting, CatBoost.
     rows : {"target", "all"}, default="all"
         Which rows it learns from.
-    domain_column : bool, default=False
-        Whether the domain is a column (a category for trees, a column of 0 and 1 each for linear models).
+    adapted : {"", "column", "coral", "augmented"}, default=""
+        Whether the domain is a column (a category for trees, a column of 0 and 1 each for linear models), or what a
+        linear learner does to the columns.
     random_state : int or None, default=0
         Seed.
     """
@@ -42,10 +49,10 @@ class PooledLearner(BaseEstimator):
         self,
         learner: str = "linear",
         rows: str = "all",
-        domain_column: bool = False,
+        adapted: str = "",
         random_state: int | None = 0,
     ) -> None:
-        self.learner, self.rows, self.domain_column, self.random_state = learner, rows, domain_column, random_state
+        self.learner, self.rows, self.adapted, self.random_state = learner, rows, adapted, random_state
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_domain: ArrayLike) -> PooledLearner:
         """Keep the rows; learning waits for `predict`, since columns are scaled over both.
@@ -59,7 +66,8 @@ class PooledLearner(BaseEstimator):
         sample_domain : (n,) array-like of int
             k > 0 for a row of source k, negative for a row of the target.
         """
-        for name, value, known in (("learner", self.learner, LEARNERS), ("rows", self.rows, ROWS)):
+        asked = (("learner", self.learner, LEARNERS), ("rows", self.rows, ROWS), ("adapted", self.adapted, ADAPTED))
+        for name, value, known in asked:
             if value not in known:
                 raise ParameterError(f"{name}={value!r} is not known: give one of {', '.join(known)}.")
         X, y, domain = np.asarray(X, np.float64), np.asarray(y), np.asarray(sample_domain)
@@ -80,12 +88,35 @@ class PooledLearner(BaseEstimator):
 
     def _scores(self, X: NDArray, domain: NDArray, labels: Labels) -> NDArray[np.float64]:
         if self.learner == "linear":
-            shown = [domain[:, None] == np.unique(domain)] if self.domain_column else []
-            return linear_scores(np.hstack([_filled(X), *shown]), labels)
-        category = domain[:, None] + 1 if self.domain_column else np.empty((len(X), 0))
+            return linear_scores(self._columns(X, domain), labels, WIDE_COST if X.shape[1] > MANY_COLUMNS else 1.0)
+        category = domain[:, None] + 1 if self.adapted else np.empty((len(X), 0))
         table = TreeTable(X.astype(np.float32), np.maximum(category, 0).astype(np.int32))
         learn = histogram_scores if self.learner == "histogram" else catboost_scores
         return learn(table, labels, self.random_state)
+
+    def _columns(self, X: NDArray, domain: NDArray) -> NDArray[np.float64]:
+        """Return what a linear learner sees of all rows."""
+        filled = _filled(X)
+        if self.adapted == "coral":
+            return aligned(filled, domain < 0)
+        marks = domain[:, None] == np.unique(domain)
+        if self.adapted == "augmented":
+            return np.hstack([filled, *(np.where(mark[:, None], filled, 0.0) for mark in marks.T)])
+        return np.hstack([filled, marks]) if self.adapted else filled
+
+
+def aligned(X: NDArray, own: NDArray) -> NDArray[np.float64]:
+    """Return X (n, d) with the rows that are not the target's own (n,) whitened, then given its covariance (CORAL)."""
+    moved = X.copy()
+    if own.sum() > 1 and (~own).sum() > 1:
+        whitened = X[~own] @ _power(np.cov(X[~own].T) + np.eye(X.shape[1]), -0.5)
+        moved[~own] = whitened @ _power(np.cov(X[own].T) + np.eye(X.shape[1]), 0.5)
+    return moved
+
+
+def _power(matrix: NDArray, exponent: float) -> NDArray[np.float64]:
+    values, vectors = np.linalg.eigh(np.atleast_2d(matrix))
+    return (vectors * np.maximum(values, 1e-9) ** exponent) @ vectors.T
 
 
 def _filled(X: NDArray) -> NDArray[np.float64]:
@@ -97,17 +128,18 @@ def _filled(X: NDArray) -> NDArray[np.float64]:
     return centred / np.where(deviation > 0, deviation, 1.0)
 
 
-def _maker(learner: str, rows: str, domain_column: bool) -> Callable[[str, int], Any]:
-    return lambda task, seed: PooledLearner(learner, rows, domain_column, seed)
+def _maker(learner: str, rows: str, adapted: str = "") -> Callable[[str, int], Any]:
+    return lambda task, seed: PooledLearner(learner, rows, adapted, seed)
 
 
 TRANSFER_PEERS: dict[str, Callable[[str, int], Any]] = {
-    "linear, target alone": _maker("linear", "target", False),
-    "linear, pooled": _maker("linear", "all", False),
-    "linear, domain column": _maker("linear", "all", True),
-    "HGB, target alone": _maker("histogram", "target", False),
-    "HGB, pooled": _maker("histogram", "all", False),
-    "HGB, domain column": _maker("histogram", "all", True),
-    "CatBoost, domain column": _maker("catboost", "all", True),
+    "linear, target alone": _maker("linear", "target"),
+    "CatBoost, target alone": _maker("catboost", "target"),
+    "linear, pooled": _maker("linear", "all"),
+    "HGB, pooled": _maker("histogram", "all"),
+    "linear, domain column": _maker("linear", "all", "column"),
+    "HGB, domain column": _maker("histogram", "all", "column"),
+    "linear, CORAL": _maker("linear", "all", "coral"),
+    "linear, augmented": _maker("linear", "all", "augmented"),
 }
 """A new peer by name, for a task ("classification" or "regression") and a seed."""

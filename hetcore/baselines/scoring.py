@@ -83,8 +83,8 @@ def histogram_scores(
     return placed(model.predict_proba(X), model.classes_, labels.n_classes) if labels.n_classes else model.predict(X)
 
 
-def linear_scores(X: NDArray | scipy.sparse.csr_array, labels: Labels) -> NDArray[np.float64]:
-    """Logistic regression with C = 1, or ridge whose penalty is chosen left out (three folds where X is sparse)."""
+def linear_scores(X: NDArray | scipy.sparse.csr_array, labels: Labels, cost: float = 1.0) -> NDArray[np.float64]:
+    """Logistic regression with C = `cost`, or ridge, its penalty chosen left out (three folds where X is sparse)."""
     if labels.constant:
         return labels.always()
     own = X[labels.rows]
@@ -94,7 +94,7 @@ def linear_scores(X: NDArray | scipy.sparse.csr_array, labels: Labels) -> NDArra
         return model.fit(own, labels.target).predict(X)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # 300 steps are enough to rank classes
-        model = LogisticRegression(max_iter=300).fit(own, labels.target)
+        model = LogisticRegression(C=cost, max_iter=300).fit(own, labels.target)
     return placed(model.predict_proba(X), model.classes_, labels.n_classes)
 
 

@@ -51,7 +51,8 @@ class TransferRegressor(RegressorMixin, Blend, TransferBase):
     def _problem(self, X: Any, y: Any, sample_domain: Any, eval_set: Any) -> TransferProblem:
         X, y, domain = self._known(X, y, sample_domain)
         values = _numbers(y)
-        self._centre, self._unit = float(values.mean()), float(values.std()) or 1.0
+        ordered = np.sort(values)  # so that the order of rows does not change a bit
+        self._centre, self._unit = float(ordered.mean()), float(ordered.std()) or 1.0
         domain, names = self._numbered(domain, len(values))
         held_out = None
         if eval_set is not None:

@@ -39,6 +39,7 @@ from hetcore.transfer.estimator import TransferEstimator, TransferProblem, score
 from hetcore.transfer.files import common_from_state, common_state
 from hetcore.transfer.left_out import folds_of
 from hetcore.transfer.linear_learner import Projection
+from hetcore.transfer.ordering import by_content
 
 __all__ = ["Blend", "State", "TransferClassifier", "answers", "mixture", "shares_by_squares"]
 
@@ -193,7 +194,7 @@ class Blend:
         return len(candidates(problem.names, len(problem.target), problem.X.shape[1] > WIDE))
 
     def _start(self, problem: TransferProblem) -> State:
-        return State(problem, self._n_classes, self.random_state)
+        return State(by_content(problem), self._n_classes, self.random_state)
 
     def _view(self, state: State) -> dict[str, Any]:
         shares, problem = state.shares(), state.problem

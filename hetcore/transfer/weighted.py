@@ -33,6 +33,7 @@ from hetcore.transfer.estimator import TransferProblem
 from hetcore.transfer.learners import TreeLearner, learner_for
 from hetcore.transfer.left_out import ANCHORS, BOOSTED, FIRST_STEEPNESS, Candidate, Judged, Search, anchor, first_eta
 from hetcore.transfer.linear_learner import LinearLearner
+from hetcore.transfer.ordering import by_content
 from hetcore.transfer.rounds import Boosting, Pace, Watched
 from hetcore.transfer.votes_files import votes_from_state, votes_state
 
@@ -166,6 +167,7 @@ class WeightedMultiSourceTrAdaBoostClassifier(Helps, TransferBoosting):
         return not self.as_printed
 
     def _start(self, problem: TransferProblem) -> State:
+        problem = by_content(problem) if self._helped else problem
         learners = self._learners(problem)
         n_target = len(problem.target)
         self._formula = eta_formulas(n_target, len(problem.codes) - n_target)

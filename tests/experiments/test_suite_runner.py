@@ -9,7 +9,7 @@ import pytest
 import datasets
 from experiments import cells as kept
 from experiments.suite import printing, runner, uses, verdict
-from hetcore.baselines.pooled import TRANSFER_PEERS
+from hetcore.baselines.pooled import TRANSFER_PEERS, aligned
 from hetcore.errors import ParameterError
 
 
@@ -142,7 +142,7 @@ def domains(task, n=80):
 def test_transfer_peers_beat_the_prior(name, task, tmp_path):
     given = domains(task)
     problem = SimpleNamespace(name="shift", family="made", task=task, half="choosing", load=lambda: given)
-    runner.run("transfer", [problem], [name], [30], 1, tmp_path)
+    runner.run("transfer", [problem], [name], [24], 1, tmp_path)
     (each,) = runner.read(tmp_path, "transfer", [problem])
     y = given.labels["target"]
     prior = np.std(y) if task == "regression" else np.mean(y == "yes")
@@ -152,7 +152,7 @@ def test_transfer_peers_beat_the_prior(name, task, tmp_path):
 def test_the_domain_column_takes_up_a_shift(tmp_path):
     given = domains("regression")
     problem = SimpleNamespace(name="shift", family="made", task="regression", half="choosing", load=lambda: given)
-    runner.run("transfer", [problem], ["linear, pooled", "linear, domain column"], [30], 1, tmp_path)
+    runner.run("transfer", [problem], ["linear, pooled", "linear, domain column"], [24], 1, tmp_path)
     errors = {each["method"]: each["error"] for each in runner.read(tmp_path, "transfer", [problem])}
     assert errors["linear, domain column"] < 0.2 * errors["linear, pooled"]
 
@@ -167,8 +167,22 @@ def test_a_transfer_method_gets_all_source_rows_and_the_visible_ones_of_the_targ
             return np.zeros(len(X))
 
     spy = Spy()
-    assert uses._run_domains(domains("regression"), "regression", spy, 30, 0)["hidden"] == 56
+    assert uses._run_domains(domains("regression"), "regression", spy, 24, 0)["hidden"] == 56
     assert spy.rows == (80 + 24, 24)
+
+
+def test_coral_gives_sources_the_spread_of_the_target():
+    rng = np.random.default_rng(0)
+    X, own = rng.normal(size=(4000, 2)) * [1e3, 1e4], np.arange(4000) < 2000
+    X[own] = X[own] @ [[2.0, 1.0], [0.0, 0.1]]
+    moved = aligned(X, own)
+    np.testing.assert_array_equal(moved[own], X[own])
+    np.testing.assert_allclose(np.cov(moved[~own].T), np.cov(X[own].T), rtol=1e-4)
+
+
+def test_a_run_may_begin_at_a_later_split(problem, tmp_path):
+    assert runner.run("consensus", [problem], ["Linear"], [50], 2, tmp_path, first=3) == 2
+    assert [each["split"] for each in runner.read(tmp_path, "consensus", [problem])] == [3, 4]
 
 
 @pytest.mark.slow

@@ -44,7 +44,7 @@ def test_a_hostile_source_costs_little_once_there_are_target_rows():
     own = domain < 0
     alone = hc.TransferClassifier().fit(X[own], y[own]).score(X_test, y_test)
     model = hc.TransferClassifier().fit(X, y, domain)
-    assert model.score(X_test, y_test) > alone - 0.04
+    assert model.score(X_test, y_test) > alone - 0.03
     assert model.blend_["linear, all"] + model.blend_["trees, all"] < 0.1
 
 

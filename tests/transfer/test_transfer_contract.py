@@ -15,6 +15,7 @@ import hetcore as hc
 from hetcore import model_files
 from hetcore.data.plain import domains
 from hetcore.errors import ModelFileError
+from hetcore.transfer.ordering import row_keys
 from tests.transfer.test_transfer import planted
 
 QUICK = {
@@ -185,6 +186,24 @@ def test_row_order_does_not_matter():
     for name in ("RidgeTransferClassifier", "MultiKTClassifier", "MultiSourceTrAdaBoostClassifier"):
         first, second = quick(name).fit(X, y, domain), quick(name).fit(X[order], y[order], domain[order])
         assert (first.predict(X_test) == second.predict(X_test)).mean() > 0.995
+
+
+@pytest.mark.parametrize("name", ["TransferClassifier", "TransferRegressor", "WeightedMultiSourceTrAdaBoostClassifier"])
+def test_row_order_does_not_change_a_bit_where_rows_are_left_out(name):
+    X, y, domain, (X_test, _) = planted(n_source=60, n_target=30)
+    X[::9, 1] = np.nan
+    order, model = np.random.default_rng(1).permutation(len(y)), getattr(hc, name)
+    y = y + X[:, 0] if name == "TransferRegressor" else y
+    scores = [model().fit(X[o], y[o], domain[o])._scores(X_test) for o in (order, np.arange(len(y)))]
+    np.testing.assert_array_equal(*scores)
+
+
+def test_rows_have_keys_by_their_cells():
+    X = np.array([[0.0, 1.0], [-0.0, 1.0], [1.0, 0.0], [np.nan, 1.0], [-np.nan, 1.0]])
+    keys = row_keys(X)
+    assert keys[0] == keys[1] and keys[3] == keys[4] and len(set(keys.tolist())) == 3
+    many = row_keys(np.random.default_rng(0).integers(0, 9, (4000, 6)).astype(float))
+    assert abs((many >> np.uint64(63)).mean() - 0.5) < 0.03 and abs((many & np.uint64(1)).mean() - 0.5) < 0.03
 
 
 # --- data -------------------------------------------------------------------------------------------------------------

@@ -1,0 +1,40 @@
+"""An order of rows by what they hold: methods that deal rows into folds by place deal the same in whatever order.
+
+A row's key mixes its cells one after another (the finaliser of MurmurHash3), so that the order is as good as random;
+rows of equal cells follow their domain and their label, and rows alike in all of it are the same row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hetcore.transfer.estimator import TransferProblem
+
+__all__ = ["by_content", "row_keys"]
+
+MIX = (np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53))
+HALF_WORD = np.uint64(33)
+
+
+def row_keys(X: NDArray) -> NDArray[np.uint64]:
+    """Return a key for each row of X (n, d), the same for equal rows; missing cells are all alike, and 0 is -0."""
+    cells = np.where(np.isnan(X), np.nan, X + 0.0).astype(np.float64)
+    keys = np.zeros(len(X), np.uint64)
+    for column in np.ascontiguousarray(cells.T).view(np.uint64):
+        keys = _mixed(keys ^ _mixed(column) + MIX[0])
+    return keys
+
+
+def _mixed(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    for factor in MIX:
+        keys = (keys ^ (keys >> HALF_WORD)) * factor
+    return keys ^ (keys >> HALF_WORD)
+
+
+def by_content(problem: TransferProblem) -> TransferProblem:
+    """Return the problem with its rows in the order of their keys, then of domain and label."""
+    order = np.lexsort((problem.codes, problem.domain, row_keys(problem.X)))
+    return replace(problem, X=problem.X[order], codes=problem.codes[order], domain=problem.domain[order])
