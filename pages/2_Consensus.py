@@ -13,6 +13,7 @@ from studio import session
 from studio.jobs import cluster, manager
 from studio.runs.differences import describe
 from studio.views.common import training, widgets_downloads
+from studio.views.common.curves import scored_rows
 from studio.views.common.training import Setting
 from studio.views.common.widgets import chart, escape, frame, number, tabs
 from studio.views.common.widgets_controls import Limits, held, multiselect, parameter_slider, slider
@@ -128,7 +129,7 @@ def pinned(setting: Setting, events: Any) -> None:
         row = {"data": current.title, "scenario": describe(setting.operations)}
         row |= {"λ0": setting.params["lambda0"], "λ1": setting.params["lambda1"]}
         row |= {"as printed": setting.params["as_printed"], "rounds": len(events)}
-        metric = last.detail["metric"].get("held_out", last.detail["metric"]["left_out"])
+        metric = last.detail["metric"][scored_rows(last.detail["metric"])]
         row |= {last.detail["metric_name"]: number(metric, last.detail["metric_name"])}
         pins.append(row | {f"weight of {name}": round(w, 3) for name, w in last.source_weights.items()})
     if pins:
@@ -170,7 +171,7 @@ def sweep_progress(runs: dict, grid: tuple, setting: Setting) -> None:
         if events and done:
             detail = events[-1].detail
             metric = detail["metric_name"]
-            z[grid.index(l0), grid.index(l1)] = detail["metric"].get("held_out", detail["metric"]["left_out"])
+            z[grid.index(l0), grid.index(l1)] = detail["metric"][scored_rows(detail["metric"])]
     share = np.isfinite(z).mean()
     if share < 1:
         st.progress(share, text=f"{np.isfinite(z).sum()} of {z.size} trainings done")

@@ -10,9 +10,10 @@ import numpy as np
 import hetcore as hc
 from hetcore.data import HetData
 from studio.messages import shown
+from studio.views.common.curves import SCORED, Events, scored_set
 from studio.views.common.training import Setting
 
-__all__ = ["EXAMPLE", "FEATURES", "LABELS", "OFFLINE", "kept", "refusal", "scored_set", "settings", "verdict"]
+__all__ = ["EXAMPLE", "FEATURES", "LABELS", "OFFLINE", "kept", "refusal", "settings", "verdict"]
 
 LABELS = ("GB", "RGB", "MGB")
 """What is trained side by side."""
@@ -24,10 +25,8 @@ FEATURES = {
 }
 EXAMPLE, OFFLINE = "movie_revenue", "autocorrelated"
 """The data set that shows the page best, and the one that is always there."""
-SETS = {"held_out": "held out", "left_out": "left out", "train": "training"}
 WORTH = 0.01
 """Share of GB's error that is worth a word."""
-Events = Mapping[str, Sequence[Any]]
 
 
 # Settings -------------------------------------------------------------------------------------------------------------
@@ -83,12 +82,6 @@ def kept(events: Sequence[Any]) -> Any:
     return events[min(best, len(events) - 1)]
 
 
-def scored_set(events: Events) -> str:
-    """Return which labels are scored: those held out, else those left out, else those trained on."""
-    known = [event[-1].detail["metric"] for event in events.values() if event]
-    return next((name for name in SETS if all(name in metric for metric in known)), "train")
-
-
 def verdict(events: Events, graph: str) -> str:
     """Say in two sentences whether collective inference pays here, and whether what is left is noise."""
     scored = scored_set(events)
@@ -104,7 +97,7 @@ def verdict(events: Events, graph: str) -> str:
     title = "Error" if name == "error" else name
     left = _left(ends["MGB"], graph)
     both = " ".join(words for words in (left, settled(ends["MGB"])) if words)
-    return f"{title}, {SETS[scored]}: {said}. Inferring together {pays} here. {both}".strip()
+    return f"{title}, {SCORED[scored]}: {said}. Inferring together {pays} here. {both}".strip()
 
 
 def settled(end: Any) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,14 +13,14 @@ from hetcore.data import HetData
 from hetcore.figures import basic
 from hetcore.figures import graph as figures_graph
 from studio.views.collective import settings
-from studio.views.collective.settings import LABELS, SETS, kept, scored_set
+from studio.views.collective.settings import LABELS, kept
+from studio.views.common.curves import SCORED, Curves, Events, aligned, by_training, figure, metric_name, scored_set
 from studio.views.common.widgets import escape, live_chart, number
 from studio.views.common.widgets_controls import Limits, held, multiselect, parameter_slider, slider
 
 __all__ = ["controls", "curves", "explain", "graph_shown", "headline", "offer_example", "offer_more"]
 
 PRINTED_DEPTH, DEPTH = 5, 4
-Events = Mapping[str, Sequence[Any]]
 
 
 # Controls -------------------------------------------------------------------------------------------------------------
@@ -176,20 +176,13 @@ def headline(events: Events, graph: str) -> None:
         st.metric("Seconds", f"{sum(event.seconds for event in shown.values()):.1f}", width="content")
 
 
-def _series(events: Events, pick: Callable[[Any], float]) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """Return the stages (from 0) and one line per label, NaN where a training has not come or has ended."""
-    longest = max((len(each) for each in events.values()), default=0)
-    found = {}
-    for label in (label for label in LABELS if events.get(label)):
-        found[label] = np.full(longest, np.nan)
-        found[label][: len(events[label])] = [float(pick(event)) for event in events[label]]
-    return np.arange(longest, dtype=float), found
+def _by_stage(events: Events, pick: Callable[[Any], float]) -> Curves:
+    """Return the models' curves over the stages, the first of which is 0: what is there before any tree."""
+    return by_training({label: events.get(label, ()) for label in LABELS}, pick, lambda event: event.index)
 
 
-def _lines(events: Events, before: Events, pick: Callable[[Any], float], title: str) -> dict[str, Any]:
-    x, y = _series(events, pick)
-    old, earlier = _series(before, pick)
-    return basic.lines(x, y, "stage", title, pale={name: (old, v) for name, v in earlier.items()}, order=LABELS)
+def _drawn(events: Events, before: Events, pick: Callable[[Any], float], title: str) -> dict[str, Any]:
+    return figure(_by_stage(events, pick), _by_stage(before, pick), ("stage", title), LABELS)
 
 
 def figures_of(events: Events, before: Events, graph: str) -> dict[str, dict[str, Any]]:
@@ -202,17 +195,17 @@ def figures_of(events: Events, before: Events, graph: str) -> dict[str, dict[str
     graph : str
         Whose residual autocorrelation is shown.
     """
-    scored, name = scored_set(events), next(each[-1].detail["metric_name"] for each in events.values() if each)
+    scored, name = scored_set(events), metric_name(events)
     drawn = {
-        key: _lines(events, before, lambda e, key=key: e.detail["metric"].get(key, np.nan), f"{name}, {words}")
-        for key, words in SETS.items()
+        key: _drawn(events, before, lambda e, key=key: e.detail["metric"].get(key, np.nan), f"{name}, {words}")
+        for key, words in SCORED.items()
         if any(key in each[-1].detail["metric"] for each in events.values() if each)
     }
     drawn["error"] = drawn[scored]
     drawn["error"]["data"] += _stars(events, scored)
     drawn["moran"] = _moran(events, before, graph)
     title = "correlation of residuals over links"
-    drawn["pearson"] = _lines(events, before, lambda e: e.residual_autocorrelation.get(graph, np.nan), title)
+    drawn["pearson"] = _drawn(events, before, lambda e: e.residual_autocorrelation.get(graph, np.nan), title)
     last = {label: each[-1].detail for label, each in events.items() if each}
     unit = "probability" if name == "error" else "label's unit"
     changes = {label: detail["sweeps"] for label, detail in last.items() if detail["sweeps"]}
@@ -237,13 +230,11 @@ def _stars(events: Events, scored: str) -> list[dict[str, Any]]:
 
 def _moran(events: Events, before: Events, graph: str) -> dict[str, Any]:
     pick = lambda event: event.detail["moran"].get(graph, np.nan)  # noqa: E731
-    x, y = _series(events, pick)
-    old, earlier = _series(before, pick)
+    x, y = aligned(_by_stage(events, pick))
     longest = max(events.values(), key=len)
     band = np.array([event.detail["band"].get(graph, (np.nan, np.nan)) for event in longest], float)
     label = longest[-1].detail["label_moran"].get(graph)
-    pale = {name: (old, v) for name, v in earlier.items()}
-    return figures_graph.autocorrelation(x, y, band, label, pale=pale, order=LABELS)
+    return figures_graph.autocorrelation(x, y, band, label, pale=_by_stage(before, pick), order=LABELS)
 
 
 def curves(events: Events, before: Events, graph: str) -> dict[str, dict[str, Any]]:
@@ -257,7 +248,7 @@ def curves(events: Events, before: Events, graph: str) -> dict[str, dict[str, An
     """
     events = {label: each for label, each in events.items() if each}
     drawn, points = figures_of(events, before, graph), max(map(len, events.values()))
-    scored = SETS[scored_set(events)]
+    scored = SCORED[scored_set(events)]
     left, right = st.columns(2)
     with left:
         st.caption(f"Error by stage, {scored}")

@@ -17,19 +17,20 @@ from studio.jobs import manager
 from studio.messages import shown
 from studio.server import PLOTLY_ADDRESS, asks_for_login, person
 
-__all__ = ["PAGES", "chart", "escape", "frame", "live_chart", "number", "tabs"]
+__all__ = ["LOAD_PLOTLY", "PAGES", "chart", "escape", "frame", "live_chart", "number", "tabs"]
 
-LIVE = """
-let loading = null;
+LOAD_PLOTLY = """
 function plotly(address) {
   if (window.Plotly) return Promise.resolve(window.Plotly);
-  if (!loading) loading = new Promise((done, failed) => {
+  return window.plotlyLoads ??= new Promise((done, failed) => {
     const script = document.createElement("script");
     script.src = address; script.onload = () => done(window.Plotly); script.onerror = failed;
     document.head.appendChild(script);
   });
-  return loading;
 }
+"""
+"""Charts of all kinds wait for one script, which a page loads once."""
+LIVE = """
 function draw(node) {
   const data = node.wanted;
   if (!node.clientWidth || node.begun === data.version) return;
@@ -170,7 +171,7 @@ def live_chart(figure: dict[str, Any], key: str, points: int) -> None:
 
 def _live() -> Any:
     html = "<div class='live-chart' style='width:100%;min-height:320px'></div>"
-    return st.components.v2.component("hetcore_live_chart", html=html, js=LIVE, isolate_styles=False)
+    return st.components.v2.component("hetcore_live_chart", html=html, js=LOAD_PLOTLY + LIVE, isolate_styles=False)
 
 
 def tabs(parts: Mapping[str, Callable[[], None]], key: str) -> None:

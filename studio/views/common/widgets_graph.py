@@ -12,20 +12,12 @@ import streamlit as st
 
 from hetcore.figures.basic import CONFIG
 from studio.server import PLOTLY_ADDRESS
+from studio.views.common.widgets import LOAD_PLOTLY
 
 __all__ = ["network_chart"]
 
 DRAW = """
-let loading = null, canvas = null;
-function plotly(address) {
-  if (window.Plotly) return Promise.resolve(window.Plotly);
-  if (!loading) loading = new Promise((done, failed) => {
-    const script = document.createElement("script");
-    script.src = address; script.onload = () => done(window.Plotly); script.onerror = failed;
-    document.head.appendChild(script);
-  });
-  return loading;
-}
+let canvas = null;
 function webgl() {
   if (canvas === null) {
     try { canvas = Boolean(document.createElement("canvas").getContext("webgl")); } catch { canvas = false; }
@@ -102,4 +94,4 @@ def network_chart(figure: dict[str, Any], key: str, keeps: str, picked: Callable
 
 def _network() -> Any:
     html = "<div class='network-chart' style='width:100%;min-height:320px'></div>"
-    return st.components.v2.component("hetcore_network", html=html, js=DRAW, isolate_styles=False)
+    return st.components.v2.component("hetcore_network", html=html, js=LOAD_PLOTLY + DRAW, isolate_styles=False)

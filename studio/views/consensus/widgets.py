@@ -12,35 +12,23 @@ import streamlit as st
 from hetcore.data import HetData
 from hetcore.figures import basic
 from studio.jobs.protocol import contribution_columns
+from studio.views.common.curves import SCORED, by_name, figure, scored_rows
 from studio.views.common.widgets import chart, escape, live_chart, number
 
 __all__ = ["curves", "explain", "figures_of", "headline", "one_instance", "theorem"]
 
-NAMES = {"train": "training", "left_out": "left out", "held_out": "held out"}
-
-
-def series(events: Sequence[Any], pick: Any) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """Return rounds (from 1) and one line per name that `pick(event)` gives."""
-    rounds = np.array([event.index + 1 for event in events], float)
-    names = list(dict.fromkeys(name for event in events for name in pick(event)))
-    return rounds, {n: np.array([float(pick(event).get(n, np.nan)) for event in events]) for n in names}
 
 
 def figures_of(events: Sequence[Any], data: HetData, before: Sequence[Any] = ()) -> dict[str, dict[str, Any]]:
     """Return the live figures of a run by name: error, loss, weights, graph weights, and what else it tells."""
     metric = events[-1].detail["metric_name"]
-    order = list(NAMES.values())
+    order = [*reversed(SCORED.values())]
 
     def named(pick: Any) -> Any:
-        return lambda event: {NAMES.get(name, name): value for name, value in pick(event).items()}
+        return lambda event: {SCORED.get(name, name): value for name, value in pick(event).items()}
 
     def lines(pick: Any, title: str, order: Sequence[str]) -> dict[str, Any]:
-        x, y = series(events, pick)
-        pale = {}
-        if before:
-            old, values = series(before, pick)
-            pale = {name: (old, value) for name, value in values.items()}
-        return basic.lines(x, y, "round", title, pale=pale, order=order)
+        return figure(by_name(events, pick), by_name(before, pick), ("round", title), order)
 
     drawn = {
         "error": lines(named(lambda e: e.detail["metric"]), metric, order),
@@ -67,13 +55,13 @@ def headline(events: Sequence[Any], before: Sequence[Any] = ()) -> None:
     """Show the run's numbers so far."""
     last = events[-1]
     metric, name = last.detail["metric"], last.detail["metric_name"]
-    shown = "held_out" if "held_out" in metric else "left_out"
+    shown = scored_rows(metric)
     now = metric[shown]
     earlier = before[-1].detail["metric"].get(shown) if before else None
     delta = None
     if earlier is not None and np.isfinite(earlier) and last.index + 1 == last.total:
         delta = f"{100 * (now - earlier):+.1f} points" if name == "error" else f"{now - earlier:+.3f}"
-    label = f"{'Error' if name == 'error' else name}, {NAMES[shown]}"
+    label = f"{'Error' if name == 'error' else name}, {SCORED[shown]}"
     best = max(last.source_weights, key=last.source_weights.get)
     with st.container(horizontal=True, gap="large"):
         st.metric(label, number(now, name), delta, delta_color="inverse", width="content")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,8 @@ import streamlit as st
 
 import datasets
 from hetcore.data import HetData
-from hetcore.figures import basic
 from studio.views.common import training
+from studio.views.common.curves import SCORED, Events, by_training, figure, metric_name, scored_rows, scored_set
 from studio.views.common.training import Setting
 from studio.views.common.widgets import escape, live_chart, number
 from studio.views.common.widgets_downloads import downloads
@@ -21,8 +21,6 @@ from studio.views.noise import settings as noise
 
 __all__ = ["curves", "once", "planted", "spoilt_rows", "take_away", "verdict"]
 
-SETS = {"held_out": "held out", "left_out": "left out", "train": "training"}
-Events = Mapping[str, Sequence[Any]]
 
 
 def once(key: str, runs: Any, make: Callable[[], Any]) -> Any:
@@ -37,23 +35,6 @@ def once(key: str, runs: Any, make: Callable[[], Any]) -> Any:
 # While it trains ------------------------------------------------------------------------------------------------------
 
 
-def _series(events: Events, pick: Callable[[Any], Mapping[str, float]], shown: str) -> tuple[np.ndarray, dict]:
-    """Return rounds (from 1) and one line per label, NaN where a training has ended."""
-    longest = max((len(each) for each in events.values()), default=0)
-    found = {}
-    for label, each in events.items():
-        line = np.full(longest, np.nan)
-        line[: len(each)] = [pick(event).get(shown, np.nan) for event in each]
-        found[label] = line
-    return np.arange(1, longest + 1, dtype=float), found
-
-
-def _shown(events: Events) -> str:
-    """Return which rows are scored: held-out ones where there are any."""
-    known = next(each[-1].detail["metric"] for each in events.values() if each)
-    return next(name for name in SETS if name in known)
-
-
 def curves(mode: str, events: Events, before: Events, results: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Draw both trainings so far, pale the ones before, and return the figures by name.
 
@@ -65,20 +46,18 @@ def curves(mode: str, events: Events, before: Events, results: Mapping[str, Any]
     results : mapping of str to RunResult
         Of ended trainings, by label.
     """
-    about, shown = noise.MODES[mode], _shown(events)
+    about, shown = noise.MODES[mode], scored_set(events)
     order = (about.learned, about.plain)
-    events = {label: events.get(label, ()) for label in order}
-    metric = next(each[-1].detail["metric_name"] for each in events.values() if each)
+    events, before = ({label: each.get(label, ()) for label in order} for each in (events, before))
+    metric = metric_name(events)
     unit = "round" if mode == "Table" else "epoch"
     _headline(events, shown, metric, results, unit.capitalize())
     drawn, points = {}, max(map(len, events.values()))
     for name, pick in (("error", lambda e: e.detail["metric"]), ("loss", lambda e: e.losses)):
-        x, lines = _series(events, pick, shown)
-        old_x, old = _series(before, pick, shown) if any(before.values()) else (x, {})
-        title = f"{metric if name == 'error' else 'negative log-likelihood'}, {SETS[shown]}"
-        pale = {label: (old_x, line) for label, line in old.items() if label in order}
-        drawn[name] = basic.lines(x, lines, unit, title, pale=pale, order=order)
-    scored = f"{SETS[shown].replace(' ', '-')} {about.labels}"
+        scores = [by_training(each, lambda e, pick=pick: pick(e).get(shown, np.nan)) for each in (events, before)]
+        title = f"{metric if name == 'error' else 'negative log-likelihood'}, {SCORED[shown]}"
+        drawn[name] = figure(*scores, (unit, title), order)
+    scored = f"{SCORED[shown].replace(' ', '-')} {about.labels}"
     words = {"error": f"{_title(metric)} on {scored}", "loss": "Surprise at those labels: less is better"}
     names = ["error", "loss"] if mode == "Table" else ["error"]
     for column, name in zip(st.columns(len(names)), names):
@@ -108,9 +87,9 @@ def verdict(mode: str, data: HetData, live: Any, results: Mapping[str, Any]) -> 
     """Say which of the two is more accurate, whether it distrusts the right rows, and what a change did."""
     about = noise.MODES[mode]
     good, plain = results[about.learned].scores, results[about.plain].scores
-    shown = "held_out" if "held_out" in good else "train"
+    shown = scored_rows(good)
     with st.container(key="verdict"):
-        words = _verdict(about, good[shown], plain[shown], good["metric"], SETS[shown].replace(" ", "-"))
+        words = _verdict(about, good[shown], plain[shown], good["metric"], SCORED[shown].replace(" ", "-"))
         st.markdown(words + (_caught(mode, data, live, results[about.learned]) if mode == "Table" else ""))
     if about.learned in live.before:
         events = live.events()[about.learned]

@@ -10,9 +10,9 @@ import streamlit as st
 
 from hetcore.data import HetData
 from hetcore.figures import transfer as figures
+from studio.views.common.curves import Events, aligned, by_name, by_training, scored_rows
 from studio.views.common.widgets import chart, escape, live_chart
 from studio.views.common.widgets_controls import Limits, held
-from studio.views.consensus import widgets
 from studio.views.transfer import settings
 from studio.views.transfer.eta import Path, story
 
@@ -24,7 +24,6 @@ ETAS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 1
 RULES = {"auto": "by left-out rows", "linear": "100 n_T / n_S", "squared": "100 n_T² / n_S", "by hand": "by hand"}
 SMALLEST = 0.05
 """Share of a blend that is worth a word."""
-Events = Mapping[str, Sequence[Any]]
 
 
 def choose(label: str, options: Sequence[str], start: Any, key: str, words: str, **more: Any) -> Any:
@@ -122,18 +121,7 @@ def headline(events: Events, before: Events) -> None:
 
 def _accuracy(event: Any) -> float:
     metric = event.detail["metric"]
-    return 1.0 - metric.get("held_out", metric["train"])
-
-
-def _lines(events: Events, pick: Any) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Return (rounds, values) by method, of the methods that tell the value."""
-    told = {}
-    for label, each in events.items():
-        pairs = [(event.index + 1, pick(event)) for event in each]
-        pairs = [(x, y) for x, y in pairs if y is not None]
-        if pairs:
-            told[label] = tuple(np.array(pairs, float).T)
-    return told
+    return 1.0 - metric[scored_rows(metric)]
 
 
 def _detail(name: str) -> Any:
@@ -145,7 +133,7 @@ def curves(events: Events, data: HetData, target: str, before: Events) -> dict[s
     n_points = sum(map(len, events.values()))
 
     def drawn(pick: Any, title: str, **more: Any) -> dict[str, Any]:
-        return figures.side_by_side(_lines(events, pick), title, ORDER, pale=_lines(before, pick), **more)
+        return figures.side_by_side(by_training(events, pick), title, ORDER, pale=by_training(before, pick), **more)
 
     found = {"accuracy": drawn(_accuracy, "accuracy on the target's other rows", percent=True)}
     left, right = st.columns(2)
@@ -161,7 +149,7 @@ def curves(events: Events, data: HetData, target: str, before: Events) -> dict[s
             found[name] = drawn(_detail(name), title, level=0.5 if name == "epsilon" else None)
             live_chart(found[name], f"live_{name}", n_points)
             if name == "epsilon":
-                st.caption(_epsilon_told(_lines(events, _detail(name))))
+                st.caption(_epsilon_told(by_training(events, _detail(name))))
     with told[2]:
         found["loss"] = drawn(lambda event: event.losses.get("held_out"), "log loss on the target's other rows")
         live_chart(found["loss"], "live_loss", n_points)
@@ -186,10 +174,8 @@ def _mass(events: Events, data: HetData, target: str, before: Events, n_points: 
     if st.session_state.get("mass_of") not in able:
         st.session_state["mass_of"] = start
     label = st.session_state["mass_of"]
-    x, series = _weights(events[label], target)
-    old = _weights(before[label], target) if before.get(label) else None
-    pale = {name: (old[0], values) for name, values in old[1].items()} if old else None
-    figure = figures.masses(x, series, data.source_names, target, pale)
+    now, old = (by_name(each.get(label, ()), _weights(target)) for each in (events, before))
+    figure = figures.masses(*aligned(now), data.source_names, target, pale=old)
     st.caption(f"Share of all weight that each source keeps in {escape(label)}")
     live_chart(figure, "live_mass", n_points)
     if len(able) > 1:
@@ -205,10 +191,8 @@ def _blended(blend: Mapping[str, float]) -> str:
     return "Blended from " + ", ".join(f"{share:.0%} {name}" for share, name in large) + "."
 
 
-def _weights(events: Sequence[Any], target: str) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    return widgets.series(
-        events, lambda event: {**event.source_weights, target: event.detail.get("target_mass", np.nan)}
-    )
+def _weights(target: str) -> Any:
+    return lambda event: {**event.source_weights, target: event.detail.get("target_mass", np.nan)}
 
 
 def predictions(results: Mapping[str, Any]) -> None:

@@ -15,11 +15,12 @@ import numpy as np
 from hetcore.data import HetData, Source
 from hetcore.multimodal.learners import default_learner
 from studio.messages import shown
+from studio.views.common.curves import SCORED, Events, scored_set
 from studio.views.common.training import Setting
 
 __all__ = [
-    "BRANCHES", "EXAMPLES", "FEATURES", "FIRST", "LEARNERS", "ORDER_OF", "PRINTED", "SECOND", "SETS", "first_learners",
-    "is_image", "label_of", "labels", "last_f1", "possible_learners", "refusal", "scored_set", "settings", "structured",
+    "BRANCHES", "EXAMPLES", "FEATURES", "FIRST", "LEARNERS", "ORDER_OF", "PRINTED", "SECOND", "first_learners",
+    "is_image", "label_of", "labels", "last_f1", "possible_learners", "refusal", "settings", "structured",
     "symbols", "verdict",
 ]  # fmt: skip
 
@@ -30,7 +31,6 @@ LEARNERS = {"tree": "Trees", "network": "Network", "cnn": "CNN"}
 """Kinds of learners in words."""
 EXAMPLES = ("digits_table_and_pixels", "two_modalities")
 """Data sets that show the page best; both are always there."""
-SETS = {"held_out": "held out", "left_out": "left out", "train": "training"}
 PRINTED = {"step": "bayes", "learning_rate": 1.0, "subsample": 1.0}
 """What the paper does where hetcore does otherwise."""
 ALIKE = 0.005
@@ -38,7 +38,6 @@ ALIKE = 0.005
 _BOTH = ("n_iterations", "step", "learning_rate", "subsample", "max_depth", "min_samples_leaf", "epochs",
          "random_state")  # fmt: skip
 _SECOND = ("hessian", "inner_iterations")
-Events = Mapping[str, Sequence[Any]]
 
 
 # What can be trained --------------------------------------------------------------------------------------------------
@@ -169,15 +168,9 @@ def _network(table: str, features: str, params: Mapping[str, Any]) -> tuple[str,
 # What came of it ------------------------------------------------------------------------------------------------------
 
 
-def scored_set(events: Events) -> str:
-    """Return which rows are scored: those held out where there are any, else those trained on."""
-    known = [each[-1].detail["F1"] for each in events.values() if each]
-    return next((name for name in SETS if known and all(name in scores for scores in known)), "train")
-
-
 def last_f1(events: Events) -> dict[str, float]:
     """Return F1 after the last round by label."""
-    scored = scored_set(events)
+    scored = scored_set(events, "F1")
     return {label: float(each[-1].detail["F1"][scored]) for label, each in events.items() if each}
 
 
@@ -195,4 +188,5 @@ def verdict(events: Events) -> str:
     else:
         came = f"{top} {'gains' if gain > 0 else 'loses'} {abs(gain):.3f} against {best}, the best one by itself"
     said = ", ".join(f"{label} {value:.3f}" for label, value in f1.items())
-    return f"F1, {SETS[scored_set(events)]}: {said}. {came}."
+    rows = SCORED[scored_set(events, "F1")]
+    return f"F1, {rows}: {said}. {came}."

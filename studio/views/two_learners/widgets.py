@@ -10,9 +10,10 @@ import polars as pl
 import streamlit as st
 
 from hetcore.figures import two_learners as figures
+from studio.views.common.curves import SCORED, Events, by_name, by_training, round_of, scored_set
 from studio.views.common.widgets import chart, escape, live_chart, number
 from studio.views.two_learners import settings
-from studio.views.two_learners.settings import BRANCHES, FEATURES, FIRST, ORDER_OF, SETS
+from studio.views.two_learners.settings import BRANCHES, FEATURES, FIRST, ORDER_OF
 
 __all__ = ["AGAINST", "confusion", "curves", "figures_of", "headline"]
 
@@ -25,7 +26,6 @@ NOTES = {
     "weights": "Each source's share in the fall of the log risk so far.",
     "error": "Share of rows predicted wrongly.",
 }
-Events = Mapping[str, Sequence[Any]]
 
 
 def headline(events: Events, before: Events) -> None:
@@ -37,23 +37,18 @@ def headline(events: Events, before: Events) -> None:
             delta = f"{value - old[label]:+.3f}" if ended and label in old else None
             with st.container(width="content"):
                 st.metric(f"F1 of {escape(label)}", f"{value:.3f}", delta, width="content")
-                error = events[label][-1].detail["metric"][settings.scored_set(events)]
+                error = events[label][-1].detail["metric"][scored_set(events, "F1")]
                 st.caption(f"error {number(error, 'error')} · {events[label][-1].seconds:.1f} s")
 
 
 # Round by round -------------------------------------------------------------------------------------------------------
 
 
-def _line(each: Sequence[Any], pick: Callable[[Any], float], against: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return x and y of one model."""
-    x = [event.seconds if against == "seconds" else event.index + 1 for event in each]
-    return np.array(x, float), np.array([float(pick(event)) for event in each])
-
-
 def _curves(
     events: Events, before: Events, pick: Callable[[Any], float], against: str, y: str, order: Sequence[str]
 ) -> dict[str, Any]:
-    now, old = ({k: _line(v, pick, against) for k, v in all_.items() if v} for all_ in (events, before))
+    place = (lambda event: event.seconds) if against == "seconds" else round_of
+    now, old = (by_training(each, pick, place) for each in (events, before))
     title = "seconds of training" if against == "seconds" else "round (of networks: epoch)"
     log = y.startswith("risk")
     return figures.curves(now, (title, y), order, pale={k: v for k, v in old.items() if k in order}, log=log)
@@ -74,9 +69,9 @@ def figures_of(
     sources : sequence of str
         Names of the sources in use.
     scored : str
-        On which rows, of `studio.views.two_learners.settings.SETS`.
+        On which rows, of `SCORED`.
     """
-    words = SETS[scored]
+    words = SCORED[scored]
     ours, earlier = ({k: v for k, v in all_.items() if k not in OTHER_LOSS} for all_ in (events, before))
     drawn = {
         "F1": _curves(events, before, lambda e: e.detail["F1"].get(scored, np.nan), against, f"F1, {words}", order),
@@ -96,21 +91,15 @@ def _joint_figures(joint: Events, sources: Sequence[str]) -> dict[str, dict[str,
         ("moved", "change of the scores, root mean square", lambda e: e.detail["moved"]),
         ("weights", "source weight", lambda e: e.source_weights),
     ):
-        series = {label: _by_source(each, pick, sources) for label, each in joint.items()}
+        series = {label: {name: y for name, (_, y) in by_name(each, pick).items()} for label, each in joint.items()}
         drawn[name] = figures.per_source(series, title, sources, names=letters if name == "steps" else None)
     drawn["weights"]["layout"]["yaxis"] |= {"range": [0, 1.02]}
     return drawn
 
 
-def _by_source(
-    each: Sequence[Any], pick: Callable[[Any], Mapping[str, float]], sources: Sequence[str]
-) -> dict[str, list[float]]:
-    return {name: [float(pick(event).get(name, np.nan)) for event in each] for name in sources}
-
-
 def curves(events: Events, before: Events, order: Sequence[str], sources: Sequence[str]) -> dict[str, dict[str, Any]]:
     """Draw the live figures and return them by name; see `figures_of`."""
-    against, scored = _switches(settings.scored_set(events))
+    against, scored = _switches(scored_set(events, "F1"))
     drawn = figures_of(events, before, against, order, sources, scored)
     points = max((len(each) for each in events.values()), default=0)
     left, right = st.columns(2)
@@ -137,7 +126,7 @@ def _switches(scored: str) -> tuple[str, str]:
         )  # fmt: skip
         rows = [scored, "train"] if scored != "train" else ["train"]
         chosen = st.segmented_control(
-            "On rows", rows, key=f"on {scored}", default=rows[0], required=True, format_func=SETS.get,
+            "On rows", rows, key=f"on {scored}", default=rows[0], required=True, format_func=SCORED.get,
             help="Held out: rows whose labels were hidden from training.",
         )  # fmt: skip
     return against or AGAINST[0], chosen or rows[0]

@@ -1,0 +1,91 @@
+"""The rounds of trainings become curves: the one place where a page reads its lines off `RoundEnd` events."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hetcore.events import RoundEnd
+from hetcore.figures import basic
+
+__all__ = [
+    "SCORED", "Curves", "Events", "aligned", "by_name", "by_training", "figure", "metric_name", "scored_rows",
+    "scored_set",
+]
+
+Events = Mapping[str, Sequence[RoundEnd]]
+"""The rounds of trainings side by side, by label."""
+Curves = dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]
+"""x and y by name."""
+SCORED = {"held_out": "held out", "left_out": "left out", "train": "training"}
+"""Rows that errors are of, the best witnesses first."""
+
+
+def scored_rows(*metrics: Mapping[str, float]) -> str:
+    """Return which rows all of these metrics are known of: held-out ones, else left-out ones, else those trained on."""
+    return next((rows for rows in SCORED if metrics and all(rows in metric for metric in metrics)), "train")
+
+
+def scored_set(events: Events, of: str = "metric") -> str:
+    """Return which rows all of these trainings are scored on; `of` names the detail of a round with the scores."""
+    return scored_rows(*(each[-1].detail[of] for each in events.values() if each))
+
+
+def metric_name(events: Events) -> str:
+    """Return the name of the metric that trainings side by side tell, such as "error"."""
+    return next(each[-1].detail["metric_name"] for each in events.values() if each)
+
+
+def round_of(event: RoundEnd) -> float:
+    """Return the number of a round, from 1."""
+    return event.index + 1
+
+
+def by_name(events: Sequence[RoundEnd], pick: Callable[[RoundEnd], Mapping[str, float]]) -> Curves:
+    """Return a curve per name that `pick(event)` gives a value, NaN in rounds without one."""
+    rounds, picked = np.array([round_of(event) for event in events], float), [pick(event) for event in events]
+    names = dict.fromkeys(name for values in picked for name in values)
+    return {name: (rounds, np.array([values.get(name, np.nan) for values in picked], float)) for name in names}
+
+
+def by_training(
+    events: Events, pick: Callable[[RoundEnd], float | None], place: Callable[[RoundEnd], float] = round_of
+) -> Curves:
+    """Return a curve per training; rounds of which `pick(event)` is None are left out, trainings without a round too.
+
+    Parameters
+    ----------
+    events : mapping of str to sequence of RoundEnd
+    pick : callable
+        Gives y.
+    place : callable, optional
+        Gives x.
+    """
+    points = {label: [(place(event), pick(event)) for event in each] for label, each in events.items()}
+    told = {label: [(x, y) for x, y in each if y is not None] for label, each in points.items()}
+    return {label: tuple(np.array(each, float).T) for label, each in told.items() if each}
+
+
+def aligned(curves: Curves) -> tuple[NDArray[np.float64], dict[str, NDArray[np.float64]]]:
+    """Return one x for all curves, and each curve's y over it: NaN where it has no point."""
+    everywhere = np.unique(np.concatenate([x for x, _ in curves.values()] or [np.empty(0)]))
+    lines = {name: np.full(len(everywhere), np.nan) for name in curves}
+    for name, (x, y) in curves.items():
+        lines[name][np.searchsorted(everywhere, x)] = y
+    return everywhere, lines
+
+
+def figure(now: Curves, before: Curves, titles: tuple[str, str], order: Sequence[str] = ()) -> basic.Figure:
+    """Draw curves, those of earlier trainings pale behind.
+
+    Parameters
+    ----------
+    now, before : Curves
+    titles : (str, str)
+        Of x and y.
+    order : sequence of str
+        All names that can occur, so that each keeps its colour.
+    """
+    return basic.lines(*aligned(now), *titles, pale=before, order=order)

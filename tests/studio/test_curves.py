@@ -1,0 +1,52 @@
+"""Rounds become curves: one per name of a training, or one per training, on one axis."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hetcore.events import RoundEnd
+from studio.views.common import curves
+
+
+def rounds(*weights):
+    return [RoundEnd("toy", k, len(weights), {"train": 1.0 / (k + 1)}, each) for k, each in enumerate(weights)]
+
+
+def test_a_name_that_comes_late_has_no_value_before():
+    x, y = curves.by_name(rounds({"a": 0.5}, {"a": 0.25, "b": 0.75}), lambda event: event.source_weights)["b"]
+    np.testing.assert_array_equal(x, [1, 2])
+    np.testing.assert_array_equal(y, [np.nan, 0.75])
+
+
+def test_trainings_of_other_lengths_share_one_axis():
+    events = {"long": rounds({}, {}, {}), "short": rounds({}), "none": []}
+    found = curves.by_training(events, lambda event: event.losses["train"])
+    assert list(found) == ["long", "short"]
+    x, lines = curves.aligned(found)
+    np.testing.assert_array_equal(x, [1, 2, 3])
+    np.testing.assert_array_equal(lines["short"], [1, np.nan, np.nan])
+    np.testing.assert_array_equal(lines["long"], [1, 1 / 2, 1 / 3])
+
+
+def test_a_round_that_tells_nothing_is_left_out():
+    found = curves.by_training({"m": rounds({}, {}, {})}, lambda event: event.index if event.index != 1 else None)
+    np.testing.assert_array_equal(found["m"], [[1, 3], [0, 2]])
+
+
+def test_no_training_is_no_curve():
+    x, lines = curves.aligned(curves.by_training({}, lambda event: 0.0))
+    assert len(x) == 0 and lines == {}
+
+
+@pytest.mark.parametrize(
+    "metrics, rows",
+    [
+        ([{"held_out": 1.0, "train": 0.0}, {"held_out": 1.0, "left_out": 0.0}], "held_out"),
+        ([{"held_out": 1.0, "train": 0.0}, {"left_out": 1.0, "train": 0.0}], "train"),
+        ([{"left_out": 1.0, "train": 0.0}], "left_out"),
+        ([], "train"),
+    ],
+)
+def test_rows_are_those_that_all_trainings_are_scored_on(metrics, rows):
+    assert curves.scored_rows(*metrics) == rows
