@@ -5,7 +5,7 @@
 has a `fit` with its arguments, and a `_problem` that checks and encodes them.
 
 A method writes `_start(problem)`, which returns a state with a `round()`, `_view(state)`, which says what a round ended
-with, and `_finish(state)`, which keeps what predicts; `_learned` declares that for a model file (`hetcore.schema`). A
+with, and `_finish(state)`, which keeps what predicts; `_stored` declares that for a model file (`hetcore.schema`). A
 round is a step on the state, so a fit can be watched, paused and stopped after any round, and a test can check one
 round by hand.
 """
@@ -24,10 +24,10 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from hetcore.data import HetData
-from hetcore.errors import DataError
+from hetcore.errors import DataError, ModelFileError
 from hetcore.events import Callback, RoundEnd
 from hetcore.parameters import Declared
-from hetcore.schema import Schema, checked, parted
+from hetcore.schema import Schema, State, checked, parted
 from hetcore.targets import Problem
 
 __all__ = ["BoostedEstimator", "Estimator", "boost"]
@@ -61,18 +61,33 @@ class Estimator(Declared, BaseEstimator):
     def _complete(self, problem: Any) -> None:
         """Set what needs the problem and the finished model."""
 
-    _learned: Schema = {}
-    """What is learned, by name without its "_", and what it must be in a model file."""
+    _stored: Schema = {}
+    """What a model file holds, by name: what is learned without its "_", or a private name."""
 
-    def _get_state(self) -> tuple[dict[str, Any], dict[str, NDArray]]:
+    def _get_state(self) -> State:
         """Return what is learned as plain values and arrays, for a model file."""
         check_is_fitted(self)
-        return parted(self._learned, {name: getattr(self, f"{name}_") for name in self._learned})
+        return parted(self._stored, {name: getattr(self, _attribute(name)) for name in self._stored})
 
     def _set_state(self, meta: dict[str, Any], arrays: dict[str, NDArray]) -> None:
         """Set what `_get_state` returned; ModelFileError if it is not what it must be."""
-        for name, each in checked(self._learned, meta, arrays).items():
-            setattr(self, f"{name}_", each)
+        sizes = self._sizes(meta)
+        for name, each in checked(self._stored, meta, arrays, sizes).items():
+            setattr(self, _attribute(name), each)
+        if fault := self._restored(sizes):
+            raise ModelFileError(f"{fault}: save the model again.")
+
+    def _sizes(self, meta: dict[str, Any]) -> dict[str, int]:
+        """Return the sizes, by letter, that are known before a file's arrays are read."""
+        return {}
+
+    def _restored(self, sizes: dict[str, int]) -> str:
+        """Set what follows from the values of a file; return what is wrong between them, "" if nothing is."""
+        return ""
+
+
+def _attribute(name: str) -> str:
+    return name if name.startswith("_") else f"{name}_"
 
 
 class BoostedEstimator(Estimator):

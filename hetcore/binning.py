@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
 from hetcore.errors import DataError, ModelFileError, ParameterError
 from hetcore.kernels.binning import bin_values, find_thresholds
 from hetcore.kernels.layout import MISSING_BIN
+from hetcore.schema import Array, Stored
 
 __all__ = ["BinMapper"]
 
 _SAMPLE = 200_000  # rows that quantiles are taken from; more change a threshold by less than 1/1000 of the rows
 
 
-class BinMapper:
+class BinMapper(Stored):
     """Map each column to bins of nearly equal counts.
 
     A value v falls into the bin numbered by how many thresholds are below v. A column with at most `max_bins`
@@ -43,6 +45,9 @@ class BinMapper:
     """
 
     missing_bin = MISSING_BIN
+    _stored = {
+        "thresholds": Array("c", np.float32, allows="inf"), "n_bins": Array("d", np.int32, low=1, high=MISSING_BIN),
+    }  # fmt: skip
 
     def __init__(self, max_bins: int = 255) -> None:
         if not 2 <= max_bins <= MISSING_BIN:
@@ -108,19 +113,24 @@ class BinMapper:
         joined = np.concatenate([np.empty(0, np.float32), *self.thresholds])
         return {"thresholds": joined, "n_bins": self.n_bins.copy()}
 
+    _held = to_arrays
+
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> BinMapper:
-        """Rebuild a mapper.
+        """Rebuild a mapper; ModelFileError if the arrays are not what `to_arrays` gives."""
+        return cls.from_state({}, arrays)
 
-        Raises
-        ------
-        ModelFileError
-            If the arrays are not what `to_arrays` gives.
-        """
-        joined, n_bins = arrays.get("thresholds"), arrays.get("n_bins")
-        _check_arrays(joined, n_bins)
+    @classmethod
+    def _made(cls, values: dict[str, Any], sizes: dict[str, int]) -> BinMapper:
+        joined, n_bins = values["thresholds"], values["n_bins"]
+        ends = np.cumsum(n_bins - 1)
+        within = np.ones(joined.size, bool)
+        within[ends[:-1][ends[:-1] < joined.size]] = False  # where the next column begins
+        rising = np.diff(joined, prepend=np.float32(-np.inf)) > 0
+        if ends[-1:].sum() != joined.size or np.isnan(joined).any() or not rising[within][1:].all():
+            raise ModelFileError("The thresholds of the model file are not rising numbers, as many as n_bins says.")
         mapper = cls()
-        mapper._use(np.split(joined, np.cumsum(n_bins - 1)[:-1]) if n_bins.size else [])
+        mapper._use(np.split(joined, ends[:-1]) if n_bins.size else [])
         return mapper
 
     def _cuts(self, column: np.ndarray) -> np.ndarray:
@@ -142,17 +152,3 @@ def _as_table(X: np.ndarray) -> np.ndarray:
         raise DataError(f"X has {X.ndim} dimensions and must have 2: rows and columns.")
     return X
 
-
-def _check_arrays(joined: np.ndarray | None, n_bins: np.ndarray | None) -> None:
-    """Raise ModelFileError unless these are the thresholds and the numbers of bins of a mapper."""
-    if joined is None or n_bins is None or joined.ndim != 1 or n_bins.ndim != 1:
-        raise ModelFileError("The bins of the model file are not two one-dimensional arrays, thresholds and n_bins.")
-    if joined.dtype != np.float32 or n_bins.dtype != np.int32:
-        raise ModelFileError(f"The bins of the model file are {joined.dtype}, {n_bins.dtype}, not float32, int32.")
-    if ((n_bins < 1) | (n_bins > MISSING_BIN)).any() or (n_bins - 1).sum(dtype=np.int64) != joined.size:
-        raise ModelFileError("The bins of the model file do not add up: n_bins and thresholds disagree.")
-    within = np.ones(joined.size, bool)
-    within[np.cumsum(n_bins - 1)[:-1][np.cumsum(n_bins - 1)[:-1] < joined.size]] = False
-    rising = np.diff(joined, prepend=np.float32(-np.inf)) > 0
-    if np.isnan(joined).any() or not rising[within][1:].all():
-        raise ModelFileError("The thresholds of the model file are not increasing numbers.")

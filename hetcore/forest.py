@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from hetcore.errors import DataError, ModelFileError
 from hetcore.growing import readable
 from hetcore.kernels.layout import NODE_DTYPE
 from hetcore.kernels.predictor import predict_forest
+from hetcore.schema import Array, Stored, checked
 
 if TYPE_CHECKING:
     from hetcore.trees import Tree
@@ -39,7 +40,7 @@ def checked_bins(binned: np.ndarray, nodes: np.ndarray) -> np.ndarray:
     return readable(binned)
 
 
-class Forest:
+class Forest(Stored):
     """A sum of trees: prediction = sum over trees of scale * tree.
 
     Parameters
@@ -47,6 +48,10 @@ class Forest:
     n_outputs : int, default=1
         K, the length of every leaf value.
     """
+
+    _stored = {
+        "nodes": Array("N", NODE_DTYPE), "values": Array("N K"), "starts": Array("S", np.int64), "scales": Array("T"),
+    }  # fmt: skip
 
     def __init__(self, n_outputs: int = 1) -> None:
         self.n_outputs = int(n_outputs)
@@ -129,7 +134,9 @@ class Forest:
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         """Return the trees as flat arrays that `from_arrays` takes: nodes, values, starts, scales."""
-        return dict(zip(("nodes", "values", "starts", "scales"), self._flattened()))
+        return dict(zip(self._stored, self._flattened()))
+
+    _held = to_arrays
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray], n_features: int) -> Forest:
@@ -140,10 +147,17 @@ class Forest:
         ModelFileError
             If the arrays are not a forest's.
         """
-        _check_types(arrays)
-        nodes, values, starts, scales = (arrays[name] for name in ("nodes", "values", "starts", "scales"))
+        return cls._read({}, arrays, {"d": n_features})
+
+    @classmethod
+    def _read(cls, meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray], sizes: dict[str, int]) -> Forest:
+        try:
+            nodes, values, starts, scales = checked(cls._stored, meta, arrays, sizes).values()
+        except ModelFileError as error:
+            rule = "lack nodes, values, starts or scales that fit together"
+            raise ModelFileError(f"The trees of the model file {rule}. {error}") from None
         _check_shapes(nodes, values, starts, scales)
-        _check_nodes(nodes, starts, n_features)
+        _check_nodes(nodes, starts, sizes["d"])
         forest = cls(values.shape[1])
         forest._nodes = np.split(nodes, starts[1:-1]) if scales.size else []
         forest._values = np.split(values, starts[1:-1]) if scales.size else []
@@ -162,22 +176,10 @@ class Forest:
         return self._flat
 
 
-_TYPES = {"nodes": (NODE_DTYPE, 1), "values": (np.float64, 2), "starts": (np.int64, 1), "scales": (np.float64, 1)}
-
-
-def _check_types(arrays: Mapping[str, np.ndarray]) -> None:
-    for name, (dtype, ndim) in _TYPES.items():
-        array = arrays.get(name)
-        if array is None or array.dtype != dtype or array.ndim != ndim:
-            raise ModelFileError(f"The trees of the model file lack {name}, or it is not {ndim}-dimensional {dtype}.")
-
-
 def _check_shapes(nodes: np.ndarray, values: np.ndarray, starts: np.ndarray, scales: np.ndarray) -> None:
     fits = starts.size == scales.size + 1 and starts[0] == 0 and starts[-1] == nodes.size == values.shape[0]
     if not fits or (np.diff(starts) < 1).any() or values.shape[1] < 1:
         raise ModelFileError("The trees of the model file do not add up: starts, nodes, values and scales disagree.")
-    if not (np.isfinite(values).all() and np.isfinite(scales).all()):
-        raise ModelFileError("The trees of the model file have values that are not finite.")
 
 
 def _check_nodes(nodes: np.ndarray, starts: np.ndarray, n_features: int) -> None:

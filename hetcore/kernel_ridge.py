@@ -16,12 +16,14 @@ References: Williams and Seeger (2001), Nystroem method; Rasmussen and Williams 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from hetcore.errors import ModelFileError
+from hetcore.schema import Array, Stored, checked
 
 __all__ = ["LandmarkFeatures", "Smoother", "landmark_count"]
 
@@ -153,7 +155,7 @@ class Smoother:
         return {name: np.ascontiguousarray(array) for name, array in arrays.items()}  # as files keep them: same bits
 
 
-class SmoothPrediction:
+class SmoothPrediction(Stored):
     """A fitted smoother without its training rows.
 
     Parameters
@@ -168,19 +170,20 @@ class SmoothPrediction:
         If the arrays do not fit together or hold a number that is not finite.
     """
 
-    NAMES = ("center", "scale", "landmarks", "dual")
+    _stored = {
+        "center": Array("d"), "scale": Array("d", low=0), "landmarks": Array("m d"), "dual": Array("m K"),
+    }  # fmt: skip
 
-    def __init__(self, arrays: Mapping[str, NDArray]) -> None:
+    def __init__(self, arrays: Mapping[str, NDArray], sizes: dict[str, int] | None = None) -> None:
         try:
-            self.center, self.scale, self.landmarks, self.dual = (arrays[name] for name in self.NAMES)
-            d, m = self.center.shape[0], self.landmarks.shape[0]
-            fits = self.center.shape == self.scale.shape == (d,) and self.landmarks.shape == (m, d)
-            fits = fits and self.dual.ndim == 2 and self.dual.shape[0] == m
-            fits = fits and all(arrays[n].dtype == np.float64 and np.isfinite(arrays[n]).all() for n in self.NAMES)
-        except (KeyError, IndexError, AttributeError):
-            fits = False
-        if not fits or (self.scale < 0).any():
-            raise ModelFileError("A smooth learner of the model file does not fit together: save the model again.")
+            values = checked(self._stored, {}, arrays, sizes)
+        except ModelFileError as error:
+            raise ModelFileError(f"A smooth learner of the model file does not fit together. {error}") from None
+        self.center, self.scale, self.landmarks, self.dual = values.values()
+
+    @classmethod
+    def _read(cls, meta: Mapping[str, Any], arrays: Mapping[str, NDArray], sizes: dict[str, int]) -> SmoothPrediction:
+        return cls(arrays, sizes)
 
     def predict(self, X: NDArray) -> NDArray[np.float64]:
         """Return the fit at new rows X (m, d) float32, (m, K)."""
@@ -191,7 +194,7 @@ class SmoothPrediction:
 
     def to_arrays(self) -> dict[str, NDArray]:
         """Return the arrays given."""
-        return {name: getattr(self, name) for name in self.NAMES}
+        return self.to_state()[1]
 
 
 def _gaussian(rows: NDArray, landmarks: NDArray) -> NDArray[np.float64]:

@@ -6,28 +6,41 @@
         spread: NDArray = array("d", low=0)
         width: float = value(Interval(0, ends="()"))
 
+    @dataclass(frozen=True)
+    class Lines(Stored):
+        encoder: SourceEncoder = part(SourceEncoder, "d")     # arrays "encoder:...", plain values meta["encoder"]
+        first: Line = part(Line, "d K")                       # of the encoder's d columns
+
     meta, arrays = line.to_state()                   # {"width": 0.5}, {"coef": ..., "spread": ...}
     Line.from_state(meta, arrays, K=2)               # every shape, type, range and domain checked
 
-A letter in a shape stands for one size throughout; sizes that are known before are given. All numbers are finite.
+A letter in a shape stands for one size throughout; sizes that are known before are given. A part shares the letters
+that are named with what holds it. All numbers are finite. What the fields of a class must be to each other is said by
+its `_fault`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from typing import Any, Self
 
 import numpy as np
+import polars as pl
 from numpy.typing import DTypeLike, NDArray
 
+from hetcore.checks import finite
 from hetcore.data.text import quoted
 from hetcore.errors import ModelFileError
 from hetcore.parameters import Domain
 
-__all__ = ["Array", "Schema", "Stored", "array", "block", "checked", "checked_value", "parted", "prefixed", "value"]
+__all__ = [
+    "IDS", "SHARES", "TEXTS", "Array", "Part", "Parts", "Schema", "State", "Stored", "Value", "agree", "array", "block",
+    "checked", "declared", "part", "parted", "parts", "prefixed", "value",
+]  # fmt: skip
 
 Sizes = dict[str, int]
+State = tuple[dict[str, Any], dict[str, NDArray]]
 
 
 @dataclass(frozen=True)
@@ -41,12 +54,32 @@ class Array:
     dtype : dtype
     low, high : float
         Between which all its numbers lie.
+    key : str
+        Its name in the file, where that is not the field's.
+    optional : bool
+        Whether it may be None, which a file does not hold.
+    allows : str, such as "inf nan"
+        Which numbers that are not finite may be in it; none unless said.
     """
 
     shape: str
     dtype: DTypeLike = np.float64
     low: float = -np.inf
     high: float = np.inf
+    key: str = ""
+    optional: bool = False
+    allows: str = ""
+
+    def put(self, name: str, given: NDArray | None, meta: dict[str, Any], arrays: dict[str, NDArray]) -> None:
+        """Add an array to what a file holds."""
+        if given is not None:
+            arrays[self.key or name] = np.asarray(given, order="C")
+
+    def get(self, name: str, meta: Mapping[str, Any], arrays: Mapping[str, NDArray], sizes: Sizes) -> NDArray | None:
+        """Return an array of a file."""
+        if self.optional and (self.key or name) not in arrays:
+            return None
+        return self.read(arrays, self.key or name, sizes)
 
     def read(self, arrays: Mapping[str, NDArray], name: str, sizes: Sizes | None = None) -> NDArray:
         """Return an array of a model file; its sizes join those known.
@@ -60,12 +93,19 @@ class Array:
         if found is None or found.dtype != self.dtype or not self._fits(found.shape, sizes):
             kind = f"{np.dtype(self.dtype).name} of shape ({', '.join(self.shape.split())})"
             raise ModelFileError(f"The model file lacks {quoted(name)}, or it is no {kind} that fits: save it again.")
-        if found.dtype.kind == "f" and not np.isfinite(found).all():
+        if found.dtype.kind == "f" and not self._plain(found).all():
             raise ModelFileError(f"The model file has values in {quoted(name)} that are not finite: save it again.")
-        if found.dtype.names is None and found.size and not self.low <= found.min() <= found.max() <= self.high:
+        bounded = found.dtype.names is None and found.size and "nan" not in self.allows
+        if bounded and not self.low <= found.min() <= found.max() <= self.high:
             span = f"{self.low:g} to {self.high:g}"
             raise ModelFileError(f"The model file has values in {quoted(name)} outside {span}: save it again.")
         return found
+
+    def _plain(self, found: NDArray) -> NDArray[np.bool_]:
+        """Return which numbers are finite, or of a kind that is allowed."""
+        good = np.isfinite(found)
+        good |= np.isinf(found) if "inf" in self.allows else False
+        return good | np.isnan(found) if "nan" in self.allows else good
 
     def _fits(self, shape: tuple[int, ...], sizes: Sizes) -> bool:
         letters = self.shape.split()
@@ -74,37 +114,224 @@ class Array:
         )
 
 
-Schema = dict[str, Array | Domain]
+@dataclass(frozen=True)
+class Value:
+    """A plain value of a domain; `make` builds what is kept from what JSON gives back, `plain` the other way."""
 
+    domain: Domain
+    make: Callable[[Any], Any] | None = None
+    plain: Callable[[Any], Any] | None = None
+    key: str = ""
 
-def array(shape: str, dtype: DTypeLike = np.float64, low: float = -np.inf, high: float = np.inf) -> Any:
-    """Declare a field of a `Stored` class that is an array; see `Array`."""
-    return field(metadata={"stored": Array(shape, dtype, low, high)})
+    def put(self, name: str, given: Any, meta: dict[str, Any], arrays: dict[str, NDArray]) -> None:
+        """Add a value to what a file holds."""
+        meta[self.key or name] = self.plain(given) if self.plain else given
 
-
-def value(domain: Domain) -> Any:
-    """Declare a field of a `Stored` class that is a plain value of a domain."""
-    return field(metadata={"stored": domain})
-
-
-def checked_value(meta: Mapping[str, Any], name: str, domain: Domain) -> Any:
-    """Return a plain value of a model file; ModelFileError unless it is in its domain."""
-    if name not in meta or meta[name] not in domain:
-        raise ModelFileError(f"{name}={meta.get(name)!r} of the model file must be {domain.words}: save it again.")
-    return meta[name]
+    def get(self, name: str, meta: Mapping[str, Any], arrays: Mapping[str, NDArray], sizes: Sizes) -> Any:
+        """Return a value of a file; ModelFileError unless it is in its domain."""
+        key = self.key or name
+        if key not in meta or meta[key] not in self.domain:
+            found = f"{key}={meta.get(key)!r} of the model file"
+            raise ModelFileError(f"{found} must be {self.domain.words}: save it again.")
+        return self.make(meta[key]) if self.make else meta[key]
 
 
 @dataclass(frozen=True)
+class Part:
+    """An object that is `Stored`.
+
+    Attributes
+    ----------
+    kind : type, or dict of str to type
+        With a dict, the plain value "kind" beside it says which of them.
+    shares : str
+        Letters that are the same in it as in what holds it, "d K"; "d=w": its d is the other's w.
+    at : str, optional
+        What its arrays' names begin with; the field's name unless given, nothing for "".
+    optional : bool
+        Whether it may be None, which a file does not hold.
+    inline : bool
+        Whether its plain values stand among those of what holds it.
+    key : str
+        Its name in the file, where that is not the field's.
+    """
+
+    kind: Any
+    shares: str = ""
+    at: str | None = None
+    optional: bool = False
+    inline: bool = False
+    key: str = ""
+
+    def put(self, name: str, given: Any, meta: dict[str, Any], arrays: dict[str, NDArray]) -> None:
+        """Add an object to what a file holds."""
+        if given is None:
+            return
+        (plain, held), name = given.to_state(), self.key or name
+        if isinstance(self.kind, dict):
+            meta["kind"] = given.kind
+        if self.inline:
+            meta |= plain
+        elif plain:
+            meta[name] = plain
+        arrays |= prefixed(name if self.at is None else self.at, held)
+
+    def get(self, name: str, meta: Mapping[str, Any], arrays: Mapping[str, NDArray], sizes: Sizes) -> Any:
+        """Return an object of a file."""
+        name = self.key or name
+        held, plain = block(arrays, name if self.at is None else self.at), meta if self.inline else meta.get(name)
+        if self.optional and not held and plain is None:
+            return None
+        return _shared(_kind_of(self.kind, meta), self.shares, {} if plain is None else plain, held, sizes)
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Objects that are `Stored`: a list, or a dict by name.
+
+    Attributes
+    ----------
+    kind : type, or dict of str to type
+    shares : str
+    at : str
+        What the arrays' names of the i-th begin with, "{}" for i.
+    named : {"", "dict", "list"}
+        "" for a list; "dict" and "list" for a dict whose plain values are kept by name, or in a list with their "name".
+    key : str
+        Its name in the file, where that is not the field's.
+    """
+
+    kind: Any
+    shares: str = ""
+    at: str = "{}"
+    named: str = ""
+    key: str = ""
+
+    def put(self, name: str, given: Any, meta: dict[str, Any], arrays: dict[str, NDArray]) -> None:
+        """Add objects to what a file holds."""
+        name, states = self.key or name, [each.to_state() for each in (given.values() if self.named else given)]
+        for i, (_, held) in enumerate(states):
+            arrays |= prefixed(self.at.format(i), held)
+        plain = [each for each, _ in states]
+        if isinstance(self.kind, dict):
+            plain = [{"kind": each.kind} | state for each, state in zip(given.values() if self.named else given, plain)]
+        if self.named == "dict":
+            meta[name] = dict(zip(given, plain))
+        else:
+            meta[name] = [{"name": n} | each for n, each in zip(given, plain)] if self.named else plain
+
+    def get(self, name: str, meta: Mapping[str, Any], arrays: Mapping[str, NDArray], sizes: Sizes) -> Any:
+        """Return the objects of a file."""
+        name = self.key or name
+        kept = meta.get(name)
+        if not isinstance(kept, dict if self.named == "dict" else list):
+            raise ModelFileError(f"The model file has no list {quoted(name)}: save the model again.")
+        plain = list(kept.values()) if self.named == "dict" else kept
+        made = [
+            _shared(_kind_of(self.kind, each), self.shares, each, block(arrays, self.at.format(i)), sizes)
+            for i, each in enumerate(plain)
+        ]
+        if not self.named:
+            return made
+        names = list(kept) if self.named == "dict" else [each.get("name") for each in plain]
+        if not all(isinstance(each, str) for each in names) or len(set(names)) < len(names):
+            raise ModelFileError(f"The names of {quoted(name)} in the model file are not distinct: save it again.")
+        return dict(zip(names, made))
+
+
+def _kind_of(kind: Any, meta: Mapping[str, Any]) -> Any:
+    """Return a class, by the "kind" that a file names where there are several."""
+    if not isinstance(kind, dict):
+        return kind
+    if meta.get("kind") not in list(kind):
+        raise ModelFileError(f"The model file has a part of kind {quoted(meta.get('kind'))}, which is not known.")
+    return kind[meta["kind"]]
+
+
+def _shared(kind: Any, shares: str, plain: Any, held: dict[str, NDArray], sizes: Sizes) -> Any:
+    """Return a part, whose sizes join those of what holds it."""
+    if not isinstance(plain, dict):
+        raise ModelFileError(f"The model file has {quoted(plain)} where a {kind.__name__} belongs: save it again.")
+    letters = dict((each.split("=") if "=" in each else (each, each)) for each in shares.split())
+    own = {inner: sizes[outer] for inner, outer in letters.items() if outer in sizes}
+    made = kind._read(plain, held, own)
+    agree(sizes, **{outer: own[inner] for inner, outer in letters.items() if inner in own})
+    return made
+
+
+def agree(sizes: Sizes, **known: int) -> None:
+    """Let sizes join those known; ModelFileError if one of them is another."""
+    for letter, size in known.items():
+        if sizes.setdefault(letter, size) != size:
+            raise ModelFileError(f"The model file has parts of {size} and of {sizes[letter]} columns: save it again.")
+
+
+Schema = dict[str, Array | Value | Part | Parts | Domain]
+TEXTS = Domain(
+    lambda v: isinstance(v, list) and all(isinstance(each, str) for each in v) and len(set(v)) == len(v),
+    "a list of distinct texts",
+)
+SHARES = Domain(
+    lambda v: isinstance(v, dict) and all(finite(each) and 0.0 <= each <= 1.0 + 1e-9 for each in v.values()),
+    "shares from 0 to 1 by name",
+)
+IDS = Value(TEXTS, lambda ids: pl.Series("id", ids, dtype=pl.String), lambda ids: ids.to_list())
+
+
+def array(shape: str, dtype: DTypeLike = np.float64, low: float = -np.inf, high: float = np.inf, **more: Any) -> Any:
+    """Declare a field of a `Stored` class that is an array; see `Array`."""
+    return field(metadata={"stored": Array(shape, dtype, low, high, **more)})
+
+
+def value(domain: Domain, *, default: Any = MISSING, **more: Any) -> Any:
+    """Declare a field of a `Stored` class that is a plain value of a domain; see `Value`."""
+    return field(default=default, metadata={"stored": Value(domain, **more)})
+
+
+def declared(kind: Array | Value | Part | Parts) -> Any:
+    """Declare a field of a `Stored` class by what is declared elsewhere."""
+    return field(metadata={"stored": kind})
+
+
+def part(kind: Any, shares: str = "", **more: Any) -> Any:
+    """Declare a field of a `Stored` class that is stored itself; see `Part`."""
+    return field(metadata={"stored": Part(kind, shares, **more)})
+
+
+def parts(kind: Any, shares: str = "", **more: Any) -> Any:
+    """Declare a field of a `Stored` class that is a list or a dict of what is stored itself; see `Parts`."""
+    return field(metadata={"stored": Parts(kind, shares, **more)})
+
+
 class Stored:
-    """Base of what is kept of a model: a frozen dataclass whose fields are declared by `array` and `value`."""
+    """Base of what is kept of a model: a dataclass whose fields are declared, or a class that says `_stored`.
+
+    `hetcore.data.SourceEncoder` is a part too by its `to_state` and `_read`, and has no need of this base.
+    """
+
+    _stored: Schema = {}
 
     @classmethod
-    def _declared(cls) -> Schema:
-        return {each.name: each.metadata["stored"] for each in fields(cls) if "stored" in each.metadata}
+    def _schema(cls) -> Schema:
+        own = fields(cls) if is_dataclass(cls) else ()
+        return cls._stored | {each.name: each.metadata["stored"] for each in own if "stored" in each.metadata}
 
-    def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray]]:
+    def _held(self) -> dict[str, Any]:
+        """Return what is declared, by name."""
+        return {name: getattr(self, name) for name in self._schema()}
+
+    @classmethod
+    def _made(cls, values: dict[str, Any], sizes: Sizes) -> Self:
+        """Return the object of the values of a file, which are as declared."""
+        return cls(**values)
+
+    def _fault(self, sizes: Sizes) -> str:
+        """Return what is wrong between the values, for a sentence; "" if nothing is."""
+        return ""
+
+    def to_state(self) -> State:
         """Return plain values and arrays that `from_state` takes."""
-        return parted(self._declared(), {name: getattr(self, name) for name in self._declared()})
+        return parted(self._schema(), self._held())
 
     @classmethod
     def from_state(cls, meta: Mapping[str, Any], arrays: Mapping[str, NDArray], **sizes: int) -> Self:
@@ -121,13 +348,23 @@ class Stored:
         ModelFileError
             If an array or a value is missing or is not what it is declared to be.
         """
-        return cls(**checked(cls._declared(), meta, arrays, sizes))
+        return cls._read(meta, arrays, sizes)
+
+    @classmethod
+    def _read(cls, meta: Mapping[str, Any], arrays: Mapping[str, NDArray], sizes: Sizes) -> Self:
+        made = cls._made(checked(cls._schema(), meta, arrays, sizes), sizes)
+        if fault := made._fault(sizes):
+            raise ModelFileError(f"{fault}: save the model again.")
+        return made
 
 
-def parted(declared: Schema, values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, NDArray]]:
-    """Return the plain ones and the arrays among declared values."""
-    meta = {name: values[name] for name, kind in declared.items() if not isinstance(kind, Array)}
-    return meta, {name: values[name] for name, kind in declared.items() if isinstance(kind, Array)}
+def parted(declared: Schema, values: Mapping[str, Any]) -> State:
+    """Return the plain values and the arrays of declared values."""
+    meta: dict[str, Any] = {}
+    arrays: dict[str, NDArray] = {}
+    for name, kind in declared.items():
+        (Value(kind) if isinstance(kind, Domain) else kind).put(name, values[name], meta, arrays)
+    return meta, arrays
 
 
 def checked(
@@ -136,16 +373,17 @@ def checked(
     """Return declared values by name; ModelFileError if one is missing or is not what it is declared to be."""
     sizes = {} if sizes is None else sizes
     return {
-        name: kind.read(arrays, name, sizes) if isinstance(kind, Array) else checked_value(meta, name, kind)
+        name: (Value(kind) if isinstance(kind, Domain) else kind).get(name, meta, arrays, sizes)
         for name, kind in declared.items()
     }
 
 
 def prefixed(key: str, arrays: Mapping[str, NDArray]) -> dict[str, NDArray]:
     """Return arrays under names that begin with "key:"; `block` takes them apart again."""
-    return {f"{key}:{name}": each for name, each in arrays.items()}
+    return {f"{key}:{name}": each for name, each in arrays.items()} if key else dict(arrays)
 
 
 def block(arrays: Mapping[str, NDArray], key: str) -> dict[str, NDArray]:
     """Return the arrays whose names begin with "key:", without it."""
-    return {name.removeprefix(f"{key}:"): each for name, each in arrays.items() if name.startswith(f"{key}:")}
+    start = f"{key}:" if key else ""
+    return {name.removeprefix(start): each for name, each in arrays.items() if name.startswith(start)}

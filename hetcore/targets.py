@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,17 +11,17 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 
 from hetcore.data import HetData
-from hetcore.errors import DataError, ModelFileError
+from hetcore.errors import DataError
 from hetcore.losses import HalfSquared, Softmax
 from hetcore.metrics import links_among
 from hetcore.parameters import Interval
-from hetcore.schema import Array, checked_value
+from hetcore.schema import TEXTS, Stored, array, value
 
 __all__ = ["Problem", "Scale"]
 
 
 @dataclass(frozen=True)
-class Scale:
+class Scale(Stored):
     """How labels become the K raw scores' targets, and scores become predictions.
 
     Attributes
@@ -35,23 +34,13 @@ class Scale:
         Standard deviation of the labels; 1 for classes.
     """
 
-    classes: NDArray[np.object_]
-    mean: NDArray[np.float64]
-    deviation: float
+    classes: NDArray[np.object_] = value(TEXTS, make=lambda names: np.array(names, dtype=object), plain=list)
+    mean: NDArray[np.float64] = array("K")
+    deviation: float = value(Interval(0, ends="()"), make=float)
 
-    def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray]]:
-        """Return plain values and arrays that `from_state` takes."""
-        return {"classes": list(self.classes), "deviation": self.deviation}, {"scale:mean": self.mean}
-
-    @classmethod
-    def from_state(cls, meta: Mapping[str, Any], arrays: Mapping[str, NDArray], task: str) -> Scale:
-        """Rebuild the scale of a task's labels; ModelFileError if these are not such labels."""
-        names, deviation = meta["classes"], checked_value(meta, "deviation", Interval(0, ends="()"))
-        good = isinstance(names, list) and all(isinstance(each, str) for each in names) and len({*names}) == len(names)
-        if not good or (len(names) < 2 if task == "classification" else names):
-            raise ModelFileError("The labels of the model file are not those of this kind of model: save it again.")
-        mean = Array("K").read(arrays, "scale:mean", {"K": max(1, len(names))})
-        return cls(np.array(names, dtype=object), mean, float(deviation))
+    def _fault(self, sizes: dict[str, int]) -> str:
+        fits = self.classes.size != 1 and self.mean.size == self.n_outputs
+        return "" if fits else "The labels of the model file are not two classes or more, or numbers"
 
     @property
     def is_classifier(self) -> bool:

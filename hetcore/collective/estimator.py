@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from hetcore.base import BoostedEstimator
-from hetcore.checks import whole
 from hetcore.collective.algorithms import Algorithm1, Algorithm3, unscaled
 from hetcore.collective.crossfit import CrossFitted
 from hetcore.collective.events import described
@@ -22,8 +21,10 @@ from hetcore.collective.target_transform import Unit
 from hetcore.data import HetData
 from hetcore.data.identity import positions
 from hetcore.data.text import listed, quoted
-from hetcore.errors import DataError, ModelFileError, ParameterError
+from hetcore.errors import DataError, ParameterError
 from hetcore.events import Callback
+from hetcore.parameters import Interval, OneOf, Whole
+from hetcore.schema import Part, Value
 from hetcore.targets import Problem, Scale
 
 __all__ = ["FEATURES", "Classifies", "Collective"]
@@ -286,25 +287,21 @@ class Collective(BoostedEstimator):
         named = parameters_of_today(parameters, known, getattr(cls, "_features", ()))
         return cls, named, *state_of_today(meta, arrays, cls._task)
 
-    def _get_state(self) -> tuple[dict[str, Any], dict[str, NDArray]]:
-        check_is_fitted(self)
-        meta, arrays = self.model_.to_state()
-        return meta | {"smear": self.smear_, "n_iterations": self.n_iterations_, "task": self._task}, arrays
+    _stored = {
+        "model": Part(CollectiveModel, "K", at="", inline=True), "smear": Interval(0, ends="()"),
+        "n_iterations": Whole(1), "_task": Value(OneOf("classification", "regression"), key="task"),
+    }  # fmt: skip
 
-    def _set_state(self, meta: dict[str, Any], arrays: dict[str, NDArray]) -> None:
+    def _restored(self, sizes: dict[str, int]) -> str:
         if hasattr(self, "features"):
             self.features = tuple(self.features)  # JSON has lists alone
-        params = self._params()
-        scale = Scale.from_state(meta["scale"], arrays, self._task)
-        self.model_ = CollectiveModel.from_state(scale, meta, arrays)
-        self.smear_, self.n_iterations_ = float(meta["smear"]), meta["n_iterations"]
-        self.n_stages_ = self.model_.stack.n_stages
-        most = params["n_iterations"] + 1
-        good = np.isfinite(self.smear_) and self.smear_ > 0 and whole(self.n_iterations_)
-        if not good or not self.n_stages_ <= self.n_iterations_ <= most:
-            raise ModelFileError("The model file's stages do not add up: save the model again.")
+        scale, self.n_stages_ = self.model_.scale, self.model_.stack.n_stages
         if scale.is_classifier:
             self.classes_ = scale.classes
+        if not self._task == type(self)._task == ("classification" if scale.is_classifier else "regression"):
+            return "The labels of the model file are not those of this kind of model"
+        fits = self.n_stages_ <= self.n_iterations_ <= self._params()["n_iterations"] + 1
+        return "" if fits else "The model file's stages do not add up"
 
 
 class Classifies:

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from scipy.sparse.linalg import svds
 
 from hetcore.kernels.collective_columns import Net
+from hetcore.schema import Stored, array
 
 __all__ = ["FeatureReduction", "Hops"]
 
@@ -33,7 +34,7 @@ TINY = 1e-9  # of a weight that is left by rounding
 
 
 @dataclass
-class FeatureReduction:
+class FeatureReduction(Stored):
     """The principal directions of a wide table; narrow tables stay as they are.
 
     Attributes
@@ -42,7 +43,7 @@ class FeatureReduction:
         No column where the table is narrow.
     """
 
-    components: NDArray[np.float32]
+    components: NDArray[np.float32] = array("d q", np.float32)
 
     @classmethod
     def of(cls, values: NDArray[np.float32]) -> FeatureReduction:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,17 +9,18 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from hetcore.checks import number_in
+from hetcore.checks import finite
 from hetcore.collective.algorithms import SENDS, algorithm4
 from hetcore.collective.inference import Inference, net_of
 from hetcore.collective.stages import Stack
-from hetcore.collective.static_columns import StaticColumns, with_prefix
+from hetcore.collective.static_columns import StaticColumns
 from hetcore.data import HetData
 from hetcore.data.identity import positions
-from hetcore.errors import ModelFileError
 from hetcore.forest import Forest
 from hetcore.kernels.collective_columns import Aggregation, Net
 from hetcore.kernels.collective_sweeps import REMAINDER, Stages
+from hetcore.parameters import Domain, Flag, Interval, OneOf, Whole
+from hetcore.schema import IDS, TEXTS, Array, Part, Stored, Value, value
 from hetcore.targets import Scale
 
 __all__ = ["DIRECTIONS", "CollectiveModel", "InferenceParams"]
@@ -30,7 +30,7 @@ STARTS = ("stages", "targets")
 
 
 @dataclass(frozen=True)
-class InferenceParams:
+class InferenceParams(Stored):
     """How the unknown are inferred.
 
     Attributes
@@ -56,22 +56,45 @@ class InferenceParams:
         Where the first messages come from; "targets" in models of numbers that hetcore 0.1 fitted as printed.
     """
 
-    linked: bool
-    as_printed: bool
-    residuals: bool
-    estimate: str
-    weighted: bool
-    direction: str
-    inferred_weight: float
-    sweeps: int
-    tol: float
-    damping: float
-    seed: int
-    start: str = "stages"
+    linked: bool = value(Flag())
+    as_printed: bool = value(Flag())
+    residuals: bool = value(Flag())
+    estimate: str = value(OneOf(*SENDS))
+    weighted: bool = value(Flag())
+    direction: str = value(OneOf(*DIRECTIONS))
+    inferred_weight: float = value(Interval(0, 1))
+    sweeps: int = value(Whole(0, 2**63 - 1))
+    tol: float = value(Interval(0))
+    damping: float = value(Interval(0, 1))
+    seed: int = value(Whole(0, 2**63 - 1))
+    start: str = value(OneOf(*STARTS), default="stages")
+
+
+def _plain_aggregation(aggregation: Aggregation) -> dict[str, Any]:
+    return {name: None if number != number else number for name, number in aggregation._asdict().items()}
+
+
+def _aggregation(given: dict[str, Any]) -> Aggregation:
+    return Aggregation(**{name: np.nan if number is None else number for name, number in given.items()})
+
+
+AGGREGATION = Value(
+    Domain(
+        lambda v: (
+            set(v) == set(Aggregation._fields)
+            and isinstance(v["median"], bool)
+            and v["shrinkage"] in Interval(0, 1e9)
+            and all(v[name] is None or finite(v[name]) for name in Aggregation._fields[2:])
+        ),
+        "a known way to sum up neighbours",
+    ),
+    _aggregation,
+    _plain_aggregation,
+)
 
 
 @dataclass
-class CollectiveModel:
+class CollectiveModel(Stored):
     """A fitted model.
 
     Attributes
@@ -89,6 +112,12 @@ class CollectiveModel:
     messages : (m, S K) float64
         Theirs: see `Inference`.
     """
+
+    _stored = {
+        "columns": Part(StaticColumns, "w", at=""), "messages": Array("m s"), "scale": Part(Scale, "K"),
+        "stack": Part(Stack, "K d=w"), "base": Part(Forest, "d=w"), "graphs": Value(TEXTS), "aggregation": AGGREGATION,
+        "how": Part(InferenceParams), "ids": IDS,
+    }  # fmt: skip
 
     scale: Scale
     columns: StaticColumns
@@ -192,63 +221,10 @@ class CollectiveModel:
         for stage in range(1, staged.shape[1]):
             view.set_messages(rows, stage, target - staged[:, stage - 1])
 
-    def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray]]:
-        """Return everything as a JSON-able dict and arrays."""
-        columns, arrays = self.columns.to_state()
-        scale, mean = self.scale.to_state()
-        arrays |= {"messages": self.messages} | mean
-        arrays |= {f"stack:{name}": array for name, array in self.stack.to_arrays().items()}
-        arrays |= {f"base:{name}": array for name, array in self.base.to_arrays().items()}
-        aggregation = {key: (None if value != value else value) for key, value in self.aggregation._asdict().items()}
-        meta = {"scale": scale, "columns": columns, "graphs": self.graphs, "aggregation": aggregation}
-        return meta | {"ids": self.ids.to_list(), "how": vars(self.how)}, arrays
-
-    @classmethod
-    def from_state(cls, scale: Scale, meta: Mapping[str, Any], arrays: Mapping[str, NDArray]) -> CollectiveModel:
-        """Rebuild a model.
-
-        Raises
-        ------
-        ModelFileError
-            If anything in it does not fit together.
-        """
-        if not _are_names(meta["graphs"]):
-            raise ModelFileError("The graphs of the model file are not named: save the model again.")
-        G, K = len(meta["graphs"]), scale.n_outputs
-        columns = StaticColumns.from_state(meta["columns"], arrays, G, K)
-        width = columns.mapper.n_bins.size + columns.label_mapper.n_bins.size
-        base = Forest.from_arrays(with_prefix(arrays, "base"), width)
-        stack = Stack.from_arrays(with_prefix(arrays, "stack"), width, width + G * (3 * K + 1) + K, K)
-        messages, ids = arrays["messages"], meta["ids"]
-        good = _are_names(ids) and messages.shape == (len(ids), stack.n_stages * K) and messages.dtype == np.float64
-        if not good or not np.isfinite(messages).all() or base.n_outputs != K:
-            raise ModelFileError("What the model file remembers of its instances does not fit together: save it again.")
-        series = pl.Series("id", ids, dtype=pl.String)
-        rest = list(meta["graphs"]), _aggregation(meta), _how(meta["how"]), series, messages
-        return cls(scale, columns, base, stack, *rest)
-
-
-def _are_names(given: Any) -> bool:
-    return isinstance(given, list) and all(isinstance(each, str) for each in given) and len(set(given)) == len(given)
-
-
-def _aggregation(meta: Mapping[str, Any]) -> Aggregation:
-    given = meta["aggregation"]
-    names = Aggregation._fields[2:]
-    fills = [np.nan if given[name] is None else number_in(given[name], -1e300, 1e300) for name in names]
-    if set(given) != set(Aggregation._fields) or not isinstance(given["median"], bool):
-        raise ModelFileError("The model file's way to sum up neighbours is not known: save the model again.")
-    return Aggregation(given["median"], number_in(given["shrinkage"], 0.0, 1e9), *fills)
-
-
-def _how(given: Mapping[str, Any]) -> InferenceParams:
-    flags = ("linked", "as_printed", "residuals", "weighted")
-    how = InferenceParams(**given)
-    whole = all(type(given[name]) is int and 0 <= given[name] < 1 << 63 for name in ("sweeps", "seed"))
-    named = given["estimate"] in SENDS and given["direction"] in DIRECTIONS and how.start in STARTS
-    if not whole or not named or not all(isinstance(given[name], bool) for name in flags):
-        raise ModelFileError("The model file's way to infer is not known: save the model again.")
-    number_in(how.inferred_weight, 0.0, 1.0)
-    number_in(how.tol, 0.0, 1e300)
-    number_in(how.damping, 0.0, 1.0)
-    return how
+    def _fault(self, sizes: dict[str, int]) -> str:
+        G, K = len(self.graphs), self.scale.n_outputs
+        nodes, rows = self.stack.nodes, (len(self.ids), self.stack.n_stages * K)
+        seen = nodes["feature"].max(initial=0) < sizes["w"] + G * (3 * K + 1) + K
+        if seen and self.columns.fits(G, K) and self.messages.shape == rows and self.base.n_outputs == K:
+            return ""
+        return "The columns, the stages or the messages of the model file are not those of its graphs"

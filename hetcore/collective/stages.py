@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hetcore.binning import BinMapper
-from hetcore.errors import ModelFileError
 from hetcore.forest import Forest
 from hetcore.kernels.collective_sweeps import REMAINDER, Stages
 from hetcore.kernels.layout import NODE_DTYPE
+from hetcore.schema import Array, Stored
 from hetcore.targets import Scale
 from hetcore.trees import TreeParams, grow, set_leaf_medians
 
@@ -79,7 +79,7 @@ class Table:
 
 
 @dataclass
-class Stack:
+class Stack(Stored):
     """The stages of one ensemble, as flat arrays; children are counted from their tree's own root.
 
     Attributes
@@ -89,6 +89,11 @@ class Stack:
     nodes, cuts, values, starts, begins
         As in `hetcore.kernels.collective_sweeps.Stages`.
     """
+
+    _stored = {
+        "nodes": Array("N", NODE_DTYPE), "cuts": Array("N", np.float32, allows="inf nan"), "values": Array("N K"),
+        "starts": Array("T", np.int64), "begins": Array("S", np.int64),
+    }  # fmt: skip
 
     n_own: int
     n_outputs: int
@@ -172,30 +177,17 @@ class Stack:
             mean.begins = np.append(mean.begins, mean.starts.size - 1)
         return mean
 
-    def to_arrays(self) -> dict[str, NDArray]:
-        """Return the arrays that `from_arrays` takes."""
-        names = ("nodes", "cuts", "values", "starts", "begins")
-        return {name: getattr(self, name) for name in names}
-
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray], n_own: int, n_columns: int, n_outputs: int) -> Stack:
-        """Rebuild and check the stages.
+    def _made(cls, values: dict[str, Any], sizes: dict[str, int]) -> Stack:
+        return cls(sizes["d"], sizes["K"], **values)
 
-        Raises
-        ------
-        ModelFileError
-            If the arrays are not those of stages over `n_columns` columns.
-        """
-        begins, cuts, starts = arrays["begins"], arrays["cuts"], arrays["starts"]
-        checked = {"nodes": arrays["nodes"], "values": arrays["values"], "starts": starts}
-        Forest.from_arrays(checked | {"scales": np.ones(max(starts.size - 1, 0))}, n_columns)
-        good = begins.dtype == np.int64 and begins.ndim == 1 and begins.size > 1 and begins[0] == 0
-        good = good and begins[-1] == starts.size - 1 and (np.diff(begins) >= 0).all()
-        good = good and cuts.dtype == np.float32 and cuts.shape == arrays["nodes"].shape
-        relational = (arrays["nodes"]["left"] >= 0) & (arrays["nodes"]["feature"] >= n_own)
-        if not good or arrays["values"].shape[1] != n_outputs or not (np.isnan(cuts) == ~relational).all():
-            raise ModelFileError("The stages of the model file do not add up: save the model again.")
-        return cls(n_own, n_outputs, arrays["nodes"], cuts, arrays["values"], starts, begins)
+    def _fault(self, sizes: dict[str, int]) -> str:
+        trees = {"nodes": self.nodes, "values": self.values, "starts": self.starts}
+        Forest.from_arrays(trees | {"scales": np.ones(max(self.starts.size - 1, 0))}, 1 << 31)
+        begins, relational = self.begins, (self.nodes["left"] >= 0) & (self.nodes["feature"] >= self.n_own)
+        good = begins.size > 1 and begins[0] == 0 and begins[-1] == self.starts.size - 1
+        good = good and (np.diff(begins) >= 0).all() and (np.isnan(self.cuts) == ~relational).all()
+        return "" if good else "The stages of the model file do not add up"
 
 
 @dataclass(frozen=True)

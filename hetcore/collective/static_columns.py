@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,14 +12,15 @@ from hetcore.binning import BinMapper
 from hetcore.collective.neighbor_columns import FeatureReduction, Hops
 from hetcore.data import HetData
 from hetcore.data.encoding import SourceEncoder
-from hetcore.errors import ModelFileError
 from hetcore.kernels.collective_columns import Net
+from hetcore.parameters import Whole
+from hetcore.schema import Part, Parts, Stored
 
-__all__ = ["StaticColumns", "with_prefix"]
+__all__ = ["StaticColumns"]
 
 
 @dataclass
-class StaticColumns:
+class StaticColumns(Stored):
     """The columns of all sources side by side, then those of their neighbours; missing where a source has no record.
 
     Attributes
@@ -33,6 +33,13 @@ class StaticColumns:
     mapper, label_mapper : BinMapper
         Of own and feature columns; of label columns.
     """
+
+    _stored = {
+        "mapper": Part(BinMapper, at="bins"), "label_mapper": Part(BinMapper, at="label_bins"),
+        "reduction": Part(FeatureReduction, "d", at=""),
+        "encoders": Parts(SourceEncoder, at="source{}", named="dict", key="sources"),
+        "feature_hops": Whole(0, 2), "label_hops": Whole(0, 2),
+    }  # fmt: skip
 
     encoders: dict[str, SourceEncoder]
     reduction: FeatureReduction
@@ -77,50 +84,17 @@ class StaticColumns:
             return own
         return np.hstack([own, hops.feature_columns(self.reduction.apply(own), self.feature_hops)])
 
-    def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray]]:
-        """Return everything as a JSON-able dict and arrays."""
-        arrays = {f"bins:{name}": array for name, array in self.mapper.to_arrays().items()}
-        arrays |= {f"label_bins:{name}": array for name, array in self.label_mapper.to_arrays().items()}
-        arrays["components"], sources = self.reduction.components, {}
-        for i, (name, encoder) in enumerate(self.encoders.items()):
-            sources[name], held = encoder.to_state()
-            arrays |= {f"source{i}:{key}": array for key, array in held.items()}
-        return {"sources": sources, "feature_hops": self.feature_hops, "label_hops": self.label_hops}, arrays
-
-    @classmethod
-    def from_state(
-        cls, meta: Mapping[str, Any], arrays: Mapping[str, NDArray], n_graphs: int, n_outputs: int
-    ) -> StaticColumns:
-        """Rebuild the columns.
-
-        Raises
-        ------
-        ModelFileError
-            If the parts do not fit together.
-        """
-        encoders = {
-            name: SourceEncoder.from_state(state, with_prefix(arrays, f"source{i}"))
-            for i, (name, state) in enumerate(meta["sources"].items())
-        }
-        mappers = [BinMapper.from_arrays(with_prefix(arrays, name)) for name in ("bins", "label_bins")]
-        reduction = FeatureReduction(arrays["components"])
-        columns = cls(encoders, reduction, meta["feature_hops"], meta["label_hops"], *mappers)
-        columns._check(n_graphs, n_outputs)
-        return columns
-
-    def _check(self, n_graphs: int, n_outputs: int) -> None:
-        """Raise ModelFileError unless the bins are those of the columns."""
+    def _fault(self, sizes: dict[str, int]) -> str:
+        sizes["w"] = self.mapper.n_bins.size + self.label_mapper.n_bins.size
         width = sum(len(encoder.feature_names) for encoder in self.encoders.values())
-        hops, components = (self.feature_hops, self.label_hops), self.reduction.components
-        good = all(type(each) is int and 0 <= each <= 2 for each in hops)
-        good = good and components.ndim == 2 and components.dtype == np.float32 and len(components) == width
-        good = good and bool(np.isfinite(components).all())
-        if good:
-            features = n_graphs * (self.feature_hops * self.reduction.width + 1) if self.feature_hops else 0
-            good = self.mapper.n_bins.size == width + features
-            good = good and self.label_mapper.n_bins.size == n_graphs * self.label_hops * (n_outputs + 1)
-        if not good:
-            raise ModelFileError("The columns of the model file are not those of its bins: save the model again.")
+        return "" if sizes["d"] == width else "The columns of the model file are not those of its sources"
+
+    def fits(self, n_graphs: int, n_outputs: int) -> bool:
+        """Return whether there are as many bins as own columns and so many graphs and outputs make."""
+        own, reduced = len(self.reduction.components), self.reduction.width
+        features = n_graphs * (self.feature_hops * reduced + 1) if self.feature_hops else 0
+        labels = n_graphs * self.label_hops * (n_outputs + 1)
+        return (self.mapper.n_bins.size, self.label_mapper.n_bins.size) == (own + features, labels)
 
 
 def _own_values(data: HetData, encoders: Mapping[str, SourceEncoder]) -> NDArray[np.float32]:
@@ -131,8 +105,3 @@ def _own_values(data: HetData, encoders: Mapping[str, SourceEncoder]) -> NDArray
             block[data.rows(name)] = encoder.transform(data.sources[name])
         blocks.append(block)
     return np.hstack(blocks)
-
-
-def with_prefix(arrays: Mapping[str, NDArray], name: str) -> dict[str, NDArray]:
-    """Return the arrays of one part of a file."""
-    return {key.removeprefix(f"{name}:"): array for key, array in arrays.items() if key.startswith(f"{name}:")}

@@ -65,6 +65,7 @@ from hetcore.errors import DataError, ModelFileError
 from hetcore.parameters import Domain, Flag, Interval, OneOf, Seed, Slider, Whole, param
 from hetcore.registry import MemoryNeed, estimator
 from hetcore.round_scores import describe, shares
+from hetcore.schema import block, prefixed
 from hetcore.targets import Problem, Scale
 
 __all__ = ["Explanation", "GBCClassifier", "GBCRegressor"]
@@ -304,13 +305,15 @@ class _GBC(Tempering, BoostedEstimator):
     def _get_state(self) -> tuple[dict[str, Any], dict[str, NDArray]]:
         check_is_fitted(self)
         meta, arrays = self.model_.to_state()
-        scale, mean = self.scale_.to_state()
+        scale, held = self.scale_.to_state()
         weights = {"source_weights": self.source_weights_, "graph_weights": self.graph_weights_}
         state = {"kind": self.model_.kind, "scale": scale, "model": meta, "n_iterations": self.n_iterations_} | weights
-        return state, arrays | mean
+        return state, arrays | prefixed("scale", held)
 
     def _set_state(self, meta: dict[str, Any], arrays: dict[str, NDArray]) -> None:
-        self.scale_ = Scale.from_state(meta["scale"], arrays, self._task)
+        self.scale_ = Scale.from_state(meta["scale"], block(arrays, "scale"))
+        if self.scale_.is_classifier != (self._task == "classification"):
+            raise ModelFileError("The labels of the model file are not those of this kind of model: save it again.")
         kinds = {"views": ViewModel, "stagewise": StagewiseModel, "printed": PrintedModel}
         if meta["kind"] not in kinds:
             kind = meta["kind"]

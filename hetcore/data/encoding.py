@@ -86,6 +86,14 @@ class SourceEncoder:
         return {"columns": columns}, arrays
 
     @classmethod
+    def _read(cls, state: dict[str, Any], arrays: dict[str, NDArray], sizes: dict[str, int]) -> SourceEncoder:
+        """Rebuild an encoder of `sizes["d"]` columns, if these are known; they are afterwards."""
+        made = cls.from_state(state, arrays)
+        if sizes.setdefault("d", len(made.feature_names)) != len(made.feature_names):
+            raise ModelFileError("The columns of a source in the model file are not those of its model: save it again.")
+        return made
+
+    @classmethod
     def from_state(cls, state: dict[str, Any], arrays: dict[str, NDArray]) -> SourceEncoder:
         """Rebuild an encoder from `to_state`.
 

@@ -10,7 +10,7 @@ from scipy.sparse import issparse
 
 from hetcore.errors import DataError, ModelFileError
 
-__all__ = ["CodeBook", "as_codes"]
+__all__ = ["CodeBook", "as_codes", "book_from"]
 
 
 def as_codes(X: ArrayLike, n_modes: int) -> NDArray:
@@ -79,26 +79,16 @@ class CodeBook:
             out[:, mode] = np.where(codes[place] == column, self.offsets[mode] + place, self.n_rows)
         return out
 
-    def to_state(self) -> list[list[Any]]:
-        """Return the codes as JSON-able lists."""
-        return [codes.tolist() for codes in self.codes]
 
-    @classmethod
-    def from_state(cls, state: Any) -> CodeBook:
-        """Return the book of `to_state`.
-
-        Raises
-        ------
-        ModelFileError
-            If the codes are not such a state.
-        """
-        kind = str if isinstance(state[0][0], str) else int
-        if not all(type(code) is kind for codes in state for code in codes):
-            raise ModelFileError("The codes of the model file are no codes: save the model again.")
-        codes = [np.array(each, dtype=str if kind is str else np.int64) for each in state]
-        if not all(each.size and (each[1:] > each[:-1]).all() for each in codes):
-            raise ModelFileError("The codes of the model file are not in order: save the model again.")
-        return cls(codes)
+def book_from(state: list[list[Any]]) -> CodeBook:
+    """Return the book of codes as JSON has them; ModelFileError if these are none."""
+    kind = str if isinstance(state[0][0], str) else int
+    if not all(type(code) is kind for codes in state for code in codes):
+        raise ModelFileError("The codes of the model file are no codes: save the model again.")
+    codes = [np.array(each, dtype=str if kind is str else np.int64) for each in state]
+    if not all(each.size and (each[1:] > each[:-1]).all() for each in codes):
+        raise ModelFileError("The codes of the model file are not in order: save the model again.")
+    return CodeBook(codes)
 
 
 def _in_kind_of(column: NDArray, codes: NDArray) -> NDArray:

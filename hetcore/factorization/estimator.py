@@ -12,19 +12,21 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from hetcore.base import Estimator
-from hetcore.checks import whole
+from hetcore.checks import finite, whole
 from hetcore.errors import DataError, ModelFileError, ParameterError
 from hetcore.events import Callback
-from hetcore.factorization.codes import CodeBook, as_codes
+from hetcore.factorization.codes import CodeBook, as_codes, book_from
 from hetcore.factorization.sgd import Entries, FactorState, Tables
-from hetcore.parameters import Whole
-from hetcore.schema import Array, checked_value
+from hetcore.parameters import Domain, Whole
+from hetcore.schema import Array, Part, Value
 
 __all__ = ["Factorization", "entries_of"]
 
 PRINTED_UNKNOWN = 3.0  # the paper's prediction for an unseen user or item
 PRINTED_DECAY = 1.0
 LARGEST = 1e100
+CODES = Domain(lambda v: isinstance(v, list) and all(isinstance(each, list) for each in v), "lists of codes")
+RANGE = Domain(lambda v: len(v) == 2 and all(map(finite, v)) and v[0] <= v[1], "in order, or it is no range of values")
 NO_DEVIATION = {
     "n_deviation_factors": 0, "deviation_learning_rate": 0.0, "deviation_regularisation": 0.0, "deviation_start": 1,
     "deviation_epochs": 0, "deviation_folds": 0, "base_variance": 1.0,
@@ -34,6 +36,12 @@ NO_DEVIATION = {
 class Factorization(RegressorMixin, Estimator):
     """What `MatrixFactorization`, `HMF`, `TensorFactorization` and `HTF` share; see `hetcore.factorization.hmf`."""
 
+    _stored = {
+        "_book": Value(CODES, book_from, lambda book: [each.tolist() for each in book.codes], key="codes"),
+        "tables": Part(Tables, "N D K", at="", key="numbers"),
+        "range": Value(RANGE, tuple, list), "n_iterations": Whole(1), "best_iteration": Whole(0),
+        "mean_deviations": Array("n", low=0),
+    }  # fmt: skip
     _n_modes = 2
     _prior_entries = 50.0  # see `deviation_regularisation`
 
@@ -198,26 +206,16 @@ class Factorization(RegressorMixin, Estimator):
         tags.input_tags.categorical = tags.input_tags.string = True
         return tags
 
-    def _get_state(self) -> tuple[dict[str, Any], dict[str, NDArray]]:
-        check_is_fitted(self)
-        numbers, arrays = self.tables_.to_state()
-        state = {"codes": self._book.to_state(), "numbers": numbers, "range": list(self.range_)}
-        state |= {"n_iterations": self.n_iterations_, "best_iteration": self.best_iteration_}
-        return state, arrays | {"mean_deviations": self.mean_deviations_}
+    def _sizes(self, meta: dict[str, Any]) -> dict[str, int]:
+        if len(meta["codes"]) != self._n_modes:
+            raise ModelFileError(f"The codes of the model file are of no {self._n_modes} modes: save the model again.")
+        n = sum(map(len, meta["codes"]))
+        return {"n": n, "N": n + 1, "K": self._params()["n_deviation_factors"]}
 
-    def _set_state(self, meta: dict[str, Any], arrays: dict[str, NDArray]) -> None:
-        self._book = CodeBook.from_state(meta["codes"])
-        low, high = self.range_ = tuple(float(each) for each in meta["range"])
-        if len(self._book.codes) != self._n_modes or not (np.isfinite([low, high]).all() and low <= high):
-            raise ModelFileError(f"The model file has no {self._n_modes} modes, or no range of values: save it again.")
-        n, K = self._book.n_rows, self._params()["n_deviation_factors"]
-        self.tables_ = Tables.from_state(meta["numbers"], arrays, N=n + 1, K=K)
-        if self.tables_.factors.shape[1] < self.n_factors:
-            raise ModelFileError("The factors of the model file are fewer than its parameters say: save it again.")
-        self.mean_deviations_ = Array("n", low=0).read(arrays, "mean_deviations", {"n": n})
-        self.n_iterations_ = checked_value(meta, "n_iterations", Whole(1))
-        self.best_iteration_ = checked_value(meta, "best_iteration", Whole(0, self.n_iterations_))
+    def _restored(self, sizes: dict[str, int]) -> str:
         self.n_features_in_ = self._n_modes
+        fits = sizes["D"] >= self.n_factors and self.best_iteration_ <= self.n_iterations_
+        return "" if fits else "The factors or epochs of the model file are fewer than its parameters say"
 
 
 def entries_of(X: ArrayLike, y: ArrayLike, n_modes: int, book: CodeBook | None) -> tuple[Entries, CodeBook]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +20,7 @@ from hetcore.heteroscedastic.objectives import make_link
 from hetcore.heteroscedastic.predictor import DeviationModel, fitted_model
 from hetcore.numerics import narrow
 from hetcore.parameters import Flag, Interval, OneOf, Seed, Slider, Whole, param
-from hetcore.schema import Array, checked_value
+from hetcore.schema import Array, Part
 from hetcore.trees import BinMapper
 
 __all__ = ["DeviationBoosting"]
@@ -65,6 +66,10 @@ class DeviationBoosting(Estimator):
         Columns of X.
     """
 
+    _stored = {
+        "n_iterations": Whole(1), "best_iteration": Whole(1), "model": Part(DeviationModel, "K d", at=""),
+        "instance_weights": Array("n", low=0),
+    }  # fmt: skip
     _y_checks: dict[str, Any] = {}
     _unit: tuple[float, float] = (0.0, 1.0)
     model_: DeviationModel
@@ -197,7 +202,7 @@ class DeviationBoosting(Estimator):
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         used = weights > 0
         weights, labels = weights[used] / weights[used].mean(), np.asarray(y)[used]
-        base, mapper = self._base(self._learned(labels, weights)), BinMapper().fit(X[used])
+        base, mapper = self._base(self._targets(labels, weights)), BinMapper().fit(X[used])
         train, later = Sample(mapper.transform(X[used]), base, weights), self._later(eval_set, mapper)
         return DeviationProblem(train, later, mapper, used)
 
@@ -227,19 +232,13 @@ class DeviationBoosting(Estimator):
         check_is_fitted(self)
         return self.model_.raw(narrow(validate_data(self, X, **NUMBERS, reset=False)))
 
-    def _state_of(self, more: dict[str, Any]) -> tuple[dict[str, Any], dict[str, NDArray]]:
-        check_is_fitted(self)
-        meta, arrays = self.model_.to_state()
-        rounds = {"n_iterations": self.n_iterations_, "best_iteration": self.best_iteration_}
-        return rounds | {"model": meta} | more, arrays | {"instance_weights": self.instance_weights_}
-
-    def _use_state(self, meta: dict[str, Any], arrays: dict[str, NDArray], n_outputs: int) -> None:
-        link, of_classes = make_link(self._params()), is_classifier(self)
-        self.model_ = DeviationModel.from_state(meta["model"], arrays, link, n_outputs, of_classes)
-        self.n_features_in_ = self.model_.mapper.n_bins.size
-        self.instance_weights_ = Array("n", low=0).read(arrays, "instance_weights")
-        self.n_iterations_ = checked_value(meta, "n_iterations", Whole(1))
-        self.best_iteration_ = checked_value(meta, "best_iteration", Whole(1, self.n_iterations_))
+    def _restored(self, sizes: dict[str, int]) -> str:
+        self.model_ = replace(self.model_, link=make_link(self._params()))
+        self.n_features_in_, self._unit = sizes["d"], self.model_.unit
+        # of classes, a share of the labels: it may be none
+        spread = self.model_.scale <= 1 if is_classifier(self) else self.model_.scale > 0
+        fits = spread and self.best_iteration_ <= self.n_iterations_
+        return "" if fits else "The spread or the rounds of the model file are none that a model has"
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")

@@ -92,7 +92,7 @@ class HGBMRegressor(RegressorMixin, DeviationBoosting):
         "rows by their place alone.",
     )
 
-    def _learned(self, y: NDArray, weights: NDArray) -> NDArray:
+    def _targets(self, y: NDArray, weights: NDArray) -> NDArray:
         y = y.astype(np.float64)
         self._unit = (0.0, 1.0) if self.as_printed else mean_and_deviation(y, weights)
         return self._coded(y)
@@ -160,12 +160,8 @@ class HGBMRegressor(RegressorMixin, DeviationBoosting):
         width = self.model_.width(coverage) * deviation
         return mean - width, mean + width
 
-    def _get_state(self) -> tuple[dict[str, Any], dict[str, NDArray]]:
-        return self._state_of({})
-
-    def _set_state(self, meta: dict[str, Any], arrays: dict[str, NDArray]) -> None:
-        self._use_state(meta, arrays, 1)
-        self._unit = self.model_.unit
+    def _sizes(self, meta: dict[str, Any]) -> dict[str, int]:
+        return {"K": 1}
 
 
 def _spread(state: Rounds, scale: float, scores: Judged, sample: Sample) -> tuple[float, float, float]:

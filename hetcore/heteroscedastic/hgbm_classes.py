@@ -9,16 +9,34 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
-from hetcore.errors import DataError, ModelFileError, ParameterError
+from hetcore.errors import DataError, ParameterError
 from hetcore.heteroscedastic.boosting import Rounds
 from hetcore.heteroscedastic.estimator import DeviationBoosting
 from hetcore.heteroscedastic.forest_ensemble import Judged, Sample
 from hetcore.heteroscedastic.likelihoods import class_probabilities
 from hetcore.heteroscedastic.objectives import LEAST_HESSIAN, Labels
-from hetcore.parameters import OneOf, param
+from hetcore.parameters import Domain, OneOf, param
 from hetcore.registry import MemoryNeed, estimator
+from hetcore.schema import Value
 
 __all__ = ["HGBMClassifier"]
+
+
+def _plain_classes(classes: NDArray) -> list[Any]:
+    plain = classes.tolist()
+    if not all(isinstance(label, str | int | float | bool) for label in plain):
+        raise ParameterError("A model of classes that are neither text nor numbers can't be saved: rename the classes.")
+    return plain
+
+
+CLASSES = Value(
+    Domain(
+        lambda v: isinstance(v, list) and 2 <= len(v) == len(set(v)) and len(set(map(type, v))) == 1,
+        "two labels or more of one kind",
+    ),
+    make=np.array,
+    plain=_plain_classes,
+)
 
 
 @estimator(MemoryNeed(cell=40, score=360))
@@ -36,6 +54,8 @@ class HGBMClassifier(ClassifierMixin, DeviationBoosting):
         Class labels.
     """
 
+    _stored = {"classes": CLASSES} | DeviationBoosting._stored
+
     patience = 20
     link: str = param(
         "flips",
@@ -43,7 +63,7 @@ class HGBMClassifier(ClassifierMixin, DeviationBoosting):
         "A share eps(x) of the labels is drawn blindly; or (10), a bounded weight.",
     )
 
-    def _learned(self, y: NDArray, weights: NDArray) -> NDArray:
+    def _targets(self, y: NDArray, weights: NDArray) -> NDArray:
         check_classification_targets(y)
         self.classes_ = np.unique(y)
         if self.classes_.size < 2:
@@ -99,12 +119,8 @@ class HGBMClassifier(ClassifierMixin, DeviationBoosting):
         d = self._checked(X).d
         return self.model_.link.deviation_of(d)
 
-    def _get_state(self) -> tuple[dict[str, Any], dict[str, NDArray]]:
-        return self._state_of({"classes": _plain_classes(self.classes_)})
-
-    def _set_state(self, meta: dict[str, Any], arrays: dict[str, NDArray]) -> None:
-        self.classes_ = _classes_from(meta["classes"])
-        self._use_state(meta, arrays, 1 if self.classes_.size == 2 else self.classes_.size)
+    def _sizes(self, meta: dict[str, Any]) -> dict[str, int]:
+        return {"K": 1 if len(meta["classes"]) == 2 else len(meta["classes"])}
 
 
 def _mean_share(state: Rounds, scores: Judged, sample: Sample) -> float:
@@ -114,17 +130,3 @@ def _mean_share(state: Rounds, scores: Judged, sample: Sample) -> float:
 def _error(state: Rounds, scores: Judged, sample: Sample) -> float:
     likeliest = scores.f[:, 0] > 0 if scores.f.shape[1] == 1 else scores.f.argmax(axis=1)
     return state.mean(likeliest != sample.base.codes, sample)
-
-
-def _plain_classes(classes: NDArray) -> list[Any]:
-    plain = classes.tolist()
-    if not all(isinstance(label, str | int | float | bool) for label in plain):
-        raise ParameterError("A model of classes that are neither text nor numbers can't be saved: rename the classes.")
-    return plain
-
-
-def _classes_from(given: Any) -> NDArray:
-    kinds = {type(label) for label in given}
-    if not isinstance(given, list) or len(given) < 2 or len(set(given)) != len(given) or len(kinds) != 1:
-        raise ModelFileError("The classes of the model file are not two labels or more of one kind: save it again.")
-    return np.array(given)

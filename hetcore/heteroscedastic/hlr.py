@@ -31,9 +31,9 @@ from hetcore.base import Estimator
 from hetcore.checks import rows_to_score_by
 from hetcore.errors import DataError
 from hetcore.events import Callback
-from hetcore.parameters import Flag, Interval, OneOf, Whole, param
+from hetcore.parameters import Flag, Interval, Whole, param
 from hetcore.registry import MemoryNeed, estimator
-from hetcore.schema import Array, checked_value
+from hetcore.schema import Array
 
 __all__ = ["HLR"]
 
@@ -86,7 +86,7 @@ class HLR(RegressorMixin, Estimator):
         Columns of X.
     """
 
-    _learned = {
+    _stored = {
         "intercept": Interval(-np.inf),
         "n_iterations": Whole(1, 1),
         "n_features_in": Whole(1),
@@ -167,9 +167,8 @@ class HLR(RegressorMixin, Estimator):
         check_is_fitted(self)
         return validate_data(self, X, dtype=np.float64, reset=False) @ self.coef_ + self.intercept_
 
-    def _set_state(self, meta: dict[str, Any], arrays: dict[str, NDArray]) -> None:
-        super()._set_state(meta, arrays)
-        checked_value({"n_features_in": self.coef_.size}, "n_features_in", OneOf(self.n_features_in_))
+    def _restored(self, sizes: dict[str, int]) -> str:
+        return "" if sizes["d"] == self.n_features_in_ else "The line of the model file is none of its columns"
 
 
 def _deviations(squared_errors: ArrayLike | None, n: int) -> NDArray[np.float64]:

@@ -37,7 +37,7 @@ from hetcore.heteroscedastic.likelihoods import GaussianDeviation
 from hetcore.numerics import mean_and_deviation, means_and_deviations
 from hetcore.parameters import Interval, OneOf, Whole, param
 from hetcore.registry import MemoryNeed, estimator
-from hetcore.schema import Array, checked_value
+from hetcore.schema import Array
 
 __all__ = ["HeteroscedasticLinearRegression"]
 
@@ -153,7 +153,7 @@ class HeteroscedasticLinearRegression(RegressorMixin, Estimator):
         Columns of X.
     """
 
-    _learned = {
+    _stored = {
         "intercept": Interval(-np.inf),
         "deviation_intercept": Interval(-np.inf),
         "n_iterations": Whole(1),
@@ -302,6 +302,6 @@ class HeteroscedasticLinearRegression(RegressorMixin, Estimator):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "coef_")
 
-    def _set_state(self, meta: dict[str, Any], arrays: dict[str, NDArray]) -> None:
-        super()._set_state(meta, arrays)
-        self.n_features_in_ = checked_value({"columns": self.coef_.size}, "columns", Whole(1))
+    def _restored(self, sizes: dict[str, int]) -> str:
+        self.n_features_in_ = sizes["d"]
+        return "" if sizes["d"] else "The line of the model file has no columns"

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from hetcore.errors import ModelFileError
+from hetcore.checks import finite
 from hetcore.forest import Forest
 from hetcore.heteroscedastic.boosting import Rounds
 from hetcore.heteroscedastic.forest_ensemble import Judged
 from hetcore.heteroscedastic.objectives import Labels, Link
-from hetcore.schema import Array, block, prefixed
+from hetcore.parameters import Domain, Interval
+from hetcore.schema import Stored, array, part, value
 from hetcore.trees import BinMapper
 
 __all__ = ["Calibration", "DeviationModel", "calibrate", "fitted_model", "spread_scores"]
@@ -78,40 +79,46 @@ def spread_scores(z: NDArray) -> NDArray[np.float64]:
     return np.quantile(z, np.linspace(0.0, 1.0, MOST_SCORES))
 
 
-class DeviationModel:
+PAIR = Domain(lambda v: len(v) == 2 and finite(v[0]) and finite(v[1]) and v[1] > 0, "a mean and a deviation above 0")
+LINE = Domain(lambda v: len(v) == 3 and all(map(finite, v)) and v[2] >= 0, "centre, shift and slope of a calibration")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeviationModel(Stored):
     """The mean of the members, as a label forest and a deviation forest.
 
-    Parameters
+    Attributes
     ----------
+    first : (K,) float64
+        Label score before the first tree.
+    scores : (m,) float64
+        Rising |z| of left-out rows.
     mapper : BinMapper
     labels, deviations : Forest
         Of K outputs and of one.
-    first : (K,) float64
-        Label score before the first tree.
-    link : Link
     scale : float
         Factor of the variance, in standardised units.
-    calibration : Calibration
     unit : (float, float)
         Mean and deviation of the labels that are numbers; (0, 1) for classes.
-    scores : (m,) float64
-        Rising |z| of left-out rows.
+    calibration : Calibration
+    link : Link
+        By the parameters of the model, which a file has beside it.
     """
 
-    def __init__(
-        self,
-        mapper: BinMapper,
-        labels: Forest,
-        deviations: Forest,
-        first: NDArray[np.float64],
-        link: Link,
-        scale: float,
-        calibration: Calibration,
-        unit: tuple[float, float],
-        scores: NDArray[np.float64],
-    ) -> None:
-        self.mapper, self.labels, self.deviations, self.first, self.link = mapper, labels, deviations, first, link
-        self.scale, self.calibration, self.unit, self.scores = scale, calibration, unit, scores
+    first: NDArray[np.float64] = array("K")
+    scores: NDArray[np.float64] = array("m", low=0)
+    mapper: BinMapper = part(BinMapper, "d", at="bins")
+    labels: Forest = part(Forest, "d K")
+    deviations: Forest = part(Forest, "d")
+    scale: float = value(Interval(0), make=float)
+    unit: tuple[float, float] = value(PAIR, make=tuple, plain=list)
+    calibration: Calibration = value(LINE, make=lambda v: Calibration(*v), plain=lambda line: list(vars(line).values()))
+    link: Link = None
+
+    def _fault(self, sizes: dict[str, int]) -> str:
+        if self.deviations.n_outputs != 1:
+            return "The forests of the model file are not those of its classes"
+        return "The scores of the model file do not rise from 0" if (np.diff(self.scores) < 0).any() else ""
 
     def raw(self, X: NDArray) -> Judged:
         """Return the scores of each row of X (n, d)."""
@@ -133,37 +140,6 @@ class DeviationModel:
         if not self.scores.size:
             return float(norm.ppf(0.5 + 0.5 * coverage))
         return float(np.quantile(self.scores, min(1.0, coverage * (1.0 + 1.0 / self.scores.size))))
-
-    def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray]]:
-        """Return a JSON-able dict and arrays that `from_state` takes."""
-        line = self.calibration
-        meta = {
-            "scale": self.scale, "unit": list(self.unit), "calibration": [line.centre, line.shift, line.slope],
-        }  # fmt: skip
-        arrays = {"first": self.first, "scores": self.scores}
-        for name, part in (("bins", self.mapper), ("labels", self.labels), ("deviations", self.deviations)):
-            arrays |= prefixed(name, part.to_arrays())
-        return meta, arrays
-
-    @classmethod
-    def from_state(
-        cls, meta: dict[str, Any], arrays: dict[str, NDArray], link: Link, n_outputs: int, of_classes: bool
-    ) -> DeviationModel:
-        """Rebuild a model, of classes or of numbers; ModelFileError at what can't be used."""
-        mapper = BinMapper.from_arrays(block(arrays, "bins"))
-        forests = [Forest.from_arrays(block(arrays, name), mapper.n_bins.size) for name in ("labels", "deviations")]
-        first, scores = Array("K").read(arrays, "first", {"K": n_outputs}), Array("n", low=0).read(arrays, "scores")
-        if [forest.n_outputs for forest in forests] != [n_outputs, 1]:
-            raise ModelFileError("The forests of the model file are not those of its classes: save the model again.")
-        if (np.diff(scores) < 0).any():
-            raise ModelFileError("The scores of the model file do not rise from 0: save the model again.")
-        numbers = [float(value) for value in (meta["scale"], *meta["unit"], *meta["calibration"])]
-        scale, mean, deviation, centre, shift, slope = numbers
-        spread = 0 <= scale <= 1 if of_classes else scale > 0  # of classes, a share of the labels: it may be none
-        if not np.isfinite(numbers).all() or not spread or deviation <= 0 or slope < 0:
-            raise ModelFileError("The spread of the model file is not a positive number: save the model again.")
-        calibration = Calibration(centre, shift, slope)
-        return cls(mapper, *forests, first, link, scale, calibration, (mean, deviation), scores)
 
 
 def fitted_model(state: Rounds, unit: tuple[float, float], calibrated: bool) -> DeviationModel:
@@ -189,4 +165,7 @@ def fitted_model(state: Rounds, unit: tuple[float, float], calibrated: bool) -> 
     for half, share in zip(state.labels, state.shares):
         half.into(labels, share)
     state.deviation.into(deviations, 1.0)
-    return DeviationModel(state.mapper, labels, deviations, state.first, state.link, scale, calibration, unit, scores)
+    return DeviationModel(
+        first=state.first, scores=scores, mapper=state.mapper, labels=labels, deviations=deviations,
+        scale=scale, unit=unit, calibration=calibration, link=state.link,
+    )  # fmt: skip
