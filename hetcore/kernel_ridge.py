@@ -163,6 +163,8 @@ class SmoothPrediction(Stored):
     arrays : mapping
         From `Smoother.to_arrays`: center (d,), scale (d,) with 0 for a column that says nothing, landmarks (m, d), dual
         (m, K).
+    sizes : dict of str to int, optional
+        Known sizes by letter; those of the arrays join them.
 
     Raises
     ------
