@@ -168,12 +168,18 @@ class Forest(Stored):
         if self._flat is None:
             sizes = [nodes.size for nodes in self._nodes]
             self._flat = (
-                np.concatenate([np.empty(0, NODE_DTYPE), *self._nodes]),
+                _joined(self._nodes),
                 np.concatenate([np.empty((0, self.n_outputs)), *self._values]),
                 np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
                 np.array(self._scales, np.float64),
             )
         return self._flat
+
+
+def _joined(nodes: list[np.ndarray]) -> np.ndarray:
+    """Return the nodes of all trees as one array; NumPy would compare all fields of all records' types first."""
+    plain = np.dtype((np.void, NODE_DTYPE.itemsize))
+    return np.concatenate([np.empty(0, plain), *(each.view(plain) for each in nodes)]).view(NODE_DTYPE)
 
 
 def _check_shapes(nodes: np.ndarray, values: np.ndarray, starts: np.ndarray, scales: np.ndarray) -> None:

@@ -1,12 +1,19 @@
-"""F_0 of the default: boosting in every view at once, as many trees as give the lowest out-of-fold loss."""
+"""F_0 of the default: boosting in every view at once, as many trees as give the lowest out-of-fold loss.
+
+Neighbours' columns are many, and where they say little they cost: where few labels are known, or where instances are
+not alike along the links. So one boosted model sees own columns, one neighbours' known labels too, one neighbours'
+features too, and F_0 is their convex mix of the lowest out-of-fold loss.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hetcore.collective.mixing import mixing_weights
 from hetcore.collective.stages import Grower
 from hetcore.forest import Forest
 from hetcore.targets import Scale
@@ -14,6 +21,7 @@ from hetcore.targets import Scale
 __all__ = ["BaseModel"]
 
 EVERY = 5  # trees between two looks at the out-of-fold loss
+LEAST = 0.02  # a smaller weight is none: its trees are not kept
 
 
 class BaseModel:
@@ -33,13 +41,22 @@ class BaseModel:
         By view.
     scores : list of (m, K) float64
         Of the labelled rows, by view.
+    weights : (g,) float64
+        Of the groups of columns.
     """
 
     def __init__(self, grower: Grower, params: dict[str, Any], fold: NDArray[np.int64]) -> None:
         self.grower, self.params, self.fold = grower, params, fold
         self.n_views = int(fold.max()) + 1
 
-    def fit(self, binned: NDArray[np.uint8], n_bins: NDArray[np.int32], target: NDArray, scale: Scale) -> BaseModel:
+    def fit(
+        self,
+        binned: NDArray[np.uint8],
+        n_bins: NDArray[np.int32],
+        target: NDArray,
+        scale: Scale,
+        groups: Sequence[NDArray[np.int32]],
+    ) -> BaseModel:
         """Grow the trees.
 
         Parameters
@@ -49,31 +66,45 @@ class BaseModel:
         n_bins : (d,) int32
         target : (m, K) float64
         scale : Scale
+        groups : sequence of (c,) int32
+            Columns that one boosted model each may split by.
         """
+        table = binned, n_bins.astype(np.int32)
+        models = [self._boosted((*table, columns), target, scale) for columns in groups]
+        out_of_fold = np.stack([self._out_of_fold(scores) for _, scores in models])
+        weights = mixing_weights(out_of_fold, target, scale)
+        weights[weights < LEAST] = 0.0
+        self.weights = weights / weights.sum()
         self.forests = [Forest(scale.n_outputs) for _ in range(self.n_views)]
-        self.scores = [np.tile(scale.prior, (len(target), 1)) for _ in self.forests]
-        table = binned, n_bins.astype(np.int32), np.arange(binned.shape[0], dtype=np.int32)
-        rows = [np.flatnonzero(self.fold != k).astype(np.int32) for k in range(self.n_views)]
-        lowest, best, kept = np.inf, 0, self.scores
-        for t in range(0, self.params["first_trees"], EVERY):
-            count = min(EVERY, self.params["first_trees"] - t)
-            for k, forest in enumerate(self.forests):
-                self._add(k, forest, self.grower.stage(table, target, self.scores[k], rows[k], count), binned)
-            loss = float(scale.loss.value(self.out_of_fold(), target).mean())
-            if loss < lowest:
-                lowest, best, kept = loss, t + count, [score.copy() for score in self.scores]
-            elif t + count - best >= self.params["patience"]:
-                break
-        self.forests, self.scores = [forest.first(best) for forest in self.forests], kept
+        self.scores = [np.zeros_like(target) for _ in self.forests]
+        for weight, (forests, scores) in zip(self.weights, models):
+            for k in range(self.n_views if weight else 0):
+                self.forests[k].extend(forests[k], weight)
+                self.scores[k] += weight * scores[k]
         return self
 
-    def _add(self, k: int, forest: Forest, more: Forest, binned: NDArray[np.uint8]) -> None:
-        self.scores[k] = self.scores[k] + more.predict(binned)
-        forest.extend(more)
+    def _boosted(self, table: Any, target: NDArray, scale: Scale) -> tuple[list[Forest], list[NDArray]]:
+        """Return the trees of every view, and the scores (m, K) that they give."""
+        forests = [Forest(scale.n_outputs) for _ in range(self.n_views)]
+        scores = [np.tile(scale.prior, (len(target), 1)) for _ in forests]
+        rows = [np.flatnonzero(self.fold != k).astype(np.int32) for k in range(self.n_views)]
+        lowest, best, kept = np.inf, 0, scores
+        for t in range(0, self.params["first_trees"], EVERY):
+            count = min(EVERY, self.params["first_trees"] - t)
+            for k, forest in enumerate(forests):
+                more = self.grower.stage(table, target, scores[k], rows[k], count)
+                scores[k] = scores[k] + more.predict(table[0])
+                forest.extend(more)
+            loss = float(scale.loss.value(self._out_of_fold(scores), target).mean())
+            if loss < lowest:
+                lowest, best, kept = loss, t + count, list(scores)
+            elif t + count - best >= self.params["patience"]:
+                break
+        return [forest.first(best) for forest in forests], kept
 
-    def out_of_fold(self) -> NDArray[np.float64]:
+    def _out_of_fold(self, scores: list[NDArray]) -> NDArray[np.float64]:
         """Return scores (m, K), each by the view that never saw its label."""
-        return np.stack(self.scores)[self.fold, np.arange(self.fold.size)]
+        return np.stack(scores)[self.fold, np.arange(self.fold.size)]
 
     def average(self) -> Forest:
         """Return the mean of all views' trees."""

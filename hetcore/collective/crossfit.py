@@ -4,7 +4,7 @@ The labels are dealt into K folds, and K + 1 views are kept: in view k > 0 the l
 none is. Each view has its own messages and its own trees, grown without fold k.
 
     F_0: boosted trees on own columns, neighbours' features, and neighbours' known labels, all at up to `hops` links;
-         as many trees as give the lowest out-of-fold loss
+         as many trees as give the lowest out-of-fold loss, mixed with others that see less (`base_model`)
     for stage s = 1..M:
         for each labelled i of fold k:  columns of i in view k
         for each view k: grow `trees_per_stage` small shrunken trees on the rows outside of fold k
@@ -137,7 +137,9 @@ class CrossFitted:
         """F_0."""
         self.binned = self._training_columns()
         self.base = BaseModel(self._grower, self.params, self.fold)
-        self.base.fit(self.binned, self.n_bins, self.target, self.problem.scale)
+        groups = self.columns.groups(self.net.indptr.shape[0])
+        groups = groups if self.params["mix"] else groups[-1:]
+        self.base.fit(self.binned, self.n_bins, self.target, self.problem.scale, groups)
         self.trained = self.base.scores
         for k, (view, stack) in enumerate(zip(self.views, self.stacks)):
             stack.skip_stage()

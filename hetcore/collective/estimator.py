@@ -33,7 +33,7 @@ FEATURES = ("rf1", "rf2", "rf3", "rf4")
 # What a class has no parameter for.
 OTHERWISE = {
     "summary": "mean", "shrinkage": 3.0, "inferred_weight": 0.3, "edge_weights": False, "counts": True,
-    "no_neighbor": None, "sweeps": None, "tol": 0.0, "damping": 0.0, "direction": "both", "hops": 0,
+    "no_neighbor": None, "sweeps": None, "tol": 0.0, "damping": 0.0, "direction": "both", "hops": 0, "mix": True,
     "rounds": "random", "n_rounds": 3, "first_rf2": "zero", "estimate": "first", "leaf": "mean",
     "target_transform": None, "as_printed": False,
 }  # fmt: skip

@@ -265,4 +265,5 @@ class Grower:
         count = max(least, int(np.ceil((self.column_sample if share is None else share) * numbers.size)))
         if count == numbers.size:
             return numbers
-        return np.sort(self.rng.choice(numbers, count, replace=False)).astype(np.int32)
+        lots = self.rng.random(numbers.size)
+        return numbers[lots <= np.partition(lots, count - 1)[count - 1]]  # half the time of a choice that is sorted

@@ -64,6 +64,18 @@ class StaticColumns(Stored):
         """Return the columns of known labels (n, L): see `Hops.label_columns`."""
         return Hops(net, known.size).label_columns(targets, known, self.label_hops)
 
+    def groups(self, n_graphs: int) -> list[NDArray[np.int32]]:
+        """Return which columns are own; own ones and labels; all of them: no group twice, none empty."""
+        last, labels = self.mapper.n_bins.size, self.label_mapper.n_bins.size
+        numbers = np.arange(last + labels, dtype=np.int32)
+        own = numbers[: last - self._n_features(n_graphs)]
+        nested = own, np.concatenate([own, numbers[last:]]), numbers
+        return list({group.size: group for group in nested if group.size}.values())
+
+    def _n_features(self, n_graphs: int) -> int:
+        """Return the number of columns of neighbours' features."""
+        return n_graphs * (self.feature_hops * self.reduction.width + 1) if self.feature_hops else 0
+
     def bins(self, data: HetData, net: Net, targets: NDArray, known: NDArray[np.bool_]) -> NDArray[np.uint8]:
         """Return all columns (d + L, n) of some data, which may lack sources.
 
@@ -91,8 +103,7 @@ class StaticColumns(Stored):
 
     def fits(self, n_graphs: int, n_outputs: int) -> bool:
         """Return whether there are as many bins as own columns and so many graphs and outputs make."""
-        own, reduced = len(self.reduction.components), self.reduction.width
-        features = n_graphs * (self.feature_hops * reduced + 1) if self.feature_hops else 0
+        own, features = len(self.reduction.components), self._n_features(n_graphs)
         labels = n_graphs * self.label_hops * (n_outputs + 1)
         return (self.mapper.n_bins.size, self.label_mapper.n_bins.size) == (own + features, labels)
 

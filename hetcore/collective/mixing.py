@@ -1,0 +1,48 @@
+"""The convex mix of models that has the lowest out-of-fold loss."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hetcore.targets import Scale
+
+__all__ = ["mixing_weights"]
+
+STEPS, STILL = 200, 1e-9
+
+
+def mixing_weights(scores: NDArray[np.float64], target: NDArray[np.float64], scale: Scale) -> NDArray[np.float64]:
+    """Return w >= 0, sum 1, that minimise the mean loss of sum_c w_c scores_c, plus KL(w, equal weights) / m.
+
+    By exponentiated gradient (Kivinen, Warmuth 1997, "Exponentiated gradient versus gradient descent for linear
+    predictors") with backtracking; the second term keeps few labels from choosing one model alone.
+
+    Parameters
+    ----------
+    scores : (c, m, K) float64
+        Out of fold, by model.
+    target : (m, K) float64
+    scale : Scale
+    """
+    c, m = scores.shape[:2]
+    weights, rate = np.full(c, 1.0 / c), 1.0
+    value = _value(weights, scores, target, scale)
+    for _ in range(STEPS if c > 1 else 0):
+        gradient = scale.fitted(np.tensordot(weights, scores, 1)) - target
+        slope = np.einsum("mk,cmk->c", gradient, scores) / m + np.log(weights * c) / m
+        moved, new = weights, np.inf
+        while new > value and rate > 1e-6:
+            moved = np.maximum(weights * np.exp(rate * (slope.min() - slope)), 1e-12)  # factors are at most 1
+            moved = moved / moved.sum()
+            new = _value(moved, scores, target, scale)
+            rate *= 0.5
+        if new > value - STILL:
+            break
+        weights, value, rate = moved, new, rate * 3.0
+    return weights
+
+
+def _value(weights: NDArray, scores: NDArray, target: NDArray, scale: Scale) -> float:
+    pull = float(weights @ np.log(weights * weights.size)) / target.shape[0]
+    return float(scale.loss.value(np.tensordot(weights, scores, 1), target).mean()) + pull

@@ -1,0 +1,62 @@
+"""The mix of F_0: its weights, the groups of columns it goes over, and what it saves where links say nothing."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+import hetcore as hc
+from datasets.planted.autocorrelated import make_autocorrelated_graph
+from hetcore.collective.mixing import mixing_weights
+from hetcore.data.splits import label_split
+from hetcore.targets import Scale
+from tests.collective.test_collective import rmse, small
+
+NUMBERS = Scale(np.empty(0, object), np.zeros(1), 1.0)
+CLASSES = Scale(np.array(["a", "b", "c"], object), np.full(3, 1 / 3), 1.0)
+
+
+@pytest.mark.parametrize("scale", [NUMBERS, CLASSES], ids=["numbers", "classes"])
+def test_weights_are_those_of_a_general_minimiser(scale):
+    rng = np.random.default_rng(0)
+    K = scale.n_outputs
+    target = np.eye(K)[rng.integers(0, K, 90)] if scale.is_classifier else rng.normal(size=(90, 1))
+    scores = target + rng.normal(size=(3, 90, K)) * np.array([1.0, 1.3, 4.0])[:, None, None]
+    found = mixing_weights(scores, target, scale)
+
+    def value(v):
+        w = np.exp(v - v.max()) / np.exp(v - v.max()).sum()
+        return scale.loss.value(np.tensordot(w, scores, 1), target).mean() + w @ np.log(3 * w) / 90
+
+    expected = np.exp(minimize(value, np.zeros(3), tol=1e-12).x)
+    np.testing.assert_allclose(found, expected / expected.sum(), atol=2e-3)
+    assert found[2] < found[1] < found[0]
+
+
+def test_one_model_has_all_the_weight_and_alike_ones_share_it():
+    target = np.arange(5.0)[:, None]
+    assert mixing_weights(target[None], target, NUMBERS).tolist() == [1.0]
+    np.testing.assert_allclose(mixing_weights(np.stack([target] * 4), target, NUMBERS), 0.25)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 1])
+def test_links_that_say_nothing_cost_less_in_a_mix(seed):
+    data = make_autocorrelated_graph(400, residual_correlation=0.0, label_correlation=0.0, seed=seed)[0]
+    y = label_split(data, 0.3, seed=seed)
+    hidden = np.isnan(y)
+    errors = {
+        mix: rmse(hc.MGBRegressor(mix=mix).fit(data, y).predict(data)[hidden], data.y[hidden]) for mix in (False, True)
+    }
+    own = rmse(hc.GBRegressor().fit(data, y).predict(data)[hidden], data.y[hidden])
+    assert errors[True] < errors[False] and errors[True] < 1.03 * own
+
+
+def test_a_mix_is_of_own_columns_labels_and_features():
+    data = make_autocorrelated_graph(200, residual_correlation=0.8, seed=1)[0]
+    model = small(hc.MGBRegressor).fit(data, label_split(data, 0.5, seed=0))
+    own, near, every = model.model_.columns.groups(1)
+    assert own.size < near.size < every.size == near.size + model.model_.columns._n_features(1)
+    assert set(own) < set(near) < set(every)
+    used = model.model_.base.to_arrays()["nodes"]
+    split = set(used["feature"][used["left"] >= 0].tolist())
+    assert split & (set(near) - set(own)) and split & (set(every) - set(near))
