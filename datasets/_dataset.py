@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from datasets._fetch import RemoteFile
+from datasets._fetch import RemoteFile, cache_folder
 from hetcore.data import HetData
 
 __all__ = ["Dataset", "Frames", "assemble"]
@@ -67,6 +67,11 @@ class Dataset:
     licence: str
     citation: str
     files: tuple[RemoteFile, ...] = ()
+
+    @property
+    def is_here(self) -> bool:
+        """Whether it can be loaded without a network: its files, if it has some, were downloaded before."""
+        return all((cache_folder() / file.name).is_file() for file in self.files)
 
 
 def assemble(frames: Frames) -> HetData:

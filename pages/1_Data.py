@@ -12,6 +12,8 @@ from studio.views.data.widgets_upload import upload_panel
 
 frame("Data")
 EXAMPLES, FILES = "An example", "Your files"
+HEIGHT, FEW = 420, 6
+"""Pixels of the list of examples, and how many fit into it."""
 
 
 def use_chosen() -> None:
@@ -21,17 +23,35 @@ def use_chosen() -> None:
 
 
 def choose_example() -> None:
-    """Show the examples, each with its story."""
+    """Show the examples that match what is looked for, each with its story, in a list that scrolls."""
+    words = "A word of its title or story, such as “graph” or “films”."
+    wanted = st.text_input("Find an example", key="example_search", help=words).strip().lower()
+    found = [name for name in datasets.names() if wanted in told(name).lower()]
+    if not found:
+        st.caption("No example has these words.")
+        return
     chosen = session.current().example
-    st.session_state["example_choice"] = chosen
-    st.radio(
-        "Example",
-        datasets.names(),
-        key="example_choice",
-        on_change=use_chosen,
-        format_func=lambda name: escape(datasets.info(name).title),
-        captions=[escape(datasets.info(name).story) for name in datasets.names()],
-    )
+    st.session_state["example_choice"] = chosen if chosen in found else None
+    with st.container(height=HEIGHT if len(found) > FEW else "content", key="examples"):
+        st.radio(
+            "Example",
+            found,
+            key="example_choice",
+            on_change=use_chosen,
+            format_func=lambda name: escape(datasets.info(name).title),
+            captions=[f"{escape(datasets.info(name).story)}{place(name)}" for name in found],
+        )
+
+
+def told(name: str) -> str:
+    """Return what an example is found by."""
+    about = datasets.info(name)
+    return f"{name} {about.title} {about.story} {about.task}"
+
+
+def place(name: str) -> str:
+    """Return what is said of an example that is not on this machine."""
+    return "" if datasets.info(name).is_here else " :material/cloud_download: Needs a download."
 
 
 uploads.warm_up()

@@ -18,7 +18,7 @@ names_of = catalog.by_paper()
 def choose() -> str:
     """Draw the choice of a paper and of one of its figures and tables; it is in the URL."""
     asked = st.query_params.get("part")
-    first = asked if asked in experiments.names() else experiments.names()[0]
+    first = asked if asked in experiments.names() else catalog.first()
     papers_there = list(names_of)
     left, right = st.columns([1, 2])
     with left:

@@ -193,7 +193,11 @@ def curves_and_weights(runs: Sequence[Run]) -> None:
     names = numbered(runs)
     by_name = {names[run.id]: run for run in runs}
     drawn = run_compare.curves(by_name, {names[run.id]: history(run) for run in runs})
-    weights = run_compare.weights_figure({name: table.weights(run) for name, run in by_name.items()})
+    weights = {
+        kind: run_compare.weights_figure({name: table.weights(run, kind == "graphs") for name, run in by_name.items()})
+        for kind in ("sources", "graphs")
+    }
+    weights = {kind: figure for kind, figure in weights.items() if figure}
     left, right = st.columns(2)
     with left:
         st.markdown("##### Learning curves" if len(runs) > 1 else "##### Learning curve")
@@ -204,12 +208,14 @@ def curves_and_weights(runs: Sequence[Run]) -> None:
         if not drawn:
             st.caption("Not kept.")
     with right:
-        st.markdown("##### Weights")
-        if weights is None:
+        if not weights:
+            st.markdown("##### Weights")
             st.caption("No weights: these methods learn none, or there is one source.")
-        else:
-            chart(weights, "run_weights", "weights")
-    figure_files(drawn | ({"weights": weights} if weights else {}), "runs", "runs")
+        for kind, figure in weights.items():
+            st.markdown(f"##### Weights of {kind}")
+            chart(figure, f"run_weights_{kind}", f"weights of {kind}")
+    named = {f"weights of {kind}": figure for kind, figure in weights.items()}
+    figure_files(drawn | named, "runs", "runs")
 
 
 def history(run: Run) -> pl.DataFrame | None:

@@ -214,7 +214,9 @@ def degrees(data: HetData, name: str) -> Figure:
 def missing(data: HetData) -> Figure:
     """Draw the share of missing values of each source, among the instances that it has."""
     shares = {name: 100 * source.missing_share for name, source in data.sources.items()}
-    return bars(shares, "missing values, per cent", data.source_names)
+    figure = bars(shares, "missing values, per cent", data.source_names)
+    figure["layout"]["xaxis"] |= {"range": [0, max(1.0, *(1.05 * share for share in shares.values()))]}
+    return figure
 
 
 def heat(

@@ -41,6 +41,7 @@ class Job:
     _orders: list[str] = dataclasses.field(default_factory=list)
     _since: float | None = None
     _seconds: float = 0.0
+    _due: float | None = None
 
     def leave_queue(self, now: float) -> None:
         """Note that a process takes the run."""
@@ -64,6 +65,7 @@ class Job:
         """Take a message of the process: "round", "paused", "running" or "gathering"."""
         if kind == "round":
             self.events.append(content)
+            self._foresee(now)
         else:
             self._count_seconds(now)
             self.state, self._since = kind, (None if kind == "paused" else now)
@@ -79,9 +81,15 @@ class Job:
         """Return the public view."""
         seconds = self._elapsed(now)
         rounds, total = (len(self.events), getattr(self.events[-1], "total", 0)) if self.events else (0, 0)
-        left = seconds / rounds * max(0, total - rounds) if rounds and self.state == "running" else None
+        left = max(0.0, self._due - seconds) if self._due is not None and self.state == "running" else None
         state = waiting_as if self.state == "queued" else self.state
         return Status(self.run_id, state, place, rounds, total, seconds, left, self.stopping, self.message)
+
+    def _foresee(self, now: float) -> None:
+        """Estimate the end, in seconds of the run, from the rounds so far; a later end than told before is not told."""
+        seconds, rounds = self._elapsed(now), len(self.events)
+        due = seconds / rounds * max(rounds, getattr(self.events[-1], "total", 0))
+        self._due = due if self._due is None else min(due, self._due)
 
     def pace(self, now: float) -> float:
         """Return the mean seconds of a round so far, 0 before the first has ended."""

@@ -149,10 +149,10 @@ class Manager:
         with self.changed:
             return self._job(run_id, owner).result
 
-    def task(self, run_id: str, owner: str | None = None) -> TrainingTask | FunctionTask:
-        """Return the task as submitted, without its data."""
+    def task(self, run_id: str, owner: str | None = None, watch: bool = True) -> TrainingTask | FunctionTask:
+        """Return the task as submitted, without its data; `watch` as for `status`."""
         with self.changed:
-            return without_data(self._job(run_id, owner).task)
+            return without_data(self._job(run_id, owner, watch).task)
 
     def pause(self, run_id: str, owner: str | None = None) -> None:
         """Hold the run after the round in progress."""

@@ -91,7 +91,7 @@ class Status:
     seconds : float
         Since it left the queue, without the time it was paused.
     seconds_left : float or None
-        Estimated from the rounds done, while running.
+        Estimated from the rounds done, while running; it never grows, and 0 says that the run takes longer.
     stopping : bool
         Stop was asked and the round in progress has not ended yet.
     message : str

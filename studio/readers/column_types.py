@@ -25,10 +25,15 @@ _NEARLY = 0.9
 _CELLS = 5_000_000
 """Cells to type at once: all at once would need several times the memory of the table."""
 _DATE = r"^\d{4}-\d{2}-\d{2}$"
+_DATES = {"%d.%m.%Y": r"^\d{1,2}\.\d{1,2}\.\d{4}$", "%d %b %Y": r"^\d{1,2} [A-Z][a-z]{2} \d{4}$"}
+_DATES |= {"%d %B %Y": r"^\d{1,2} [A-Z][a-z]{3,} \d{4}$", "%B %d, %Y": r"^[A-Z][a-z]{3,} \d{1,2}, \d{4}$"}
+_DATES |= {"%b %d, %Y": r"^[A-Z][a-z]{2} \d{1,2}, \d{4}$", "%Y/%m/%d": r"^\d{4}/\d{1,2}/\d{1,2}$"}
+_SLASHES = r"^\d{1,2}/\d{1,2}/\d{4}$"
 _MOMENT = r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}:\d{2}(\.\d+)?$"
 _CODE = r"^[+-]?(0\d|\d{16,}$)"
 _PROMISING = re.compile(
-    r"(true|false|\d{4}-\d\d-\d\d.*|[+-]?[\d,]+([eE][+-]?\d+)?|n/?a|null|none|nil|missing|[-?.#/na]*)$", re.I
+    r"(true|false|\d{4}-\d\d-\d\d.*|\d{1,4}[./]\d{1,2}[./]\d{1,4}|\d{1,2} [a-z]{3,9} \d{4}|[a-z]{3,9} \d{1,2}, \d{4}|"
+    r"[+-]?[\d,]+([eE][+-]?\d+)?|n/?a|null|none|nil|missing|[-?.#/na]*)$", re.I
 )
 _COMMA_NUMBER = r"^[+-]?(\d+(,\d*)?|,\d+)([eE][+-]?\d+)?$"
 _THOUSANDS = r"^[+-]?\d{1,3}(,\d{3})+$"
@@ -212,7 +217,19 @@ def _time(bare: pl.Series) -> pl.Series | None:
         return _complete(bare, bare.str.to_date("%Y-%m-%d", strict=False))
     if given[:1].str.contains(_MOMENT).all() and given.str.contains(_MOMENT).all():
         return _complete(bare, bare.str.replace("T", " ").str.to_datetime("%Y-%m-%d %H:%M:%S%.f", strict=False))
+    for written, pattern in _DATES.items():
+        if given[:1].str.contains(pattern).all() and given.str.contains(pattern).all():
+            return _complete(bare, bare.str.to_date(written, strict=False))
+    if given[:1].str.contains(_SLASHES).all() and given.str.contains(_SLASHES).all():
+        return _day_or_month_first(bare)
     return None
+
+
+def _day_or_month_first(bare: pl.Series) -> pl.Series | None:
+    """Return the dates of "3/4/2015" where only one of the two orders can be meant: some number is over 12."""
+    orders = [_complete(bare, bare.str.to_date(written, strict=False)) for written in ("%d/%m/%Y", "%m/%d/%Y")]
+    possible = [dates for dates in orders if dates is not None]
+    return possible[0] if len(possible) == 1 else None
 
 
 def _complete(before: pl.Series, after: pl.Series) -> pl.Series | None:

@@ -72,6 +72,7 @@ def _layout(name: str, text: bytes, options: Mapping[str, Any], edges: bool) -> 
     delimiter = options.get("delimiter") or _delimiter(lines, edges)
     rows = _split(lines if delimiter != " " else re.sub(r"(?m)^[ \t]+|(?<=[ \t])[ \t]+", "", lines), delimiter)
     _refuse_shape(name, rows, edges)
+    _refuse_prose(name, lines, rows, delimiter)
     shifted = len(rows[0]) + 1 == _usual_width(rows[1:])
     told = options.get("header")
     header = rows[0] if shifted or (has_header(rows, edges) if told is None else told) else []
@@ -165,6 +166,21 @@ def _refuse_shape(name: str, rows: list[list[str]], edges: bool) -> None:
         )
     if width > UPLOADS.columns:
         raise DataError(f"{name} has {width:,} columns, more than {UPLOADS.columns:,}: leave some out, or split it.")
+
+
+def _refuse_prose(name: str, lines: str, rows: list[list[str]], delimiter: str) -> None:
+    """Refuse a letter, whose commas cut it into columns by chance.
+
+    It has a space behind every comma, no number and no quote for a cell, several words in most cells, and lines that
+    end like those of sentences.
+    """
+    cells = [cell.strip() for row in rows for cell in row if cell.strip()]
+    if delimiter != "," or '"' in lines or re.search(r",[^\s]", lines) or any(map(_is_number, cells)):
+        return
+    wordy = sum(len(cell.split()) > 2 for cell in cells) / max(len(cells), 1)
+    ended = sum(row.rstrip().endswith((".", ",", "!", "?", ":")) for row in lines.splitlines())
+    if wordy >= 0.3 and ended:
+        raise DataError(f"{name} reads like a letter and not like a table: upload rows of cells, one row an instance.")
 
 
 def has_header(rows: list[list[str]], edges: bool = False) -> bool:

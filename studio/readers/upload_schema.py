@@ -23,11 +23,11 @@ from hetcore.errors import DataError
 from studio.messages import shown
 from studio.readers import domain_tables
 from studio.readers.column_names import end_columns, looks_like_id
-from studio.uploads import preview_graph, preview_images, preview_table
+from studio.uploads import Options, preview_graph, preview_images, preview_table
 
 __all__ = [
-    "EACH", "ROLES", "TABULAR", "Label", "Upload", "domain_columns", "file_name", "guess_ids",
-    "guess_label", "guess_task", "read", "recipe_of", "source_names",
+    "EACH", "ROLES", "TABULAR", "Label", "Upload", "domain_columns", "edge_lists", "file_name", "first_row",
+    "guess_ids", "guess_label", "guess_task", "read", "recipe_of", "source_names",
 ]  # fmt: skip
 
 ROLES = ("table", "graph", "labels", "images")
@@ -38,6 +38,11 @@ _GRAPH_ENDINGS = (".graphml", ".gexf", ".gml", ".mtx", ".edges", ".edgelist")
 _GRAPH_NAMES = re.compile(r"(edge|link|graph|network|adjacency|cites|citations)", re.I)
 _LABEL_FILES = re.compile(r"(^|[\W_])(labels?|targets?|classes|truth)($|[\W_\d])", re.I)
 _LABEL_COLUMNS = ("y", "label", "target", "class", "labels", "outcome", "rating", "category")
+_LABEL_WORD = re.compile(r"(?:^|[\W_])(label|target|class|outcome|rating|category)$", re.I)
+_FEW = 20
+"""Different values at most of a last column that may be the label without being named so."""
+_ENDS = 0.9
+"""Share of a column's values that are ids of a table, where it holds ends of edges."""
 _SAMPLE = 2_000
 
 
@@ -58,6 +63,8 @@ class Upload(NamedTuple):
         Kind and reason of each usable column; empty for a graph and for images.
     pixels : (m, h, w, c) uint8 or None
         Images, in the order of their ids.
+    header : bool or None
+        Whether the first row names the columns, as the person says; None leaves the guess.
     """
 
     name: str
@@ -68,6 +75,7 @@ class Upload(NamedTuple):
     findings: list[Finding]
     kinds: Mapping[str, tuple[str, str]]
     pixels: np.ndarray | None = None
+    header: bool | None = None
 
 
 class Label(NamedTuple):
@@ -83,8 +91,17 @@ def file_name(given: str) -> str:
     return "file" if name in ("", ".", "..") else name
 
 
-def read(name: str, content: bytes, role: str | None = None) -> Upload:
+def read(name: str, content: bytes, role: str | None = None, header: bool | None = None) -> Upload:
     """Read a file in the role that the person gives it, or in the one that its name and content suggest.
+
+    Parameters
+    ----------
+    name : str
+    content : bytes
+    role : str, optional
+        One of `ROLES`.
+    header : bool, optional
+        Whether the first row of a delimited text names the columns.
 
     Raises
     ------
@@ -97,14 +114,58 @@ def read(name: str, content: bytes, role: str | None = None) -> Upload:
         frame = pl.DataFrame({"id": images.ids})
         return Upload(name, "images", digest, frame, images.guesses, images.findings, {}, images.pixels)
     if role == "graph" or (role is None and _graph_by_name(name, content)):
-        graph = preview_graph(name, content)
-        return Upload(name, "graph", digest, graph.edges, graph.guesses, graph.findings, {})
-    table = preview_table(name, content)
+        graph = preview_graph(name, content, Options(header=header))
+        return Upload(name, "graph", digest, graph.edges, graph.guesses, graph.findings, {}, header=header)
+    table = preview_table(name, content, Options(header=header))
     if role is None and _edges_by_columns(name, table.frame):
-        return read(name, content, "graph")
+        return read(name, content, "graph", header)
     role = role or ("labels" if _labels_by_name(name, table.frame) else "table")
-    cleaned, _ = clean_columns(table.frame)
-    return Upload(name, role, digest, table.frame, table.guesses, table.findings, guess_kinds(cleaned)[0])
+    kinds = _kinds(table.frame)
+    return Upload(name, role, digest, table.frame, table.guesses, table.findings, kinds, header=header)
+
+
+def _kinds(frame: pl.DataFrame) -> dict[str, tuple[str, str]]:
+    """Return kind and reason of each usable column; a date says that it is one, and not the number it becomes."""
+    kinds = guess_kinds(clean_columns(frame)[0])[0]
+    dates = {name: frame[name] for name, kind in frame.schema.items() if kind in (pl.Date, pl.Datetime)}
+    told = {name: f"dates from {days.min():%Y-%m-%d} to {days.max():%Y-%m-%d}" for name, days in dates.items()}
+    return {name: (kind, told.get(name, why)) for name, (kind, why) in kinds.items()}
+
+
+def first_row(upload: Upload) -> bool | None:
+    """Return whether the first row of a delimited text was taken for names of columns; None for other formats."""
+    if not any(guess.endswith(" between columns") for guess in upload.guesses):
+        return None
+    return not any(guess.startswith("no header") for guess in upload.guesses)
+
+
+def edge_lists(uploads: Sequence[Upload]) -> dict[str, bool]:
+    """Return the tables whose first two columns hold ids of other tables, and so are edges, whatever they are called.
+
+    Returns
+    -------
+    dict of str to bool
+        By file name, whether its first row names the columns: it does unless both names are such ids too.
+    """
+    unique = {upload.name: _unique_columns(upload.frame) for upload in uploads if upload.role in TABULAR}
+    found = {}
+    for upload in (upload for upload in uploads if upload.role == "table" and _may_be_edges(upload.frame)):
+        theirs = [ids for name, columns in unique.items() if name != upload.name for ids in columns.values()]
+        ends = [set(as_ids(upload.frame[column].drop_nulls().head(_SAMPLE))[0]) for column in upload.frame.columns[:2]]
+        for ids in theirs:
+            if all(end and len(end & ids) >= _ENDS * len(end) for end in ends):
+                found[upload.name] = not set(upload.frame.columns[:2]) <= ids
+    return found
+
+
+def _may_be_edges(frame: pl.DataFrame) -> bool:
+    """Tell whether two columns are text, or whole numbers that come again: a count beside ids is among them too."""
+    if frame.width not in (2, 3):
+        return False
+    ends = [frame.to_series(place) for place in (0, 1)]
+    if all(end.dtype == pl.String for end in ends):
+        return True
+    return all(end.dtype.is_integer() and end.n_unique() < len(end) for end in ends)
 
 
 def _graph_by_name(name: str, content: bytes) -> bool:
@@ -183,9 +244,25 @@ def guess_label(uploads: Sequence[Upload], ids: Mapping[str, str]) -> Label | No
         columns = [column for column in upload.frame.columns if column != ids.get(upload.name)]
         if upload.role == "labels" and columns:
             return Label(upload.name, columns[-1])
-        if named := [column for column in columns if column.strip().lower() in _LABEL_COLUMNS]:
-            return Label(upload.name, named[0])
-    return None
+        if named := _named_like_labels(columns):
+            return Label(upload.name, named)
+    few = [(upload.name, upload.frame.columns[-1]) for upload in tables if _few_values(upload, ids)]
+    return Label(*few[0]) if few else None
+
+
+def _named_like_labels(columns: Sequence[str]) -> str | None:
+    """Return the column that is called like a label, else the one whose last word is: "imdb_rating"."""
+    exact = [column for column in columns if column.strip().lower() in _LABEL_COLUMNS]
+    return next(iter(exact + [column for column in columns if _LABEL_WORD.search(column.strip())]), None)
+
+
+def _few_values(upload: Upload, ids: Mapping[str, str]) -> bool:
+    """Tell whether the last column has a few values that come again and again, as classes do."""
+    column = upload.frame.columns[-1]
+    series = upload.frame[column].drop_nulls()
+    if column == ids.get(upload.name) or series.dtype.is_float() or series.dtype.is_nested():
+        return False
+    return 2 <= series.n_unique() <= min(_FEW, len(series) // 3)
 
 
 def guess_task(series: pl.Series) -> tuple[str, str]:
@@ -238,7 +315,11 @@ def recipe_of(
     graphs = [upload.name for upload in uploads if upload.role == "graph"]
     recipe: dict[str, Any] = {"sources": [{"name": names[part["file"]]} | part for part in sources]}
     if graphs:
-        recipe["graphs"] = [{"name": name, "file": file} for file, name in source_names(graphs).items()]
+        headers = {upload.name: _header(upload) for upload in uploads}
+        named = source_names(graphs).items()
+        recipe["graphs"] = [
+            {"name": name, "file": file} | ({"options": headers[file]} if headers[file] else {}) for file, name in named
+        ]
     if label is not None:
         files = [label.file] if label.file else [part["file"] for part in sources if "label" in part]
         if wrong := [file for file in files if ids[file] == label.column]:
@@ -276,4 +357,9 @@ def _source(
 def _as_written(upload: Upload, identifier: str) -> dict[str, Any]:
     """Return the options that read ids as written where they were taken for numbers: 1E5 is not 100000."""
     typed = identifier in upload.frame.columns and upload.frame[identifier].dtype != pl.String
-    return {"options": {"text_columns": [identifier]}} if typed else {}
+    options = _header(upload) | ({"text_columns": [identifier]} if typed else {})
+    return {"options": options} if options else {}
+
+
+def _header(upload: Upload) -> dict[str, Any]:
+    return {} if upload.header is None else {"header": upload.header}

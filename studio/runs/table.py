@@ -37,9 +37,9 @@ def rounds(run: Run) -> int | None:
     return int(done) if _is_number(done) else None
 
 
-def weights(run: Run) -> dict[str, float]:
-    """Return the learned weights of a run's sources and graphs."""
-    parts = [run.results.get(kind) for kind in ("source_weights", "graph_weights", "weights")]
+def weights(run: Run, graphs: bool = False) -> dict[str, float]:
+    """Return the learned weights of a run's sources, or of its graphs: each kind has a sum of its own."""
+    parts = [run.results.get(kind) for kind in (("graph_weights",) if graphs else ("source_weights", "weights"))]
     return {str(k): float(v) for part in parts if isinstance(part, Mapping) for k, v in part.items() if _is_number(v)}
 
 

@@ -5,7 +5,10 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+import datasets
+from hetcore.events import RoundEnd
 from studio.jobs import manager
+from studio.views.consensus import widgets
 
 ROOT = Path(__file__).parents[2]
 
@@ -95,3 +98,45 @@ def test_the_run_is_stored_under_its_owner(page):
             break
         page.run()
     assert runs[0].method == "GBCClassifier" and runs[0].results["rounds"] > 1
+
+
+def test_a_changed_data_set_is_mentioned_and_taken_back(page):
+    page.session_state["operations"] = [{"op": "noise", "name": "fou", "sd": 2.0, "seed": 0}]
+    page.run()
+    assert any("with noise of 2 sd in fou" in each.value for each in page.markdown)
+    page.button(key="undo what if").click().run()
+    assert page.session_state["operations"] == []
+    assert not any("What if:" in each.value for each in page.markdown)
+
+
+def test_a_training_that_waits_says_what_for_and_can_stop_it(page):
+    studio, owner = manager.manager(), page.session_state["owner"]
+    data = datasets.load("planted")
+    left = [
+        studio.submit(manager.TrainingTask("GBCRegressor", {}, data, digest=data.digest()), owner, paused=True)
+        for _ in studio.slots
+    ]
+    try:
+        for run in left:
+            studio.wait(run, ["paused"], 60)
+        page.button(key="train").click().run()
+        assert studio.status(_run(page), watch=False).state == "queued"
+        words = [each.value for each in page.caption if "left this running" in each.value]
+        assert len(words) == len(left) and "GBCRegressor, paused" in words[0]
+        page.button(key=f"stop {left[0]}").click().run()
+        assert studio.wait(left[0], timeout=60).state == "stopped"
+    finally:
+        for run in [*left, _run(page)]:
+            studio.stop(run)
+
+
+@pytest.mark.parametrize("change, shown", [(0.00049, None), (-0.0004, None), (0.002, "+0.2 points")])
+def test_a_change_of_nothing_has_no_arrow(change, shown, monkeypatch):
+    told = []
+    monkeypatch.setattr(widgets.st, "metric", lambda label, value, delta=None, **_: told.append(delta))
+
+    def event(error):
+        return RoundEnd("GBC", 0, 1, {}, {"a": 1.0}, detail={"metric": {"held_out": error}, "metric_name": "error"})
+
+    widgets.headline([event(0.1 + change)], [event(0.1)])
+    assert told[0] == shown

@@ -91,6 +91,19 @@ def test_choosing_an_example_uses_it(page):
     assert numbers(page)["Instances"] != "1,797"
 
 
+def test_examples_are_found_by_a_word_and_say_what_has_to_be_downloaded(page, monkeypatch, tmp_path):
+    monkeypatch.setenv("HETCORE_DATA", str(tmp_path))
+    page.text_input(key="example_search").set_value("  FILMS ").run()
+    assert 0 < len(page.radio[0].options) < 8
+    captions = dict(zip(page.radio[0].options, page.radio[0].proto.captions))
+    assert all("Needs a download" in captions[plain] for plain in captions if "revenue" in plain.lower())
+    page.text_input(key="example_search").set_value("nothing like it").run()
+    assert errors(page) == [] and not page.radio
+    page.text_input(key="example_search").set_value("digit").run()
+    captions = dict(zip(page.radio[0].options, page.radio[0].proto.captions))
+    assert "Needs a download" not in captions["Digit images, seven views"]
+
+
 def test_an_example_of_no_such_name_is_answered_by_the_opening_one():
     at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run().switch_page("pages/1_Data.py")
     at.query_params["data"] = "<b>nothing</b>"
@@ -267,3 +280,19 @@ def test_the_last_table_cannot_be_hidden(page):
     (sentence,) = errors(page)
     assert "at least one" in sentence
     assert numbers(page)["Tables"] == "1"
+
+
+def test_a_list_of_ids_is_taken_for_a_graph_and_its_first_row_can_be_switched(page):
+    pairs = csv(a=IDS[:-1], b=IDS[1:])
+    upload(page, people__csv=TABLE, pairs__csv=pairs)
+    assert page.selectbox(key="role pairs.csv").value == "graph"
+    first = page.selectbox(key="first row pairs.csv graph")
+    assert first.value is True
+    assert "pairs\\.csv** · 39 edges" in " ".join(each.value for each in page.markdown)
+    first.set_value(False).run()
+    assert "pairs\\.csv** · 40 edges" in " ".join(each.value for each in page.markdown)
+
+
+def test_that_nothing_can_be_trained_is_said_before_the_data_are_used(page):
+    upload(page, people__csv=csv(person=IDS, height=[150.5 + i for i in range(40)]))
+    assert any("nothing can be trained" in each.value for each in page.warning)

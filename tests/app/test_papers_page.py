@@ -43,6 +43,14 @@ def test_the_first_figure_says_what_is_claimed_and_has_not_run(page):
     assert "fits to do" in _words(page)
 
 
+def test_the_page_opens_on_an_experiment_whose_data_are_here(page, tmp_path, monkeypatch):
+    monkeypatch.setenv("HETCORE_DATA", str(tmp_path / "nothing"))
+    assert not catalog.is_here("gbc-figure-3") and catalog.is_here(catalog.first())
+    page.run()
+    assert not page.exception and catalog.first() in page.query_params["part"]
+    assert "(needs a download)" in catalog.titled("gbc-figure-3")
+
+
 @pytest.mark.parametrize("wrong, verdict", [(False, "Holds"), (True, "Doesn't hold here")])
 def test_what_was_run_is_judged(page, tmp_path, wrong, verdict):
     _fill(tmp_path, wrong)

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from studio.runs import reopening, store
+from studio.runs import reopening, store, table
 from studio.runs.run import Run
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -105,6 +105,15 @@ def test_two_runs_are_compared_by_settings_curves_weights_and_instances(owner):
     said = words(app).replace("\\", "")
     assert "1 of 2 predictions differ between 1 and 2. Of the 1 with a known label, 1 is right in 1" in said
     assert "Not kept" not in words(app)
+
+
+def test_weights_of_sources_and_of_graphs_each_have_a_chart_of_their_own(owner):
+    results = {"scores": {}, "source_weights": {"fou": 0.4, "pix": 0.6}, "graph_weights": {"cites": 1.0}}
+    run = Run(owner, "Consensus", "GBCClassifier", "films", settings={}, results=results)
+    assert table.weights(run) == {"fou": 0.4, "pix": 0.6} and table.weights(run, graphs=True) == {"cites": 1.0}
+    app = opened(owner, chosen_runs=[store.shared().add(run, None, None, None)])
+    assert not app.exception
+    assert {"##### Weights of sources", "##### Weights of graphs"} <= {each.value for each in app.markdown}
 
 
 def test_runs_of_different_methods_and_measures_are_compared_on_an_axis_each(owner):

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hetcore.errors import ParameterError
+from hetcore.events import RoundEnd
 from studio.jobs.data_refs import Packer
 from studio.jobs.fair_queue import FairQueue
 from studio.jobs.job import Job
@@ -50,6 +51,28 @@ def test_a_stopped_run_of_long_rounds_has_more_time():
     job.hear("running", None, 200.0)
     job.hear("round", "event", 220.0)
     assert job.pace(220.0) == 20.0
+
+
+def test_the_time_left_never_counts_up():
+    job, told = Job("run", "anna", task(), False, 0.0), []
+    job.leave_queue(0.0)
+    ends = [1.0, 2.0, 6.0, 7.0, 20.0, 21.0]  # a slow third and a slower fifth round
+    for second in range(24):
+        for _ in [end for end in ends if end == second]:
+            job.hear("round", RoundEnd("TinyRegressor", len(job.events), 6, {"train": 1.0}), float(second))
+        left = job.status(float(second), 0, "queued").seconds_left
+        told += [] if left is None else [left]
+    assert told[0] == 5.0 and told == sorted(told, reverse=True) and told[-1] == 0.0
+
+
+def test_a_pause_does_not_count_for_the_time_left():
+    job = Job("run", "anna", task(), False, 0.0)
+    job.leave_queue(0.0)
+    job.hear("round", RoundEnd("TinyRegressor", 0, 4, {"train": 1.0}), 10.0)
+    job.hear("paused", None, 10.0)
+    assert job.status(50.0, 0, "queued").seconds_left is None
+    job.hear("running", None, 100.0)
+    assert job.status(105.0, 0, "queued").seconds_left == 25.0
 
 
 def test_equal_data_have_one_digest_and_other_data_another():

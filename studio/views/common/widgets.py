@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from hetcore.figures.basic import CONFIG
 from studio.jobs import manager
 from studio.messages import shown
 from studio.server import PLOTLY_ADDRESS, asks_for_login, person
+from studio.views.common.widgets_menu import chart_config, menu
 
 __all__ = ["LOAD_PLOTLY", "PAGES", "chart", "escape", "frame", "live_chart", "number", "tabs"]
 
@@ -35,14 +35,17 @@ function draw(node) {
   const data = node.wanted;
   if (!node.clientWidth || node.begun === data.version) return;
   node.begun = data.version;
+  node.queue = (node.queue || plotly(data.address)).then(() => show(node, data)).catch(console.error);
+}
+async function show(node, data) {  // one after the other: Plotly.react of two figures at once may leave the older
+  if (node.wanted.version !== data.version) return;
   const figure = JSON.parse(data.figure);
   const style = getComputedStyle(node.parentElement);
   figure.layout.font = { color: style.color, family: style.fontFamily };
   figure.layout.uirevision = "keep";
-  plotly(data.address).then(Plotly => Plotly.react(node, figure.data, figure.layout, data.config)).then(() => {
-    node.dataset.version = data.version;
-    node.dataset.points = data.points;
-  });
+  await window.Plotly.react(node, figure.data, figure.layout, data.config);
+  node.dataset.version = data.version;
+  node.dataset.points = data.points;
 }
 export default function (component) {
   const node = component.parentElement.querySelector(".live-chart");
@@ -82,8 +85,7 @@ def frame(title: str) -> None:
     if logged_in:
         _forget_runs_of_others()
     with st.sidebar:
-        for page, name, icon in PAGES:
-            st.page_link(page, label=name, icon=icon)
+        menu(PAGES)
         if logged_in:
             if name := st.user.get("name") or st.user.get("email"):
                 st.caption(f"Logged in as {escape(shown(name))}.")
@@ -139,7 +141,7 @@ def number(value: float, metric: str = "") -> str:
 
 def chart(figure: dict[str, Any], key: str, alt: str = "") -> None:
     """Draw a figure that does not change while one looks at it."""
-    st.plotly_chart(figure, key=key, width="stretch", config=CONFIG, alt=alt or None)
+    st.plotly_chart(figure, key=key, width="stretch", config=chart_config(), alt=alt or None)
 
 
 class _Numbers(json.JSONEncoder):
@@ -163,8 +165,8 @@ def live_chart(figure: dict[str, Any], key: str, points: int) -> None:
         How many points a line has now, told to the page as data-points.
     """
     text = json.dumps(figure, cls=_Numbers)
-    content = {"figure": text, "address": PLOTLY_ADDRESS, "config": CONFIG, "points": points}
-    content["version"] = str(hash(text))
+    content = {"figure": text, "address": PLOTLY_ADDRESS, "config": chart_config(), "points": points}
+    content["version"] = str(hash((text, content["config"]["displayModeBar"])))
     with st.container(key=key):
         _live()(data=content, key=f"{key}_node", height=figure["layout"].get("height", 320))
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from hetcore.figures.basic import CONFIG
 from studio.server import PLOTLY_ADDRESS
 from studio.views.common.widgets import LOAD_PLOTLY
+from studio.views.common.widgets_menu import chart_config
 
 __all__ = ["network_chart"]
 
@@ -79,8 +79,9 @@ def network_chart(figure: dict[str, Any], key: str, keeps: str, picked: Callable
     """
     text = json.dumps(figure, cls=_Arrays)
     nodes = sum(len(trace["x"]) for trace in figure["data"] if "customdata" in trace)
-    content = {"figure": text, "address": PLOTLY_ADDRESS, "config": CONFIG | {"scrollZoom": True}, "keeps": keeps}
-    content |= {"version": str(hash(text)), "nodes": nodes}
+    config = chart_config() | {"scrollZoom": True}
+    content = {"figure": text, "address": PLOTLY_ADDRESS, "config": config, "keeps": keeps}
+    content |= {"version": str(hash((text, config["displayModeBar"]))), "nodes": nodes}
     height, slot = figure["layout"]["height"], f"{key}_node"
 
     def clicked() -> None:

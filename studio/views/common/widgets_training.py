@@ -19,8 +19,9 @@ from typing import Any
 
 import streamlit as st
 
+from studio import session
 from studio.jobs import manager as jobs
-from studio.runs.differences import Outcome, sentence
+from studio.runs.differences import Outcome, describe, sentence
 from studio.views.common import training
 from studio.views.common.training import Setting
 from studio.views.common.widgets import escape
@@ -34,6 +35,8 @@ EVERY = 0.3
 """Seconds between two looks at a training."""
 FIRST = 0.6
 """Seconds that a look at a training without a round waits for the first."""
+AHEAD = 5
+"""Trainings that are listed before a queued one."""
 WAIT = "Press Train to follow the controls."
 WORDS = {
     "queued": "Queued",
@@ -158,6 +161,7 @@ class LiveTrainings:
             Whether it can be trained; the page says why not.
         """
         settings, kept, busy = dict(settings), self._kept, self.busy and self._kept.own
+        _what_if()
         if kept and not kept.own:
             st.info("You look at a training that somebody else started. Press Train for one of your own.")
         changed = kept is not None and kept.own and kept.settings != settings
@@ -252,6 +256,9 @@ class LiveTrainings:
             busy = any(status.active for status in statuses.values())
             with st.container(key="state"):
                 _say(statuses)
+            with st.container(key="ahead"):
+                if self._kept.own and any(status.state == "queued" for status in statuses.values()):
+                    self._ahead()
             with st.container(key="player"):  # there without buttons too: what follows keeps its place
                 active_now = any(status.active and status.state != "gathering" for status in statuses.values())
                 if active_now and self._kept.own:
@@ -275,6 +282,19 @@ class LiveTrainings:
 
         look()
 
+    def _ahead(self) -> None:
+        """Say what a queued training waits for, and offer to stop what the same person left running elsewhere."""
+        manager = jobs.manager()
+        others = [each for each in manager.runs(self._owner) if each.active and each.run_id not in self.runs.values()]
+        if not others:
+            st.caption("It waits for trainings of other people.")
+        for status in others[:AHEAD]:
+            words = _task_words(manager.task(status.run_id, self._owner, watch=False), status)
+            with st.container(horizontal=True, vertical_alignment="center"):
+                st.caption(escape(f"You left this running: {words}."), width="content")
+                key, stop = f"stop {status.run_id}", lambda run=status.run_id: manager.stop(run, self._owner)
+                st.button("Stop it", key=key, on_click=stop, icon=":material/stop:", disabled=status.stopping)
+
     def _remember_pace(self, events: Events) -> None:
         if self._kept:
             self._kept.pace = {label: each for label, each in events.items() if each}
@@ -292,6 +312,16 @@ class LiveTrainings:
             st.button("Stop training", on_click=self._order, args=("stop",), icon=":material/stop:", disabled=stopping)
 
 
+def _what_if() -> None:
+    """Say what was done to the data, which the controls don't show, with the way back."""
+    if not session.operations():
+        return
+    with st.container(horizontal=True, vertical_alignment="center", key="what if"):
+        told = escape(describe(session.operations()))
+        st.markdown(f":material/science: What if: the data are {told}.", width="content")
+        st.button("Undo the last change", on_click=session.undo, key="undo what if", icon=":material/undo:")
+
+
 def _changes(old: Mapping[str, Setting], new: Mapping[str, Setting]) -> str:
     """Say what differs between trained settings and those of the controls."""
     both = [label for label in new if label in old and old[label] != new[label]]
@@ -299,6 +329,12 @@ def _changes(old: Mapping[str, Setting], new: Mapping[str, Setting]) -> str:
         return "other models are chosen"
     before, after = (Outcome(tuple(each.operations), each.params) for each in (old[both[0]], new[both[0]]))
     return sentence(before, after).rstrip(".")
+
+
+def _task_words(task: Any, status: Any) -> str:
+    """Return what a job is: the method, or the function's name, and how far it is."""
+    name = getattr(task, "estimator", "") or task.path.rpartition(":")[2].replace("_", " ")
+    return f"{name}, {WORDS[status.state].lower()}" + (f", round {status.rounds}" if status.rounds else "")
 
 
 def _known(run: str) -> bool:
@@ -343,6 +379,6 @@ def _line(label: str, status: Any) -> str:
     words = WORDS[status.state] + (f", {status.place} in the queue" if status.state == "queued" else "")
     if status.total:
         words += f" · round {status.rounds} of {status.total}"
-    if status.seconds_left:
-        words += f" · {status.seconds_left:.0f} s left"
+    if status.seconds_left is not None:
+        words += f" · {status.seconds_left:.0f} s left" if status.seconds_left >= 1 else " · about to end"
     return f"{label}: {words}" if label else words

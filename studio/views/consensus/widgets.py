@@ -61,6 +61,7 @@ def headline(events: Sequence[Any], before: Sequence[Any] = ()) -> None:
     delta = None
     if earlier is not None and np.isfinite(earlier) and last.index + 1 == last.total:
         delta = f"{100 * (now - earlier):+.1f} points" if name == "error" else f"{now - earlier:+.3f}"
+        delta = delta if float(delta.removesuffix(" points")) else None  # nothing to see is neither good nor bad
     label = f"{'Error' if name == 'error' else name}, {SCORED[shown]}"
     best = max(last.source_weights, key=last.source_weights.get)
     with st.container(horizontal=True, gap="large"):

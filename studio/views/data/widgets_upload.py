@@ -29,6 +29,7 @@ TASK_WORDS = {"classification": "classes", "regression": "numbers"}
 NO_LABELS = "no labels"
 FILES = {NO_LABELS: NO_LABELS, upload_schema.EACH: "each table: its own rows and labels"}
 NUMBERED = "row numbers"
+FIRST_ROW = {True: "names of columns", False: "data"}
 
 
 def upload_panel() -> None:
@@ -36,7 +37,9 @@ def upload_panel() -> None:
     _take_files()
     for sentence in st.session_state.get("refused", {}).values():
         st.error(escape(sentence))
-    uploads = [upload for name, content in session.files_in_hand().items() if (upload := _file(name, content))]
+    files = session.files_in_hand()
+    edges = upload_schema.edge_lists([_read(name, content, None) for name, content in files.items()])
+    uploads = [upload for name, content in files.items() if (upload := _file(name, content, edges.get(name)))]
     if not uploads:
         st.caption("One row an instance, one column its id: the same ids in every table. A graph is a list of edges.")
         return
@@ -74,12 +77,12 @@ def _take(name: str, content: bytes) -> None:
         st.session_state.setdefault("refused", {})[name] = explained(error)
 
 
-def _read(name: str, content: bytes, role: str | None) -> Upload:
-    """Read a file once for each role."""
+def _read(name: str, content: bytes, role: str | None, header: bool | None = None) -> Upload:
+    """Read a file once for each role and header."""
     kept = st.session_state.setdefault("previews", {})
-    known = kept.get((name, role))
+    known = kept.get((name, role, header))
     if known is None or known[0] is not content:
-        kept[name, role] = known = (content, upload_schema.read(name, content, role))
+        kept[name, role, header] = known = (content, upload_schema.read(name, content, role, header))
     return known[1]
 
 
@@ -94,19 +97,31 @@ def _remember(key: str) -> None:
     st.session_state["chosen"][key] = st.session_state[key]
 
 
-def _file(name: str, content: bytes) -> Upload | None:
-    """Show a file with the switch of its role and a button that removes it; return it if it can be read in its role."""
+def _file(name: str, content: bytes, edges: bool | None) -> Upload | None:
+    """Show a file with the switches of its role and header and a button that removes it; return it if it can be read.
+
+    Parameters
+    ----------
+    name : str
+    content : bytes
+    edges : bool or None
+        Whether it has a header, of a table that holds edges by its ids; None of any other.
+    """
     guessed = _read(name, content, None)
     with st.container(border=True):
-        title, switch, remove = st.columns([5, 2, 1], vertical_alignment="bottom")
+        title, first, switch, remove = st.columns([4, 2, 2, 1], vertical_alignment="bottom")
         with switch:
+            guess = guessed.role if edges is None else "graph"
             role = _choice(
-                "Use as", upload_schema.ROLES, guessed.role, f"role {name}", format_func=ROLE_WORDS.get,
-                help="Guessed from the file's name and columns.",
+                "Use as", upload_schema.ROLES, guess, f"role {name}", format_func=ROLE_WORDS.get,
+                help="Guessed from the file's name and columns, and from ids of the other files.",
             )  # fmt: skip
         remove.button("Remove", key=f"remove {name}", on_click=session.forget_file, args=(name,), width="stretch")
         try:
-            upload = guessed if role == guessed.role else _read(name, content, role)
+            known = edges if role == "graph" else None
+            upload = guessed if role == guessed.role and known is None else _read(name, content, role, known)
+            with first:
+                upload = _with_header(name, content, upload)
         except DataError as error:
             title.markdown(f"**{escape(name)}**")
             st.error(escape(explained(error)))
@@ -114,6 +129,16 @@ def _file(name: str, content: bytes) -> Upload | None:
         title.markdown(f"**{escape(name)}** · {_size(upload)}")
         _preview(upload)
     return upload
+
+
+def _with_header(name: str, content: bytes, upload: Upload) -> Upload:
+    """Let the person say whether the first row of a text names the columns; return the file read so."""
+    guess = upload_schema.first_row(upload)
+    if guess is None:
+        return upload
+    key = f"first row {name} {upload.role}"
+    told = _choice("First row", [True, False], guess, key, format_func=FIRST_ROW.get, help="Guessed from its cells.")
+    return upload if told == guess else _read(name, content, upload.role, told)
 
 
 def _size(upload: Upload) -> str:
@@ -252,6 +277,8 @@ def _label(uploads: Sequence[Upload], ids: dict[str, str]) -> tuple[Label | None
         first = guess.file if guess else NO_LABELS
         file = _choice("Labels in", options, first, "label file", format_func=lambda f: FILES.get(f, f), help=told)
     if file == NO_LABELS:
+        words = "No label is chosen: the data can be looked at, but nothing can be trained. Choose the file it is in."
+        st.warning(words, icon=":material/label_off:")
         return None, None
     table = tables[file] if file else next(iter(tables.values()))
     with which:

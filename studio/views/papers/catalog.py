@@ -6,13 +6,17 @@ import math
 from collections.abc import MutableMapping
 from typing import Any
 
+import datasets
 import experiments
 from experiments import cells
 from experiments.experiment import PAPERS
 from hetcore.data.text import counted
 from studio.jobs import manager
 
-__all__ = ["about", "active", "by_paper", "forget", "paper_of", "run_of", "short", "so_far", "start", "titled"]
+__all__ = [
+    "about", "active", "by_paper", "first", "forget", "is_here", "paper_of", "run_of", "short", "so_far", "start",
+    "titled",
+]  # fmt: skip
 
 SHORT = {
     "gbc": "Gradient boosting consensus",
@@ -21,6 +25,8 @@ SHORT = {
     "wms": "Weighted multi-source TrAdaBoost",
     "hgbm": "Heteroscedastic boosting and factorization",
 }
+MADE_OF = {"genre_only": "movie_revenue", "intel_lab_noisy": "intel_lab"}
+"""Data of experiments that are made of a data set of another name."""
 SLOT, KEPT = "paper runs", "paper outcome"
 
 
@@ -43,7 +49,20 @@ def short(paper: str) -> str:
 def titled(name: str) -> str:
     """Return how a choice shows an experiment."""
     found = experiments.info(name)
-    return f"{found.part} · {found.title}"
+    return f"{found.part} · {found.title}{'' if is_here(name) else ' (needs a download)'}"
+
+
+def is_here(name: str) -> bool:
+    """Whether the data of an experiment's page run are on this machine."""
+    found = experiments.info(name)
+    names = [str(each).partition(",")[0] for each in {**found.cells, **found.page}.get("data", ())]
+    known = [datasets.DATASETS.get(MADE_OF.get(each, each)) for each in names]
+    return all(each is None or each.is_here for each in known)
+
+
+def first() -> str:
+    """Return the experiment that the page opens on: the first whose data are here."""
+    return next(filter(is_here, experiments.names()), experiments.names()[0])
 
 
 def about(seconds: float) -> str:

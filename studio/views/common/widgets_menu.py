@@ -1,0 +1,53 @@
+"""The menu beside every page: the way to the others, closed behind who goes it on a phone, and the tools of charts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import streamlit as st
+
+from hetcore.figures.basic import CONFIG
+
+__all__ = ["chart_config", "menu"]
+
+CLOSES = """
+const narrow = matchMedia("(max-width: 768px)");
+function close(sidebar) {
+  const button = sidebar.querySelector("[data-testid='stSidebarCollapseButton'] button");
+  if (button && sidebar.dataset.collapsed === "false") button.click();
+}
+export default function (component) {
+  const sidebar = component.parentElement.closest("[data-testid='stSidebar']");
+  if (!sidebar || sidebar.dataset.closes) return;
+  sidebar.dataset.closes = "on a phone";
+  sidebar.addEventListener("click", event => {
+    if (narrow.matches && event.target.closest("a")) setTimeout(() => close(sidebar), 0);
+  });
+}
+"""
+TOOLS = "chart tools"
+
+
+def menu(pages: Sequence[tuple[str, str, str]]) -> None:
+    """Draw the links to pages: file, name, icon; a click on one closes the menu where it covers the page."""
+    for page, name, icon in pages:
+        st.page_link(page, label=name, icon=icon)
+    key = f"{TOOLS} switch"
+    st.session_state[key] = st.session_state.get(TOOLS, False)
+    words = "Zoom, pan and save buttons over each chart, where they may cover its legend."
+    st.toggle("Chart tools", key=key, on_change=_remember, args=(key,), help=words)
+    _closing()(key="menu closes", height=1)
+
+
+def _remember(key: str) -> None:
+    st.session_state[TOOLS] = st.session_state[key]
+
+
+def _closing() -> Any:
+    return st.components.v2.component("hetcore_menu", html="<span></span>", js=CLOSES, isolate_styles=False)
+
+
+def chart_config() -> dict[str, Any]:
+    """Return the settings of Plotly: without its toolbar, until it is asked for."""
+    return CONFIG | {"displayModeBar": bool(st.session_state.get(TOOLS))}

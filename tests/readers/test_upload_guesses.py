@@ -1,0 +1,104 @@
+"""What the Data page guesses of files: edges by ids, headers, labels, dates; and that a letter is no table."""
+
+from __future__ import annotations
+
+import datetime
+
+import pytest
+
+from hetcore.errors import DataError
+from studio import recipes
+from studio.readers import upload_schema
+from studio.uploads import read_table
+
+IDS = [f"tt{i:04d}" for i in range(60)]
+FILMS = "film,length,imdb_rating\n" + "".join(f"{name},{90 + i % 30},{5 + i % 40 / 10}\n" for i, name in enumerate(IDS))
+PAIRS = "".join(f"{IDS[i]},{IDS[(7 * i + 1) % 60]}\n" for i in range(60))
+LETTERS = (
+    "Dear Anna,\nthank you for your letter of last week, it was good to hear from you.\nYours, Bob\n",
+    "Dear Anna,\n\nthank you for the plums, which came today.\nWe are all well, and so is the cat.\n\nYours,\nBob\n",
+)
+
+
+def _read(name, text, role=None, header=None):
+    return upload_schema.read(name, text.encode(), role, header)
+
+
+@pytest.mark.parametrize("first, header", [("a,b\n", True), ("film_a,film_b\n", True), ("", False)])
+def test_a_table_of_ids_of_another_table_is_a_graph_and_its_header_no_edge(first, header):
+    films, pairs = _read("films.csv", FILMS), _read("pairs.csv", first + PAIRS)
+    assert upload_schema.edge_lists([films, pairs]) == {"pairs.csv": header}
+    graph = _read("pairs.csv", first + PAIRS, "graph", header)
+    assert graph.frame.height == 60
+    assert set(graph.frame["source"]) | set(graph.frame["target"]) <= set(IDS)
+
+
+def test_a_table_whose_second_column_holds_other_things_stays_a_table():
+    directors = "film,director\n" + "".join(f"{name},person {i % 9}\n" for i, name in enumerate(IDS))
+    assert upload_schema.edge_lists([_read("films.csv", FILMS), _read("directors.csv", directors)]) == {}
+
+
+def test_a_count_beside_whole_numbers_that_are_ids_is_no_edge():
+    films = "film,length\n" + "".join(f"{i},{90 + i % 30}\n" for i in range(1, 60))
+    prizes = "film,prizes\n" + "".join(f"{i},{1 + i % 9}\n" for i in range(1, 60))
+    assert upload_schema.edge_lists([_read("films.csv", films), _read("prizes.csv", prizes)]) == {}
+
+
+def test_the_header_that_was_chosen_is_in_the_recipe_and_reads_the_same_edges():
+    films, graph = _read("films.csv", FILMS), _read("pairs.csv", "a,b\n" + PAIRS, "graph", True)
+    recipe = upload_schema.recipe_of([films, graph], {"films.csv": "film"}, None, None, {})
+    assert recipe["graphs"] == [{"name": "pairs", "file": "pairs.csv", "options": {"header": True}}]
+    files = {"films.csv": FILMS.encode(), "pairs.csv": ("a,b\n" + PAIRS).encode()}
+    assert "a" not in set(recipes.build(recipe, files.__getitem__).ids)
+
+
+def test_the_first_row_is_told_of_text_and_not_of_other_formats():
+    assert upload_schema.first_row(_read("pairs.csv", "a,b\n" + PAIRS)) is True
+    assert upload_schema.first_row(_read("pairs.csv", PAIRS, "graph")) is False
+    graphml = '<graphml><graph edgedefault="undirected"><node id="a"/><node id="b"/><edge source="a" target="b"/>'
+    assert upload_schema.first_row(_read("g.graphml", graphml + "</graph></graphml>")) is None
+
+
+@pytest.mark.parametrize(
+    "header, column",
+    [("film,length,imdb_rating", "imdb_rating"), ("film,class,length", "class"), ("film,length,genre", "genre")],
+)
+def test_a_label_is_guessed_by_its_last_word_or_by_few_values_at_the_end(header, column):
+    rows = "".join(f"{name},{90.5 + i},{i % 4}\n" for i, name in enumerate(IDS))
+    guess = upload_schema.guess_label([_read("films.csv", f"{header}\n{rows}")], {"films.csv": "film"})
+    assert guess == ("films.csv", column)
+
+
+def test_numbers_at_the_end_that_are_called_nothing_are_no_label():
+    rows = "".join(f"{name},{i % 4},{90.5 + i}\n" for i, name in enumerate(IDS))
+    assert upload_schema.guess_label([_read("films.csv", f"film,part,length\n{rows}")], {"films.csv": "film"}) is None
+
+
+@pytest.mark.parametrize(
+    "written", ["17.03.2015", "17 Mar 2015", "17 March 2015", "March 17, 2015", "Mar 17, 2015", "17/3/2015",
+                "3/17/2015", "2015/03/17", "2015-03-17"],
+)  # fmt: skip
+def test_dates_are_read_as_written_anywhere(written):
+    table = read_table("days.csv", f"film;day\na;{written}\nb;{written}\n".encode())
+    assert table["day"].to_list() == [datetime.date(2015, 3, 17)] * 2
+
+
+def test_days_and_months_that_could_be_exchanged_stay_text():
+    assert read_table("days.csv", b"film;day\na;3/4/2015\nb;5/6/2015\n")["day"].to_list() == ["3/4/2015", "5/6/2015"]
+
+
+def test_a_date_is_said_to_be_one():
+    days = "film,day\n" + "".join(f"{name},2015-01-{1 + i % 28:02d}\n" for i, name in enumerate(IDS))
+    assert _read("days.csv", days).kinds["day"] == ("real", "dates from 2015-01-01 to 2015-01-28")
+
+
+@pytest.mark.parametrize("letter", LETTERS)
+@pytest.mark.parametrize("role", [None, "graph"])
+def test_a_letter_is_no_table(letter, role):
+    with pytest.raises(DataError, match="reads like a letter"):
+        _read("letter.txt", letter, role)
+
+
+def test_a_table_with_spaces_behind_commas_and_long_cells_is_one():
+    text = "film, story\n" + "".join(f"{name}, a man and a dog go to sea\n" for name in IDS)
+    assert read_table("stories.csv", text.encode()).height == 60
