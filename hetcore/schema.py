@@ -116,12 +116,16 @@ class Array:
 
 @dataclass(frozen=True)
 class Value:
-    """A plain value of a domain; `make` builds what is kept from what JSON gives back, `plain` the other way."""
+    """A plain value of a domain; `make` builds what is kept from what JSON gives back, `plain` the other way.
+
+    `absent` is taken for it in a file of an earlier version that lacks it.
+    """
 
     domain: Domain
     make: Callable[[Any], Any] | None = None
     plain: Callable[[Any], Any] | None = None
     key: str = ""
+    absent: Any = ...
 
     def put(self, name: str, given: Any, meta: dict[str, Any], arrays: dict[str, NDArray]) -> None:
         """Add a value to what a file holds."""
@@ -130,6 +134,8 @@ class Value:
     def get(self, name: str, meta: Mapping[str, Any], arrays: Mapping[str, NDArray], sizes: Sizes) -> Any:
         """Return a value of a file; ModelFileError unless it is in its domain."""
         key = self.key or name
+        if key not in meta and self.absent is not ...:
+            return self.absent
         if key not in meta or meta[key] not in self.domain:
             found = f"{key}={meta.get(key)!r} of the model file"
             raise ModelFileError(f"{found} must be {self.domain.words}: save it again.")

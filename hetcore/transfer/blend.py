@@ -45,7 +45,6 @@ PRIOR = 5.0  # of the target alone
 OWN, SHARED = 1e-4, 1e6  # penalty of a source's intercept: next to none, and so high that it is 0
 TARGET_COSTS = (1.0, 10.0, 100.0)
 N_LANDMARKS = 1000  # most support points of the RBF kernel
-COLUMNS = {"centre": Array("d"), "scale": Array("d", low=0)}
 
 
 class Candidate(NamedTuple):
@@ -214,6 +213,7 @@ class RidgeTransferClassifier(KernelEstimator):
     {candidate: share}; "target_mass": the target's share of all row weight.
     """
 
+    _stored = KernelEstimator._stored | {"_centre": Array("d", key="centre"), "_scale": Array("d", low=0, key="scale")}
     _steepness = 2.0
     _allows_missing = True
 
@@ -290,12 +290,3 @@ class RidgeTransferClassifier(KernelEstimator):
         blend = state.blend()
         self._model = KernelScores.used(self._support, self._back @ blend[:-1], blend[-1], self.kernel, self._width)
         del self._support, self._back, self._width
-
-    def _get_state(self) -> tuple[dict[str, Any], dict[str, NDArray]]:
-        meta, arrays = super()._get_state()
-        return meta, arrays | {"centre": self._centre, "scale": self._scale}
-
-    def _set_state(self, meta: dict[str, Any], arrays: dict[str, NDArray]) -> None:
-        super()._set_state(meta, arrays)
-        sizes = {"d": self.n_features_in_}
-        self._centre, self._scale = (each.read(arrays, name, sizes) for name, each in COLUMNS.items())

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from hetcore.errors import ParameterError
 from hetcore.parameters import Domain, Flag, Seed, Slider, Whole, param
+from hetcore.schema import State as FileState
 from hetcore.transfer.estimator import TransferEstimator, TransferProblem
-from hetcore.transfer.learners import learner_for
+from hetcore.transfer.files import VoteSums
+from hetcore.transfer.learners import TreeVotes, learner_for
 from hetcore.transfer.rounds import Boosting, Pace, Selection, Watched
-from hetcore.transfer.votes_files import votes_from_state, votes_state
 
 __all__ = ["Helps", "State", "TransferBoosting", "alpha_source"]
 
@@ -50,6 +51,8 @@ class State:
 class TransferBoosting(TransferEstimator):
     """What the boosted transfer classifiers share."""
 
+    _stored = TransferEstimator._stored | {"_votes": VoteSums()}
+
     estimator: Any = param(
         None,
         Domain(lambda v: v is None or hasattr(v, "fit"), "a scikit-learn classifier, or None for trees of our own"),
@@ -67,6 +70,7 @@ class TransferBoosting(TransferEstimator):
         0, Seed(), "Seed of foreign estimators; trees of our own draw nothing.", keyword=True
     )
 
+    _soft = False  # whether a leaf says the mean sign of its rows
     _steepness = 2.0
     _late = False
 
@@ -131,11 +135,18 @@ class TransferBoosting(TransferEstimator):
     def _scores(self, X: NDArray) -> NDArray[np.float64]:
         return np.column_stack([votes.scores(X) for votes in self._votes])
 
-    def _get_state(self) -> tuple[dict[str, Any], dict[str, NDArray]]:
-        return votes_state(self)
+    def _restored(self, sizes: dict[str, int]) -> str:
+        for votes in self._votes:
+            sizes_of_leaves = np.abs(votes.forest.to_arrays()["values"]) if isinstance(votes, TreeVotes) else np.ones(1)
+            if (sizes_of_leaves > 1.0 if self._soft else sizes_of_leaves != 1.0).any():
+                return "The trees of the model file say something else than +1 or -1"
+        return super()._restored(sizes)
 
-    def _set_state(self, meta: dict[str, Any], arrays: dict[str, NDArray]) -> None:
-        votes_from_state(self, meta, arrays)
+    def _get_state(self) -> FileState:
+        if self.estimator is not None:
+            what = f"A model with estimator={type(self.estimator).__name__} can't be saved"
+            raise ParameterError(f"{what}: only our own learners are plain numbers; fit with estimator=None to save.")
+        return super()._get_state()
 
 
 def alpha_source(rate: str, n_source: int, n_iterations: int) -> float:

@@ -31,6 +31,8 @@ from sklearn.linear_model import LogisticRegression
 from hetcore.binning import BinMapper
 from hetcore.forest import Forest
 from hetcore.numerics import narrow
+from hetcore.parameters import Whole
+from hetcore.schema import Stored, part, value
 from hetcore.transfer.linear_learner import Projection
 from hetcore.trees import TreeParams, grow
 
@@ -90,7 +92,7 @@ def candidates(names: list[str], n_target: int, wide: bool) -> list[Candidate]:
 
 
 @dataclass
-class Design:
+class Design(Stored):
     """A table as candidates take it, made once for a fit.
 
     Attributes
@@ -102,9 +104,12 @@ class Design:
         Sources and the target.
     """
 
-    projection: Projection
-    mapper: BinMapper
-    n_domains: int
+    projection: Projection = part(Projection, "d m", at="")
+    mapper: BinMapper = part(BinMapper, "d=D", at="bins")
+    n_domains: int = value(Whole(1))
+
+    def _fault(self, sizes: dict[str, int]) -> str:
+        return "" if sizes["D"] == sizes["d"] + 1 else "The bins of the model file are not those of its columns"
 
     @classmethod
     def of(cls, X: NDArray, domain: NDArray, n_domains: int) -> Design:

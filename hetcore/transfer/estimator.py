@@ -21,7 +21,9 @@ from hetcore.base import Estimator
 from hetcore.errors import DataError
 from hetcore.events import Callback
 from hetcore.metrics import known_targets
-from hetcore.parameters import Domain, param
+from hetcore.parameters import Domain, Whole, param
+from hetcore.schema import SHARES, Value
+from hetcore.transfer.files import NAMES, ClassLabels
 
 __all__ = ["Rows", "TransferBase", "TransferEstimator", "TransferProblem", "scored"]
 
@@ -83,6 +85,10 @@ class TransferBase(Estimator):
     """Base of what learns for a target domain from source domains too; `_problem` checks rows and labels."""
 
     _allows_missing = False
+    _stored = {
+        "n_features_in": Value(Whole(1, 10**9), key="n_features"), "_feature_names": Value(NAMES, key="feature_names"),
+        "n_iterations": Whole(1, 10**9), "source_weights": SHARES,
+    }  # fmt: skip
 
     domain_names: list[str] | None = param(
         None,
@@ -161,6 +167,23 @@ class TransferBase(Estimator):
             )
         return [given[k - 1] for k in numbers]
 
+    @property
+    def _feature_names(self) -> list[str] | None:
+        names = getattr(self, "feature_names_in_", None)
+        return None if names is None else list(names)
+
+    @_feature_names.setter
+    def _feature_names(self, names: list[str] | None) -> None:
+        if names is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)
+
+    def _sizes(self, meta: dict[str, Any]) -> dict[str, int]:
+        return {"d": meta["n_features"]}
+
+    def _restored(self, sizes: dict[str, int]) -> str:
+        fits = len(self._feature_names or []) in (0, self.n_features_in_)
+        return "" if fits else "The model file does not name its columns"
+
     def _checked_rows(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return rows to score by, with the columns of the fit."""
         return validate_data(self, X, dtype=np.float64, ensure_all_finite=self._finite, reset=False)
@@ -181,6 +204,7 @@ class TransferBase(Estimator):
 class TransferEstimator(ClassifierMixin, TransferBase):
     """Base of the classifiers that learn for a target domain from source domains too."""
 
+    _stored = TransferBase._stored | {"classes": ClassLabels()}
     _steepness = 1.0  # of the logistic function from scores to probabilities
 
     def _problem(self, X: Any, y: Any, sample_domain: Any, eval_set: Any) -> TransferProblem:

@@ -1,4 +1,7 @@
-"""Transfer models as plain values and arrays, and back, every value checked."""
+"""What files of transfer models hold that other models' do not: class labels with their type, votes, blended machines.
+
+Each is a kind of `hetcore.schema` of its own: `put` adds to what a file holds, `get` checks and returns it.
+"""
 
 from __future__ import annotations
 
@@ -6,81 +9,100 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
+from numpy.typing import NDArray
 
+from hetcore.binning import BinMapper
+from hetcore.checks import finite
 from hetcore.errors import ModelFileError, ParameterError
+from hetcore.forest import Forest
+from hetcore.parameters import Domain
+from hetcore.schema import Array, block, prefixed
+from hetcore.transfer.candidates import LinearMachine, TreeMachine
+from hetcore.transfer.learners import TreeVotes
+from hetcore.transfer.linear_learner import MOST_COMPONENTS, LinearVotes, Projection
 
-__all__ = ["common_from_state", "common_state", "name_state", "names_from_state"]
+__all__ = ["NAMES", "ClassLabels", "Machines", "VoteSums"]
 
 KINDS = {"b": bool, "i": int, "u": int, "f": float, "U": str, "O": str}
+NAMES = Domain(lambda v: v is None or all(isinstance(name, str) for name in v), "names of columns, or None")
+MACHINES = ("", "column", "slopes", "trees")
 
 
-def common_state(model: Any) -> dict[str, Any]:
-    """Return what every transfer model keeps: classes, width, rounds, source weights.
+class ClassLabels:
+    """Sorted labels of one kind, numbers or texts, with their dtype; two have one score, more one each."""
 
-    Raises
-    ------
-    ParameterError
-        If the classes are neither numbers nor texts.
-    """
-    check_is_fitted(model)
-    kind = model.classes_.dtype.kind
-    classes = model.classes_.tolist()
-    if kind not in KINDS or not all(isinstance(each, KINDS[kind]) for each in classes):
-        raise ParameterError("Classes that are neither numbers nor texts can't be saved: give labels of one kind.")
-    return name_state(model) | {"classes": classes, "dtype": model.classes_.dtype.str if kind != "O" else "O"}
+    def put(self, name: str, given: NDArray, meta: dict[str, Any], arrays: dict[str, NDArray]) -> None:
+        """Add labels to what a file holds; ParameterError if they are neither numbers nor texts."""
+        kind, classes = given.dtype.kind, given.tolist()
+        if kind not in KINDS or not all(isinstance(each, KINDS[kind]) for each in classes):
+            raise ParameterError("Classes that are neither numbers nor texts can't be saved: give labels of one kind.")
+        meta |= {"classes": classes, "dtype": given.dtype.str if kind != "O" else "O"}
 
-
-def name_state(model: Any) -> dict[str, Any]:
-    """Return what every transfer model keeps but classes: width, rounds, source weights."""
-    check_is_fitted(model)
-    names = getattr(model, "feature_names_in_", None)
-    return {
-        "n_features": model.n_features_in_, "feature_names": None if names is None else list(names),
-        "n_iterations": model.n_iterations_, "source_weights": model.source_weights_,
-    }  # fmt: skip
+    def get(self, name: str, meta: Mapping[str, Any], arrays: Mapping[str, NDArray], sizes: dict[str, int]) -> NDArray:
+        """Return the labels of a file."""
+        dtype, classes = np.dtype(meta["dtype"]), meta["classes"]
+        kind = KINDS.get(dtype.kind)
+        if kind is None or len(classes) < 2 or not all(isinstance(each, kind) for each in classes):
+            raise ModelFileError("The classes of the model file are not labels of one kind: save it again.")
+        if sorted(set(classes)) != classes:
+            raise ModelFileError("The classes of the model file are not in order: save the model again.")
+        sizes |= {"C": len(classes), "K": 1 if len(classes) == 2 else len(classes)}
+        return np.array(classes, dtype=dtype)
 
 
-def common_from_state(model: Any, meta: Mapping[str, Any]) -> None:
-    """Set what `common_state` returned.
+class VoteSums:
+    """The sum of votes of each problem, of one class against the others, over one binning or one projection."""
 
-    Raises
-    ------
-    ModelFileError
-        If it does not fit together.
-    """
-    dtype, classes = np.dtype(meta["dtype"]), meta["classes"]
-    kind = KINDS.get(dtype.kind)
-    if kind is None or len(classes) < 2 or not all(isinstance(each, kind) for each in classes):
-        raise ModelFileError("The classes of the model file are not two or more labels of one kind: save it again.")
-    if sorted(set(classes)) != classes:
-        raise ModelFileError("The classes of the model file are not in order: save the model again.")
-    model.classes_ = np.array(classes, dtype=dtype)
-    names_from_state(model, meta)
+    def put(self, name: str, given: list[Any], meta: dict[str, Any], arrays: dict[str, NDArray]) -> None:
+        """Add the votes to what a file holds."""
+        linear = isinstance(given[0], LinearVotes)
+        meta["learner"] = "linear" if linear else "tree"
+        arrays |= given[0].projection.to_state()[1] if linear else prefixed("bins", given[0].mapper.to_arrays())
+        for k, votes in enumerate(given):
+            arrays |= prefixed(str(k), votes.to_arrays() if linear else votes.forest.to_arrays())
 
-
-def names_from_state(model: Any, meta: Mapping[str, Any]) -> None:
-    """Set what `name_state` returned.
-
-    Raises
-    ------
-    ModelFileError
-        If it does not fit together.
-    """
-    model.n_features_in_ = _whole(meta["n_features"], "the number of columns")
-    model.n_iterations_ = _whole(meta["n_iterations"], "the number of rounds")
-    if meta["feature_names"] is not None:
-        names = meta["feature_names"]
-        if len(names) != model.n_features_in_ or not all(isinstance(name, str) for name in names):
-            raise ModelFileError("The model file does not name its columns: save the model again.")
-        model.feature_names_in_ = np.array(names, dtype=object)
-    weights = meta["source_weights"]
-    if not all(isinstance(w, float) and 0.0 <= w <= 1.0 + 1e-9 for w in weights.values()):
-        raise ModelFileError("The source weights of the model file are not shares: save the model again.")
-    model.source_weights_ = dict(weights)
+    def get(self, name: str, meta: Mapping[str, Any], arrays: Mapping[str, NDArray], sizes: dict[str, int]) -> list:
+        """Return the votes of a file."""
+        blocks = [block(arrays, str(k)) for k in range(sizes["K"])]
+        if meta.get("learner", "tree") != "linear":
+            mapper = BinMapper._read({}, block(arrays, "bins"), sizes)
+            return [TreeVotes(mapper, Forest.from_arrays(each, sizes["d"])) for each in blocks]
+        projection = Projection._read({}, arrays, sizes)
+        if sizes["d"] <= MOST_COMPONENTS and projection.rotates:
+            raise ModelFileError("The projection of the model file is none of its columns: save the model again.")
+        own = {"m": sizes["m"] + 1}
+        found = [(Array("T m").read(each, "machines", own), Array("T").read(each, "scales")) for each in blocks]
+        if any(len(machines) != len(scales) for machines, scales in found):
+            raise ModelFileError("The machines of the model file are not as many as their scales: save it again.")
+        return [LinearVotes(projection, list(machines), scales.tolist()) for machines, scales in found]
 
 
-def _whole(value: Any, what: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 10**9:
-        raise ModelFileError(f"The model file has {value!r} for {what}: save the model again.")
-    return value
+class Machines:
+    """The machines of a blend with their shares and steepnesses."""
+
+    def put(self, name: str, given: list[Any], meta: dict[str, Any], arrays: dict[str, NDArray]) -> None:
+        """Add the machines to what a file holds."""
+        shares, steepnesses, machines = zip(*given)
+        meta |= {"shares": list(shares), "steepnesses": list(steepnesses)}
+        meta["machines"] = [getattr(machine, "what", "trees") for machine in machines]
+        for k, machine in enumerate(machines):
+            own = machine.forest.to_arrays() if meta["machines"][k] == "trees" else {"weights": machine.weights}
+            arrays |= prefixed(str(k), own | {"intercept": machine.intercept})
+
+    def get(self, name: str, meta: Mapping[str, Any], arrays: Mapping[str, NDArray], sizes: dict[str, int]) -> list:
+        """Return the machines of a file."""
+        shares, taus, kinds = meta["shares"], meta["steepnesses"], meta["machines"]
+        fits = len(shares) == len(taus) == len(kinds) > 0 and all(kind in MACHINES for kind in kinds)
+        if not fits or not all(finite(each) and 0 < each <= 8 for each in (*shares, *taus)):
+            raise ModelFileError("The blend of the model file has no known machines with shares: save the model again.")
+        built = [_machine(kind, block(arrays, str(k)), sizes, meta["n_domains"]) for k, kind in enumerate(kinds)]
+        return list(zip(shares, taus, built))
+
+
+def _machine(kind: str, arrays: Mapping[str, NDArray], sizes: dict[str, int], n_domains: int) -> Any:
+    own, m = {"K": sizes["C"]}, sizes["m"]
+    intercept = Array("K").read(arrays, "intercept", own)
+    if kind == "trees":
+        return TreeMachine(Forest._read({}, arrays, own | {"d": sizes["d"] + 1}), intercept)
+    own["m"] = {"": m, "column": m + n_domains, "slopes": 2 * m + 1}[kind]
+    return LinearMachine(kind, Array("m K").read(arrays, "weights", own), intercept)

@@ -29,14 +29,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hetcore.binning import BinMapper
-from hetcore.errors import ModelFileError
 from hetcore.forest import Forest
 from hetcore.numerics import narrow, power_of_two
 from hetcore.parameters import Interval, Seed, Whole, param
 from hetcore.registry import MemoryNeed, estimator
-from hetcore.schema import block, prefixed
+from hetcore.schema import Part
 from hetcore.transfer.estimator import TransferEstimator, TransferProblem
-from hetcore.transfer.files import common_from_state, common_state
 from hetcore.transfer.forest_split import Splitter
 from hetcore.trees import NODE_DTYPE, Tree
 
@@ -176,6 +174,9 @@ class TransferForestClassifier(TransferEstimator):
     """
 
     _allows_missing = True
+    _stored = TransferEstimator._stored | {
+        "_mapper": Part(BinMapper, "d", at="bins"), "_forest": Part(Forest, "d K=C", at="trees"),
+    }  # fmt: skip
 
     gamma: float = param(
         0.8,
@@ -220,18 +221,10 @@ class TransferForestClassifier(TransferEstimator):
         shares = np.clip(scores, 0.0, 1.0)
         return shares / shares.sum(axis=1, keepdims=True)
 
-    def _get_state(self) -> tuple[dict[str, Any], dict[str, NDArray]]:
-        meta = common_state(self)
-        return meta, prefixed("bins", self._mapper.to_arrays()) | prefixed("trees", self._forest.to_arrays())
-
-    def _set_state(self, meta: dict[str, Any], arrays: dict[str, NDArray]) -> None:
-        common_from_state(self, meta)
-        self._mapper = BinMapper.from_arrays(block(arrays, "bins"))
-        if self._mapper.n_bins.size != self.n_features_in_:
-            raise ModelFileError("The bins of the model file are not those of its columns: save the model again.")
-        trees = block(arrays, "trees")
-        self._forest = Forest.from_arrays(trees, self.n_features_in_)
+    def _restored(self, sizes: dict[str, int]) -> str:
+        trees = self._forest.to_arrays()
         shares = trees["values"][trees["nodes"]["left"] < 0]
-        fits = self._forest.n_outputs == len(self.classes_) and len(self._forest) > 0 and (trees["scales"] > 0).all()
-        if not fits or (shares < 0).any() or not np.allclose(shares.sum(axis=1), 1.0):
-            raise ModelFileError("The leaves of the model file are not shares of its classes: save the model again.")
+        fits = len(self._forest) > 0 and (trees["scales"] > 0).all() and (shares >= 0).all()
+        if not fits or not np.allclose(shares.sum(axis=1), 1.0):
+            return "The leaves of the model file are not shares of its classes"
+        return super()._restored(sizes)

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from hetcore.checks import finite
 from hetcore.errors import DataError
 from hetcore.parameters import Domain, Interval, OneOf, param
-from hetcore.schema import Stored, array, block, prefixed, value
+from hetcore.schema import Part, Stored, array, value
 from hetcore.transfer.estimator import TransferEstimator, TransferProblem
-from hetcore.transfer.files import common_from_state, common_state
 
 __all__ = ["KernelEstimator", "KernelScores", "kernel_matrix", "kernel_width"]
 
@@ -77,6 +76,8 @@ class KernelScores(Stored):
 class KernelEstimator(TransferEstimator):
     """Base of the transfer classifiers whose model is a `KernelScores`, `_model`."""
 
+    _stored = TransferEstimator._stored | {"_model": Part(KernelScores, "d K", key="model")}
+
     kernel: str = param("linear", OneOf(*KERNELS), "a.b, or exp(-gamma |a - b|^2).", keyword=True)
     gamma: float | str = param(
         "scale",
@@ -108,13 +109,3 @@ class KernelEstimator(TransferEstimator):
 
     def _scores(self, X: NDArray) -> NDArray[np.float64]:
         return self._model.scores(self._seen(X))
-
-    def _get_state(self) -> tuple[dict[str, Any], dict[str, NDArray]]:
-        meta, arrays = common_state(self), {}
-        meta["model"], held = self._model.to_state()
-        return meta, arrays | prefixed("model", held)
-
-    def _set_state(self, meta: dict[str, Any], arrays: dict[str, NDArray]) -> None:
-        common_from_state(self, meta)
-        K = 1 if len(self.classes_) == 2 else len(self.classes_)
-        self._model = KernelScores.from_state(meta["model"], block(arrays, "model"), d=self.n_features_in_, K=K)

@@ -7,7 +7,6 @@ scores any table.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
 from hetcore.binning import BinMapper
-from hetcore.errors import ModelFileError, ParameterError
+from hetcore.errors import ParameterError
 from hetcore.numerics import narrow
 from hetcore.trees import Forest, Tree, TreeParams, grow
 
@@ -98,21 +97,6 @@ class TreeVotes:
     def scores(self, X: NDArray) -> NDArray[np.float64]:
         """Return F (n,)."""
         return self.forest.predict(self.mapper.transform(narrow(X)))[:, 0]
-
-    @classmethod
-    def from_arrays(cls, mapper: BinMapper, arrays: Mapping[str, NDArray], soft: bool = False) -> TreeVotes:
-        """Rebuild and check: leaves of +1 or -1, or in [-1, 1] where the votes are soft.
-
-        Raises
-        ------
-        ModelFileError
-            If the arrays are not those of trees that vote.
-        """
-        forest = Forest.from_arrays(arrays, mapper.n_bins.size)
-        sizes = np.abs(arrays["values"])
-        if forest.n_outputs != 1 or (sizes > 1.0 if soft else sizes != 1.0).any():
-            raise ModelFileError("The trees of the model file say something else than +1 or -1: save the model again.")
-        return cls(mapper, forest)
 
 
 class _Constant:

@@ -12,14 +12,13 @@ so that a fit of which one row has all the weight is as strongly regularised as 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hetcore.schema import Array
+from hetcore.schema import Stored, array
 from hetcore.transfer.learners import kish
 
 __all__ = ["LinearLearner", "LinearVotes", "Projection"]
@@ -30,7 +29,7 @@ COST = 0.1  # C; see docs/transfer.md for what else was tried
 
 
 @dataclass(frozen=True)
-class Projection:
+class Projection(Stored):
     """From columns to z.
 
     Attributes
@@ -41,9 +40,9 @@ class Projection:
         Principal axes; the identity where there are few columns.
     """
 
-    centre: NDArray[np.float64]
-    scale: NDArray[np.float64]
-    axes: NDArray[np.float64]
+    centre: NDArray[np.float64] = array("d")
+    scale: NDArray[np.float64] = array("d", low=0)
+    axes: NDArray[np.float64] = array("d m")
 
     @classmethod
     def of(cls, X: NDArray, most: int = MOST_COMPONENTS) -> Projection:
@@ -153,16 +152,3 @@ class LinearVotes:
         """Return the machines as arrays; the projection is kept apart."""
         width = self.projection.axes.shape[1] + 1
         return {"machines": np.reshape(self.models, (-1, width)), "scales": np.array(self.scales, np.float64)}
-
-    @classmethod
-    def from_arrays(cls, projection: Projection, arrays: Mapping[str, NDArray]) -> LinearVotes:
-        """Rebuild and check.
-
-        Raises
-        ------
-        ModelFileError
-            If the arrays do not fit the projection.
-        """
-        sizes = {"m": projection.axes.shape[1] + 1}
-        machines, scales = Array("T m").read(arrays, "machines", sizes), Array("T").read(arrays, "scales", sizes)
-        return cls(projection, list(machines), scales.tolist())

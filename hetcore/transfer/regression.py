@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 
-from hetcore.errors import DataError, ModelFileError
+from hetcore.errors import DataError
+from hetcore.parameters import Interval
 from hetcore.registry import MemoryNeed, estimator
+from hetcore.schema import Value
 from hetcore.transfer.estimator import Rows, TransferBase, TransferProblem
-from hetcore.transfer.files import name_state, names_from_state
 from hetcore.transfer.stacking import Blend
 
 __all__ = ["TransferRegressor"]
@@ -43,6 +44,12 @@ class TransferRegressor(RegressorMixin, Blend, TransferBase):
     -----
     A `RoundEnd` comes after every candidate, as of `TransferClassifier`; losses are root mean squared errors.
     """
+
+    _stored = (
+        TransferBase._stored
+        | {"_centre": Value(Interval(-np.inf), key="centre"), "_unit": Value(Interval(-np.inf), key="unit")}
+        | Blend._blended
+    )
 
     @property
     def _n_classes(self) -> int:
@@ -78,15 +85,6 @@ class TransferRegressor(RegressorMixin, Blend, TransferBase):
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the predicted value of each row, (n,)."""
         return self._centre + self._unit * self._scores(self._checked(X))[:, 0]
-
-    def _common_state(self) -> dict[str, Any]:
-        return name_state(self) | {"centre": self._centre, "unit": self._unit}
-
-    def _common_from_state(self, meta: dict[str, Any]) -> None:
-        names_from_state(self, meta)
-        self._centre, self._unit = meta["centre"], meta["unit"]
-        if not all(isinstance(each, float) and np.isfinite(each) for each in (self._centre, self._unit)):
-            raise ModelFileError("The model file has no mean and deviation of its labels: save the model again.")
 
 
 def _numbers(y: Any) -> NDArray[np.float64]:

@@ -19,7 +19,6 @@ not in the paper.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,18 +26,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
-from hetcore.binning import BinMapper
-from hetcore.errors import ModelFileError
-from hetcore.forest import Forest
 from hetcore.parameters import Seed, param
 from hetcore.registry import MemoryNeed, estimator
-from hetcore.schema import Array, block
+from hetcore.schema import SHARES, Part
 from hetcore.transfer.blend import RidgeTransferClassifier
-from hetcore.transfer.candidates import WIDE, Candidate, Design, LinearMachine, TreeMachine, candidates, fitted
+from hetcore.transfer.candidates import WIDE, Candidate, Design, candidates, fitted
 from hetcore.transfer.estimator import TransferEstimator, TransferProblem, scored
-from hetcore.transfer.files import common_from_state, common_state
+from hetcore.transfer.files import Machines
 from hetcore.transfer.left_out import folds_of
-from hetcore.transfer.linear_learner import Projection
 from hetcore.transfer.ordering import by_content
 
 __all__ = ["Blend", "State", "TransferClassifier", "answers", "mixture", "shares_by_squares"]
@@ -188,6 +183,7 @@ class Blend:
     """What the blends of classes and of numbers share."""
 
     _allows_missing = True
+    _blended = {"_design": Part(Design, "d m", at="", inline=True), "_machines": Machines(), "blend": SHARES}
     random_state: int | None = param(0, Seed(), "Seed of the folds.", keyword=True)
 
     def _total(self, problem: TransferProblem) -> int:
@@ -228,33 +224,8 @@ class Blend:
             total = total + share * answers(machine.scores(table, rows), self._n_classes, tau)
         return self._raw(total)
 
-    def _get_state(self) -> tuple[dict[str, Any], dict[str, NDArray]]:
-        meta = self._common_state()
-        projection = self._design.projection
-        arrays = {"centre": projection.centre, "scale": projection.scale, "axes": projection.axes}
-        arrays |= {f"bins:{name}": array for name, array in self._design.mapper.to_arrays().items()}
-        for k, (_, _, machine) in enumerate(self._machines):
-            arrays |= {f"{k}:{name}": array for name, array in machine_arrays(machine).items()}
-        told = [getattr(machine, "what", "trees") for *_, machine in self._machines]
-        meta |= {"shares": [each[0] for each in self._machines], "machines": told}
-        meta["steepnesses"] = [each[1] for each in self._machines]
-        return meta | {"n_domains": self._design.n_domains, "blend": self.blend_}, arrays
-
-    def _set_state(self, meta: dict[str, Any], arrays: dict[str, NDArray]) -> None:
-        self._common_from_state(meta)
-        d, outputs = self.n_features_in_, max(self._n_classes, 1)
-        sizes = {"d": d}
-        centre, scale = Array("d").read(arrays, "centre", sizes), Array("d", low=0).read(arrays, "scale", sizes)
-        axes, mapper = Array("d m").read(arrays, "axes", sizes), BinMapper.from_arrays(block(arrays, "bins"))
-        shares, machines, taus = meta["shares"], meta["machines"], meta["steepnesses"]
-        fits = mapper.n_bins.size == d + 1 and len(shares) == len(machines) == len(taus) > 0
-        if not fits or not all(isinstance(s, float) and 0 < s <= 8 for s in (*shares, *taus)):
-            raise ModelFileError("The blend of the model file does not fit its columns: save the model again.")
-        n_domains = meta["n_domains"]
-        self._design, self.blend_ = Design(Projection(centre, scale, axes), mapper, n_domains), dict(meta["blend"])
-        widths = {"": axes.shape[1], "column": axes.shape[1] + n_domains, "slopes": 2 * axes.shape[1] + 1}
-        built = [machine_from(what, block(arrays, str(k)), widths, outputs, d) for k, what in enumerate(machines)]
-        self._machines = list(zip(shares, taus, built))
+    def _sizes(self, meta: dict[str, Any]) -> dict[str, int]:
+        return super()._sizes(meta) | {"C": 1}
 
 
 @estimator(MemoryNeed(cell=80, score=400))
@@ -285,6 +256,8 @@ class TransferClassifier(Blend, TransferEstimator):
     the rows.
     """
 
+    _stored = TransferEstimator._stored | Blend._blended
+
     @classmethod
     def _from_format_1(
         cls, parameters: dict[str, Any], meta: dict[str, Any], arrays: dict[str, NDArray]
@@ -303,33 +276,3 @@ class TransferClassifier(Blend, TransferEstimator):
         """Return mean probabilities as log odds (n, 1), or logarithms (n, K)."""
         logs = np.log(answers)
         return logs[:, 1:] - logs[:, :1] if answers.shape[1] == 2 else logs
-
-    def _common_state(self) -> dict[str, Any]:
-        return common_state(self)
-
-    def _common_from_state(self, meta: dict[str, Any]) -> None:
-        common_from_state(self, meta)
-
-
-def machine_arrays(machine: LinearMachine | TreeMachine) -> dict[str, NDArray]:
-    """Return a machine as arrays."""
-    if isinstance(machine, LinearMachine):
-        return {"weights": machine.weights, "intercept": machine.intercept}
-    return machine.forest.to_arrays() | {"intercept": machine.intercept}
-
-
-def machine_from(what: str, arrays: Mapping[str, NDArray], widths: Mapping[str, int], outputs: int, d: int) -> Any:
-    """Rebuild a machine and check it.
-
-    Raises
-    ------
-    ModelFileError
-        If its arrays are not those of a machine of `outputs` scores.
-    """
-    intercept = Array("K").read(arrays, "intercept", {"K": outputs})
-    if what != "trees":
-        return LinearMachine(what, Array("m K").read(arrays, "weights", {"m": widths[what], "K": outputs}), intercept)
-    forest = Forest.from_arrays({name: arrays[name] for name in ("nodes", "values", "starts", "scales")}, d + 1)
-    if forest.n_outputs != outputs:
-        raise ModelFileError("The trees of the model file do not score its classes: save the model again.")
-    return TreeMachine(forest, intercept)

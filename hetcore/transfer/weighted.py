@@ -25,17 +25,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hetcore.checks import finite
-from hetcore.errors import ModelFileError
-from hetcore.parameters import Domain, Flag, OneOf, param
+from hetcore.parameters import Domain, Flag, Interval, OneOf, param
 from hetcore.registry import MemoryNeed, estimator
+from hetcore.schema import Value
 from hetcore.transfer.boosting import Helps, State, TransferBoosting, alpha_source
 from hetcore.transfer.estimator import TransferProblem
-from hetcore.transfer.learners import TreeLearner, learner_for
+from hetcore.transfer.learners import TreeLearner, TreeVotes, learner_for
 from hetcore.transfer.left_out import ANCHORS, BOOSTED, FIRST_STEEPNESS, Candidate, Judged, Search, anchor, first_eta
 from hetcore.transfer.linear_learner import LinearLearner
 from hetcore.transfer.ordering import by_content
 from hetcore.transfer.rounds import Boosting, Pace, Watched
-from hetcore.transfer.votes_files import votes_from_state, votes_state
 
 __all__ = ["WeightedMultiSourceTrAdaBoostClassifier", "eta_formulas"]
 
@@ -158,6 +157,11 @@ class WeightedMultiSourceTrAdaBoostClassifier(Helps, TransferBoosting):
         keyword=True,
     )
 
+    _stored = TransferBoosting._stored | {
+        "eta": Interval(0), "chosen": Value(OneOf(BOOSTED, *ANCHORS), absent=BOOSTED),
+        "eta_path": Value(Domain(lambda v: isinstance(v, dict), "losses by eta"), absent={}),
+    }  # fmt: skip
+
     @property
     def _soft(self) -> bool:
         return self.votes == "soft" and not self.as_printed and self.estimator is None
@@ -267,27 +271,9 @@ class WeightedMultiSourceTrAdaBoostClassifier(Helps, TransferBoosting):
         super()._finish(state)
         del self._choice, self._formula
 
-    def _get_state(self) -> tuple[dict[str, Any], dict[str, NDArray]]:
-        meta, arrays = votes_state(self)
-        return meta | {"eta": self.eta_, "chosen": self.chosen_, "eta_path": self.eta_path_}, arrays
-
-    def _set_state(self, meta: dict[str, Any], arrays: dict[str, NDArray]) -> None:
-        votes_from_state(self, meta, arrays, self._soft)
-        self.eta_, self.learner_ = checked_eta(meta["eta"]), meta.get("learner", "tree")
-        self.chosen_, self.eta_path_ = meta.get("chosen", BOOSTED), meta.get("eta_path", {})
-
-
-def checked_eta(value: Any) -> float:
-    """Return the eta of a model file.
-
-    Raises
-    ------
-    ModelFileError
-        If it is no number of at least 0.
-    """
-    if not isinstance(value, float) or not value >= 0:
-        raise ModelFileError("The model file has an eta that is no number of at least 0: save the model again.")
-    return value
+    def _restored(self, sizes: dict[str, int]) -> str:
+        self.learner_ = "tree" if isinstance(self._votes[0], TreeVotes) else "linear"
+        return super()._restored(sizes)
 
 
 def eta_formulas(n_target: int, n_source: int) -> dict[str, float]:
