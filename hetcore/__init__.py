@@ -13,6 +13,7 @@ from hetcore.registry import METHODS
 
 __version__ = "0.1.0"
 
+_NOTEBOOK = {"LiveView": "hetcore.widget.view", "watch": "hetcore.widget.watch"}  # not in __all__: they need anywidget
 _LAZY = METHODS | {"load": "hetcore.model_files", "save": "hetcore.model_files", "views": "hetcore.consensus.views"}
 
 __all__ = [
@@ -32,11 +33,11 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name == "distributed":  # a module, which needs no Dask until a client comes
         return import_module("hetcore.distributed")
-    module = METHODS.get(name) or _LAZY.get(name)
+    module = METHODS.get(name) or _LAZY.get(name) or _NOTEBOOK.get(name)
     if module is None:
         raise AttributeError(f"module 'hetcore' has no attribute {name!r}")
     return getattr(import_module(module), name)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *METHODS, *_LAZY})
+    return sorted({*globals(), *METHODS, *_LAZY, *_NOTEBOOK})

@@ -30,7 +30,7 @@ from hetcore.parameters import Declared
 from hetcore.schema import Schema, State, checked, parted
 from hetcore.targets import Problem
 
-__all__ = ["BoostedEstimator", "Estimator", "boost"]
+__all__ = ["BoostedEstimator", "Estimator", "boost", "event_row", "history"]
 
 
 class Estimator(Declared, BaseEstimator):
@@ -44,10 +44,12 @@ class Estimator(Declared, BaseEstimator):
             problem = self._problem(*given)
             boost(self, lambda: self._start(problem), callbacks, self._total(problem))
             self._complete(problem)
-        except BaseException:
+        except BaseException as error:
             vars(self).clear()
             vars(self).update(before)
+            _end(callbacks, None, error)
             raise
+        _end(callbacks, self, None)
         return self
 
     def _problem(self, *given: Any) -> Any:
@@ -132,6 +134,13 @@ class BoostedEstimator(Estimator):
         return hasattr(self, "n_iterations_")
 
 
+def _end(callbacks: list[Callback], model: Any, error: BaseException | None) -> None:
+    """Tell the callbacks that want to know it that the fit is over: a method `fit_ended(model, error)`."""
+    for callback in callbacks:
+        if hasattr(callback, "fit_ended"):
+            callback.fit_ended(model, error)
+
+
 def boost(model: Any, start: Callable[[], Any], callbacks: Iterable[Callback] = (), total: int | None = None) -> None:
     """Run the rounds of a fit and keep what predicts, one BLAS thread throughout.
 
@@ -165,10 +174,11 @@ def boost(model: Any, start: Callable[[], Any], callbacks: Iterable[Callback] = 
 
 def history(events: list[RoundEnd]) -> pl.DataFrame:
     """Return one row per round: iteration, seconds, then "loss:*", "metric:*", "weight:*", "graph_weight:*", ..."""
-    return pl.DataFrame([_row(event) for event in events], infer_schema_length=None)
+    return pl.DataFrame([event_row(event) for event in events], infer_schema_length=None)
 
 
-def _row(event: RoundEnd) -> dict[str, float]:
+def event_row(event: RoundEnd) -> dict[str, float]:
+    """Return a round's numbers by column of `history`."""
     groups = {
         "loss": event.losses,
         "metric": event.detail.get("metric", {}),

@@ -22,12 +22,12 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import count
 from typing import Any
 
+from hetcore.player import ORDERS
 from studio import limits
 from studio.jobs import memory
 from studio.jobs.data_refs import Packer, without_data
 from studio.jobs.fair_queue import FairQueue
 from studio.jobs.job import Job
-from studio.jobs.player import ORDERS
 from studio.jobs.protocol import ENDED, FunctionTask, RunResult, Status, TrainingTask, UnknownRunError
 from studio.jobs.worker_slot import Slot
 

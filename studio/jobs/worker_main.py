@@ -22,7 +22,7 @@ import threading
 from multiprocessing.connection import Connection
 from typing import Any
 
-from studio.jobs.player import Player
+from hetcore.player import Player
 from studio.jobs.protocol import FunctionTask, Parcel, TrainingTask
 from studio.messages import explained
 

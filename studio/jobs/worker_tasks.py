@@ -13,9 +13,9 @@ import polars as pl
 
 from hetcore import metrics, model_files
 from hetcore.errors import ParameterError
+from hetcore.player import Player
 from studio import forms, scenarios, uncertainty
 from studio.jobs import cluster
-from studio.jobs.player import Player
 from studio.jobs.protocol import FunctionTask, RunResult, TrainingTask, contribution_columns
 
 __all__ = ["ESTIMATORS", "FUNCTIONS", "find_estimator", "find_function", "perform"]

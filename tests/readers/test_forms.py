@@ -8,9 +8,9 @@ import hetcore as hc
 from hetcore import metrics
 from hetcore.data import plain
 from hetcore.errors import ParameterError
+from hetcore.player import Player
 from studio import forms, scenarios
 from studio.jobs import worker_tasks
-from studio.jobs.player import Player
 from studio.jobs.protocol import TrainingTask
 
 

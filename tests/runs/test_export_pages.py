@@ -15,8 +15,8 @@ import pytest
 import datasets
 import hetcore as hc
 from hetcore.data import HetData
+from hetcore.player import Player
 from studio import forms, scenarios
-from studio.jobs.player import Player
 from studio.jobs.protocol import RunResult, TrainingTask
 from studio.jobs.worker import child_environment
 from studio.jobs.worker_tasks import perform

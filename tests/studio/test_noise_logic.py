@@ -11,9 +11,9 @@ import pytest
 
 import datasets
 import hetcore as hc
+from hetcore.player import Player
 from studio import forms, scenarios, uncertainty
 from studio.jobs import worker_tasks
-from studio.jobs.player import Player
 from studio.jobs.protocol import TrainingTask
 from studio.jobs.worker import child_environment
 from studio.runs import export, reopening

@@ -10,9 +10,9 @@ import pytest
 
 import hetcore as hc
 from hetcore.figures import transfer as figures
+from hetcore.player import Player
 from studio import scenarios
 from studio.jobs import worker_tasks
-from studio.jobs.player import Player
 from studio.jobs.protocol import FunctionTask, TrainingTask
 from studio.runs import export, reopening
 from studio.runs.differences import Outcome, sentence

@@ -1,0 +1,40 @@
+"""What a page draws of each round: a row of plain numbers by name, few digits, null where a number is none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from hetcore.base import event_row
+from hetcore.events import RoundEnd
+from hetcore.figures.basic import COLOURS, DASHES, MOST_POINTS
+
+__all__ = ["GROUPS", "PALETTE", "row", "thinned"]
+
+GROUPS = {
+    "loss": "Loss",
+    "metric": "Metric",
+    "weight": "Source weights",
+    "graph_weight": "Graph weights",
+    "autocorrelation": "Residuals' correlation over links",
+}
+"""Title of a chart by the group of its series."""
+PALETTE = {"colours": list(COLOURS), "dashes": list(DASHES)}
+
+
+def row(event: RoundEnd) -> dict[str, float | None]:
+    """Return the numbers of a round by "group:name", with five digits, and its seconds."""
+    numbers = {name: value for name, value in event_row(event).items() if name.partition(":")[0] in GROUPS}
+    return {name: _short(value) for name, value in ({"seconds": event.seconds} | numbers).items()}
+
+
+def _short(value: float) -> float | None:
+    return float(f"{value:.5g}") if np.isfinite(value) else None
+
+
+def thinned(rows: Sequence[dict[str, Any]]) -> list[list[Any]]:
+    """Return [place, row] of at most 500 rows, first and last among them."""
+    places = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), MOST_POINTS)).astype(int)) if rows else []
+    return [[int(place), rows[place]] for place in places]

@@ -1,0 +1,99 @@
+"""A JupyterLab and a marimo of their own on a free port, for tests in a real browser."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from e2e_studio import ROOT, free_port
+
+SECONDS = 90.0
+"""That a server may take to start on a busy machine."""
+QUIET = {
+    "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False},
+    "@jupyterlab/docmanager-extension:plugin": {"autosave": False},
+}
+
+
+def notebook_of(*cells: str) -> bytes:
+    """Return a notebook of code cells."""
+    made = [
+        {"cell_type": "code", "id": f"c{k}", "metadata": {}, "source": cell, "execution_count": None, "outputs": []}
+        for k, cell in enumerate(cells)
+    ]
+    kernel = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
+    return json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": kernel, "cells": made}).encode()
+
+
+@contextmanager
+def jupyterlab(home: Path, theme: str = "JupyterLab Light") -> Iterator[str]:
+    """Start a JupyterLab whose folder is `home`; yield its address; end it and its kernels."""
+    port = free_port()
+    settings = home / ".settings"
+    for name, values in (QUIET | {"@jupyterlab/apputils-extension:themes": {"theme": theme}}).items():
+        plugin, _, setting = name.partition(":")
+        (settings / plugin).mkdir(parents=True, exist_ok=True)
+        (settings / plugin / f"{setting}.jupyterlab-settings").write_text(json.dumps(values))
+    command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", f"--port={port}", "--ip=127.0.0.1"]
+    command += ["--IdentityProvider.token=", f"--ServerApp.root_dir={home}", f"--LabApp.user_settings_dir={settings}"]
+    command += ["--ServerApp.allow_root=True", "--LabApp.news_url=None", "--ServerApp.disable_check_xsrf=True"]
+    with _server(command, home, f"http://127.0.0.1:{port}", "/api/status") as url:
+        yield url
+
+
+@contextmanager
+def marimo(home: Path, script: Path) -> Iterator[str]:
+    """Start a marimo that edits a script; yield its address; end it and its kernel."""
+    port = free_port()
+    command = [sys.executable, "-m", "marimo", "edit", "--headless", "--no-token", "--skip-update-check"]
+    command += ["--host=127.0.0.1", f"--port={port}", str(script)]
+    with _server(command, home, f"http://127.0.0.1:{port}", "/health") as url:
+        yield url
+
+
+@contextmanager
+def _server(command: list[str], home: Path, url: str, health: str) -> Iterator[str]:
+    log = home / "server.log"
+    folders = {name: str(home / name.lower()) for name in ("HOME", "JUPYTER_CONFIG_DIR", "JUPYTER_RUNTIME_DIR")}
+    folders |= {"IPYTHONDIR": str(home / "ipython"), "PYTHONPATH": str(ROOT), "XDG_CONFIG_HOME": str(home / "config")}
+    for folder in folders.values():
+        Path(folder).mkdir(exist_ok=True)
+    with log.open("wb") as output:
+        server = subprocess.Popen(command, cwd=home, env=os.environ | folders, stdout=output, stderr=output)
+        try:
+            _await_health(server, url + health, log)
+            yield url
+        finally:
+            server.send_signal(signal.SIGTERM)
+            try:
+                server.wait(20)
+            except subprocess.TimeoutExpired:
+                server.kill()
+                server.wait(10)
+
+
+def _answers(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(url, timeout=2) as reply:
+            return reply.status == 200
+    except (urllib.error.URLError, OSError):
+        return False
+
+
+def _await_health(server: subprocess.Popen, url: str, log: Path) -> None:
+    until, pause = time.monotonic() + SECONDS, threading.Event()
+    while not _answers(url):
+        if server.poll() is not None or time.monotonic() > until:
+            pytest.fail(f"The server did not start:\n{log.read_text(errors='replace')[-4000:]}")
+        pause.wait(0.2)
