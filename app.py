@@ -11,7 +11,7 @@ from studio import session, uploads
 from studio.advice import Advice, advise
 from studio.jobs import manager
 from studio.runs import store, table
-from studio.server import MIDDLEWARE, ROUTES, refusal
+from studio.server import MIDDLEWARE, ROUTES, why_not
 from studio.views.common.widgets import PAGES, escape, frame
 
 CONSENSUS, DATA, RUNS = "pages/2_Consensus.py", "pages/1_Data.py", "pages/9_Runs.py"
@@ -142,6 +142,6 @@ if __name__ == "__main__":
 else:
     from streamlit.starlette import App
 
-    if words := refusal():
+    if words := why_not():
         raise SystemExit(words)
     app = App(Path(__file__).resolve(), routes=ROUTES, middleware=MIDDLEWARE)

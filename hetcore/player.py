@@ -17,8 +17,8 @@ class Player:
     Parameters
     ----------
     send : callable
-        Takes ("round", event), ("paused", None), ("running", None) or ("gathering", None); called from the fit's thread
-        only.
+        Takes ("round", event), ("paused", None), ("running", None) or ("predicting", None); called from the fit's
+        thread only.
     paused : bool
         Whether to wait before the first round.
     """
@@ -53,7 +53,7 @@ class Player:
         """Tell that the fit is over and its predictions are made; no order makes a difference from here on."""
         with self._changed:
             self._over = True
-        self._send(("gathering", None))
+        self._send(("predicting", None))
 
     def wait(self) -> bool:
         """Wait while paused; True if the fit shall end here."""

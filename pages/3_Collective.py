@@ -90,7 +90,7 @@ def take_away() -> None:
 
 
 st.caption(f"{escape(current.title)}: {escape(current.story)}")
-if reason := collective.refusal(base):
+if reason := collective.why_not(base):
     widgets.offer_example(reason, session.use_example)
     st.stop()
 bar = st.container()

@@ -197,7 +197,7 @@ def page() -> None:
             explain()
 
 
-if reason := transfer.refusal(data):
+if reason := transfer.why_not(data):
     st.markdown("Few labels of your own, related data with many: **which source still teaches?**")
     offer_examples(reason, datasets.names(), go_on)
 else:

@@ -39,7 +39,7 @@ def after(settings: dict[str, Setting]) -> None:
 st.caption(f"{escape(current.title)}: {escape(current.story)}")
 mode = widgets_controls.mode(data)
 live = LiveTrainings(PAGE, current, owner, mode)
-reason = noise.refusal(mode, data)
+reason = noise.why_not(mode, data)
 if reason:
     st.warning(escape(reason))
     widgets_controls.examples(mode, current.example, primary=True)

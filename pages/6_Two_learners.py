@@ -90,7 +90,7 @@ def take_away(results: dict[str, Any]) -> None:
 
 
 st.caption(f"{escape(current.title)}: {escape(current.story)}")
-if reason := settings.refusal(data):
+if reason := settings.why_not(data):
     st.info(escape(reason), icon=":material/info:")
     widgets_controls.offer_examples(go_on, current.example, first=True)
     words = "Bring your own: a table, and a zip of images named by id"

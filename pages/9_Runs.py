@@ -99,7 +99,7 @@ def one_run(run: Run) -> None:
 
 def reopen(run: Run) -> None:
     """Offer to open the run on its page with the same data and settings."""
-    reason = reopening.refusal(run, session.current().recipe)
+    reason = reopening.why_not(run, session.current().recipe)
     if st.button("Reopen", icon=":material/open_in_new:", disabled=bool(reason), help=reason or None, key="reopen"):
         try:
             put_back(run)

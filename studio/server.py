@@ -24,7 +24,7 @@ from starlette.routing import Route
 from studio.limits import MIB
 from studio.server_uploads import UploadBudget
 
-__all__ = ["MIDDLEWARE", "PLOTLY_ADDRESS", "ROUTES", "asks_for_login", "person", "refusal"]
+__all__ = ["MIDDLEWARE", "PLOTLY_ADDRESS", "ROUTES", "asks_for_login", "person", "why_not"]
 
 PLOTLY_ADDRESS = "/studio-assets/plotly.min.js"
 POLICY = (
@@ -169,7 +169,7 @@ def person() -> str:
     return hashlib.sha256(f"hetcore user {st.user.get('iss', '')} {st.user['sub']}".encode()).hexdigest()
 
 
-def refusal() -> str:
+def why_not() -> str:
     """Return why the studio must not start, empty if it may."""
     if asks_for_login():
         return _login_failure()

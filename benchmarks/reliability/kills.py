@@ -67,7 +67,7 @@ def killed(manager: jobs.Manager, task: jobs.TrainingTask, after: float) -> bool
     run = manager.submit(task)
     manager.wait(run, ("running",))
     threading.Event().wait(after)
-    os.kill(manager.slots[0].pid, signal.SIGKILL)
+    os.kill(manager.workers[0].pid, signal.SIGKILL)
     status = manager.wait(run)
     return status.state == "finished" or (status.state == "failed" and bool(status.message))
 

@@ -174,7 +174,7 @@ def _stopped(manager: jobs.Manager, task: tuple[str, str, dict[str, Any], dict[s
         threading.Event().wait(0.005 + 0.001 * (k % 7))
     started = time.perf_counter()
     manager.stop(run)
-    manager.wait(run, ["gathering"])
+    manager.wait(run, ["predicting"])
     rounds = time.perf_counter() - started
     manager.wait(run)
     return Stop(rounds, time.perf_counter() - started)

@@ -67,7 +67,7 @@ def measured(estimator: str, case: Case) -> list[tuple[Size, int, int, int]]:
     try:
         few = case.make(case.sizes[0]._replace(n=200, d=3))
         _train(manager, jobs.TrainingTask(estimator, case.params, few, form=case.form))
-        pid, rows = manager.slots[0].pid, []
+        pid, rows = manager.workers[0].pid, []
         resident, space = _status(pid, "VmRSS"), _status(pid, "VmPeak")
         for size in case.sizes:
             task = jobs.TrainingTask(estimator, case.params, case.make(size), form=case.form)
@@ -95,7 +95,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", choices=list(CASES), nargs="*", default=list(CASES))
     only = parser.parse_args().only
-    memory.refusal = lambda *_: ""  # every size is tried
+    memory.why_not = lambda *_: ""  # every size is tried
     print(
         "| method | rows x columns, classes, links a row | estimated, MB | taken, MB | ratio |\n|---|---|---|---|---|"
     )

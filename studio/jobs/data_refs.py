@@ -9,7 +9,7 @@ import weakref
 from collections.abc import Mapping
 from typing import Any
 
-from studio.jobs.protocol import FunctionTask, Parcel, TrainingTask
+from studio.jobs.protocol import DataRef, FunctionTask, TrainingTask
 
 __all__ = ["Packed", "Packer", "without_data"]
 
@@ -18,7 +18,7 @@ TRIES = 20
 
 @dataclasses.dataclass
 class Packed:
-    """A task whose data are parcels, and the data by digest."""
+    """A task whose data are references, and the data by digest."""
 
     task: TrainingTask | FunctionTask
     contents: dict[str, Any]
@@ -30,7 +30,7 @@ class Packed:
 
 
 class Packer:
-    """Replaces data in tasks by parcels. Data are taken as unchangeable: an object keeps the digest it first had."""
+    """Replaces data in tasks by references. Data are taken as unchangeable: an object keeps the digest it first had."""
 
     def __init__(self) -> None:
         self._known: dict[int, tuple[weakref.ref[Any], str]] = {}
@@ -39,9 +39,9 @@ class Packer:
         """Return the task with its data taken out."""
         packed = Packed(task, {}, {})
         if isinstance(task, TrainingTask):
-            packed.task = dataclasses.replace(task, data=self._parcel(task.data, packed))
+            packed.task = dataclasses.replace(task, data=self._reference(task.data, packed))
         else:
-            heavy = {name: self._parcel(value, packed) for name, value in task.kwargs.items() if _heavy(value)}
+            heavy = {name: self._reference(value, packed) for name, value in task.kwargs.items() if _heavy(value)}
             packed.task = dataclasses.replace(task, kwargs={**task.kwargs, **heavy})
         return packed
 
@@ -54,7 +54,7 @@ class Packer:
         reference, digest = self._known.get(id(value), (None, None))
         return digest if reference is not None and reference() is value else None
 
-    def _parcel(self, value: Any, packed: Packed) -> Parcel:
+    def _reference(self, value: Any, packed: Packed) -> DataRef:
         digest = self._digest(value)
         if digest is None:
             payload = _pickled(value)
@@ -62,7 +62,7 @@ class Packer:
             packed.payloads[digest] = payload
             self._remember(value, digest)
         packed.contents[digest] = value
-        return Parcel(digest)
+        return DataRef(digest)
 
     def _remember(self, value: Any, digest: str) -> None:
         key = id(value)

@@ -1,4 +1,4 @@
-"""One run as the manager keeps it."""
+"""One run as the manager keeps it, and all of them: who waits, who is watched, who is forgotten."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 from studio.jobs.data_refs import without_data
-from studio.jobs.protocol import FunctionTask, RunResult, Status, TrainingTask
+from studio.jobs.fair_queue import FairQueue
+from studio.jobs.protocol import ENDED, FunctionTask, RunResult, Status, TrainingTask, UnknownRunError
+from studio.limits import JobLimits
 
-__all__ = ["Job"]
+__all__ = ["Job", "Jobs"]
 
 
 @dataclasses.dataclass
@@ -61,8 +63,8 @@ class Job:
         else:
             self.deliver(order)
 
-    def hear(self, kind: str, content: Any, now: float) -> None:
-        """Take a message of the process: "round", "paused", "running" or "gathering"."""
+    def take_message(self, kind: str, content: Any, now: float) -> None:
+        """Take a message of the process: "round", "paused", "running" or "predicting"."""
         if kind == "round":
             self.events.append(content)
             self._foresee(now)
@@ -91,7 +93,7 @@ class Job:
         due = seconds / rounds * max(rounds, getattr(self.events[-1], "total", 0))
         self._due = due if self._due is None else min(due, self._due)
 
-    def pace(self, now: float) -> float:
+    def seconds_per_round(self, now: float) -> float:
         """Return the mean seconds of a round so far, 0 before the first has ended."""
         return self._elapsed(now) / len(self.events) if self.events else 0.0
 
@@ -102,3 +104,86 @@ class Job:
         if self._since is not None:
             self._seconds += now - self._since
         self._since = None
+
+
+class Jobs:
+    """All runs that a studio knows, and the queue of those that wait; the manager's lock guards them.
+
+    Parameters
+    ----------
+    limits : JobLimits
+        How many a person may have, how long a run goes unwatched, what is kept of those that ended.
+    clock : callable
+        Monotonic seconds.
+    """
+
+    def __init__(self, limits: JobLimits, clock: Callable[[], float]) -> None:
+        self._limits, self._clock = limits, clock
+        self._known: dict[str, Job] = {}
+        self.queue = FairQueue()
+
+    def add(self, job: Job) -> None:
+        """Queue a run; ValueError if its owner has too many unfinished ones."""
+        unfinished = sum(known.owner == job.owner and known.state not in ENDED for known in self._known.values())
+        if unfinished >= self._limits.waiting:
+            raise ValueError(f"You have {unfinished} unfinished runs already: stop one, or wait until one ends.")
+        self._known[job.run_id] = job
+        self.queue.push(job.owner, job.run_id)
+
+    def find(self, run_id: str, owner: str | None = None, watch: bool = True) -> Job:
+        """Return a run and, where asked for, count it as watched; UnknownRunError for another owner's."""
+        job = self._known.get(run_id)
+        if job is None or (owner is not None and job.owner != owner):
+            raise UnknownRunError("This run is not known here (any more): train again, or open it from the runs.")
+        if watch:
+            job.last_seen = self._clock()
+        return job
+
+    def of(self, owner: str) -> list[Job]:
+        """Return the owner's runs, newest first."""
+        return [job for job in reversed(self._known.values()) if job.owner == owner]
+
+    def next(self) -> Job | None:
+        """Return the run whose turn is next, which stays in the queue."""
+        run_id = next(self.queue.order(), None)
+        return None if run_id is None else self._known[run_id]
+
+    def take(self) -> Job:
+        """Take the next run out of the queue: it is in work."""
+        job = self._known[self.queue.pop()]
+        job.leave_queue(self._clock())
+        return job
+
+    def release(self, job: Job, state: str, message: str, result: RunResult | None) -> None:
+        """Note that a run that was in work has ended."""
+        job.end(state, message, result, self._clock())
+        self.queue.done(job.owner)
+
+    def order(self, job: Job, order: str) -> bool:
+        """Pass an order on; return whether the run ended by it, which a waiting one does."""
+        if job.state in ENDED:
+            return False
+        job.take_order(order, self._clock())
+        waited = order == "stop" and self.queue.remove(job.owner, job.run_id)
+        if waited:
+            job.end("stopped", job.message or "Stopped before it began.", None, self._clock())
+        return waited
+
+    def stop_unwatched(self) -> list[Job]:
+        """Stop the runs that nobody has watched for long; return those that ended by it."""
+        now, idle = self._clock(), self._limits.idle_seconds
+        unwatched = [job for job in self._known.values() if job.state not in ENDED and not job.stopping]
+        unwatched = [job for job in unwatched if now - job.last_seen > idle]
+        for job in unwatched:
+            job.message = f"Nobody watched this run for {idle / 60:.0f} minutes, so it was stopped."
+        return [job for job in unwatched if self.order(job, "stop")]
+
+    def forget_old(self) -> None:
+        """Forget runs that ended long ago, and the oldest of too many or of too many bytes; never the last one."""
+        now, limits, kept = self._clock(), self._limits, 0
+        ended = sorted((job for job in self._known.values() if job.state in ENDED), key=lambda job: -job.last_seen)
+        for k, job in enumerate(ended):
+            kept += job.result.nbytes if job.result is not None else 0
+            too_much = k >= limits.kept_runs or (k > 0 and kept > limits.kept_bytes)
+            if too_much or now - job.last_seen > limits.kept_seconds:
+                del self._known[job.run_id]

@@ -14,6 +14,7 @@ nobody watches for `JobLimits.idle_seconds` stops.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import logging
 import secrets
 import threading
@@ -26,14 +27,19 @@ from hetcore.player import ORDERS
 from studio import limits
 from studio.jobs import memory
 from studio.jobs.data_refs import Packer, without_data
-from studio.jobs.fair_queue import FairQueue
-from studio.jobs.job import Job
+from studio.jobs.job import Job, Jobs
 from studio.jobs.protocol import ENDED, FunctionTask, RunResult, Status, TrainingTask, UnknownRunError
-from studio.jobs.worker_slot import Slot
+from studio.jobs.worker import Worker
+from studio.messages import explained
 
 __all__ = ["FunctionTask", "Manager", "RunResult", "Status", "TrainingTask", "UnknownRunError", "manager"]
 
-
+_GONE = (EOFError, OSError)
+_DIED = "The training process ended by itself, often for lack of memory: use fewer rows, columns or rounds."
+_CUT_OFF = "Stopped in the middle of a round, so no model was kept."
+_CANNOT_START = "The training process cannot start: the studio's log says why; restart the studio once that is mended."
+LONG_ROUND = 3.0
+"""How many rounds' time a stop waits beyond the grace, so that a training of long rounds keeps its model."""
 SWEEP = 10.0
 """Seconds between two looks at runs that nobody watches."""
 GIVE_BACK = 6
@@ -62,19 +68,14 @@ class Manager:
         clock: Callable[[], float] = time.monotonic,
         compiled: bool = True,
     ) -> None:
-        self.compiled = compiled
-        self.limits = job_limits
+        self.limits, self.clock = job_limits, clock
         self.changed = threading.Condition()
-        self.clock = clock
-        self.closed = False
         self._closing = threading.Event()
-        self._jobs: dict[str, Job] = {}
-        self._queue = FairQueue()
-        self.packer = Packer()
-        first = Slot(self, modules)
-        self.slots = [first, *(Slot(self, modules, after=first) for _ in range(1, job_limits.workers))]
-        for slot in self.slots:
-            slot.start()
+        self._jobs, self._packer = Jobs(job_limits, clock), Packer()
+        self.workers = [Worker(job_limits.memory, modules, each) for each in _kernels(job_limits.workers, compiled)]
+        self._threads = [threading.Thread(target=self._serve, args=(worker,), daemon=True) for worker in self.workers]
+        for thread in self._threads:
+            thread.start()
         threading.Thread(target=self._sweep_often, name="studio-sweeper", daemon=True).start()
 
     # What pages call ------------------------------------------------------------------------------------------------
@@ -105,13 +106,11 @@ class Manager:
         ValueError
             If the owner has too many unfinished runs, or the training needs more memory than there is.
         """
-        if words := memory.refusal(task, self.limits):
-            raise ValueError(words)
+        if reason := memory.why_not(task, self.limits):
+            raise ValueError(reason)
         job = Job(secrets.token_urlsafe(16), owner, task, paused, self.clock(), on_end=on_end)
         with self.changed:
-            self._refuse_too_many(owner)
-            self._jobs[job.run_id] = job
-            self._queue.push(owner, job.run_id)
+            self._jobs.add(job)
             self.changed.notify_all()
         return job.run_id
 
@@ -137,22 +136,22 @@ class Manager:
             If there is no such run.
         """
         with self.changed:
-            return self._status(self._job(run_id, owner, watch))
+            return self._status(self._jobs.find(run_id, owner, watch))
 
     def events(self, run_id: str, since: int = 0, owner: str | None = None) -> list[Any]:
         """Return the run's `RoundEnd` events from number `since` on."""
         with self.changed:
-            return self._job(run_id, owner).events[since:]
+            return self._jobs.find(run_id, owner).events[since:]
 
     def result(self, run_id: str, owner: str | None = None) -> RunResult | None:
         """Return what the run left, None as long as it has not ended or when it left nothing."""
         with self.changed:
-            return self._job(run_id, owner).result
+            return self._jobs.find(run_id, owner).result
 
     def task(self, run_id: str, owner: str | None = None, watch: bool = True) -> TrainingTask | FunctionTask:
         """Return the task as submitted, without its data; `watch` as for `status`."""
         with self.changed:
-            return without_data(self._job(run_id, owner, watch).task)
+            return without_data(self._jobs.find(run_id, owner, watch).task)
 
     def pause(self, run_id: str, owner: str | None = None) -> None:
         """Hold the run after the round in progress."""
@@ -173,12 +172,12 @@ class Manager:
     def runs(self, owner: str) -> list[Status]:
         """Return where the owner's runs stand, newest first, without counting as watching them."""
         with self.changed:
-            return [self._status(job) for job in reversed(self._jobs.values()) if job.owner == owner]
+            return [self._status(job) for job in self._jobs.of(owner)]
 
     def readiness(self) -> str:
         """Return "starting", "compiling" or "ready": how far the readiest worker is."""
         with self.changed:
-            phases = {slot.phase for slot in self.slots}
+            phases = {worker.phase for worker in self.workers}
         if phases & {"ready", "working"}:
             return "ready"
         return "compiling" if "compiling" in phases else "starting"
@@ -187,13 +186,13 @@ class Manager:
         """Wait until the run is in one of the states or has ended, at most `timeout` seconds, and return its status."""
         with self.changed:
             wanted = {*states, *ENDED}
-            self.changed.wait_for(lambda: self._status(self._job(run_id)).state in wanted, timeout)
-            return self._status(self._job(run_id))
+            self.changed.wait_for(lambda: self._status(self._jobs.find(run_id)).state in wanted, timeout)
+            return self._status(self._jobs.find(run_id))
 
     def wait_begun(self, run_ids: Iterable[str], timeout: float) -> None:
         """Wait until one of the runs has an event or none is running, at most `timeout` seconds."""
         with self.changed:
-            runs = [self._job(run_id) for run_id in run_ids]
+            runs = [self._jobs.find(run_id) for run_id in run_ids]
             self.changed.wait_for(
                 lambda: any(job.events for job in runs) or not any(job.state == "running" for job in runs), timeout
             )
@@ -201,105 +200,50 @@ class Manager:
     def sweep(self) -> None:
         """Stop runs that nobody watches and forget old ones; called every few seconds."""
         with self.changed:
-            now = self.clock()
-            ended = []
-            for job in self._jobs.values():
-                unwatched = now - job.last_seen > self.limits.idle_seconds
-                if unwatched and not job.stopping and job.state not in ENDED:
-                    minutes = f"{self.limits.idle_seconds / 60:.0f} minutes"
-                    job.message = f"Nobody watched this run for {minutes}, so it was stopped."
-                    ended += [job] if self._give_order(job, "stop") else []
-            self._forget_old(now)
+            ended = self._jobs.stop_unwatched()
+            self._jobs.forget_old()
+            self.changed.notify_all()
         for job in ended:
-            self.tell_end(job)
+            self._report_end(job)
 
     def close(self) -> None:
         """End every worker process; runs in progress are lost."""
         with self.changed:
-            self.closed = True
             self._closing.set()
             self.changed.notify_all()
-        for slot in self.slots:
-            slot.close()
+            for worker in self.workers:
+                worker.kill()
+        for thread in self._threads:
+            if thread is not threading.current_thread():
+                thread.join(10)
 
-    # What slots call, with the lock held ----------------------------------------------------------------------------
-
-    def anyone_waits(self) -> bool:
-        """Whether a run is in the queue."""
-        return len(self._queue) > 0
-
-    def take(self, slot: Slot, started: bool) -> Job | None:
-        """Return the next run for this slot; None if there is none, or if another slot should have it."""
-        if not started and any(other.alive() for other in self.slots):
-            return None
-        following = next(self._queue.order(), None)
-        if following is None:
-            return None
-        digests = self.packer.known(self._jobs[following].task)
-        holders = [other for other in self.slots if other.phase == "ready" and other.holds(digests)]
-        if holders and slot not in holders:
-            return None
-        job = self._jobs[self._queue.pop()]
-        job.leave_queue(self.clock())
-        self.changed.notify_all()
-        return job
-
-    def release(self, job: Job, state: str, message: str = "", result: RunResult | None = None) -> None:
-        """Note that a run that a slot had taken has ended."""
-        job.end(state, message, result, self.clock())
-        self._queue.done(job.owner)
-        self.changed.notify_all()
-
-    def tell_end(self, job: Job) -> None:
-        """Call the run's `on_end`; unlike the others without the lock."""
-        if job.on_end is not None:
-            try:
-                job.on_end(job.status(self.clock(), 0, "queued"), job.result)
-            except Exception:  # whoever is told of the end cannot harm the next run
-                _log.exception("What was to follow a run failed.")
-
-    # Inside ---------------------------------------------------------------------------------------------------------
-
-    def _job(self, run_id: str, owner: str | None = None, watch: bool = True) -> Job:
-        job = self._jobs.get(run_id)
-        if job is None or (owner is not None and job.owner != owner):
-            raise UnknownRunError("This run is not known here (any more): train again, or open it from the runs.")
-        if watch:
-            job.last_seen = self.clock()
-        return job
+    # Orders and ends ------------------------------------------------------------------------------------------------
 
     def _status(self, job: Job) -> Status:
-        place = self._queue.place(job.run_id) if job.state == "queued" else 0
+        place = self._jobs.queue.place(job.run_id) if job.state == "queued" else 0
         return job.status(self.clock(), place, self._waiting_phase(place))
 
     def _waiting_phase(self, place: int) -> str:
         """Return "queued", or how far the process is that will take the run at this place."""
-        phases = sorted(slot.phase for slot in self.slots if slot.phase in ("starting", "compiling"))
+        phases = sorted(worker.phase for worker in self.workers if worker.phase in ("starting", "compiling"))
         return phases[place - 1] if 0 < place <= len(phases) else "queued"
 
     def _order(self, run_id: str, order: str, owner: str | None) -> None:
         assert order in ORDERS
         with self.changed:
-            job = self._job(run_id, owner)
-            waited = self._give_order(job, order)
-        if waited:
-            self.tell_end(job)
+            job = self._jobs.find(run_id, owner)
+            ended = self._jobs.order(job, order)
+            self.changed.notify_all()
+        if ended:
+            self._report_end(job)
 
-    def _give_order(self, job: Job, order: str) -> bool:
-        """Pass an order on; return whether the run ended by it, which a waiting one does."""
-        if job.state in ENDED:
-            return False
-        job.take_order(order, self.clock())
-        waited = order == "stop" and self._queue.remove(job.owner, job.run_id)
-        if waited:
-            job.end("stopped", job.message or "Stopped before it began.", None, self.clock())
-        self.changed.notify_all()
-        return waited
-
-    def _refuse_too_many(self, owner: str) -> None:
-        unfinished = sum(job.owner == owner and job.state not in ENDED for job in self._jobs.values())
-        if unfinished >= self.limits.waiting:
-            raise ValueError(f"You have {unfinished} unfinished runs already: stop one, or wait until one ends.")
+    def _report_end(self, job: Job) -> None:
+        """Call the run's `on_end`, without the lock."""
+        if job.on_end is not None:
+            try:
+                job.on_end(job.status(self.clock(), 0, "queued"), job.result)
+            except Exception:  # whoever is told of the end cannot harm the next run
+                _log.exception("What was to follow a run failed.")
 
     def _sweep_often(self) -> None:
         for turn in count(1):
@@ -309,14 +253,145 @@ class Manager:
             if turn % GIVE_BACK == 0:
                 memory.give_back()
 
-    def _forget_old(self, now: float) -> None:
-        ended = sorted((job for job in self._jobs.values() if job.state in ENDED), key=lambda job: -job.last_seen)
-        held = 0
-        for k, job in enumerate(ended):
-            held += job.result.nbytes if job.result is not None else 0
-            too_much = k >= self.limits.kept_runs or (k > 0 and held > self.limits.kept_bytes)
-            if too_much or now - job.last_seen > self.limits.kept_seconds:
-                del self._jobs[job.run_id]
+    # The thread of a worker -----------------------------------------------------------------------------------------
+
+    def _serve(self, worker: Worker) -> None:
+        first = self.workers[0]
+        if worker is not first:  # so that not every process compiles the same kernels at once
+            with self.changed:
+                self.changed.wait_for(lambda: self._closing.is_set() or first.phase in ("ready", "working"))
+        started = True
+        while not self._closing.is_set():
+            started = self._ensure(worker, started)
+            job = self._next_job(worker, started)
+            if job is not None and started:
+                self._run(worker, job)
+            elif job is not None:
+                self._end(worker, job, "failed", _CANNOT_START)
+        worker.close()
+
+    def _ensure(self, worker: Worker, started: bool = True) -> bool:
+        """Return whether the process is up and warm; start it if need be, a failed one again only when a run waits."""
+        if worker.alive():
+            return True
+        if not started and not len(self._jobs.queue):
+            return False
+        self._set_phase(worker, "starting")
+        try:
+            worker.start()
+            with self.changed:
+                if self._closing.is_set():
+                    worker.kill()
+            while worker.phase != "ready":
+                self._set_phase(worker, worker.receive()[1])
+            return True
+        except _GONE:
+            worker.kill()  # its socket may end a moment before it does
+            if not self._closing.is_set():
+                _log.error("A training process could not start.")
+            self._set_phase(worker, "ready")  # to answer runs with a sentence rather than let them wait
+            return False
+
+    def _set_phase(self, worker: Worker, phase: str) -> None:
+        with self.changed:
+            worker.phase = phase
+            self.changed.notify_all()
+
+    def _next_job(self, worker: Worker, started: bool) -> Job | None:
+        """Wait for a run; None now and then, so that a dead process is noticed."""
+        with self.changed:
+            job = self._take(worker, started)
+            if job is None and not self._closing.is_set():
+                self.changed.wait(5.0)
+                job = self._take(worker, started) if worker.alive() else None
+            if job is not None:
+                worker.phase, worker.job = "working", job
+        return job
+
+    def _take(self, worker: Worker, started: bool) -> Job | None:
+        """Return the next run for this worker; None if there is none, or if another worker should have it."""
+        job = self._jobs.next()
+        if job is None or (not started and any(other.alive() for other in self.workers)):
+            return None
+        digests = self._packer.known(job.task)
+        holders = [other for other in self.workers if other.phase == "ready" and other.holds(digests)]
+        if holders and worker not in holders:
+            return None
+        self.changed.notify_all()
+        return self._jobs.take()
+
+    def _run(self, worker: Worker, job: Job, again: bool = False) -> None:
+        taken = False
+        try:
+            self._hand_over(worker, job)
+            kind, content = worker.receive()
+            while kind not in ("done", "failed"):
+                taken = taken or kind == "taken"
+                if kind != "taken":
+                    self._note(job, kind, content)
+                kind, content = worker.receive()
+            if kind == "failed":
+                self._end(worker, job, "failed", content)
+            else:
+                state = "stopped" if content.stopped else "finished"
+                self._end(worker, job, state, job.message or content.note, content)
+        except _GONE:
+            worker.kill()  # its socket may end a moment before it does
+            if not (taken or again or job.stopping) and self._ensure(worker):  # it had died before it had the run
+                self._set_phase(worker, "working")
+                self._run(worker, job, again=True)
+                return
+            state, message = ("stopped", job.message or _CUT_OFF) if job.stopping else ("failed", _DIED)
+            self._end(worker, job, state, message)
+        except Exception as error:  # such as data that cannot be pickled: this run fails, this thread goes on
+            _log.exception("A run failed on its way.")
+            worker.kill()
+            self._end(worker, job, "failed", explained(error))
+
+    def _hand_over(self, worker: Worker, job: Job) -> None:
+        packed = self._packer.pack(job.task)
+        for digest in packed.contents:
+            if digest in worker.held:
+                worker.touch(digest)
+            else:
+                worker.supply(digest, packed.payload(digest), self.limits.datasets)
+        worker.send("run", packed.task, job.paused)
+        with self.changed:
+            job.connect(lambda order: self._deliver(worker, job, order))
+
+    def _deliver(self, worker: Worker, job: Job, order: str) -> None:
+        """Send an order to the process, and see to it that a stop is obeyed."""
+        with contextlib.suppress(OSError):  # a process that is gone is noticed by the thread that listens to it
+            worker.send("order", order)
+        if order == "stop":
+            grace = self.limits.stop_grace + LONG_ROUND * job.seconds_per_round(self.clock())
+            timer = threading.Timer(grace, self._cut_off, [worker, job])
+            timer.daemon = True
+            timer.start()
+
+    def _cut_off(self, worker: Worker, job: Job) -> None:
+        with self.changed:
+            if worker.job is job and job.state != "predicting":
+                worker.kill()
+
+    def _note(self, job: Job, kind: str, content: Any) -> None:
+        with self.changed:
+            job.take_message(kind, content, self.clock())
+            self.changed.notify_all()
+
+    def _end(self, worker: Worker, job: Job, state: str, message: str, result: RunResult | None = None) -> None:
+        with self.changed:
+            self._jobs.release(job, state, message, result)
+            worker.phase, worker.job = "ready", None
+            self.changed.notify_all()
+        self._report_end(job)
+
+
+def _kernels(workers: int, compiled: bool) -> list[str]:
+    """Return what each worker compiles: the first is soon there for most methods, the others have them all."""
+    if not compiled:
+        return ["none"] * workers
+    return ["core" if workers > 1 else "all", *["all"] * (workers - 1)]
 
 
 _log = logging.getLogger(__name__)

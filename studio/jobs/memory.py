@@ -27,7 +27,7 @@ from hetcore.registry import METHODS, MemoryNeed, find
 from studio.jobs.protocol import FunctionTask, TrainingTask
 from studio.limits import GIB, JobLimits
 
-__all__ = ["Shape", "free", "give_back", "need_of", "needed", "refusal", "shape_of"]
+__all__ = ["Shape", "free", "give_back", "need_of", "needed", "why_not", "shape_of"]
 
 WIDTHS = {"nominal": 65, "text": 500}
 """Columns at most that one of this kind becomes."""
@@ -134,7 +134,7 @@ PROCESS = 2 * GIB
 """Address space of a worker that has loaded and compiled everything."""
 
 
-def refusal(task: TrainingTask | FunctionTask, job_limits: JobLimits) -> str:
+def why_not(task: TrainingTask | FunctionTask, job_limits: JobLimits) -> str:
     """Return why a training can't fit, with numbers; empty if it can, and for what is no training."""
     if not isinstance(task, TrainingTask):
         return ""

@@ -10,11 +10,11 @@ import numpy as np
 import polars as pl
 
 __all__ = [
-    "ACTIVE", "ENDED", "FunctionTask", "Parcel", "RunResult", "Status", "TrainingTask", "UnknownRunError",
+    "ACTIVE", "ENDED", "FunctionTask", "DataRef", "RunResult", "Status", "TrainingTask", "UnknownRunError",
     "contribution_columns",
 ]  # fmt: skip
 
-ACTIVE = ("queued", "starting", "compiling", "running", "paused", "gathering")
+ACTIVE = ("queued", "starting", "compiling", "running", "paused", "predicting")
 ENDED = ("finished", "stopped", "failed")
 
 
@@ -69,7 +69,7 @@ class FunctionTask:
 
 
 @dataclass(frozen=True)
-class Parcel:
+class DataRef:
     """Stands in a task for data that a worker already holds under this digest."""
 
     digest: str
@@ -82,7 +82,7 @@ class Status:
     Attributes
     ----------
     state : str
-        "queued", "starting" (its process is), "compiling", "running", "paused", "gathering" (the fit is over, its
+        "queued", "starting" (its process is), "compiling", "running", "paused", "predicting" (the fit is over, its
         predictions and its file are made), "finished", "stopped" or "failed".
     place : int
         Runs ahead of it in the queue plus one; 0 once it has left the queue.

@@ -14,6 +14,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+from studio.jobs.job import Job
+
 __all__ = ["ROOT", "Worker", "child_environment"]
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -27,7 +29,9 @@ def child_environment() -> dict[str, str]:
 
 
 class Worker:
-    """A process of `studio.jobs.worker_main`, started by exec: never a fork, never a second run of its script.
+    """A process of `studio.jobs.worker_main` that does one run after another, and a new one whenever it has died.
+
+    Started by exec: never a fork, never a second run of its script.
 
     Parameters
     ----------
@@ -37,40 +41,53 @@ class Worker:
         Modules that it imports beside the library.
     kernels : {"none", "core", "all"}
         What it compiles before the first run rather than in it, see `hetcore.kernels.warm_up`.
+
+    Attributes
+    ----------
+    phase : str
+        "starting", "compiling", "ready" (idle) or "working".
+    job : Job or None
+        The run that it has.
+    held : list of str
+        Digests of the data that it holds, those used last at the end.
     """
 
     def __init__(self, memory: int, modules: Sequence[str] = (), kernels: str = "all") -> None:
+        self._arguments = [str(memory), kernels, *modules]
+        self._sending = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._connection: Connection | None = None
+        self.phase = "starting"
+        self.job: Job | None = None
+        self.held: list[str] = []
+
+    def start(self) -> None:
+        """Start the process, anew if there was one."""
+        self.close()
         ours, theirs = socket.socketpair()
         with theirs:
-            command = [
-                sys.executable,
-                "-P",
-                "-m",
-                "studio.jobs.worker_main",
-                str(theirs.fileno()),
-                str(memory),
-                kernels,
-            ]
             self._process = subprocess.Popen(  # noqa: S603 - our own module and numbers
-                [*command, *modules],
+                [sys.executable, "-P", "-m", "studio.jobs.worker_main", str(theirs.fileno()), *self._arguments],
                 env=child_environment(),
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=sys.__stderr__ and sys.__stderr__.fileno(),
                 start_new_session=True,
             )
-        self._connection = Connection(ours.detach())
-        self._sending = threading.Lock()
-        self.held: list[str] = []
+        self._connection, self.held = Connection(ours.detach()), []
 
     @property
-    def pid(self) -> int:
-        """Process id."""
-        return self._process.pid
+    def pid(self) -> int | None:
+        """Process id, None while there is no process."""
+        return self._process and self._process.pid
 
     def alive(self) -> bool:
-        """Whether the process is running."""
-        return self._process.poll() is None
+        """Whether there is a process and it is running."""
+        return self._process is not None and self._process.poll() is None
+
+    def holds(self, digests: set[str] | None) -> bool:
+        """Whether the process has all the data of these digests; None stands for data that nobody has."""
+        return digests is not None and digests <= set(self.held)
 
     def send(self, *message: Any) -> None:
         """Send a message; OSError if the process is gone."""
@@ -94,12 +111,14 @@ class Worker:
         self.held.append(digest)
 
     def kill(self) -> None:
-        """End the process at once and collect it."""
-        self._process.kill()
-        self._process.wait()
+        """End the process, if there is one, at once and collect it."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
 
     def close(self) -> None:
         """End the process and free the connection."""
         self.kill()
-        with contextlib.suppress(OSError):
-            self._connection.close()
+        if self._connection is not None:
+            with contextlib.suppress(OSError):
+                self._connection.close()

@@ -6,7 +6,7 @@ away the socket ends, and so does the process.
 
 Messages in: ("data", digest, bytes), ("forget", digest), ("run", task, paused), ("order", name).
 Messages out: ("phase", "compiling" | "ready"), ("taken", None) once it has a run, ("round", event),
-("paused" | "running" | "gathering", None), ("done", RunResult), ("failed", sentence).
+("paused" | "running" | "predicting", None), ("done", RunResult), ("failed", sentence).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from hetcore.player import Player
-from studio.jobs.protocol import FunctionTask, Parcel, TrainingTask
+from studio.jobs.protocol import DataRef, FunctionTask, TrainingTask
 from studio.messages import explained
 
 __all__ = ["Server", "main"]
@@ -76,12 +76,13 @@ class Server:
 
     def _unpacked(self, task: TrainingTask | FunctionTask) -> TrainingTask | FunctionTask:
         if isinstance(task, FunctionTask):
-            return dataclasses.replace(task, kwargs={name: self._held(value) for name, value in task.kwargs.items()})
-        return dataclasses.replace(task, data=self._held(task.data))
+            kwargs = {name: self._resolved(value) for name, value in task.kwargs.items()}
+            return dataclasses.replace(task, kwargs=kwargs)
+        return dataclasses.replace(task, data=self._resolved(task.data))
 
-    def _held(self, value: Any) -> Any:
-        """Return the data that a parcel stands for; they are unpickled once and stay for the next run."""
-        if not isinstance(value, Parcel):
+    def _resolved(self, value: Any) -> Any:
+        """Return the data that a reference stands for; they are unpickled once and stay for the next run."""
+        if not isinstance(value, DataRef):
             return value
         held = self._data[value.digest]
         if isinstance(held, bytes):

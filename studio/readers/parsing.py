@@ -19,7 +19,7 @@ from studio.readers.formats import recognised
 from studio.readers.parsed import ParsedGraph, ParsedTable
 from studio.streams import to_stream
 
-__all__ = ["parse", "refusal"]
+__all__ = ["parse", "why_not"]
 
 _TABLES: dict[str, Callable[..., ParsedTable]] = {
     "delimited": delimited.read,
@@ -97,7 +97,7 @@ def _words(guesses: list[str], findings: list[Finding]) -> dict[str, Any]:
     return {"guesses": guesses, "findings": [[f.kind, f.where, f.count, f.message, list(f.examples)] for f in findings]}
 
 
-def refusal(name: str, error: BaseException) -> str:
+def why_not(name: str, error: BaseException) -> str:
     """Return the sentence for an error of a reader."""
     if isinstance(error, DataError):
         return str(error)

@@ -63,7 +63,7 @@ def _outcome(request: dict, content: bytes) -> tuple[dict, list[bytes]]:
     try:
         return parsing.parse(content=content, **request)
     except BaseException as error:  # noqa: B036 - a panic of polars is no Exception; this child ends either way
-        return {"error": one_sentence(parsing.refusal(request["name"], error))}, []
+        return {"error": one_sentence(parsing.why_not(request["name"], error))}, []
 
 
 if __name__ == "__main__":

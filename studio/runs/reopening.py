@@ -14,7 +14,7 @@ from studio.runs.table import example_of
 from studio.views.transfer.settings import ALL, METHODS, NONE
 from studio.views.two_learners.settings import label_of
 
-__all__ = ["FILES", "controls", "operations", "page_file", "refusal"]
+__all__ = ["FILES", "controls", "operations", "page_file", "why_not"]
 
 FILES = {
     "Consensus": "pages/2_Consensus.py", "Collective": "pages/3_Collective.py", "Noise": "pages/5_Noise.py",
@@ -73,7 +73,7 @@ def page_file(run: Run) -> str:
     return FILES.get(run.page, FILES["Consensus"])
 
 
-def refusal(run: Run, recipe: Mapping[str, Any]) -> str:
+def why_not(run: Run, recipe: Mapping[str, Any]) -> str:
     """Return why a run cannot be opened again, empty if it can.
 
     Parameters

@@ -114,7 +114,7 @@ def test_a_training_that_waits_says_what_for_and_can_stop_it(page):
     data = datasets.load("planted")
     left = [
         studio.submit(manager.TrainingTask("GBCRegressor", {}, data, digest=data.digest()), owner, paused=True)
-        for _ in studio.slots
+        for _ in studio.workers
     ]
     try:
         for run in left:

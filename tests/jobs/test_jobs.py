@@ -187,10 +187,10 @@ def test_a_stop_is_told_before_the_predictions_are_made_and_does_not_cut_them_of
     run_id = studio.submit(task("PonderingRegressor", gate=str(gate)), "anna")
     until(studio, run_id, lambda status: status.rounds > 0)
     studio.stop(run_id)
-    until(studio, run_id, lambda status: status.state == "gathering")
+    until(studio, run_id, lambda status: status.state == "predicting")
     assert studio.status(run_id).active
-    slot = next(slot for slot in studio.slots if slot.phase == "working")
-    slot._cut_off(studio._jobs[run_id])  # its grace is over
+    worker = next(worker for worker in studio.workers if worker.phase == "working")
+    studio._cut_off(worker, worker.job)  # its grace is over
     gate.write_text("predict")
     assert ended(studio, run_id).state == "stopped"
     assert studio.result(run_id).predictions is not None
@@ -220,7 +220,7 @@ def test_kill_9_fails_one_run_and_not_the_other(studio):
     first, second = (studio.submit(task("EndlessRegressor"), "anna") for _ in range(2))
     for run_id in (first, second):
         until(studio, run_id, lambda status: status.rounds > 0)
-    victim = next(slot for slot in studio.slots if slot._job.run_id == first)
+    victim = next(worker for worker in studio.workers if worker.job.run_id == first)
     os.kill(victim.pid, signal.SIGKILL)
     assert ended(studio, first).state == "failed"
     rounds = studio.status(second).rounds
@@ -235,15 +235,15 @@ def test_kill_9_fails_one_run_and_not_the_other(studio):
 def until_all_ready(studio: Manager) -> None:
     """Wait until every worker is idle and warm."""
     with studio.changed:
-        assert studio.changed.wait_for(lambda: {slot.phase for slot in studio.slots} == {"ready"}, PATIENCE)
+        assert studio.changed.wait_for(lambda: {worker.phase for worker in studio.workers} == {"ready"}, PATIENCE)
 
 
 @pytest.mark.slow
 def test_a_worker_killed_while_idle_is_replaced(single):
     studio = single()
     until_all_ready(studio)
-    os.kill(studio.slots[0].pid, signal.SIGKILL)
-    psutil.wait_procs([psutil.Process(studio.slots[0].pid)], timeout=PATIENCE)
+    os.kill(studio.workers[0].pid, signal.SIGKILL)
+    psutil.wait_procs([psutil.Process(studio.workers[0].pid)], timeout=PATIENCE)
     run_id = studio.submit(task(), "anna")
     assert ended(studio, run_id).state == "finished"
 
@@ -312,7 +312,7 @@ def test_a_worker_forgets_the_oldest_data(single):
     for size in (1, 2, 1, 3, 1):
         run_id = studio.submit(TrainingTask("TinyRegressor", {}, TinyData(ballast=size)), "anna")
         assert ended(studio, run_id).state == "finished"
-    assert len(studio.slots[0]._worker.held) == 2
+    assert len(studio.workers[0].held) == 2
 
 
 # Several runs ---------------------------------------------------------------------------------------------------------
@@ -462,7 +462,7 @@ def test_a_worker_that_cannot_start_fails_runs_in_words(single):
 def test_closing_ends_every_process():
     studio = Manager(LIMITS._replace(workers=1), STUBS)
     until_all_ready(studio)
-    process = psutil.Process(studio.slots[0].pid)
+    process = psutil.Process(studio.workers[0].pid)
     assert process.nice() == min(19, psutil.Process().nice() + 10)
     studio.close()
     assert not process.is_running()
@@ -470,6 +470,7 @@ def test_closing_ends_every_process():
 
 def test_a_worker_ends_with_the_studio():
     worker = Worker(LIMITS.memory, STUBS, kernels="none")
+    worker.start()
     assert worker.receive() == ("phase", "compiling")
     worker._connection.close()
     assert worker._process.wait(PATIENCE) == 0

@@ -1,4 +1,4 @@
-"""What jobs are made of: the player, a job, parcels, limits, the fair queue, workers."""
+"""What jobs are made of: the player, a job, data references, limits, the fair queue, workers."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ def test_an_order_after_the_last_round_changes_nothing():
     player.end()
     player.order("stop")
     player.order("pause")
-    assert not player.stopped and player.wait() is False and sent == [("round", "only"), ("gathering", None)]
+    assert not player.stopped and player.wait() is False and sent == [("round", "only"), ("predicting", None)]
 
 
 def test_a_stopped_run_of_long_rounds_has_more_time():
     job = Job("run", "anna", task(), False, 100.0)
     job.leave_queue(100.0)
-    assert job.pace(140.0) == 0.0
-    job.hear("round", "event", 120.0)
-    job.hear("paused", None, 120.0)
-    job.hear("running", None, 200.0)
-    job.hear("round", "event", 220.0)
-    assert job.pace(220.0) == 20.0
+    assert job.seconds_per_round(140.0) == 0.0
+    job.take_message("round", "event", 120.0)
+    job.take_message("paused", None, 120.0)
+    job.take_message("running", None, 200.0)
+    job.take_message("round", "event", 220.0)
+    assert job.seconds_per_round(220.0) == 20.0
 
 
 def test_the_time_left_never_counts_up():
@@ -59,7 +59,7 @@ def test_the_time_left_never_counts_up():
     ends = [1.0, 2.0, 6.0, 7.0, 20.0, 21.0]  # a slow third and a slower fifth round
     for second in range(24):
         for _ in [end for end in ends if end == second]:
-            job.hear("round", RoundEnd("TinyRegressor", len(job.events), 6, {"train": 1.0}), float(second))
+            job.take_message("round", RoundEnd("TinyRegressor", len(job.events), 6, {"train": 1.0}), float(second))
         left = job.status(float(second), 0, "queued").seconds_left
         told += [] if left is None else [left]
     assert told[0] == 5.0 and told == sorted(told, reverse=True) and told[-1] == 0.0
@@ -68,10 +68,10 @@ def test_the_time_left_never_counts_up():
 def test_a_pause_does_not_count_for_the_time_left():
     job = Job("run", "anna", task(), False, 0.0)
     job.leave_queue(0.0)
-    job.hear("round", RoundEnd("TinyRegressor", 0, 4, {"train": 1.0}), 10.0)
-    job.hear("paused", None, 10.0)
+    job.take_message("round", RoundEnd("TinyRegressor", 0, 4, {"train": 1.0}), 10.0)
+    job.take_message("paused", None, 10.0)
     assert job.status(50.0, 0, "queued").seconds_left is None
-    job.hear("running", None, 100.0)
+    job.take_message("running", None, 100.0)
     assert job.status(105.0, 0, "queued").seconds_left == 25.0
 
 
@@ -149,21 +149,18 @@ def test_who_has_nothing_in_work_comes_first():
     assert queue.remove("a", "a2") and queue.pop() == "a3" and queue.pop() is None
 
 
-@pytest.mark.slow
 def test_the_first_worker_is_soon_there_and_the_others_have_all_kernels(monkeypatch):
     asked = []
 
     class Asked(Worker):
         def __init__(self, memory, modules=(), kernels="all"):
             asked.append(kernels)
-            super().__init__(memory, modules, "none")
+            super().__init__(memory, modules, kernels)
 
-    monkeypatch.setattr("studio.jobs.worker_slot.Worker", Asked)
-    two, one = Manager(LIMITS._replace(workers=2), STUBS), Manager(LIMITS._replace(workers=1), STUBS)
-    try:
-        with two.changed:
-            assert two.changed.wait_for(lambda: len(asked) == 3, timeout=60)
-    finally:
-        two.close()
-        one.close()
-    assert sorted(asked) == ["all", "all", "core"]
+        def start(self):
+            raise OSError("no process is needed here")
+
+    monkeypatch.setattr("studio.jobs.manager.Worker", Asked)
+    for workers, compiled in ((2, True), (1, True), (2, False)):
+        Manager(LIMITS._replace(workers=workers), STUBS, compiled=compiled).close()
+    assert asked == ["core", "all", "all", "none", "none"]

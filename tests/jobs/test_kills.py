@@ -48,7 +48,7 @@ def test_a_training_that_was_killed_trains_again_to_the_same_bits(manager):
     for _ in range(2):
         run = manager.submit(task)
         wait_for_rounds(manager, run, rng.randint(1, PARAMS["n_iterations"] - 1))
-        os.kill(manager.slots[0].pid, signal.SIGKILL)
+        os.kill(manager.workers[0].pid, signal.SIGKILL)
         status = manager.wait(run)
         assert status.state in ("failed", "finished") and status.message.endswith("." * (status.state == "failed"))
     again = trained(manager, task)

@@ -47,9 +47,9 @@ def test_ten_thousand_classes_are_refused_with_numbers_before_they_take_the_memo
     ids, codes = [f"i{k}" for k in range(n)], [f"c{k % 10_000}" for k in range(n)]
     table, target = pl.DataFrame({"id": ids, "x": range(n)}), pl.DataFrame({"id": ids, "y": codes})
     given = jobs.TrainingTask("GBCClassifier", {"n_iterations": 5}, HetData({"t": table}, target=target))
-    words = memory.refusal(given, JobLimits(workers=1, memory=8 * GIB))
+    words = memory.why_not(given, JobLimits(workers=1, memory=8 * GIB))
     assert "choose a label of fewer than its 10,000 classes, or sample the instances." in words
-    assert memory.refusal(task(), JobLimits(workers=1, memory=8 * GIB)) == ""
+    assert memory.why_not(task(), JobLimits(workers=1, memory=8 * GIB)) == ""
 
 
 @pytest.mark.parametrize(
@@ -77,14 +77,14 @@ def test_every_method_has_numbers_of_its_own(name):
 
 def test_what_can_not_fit_is_refused_with_both_numbers(monkeypatch):
     monkeypatch.setattr(memory, "free", lambda limits: int(0.01 * GIB))
-    words = memory.refusal(task(size=Size(20_000, 20, 3, 4)), ROOMY)
+    words = memory.why_not(task(size=Size(20_000, 20, 3, 4)), ROOMY)
     assert words.startswith("The training needs about 0.") and "GB, 0.0 GB are free for a training" in words
     assert words.endswith("drop sources, or sample the instances.")
-    assert memory.refusal(jobs.FunctionTask("studio.views.common.layouts:layout"), ROOMY) == ""
+    assert memory.why_not(jobs.FunctionTask("studio.views.common.layouts:layout"), ROOMY) == ""
 
 
 def test_what_fits_is_not_refused():
-    assert memory.refusal(task(), ROOMY) == ""
+    assert memory.why_not(task(), ROOMY) == ""
 
 
 def test_free_is_what_the_process_and_the_machine_leave(monkeypatch):
@@ -109,7 +109,7 @@ def test_the_estimate_covers_what_the_process_takes(estimator):
     manager = jobs.Manager(ROOMY, compiled=False)
     try:
         finish(manager, task(estimator, SMALL._replace(n_classes=0)))
-        pid = manager.slots[0].pid
+        pid = manager.workers[0].pid
         before, asked = kibibytes(pid, "VmRSS"), task(estimator, Size(15_000, 20, 0, 4))
         Path(f"/proc/{pid}/clear_refs").write_text("5")
         finish(manager, asked)

@@ -75,7 +75,7 @@ REFUSALS = [
 
 @pytest.mark.parametrize(("error", "sentence"), REFUSALS)
 def test_the_sentence_for_an_error_of_a_reader(error, sentence):
-    assert parsing.refusal("a.csv", error) == sentence
+    assert parsing.why_not("a.csv", error) == sentence
 
 
 @pytest.mark.parametrize(

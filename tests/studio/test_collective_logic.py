@@ -181,9 +181,9 @@ def test_one_node_s_neighbours_and_columns(data):
 
 
 def test_data_that_do_not_fit_are_told_so(data):
-    assert settings.refusal(data) == ""
-    assert "these data have none" in settings.refusal(data.select(graphs=[]))
-    assert "have no label" in settings.refusal(data.with_target(None))
+    assert settings.why_not(data) == ""
+    assert "these data have none" in settings.why_not(data.select(graphs=[]))
+    assert "have no label" in settings.why_not(data.with_target(None))
 
 
 def test_a_run_opens_again_with_its_edits(data):

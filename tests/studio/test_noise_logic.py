@@ -69,14 +69,14 @@ def test_classes_are_flipped_and_numbers_get_noise():
 
 
 def test_data_are_refused_in_one_sentence_that_names_what_is_wanted():
-    assert noise.refusal("Table", datasets.load("digits_views")) == ""
-    assert noise.refusal("Matrix", datasets.load("planted_ratings")) == ""
-    assert noise.refusal("Tensor", datasets.load("planted_sensors")) == ""
-    assert "a user, an item and a rating" in noise.refusal("Matrix", datasets.load("planted_flips"))
-    assert "sensor, time, quantity" in noise.refusal("Tensor", datasets.load("planted_ratings"))
+    assert noise.why_not("Table", datasets.load("digits_views")) == ""
+    assert noise.why_not("Matrix", datasets.load("planted_ratings")) == ""
+    assert noise.why_not("Tensor", datasets.load("planted_sensors")) == ""
+    assert "a user, an item and a rating" in noise.why_not("Matrix", datasets.load("planted_flips"))
+    assert "sensor, time, quantity" in noise.why_not("Tensor", datasets.load("planted_ratings"))
     small = hc.HetData({"t": pl.DataFrame({"id": ["a", "b"], "x": [1.0, 2.0]})}, target=(["a", "b"], [1.0, 2.0]))
-    assert "Fewer than 20" in noise.refusal("Table", small)
-    assert "no label" in noise.refusal("Table", small.with_target(None))
+    assert "Fewer than 20" in noise.why_not("Table", small)
+    assert "no label" in noise.why_not("Table", small.with_target(None))
 
 
 def test_columns_of_codes_are_guessed_by_their_names():

@@ -157,7 +157,7 @@ def test_an_open_address_needs_a_login(monkeypatch, address, login, environment,
     monkeypatch.setattr(server, "asks_for_login", lambda: login)
     monkeypatch.setattr(st, "secrets", {"auth": AUTH})
     monkeypatch.setenv("HETCORE_BEHIND_LOGIN", environment)
-    words = server.refusal()
+    words = server.why_not()
     assert (words == "") is starts
     if not starts:
         assert str(address or "0.0.0.0") in words and "[auth]" in words  # noqa: S104
@@ -206,14 +206,14 @@ def test_secrets_that_cannot_be_read_do_not_open_the_studio(tmp_path, content):
 def test_a_login_that_cannot_work_stops_the_start(monkeypatch, auth, words, address):
     monkeypatch.setattr(st, "get_option", lambda name: address)
     monkeypatch.setattr(st, "secrets", {"auth": auth})
-    assert words in server.refusal()
+    assert words in server.why_not()
 
 
 def test_a_login_needs_authlib(monkeypatch):
     monkeypatch.setattr(st, "secrets", {"auth": AUTH})
-    assert server.refusal() == ""
+    assert server.why_not() == ""
     monkeypatch.setattr(server, "find_spec", lambda name: None)
-    assert "pip install -r requirements.txt" in server.refusal()
+    assert "pip install -r requirements.txt" in server.why_not()
 
 
 @pytest.mark.parametrize(

@@ -64,16 +64,16 @@ class Quiet(Player):
 
 def test_data_that_are_no_domains_are_refused_in_one_sentence():
     data = made()
-    assert settings.refusal(data) == ""
-    assert "single table" in settings.refusal(data.select(sources=["home"]))
-    assert "no classes" in settings.refusal(data.with_target(np.arange(data.n)))
+    assert settings.why_not(data) == ""
+    assert "single table" in settings.why_not(data.select(sources=["home"]))
+    assert "no classes" in settings.why_not(data.with_target(np.arange(data.n)))
     table = pl.DataFrame({"id": [f"home/{k}" for k in range(N)], "other": range(N)})
     same = data.with_source("more", hc.Source.from_frame(table, "id"))
-    assert "the same instances" in settings.refusal(same)
+    assert "the same instances" in settings.why_not(same)
     strange = table.with_columns(id=pl.Series([f"other/{k}" for k in range(N)]))
     sources = {"home": data.sources["home"], "other": hc.Source.from_frame(strange, "id")}
     apart = hc.HetData(sources, target=(data.ids[:N], data.y[:N].tolist()))
-    assert "share no column" in settings.refusal(apart)
+    assert "share no column" in settings.why_not(apart)
 
 
 def test_there_is_always_a_row_of_each_class_left_to_score():

@@ -40,12 +40,12 @@ def pixels(n=60):
 
 
 def test_what_suits_and_what_does_not():
-    assert settings.refusal(made(t=table(), i=pixels())) == ""
-    assert "single source" in settings.refusal(made(t=table()))
-    assert "is a number" in settings.refusal(made(y=[float(k) for k in range(60)], t=table(), i=pixels()))
-    assert "the same class" in settings.refusal(made(y=["a"] * 60, t=table(), i=pixels()))
-    assert "no label" in settings.refusal(made(y=[None] * 60, t=table(), i=pixels()))
-    assert "different rows" in settings.refusal(datasets.load("planted_domains"))
+    assert settings.why_not(made(t=table(), i=pixels())) == ""
+    assert "single source" in settings.why_not(made(t=table()))
+    assert "is a number" in settings.why_not(made(y=[float(k) for k in range(60)], t=table(), i=pixels()))
+    assert "the same class" in settings.why_not(made(y=["a"] * 60, t=table(), i=pixels()))
+    assert "no label" in settings.why_not(made(y=[None] * 60, t=table(), i=pixels()))
+    assert "different rows" in settings.why_not(datasets.load("planted_domains"))
 
 
 def test_a_table_has_trees_and_what_is_beside_it_a_network():

@@ -13,7 +13,7 @@ from studio.messages import shown
 from studio.views.common.curves import SCORED, Events, scored_set
 from studio.views.common.training import Setting
 
-__all__ = ["EXAMPLE", "FEATURES", "LABELS", "OFFLINE", "kept", "refusal", "settings", "verdict"]
+__all__ = ["EXAMPLE", "FEATURES", "LABELS", "OFFLINE", "kept", "why_not", "settings", "verdict"]
 
 LABELS = ("GB", "RGB", "MGB")
 """What is trained side by side."""
@@ -32,7 +32,7 @@ WORTH = 0.01
 # Settings -------------------------------------------------------------------------------------------------------------
 
 
-def refusal(data: HetData) -> str:
+def why_not(data: HetData) -> str:
     """Return why data do not suit the page, in one sentence; empty if they do."""
     if not any(graph.n_edges for graph in data.graphs.values()):
         return "Collective inference goes along the links of a graph, and these data have none."

@@ -44,7 +44,7 @@ WORDS = {
     "compiling": "Compiling, first run only",
     "running": "Training",
     "paused": "Paused",
-    "gathering": "Rounds done, predicting",
+    "predicting": "Rounds done, predicting",
     "finished": "Training finished",
     "stopped": "Training stopped",
     "failed": "Training failed",
@@ -260,7 +260,7 @@ class LiveTrainings:
                 if self._kept.own and any(status.state == "queued" for status in statuses.values()):
                     self._ahead()
             with st.container(key="player"):  # there without buttons too: what follows keeps its place
-                active_now = any(status.active and status.state != "gathering" for status in statuses.values())
+                active_now = any(status.active and status.state != "predicting" for status in statuses.values())
                 if active_now and self._kept.own:
                     self._player(statuses)
             begins = any(status.state == "running" for status in statuses.values())

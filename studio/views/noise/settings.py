@@ -22,7 +22,7 @@ __all__ = [
     "guessed_modes",
     "operations_of",
     "records",
-    "refusal",
+    "why_not",
     "settings",
     "suited",
 ]
@@ -116,7 +116,7 @@ def column_share(data: HetData) -> float:
     return 0.2 if sum(source.n_columns or 0 for source in data.sources.values()) > MANY_COLUMNS else 1.0
 
 
-def refusal(mode: str, data: HetData) -> str:
+def why_not(mode: str, data: HetData) -> str:
     """Return in one sentence why the data don't suit a mode; empty if they do."""
     if data.target_kind is None or not data.labelled.any():
         return "The data have no label: choose a label column on the Data page, or load an example."

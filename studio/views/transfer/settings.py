@@ -22,7 +22,7 @@ from studio.views.common.training import Setting
 
 __all__ = [
     "ALL", "BASELINE", "METHODS", "NONE", "SIZES", "Choice", "Method", "eta_marks", "examples_possible",
-    "first_class", "first_target", "operations", "problem", "refusal", "settings", "side_by_side", "sizes_of",
+    "first_class", "first_target", "operations", "problem", "why_not", "settings", "side_by_side", "sizes_of",
 ]  # fmt: skip
 
 ALL, NONE = "all classes", "none"
@@ -115,7 +115,7 @@ class Choice:
 # Data -----------------------------------------------------------------------------------------------------------------
 
 
-def refusal(data: HetData) -> str:
+def why_not(data: HetData) -> str:
     """Say in one sentence why the data hold no domains, empty if they do."""
     if len(data.sources) < 2:
         return "Transfer needs a target and a source: these data have a single table."

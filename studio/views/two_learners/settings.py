@@ -20,7 +20,7 @@ from studio.views.common.training import Setting
 
 __all__ = [
     "BRANCHES", "EXAMPLES", "FEATURES", "FIRST", "LEARNERS", "ORDER_OF", "PRINTED", "SECOND", "first_learners",
-    "is_image", "label_of", "labels", "last_f1", "possible_learners", "refusal", "settings", "structured",
+    "is_image", "label_of", "labels", "last_f1", "possible_learners", "why_not", "settings", "structured",
     "symbols", "verdict",
 ]  # fmt: skip
 
@@ -43,7 +43,7 @@ _SECOND = ("hessian", "inner_iterations")
 # What can be trained --------------------------------------------------------------------------------------------------
 
 
-def refusal(data: HetData) -> str:
+def why_not(data: HetData) -> str:
     """Return in one sentence why data do not suit the page; empty if they do."""
     if data.target_kind is None or not data.labelled.any():
         return "There is nothing to learn from: the data have no label."

@@ -7,7 +7,7 @@ import pickle
 import pytest
 
 from studio.jobs import data_refs
-from studio.jobs.protocol import FunctionTask, Parcel
+from studio.jobs.protocol import DataRef, FunctionTask
 
 
 class Busy:
@@ -28,9 +28,9 @@ class Busy:
 
 def test_data_that_a_page_looks_at_are_packed_again():
     packed = data_refs.Packer().pack(FunctionTask("f", {"data": Busy(3), "name": "g"}))
-    parcel = packed.task.kwargs["data"]
-    assert isinstance(parcel, Parcel) and packed.task.kwargs["name"] == "g"
-    assert pickle.loads(packed.payload(parcel.digest)).content == 1
+    reference = packed.task.kwargs["data"]
+    assert isinstance(reference, DataRef) and packed.task.kwargs["name"] == "g"
+    assert pickle.loads(packed.payload(reference.digest)).content == 1
 
 
 @pytest.mark.parametrize("busy", [Busy(10**6), Busy(1, "another reason")])
