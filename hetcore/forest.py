@@ -64,6 +64,11 @@ class Forest(Stored):
         """Return the number of trees."""
         return len(self._nodes)
 
+    @property
+    def width(self) -> int:
+        """The columns that a table must have for these trees, at least."""
+        return 1 + max((int(nodes["feature"].max(initial=-1)) for nodes in self._nodes), default=-1)
+
     def append(self, tree: Tree, scale: float = 1.0) -> None:
         """Add `scale` times `tree`, of `n_outputs` outputs, but not what the tree knows of its training rows."""
         if tree.values.shape[1] != self.n_outputs:
@@ -157,7 +162,7 @@ class Forest(Stored):
             rule = "lack nodes, values, starts or scales that fit together"
             raise ModelFileError(f"The trees of the model file {rule}. {error}") from None
         _check_shapes(nodes, values, starts, scales)
-        _check_nodes(nodes, starts, sizes["d"])
+        _check_nodes(nodes, starts, sizes.get("d", 1 << 31))
         forest = cls(values.shape[1])
         forest._nodes = np.split(nodes, starts[1:-1]) if scales.size else []
         forest._values = np.split(values, starts[1:-1]) if scales.size else []

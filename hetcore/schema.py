@@ -200,24 +200,30 @@ class Parts:
     kind : type, or dict of str to type
     shares : str
     at : str
-        What the arrays' names of the i-th begin with, "{}" for i.
+        What the arrays' names of the i-th begin with, "{0}" for i, "{1}" for its name.
     named : {"", "dict", "list"}
         "" for a list; "dict" and "list" for a dict whose plain values are kept by name, or in a list with their "name".
     key : str
         Its name in the file, where that is not the field's.
+    count : str
+        The letter of how many there are, for a list of which a file has nothing but arrays.
     """
 
     kind: Any
     shares: str = ""
-    at: str = "{}"
+    at: str = "{0}"
     named: str = ""
     key: str = ""
+    count: str = ""
 
     def put(self, name: str, given: Any, meta: dict[str, Any], arrays: dict[str, NDArray]) -> None:
         """Add objects to what a file holds."""
         name, states = self.key or name, [each.to_state() for each in (given.values() if self.named else given)]
+        names = list(given) if self.named else [""] * len(states)
         for i, (_, held) in enumerate(states):
-            arrays |= prefixed(self.at.format(i), held)
+            arrays |= prefixed(self.at.format(i, names[i]), held)
+        if self.count:
+            return
         plain = [each for each, _ in states]
         if isinstance(self.kind, dict):
             plain = [{"kind": each.kind} | state for each, state in zip(given.values() if self.named else given, plain)]
@@ -229,17 +235,17 @@ class Parts:
     def get(self, name: str, meta: Mapping[str, Any], arrays: Mapping[str, NDArray], sizes: Sizes) -> Any:
         """Return the objects of a file."""
         name = self.key or name
-        kept = meta.get(name)
+        kept = [{} for _ in range(sizes[self.count])] if self.count else meta.get(name)
         if not isinstance(kept, dict if self.named == "dict" else list):
             raise ModelFileError(f"The model file has no list {quoted(name)}: save the model again.")
         plain = list(kept.values()) if self.named == "dict" else kept
+        names = list(kept) if self.named == "dict" else [each.get("name", "") for each in plain]
         made = [
-            _shared(_kind_of(self.kind, each), self.shares, each, block(arrays, self.at.format(i)), sizes)
+            _shared(_kind_of(self.kind, each), self.shares, each, block(arrays, self.at.format(i, names[i])), sizes)
             for i, each in enumerate(plain)
         ]
         if not self.named:
             return made
-        names = list(kept) if self.named == "dict" else [each.get("name") for each in plain]
         if not all(isinstance(each, str) for each in names) or len(set(names)) < len(names):
             raise ModelFileError(f"The names of {quoted(name)} in the model file are not distinct: save it again.")
         return dict(zip(names, made))

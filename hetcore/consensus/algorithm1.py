@@ -51,14 +51,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hetcore.binning import BinMapper
-from hetcore.consensus.predictor import Memory, in_no_table, memory_from, said_by_neighbours
+from hetcore.consensus.predictor import Memory, in_no_table, said_by_neighbours
 from hetcore.consensus.source_learners import Grown
 from hetcore.consensus.source_states import Crew, TablePart
 from hetcore.data import Graph, HetData
 from hetcore.data.encoding import SourceEncoder
-from hetcore.errors import ModelFileError
 from hetcore.forest import Forest
 from hetcore.losses import HalfSquared, Logistic
+from hetcore.schema import TEXTS, Array, Part, Parts, Stored, Value, part, parts
 from hetcore.targets import Problem, Scale
 from hetcore.trees import Tree, TreeParams
 from hetcore.weights import weights_from_losses
@@ -199,9 +199,9 @@ class Printed:
     def _weights(self, k: int) -> NDArray[np.float64]:
         """(4.10), by the sum over the labelled rows that a source covers; by the mean if they are rows left out."""
         losses = []
-        for i, part in enumerate(self.tables):
-            own, left = self.problem.labelled[part.rows], self.left_out[part.rows]
-            rows = part.rows[left if left.any() else own]
+        for i, table in enumerate(self.tables):
+            own, left = self.problem.labelled[table.rows], self.left_out[table.rows]
+            rows = table.rows[left if left.any() else own]
             f, y = self.scores[i, rows, k], self.sign[rows, k]
             if not rows.size:
                 f, y = self.start_value[k], self.sign[self.problem.labelled, k]
@@ -308,10 +308,28 @@ def line_search(
     return float(step) if (weights * loss.value(f + step * h, targets)).sum() <= before else 0.0
 
 
-class PrintedModel:
+@dataclass
+class SourceTrees(Stored):
+    """A source's encoder, its bins, and a forest of each score."""
+
+    encoders: SourceEncoder = part(SourceEncoder, "d", at="encoder", inline=True)
+    mappers: BinMapper = part(BinMapper, "d", at="bins")
+    forests: list[Forest] = parts(Forest, "d", at="forest {0}", count="k")
+
+    def _fault(self, sizes: dict[str, int]) -> str:
+        one = all(forest.n_outputs == 1 for forest in self.forests)
+        return "" if one else "The trees of the model file have the wrong number of outputs"
+
+
+class PrintedModel(Stored):
     """GBC as printed after its last round."""
 
     kind = "printed"
+    _stored = {
+        "weights": Array("p k", low=0), "start_value": Array("k", key="start"),
+        "memory": Part(Memory, "K=k", inline=True), "sources": Parts(SourceTrees, "k", key="encoders"),
+        "names": Value(TEXTS),
+    }  # fmt: skip
 
     def __init__(
         self,
@@ -357,48 +375,16 @@ class PrintedModel:
             raw[bare & has] = _spread(average, self.scale)[bare & has]
         return self.scale.fitted(raw)
 
-    def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray]]:
-        """Return everything as a JSON-able dict and arrays."""
-        arrays = {"weights": self.weights, "start": self.start_value}
-        arrays |= {"memory:values": self.memory.values, "memory:voices": self.memory.voices}
-        encoders = []
-        for i, (encoder, mapper) in enumerate(zip(self.encoders, self.mappers)):
-            state, held = encoder.to_state()
-            encoders.append(state)
-            arrays |= {f"{i}:encoder:{key}": value for key, value in held.items()}
-            arrays |= {f"{i}:bins:{key}": value for key, value in mapper.to_arrays().items()}
-            for k, forest in enumerate(self.forests[i]):
-                arrays |= {f"{i}:forest {k}:{key}": value for key, value in forest.to_arrays().items()}
-        return {"names": self.names, "encoders": encoders, "ids": self.memory.ids.to_list()}, arrays
+    def _held(self) -> dict[str, Any]:
+        sources = [SourceTrees(*each) for each in zip(self.encoders, self.mappers, self.forests)]
+        names = ("weights", "start_value", "memory", "names")
+        return {name: getattr(self, name) for name in names} | {"sources": sources}
 
     @classmethod
-    def from_state(cls, scale: Scale, meta: dict[str, Any], arrays: Mapping[str, NDArray]) -> PrintedModel:
-        """Rebuild a model.
+    def _made(cls, values: dict[str, Any], sizes: dict[str, int]) -> PrintedModel:
+        sources = values.pop("sources")
+        parts = {name: [getattr(each, name) for each in sources] for name in ("encoders", "mappers", "forests")}
+        return cls(None, **parts, **values)
 
-        Raises
-        ------
-        ModelFileError
-            If anything in it does not fit together.
-        """
-        weights, constant, names = arrays["weights"], arrays["start"], meta["names"]
-        K = 1 if scale.n_outputs <= 2 else scale.n_outputs
-        fits = weights.shape == (len(names), K) and constant.shape == (K,) and len(meta["encoders"]) == len(names)
-        if not fits or not np.isfinite(weights).all() or not np.isfinite(constant).all() or (weights < 0).any():
-            raise ModelFileError("The weights of the model file do not fit its sources: save the model again.")
-
-        def block(i: int, name: str) -> dict[str, NDArray]:
-            prefix = f"{i}:{name}:"
-            return {key.removeprefix(prefix): value for key, value in arrays.items() if key.startswith(prefix)}
-
-        encoders = [SourceEncoder.from_state(state, block(i, "encoder")) for i, state in enumerate(meta["encoders"])]
-        mappers = [BinMapper.from_arrays(block(i, "bins")) for i in range(len(names))]
-        widths = [len(encoder.feature_names) for encoder in encoders]
-        if any(mapper.n_bins.size != width for mapper, width in zip(mappers, widths)):
-            raise ModelFileError("The bins of the model file are not those of its columns: save the model again.")
-        forests = [
-            [Forest.from_arrays(block(i, f"forest {k}"), width) for k in range(K)] for i, width in enumerate(widths)
-        ]
-        if any(forest.n_outputs != 1 for row in forests for forest in row):
-            raise ModelFileError("The trees of the model file have the wrong number of outputs: save the model again.")
-        memory = memory_from(meta["ids"], arrays, K)
-        return cls(scale, list(names), encoders, mappers, forests, weights, constant, memory)
+    def _fault(self, sizes: dict[str, int]) -> str:
+        return "" if len(self.encoders) == len(self.names) == sizes["p"] else "The model file's sources do not add up"

@@ -53,7 +53,6 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from hetcore.base import BoostedEstimator
-from hetcore.checks import whole
 from hetcore.consensus.algorithm1 import Printed, PrintedModel
 from hetcore.consensus.boosting import ViewBoosting
 from hetcore.consensus.predictor import StagewiseModel, in_no_table
@@ -61,11 +60,11 @@ from hetcore.consensus.source_states import Crew
 from hetcore.consensus.tempering import Tempering
 from hetcore.consensus.view_predictor import ViewModel
 from hetcore.data import HetData
-from hetcore.errors import DataError, ModelFileError
+from hetcore.errors import DataError
 from hetcore.parameters import Domain, Flag, Interval, OneOf, Seed, Slider, Whole, param
 from hetcore.registry import MemoryNeed, estimator
 from hetcore.round_scores import describe, shares
-from hetcore.schema import block, prefixed
+from hetcore.schema import SHARES, Part
 from hetcore.targets import Problem, Scale
 
 __all__ = ["Explanation", "GBCClassifier", "GBCRegressor"]
@@ -80,6 +79,9 @@ def _or_auto(domain: Domain) -> Domain:
     return replace(
         domain, holds=lambda v: (isinstance(v, str) and v == "auto") or holds(v), words=f"'auto' or {domain.words}"
     )
+
+
+MODELS = {model.kind: model for model in (ViewModel, StagewiseModel, PrintedModel)}
 
 
 class Explanation(NamedTuple):
@@ -123,6 +125,11 @@ class _GBC(Tempering, BoostedEstimator):
     n_iterations_ : int
         Rounds done.
     """
+
+    _stored = {
+        "model": Part(MODELS, "K k", at=""), "scale": Part(Scale, "K"), "n_iterations": Whole(1),
+        "source_weights": SHARES, "graph_weights": SHARES,
+    }  # fmt: skip
 
     _retired = ("consensus_rounds",)  # of models saved before there were views
 
@@ -302,39 +309,18 @@ class _GBC(Tempering, BoostedEstimator):
             stack[np.arange(data.n), :, fitted.argmax(axis=1)],
         )
 
-    def _get_state(self) -> tuple[dict[str, Any], dict[str, NDArray]]:
-        check_is_fitted(self)
-        meta, arrays = self.model_.to_state()
-        scale, held = self.scale_.to_state()
-        weights = {"source_weights": self.source_weights_, "graph_weights": self.graph_weights_}
-        state = {"kind": self.model_.kind, "scale": scale, "model": meta, "n_iterations": self.n_iterations_} | weights
-        return state, arrays | prefixed("scale", held)
+    def _sizes(self, meta: dict[str, Any]) -> dict[str, int]:
+        K = max(1, len(meta["scale"]["classes"]))
+        return {"K": K, "k": 1 if K <= 2 else K}
 
-    def _set_state(self, meta: dict[str, Any], arrays: dict[str, NDArray]) -> None:
-        self.scale_ = Scale.from_state(meta["scale"], block(arrays, "scale"))
-        if self.scale_.is_classifier != (self._task == "classification"):
-            raise ModelFileError("The labels of the model file are not those of this kind of model: save it again.")
-        kinds = {"views": ViewModel, "stagewise": StagewiseModel, "printed": PrintedModel}
-        if meta["kind"] not in kinds:
-            kind = meta["kind"]
-            raise ModelFileError(f"The file holds a model of kind {kind!r}, which is not known: it is not loaded.")
-        self.model_ = kinds[meta["kind"]].from_state(self.scale_, meta["model"], arrays)
-        self.source_weights_ = _weights_from(meta["source_weights"])
-        if list(self.source_weights_) != self.model_.source_names:
-            raise ModelFileError("The weights of the model file are not those of its sources: save the model again.")
-        self.graph_weights_ = _weights_from(meta["graph_weights"])
-        self.n_iterations_ = meta["n_iterations"]
-        if not whole(self.n_iterations_) or self.n_iterations_ < 1:
-            raise ModelFileError(f"The model file tells of {self.n_iterations_!r} rounds: save the model again.")
+    def _restored(self, sizes: dict[str, int]) -> str:
+        self.model_.scale = self.scale_
         if self.scale_.is_classifier:
             self.classes_ = self.scale_.classes
-
-
-def _weights_from(meta: Any) -> dict[str, float]:
-    weights = {str(name): float(weight) for name, weight in meta.items()}
-    if not all(0.0 <= weight <= 1.0 for weight in weights.values()):
-        raise ModelFileError("The model file has a weight outside [0, 1]: save the model again.")
-    return weights
+        if self.scale_.is_classifier != (self._task == "classification"):
+            return "The labels of the model file are not those of this kind of model"
+        same = list(self.source_weights_) == self.model_.source_names
+        return "" if same else "The weights of the model file are not those of its sources"
 
 
 def _weights_of(state: ViewBoosting) -> dict[str, Any]:

@@ -10,24 +10,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hetcore.binning import BinMapper
-from hetcore.checks import number_in
 from hetcore.consensus.neighbor_means import averaged, graph_columns, joint_links
 from hetcore.data import HetData
 from hetcore.data.encoding import SourceEncoder
 from hetcore.data.identity import positions
-from hetcore.errors import ModelFileError
 from hetcore.forest import Forest
 from hetcore.kernel_ridge import SmoothPrediction
+from hetcore.parameters import Domain, Interval, Whole
+from hetcore.schema import IDS, SHARES, Part, Parts, Stored, array, declared
 from hetcore.targets import Scale
 
-__all__ = ["Columns", "Memory", "StagewiseModel", "in_no_table", "memory_from", "said_by_neighbours"]
+__all__ = ["Columns", "Memory", "StagewiseModel", "in_no_table", "said_by_neighbours"]
 
 SHRINKAGE = 2.0  # neighbours' voices that the prior counts for
 
 
 @dataclass
-class Columns:
+class Columns(Stored):
     """One table's encoder, bins, trees, smooth learner and scale b; a graph has no encoder."""
+
+    _stored = {
+        "name": Domain(lambda v: isinstance(v, str), "text"), "scale": Interval(0), "size": Interval(0),
+        "unit": Interval(1e-45, 1e39), "forest": Part(Forest, "K"),
+        "mapper": Part(BinMapper, "d", "bins", optional=True),
+        "smooth": Part(SmoothPrediction, "d K", optional=True), "encoder": Part(SourceEncoder, "d", optional=True),
+    }  # fmt: skip
 
     name: str
     scale: float
@@ -37,6 +44,13 @@ class Columns:
     smooth: SmoothPrediction | None = None
     size: float = 0.0
     unit: float = 1.0
+
+    def _fault(self, sizes: dict[str, int]) -> str:
+        own = sizes.get("d", 0) == (sizes["K"] + 1 if self.encoder is None and "d" in sizes else sizes.get("d", 0))
+        bare = self.mapper is None and (self.encoder is not None or len(self.forest) > 0)
+        if bare or not own or self.forest.width > sizes.get("d", 0):
+            return "The learners of the model file do not fit its columns"
+        return ""
 
     def table_scores(self, data: HetData, n_outputs: int) -> tuple[NDArray, NDArray, NDArray]:
         """Return f, T (n, K) and coverage (n,) of a table for `data`; zeros where it has no record."""
@@ -63,12 +77,15 @@ class Columns:
 
 
 @dataclass
-class Memory:
+class Memory(Stored):
     """The training instances: ids, what each says to its neighbours (centred), and how loudly."""
 
-    ids: Any
-    values: NDArray[np.float32]
-    voices: NDArray[np.float32]
+    ids: Any = declared(IDS)
+    values: NDArray[np.float32] = array("n K", np.float32)
+    voices: NDArray[np.float32] = array("n", np.float32, low=0)
+
+    def _fault(self, sizes: dict[str, int]) -> str:
+        return "" if len(self.ids) == sizes["n"] else "The model file does not remember one row for each of its ids"
 
     def recall(self, data: HetData, otherwise: NDArray, voice: float) -> tuple[NDArray, NDArray]:
         """Return values (n, K) and voices (n,) for `data`; instances not met in training say `otherwise`."""
@@ -101,10 +118,14 @@ def in_no_table(data: HetData, names: Iterable[str]) -> NDArray[np.bool_]:
     return bare
 
 
-class StagewiseModel:
+class StagewiseModel(Stored):
     """The default of model files saved before there were views."""
 
     kind = "stagewise"
+    _stored = {
+        "memory": Part(Memory, "K", inline=True), "parts": Parts(Columns, "K"), "n_tables": Whole(1),
+        "gamma": Interval(0, 1), "stranger_voice": Interval(0, 1e9), "joint_shares": SHARES,
+    }  # fmt: skip
 
     def __init__(
         self,
@@ -169,85 +190,20 @@ class StagewiseModel:
         shares = np.clip(fitted, 0.0, 1.0)
         return shares / shares.sum(axis=1, keepdims=True)
 
-    def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray]]:
-        """Return everything as a JSON-able dict and arrays."""
-        arrays: dict[str, NDArray] = {"memory:values": self.memory.values, "memory:voices": self.memory.voices}
-        parts = [_part_state(f"{i}", part, arrays) for i, part in enumerate([*self.tables, *self.graphs])]
-        meta = {
-            "parts": parts, "n_tables": len(self.tables), "gamma": self.gamma, "stranger_voice": self.stranger_voice,
-            "ids": self.memory.ids.to_list(), "joint_shares": self.joint_shares,
-        }  # fmt: skip
-        return meta, arrays
+    def _held(self) -> dict[str, Any]:
+        names = ("memory", "gamma", "stranger_voice", "joint_shares")
+        rest = {"parts": [*self.tables, *self.graphs], "n_tables": len(self.tables)}
+        return {name: getattr(self, name) for name in names} | rest
 
     @classmethod
-    def from_state(cls, scale: Scale, meta: dict[str, Any], arrays: Mapping[str, NDArray]) -> StagewiseModel:
-        """Rebuild a model.
+    def _made(cls, values: dict[str, Any], sizes: dict[str, int]) -> StagewiseModel:
+        parts, n = values.pop("parts"), values.pop("n_tables")
+        return cls(None, parts[:n], parts[n:], **values)
 
-        Raises
-        ------
-        ModelFileError
-            If anything in it does not fit together.
-        """
-        parts = [_part_from(f"{i}", part, arrays, scale.n_outputs) for i, part in enumerate(meta["parts"])]
-        n_tables = meta["n_tables"]
-        if not 0 < n_tables <= len(parts) or any((p.encoder is None) == (i < n_tables) for i, p in enumerate(parts)):
-            raise ModelFileError("The model file's tables and graphs do not add up: save the model again.")
-        memory = memory_from(meta["ids"], arrays, scale.n_outputs)
-        gamma, stranger_voice = number_in(meta["gamma"], 0.0, 1.0), number_in(meta["stranger_voice"], 0.0, 1e9)
-        joint = {name: number_in(share, 0.0, 1.0) for name, share in meta["joint_shares"].items()}
-        graphs = parts[n_tables:]
-        if joint and [*joint, ""] != [part.name for part in graphs]:
-            raise ModelFileError("The model file's joint graph is not that of its graphs: save the model again.")
-        return cls(scale, parts[:n_tables], graphs, memory, gamma, stranger_voice, joint)
-
-
-def memory_from(ids: Any, arrays: Mapping[str, NDArray], n_outputs: int) -> Memory:
-    """Rebuild and check a memory."""
-    import polars as pl
-
-    if not isinstance(ids, list) or not all(isinstance(each, str) for each in ids) or len(set(ids)) < len(ids):
-        raise ModelFileError("The model file's ids are not distinct texts: save the model again.")
-    values, voices = arrays["memory:values"], arrays["memory:voices"]
-    good = values.shape == (len(ids), n_outputs) and voices.shape == (len(ids),)
-    good = good and values.dtype == voices.dtype == np.float32
-    if not good or not np.isfinite(values).all() or not np.isfinite(voices).all() or (voices < 0).any():
-        raise ModelFileError("What the model file remembers of its instances does not fit together: save it again.")
-    return Memory(pl.Series("id", ids, dtype=pl.String), values, voices)
-
-
-def _part_state(key: str, part: Columns, arrays: dict[str, NDArray]) -> dict[str, Any]:
-    meta: dict[str, Any] = {"name": part.name, "scale": part.scale, "size": part.size, "unit": part.unit}
-    blocks = {"forest": part.forest.to_arrays(), "bins": part.mapper.to_arrays() if part.mapper else {}}
-    blocks["smooth"] = part.smooth.to_arrays() if part.smooth else {}
-    if part.encoder is not None:
-        meta["encoder"], blocks["encoder"] = part.encoder.to_state()
-    for block, held in blocks.items():
-        arrays |= {f"{key}:{block}:{name}": array for name, array in held.items()}
-    return meta
-
-
-def _part_from(key: str, meta: dict[str, Any], arrays: Mapping[str, NDArray], n_outputs: int) -> Columns:
-    def block(name: str) -> dict[str, NDArray]:
-        prefix = f"{key}:{name}:"
-        return {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
-
-    encoder = SourceEncoder.from_state(meta["encoder"], block("encoder")) if "encoder" in meta else None
-    mapper = BinMapper.from_arrays(block("bins")) if block("bins") else None
-    smooth = SmoothPrediction(block("smooth")) if block("smooth") else None
-    width = len(encoder.feature_names) if encoder is not None else n_outputs + 1
-    if mapper is not None and mapper.n_bins.size != width:
-        raise ModelFileError("The bins of the model file are not those of its columns: save the model again.")
-    forest = Forest.from_arrays(block("forest"), width if mapper is not None else 0)
-    bad_smooth = smooth is not None and (smooth.center.size != width or smooth.dual.shape[1] != n_outputs)
-    bad_trees = mapper is None and (encoder is not None or len(forest) > 0)
-    if forest.n_outputs != n_outputs or bad_trees or bad_smooth or not isinstance(meta["name"], str):
-        raise ModelFileError("The learners of the model file do not fit its columns: save the model again.")
-    scale, size, unit = (
-        number_in(meta["scale"], 0, 1e300),
-        number_in(meta["size"], 0, 1e300),
-        number_in(meta["unit"], 1e-45, 1e39),
-    )
-    return Columns(meta["name"], scale, forest, mapper, encoder, smooth, size, unit)
+    def _fault(self, sizes: dict[str, int]) -> str:
+        encoded = all(p.encoder is not None for p in self.tables) and all(p.encoder is None for p in self.graphs)
+        joint = not self.joint_shares or [*self.joint_shares, ""] == [part.name for part in self.graphs]
+        return "" if self.tables and encoded and joint else "The model file's tables and graphs do not add up"
 
 
 def gap_factor(sizes: NDArray, covers: NDArray, gamma: float) -> NDArray[np.float64]:

@@ -7,7 +7,6 @@ rows of length 1), 0 where missing, 200 components of them where there are more.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -17,6 +16,8 @@ from numpy.typing import NDArray
 from hetcore.data import HetData, Source
 from hetcore.data.encoding import SourceEncoder
 from hetcore.errors import ModelFileError
+from hetcore.parameters import Flag
+from hetcore.schema import Array, Part, Parts, State, Stored, Value, array, part
 
 __all__ = ["Projection", "TableColumns", "Tables"]
 
@@ -28,7 +29,7 @@ WORDY = 0.8  # share of zeros from which a wide table of no negative number is t
 
 
 @dataclass(frozen=True)
-class Projection:
+class Projection(Stored):
     """Columns of mean 0 and deviation 1, or rows of length 1, and components of them.
 
     Attributes
@@ -40,6 +41,11 @@ class Projection:
     components : (d, r) float64 or None
         What they are multiplied with.
     """
+
+    _stored = {
+        "center": Array("d"), "factor": Array("d"), "components": Array("d r", optional=True), "unit_rows": Flag(),
+        "projected": Flag(),
+    }  # fmt: skip
 
     center: NDArray[np.float64]
     factor: NDArray[np.float64]
@@ -70,23 +76,16 @@ class Projection:
             rows /= np.maximum(np.sqrt((rows**2).sum(axis=1, keepdims=True)), 1e-12)
         return rows if self.components is None else rows @ self.components
 
-    def to_state(self, key: str, arrays: dict[str, NDArray]) -> dict[str, Any]:
-        """Write the arrays under `key`; return the rest, JSON-able."""
-        arrays |= {f"{key}:center": self.center, f"{key}:factor": self.factor}
-        if self.components is not None:
-            arrays[f"{key}:components"] = np.ascontiguousarray(self.components)
-        return {"unit_rows": self.unit_rows, "projected": self.components is not None}
+    @property
+    def projected(self) -> bool:
+        """Whether there are components."""
+        return self.components is not None
 
     @classmethod
-    def from_state(cls, key: str, meta: Mapping[str, Any], arrays: Mapping[str, NDArray]) -> Projection:
-        """Rebuild a projection; ModelFileError if its arrays do not fit together."""
-        center, factor = arrays[f"{key}:center"], arrays[f"{key}:factor"]
-        components = arrays[f"{key}:components"] if meta["projected"] else None
-        good = center.ndim == 1 and center.shape == factor.shape
-        good = good and (components is None or (components.ndim == 2 and len(components) == center.size))
-        if not good or not all(np.isfinite(a).all() for a in (center, factor, components) if a is not None):
-            raise ModelFileError("The columns of a view in the model file do not fit together: save the model again.")
-        return cls(center, factor, bool(meta["unit_rows"]), components)
+    def _made(cls, values: dict[str, Any], sizes: dict[str, int]) -> Projection:
+        if values.pop("projected") != (values["components"] is not None):
+            raise ModelFileError("The columns of a view in the model file have no components: save the model again.")
+        return cls(**values)
 
 
 def principal(rows: NDArray[np.float64], rank: int) -> NDArray[np.float64]:
@@ -136,14 +135,32 @@ class Tables(NamedTuple):
 
 
 @dataclass
-class _Table:
+class _Table(Stored):
     """What one table's columns need: encoder, scaling, components for smooth learners and trees, columns for trees."""
 
-    encoder: SourceEncoder
-    plain: Projection
-    smooth: NDArray[np.float64] | None
-    kept: NDArray[np.int64] | None
-    components: NDArray[np.float64] | None
+    _stored = {"wide": Flag()}
+
+    encoder: SourceEncoder = part(SourceEncoder, "d")
+    plain: Projection = part(Projection, "d")
+    smooth: NDArray[np.float64] | None = array("d s", optional=True)
+    kept: NDArray[np.int64] | None = array("r", np.int64, low=0, optional=True)
+    components: NDArray[np.float64] | None = array("d c", optional=True)
+
+    @property
+    def wide(self) -> bool:
+        """Whether it has more columns than trees see."""
+        return self.kept is not None
+
+    @classmethod
+    def _made(cls, values: dict[str, Any], sizes: dict[str, int]) -> _Table:
+        wide = values.pop("wide")
+        if any((values[name] is not None) != wide for name in ("smooth", "kept", "components")):
+            raise ModelFileError("A table's columns in the model file do not fit its encoder: save the model again.")
+        return cls(**values)
+
+    def _fault(self, sizes: dict[str, int]) -> str:
+        good = not self.plain.projected and (self.kept is None or self.kept.max(initial=0) < sizes["d"])
+        return "" if good else "A table's columns in the model file do not fit its encoder"
 
     @classmethod
     def fit(cls, source: Source) -> _Table:
@@ -168,8 +185,14 @@ class _Table:
         return trees, plain, plain @ self.smooth
 
 
-class TableColumns:
+class TableColumns(Stored):
     """Learn a data set's columns, and give those of any data with these tables."""
+
+    _stored = {
+        "_tables": Parts(_Table, at="table {0}", named="list", key="tables"),
+        "_joined": Array("w q", optional=True, key="joined"), "_is_joined": Value(Flag(), key="joined"),
+        "_flat": Part(Projection, optional=True, key="flat"), "has_words": Flag(),
+    }  # fmt: skip
 
     def fit(self, data: HetData) -> TableColumns:
         """Learn encoders, scales and components."""
@@ -244,37 +267,28 @@ class TableColumns:
                 trees[name][rows], plain[name][rows], smooth[name][rows] = table.columns(data.sources[name])
         return has, plain, trees, smooth
 
-    def to_state(self, arrays: dict[str, NDArray]) -> dict[str, Any]:
-        """Write all arrays; return the rest, JSON-able."""
-        tables = []
-        for i, (name, table) in enumerate(self._tables.items()):
-            encoder, held = table.encoder.to_state()
-            arrays |= {f"table {i}:encoder:{key}": array for key, array in held.items()}
-            meta = {"name": name, "encoder": encoder, "plain": table.plain.to_state(f"table {i}:plain", arrays)}
-            if table.kept is not None:
-                arrays |= {f"table {i}:smooth": np.ascontiguousarray(table.smooth), f"table {i}:kept": table.kept}
-                arrays[f"table {i}:components"] = np.ascontiguousarray(table.components)
-            tables.append(meta | {"wide": table.kept is not None})
-        if self._joined is not None:
-            arrays["joined"] = np.ascontiguousarray(self._joined)
-        flat = None if self._flat is None else self._flat.to_state("flat", arrays)
-        return {"tables": tables, "joined": self._joined is not None, "flat": flat, "has_words": self.has_words}
+    def to_state(self) -> State:
+        """Return plain values and arrays; those of before there were declarations said of each part whether it is."""
+        meta, arrays = super().to_state()
+        return {"flat": None} | meta, arrays
 
     @classmethod
-    def from_state(cls, meta: Mapping[str, Any], arrays: Mapping[str, NDArray]) -> TableColumns:
-        """Rebuild the columns; ModelFileError if anything does not fit together."""
+    def _made(cls, values: dict[str, Any], sizes: dict[str, int]) -> TableColumns:
+        if values.pop("_is_joined") != (values["_joined"] is not None):
+            raise ModelFileError("The model file lacks the joined columns of its tables: save the model again.")
         made = cls()
-        made._tables = {each["name"]: _table_from(i, each, arrays) for i, each in enumerate(meta["tables"])}
-        if len(made._tables) < len(meta["tables"]) or not made._tables:
-            raise ModelFileError("The tables of the model file are not distinct: save the model again.")
-        made.has_words = bool(meta["has_words"])
-        made._joined = arrays["joined"] if meta["joined"] else None
-        made._flat = None if meta["flat"] is None else Projection.from_state("flat", meta["flat"], arrays)
-        width = sum(len(table.encoder.feature_names) for table in made._tables.values())
-        bad = made._joined is not None and (made._joined.ndim != 2 or len(made._joined) != width)
-        if bad or (made._flat is not None and made._flat.center.size != sum(made.widths().values())):
-            raise ModelFileError("The joined columns of the model file are not those of its tables: save it again.")
+        vars(made).update(values)
         return made
+
+    @property
+    def _is_joined(self) -> bool:
+        return self._joined is not None
+
+    def _fault(self, sizes: dict[str, int]) -> str:
+        width = sum(len(table.encoder.feature_names) for table in self._tables.values())
+        joined = self._joined is None or len(self._joined) == width
+        flat = self._flat is None or self._flat.center.size == sum(self.widths().values())
+        return "" if self._tables and joined and flat else "The joined columns of the model file are not its tables'"
 
 
 def _looks_like_words(X: NDArray) -> bool:
@@ -282,20 +296,3 @@ def _looks_like_words(X: NDArray) -> bool:
     some = X[:1000]
     some = some[~np.isnan(some)]
     return bool(some.size) and bool((some >= 0).all()) and float((some == 0).mean()) > WORDY
-
-
-def _table_from(i: int, meta: Mapping[str, Any], arrays: Mapping[str, NDArray]) -> _Table:
-    prefix = f"table {i}:encoder:"
-    held = {key.removeprefix(prefix): array for key, array in arrays.items() if key.startswith(prefix)}
-    encoder = SourceEncoder.from_state(meta["encoder"], held)
-    plain, d = Projection.from_state(f"table {i}:plain", meta["plain"], arrays), len(encoder.feature_names)
-    good = isinstance(meta["name"], str) and plain.center.size == d and plain.components is None
-    smooth = kept = components = None
-    if meta["wide"]:
-        smooth, kept, components = (arrays[f"table {i}:{key}"] for key in ("smooth", "kept", "components"))
-        good = good and smooth.ndim == components.ndim == 2 and len(smooth) == len(components) == d
-        good = good and kept.ndim == 1 and kept.dtype == np.int64 and ((kept >= 0) & (kept < d)).all()
-        good = good and bool(np.isfinite(smooth).all() and np.isfinite(components).all())
-    if not good:
-        raise ModelFileError("A table's columns in the model file do not fit its encoder: save the model again.")
-    return _Table(encoder, plain, smooth, kept, components)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,6 @@ import polars as pl
 from numpy.typing import NDArray
 
 from hetcore.binning import BinMapper
-from hetcore.checks import number_in
 from hetcore.consensus.boosting import ViewBoosting
 from hetcore.consensus.neighbor_columns import KnownLabels
 from hetcore.consensus.outputs import Outputs
@@ -23,13 +23,28 @@ from hetcore.data.identity import positions
 from hetcore.errors import ModelFileError
 from hetcore.forest import Forest
 from hetcore.kernel_ridge import SmoothPrediction
+from hetcore.parameters import Interval
+from hetcore.schema import IDS, SHARES, Array, Part, Stored, Value, array, block, checked, declared, prefixed
 from hetcore.targets import Scale
 
 __all__ = ["LabelMemory", "ViewModel"]
 
 
+class Blocks:
+    """The arrays of each view's learner as a file has them; `ViewModel` checks them by what its columns are."""
+
+    def put(self, name: str, given: list[dict[str, NDArray]], meta: dict[str, Any], arrays: dict[str, NDArray]) -> None:
+        """Add them to what a file holds."""
+        for i, kept in enumerate(given):
+            arrays |= prefixed(f"view {i}", kept)
+
+    def get(self, name: str, meta: Mapping[str, Any], arrays: Mapping[str, NDArray], sizes: dict[str, int]) -> list:
+        """Return them, view by view."""
+        return [block(arrays, f"view {i}") for i in range(sizes["v"])]
+
+
 @dataclass
-class LabelMemory:
+class LabelMemory(Stored):
     """The labelled instances of the fit.
 
     Attributes
@@ -41,10 +56,13 @@ class LabelMemory:
         The scores that their labels stand for, to their neighbours.
     """
 
-    ids: pl.Series
-    codes: NDArray[np.float64]
-    fold: NDArray[np.int64]
-    working: NDArray[np.float64]
+    ids: pl.Series = declared(IDS)
+    codes: NDArray[np.float64] = array("n k")
+    fold: NDArray[np.int64] = array("n", np.int64, 0, 99)
+    working: NDArray[np.float64] = array("n k")
+
+    def _fault(self, sizes: dict[str, int]) -> str:
+        return "" if len(self.ids) == sizes["n"] else "The model file does not remember one row for each of its ids"
 
     def of(self, data: HetData) -> tuple[KnownLabels, NDArray[np.float64]]:
         """Return the labels of the fit and their scores (n, k), by instance of any data."""
@@ -56,7 +74,7 @@ class LabelMemory:
         return KnownLabels(codes, fold), working
 
 
-class ViewModel:
+class ViewModel(Stored):
     """The default GBC after its last round.
 
     Parameters
@@ -76,6 +94,11 @@ class ViewModel:
     """
 
     kind = "views"
+    _stored = {
+        "weights": Array("v", low=0, high=1 + 1e-9), "shares": Array("v g", low=0, high=1 + 1e-9),
+        "memory": Part(LabelMemory, "k", inline=True), "learners": Blocks(), "columns": Part(ViewColumns, at=""),
+        "graph_weights": Value(SHARES, key="graphs"), "lambda1": Interval(0, 1e9),
+    }  # fmt: skip
 
     def __init__(
         self,
@@ -90,7 +113,11 @@ class ViewModel:
     ) -> None:
         self.scale, self.columns, self.learners, self.weights = scale, columns, learners, weights
         self.shares, self.graph_weights, self.lambda1, self.memory = shares, graph_weights, lambda1, memory
-        self.outputs = Outputs.of(scale)
+
+    @cached_property
+    def outputs(self) -> Outputs:
+        """The loss and its scores."""
+        return Outputs.of(self.scale)
 
     @classmethod
     def of(cls, state: ViewBoosting) -> ViewModel:
@@ -155,35 +182,37 @@ class ViewModel:
         """Return probabilities (n, K) or standardised numbers (n, 1) from the contributions."""
         return self.scale.fitted(self.scale.prior + sum(adds))
 
-    def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray]]:
-        """Return everything as a JSON-able dict and arrays."""
-        arrays: dict[str, NDArray] = {"weights": self.weights, "shares": self.shares}
-        for name in ("codes", "fold", "working"):
-            arrays[f"memory:{name}"] = getattr(self.memory, name)
-        for i, kept in enumerate(self.learners):
-            arrays |= {f"view {i}:{name}": array for name, array in kept.items()}
-        columns = self.columns.to_state(arrays)
-        ids = self.memory.ids.to_list()
-        return {"columns": columns, "ids": ids, "graphs": self.graph_weights, "lambda1": self.lambda1}, arrays
-
     @classmethod
-    def from_state(cls, scale: Scale, meta: dict[str, Any], arrays: Mapping[str, NDArray]) -> ViewModel:
-        """Rebuild a model; ModelFileError if anything in it does not fit together."""
-        columns, outputs = ViewColumns.from_state(meta["columns"], arrays), Outputs.of(scale)
-        learners = [_learner_from(i, columns, outputs, arrays) for i in range(len(columns.views))]
-        graphs = {str(name): number_in(weight, 0.0, 1.0) for name, weight in meta["graphs"].items()}
-        weights, shares = arrays["weights"], arrays["shares"]
-        good = weights.shape == (len(columns.views),) and shares.shape == (
-            len(columns.views),
-            len(columns.tables.names) + len(graphs),
-        )
-        good = good and all(
-            np.isfinite(a).all() and (a >= 0).all() and (a <= 1.0 + 1e-9).all() for a in (weights, shares)
-        )
-        if not good or not set(columns.units) <= set(graphs):
-            raise ModelFileError("The weights of the model file's views do not fit together: save the model again.")
-        memory = _memory_from(meta["ids"], arrays, outputs.k)
-        return cls(scale, columns, learners, weights, shares, graphs, number_in(meta["lambda1"], 0.0, 1e9), memory)
+    def _made(cls, values: dict[str, Any], sizes: dict[str, int]) -> ViewModel:
+        return cls(None, **values)
+
+    def _fault(self, sizes: dict[str, int]) -> str:
+        views, kept, graphs = self.columns.views, self.learners, self.graph_weights
+        count = (len(views), len(self.columns.tables.names) + len(graphs))
+        if self.shares.shape != count or not set(self.columns.units) <= set(graphs):
+            return "The weights of the model file's views do not fit together"
+        for view, each in zip(views, kept):
+            _check_learner(view.learner, each, self.columns.width(view, sizes["k"]), sizes["k"])
+        return ""
+
+
+LINEAR = {"constant": Array("m k"), "range": Array("two", allows="inf")}
+
+
+def _check_learner(learner: str, kept: Mapping[str, NDArray], width: int, k: int) -> None:
+    sizes = {"d": width, "K": k, "k": k, "two": 2}
+    if learner == "trees":
+        BinMapper._read({}, kept, sizes)
+        Forest._read({}, kept, sizes)
+        return
+    constant = checked(LINEAR, {}, kept, sizes)["constant"]
+    outputs = {"d": width, "K": constant.size}
+    if learner == "kernel":
+        SmoothPrediction(kept, outputs)
+    else:
+        Array("d K").read(kept, "coefficients", outputs)
+    if not constant.size:
+        raise ModelFileError("A learner of the model file has no constant: save the model again.")
 
 
 def _dealt(share: NDArray, present: NDArray[np.bool_]) -> NDArray[np.float64]:
@@ -192,41 +221,3 @@ def _dealt(share: NDArray, present: NDArray[np.bool_]) -> NDArray[np.float64]:
     total = held.sum(axis=0)
     alike = present / np.maximum(present.sum(axis=0), 1)
     return np.where(total > 0, held / np.where(total > 0, total, 1.0), alike)
-
-
-def _learner_from(i: int, columns: ViewColumns, outputs: Outputs, arrays: Mapping[str, NDArray]) -> dict[str, NDArray]:
-    prefix = f"view {i}:"
-    kept = {key.removeprefix(prefix): array for key, array in arrays.items() if key.startswith(prefix)}
-    view = columns.views[i]
-    width = columns.width(view, outputs.k)
-    if view.learner == "trees":
-        mapper, forest = BinMapper.from_arrays(kept), Forest.from_arrays(kept, width)
-        good = mapper.n_bins.size == width and forest.n_outputs == outputs.k
-    else:
-        constant, between = kept["constant"], kept["range"]
-        good = constant.ndim == 2 and constant.shape[1] == outputs.k and constant.size > 0 and between.shape == (2,)
-        good = good and bool(np.isfinite(constant).all()) and not np.isnan(between).any()
-        if view.learner == "kernel":
-            smooth = SmoothPrediction(kept)
-            good = good and smooth.center.size == width and smooth.dual.shape[1] == constant.size
-        else:
-            flat = kept["coefficients"]
-            good = good and flat.shape == (width, constant.size) and bool(np.isfinite(flat).all())
-    if not good:
-        raise ModelFileError("A learner of the model file does not fit its view's columns: save the model again.")
-    return kept
-
-
-def _memory_from(ids: Any, arrays: Mapping[str, NDArray], k: int) -> LabelMemory:
-    if not isinstance(ids, list) or not all(isinstance(each, str) for each in ids) or len(set(ids)) < len(ids):
-        raise ModelFileError("The model file's ids are not distinct texts: save the model again.")
-    codes, fold, working = (arrays[f"memory:{name}"] for name in ("codes", "fold", "working"))
-    good = codes.shape == working.shape == (len(ids), k) and fold.shape == (len(ids),) and fold.dtype == np.int64
-    good = (
-        good
-        and bool(np.isfinite(codes).all() and np.isfinite(working).all())
-        and bool(((fold >= 0) & (fold < 100)).all())
-    )
-    if not good:
-        raise ModelFileError("The labels that the model file remembers do not fit together: save the model again.")
-    return LabelMemory(pl.Series("id", ids, dtype=pl.String), codes, fold, working)

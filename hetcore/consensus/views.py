@@ -21,11 +21,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from hetcore.checks import finite
 from hetcore.consensus.neighbor_columns import KnownLabels, feature_means, label_columns, symmetric
 from hetcore.consensus.outputs import Outputs
 from hetcore.consensus.table_columns import Projection, TableColumns, Tables
 from hetcore.data import HetData
-from hetcore.errors import DataError, ModelFileError
+from hetcore.errors import DataError
+from hetcore.parameters import Domain
+from hetcore.schema import TEXTS, Part, Parts, Stored, Value
 from hetcore.targets import Problem
 
 __all__ = ["ALL_GRAPHS", "DataView", "View", "ViewColumns", "dealt_folds", "views"]
@@ -87,8 +90,25 @@ def dealt_folds(problem: Problem, n_folds: int, seed: Any) -> NDArray[np.int64]:
     return fold
 
 
-class ViewColumns:
+def _views_from(given: list[list[Any]]) -> list[View]:
+    return [View(columns, learner, tuple(tables), tuple(graphs)) for columns, learner, tables, graphs in given]
+
+
+def _plain_views(views: list[View]) -> list[list[Any]]:
+    return [[view.columns, view.learner, list(view.tables), list(view.graphs)] for view in views]
+
+
+VIEWS = Domain(lambda v: isinstance(v, list) and len(_views_from(v)) > 0, "views: columns, learner, tables, graphs")
+
+
+class ViewColumns(Stored):
     """Learn what the columns of all views need, and give those of any data."""
+
+    _stored = {
+        "scales": Parts(Projection, at="scale {1}", named="dict"), "tables": Part(TableColumns, at=""),
+        "units": Domain(lambda v: all(finite(unit) and unit > 0 for unit in v.values()), "mean weights by graph"),
+        "shown": TEXTS, "views": Value(VIEWS, _views_from, _plain_views),
+    }  # fmt: skip
 
     def fit(self, data: HetData, labels: KnownLabels, learners: tuple[str, ...] = LEARNERS) -> ViewColumns:
         """Learn encoders, scales and components, and which views there are.
@@ -206,26 +226,15 @@ class ViewColumns:
             self.scales[key] = Projection.fit(X)
         return self.scales[key](X)
 
-    def to_state(self, arrays: dict[str, NDArray]) -> dict[str, Any]:
-        """Write all arrays; return the rest, JSON-able."""
-        scales = {key: each.to_state(f"scale {key}", arrays) for key, each in self.scales.items()}
-        views = [[view.columns, view.learner, list(view.tables), list(view.graphs)] for view in self.views]
-        tables = self.tables.to_state(arrays)
-        return {"tables": tables, "units": self.units, "shown": self.shown, "scales": scales, "views": views}
-
     @classmethod
-    def from_state(cls, meta: Mapping[str, Any], arrays: Mapping[str, NDArray]) -> ViewColumns:
-        """Rebuild the columns; ModelFileError if anything does not fit together."""
+    def _made(cls, values: dict[str, Any], sizes: dict[str, int]) -> ViewColumns:
         made = cls()
-        made.tables = TableColumns.from_state(meta["tables"], arrays)
-        made.units = {str(name): float(unit) for name, unit in meta["units"].items()}
-        made.shown = list(meta["shown"])
-        made.scales = {key: Projection.from_state(f"scale {key}", each, arrays) for key, each in meta["scales"].items()}
-        made.views = [View(c, learner, tuple(tables), tuple(graphs)) for c, learner, tables, graphs in meta["views"]]
-        good = all(unit > 0 for unit in made.units.values()) and set(made.shown) <= {*made.units, ALL_GRAPHS}
-        if not good or not set(made.views) <= set(made._all_views()) or not made.views:
-            raise ModelFileError("The views of the model file are not those of its tables and graphs: save it again.")
+        vars(made).update(values)
         return made
+
+    def _fault(self, sizes: dict[str, int]) -> str:
+        known = set(self.shown) <= {*self.units, ALL_GRAPHS} and set(self.views) <= set(self._all_views())
+        return "" if known and self.views else "The views of the model file are not those of its tables and graphs"
 
 
 def views(data: HetData, n_folds: int = 5, random_state: int | None = 0) -> list[DataView]:
