@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -34,6 +36,20 @@ def _set_environment() -> Path:
 
 
 _HOME = _set_environment()
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Return how many processes run the tests: one a core that we may use, up to four; files alone run in this one."""
+    folders = [argument for argument in config.args if Path(argument.split("::")[0]).is_dir()]
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(cores, 4) if folders and cores > 1 else 0
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Compile the kernels once, before several processes would each compile the same ones."""
+    if session.config.getoption("numprocesses", None):
+        subprocess.run([sys.executable, "-c", "from hetcore.kernels import warm_up; warm_up()"], cwd=ROOT, check=True)
+
 
 # The same examples each time, and no example fails for being slow; `--hypothesis-profile=many` looks for new ones.
 hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None, database=None)
