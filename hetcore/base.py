@@ -24,6 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from hetcore.data import HetData
+from hetcore.display import estimator_html
 from hetcore.errors import DataError, ModelFileError
 from hetcore.events import Callback, RoundEnd
 from hetcore.parameters import Declared
@@ -51,6 +52,10 @@ class Estimator(Declared, BaseEstimator):
             raise
         _end(callbacks, self, None)
         return self
+
+    def _html_repr(self) -> str:
+        """What scikit-learn shows in a notebook."""
+        return estimator_html(self)
 
     def _problem(self, *given: Any) -> Any:
         """Check and encode what `fit` was given."""

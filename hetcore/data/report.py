@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
+from hetcore.data.markup import plain, table
 from hetcore.data.text import listed
 
 __all__ = ["Finding", "Report"]
@@ -46,8 +47,12 @@ class Finding:
         return replace(self, where=f"{place}, {self.where}" if self.where else place)
 
     def __str__(self) -> str:
-        examples = f" (for example {listed(self.examples)})" if self.examples else ""
-        return f"{self.where}: {self.message}{examples}." if self.where else f"{self.message}{examples}."
+        said = f"{self.message}{_examples(self)}."
+        return f"{self.where}: {said}" if self.where else said
+
+
+def _examples(finding: Finding) -> str:
+    return f" (for example {listed(finding.examples)})" if finding.examples else ""
 
 
 class Report:
@@ -87,6 +92,10 @@ class Report:
 
     def __str__(self) -> str:
         return "\n".join(map(str, self._findings)) or "Nothing to report."
+
+    def _repr_html_(self) -> str:
+        rows = [[plain(each.where, 80), plain(f"{each.message}{_examples(each)}.")] for each in self._findings]
+        return table(["where", "what was found"], rows) if rows else "<p>Nothing to report.</p>"
 
     def __repr__(self) -> str:
         return f"Report({len(self)} findings)\n{self}"

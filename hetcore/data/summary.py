@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from functools import cached_property
-from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
 from hetcore.data.fingerprint import hash_array, hash_column
+from hetcore.data.markup import MOST_ROWS, bar, plain, stripes, table
 from hetcore.data.spelling import id_joins
 from hetcore.data.text import counted, listed
 
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from hetcore.data.hetdata import HetData
 
 __all__ = ["Views"]
+
+PICTURE = 200
+"""Instances of the coverage picture, at most."""
 
 
 class Views:
@@ -135,4 +138,24 @@ class Views:
         return f"HetData({counted(self.n, 'instance')}, {self._label_words}; sources {sources}; graphs {graphs})"
 
     def _repr_html_(self: HetData) -> str:
-        return f"<pre>{escape(self.summary())}</pre>"
+        findings = counted(len(self.report), "finding")
+        words = f"{counted(self.n, 'instance')}, {self._label_words}, {findings} in the report"
+        rows = [_row(each) for each in self.coverage().iter_rows(named=True)]
+        return f"<div><p>{plain(words)}</p>{table(['', 'name', 'instances', 'size'], rows)}{self._picture}</div>"
+
+    @property
+    def _picture(self: HetData) -> str:
+        """Which source has which instance: a row per source, instances sorted by the sources that have them."""
+        mask = self.mask[:MOST_ROWS]
+        order = np.lexsort(mask[::-1])[::-1]
+        places = np.unique(np.linspace(0, self.n - 1, min(self.n, PICTURE)).astype(int)) if self.n else []
+        title = "Coverage: " + ", ".join(f"{name} {row.mean():.0%}" for name, row in zip(self.source_names, mask))
+        return stripes(mask[:, order[places]].tolist(), title) if self.n else ""
+
+
+def _row(part: dict[str, Any]) -> list[str]:
+    """Return the cells of a source or a graph."""
+    size = counted(part["edges"], "edge") if part["kind"] == "graph" else counted(part["columns"], "column")
+    missing = f", {part['missing_share']:.0%} missing" if part["missing_share"] else ""
+    covered = bar(part["share"], f"{part['instances']:,} ({part['share']:.0%})")
+    return [plain(part["kind"]), plain(part["name"], 60), covered, plain(f"{size}{missing}")]
