@@ -34,8 +34,8 @@ TEMPERED: dict[str, Any] = PRINTED | {
     "clamp_neighbors": True,
     "left_out_weights": True,
 }
-ROUNDS = {False: 40, True: 100}  # most rounds of the cross-validation, by whether steps are shrunk
-VALUES = (0.0, 0.03, 0.3)
+ROUNDS = {False: 20, True: 40}  # most rounds of the cross-validation, by whether steps are shrunk
+VALUES = (0.0, 0.1)
 N_FOLDS = 3
 ZERO = {"lambda0": (0.0,), "lambda1": (0.0,)}
 ONLY_GRAPHS = ({"lambda0": (0.0,), "lambda1": VALUES},)

@@ -135,23 +135,29 @@ class Printed:
             self._fit(numbers, before if parallel else self.consensus)
         self.weights = np.stack([self._weights(k) for k in range(self.sign.shape[1])], axis=1)
         if self.links:
-            self.graph_weights = np.stack([self._graph_weights(k) for k in range(self.sign.shape[1])], axis=1)
+            self.graph_weights = self._graph_weights()
 
     def _terms(self, i: int, part: TablePart, k: int, consensus: NDArray) -> tuple[NDArray, NDArray]:
         """Return targets (3, m) and their weights (3, m) in the objective of source i: y, E and E~_i (4.4)."""
         rows, labelled = part.rows, self.problem.labelled[part.rows]
         pulled = ~labelled if self.params["pull"] == "unlabelled" else np.ones(rows.size, bool)
         labelled = labelled & ~self.left_out[rows]
-        near, has = self._neighbourhood(self.scores[i, :, k], part.covers, k)
-        if self.params["clamp_neighbors"] and self.links:
-            known = np.where(self.problem.labelled, self.sign[:, k], self.scores[i, :, k])
-            near, has = self._neighbourhood(known, part.covers | self.problem.labelled, k)
+        near, has = self._neighbours_say(i, part, k)
         targets = np.stack([self.sign[rows, k], consensus[rows, k], near[rows]])
         weights = np.stack([labelled, pulled, pulled & has[rows]]).astype(np.float64)
         if self.params["relative_lambda"]:
             counts = weights.sum(axis=1, keepdims=True)
             weights *= np.where(counts > 0, counts[0] / np.maximum(counts, 1.0), 0.0)
         return targets, weights * np.array([[1.0], [self.params["lambda0"]], [self.params["lambda1"]]])
+
+    def _neighbours_say(self, i: int, part: TablePart, k: int) -> tuple[NDArray, NDArray]:
+        """Return E~_i (n,), and where there is one; nowhere if nothing is pulled to it."""
+        if not self.params["lambda1"]:
+            return np.zeros(len(self.sign)), np.zeros(len(self.sign), bool)
+        if self.params["clamp_neighbors"] and self.links:
+            known = np.where(self.problem.labelled, self.sign[:, k], self.scores[i, :, k])
+            return self._neighbourhood(known, part.covers | self.problem.labelled, k)
+        return self._neighbourhood(self.scores[i, :, k], part.covers, k)
 
     def _neighbourhood(self, values: NDArray, says: NDArray, k: int) -> tuple[NDArray, NDArray]:
         """Return E~ (n,) of values (n,) over the neighbours that say something, and where there is one."""
@@ -209,24 +215,26 @@ class Printed:
             losses.append(float(loss.mean() if self.params["left_out_weights"] else loss.sum()))
         return weights_from_losses(losses, _rule(self.params))
 
-    def _graph_weights(self, k: int) -> NDArray[np.float64]:
-        """(4.11); a graph without an edge that a source covers gets 0."""
-        losses = np.array([self._edge_loss(graph, k) for graph in self.problem.data.graphs.values()])
-        known = ~np.isnan(losses)
-        weights = np.zeros(losses.size)
+    def _graph_weights(self) -> NDArray[np.float64]:
+        """(4.11), (q, K); a graph without an edge that a source covers gets 0."""
+        losses = np.stack([self._edge_loss(graph) for graph in self.problem.data.graphs.values()])
+        known = ~np.isnan(losses[:, 0])
+        weights = np.zeros(losses.shape)
         if known.any():
-            weights[known] = weights_from_losses(losses[known], _rule(self.params))
+            rule = _rule(self.params)
+            weights[known] = np.stack([weights_from_losses(column, rule) for column in losses[known].T], axis=1)
         return weights
 
-    def _edge_loss(self, graph: Graph, k: int) -> float:
-        """Return (1/c) sum over the edges of sum_i w_i L(f_i(a), f_i(b)), over the sources that cover both ends."""
+    def _edge_loss(self, graph: Graph) -> NDArray[np.float64]:
+        """Return (1/c) sum over the edges of sum_i w_i L(f_i(a), f_i(b)) (K,), over sources that cover both ends."""
         a, b, _ = graph.edges()
-        total, found = 0.0, np.zeros(a.size, bool)
-        for w, f, covers in zip(self.weights[:, k], self.scores[:, :, k], self._covers):
-            both = covers[a] & covers[b]
-            total += w * float(self.loss.value(f[a[both]], f[b[both]]).sum())
+        total, found = np.zeros(self.sign.shape[1]), np.zeros(a.size, bool)
+        for w, f, part in zip(self.weights, self.scores, self.tables):
+            both = part.covers[a] & part.covers[b]
+            one, other = (a, b) if both.all() else (a[both], b[both])
+            total += w * [float(self.loss.value(g[one], g[other]).sum()) for g in np.ascontiguousarray(f.T)]
             found |= both
-        return total / found.sum() if found.any() else float("nan")
+        return total / found.sum() if found.any() else np.full(total.size, np.nan)
 
     @property
     def raw(self) -> NDArray[np.float64]:
@@ -289,14 +297,21 @@ def line_search(
     float
         Never one that raises the objective; negative where -h is a descent direction.
     """
+    counted = np.nonzero(weights)
+    targets, weights, f, h = targets[counted], weights[counted], f[counted[1]], h[counted[1]]
     if float((weights * loss.gradient(f, targets) * h).sum()) > 0:
-        return -line_search(loss, f, -h, targets, weights, steps)
+        return -_descent(loss, f, -h, targets, weights, steps)
+    return _descent(loss, f, h, targets, weights, steps)
+
+
+def _descent(loss: HalfSquared | Logistic, f: NDArray, h: NDArray, y: NDArray, weights: NDArray, steps: int) -> float:
+    """Return rho >= 0 for a direction that does not ascend; all arrays (m,), `weights` above 0."""
     longest = LONGEST_MOVE / max(np.abs(h).max(initial=0.0), 1e-290)
     low, high, step = 0.0, longest, 0.0
     for _ in range(steps):
         at = f + step * h
-        slope = float((weights * loss.gradient(at, targets) * h).sum())
-        curve = float((weights * loss.hessian(at, targets) * h * h).sum())
+        slope = float((weights * loss.gradient(at, y) * h).sum())
+        curve = float((weights * loss.hessian(at, y) * h * h).sum())
         low, high = (step, high) if slope < 0 else (low, step)
         newton = step - slope / curve if curve > 0 else np.inf
         between = 0.5 * (low + high) if high < longest else min(2 * step + 1, high)
@@ -304,8 +319,8 @@ def line_search(
         if abs(nxt - step) <= 1e-12 * nxt:
             break
         step = nxt
-    before = (weights * loss.value(f, targets)).sum()
-    return float(step) if (weights * loss.value(f + step * h, targets)).sum() <= before else 0.0
+    before = (weights * loss.value(f, y)).sum()
+    return float(step) if (weights * loss.value(f + step * h, y)).sum() <= before else 0.0
 
 
 @dataclass
