@@ -19,6 +19,7 @@ from studio.views.common.widgets import chart, escape, frame, number, tabs
 from studio.views.common.widgets_controls import Limits, held, multiselect, parameter_slider, slider
 from studio.views.common.widgets_training import LiveTrainings
 from studio.views.consensus import widgets
+from studio.views.consensus.widgets_without import Without
 
 PAGE = "Consensus"
 frame(PAGE)
@@ -31,10 +32,7 @@ live = LiveTrainings(PAGE, current, owner)
 def controls() -> Setting:
     """Draw the controls and return the setting."""
     method = getattr(hc, training.estimator_of(data))
-    lambda0, lambda1 = parameter_slider(method.lambda0, "l0"), "auto"
-    words = "λ1 that has the lowest out-of-fold loss; off gives it a slider."
-    if not st.toggle("λ1 chosen out of fold", key=held("l1auto", True), help=words):
-        lambda1 = parameter_slider(method.lambda1, "l1", 0.3)
+    lambda0, lambda1 = weight(method.lambda0, "l0", "λ0"), weight(method.lambda1, "l1", "λ1")
     words = "The other labels are hidden from training and score it."
     known = slider("Labels known, per cent", 5, 100, 30, 5, "known", words)
     sources, graphs, noise = parts()
@@ -44,6 +42,15 @@ def controls() -> Setting:
     seed = params["random_state"]
     operations = session.operations() + training.operations_of(data, sources, graphs, noise, known / 100, seed)
     return Setting(training.estimator_of(data), params, operations)
+
+
+def weight(parameter: Any, key: str, symbol: str) -> float | str:
+    """Draw a λ: chosen out of fold, or by a slider."""
+    words = f"{symbol} that has the lowest out-of-fold loss; off gives it a slider."
+    auto = parameter.default == "auto"
+    if st.toggle(f"{symbol} chosen out of fold", key=held(f"{key}auto", auto), help=words):
+        return "auto"
+    return parameter_slider(parameter, key, 0.3 if auto else None)
 
 
 def parts() -> tuple[list[str], list[str], tuple[str, float] | None]:
@@ -90,9 +97,21 @@ def draw(events: Any, before: Any) -> None:
     old = before.get(PAGE, ())
     if events[PAGE]:
         widgets.headline(events[PAGE], old)
-        state["drawn"] = widgets.curves(events[PAGE], data, old)
+        state["drawn"] = widgets.curves(events[PAGE], data, old, beside().line())
         if words := cluster.said(events[PAGE]):
             st.caption(words)
+
+
+def beside() -> Without:
+    """Return what one would do without consensus on the labels that were trained on."""
+    return Without(data, live.settings[PAGE].operations, owner)
+
+
+def compare() -> None:
+    """Say what one would do without consensus, and whether consensus pays."""
+    if events := live.events()[PAGE]:
+        result = live.result(PAGE)
+        beside().draw(events[-1], None if result is None else result.predictions)
 
 
 def after(setting: Setting) -> None:
@@ -195,7 +214,9 @@ with main:
         st.info("Press Train: the curves and the weight of each source move while it trains.")
         widgets.explain()
     else:
+        beside().start()
         live.watch(draw)
+        compare()
         if not live.busy:
             after(live.settings[PAGE])
             sweep(live.settings[PAGE])

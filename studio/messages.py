@@ -1,10 +1,11 @@
-"""Foreign errors and names from users, in words fit for one sentence on a page."""
+"""Foreign errors, names from users and numbers, in words fit for one sentence on a page."""
 
 from __future__ import annotations
 
+import math
 import re
 
-__all__ = ["LONGEST", "explained", "foreign", "one_sentence", "shown"]
+__all__ = ["LONGEST", "explained", "foreign", "number", "one_sentence", "shown"]
 
 LONGEST = 300
 """Characters of a sentence, at most."""
@@ -42,3 +43,10 @@ def explained(error: BaseException) -> str:
     if type(error).__module__.startswith(("hetcore.", "studio.")):
         return one_sentence(str(error))
     return f"The computation stopped with an error of its own ({foreign(error)}): try other settings, or report it."
+
+
+def number(value: float, metric: str = "") -> str:
+    """Return a number with sensible digits: an error rate in per cent, anything else with three significant digits."""
+    if value is None or not math.isfinite(value):
+        return "–"
+    return f"{100 * value:.1f}%" if metric == "error" else f"{value:.3g}"

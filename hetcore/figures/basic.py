@@ -17,7 +17,7 @@ from hetcore.data import HetData
 
 __all__ = [
     "alt_text", "autocorrelation", "bars", "beside", "bound", "contributions", "coverage", "degrees", "heat",
-    "history_series", "labels", "lines", "missing", "overlap", "style", "weights",
+    "history_series", "labels", "level", "lines", "missing", "overlap", "stacked", "style", "weights",
 ]  # fmt: skip
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#882255", "#4477AA", "#AA3377", "#7A6F00", "#717581", "#44AA99")
@@ -97,6 +97,37 @@ def _line(x: Sequence[float], y: Sequence[float], name: str, line: dict[str, Any
     keep = _thin(x)
     mode = "lines+markers" if len(keep) <= 60 else "lines"
     return {"type": "scatter", "mode": mode, "name": name, "x": x[keep], "y": y[keep], "line": line}
+
+
+def level(figure: Figure, name: str, value: float, ends: tuple[float, float]) -> None:
+    """Add a dashed line of one height to a figure, such as the error of another method."""
+    line = {"color": "#717581", "width": 2, "dash": "dash"}
+    trace = {"type": "scatter", "mode": "lines", "name": name, "x": list(ends), "y": [float(value)] * 2, "line": line}
+    figure["data"].append(trace | {"hovertemplate": "%{y:.3g}"})
+
+
+def stacked(parts: Mapping[str, Mapping[str, float]], title: str, order: Sequence[str]) -> Figure:
+    """Draw a bar per name of `order`, made of the values that each part gives it.
+
+    Parameters
+    ----------
+    parts : mapping of str to mapping of str to float
+        By part, its value of each name.
+    title : str
+        Of the values.
+    order : sequence of str
+        Names from top to bottom.
+    """
+    traces = []
+    for place, (part, values) in enumerate(parts.items()):
+        marker = {"color": style(place)["colour"], "pattern": {"shape": "/" if place >= len(COLOURS) else ""}}
+        bar = {"type": "bar", "orientation": "h", "name": part, "y": list(order), "marker": marker}
+        hover = "%{x:.3g}<extra>" + part.replace("<", "&lt;") + "</extra>"
+        traces.append(bar | {"x": [float(values.get(name, 0.0)) for name in order], "hovertemplate": hover})
+    layout = _layout(title, "", max(220, 60 + 34 * len(order)), barmode="stack", hovermode="closest")
+    layout["yaxis"] |= {"autorange": "reversed", "title": {"text": ""}}
+    layout["legend"] |= {"traceorder": "normal"}
+    return {"data": traces, "layout": layout}
 
 
 def weights(

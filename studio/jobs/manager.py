@@ -29,10 +29,10 @@ from studio.jobs import memory
 from studio.jobs.data_refs import Packer, without_data
 from studio.jobs.job import Job, Jobs
 from studio.jobs.protocol import ENDED, FunctionTask, RunResult, Status, TrainingTask, UnknownRunError
-from studio.jobs.worker import Worker
+from studio.jobs.worker import NICENESS, Worker
 from studio.messages import explained
 
-__all__ = ["FunctionTask", "Manager", "RunResult", "Status", "TrainingTask", "UnknownRunError", "manager"]
+__all__ = ["FunctionTask", "Manager", "RunResult", "Status", "TrainingTask", "UnknownRunError", "background", "manager"]
 
 _GONE = (EOFError, OSError)
 _DIED = "The training process ended by itself, often for lack of memory: use fewer rows, columns or rounds."
@@ -42,6 +42,8 @@ LONG_ROUND = 3.0
 """How many rounds' time a stop waits beyond the grace, so that a training of long rounds keeps its model."""
 SWEEP = 10.0
 """Seconds between two looks at runs that nobody watches."""
+LEAST = 19
+"""Niceness of what nobody waits for."""
 GIVE_BACK = 6
 """Of so many looks one also returns freed memory to the system."""
 
@@ -59,6 +61,8 @@ class Manager:
         Monotonic seconds.
     compiled : bool
         Whether workers compile the kernels before the first run rather than in it.
+    niceness : int
+        Of the workers.
     """
 
     def __init__(
@@ -67,12 +71,14 @@ class Manager:
         modules: Sequence[str] = (),
         clock: Callable[[], float] = time.monotonic,
         compiled: bool = True,
+        niceness: int = NICENESS,
     ) -> None:
         self.limits, self.clock = job_limits, clock
         self.changed = threading.Condition()
         self._closing = threading.Event()
         self._jobs, self._packer = Jobs(job_limits, clock), Packer()
-        self.workers = [Worker(job_limits.memory, modules, each) for each in _kernels(job_limits.workers, compiled)]
+        kernels = _kernels(job_limits.workers, compiled)
+        self.workers = [Worker(job_limits.memory, modules, each, niceness) for each in kernels]
         self._threads = [threading.Thread(target=self._serve, args=(worker,), daemon=True) for worker in self.workers]
         for thread in self._threads:
             thread.start()
@@ -396,6 +402,7 @@ def _kernels(workers: int, compiled: bool) -> list[str]:
 
 _log = logging.getLogger(__name__)
 _manager: Manager | None = None
+_background: Manager | None = None
 _creating = threading.Lock()
 
 
@@ -407,3 +414,14 @@ def manager() -> Manager:
             _manager = Manager()
             atexit.register(_manager.close)
     return _manager
+
+
+def background() -> Manager:
+    """Return the manager of what nobody waits for: one worker of its own, nicer than those of trainings."""
+    global _background
+    with _creating:
+        if _background is None:
+            one = limits.JOBS._replace(workers=1)
+            _background = Manager(one, ("hetcore.baselines.best_joined",), compiled=False, niceness=LEAST)
+            atexit.register(_background.close)
+    return _background

@@ -16,9 +16,11 @@ from typing import Any
 
 from studio.jobs.job import Job
 
-__all__ = ["ROOT", "Worker", "child_environment"]
+__all__ = ["NICENESS", "ROOT", "Worker", "child_environment"]
 
 ROOT = Path(__file__).resolve().parents[2]
+NICENESS = 10
+"""Of a worker: the studio's own process comes first."""
 _ONE_THREAD = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "POLARS_MAX_THREADS")
 
 
@@ -41,6 +43,7 @@ class Worker:
         Modules that it imports beside the library.
     kernels : {"none", "core", "all"}
         What it compiles before the first run rather than in it, see `hetcore.kernels.warm_up`.
+    niceness : int
 
     Attributes
     ----------
@@ -52,8 +55,10 @@ class Worker:
         Digests of the data that it holds, those used last at the end.
     """
 
-    def __init__(self, memory: int, modules: Sequence[str] = (), kernels: str = "all") -> None:
-        self._arguments = [str(memory), kernels, *modules]
+    def __init__(
+        self, memory: int, modules: Sequence[str] = (), kernels: str = "all", niceness: int = NICENESS
+    ) -> None:
+        self._arguments = [str(memory), kernels, str(niceness), *modules]
         self._sending = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._connection: Connection | None = None

@@ -1,7 +1,7 @@
-"""A worker process: `python -m studio.jobs.worker_main FD MEMORY COMPILE MODULE...` does one run after another.
+"""A worker process, `python -m studio.jobs.worker_main FD MEMORY COMPILE NICENESS MODULE...`: one run after another.
 
-It starts before it is needed, loads the library, compiles the kernels, and then trains whatever it is sent, at nice 10
-and within its memory limit. Its own reading thread takes the person's orders while a fit runs. When the studio goes
+It starts before it is needed, loads the library, compiles the kernels, and then trains whatever it is sent, nicely and
+within its memory limit. Its own reading thread takes the person's orders while a fit runs. When the studio goes
 away the socket ends, and so does the process.
 
 Messages in: ("data", digest, bytes), ("forget", digest), ("run", task, paused), ("order", name).
@@ -98,19 +98,19 @@ class Server:
 
 
 def main(arguments: list[str]) -> None:
-    """Serve the connection of file descriptor `arguments[0]` with `arguments[1]` bytes of memory."""
+    """Serve the connection of file descriptor `arguments[0]` with `arguments[1]` bytes at niceness `arguments[3]`."""
     connection = Connection(int(arguments[0]))
-    _be_modest(int(arguments[1]))
+    _be_modest(int(arguments[1]), int(arguments[3]))
     server = Server(connection)
     threading.Thread(target=server.listen, name="studio-orders", daemon=True).start()
     connection.send(("phase", "compiling"))
-    _warm_up(arguments[2], arguments[3:])
+    _warm_up(arguments[2], arguments[4:])
     connection.send(("phase", "ready"))
     server.serve()
 
 
-def _be_modest(memory: int) -> None:
-    os.nice(10)
+def _be_modest(memory: int, niceness: int) -> None:
+    os.nice(niceness)
     with contextlib.suppress(ImportError, ValueError, OSError):
         import resource
 

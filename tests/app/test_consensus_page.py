@@ -52,6 +52,12 @@ def test_training_shows_error_weights_and_what_to_take_away(page):
     assert page.metric[1].value == "40 of 40"
     assert float(page.metric[0].value.rstrip("%")) < 5
     assert not page.get("download_button")  # made when the tab opens
+    said = _words(page)
+    assert r"What one would do without consensus: **SVM on all tables joined\: 50\.0%**" in said
+    assert "Consensus pays" in said or "3 folds of the known labels alone" in said
+    line = page.session_state["drawn"]["error"]["data"][-1]
+    assert line["name"] == "SVM, tables joined" and line["y"] == [0.5, 0.5]
+    assert "chosen out of fold" in said  # λ1
     page.session_state["after"] = "Take away"
     labels = {each.proto.label for each in page.run().get("download_button")}
     assert labels >= {"Predictions (CSV)", "Predictions (Parquet)", "Model", "Figure (HTML)", "Script", "Notebook"}
@@ -140,3 +146,30 @@ def test_a_change_of_nothing_has_no_arrow(change, shown, monkeypatch):
 
     widgets.headline([event(0.1 + change)], [event(0.1)])
     assert told[0] == shown
+
+
+@pytest.mark.slow
+def test_what_one_would_do_without_consensus_is_measured_once_for_the_same_labels(page, in_the_background):
+    page = _train(page)
+    assert len(in_the_background.tasks) == 1
+    page.toggle(key="printed").set_value(True).run()
+    page.button(key="train").click().run()
+    page = _ended(page)
+    assert len(in_the_background.tasks) == 1  # other parameters, the same labels
+    page.slider(key="known").set_value(50).run()
+    page.button(key="train").click().run()
+    assert len(in_the_background.tasks) == 2
+    assert not page.exception and _ended(page)
+
+
+@pytest.mark.slow
+def test_the_comparison_is_stopped_and_asked_for_again(page, in_the_background):
+    in_the_background.state = "running"
+    page = _train(page)
+    assert "2 of 13 fits" in _words(page)
+    page.button(key="stop_without").click().run()
+    assert in_the_background.state == "stopped" and "was not measured" in _words(page)
+    in_the_background.state = "finished"
+    page.button(key="compare_without").click().run()
+    assert len(in_the_background.tasks) == 2 and not page.exception
+    assert "SVM on all tables joined" in _words(page)

@@ -153,7 +153,7 @@ def test_the_first_worker_is_soon_there_and_the_others_have_all_kernels(monkeypa
     asked = []
 
     class Asked(Worker):
-        def __init__(self, memory, modules=(), kernels="all"):
+        def __init__(self, memory, modules=(), kernels="all", niceness=10):
             asked.append(kernels)
             super().__init__(memory, modules, kernels)
 

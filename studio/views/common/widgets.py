@@ -13,7 +13,7 @@ import numpy as np
 import streamlit as st
 
 from studio.jobs import manager
-from studio.messages import shown
+from studio.messages import number, shown
 from studio.server import PLOTLY_ADDRESS, asks_for_login, person
 from studio.views.common.widgets_menu import chart_config, menu
 
@@ -130,13 +130,6 @@ def escape(text: object) -> str:
     """Return text as Markdown that shows it as it is, whatever it holds."""
     plain = HIDDEN.sub("\ufffd", " ".join(str(text).split()))
     return SPECIAL.sub(r"\\\1", ADDRESS.sub("\u2060", plain))
-
-
-def number(value: float, metric: str = "") -> str:
-    """Return a number with sensible digits: an error rate in per cent, anything else with three significant digits."""
-    if value is None or not np.isfinite(value):
-        return "–"
-    return f"{100 * value:.1f}%" if metric == "error" else f"{value:.3g}"
 
 
 def chart(figure: dict[str, Any], key: str, alt: str = "") -> None:

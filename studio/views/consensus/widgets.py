@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,13 +14,25 @@ from hetcore.figures import basic
 from studio.jobs.protocol import contribution_columns
 from studio.views.common.curves import SCORED, by_name, figure, scored_rows
 from studio.views.common.widgets import chart, escape, live_chart, number
+from studio.views.consensus import words
 
-__all__ = ["curves", "explain", "figures_of", "headline", "one_instance", "theorem"]
+__all__ = ["curves", "explain", "figures_of", "headline", "one_instance", "theorem", "views"]
 
 
 
-def figures_of(events: Sequence[Any], data: HetData, before: Sequence[Any] = ()) -> dict[str, dict[str, Any]]:
-    """Return the live figures of a run by name: error, loss, weights, graph weights, and what else it tells."""
+def figures_of(
+    events: Sequence[Any], data: HetData, before: Sequence[Any] = (), without: tuple[str, float] | None = None
+) -> dict[str, dict[str, Any]]:
+    """Return the live figures of a run by name: error, loss, weights, graph weights, and what else it tells.
+
+    Parameters
+    ----------
+    events, before : sequence of RoundEnd
+        Of the run, and of the one before it.
+    data : HetData
+    without : (str, float), optional
+        What one would do without consensus, and its error: a line beside the learning curve.
+    """
     metric = events[-1].detail["metric_name"]
     order = [*reversed(SCORED.values())]
 
@@ -40,6 +52,10 @@ def figures_of(events: Sequence[Any], data: HetData, before: Sequence[Any] = ())
             lambda e: e.detail.get("steps", {}), "step of the last tree", [*data.source_names, *data.graph_names]
         ),
     }
+    if without is not None and np.isfinite(without[1]):
+        basic.level(drawn["error"], without[0], without[1], (1.0, max(float(events[-1].total), 2.0)))
+    if events[-1].detail.get("views"):
+        drawn["views"] = _view_weights(events)
     if events[-1].graph_weights:
         drawn["graph weights"] = lines(lambda e: e.graph_weights, "graph weight", data.graph_names)
         title = "correlation of residuals over links"
@@ -49,6 +65,14 @@ def figures_of(events: Sequence[Any], data: HetData, before: Sequence[Any] = ())
             tops = [np.nanmax(each["y"]) for each in drawn[name]["data"] if np.isfinite(each["y"]).any()]
             drawn[name]["layout"]["yaxis"] |= {"range": [0, min(1.02, 1.15 * max([*tops, 0.2]))]}
     return drawn
+
+
+def _view_weights(events: Sequence[Any]) -> dict[str, Any]:
+    """Draw the weights of the views that are the heaviest now."""
+    last = events[-1].detail["views"]
+    heavy = sorted(last, key=lambda name: -last[name])[: words.MOST_VIEWS]
+    x, y = series(events, lambda event: {name: event.detail["views"].get(name, np.nan) for name in heavy})
+    return basic.lines(x, y, "round", "weight of a view", order=heavy)
 
 
 def headline(events: Sequence[Any], before: Sequence[Any] = ()) -> None:
@@ -71,9 +95,13 @@ def headline(events: Sequence[Any], before: Sequence[Any] = ()) -> None:
         st.metric("Seconds", f"{last.seconds:.1f}", width="content")
 
 
-def curves(events: Sequence[Any], data: HetData, before: Sequence[Any] = ()) -> dict[str, dict[str, Any]]:
-    """Draw the live figures and return them by name."""
-    drawn, points = figures_of(events, data, before), len(events)
+def curves(
+    events: Sequence[Any], data: HetData, before: Sequence[Any] = (), without: tuple[str, float] | None = None
+) -> dict[str, dict[str, Any]]:
+    """Draw the live figures and return them by name; arguments as of `figures_of`."""
+    drawn, points = figures_of(events, data, before, without), len(events)
+    if said := words.why(events[-1].detail):
+        st.caption(escape(" ".join(said)))
     left, right = st.columns(2)
     with left:
         st.caption("Learning curve: error by round")
@@ -81,15 +109,45 @@ def curves(events: Sequence[Any], data: HetData, before: Sequence[Any] = ()) -> 
     with right:
         st.caption("Source weights by round")
         live_chart(drawn["weights"], "live_weights", points)
-    tabs = st.tabs(["Loss", "Each source alone", "Graphs", "Residuals along links", "Disagreement", "Steps"])
-    names = ("loss", "sources", "graph weights", "autocorrelation", "disagreement", "steps")
-    for tab, name in zip(tabs, names):
+    tabs = {
+        "Views": "views",
+        "Loss": "loss",
+        "Each source alone": "sources",
+        "Graphs": "graph weights",
+        "Residuals along links": "autocorrelation",
+        "Disagreement": "disagreement",
+        "Steps": "steps",
+    }
+    for tab, name in zip(st.tabs(list(tabs)), tabs.values()):
         with tab:
-            if name in drawn:
+            if name == "views":
+                views(drawn, events, data)
+            elif name in drawn:
                 live_chart(drawn[name], f"live_{name.replace(' ', '_')}", points)
             else:
                 st.caption("No graph is in use.")
     return drawn
+
+
+def views(drawn: Mapping[str, Any], events: Sequence[Any], data: HetData) -> None:
+    """Draw which views a source's weight comes from, the views' weights, and the losses that chose a λ."""
+    last = events[-1].detail
+    if "views" not in drawn:
+        st.caption("As printed, a source is one table and has one weight: there are no views.")
+        return
+    st.caption("Which views a source's weight comes from: all bars together are the consensus, 1.")
+    names = [*data.source_names, *(f"graph {name}" for name in data.graph_names)]
+    parts = words.dealt(last)
+    told = [name for name in names if any(name in part for part in parts.values())]
+    live_chart(basic.stacked(parts, "part of the consensus", told), "live_dealt", len(events))
+    left, right = st.columns(2)
+    with left:
+        st.caption("Weights of the heaviest views by round")
+        live_chart(drawn["views"], "live_views", len(events))
+    with right:
+        for name in last.get("paths", {}):
+            st.caption(f"Left-out loss by {words.SYMBOLS[name]}; the star was chosen")
+            live_chart(words.path_figure(last, name), f"live_path_{name}", len(events))
 
 
 def one_instance(result: Any, data: HetData, history_sources: Sequence[str]) -> None:

@@ -1,0 +1,152 @@
+"""What one would do without consensus, measured in a worker, kept by data and labels, and put into words."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from hetcore.data import HetData
+from hetcore.events import Callback
+from studio import scenarios
+from studio.messages import number
+
+__all__ = [
+    "TASK", "Compared", "chosen_among", "compared", "joined", "keep", "kept", "key_of", "level", "sentence", "told",
+]  # fmt: skip
+
+TASK = "studio.views.consensus.without:joined"
+MOST_KEPT = 64
+"""Comparisons that the studio remembers, each of a few kilobytes."""
+STANDARD_ERRORS = 2.0
+"""A difference is seen beyond this many."""
+_kept: OrderedDict[str, dict[str, Any]] = OrderedDict()
+_keeping = threading.Lock()
+
+
+def key_of(digest: str, operations: Sequence[Mapping[str, Any]]) -> str:
+    """Return what the comparison depends on, in short: the data, what is done to them, and which labels are known."""
+    text = json.dumps([digest, scenarios.checked(operations)], sort_keys=True)
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def kept(key: str) -> dict[str, Any] | None:
+    """Return what `joined` found for a key, None where nobody has asked yet."""
+    with _keeping:
+        return _kept.get(key)
+
+
+def keep(key: str, found: dict[str, Any]) -> None:
+    """Remember what `joined` found; of many the oldest is forgotten."""
+    with _keeping:
+        _kept[key] = found
+        while len(_kept) > MOST_KEPT:
+            _kept.popitem(last=False)
+
+
+def joined(
+    data: HetData, operations: Sequence[Mapping[str, Any]], callbacks: Iterable[Callback] = ()
+) -> dict[str, Any] | None:
+    """Return the best joined learner of the data after the operations; None if it was stopped.
+
+    Parameters
+    ----------
+    data : HetData
+        Before the operations.
+    operations : sequence of mappings
+        See `studio.scenarios`.
+    callbacks : iterable of callable, default=()
+        As `hetcore.baselines.best_joined` calls them.
+
+    Returns
+    -------
+    dict
+        "name", "metric_name", "cross_validated" (by learner), "held_out", "losses" (of each held-out instance) and
+        "n_folds".
+    """
+    from hetcore.baselines.best_joined import best_joined
+
+    scenario = scenarios.apply(data, operations)
+    found = best_joined(scenario.data, scenario.y, scenario.eval_y, callbacks=callbacks)
+    return None if found is None else vars(found)
+
+
+class Compared(NamedTuple):
+    """Consensus beside the best joined learner.
+
+    Attributes
+    ----------
+    ours, theirs : float
+        Errors on the labels that were hidden, or left out where none was hidden.
+    difference, standard_error : float
+        Of the mean losses, ours - theirs, paired by instance; NaN as long as there are no predictions to pair.
+    """
+
+    ours: float
+    theirs: float
+    difference: float = float("nan")
+    standard_error: float = float("nan")
+
+    @property
+    def pays(self) -> bool | None:
+        """Whether consensus errs less, beyond two standard errors; None where that can't be seen."""
+        if not abs(self.difference) > STANDARD_ERRORS * self.standard_error:
+            return None
+        return self.difference < 0
+
+
+def compared(found: Mapping[str, Any], event: Any, predictions: pl.DataFrame | None = None) -> Compared:
+    """Compare what `joined` found with the last round of a training, and with its predictions once there are some."""
+    metric = event.detail["metric"]
+    if not np.isfinite(found["held_out"]):
+        return Compared(metric.get("left_out", float("nan")), level(found))
+    ours = metric.get("held_out", float("nan"))
+    if predictions is None or "held_out" not in predictions:
+        return Compared(ours, found["held_out"])
+    rows = predictions.drop_nulls("held_out")
+    if rows.height != len(found["losses"]):
+        return Compared(ours, found["held_out"])
+    wrong = rows["prediction"] != rows["held_out"]
+    losses = wrong if found["metric_name"] == "error" else (rows["prediction"] - rows["held_out"]) ** 2
+    gaps = losses.to_numpy().astype(float) - found["losses"]
+    error = float(gaps.std(ddof=1) / np.sqrt(gaps.size)) if gaps.size > 1 else float("nan")
+    return Compared(ours, found["held_out"], float(gaps.mean()), error)
+
+
+def level(found: Mapping[str, Any]) -> float:
+    """Return the error to draw: on the hidden labels, else the cross-validated one; NaN where there is neither."""
+    held = found["held_out"]
+    return held if np.isfinite(held) else found["cross_validated"].get(found["name"], float("nan"))
+
+
+def sentence(found: Mapping[str, Any]) -> str:
+    """Say what one would do without consensus, and what comes of it."""
+    return f"{found['name']} on all tables joined: {number(level(found), found['metric_name'])}"
+
+
+def told(found: Mapping[str, Any], both: Compared) -> str:
+    """Say whether consensus pays."""
+    ours, theirs = (number(value, found["metric_name"]) for value in (both.ours, both.theirs))
+    if not np.isfinite(both.standard_error):
+        return f"Consensus: {ours}."
+    if both.pays is None:
+        return f"No difference to be seen: consensus {ours}, {found['name']} {theirs}, within two standard errors."
+    if both.pays:
+        return f"Consensus pays on these data: {ours} against {theirs}, beyond two standard errors."
+    return f"Consensus does not pay on these data: {ours} against {theirs}, beyond two standard errors."
+
+
+def chosen_among(found: Mapping[str, Any]) -> str:
+    """Say how the learner was chosen."""
+    tried = found["cross_validated"]
+    if not tried:
+        return "There are too few labels to choose by cross-validation: it is the first that one would try."
+    errors = [f"{name} {number(value, found['metric_name'])}" for name, value in tried.items()]
+    where = "on the hidden labels" if np.isfinite(found["held_out"]) else f"cross-validated in {found['n_folds']} folds"
+    return f"Error {where}; chosen by {found['n_folds']} folds of the known labels alone: {', '.join(errors)}."

@@ -1,0 +1,61 @@
+"""What the Consensus page says of a round: why a λ was chosen, and which views a source's weight comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from hetcore.figures import basic
+
+__all__ = ["MOST_VIEWS", "OTHERS", "dealt", "path_figure", "why"]
+
+SYMBOLS = {"lambda0": "λ0", "lambda1": "λ1"}
+MOST_VIEWS = 8
+"""Views with a colour of their own."""
+OTHERS = "other views"
+
+
+def why(detail: Mapping[str, Any]) -> list[str]:
+    """Return a sentence for each λ that was chosen out of fold: its value, the left-out loss with it and without."""
+    paths, choices = detail.get("paths", {}), detail.get("choices", {})
+    found = [_because(SYMBOLS[name], path, choices[name]) for name, path in paths.items() if name in choices]
+    if detail.get("graphs_explain_nothing"):
+        found.append("The graphs explain nothing of the labels, so λ1 has nothing to smooth along.")
+    return found
+
+
+def _because(symbol: str, path: Sequence[Sequence[float]], chosen: float) -> str:
+    losses = dict(map(tuple, path))
+    at, without = losses.get(chosen, float("nan")), losses.get(0.0, float("nan"))
+    if chosen == 0:
+        other = min((value for value in losses if value > 0), key=lambda value: losses[value])
+        return f"{symbol} = 0, chosen out of fold: the left-out loss is {at:.3g}, and {losses[other]:.3g} at {other:g}."
+    gain = f"{100 * (1 - at / without):.1f}% less than without" if without > 0 else f"{without:.3g} without"
+    return f"{symbol} = {chosen:g}, chosen out of fold: the left-out loss is {at:.3g} with it, {gain}."
+
+
+def path_figure(detail: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Draw the left-out loss over the values that were tried for a λ, the chosen one marked."""
+    values, losses = zip(*detail["paths"][name])
+    places = np.arange(len(values), dtype=float)  # evenly: the values are 0, 0.1, 0.3, 1, 3
+    drawn = basic.lines(places, {"left-out loss": losses}, SYMBOLS[name], "left-out loss")
+    chosen = list(values).index(detail["choices"][name])
+    mark = {"symbol": "star", "size": 14, "color": basic.COLOURS[1]}
+    star = {"type": "scatter", "mode": "markers", "name": "chosen", "x": [places[chosen]], "y": [losses[chosen]]}
+    drawn["data"].append(star | {"marker": mark})
+    drawn["layout"]["xaxis"] |= {"tickvals": places.tolist(), "ticktext": [f"{value:g}" for value in values]}
+    return drawn
+
+
+def dealt(detail: Mapping[str, Any]) -> dict[str, dict[str, float]]:
+    """Return by view its part in the share of each source and graph in E: the heaviest views, then the rest."""
+    parts: Mapping[str, Mapping[str, float]] = detail.get("dealt", {})
+    order = sorted(parts, key=lambda view: -sum(parts[view].values()))
+    found = {view: dict(parts[view]) for view in order[:MOST_VIEWS]}
+    for view in order[MOST_VIEWS:]:
+        rest = found.setdefault(OTHERS, {})
+        for source, part in parts[view].items():
+            rest[source] = rest.get(source, 0.0) + part
+    return found
