@@ -96,8 +96,10 @@ def draw(events: Any, before: Any) -> None:
     """Draw a run so far, pale beside it the one before."""
     old = before.get(PAGE, ())
     if events[PAGE]:
-        widgets.headline(events[PAGE], old)
-        state["drawn"] = widgets.curves(events[PAGE], data, old, beside().line())
+        without, result = beside(), live.result(PAGE)
+        widgets.headline(events[PAGE], old, without.line())
+        without.say(events[PAGE][-1], None if result is None else result.predictions)
+        state["drawn"] = widgets.curves(events[PAGE], data, old, without.line())
         if words := cluster.said(events[PAGE]):
             st.caption(words)
 
@@ -105,13 +107,6 @@ def draw(events: Any, before: Any) -> None:
 def beside() -> Without:
     """Return what one would do without consensus on the labels that were trained on."""
     return Without(data, live.settings[PAGE].operations, owner)
-
-
-def compare() -> None:
-    """Say what one would do without consensus, and whether consensus pays."""
-    if events := live.events()[PAGE]:
-        result = live.result(PAGE)
-        beside().draw(events[-1], None if result is None else result.predictions)
 
 
 def after(setting: Setting) -> None:
@@ -215,8 +210,8 @@ with main:
         widgets.explain()
     else:
         beside().start()
+        beside().draw()
         live.watch(draw)
-        compare()
         if not live.busy:
             after(live.settings[PAGE])
             sweep(live.settings[PAGE])

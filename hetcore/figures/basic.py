@@ -124,7 +124,8 @@ def stacked(parts: Mapping[str, Mapping[str, float]], title: str, order: Sequenc
         bar = {"type": "bar", "orientation": "h", "name": part, "y": list(order), "marker": marker}
         hover = "%{x:.3g}<extra>" + part.replace("<", "&lt;") + "</extra>"
         traces.append(bar | {"x": [float(values.get(name, 0.0)) for name in order], "hovertemplate": hover})
-    layout = _layout(title, "", max(220, 60 + 34 * len(order)), barmode="stack", hovermode="closest")
+    height = 110 + 26 * len(order) + 18 * len(parts)  # on a phone the legend takes a line for each part
+    layout = _layout(title, "", height, barmode="stack", hovermode="closest")
     layout["yaxis"] |= {"autorange": "reversed", "title": {"text": ""}}
     layout["legend"] |= {"traceorder": "normal"}
     return {"data": traces, "layout": layout}

@@ -7,8 +7,10 @@ from streamlit.testing.v1 import AppTest
 
 import datasets
 from hetcore.events import RoundEnd
+from studio import session
 from studio.jobs import manager
 from studio.views.consensus import widgets
+from tests.consensus.test_hard_data import CASES, REFUSED
 
 ROOT = Path(__file__).parents[2]
 
@@ -173,3 +175,20 @@ def test_the_comparison_is_stopped_and_asked_for_again(page, in_the_background):
     page.button(key="compare_without").click().run()
     assert len(in_the_background.tasks) == 2 and not page.exception
     assert "SVM on all tables joined" in _words(page)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
+def test_hard_data_are_trained_or_refused_in_a_sentence(page, case):
+    data = case("classification")
+    page.session_state["uploaded"] = session.Current(data, "Hard data", "of few labels", {"sources": {}})
+    page.slider(key="known").set_value(100).run()
+    page.button(key="train").click().run()
+    status = manager.manager().wait(_run(page), timeout=120)
+    page.run()
+    assert not page.exception
+    if case in REFUSED["classification"]:
+        assert status.state == "failed" and page.error[0].value.endswith("\\.")
+    else:
+        assert status.state == "finished", status.message
+        assert page.metric[0].label == "Error, left out"

@@ -18,6 +18,8 @@ from studio.views.consensus import words
 
 __all__ = ["curves", "explain", "figures_of", "headline", "one_instance", "theorem", "views"]
 
+MOST_LINES, FAINT = 6, 0.005
+"""Views whose weights are drawn by round, and the weight from which one is worth a line."""
 
 
 def figures_of(
@@ -70,13 +72,13 @@ def figures_of(
 def _view_weights(events: Sequence[Any]) -> dict[str, Any]:
     """Draw the weights of the views that are the heaviest now."""
     last = events[-1].detail["views"]
-    heavy = sorted(last, key=lambda name: -last[name])[: words.MOST_VIEWS]
-    x, y = series(events, lambda event: {name: event.detail["views"].get(name, np.nan) for name in heavy})
-    return basic.lines(x, y, "round", "weight of a view", order=heavy)
+    heavy = [name for name in sorted(last, key=lambda name: -last[name]) if last[name] > FAINT][:MOST_LINES]
+    found = by_name(events, lambda event: {name: event.detail["views"].get(name, np.nan) for name in heavy})
+    return figure(found, {}, ("round", "weight of a view"), heavy)
 
 
-def headline(events: Sequence[Any], before: Sequence[Any] = ()) -> None:
-    """Show the run's numbers so far."""
+def headline(events: Sequence[Any], before: Sequence[Any] = (), without: tuple[str, float] | None = None) -> None:
+    """Show the run's numbers so far, and the error without consensus where it is known."""
     last = events[-1]
     metric, name = last.detail["metric"], last.detail["metric_name"]
     shown = scored_rows(metric)
@@ -90,6 +92,8 @@ def headline(events: Sequence[Any], before: Sequence[Any] = ()) -> None:
     best = max(last.source_weights, key=last.source_weights.get)
     with st.container(horizontal=True, gap="large"):
         st.metric(label, number(now, name), delta, delta_color="inverse", width="content")
+        if without is not None:
+            st.metric(f"Without: {without[0]}", number(without[1], name), width="content")
         st.metric("Round", f"{last.index + 1} of {last.total}", width="content")
         st.metric("Heaviest source", f"{best} · {last.source_weights[best]:.2f}", width="content")
         st.metric("Seconds", f"{last.seconds:.1f}", width="content")
@@ -155,6 +159,8 @@ def one_instance(result: Any, data: HetData, history_sources: Sequence[str]) -> 
     frame = result.predictions
     if frame is None or result.contributions is None:
         return
+    if "held_out" not in frame:  # every label is known: those that are predicted wrongly all the same come first
+        frame = frame.with_columns(held_out=pl.col("label"))
     wrong = frame.filter(pl.col("held_out").is_not_null() & (pl.col("held_out") != pl.col("prediction")))
     ids = [*wrong["id"].head(200).to_list(), *frame["id"].head(800).to_list()]
     chosen = st.selectbox(

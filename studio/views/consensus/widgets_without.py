@@ -87,8 +87,8 @@ class Without:
     def _again(self) -> None:
         self._runs.pop(self.key, None)
 
-    def draw(self, event: Any, predictions: Any = None) -> None:
-        """Say how far it is, or what came of it beside a training's last round, and its predictions if it ended."""
+    def draw(self) -> None:
+        """Say how far it is, again and again until it is known."""
         status = self._status
         active = status is not None and status.active and without.kept(self.key) is None
 
@@ -96,19 +96,19 @@ class Without:
         def look() -> None:
             with st.container(key="without"):
                 found, now = self.found(), self._status
-                if found is not None:
-                    self._say(found, event, predictions)
-                elif now is not None:
+                if found is None and now is not None:
                     self._progress(now)
             if active and (found is not None or now is None or not now.active):
                 st.rerun()
 
         look()
 
-    def _say(self, found: Mapping[str, Any], event: Any, predictions: Any) -> None:
-        both = without.compared(found, event, predictions)
-        st.markdown(f"{WHAT}: **{escape(without.sentence(found))}**. {escape(without.told(found, both))}")
-        st.caption(escape(without.chosen_among(found)))
+    def say(self, event: Any, predictions: Any = None) -> None:
+        """Say what came of it beside a training's last round, and its predictions if it ended."""
+        if (found := self.found()) is not None:
+            both = without.compared(found, event, predictions)
+            st.markdown(f"{WHAT}: **{escape(without.sentence(found))}**. {escape(without.told(found, both))}")
+            st.caption(escape(without.chosen_among(found)))
 
     def _progress(self, status: Any) -> None:
         with st.container(horizontal=True, vertical_alignment="center"):

@@ -1,0 +1,128 @@
+"""Data that leave little to learn from: each is fitted, or refused in one sentence."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+import hetcore as hc
+from hetcore.errors import DataError
+from tests.consensus.test_consensus import TASKS
+
+N = 40
+
+
+def tables(seed=0, n=N):
+    rng = np.random.default_rng(seed)
+    ids = [f"i{k}" for k in range(n)]
+    X = rng.normal(size=(n, 4))
+    one, two = (pl.DataFrame({"id": ids, "a": X[:, k], "b": X[:, k + 1]}) for k in (0, 2))
+    return ids, X, {"one": one, "two": two}
+
+
+def target(task, X):
+    return X[:, 0] + X[:, 2] if task == "regression" else np.where(X[:, 0] + X[:, 2] > 0, "u", "v").astype(object)
+
+
+def hidden(y, known):
+    """Return labels of which some rows' are known."""
+    nothing = np.nan if y.dtype.kind == "f" else None
+    found = np.full(y.shape, nothing, y.dtype)
+    found[known] = y[known]
+    return found
+
+
+def graph(pairs):
+    return pl.DataFrame({"source": [a for a, _ in pairs], "target": [b for _, b in pairs]}, schema_overrides={
+        "source": pl.String, "target": pl.String})  # fmt: skip
+
+
+def strangers_only(task):
+    """Return data with a graph none of whose links touches a record of a table."""
+    ids, X, sources = tables()
+    links = graph([(f"s{k}", f"s{k + 1}") for k in range(6)])
+    return hc.HetData(sources, {"elsewhere": links}, target=(ids, hidden(target(task, X), slice(0, 20))))
+
+
+def without_links(task):
+    """Return data with a graph of no links."""
+    ids, X, sources = tables()
+    return hc.HetData(sources, {"none": graph([])}, target=(ids, hidden(target(task, X), slice(0, 20))))
+
+
+def half_linked(task):
+    """Return data with a graph that links records to nodes that no table has."""
+    ids, X, sources = tables()
+    links = graph([(name, f"s{k % 3}") for k, name in enumerate(ids)])
+    return hc.HetData(sources, {"outward": links}, target=(ids, hidden(target(task, X), slice(0, 20))))
+
+
+def constant(task):
+    """Return data with a table of constant columns."""
+    ids, X, sources = tables()
+    flat = pl.DataFrame({"id": ids, "a": np.ones(N), "b": ["x"] * N, "c": [None] * N})
+    links = graph([(a, b) for a, b in zip(ids, ids[1:])])
+    y = hidden(target(task, X), slice(0, 20))
+    return hc.HetData(sources | {"flat": flat}, {"path": links}, target=(ids, y))
+
+
+def only_constant(task):
+    """Return data whose only table has constant columns."""
+    ids, X, _ = tables()
+    return hc.HetData({"flat": pl.DataFrame({"id": ids, "a": np.ones(N)})}, target=(ids, target(task, X)))
+
+
+def one_a_fold(task):
+    """Return data with five labelled rows, one for each fold."""
+    ids, X, sources = tables()
+    links = graph([(a, b) for a, b in zip(ids, ids[1:])])
+    return hc.HetData(sources, {"path": links}, target=(ids, hidden(target(task, X), slice(0, 5))))
+
+
+def two_labels(task):
+    """Return data with two labelled rows."""
+    ids, X, sources = tables()
+    y = target(task, X)
+    if task == "classification":
+        y[:2] = ["u", "v"]
+    return hc.HetData(sources, target=(ids, hidden(y, slice(0, 2))))
+
+
+def one_label(task):
+    """Return data with one labelled row."""
+    ids, X, sources = tables()
+    return hc.HetData(sources, target=(ids, hidden(target(task, X), slice(0, 1))))
+
+
+def lonely_class(task):
+    """Return data with a class that a single labelled row has; of numbers, one far from the others."""
+    ids, X, sources = tables()
+    y = target(task, X)
+    y[0] = "w" if task == "classification" else 1e6
+    links = graph([(a, b) for a, b in zip(ids, ids[1:])])
+    return hc.HetData(sources, {"path": links}, target=(ids, hidden(y, slice(0, 20))))
+
+
+CASES = [
+    strangers_only, without_links, half_linked, constant, only_constant, one_a_fold, two_labels, one_label, lonely_class
+]  # fmt: skip
+REFUSED = {"classification": [one_label], "regression": []}
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("printed", [False, True], ids=["default", "printed"])
+def test_it_is_fitted_or_refused_in_a_sentence(task, printed, case):
+    data, events = case(task), []
+    model = TASKS[task](n_iterations=6, as_printed=printed, lambda0="auto")
+    try:
+        model.fit(data, callbacks=[events.append])
+    except DataError as error:
+        assert case in REFUSED[task] and str(error).endswith(".") and ". " not in str(error)
+        return
+    assert case not in REFUSED[task]
+    said = model.predict(data)
+    assert len(said) == data.n and (said.dtype == object or np.isfinite(said).all())
+    assert sum(model.source_weights_.values()) == pytest.approx(1.0)
+    assert all(np.isfinite(loss) for event in events for name, loss in event.losses.items() if name == "train")

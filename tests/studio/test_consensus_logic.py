@@ -1,0 +1,96 @@
+"""What the Consensus page says: why a λ was chosen, whose a view's weight is, what one would do without consensus."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import polars as pl
+import pytest
+
+from studio.views.consensus import without, words
+
+FOUND = {
+    "name": "SVM", "metric_name": "error", "cross_validated": {"SVM": 0.3, "CatBoost": 0.4}, "held_out": 0.5,
+    "losses": np.array([1.0, 0.0, 1.0, 0.0]), "n_folds": 3,
+}  # fmt: skip
+
+
+def event(**metric):
+    return SimpleNamespace(detail={"metric": metric})
+
+
+def predictions(said):
+    return pl.DataFrame({"held_out": [None, "a", "a", "b", "b"], "prediction": ["a", *said]})
+
+
+def test_a_lambda_is_told_with_the_loss_that_chose_it():
+    detail = {"choices": {"lambda1": 0.3}, "paths": {"lambda1": [(0.0, 0.5), (0.3, 0.4), (1.0, 0.6)]}}
+    assert words.why(detail) == [
+        "λ1 = 0.3, chosen out of fold: the left-out loss is 0.4 with it, 20.0% less than without."
+    ]
+    detail = {"choices": {"lambda0": 0.0}, "paths": {"lambda0": [(0.0, 0.5), (0.3, 0.7), (1.0, 0.6)]}}
+    assert words.why(detail) == ["λ0 = 0, chosen out of fold: the left-out loss is 0.5, and 0.6 at 1."]
+    assert words.why({"choices": {"lambda0": 0.3}}) == []
+    assert "explain nothing" in words.why({"graphs_explain_nothing": True})[0]
+
+
+def test_the_chosen_lambda_is_marked_on_its_path():
+    detail = {"choices": {"lambda1": 1.0}, "paths": {"lambda1": [(0.0, 0.5), (0.3, 0.4), (1.0, 0.3)]}}
+    line, star = words.path_figure(detail, "lambda1")["data"]
+    assert list(line["y"]) == [0.5, 0.4, 0.3] and star["x"] == [2.0] and star["y"] == [0.3]
+
+
+def test_the_heaviest_views_are_told_and_the_rest_is_one():
+    parts = {f"view {k}": {"a": 0.01 * k, "b": 0.001} for k in range(12)}
+    found = words.dealt({"dealt": parts})
+    assert list(found)[0] == "view 11" and len(found) == words.MOST_VIEWS + 1
+    for name in "ab":
+        whole = sum(part[name] for part in parts.values())
+        assert sum(part[name] for part in found.values()) == pytest.approx(whole)
+
+
+@pytest.mark.parametrize(
+    ("ours", "said", "pays"),
+    [(0.0, "aabb", "No difference"), (0.5, "baab", "No difference"), (1.0, "bbaa", "No difference")],
+)
+def test_four_rows_show_no_difference(ours, said, pays):
+    both = without.compared(FOUND, event(held_out=ours), predictions(said))
+    assert both.difference == pytest.approx(ours - 0.5)
+    assert without.told(FOUND, both).startswith(pays)
+
+
+def test_a_difference_beyond_two_standard_errors_is_told():
+    many = FOUND | {"losses": np.tile(FOUND["losses"], 50)}
+    rows = pl.concat([predictions("aabb")] * 50)
+    both = without.compared(many, event(held_out=0.0), rows)
+    assert both.pays is True and "Consensus pays on these data: 0.0% against 50.0%" in without.told(many, both)
+    both = without.compared(many, event(held_out=1.0), pl.concat([predictions("bbaa")] * 50))
+    assert both.pays is False and "does not pay" in without.told(many, both)
+    assert without.told(many, without.compared(many, event(held_out=0.1))) == "Consensus: 10.0%."
+
+
+def test_without_hidden_labels_errors_within_the_labels_are_compared():
+    found = FOUND | {"held_out": float("nan"), "losses": np.empty(0)}
+    both = without.compared(found, event(left_out=0.2, train=0.1))
+    assert (both.ours, both.theirs) == (0.2, 0.3)
+    assert without.sentence(found) == "SVM on all tables joined: 30.0%"
+    assert "cross-validated in 3 folds" in without.chosen_among(found)
+    few = found | {"cross_validated": {}}
+    assert "too few labels" in without.chosen_among(few) and without.sentence(few).endswith("–")
+
+
+def test_the_comparison_depends_on_data_and_labels_and_nothing_else():
+    labels = [{"op": "labels", "fraction": 0.3, "seed": 0}]
+    key = without.key_of("digest", labels)
+    assert key == without.key_of("digest", [dict(reversed(labels[0].items()))])
+    others = [("other", labels), ("digest", []), ("digest", [labels[0] | {"seed": 1}])]
+    assert key not in {without.key_of(*other) for other in others}
+
+
+def test_old_comparisons_are_forgotten(monkeypatch):
+    monkeypatch.setattr(without, "MOST_KEPT", 2)
+    monkeypatch.setattr(without, "_kept", type(without._kept)())
+    for key in "abc":
+        without.keep(key, {"name": key})
+    assert without.kept("a") is None and without.kept("c") == {"name": "c"}
