@@ -8,6 +8,7 @@ import datasets
 from studio import session, uploads
 from studio.views.common.widgets import escape, frame
 from studio.views.data.widgets import in_use, pictures, what_if
+from studio.views.data.widgets_kept import kept_panel
 from studio.views.data.widgets_upload import upload_panel
 
 frame("Data")
@@ -61,6 +62,7 @@ with examples:
     choose_example()
 with files:
     upload_panel()
+    kept_panel()
 st.divider()
 data = in_use()
 what_if(data)

@@ -19,6 +19,7 @@ from studio.views.common.widgets import chart, escape, frame, number, tabs
 from studio.views.common.widgets_controls import Limits, held, multiselect, parameter_slider, slider
 from studio.views.common.widgets_training import LiveTrainings
 from studio.views.consensus import widgets
+from studio.views.consensus.widgets_new_rows import predict_new
 from studio.views.consensus.widgets_without import Without
 
 PAGE = "Consensus"
@@ -121,6 +122,7 @@ def after(setting: Setting) -> None:
     tabs(
         {
             "One instance": lambda: widgets.one_instance(result, data, data.source_names),
+            "New rows": lambda: predict_new(result.model, data, owner),
             "Pinned scenarios": lambda: pinned(setting, events),
             "Theorem 4.1": lambda: widgets.theorem(events),
             "Take away": lambda: take_away(setting, result, events),

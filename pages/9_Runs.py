@@ -11,7 +11,7 @@ from hetcore.errors import DataError, ParameterError
 from studio import session
 from studio.messages import shown
 from studio.runs import compare as run_compare
-from studio.runs import export, reopening, store, table
+from studio.runs import export, kept_files, reopening, restoring, store, table
 from studio.runs.run import Run
 from studio.views.common.widgets import chart, escape, frame
 from studio.views.common.widgets_downloads import figure_files
@@ -99,21 +99,34 @@ def one_run(run: Run) -> None:
 
 def reopen(run: Run) -> None:
     """Offer to open the run on its page with the same data and settings."""
-    reason = reopening.why_not(run, session.current().recipe)
+    kept = kept_files.shared().find(session.owner(), run.digest)
+    reason = reopening.why_not(run, session.current().recipe, kept is not None)
     if st.button("Reopen", icon=":material/open_in_new:", disabled=bool(reason), help=reason or None, key="reopen"):
         try:
-            put_back(run)
-        except (DataError, ParameterError) as error:
-            st.error(escape(error))
+            put_back(run, kept)
+        except (DataError, ParameterError, LookupError) as error:
+            st.error(escape(error.args[0]))
             return
-        example = table.example_of(run)
-        st.switch_page(reopening.page_file(run), query_params={"data": example} if example else None)
+        st.switch_page(reopening.page_file(run), query_params=address_of(run))
 
 
-def put_back(run: Run) -> None:
-    """Take the run's data in use again, and set the controls of its page."""
+def address_of(run: Run) -> dict[str, str]:
+    """Return what the address of the page that opens a run again begins with: its data, and its curves if kept."""
+    example, kept = table.example_of(run), session.current().kept
+    query = {"data": example} if example else {"data": f"{session.OWN}{kept}"} if kept else {}
+    if restoring.restore(session.owner(), run.id):
+        query |= {"run": run.id, "labels": run.settings.get("label") or run.page}
+    return query
+
+
+def put_back(run: Run, kept: str | None) -> None:
+    """Take the run's data in use again, kept under a name or in use, and set the controls of its page."""
+    for name in [name for name in st.session_state if str(name).startswith(f"live {run.page}")]:
+        del st.session_state[name]
     if example := table.example_of(run):
         session.use_example(example)
+    elif kept is not None and kept != session.current().kept:
+        session.use_kept(kept)
     while session.operations():
         session.undo()
     for operation in reopening.operations(run):

@@ -17,11 +17,15 @@ GIB = 2**30
 
 
 class UploadLimits(NamedTuple):
-    """What an upload may have and what reading it may cost; `session_bytes` and `server_bytes` are for all files."""
+    """What an upload may have and what reading it may cost.
+
+    `session_bytes` and `server_bytes` are for all files, `kept_bytes` for those that are kept on disk for one owner.
+    """
 
     file_bytes: int = 50 * MIB
     session_bytes: int = 200 * MIB
     server_bytes: int = 2 * GIB
+    kept_bytes: int = 500 * MIB
     rows: int = 2_000_000
     columns: int = 20_000
     cells: int = 50_000_000

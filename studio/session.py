@@ -18,10 +18,10 @@ import datasets
 from hetcore.data import HetData
 from hetcore.data.text import counted
 from hetcore.errors import DataError, ParameterError
-from studio import scenarios, state
+from studio import recipes, scenarios, state
 from studio.limits import MIB, UPLOADS
 from studio.messages import explained, shown
-from studio.runs import store
+from studio.runs import kept_files, store
 from studio.server import asks_for_login, person
 from studio.server_uploads import browser_name
 from studio.views.common.widgets import escape
@@ -40,12 +40,15 @@ __all__ = [
     "states",
     "undo",
     "use_example",
+    "use_kept",
     "use_upload",
 ]
 
 DEFAULT = "digits_views"
 SHOWN = ("data", "run", "labels", "curve")
 """In an address beside the controls: the example in use, and the trainings shown."""
+OWN = "own-"
+"""In an address before the name of kept files, in place of an example's name."""
 WRITTEN = "address written"
 """In the session: the address as a page wrote it last."""
 SESSION_BYTES = UPLOADS.session_bytes
@@ -68,6 +71,8 @@ class Current:
         Name of the data set, None for files of the person.
     files : mapping of str to bytes
         The files of the recipe.
+    kept : str
+        Name under which the files are kept, see `studio.runs.kept_files`; empty for an example, or where they are not.
     """
 
     data: HetData
@@ -76,6 +81,7 @@ class Current:
     recipe: Mapping[str, Any]
     example: str | None = None
     files: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+    kept: str = ""
 
 
 @st.cache_resource(max_entries=8, show_spinner="Loading the example …")
@@ -86,11 +92,31 @@ def _loaded(name: str) -> HetData:
 def current() -> Current:
     """Return the data in use: the person's own, else the example in the URL, else the opening example.
 
-    An example that cannot be loaded is answered by the opening one and a sentence on the page.
+    An example that cannot be loaded, or files that are not kept, are answered by the opening one and a sentence on the
+    page.
     """
+    told = asked().get("data") or ""
+    if st.session_state.get("uploaded") is None and told.startswith(OWN):
+        _bring_back(told.removeprefix(OWN))
     if (uploaded := st.session_state.get("uploaded")) is not None:
+        _name_in_url(f"{OWN}{uploaded.kept}" if uploaded.kept else None)
         return uploaded
-    name = asked().get("data") or st.session_state.get("example") or DEFAULT
+    name = "" if told.startswith(OWN) else told
+    name = name or st.session_state.get("example") or DEFAULT
+    return _example(name)
+
+
+def _bring_back(name: str) -> None:
+    """Use the kept files of the address; say why where that can't be."""
+    try:
+        use_kept(name)
+    except (LookupError, DataError) as error:
+        st.query_params.pop("data", None)
+        st.warning(f"{escape(error.args[0])} The opening example is shown.", icon=":material/cloud_off:")
+
+
+def _example(name: str) -> Current:
+    """Return an example, the opening one and a sentence where it cannot be loaded."""
     if (failure := _failure(name)) is not None:
         st.warning(escape(failure), icon=":material/cloud_off:")
         name = DEFAULT
@@ -154,9 +180,34 @@ def use_upload(recipe: Mapping[str, Any], files: Mapping[str, bytes], data: HetD
     """
     parts = [counted(len(data.sources), "table"), counted(len(data.graphs), "graph")]
     story = f"{' and '.join(parts)} about {counted(data.n, 'instance')}, {int(data.labelled.sum()):,} with a label."
-    st.session_state["uploaded"] = Current(data, "Your data", story, dict(recipe), None, dict(files))
+    try:
+        kept = kept_files.shared().keep(owner(), recipe, files, data.digest())
+    except OSError:  # a full or read-only disk: they stay in the session
+        kept = ""
+    st.session_state["uploaded"] = Current(data, "Your data", story, dict(recipe), None, dict(files), kept)
     st.session_state["operations"] = []
-    st.query_params.clear()  # it was about other data
+    st.query_params.from_dict({"data": f"{OWN}{kept}"} if kept else {})  # the rest was about other data
+
+
+def use_kept(name: str) -> None:
+    """Use data again that were uploaded before, with the what-ifs of the address.
+
+    Raises
+    ------
+    LookupError
+        If the person has no kept data of the name.
+    DataError
+        If they can't be read any more.
+    """
+    recipe, files = kept_files.shared().get(owner(), name)
+    with st.spinner("Reading your files again …"):
+        data = recipes.build(recipe, files.__getitem__)
+    query = st.query_params.to_dict()
+    st.session_state.pop("operations", None)
+    use_upload(recipe, files, data)
+    st.session_state.setdefault("files", dict(files))
+    del st.session_state["operations"]  # those of the address are read once the data are there
+    st.query_params.from_dict(query | {"data": f"{OWN}{st.session_state['uploaded'].kept}"})
 
 
 def operations() -> list[dict[str, Any]]:

@@ -130,6 +130,10 @@ class Jobs:
         self._known[job.run_id] = job
         self.queue.push(job.owner, job.run_id)
 
+    def know_again(self, job: Job) -> None:
+        """Take a run that ended before, unless it is known."""
+        self._known.setdefault(job.run_id, job)
+
     def find(self, run_id: str, owner: str | None = None, watch: bool = True) -> Job:
         """Return a run and, where asked for, count it as watched; UnknownRunError for another owner's."""
         job = self._known.get(run_id)

@@ -92,6 +92,7 @@ class Manager:
         owner: str = "",
         paused: bool = False,
         on_end: Callable[[Status, RunResult | None], None] | None = None,
+        run_id: str = "",
     ) -> str:
         """Queue a task and return its run id.
 
@@ -106,6 +107,8 @@ class Manager:
         on_end : callable or None
             Called once with the last status and the result, from a thread of the manager's, watched or not: to store
             the run. It must not touch a page.
+        run_id : str
+            An unguessable one, where the run has an id already.
 
         Raises
         ------
@@ -114,11 +117,19 @@ class Manager:
         """
         if reason := memory.why_not(task, self.limits):
             raise ValueError(reason)
-        job = Job(secrets.token_urlsafe(16), owner, task, paused, self.clock(), on_end=on_end)
+        job = Job(run_id or secrets.token_urlsafe(16), owner, task, paused, self.clock(), on_end=on_end)
         with self.changed:
             self._jobs.add(job)
             self.changed.notify_all()
         return job.run_id
+
+    def restore(
+        self, run_id: str, owner: str, task: TrainingTask, events: Sequence[Any], result: RunResult, state: str
+    ) -> None:
+        """Know a run again that ended before, perhaps in an earlier process."""
+        job = Job(run_id, owner, task, False, self.clock(), state, events=list(events), result=result)
+        with self.changed:
+            self._jobs.know_again(job)
 
     def run_task(self, path: str, kwargs: dict[str, Any], owner: str = "") -> str:
         """Queue a call of an allowed function, such as "module:function"; its value is `result(run_id).value`."""

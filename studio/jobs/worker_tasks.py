@@ -28,6 +28,7 @@ FUNCTIONS: set[str] = {
     "hetcore.tuning:cross_validate",
     "studio.views.collective.edits:infer",
     "studio.views.common.layouts:layout",
+    "studio.views.consensus.new_rows:predict",
     "studio.views.consensus.without:joined",
     "studio.views.noise.curve:curve",
     "studio.views.transfer.curve:curve",

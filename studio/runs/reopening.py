@@ -73,7 +73,7 @@ def page_file(run: Run) -> str:
     return FILES.get(run.page, FILES["Consensus"])
 
 
-def why_not(run: Run, recipe: Mapping[str, Any]) -> str:
+def why_not(run: Run, recipe: Mapping[str, Any], kept: bool = False) -> str:
     """Return why a run cannot be opened again, empty if it can.
 
     Parameters
@@ -81,10 +81,12 @@ def why_not(run: Run, recipe: Mapping[str, Any]) -> str:
     run : Run
     recipe : mapping
         Of the data in use, see `studio.recipes`.
+    kept : bool
+        Whether its files are kept.
     """
-    if example_of(run) or run.settings.get("data") == recipe:
+    if kept or example_of(run) or run.settings.get("data") == recipe:
         return ""
-    return "Its files are no longer here: upload them again on the Data page, then reopen."
+    return "Its files are no longer kept here: upload them again on the Data page, then reopen."
 
 
 def operations(run: Run) -> list[dict[str, Any]]:

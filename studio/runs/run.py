@@ -39,7 +39,8 @@ class Run:
     results : dict
         JSON-able: metrics, weights, rounds, seconds.
     blobs : dict
-        SHA-256 of what is stored beside the run, by kind ("history", "predictions", "model"); the store fills it in.
+        SHA-256 of what is stored beside the run, by kind ("history", "predictions", "model", "contributions",
+        "rounds"); the store fills it in.
     """
 
     owner: str

@@ -108,9 +108,12 @@ class RunStore:
         history: pl.DataFrame | None = None,
         predictions: pl.DataFrame | None = None,
         model: bytes | None = None,
+        contributions: pl.DataFrame | None = None,
+        rounds: bytes | None = None,
     ) -> str:
         """Store a run with what belongs to it, in place of the one with its id if there is one, and return its id."""
         given = {"history": _stream(history), "predictions": _stream(predictions), "model": model}
+        given |= {"contributions": _stream(contributions), "rounds": rounds}
         blobs = {kind: content for kind, content in given.items() if content is not None}
         run = dataclasses.replace(run, blobs={kind: sha256(content) for kind, content in blobs.items()})
         self._check_place()
@@ -154,6 +157,14 @@ class RunStore:
     def predictions(self, owner: str, run_id: str) -> pl.DataFrame | None:
         """Return the predictions of a run, one row an instance; None if it has none."""
         return _frame(self._blob(owner, run_id, "predictions"))
+
+    def contributions(self, owner: str, run_id: str) -> pl.DataFrame | None:
+        """Return what each source adds to each prediction of a run; None if that was not kept."""
+        return _frame(self._blob(owner, run_id, "contributions"))
+
+    def rounds(self, owner: str, run_id: str) -> bytes | None:
+        """Return the rounds of a run as `studio.runs.restoring` packs them; None if they were not kept."""
+        return self._blob(owner, run_id, "rounds")
 
     def model(self, owner: str, run_id: str) -> bytes | None:
         """Return the model file of a run; None if it has none."""

@@ -55,5 +55,9 @@ def test_own_files_are_read_used_and_trained_on(studio_url, page):
     page.get_by_role("button", name="Train", exact=True).click()
     expect(page.locator(".st-key-state").last).to_contain_text("finished", timeout=TRAINING)
     expect(page.get_by_text("Heaviest source").first).to_be_visible()
+    assert "data=own-" in page.url
+    page.reload()  # a new session, which finds data and curves by the address
+    expect(page.get_by_text("Your data: ")).to_be_visible()
+    expect(page.get_by_text("Heaviest source").first).to_be_visible()
     assert page.get_by_test_id("stException").count() == 0
     assert page.foreign == []

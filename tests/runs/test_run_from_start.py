@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 
 from hetcore.data import HetData
-from studio.runs import store, table
+from hetcore.events import RoundEnd
+from studio.runs import restoring, store, table
 from studio.runs.store import RunStore
 from studio.views.common import training
 from studio.views.common.training import Setting
@@ -23,8 +24,14 @@ class FakeManager:
     def __init__(self, full=False):
         self.full = full
 
-    def submit(self, task, owner, paused=False, on_end=None):
+    def events(self, run_id):
+        """Return one round of the run that was submitted."""
+        assert run_id == self.run_id
+        return [RoundEnd("GBCRegressor", 0, 2, {"train": 0.5})]
+
+    def submit(self, task, owner, paused=False, on_end=None, run_id=""):
         """Keep what is to follow."""
+        self.run_id = run_id
         if self.full:
             raise ValueError("You have 20 unfinished runs already: stop one, or wait until one ends.")
         self.end = on_end
@@ -53,6 +60,7 @@ def submitted():
 RESULT = SimpleNamespace(
     scores={"metric": "RMSE", "train": 0.5}, source_weights={"t": 1.0}, graph_weights={}, seconds=1.0, model=b"m",
     history=pl.DataFrame({"iteration": [0, 1]}), predictions=None,
+    contributions=None,
 )  # fmt: skip
 
 
@@ -66,7 +74,8 @@ def test_a_run_ends_in_its_row(runs, studio, state):
     (ended,) = runs.list("anna")
     assert (ended.id, ended.created, ended.status) == (begun.id, begun.created, state)
     assert runs.model("anna", ended.id) == b"m" and ended.results["rounds"] == 2 and "process" not in ended.results
-    assert table.unfinished(ended) == ""
+    assert table.unfinished(ended) == "" and studio.run_id == ended.id
+    assert [event.losses for event in restoring.from_bytes(runs.rounds("anna", ended.id))] == [{"train": 0.5}]
 
 
 def test_a_run_whose_worker_was_killed_is_kept_with_its_sentence(runs, studio):

@@ -9,7 +9,7 @@ from typing import Any
 
 from hetcore.data import HetData
 from studio.jobs import manager
-from studio.runs import store
+from studio.runs import restoring, store
 from studio.runs.differences import Outcome, sentence
 from studio.runs.run import Run
 
@@ -76,8 +76,11 @@ def submit(
     title: str,
     owner: str,
     paused: bool = False,
+    label: str = "",
 ) -> str:
     """Queue a training of a page, stored from its start to its end, watched or not; return its run id.
+
+    The store knows it by the same id, and by the label under which the page shows it.
 
     Raises
     ------
@@ -93,19 +96,23 @@ def submit(
         form=setting.form,
         digest=data.digest(),
     )
-    run = store.shared().begin(run_of(page, setting, recipe, title, owner, task.digest))
+    run = run_of(page, setting, recipe, title, owner, task.digest)
+    run = store.shared().begin(replace(run, settings=run.settings | ({"label": label} if label else {})))
 
     def keep(status: Any, result: Any) -> None:
         if result is not None and status.state in ("finished", "stopped"):
             ended = replace(run, status=status.state, results=results_of(result))
-            store.shared().add(ended, history=result.history, predictions=result.predictions, model=result.model)
+            rounds = restoring.to_bytes(manager.manager().events(run.id))
+            store.shared().add(
+                ended, result.history, result.predictions, result.model, result.contributions, rounds
+            )
         elif status.state == "failed":
             store.shared().add(replace(run, status="failed", results={"message": status.message}))
         else:
             store.shared().delete(owner, run.id)  # stopped before its first round
 
     try:
-        return manager.manager().submit(task, owner, paused=paused, on_end=keep)
+        return manager.manager().submit(task, owner, paused=paused, on_end=keep, run_id=run.id)
     except ValueError:
         store.shared().delete(owner, run.id)
         raise

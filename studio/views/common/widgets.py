@@ -14,6 +14,7 @@ import streamlit as st
 
 from studio.jobs import manager
 from studio.messages import number, shown
+from studio.runs import restoring
 from studio.server import PLOTLY_ADDRESS, asks_for_login, person
 from studio.views.common.widgets_menu import chart_config, menu
 
@@ -110,8 +111,8 @@ def _forget_runs_of_others() -> None:
     for name in ("run", "curve"):
         try:
             for run in st.query_params.get(name, "").split(","):
-                if run:
-                    manager.manager().status(run, person(), watch=False)
+                if run and not restoring.restore(person(), run):
+                    raise manager.UnknownRunError(run)
         except manager.UnknownRunError:
             del st.query_params[name]
 

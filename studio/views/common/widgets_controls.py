@@ -115,4 +115,4 @@ def share() -> None:
         base = (st.context.url or "").partition("?")[0]
         st.code(state.address(base, told(), session.states()), language=None, wrap_lines=True)
         if st.session_state.get("uploaded") is not None:
-            st.caption("Your uploaded data are not in the link: who opens it needs the files.")
+            st.caption("The link opens your uploaded data for you; anybody else needs the files.")

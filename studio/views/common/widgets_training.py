@@ -21,6 +21,7 @@ import streamlit as st
 
 from studio import session
 from studio.jobs import manager as jobs
+from studio.runs import restoring
 from studio.runs.differences import Outcome, describe, sentence
 from studio.views.common import training
 from studio.views.common.training import Setting
@@ -88,7 +89,9 @@ class LiveTrainings:
     @property
     def _kept(self) -> _Kept | None:
         kept = st.session_state.get(self._slot)
-        if kept is None or kept.title != self._current.title or not all(map(_known, kept.runs.values())):
+        if kept is None or kept.title != self._current.title:
+            return None
+        if not all(_known(run, self._owner) for run in kept.runs.values()):
             return None
         return kept
 
@@ -99,7 +102,9 @@ class LiveTrainings:
             return
         labels, runs = st.query_params.get("labels", self.page).split("|"), named.split(",")
         try:
-            tasks = [jobs.manager().task(run) for run in runs]
+            tasks = [jobs.manager().task(run) for run in runs if _known(run, self._owner)]
+            if len(tasks) < len(runs):
+                raise jobs.UnknownRunError("a run that is not kept")
             if any(task.digest != self._current.data.digest() for task in tasks):
                 raise jobs.UnknownRunError("a run on other data")
             settings = [
@@ -146,7 +151,7 @@ class LiveTrainings:
     def result_before(self, label: str) -> Any:
         """Return the result of the finished training before this one, None without one."""
         run = self._kept.earlier.get(label) if self._kept else None
-        return jobs.manager().result(run) if run and _known(run) else None
+        return jobs.manager().result(run) if run and _known(run, self._owner) else None
 
     # Starting -------------------------------------------------------------------------------------------------------
 
@@ -202,7 +207,7 @@ class LiveTrainings:
         try:
             for label, setting in settings.items():
                 runs[label] = training.submit(
-                    self.page, setting, current.data, current.recipe, current.title, self._owner, paused
+                    self.page, setting, current.data, current.recipe, current.title, self._owner, paused, label
                 )
         except ValueError as error:
             for run in runs.values():
@@ -337,11 +342,12 @@ def _task_words(task: Any, status: Any) -> str:
     return f"{name}, {WORDS[status.state].lower()}" + (f", round {status.rounds}" if status.rounds else "")
 
 
-def _known(run: str) -> bool:
+def _known(run: str, owner: str) -> bool:
+    """Tell whether the manager knows a run, or knows it again as one of the owner's that was stored."""
     try:
         jobs.manager().status(run)
     except jobs.UnknownRunError:
-        return False
+        return restoring.restore(owner, run)
     return True
 
 

@@ -1,0 +1,158 @@
+"""Files that people brought, kept for a reload and for reopening a run: by content, per owner, within a quota.
+
+    files = kept_files.shared()
+    name = files.keep(owner, recipe, {"films.csv": b"..."}, data.digest())
+    recipe, contents = files.get(owner, name)
+    files.find(owner, run.digest)        # the name of the data that a run was trained on
+    files.size(owner); files.forget(owner)
+
+They are kept byte by byte as they came, and not as tables: the recipe and the exported script read these files again,
+and what a changed reader would make of a table is seen. Each content is there once for all data that use it. Where the
+quota is reached, the data that were used longest ago go first. A file that is not what was kept counts as gone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from studio.limits import UPLOADS
+from studio.runs.run import canonical, sha256
+from studio.runs.store import home
+
+__all__ = ["KeptFiles", "shared"]
+
+NAME = re.compile(r"[0-9a-f]{24}")
+GONE = "These data are not kept here (any more), or they are another person's: upload the files again on the Data page."
+
+
+class KeptFiles:
+    """The files of all owners in a folder.
+
+    Parameters
+    ----------
+    folder : Path
+    quota : int
+        Bytes that one owner's files may have.
+    """
+
+    def __init__(self, folder: Path, quota: int = UPLOADS.kept_bytes) -> None:
+        self._folder, self.quota = folder, quota
+
+    def keep(self, owner: str, recipe: Mapping[str, Any], files: Mapping[str, bytes], digest: str) -> str:
+        """Keep data and return their name, the same for the same data.
+
+        Parameters
+        ----------
+        owner : str
+            Whose they are: nobody else gets them.
+        recipe : mapping
+            See `studio.recipes`.
+        files : mapping of str to bytes
+            The files of the recipe.
+        digest : str
+            `HetData.digest()` of what the recipe makes of them.
+        """
+        digests = {name: sha256(content) for name, content in files.items()}
+        told = canonical({"recipe": recipe, "files": digests, "digest": digest})
+        name = hashlib.sha256(told.encode()).hexdigest()[:24]
+        for file, content in files.items():
+            _write(self._content(owner, digests[file]), content)
+        _write(self._data(owner) / f"{name}.json", told.encode())
+        self._make_room(owner, name)
+        return name
+
+    def get(self, owner: str, name: str) -> tuple[dict[str, Any], dict[str, bytes]]:
+        """Return recipe and files of kept data.
+
+        Raises
+        ------
+        LookupError
+            If the owner has no data of this name, or they are damaged.
+        """
+        path = self._data(owner) / f"{name}.json"
+        try:
+            told = _read(path) if NAME.fullmatch(name) else {}
+            files = {file: self._content(owner, digest).read_bytes() for file, digest in told["files"].items()}
+            if any(sha256(content) != told["files"][file] for file, content in files.items()):
+                raise ValueError(name)
+        except (OSError, ValueError, KeyError, TypeError):
+            raise LookupError(GONE) from None
+        os.utime(path)
+        return told["recipe"], files
+
+    def find(self, owner: str, digest: str) -> str | None:
+        """Return the name of the owner's kept data of this digest, None if there are none."""
+        return next((path.stem for path in self._newest(owner) if digest and _digest(path) == digest), None)
+
+    def size(self, owner: str) -> int:
+        """Return the bytes of the owner's files."""
+        return sum(path.stat().st_size for path in self._owner(owner).glob("contents/*"))
+
+    def count(self, owner: str) -> int:
+        """Return how many data of the owner are kept."""
+        return len(self._newest(owner))
+
+    def forget(self, owner: str) -> None:
+        """Delete the owner's files."""
+        shutil.rmtree(self._owner(owner), ignore_errors=True)
+
+    def _owner(self, owner: str) -> Path:
+        return self._folder / hashlib.sha256(f"files of {owner}".encode()).hexdigest()[:32]
+
+    def _data(self, owner: str) -> Path:
+        return self._owner(owner) / "data"
+
+    def _content(self, owner: str, digest: str) -> Path:
+        return self._owner(owner) / "contents" / digest
+
+    def _newest(self, owner: str) -> list[Path]:
+        return sorted(self._data(owner).glob("*.json"), key=lambda path: -path.stat().st_mtime_ns)
+
+    def _make_room(self, owner: str, newest: str) -> None:
+        """Forget the data used longest ago until the others are within the quota, but never the newest."""
+        for path in reversed([each for each in self._newest(owner) if each.stem != newest]):
+            if self.size(owner) <= self.quota:
+                return
+            path.unlink()
+            self._forget_unused(owner)
+
+    def _forget_unused(self, owner: str) -> None:
+        used = {digest for path in self._newest(owner) for digest in _read(path).get("files", {}).values()}
+        for path in self._owner(owner).glob("contents/*"):
+            if path.name not in used:
+                path.unlink()
+
+
+def _digest(path: Path) -> str:
+    try:
+        return str(_read(path).get("digest", ""))
+    except (OSError, ValueError, AttributeError):
+        return ""
+
+
+def _read(path: Path) -> dict[str, Any]:
+    return json.loads(path.read_text("utf-8"))
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Write a file whole or not at all; one that is there is only marked as used."""
+    if path.exists():
+        os.utime(path)
+        return
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    draft = path.with_name(f".{secrets.token_hex(8)}")
+    draft.write_bytes(content)
+    os.replace(draft, path)
+
+
+def shared() -> KeptFiles:
+    """Return the files in the studio's folder."""
+    return KeptFiles(home() / "files")

@@ -1,0 +1,95 @@
+"""A stored run comes back to the job manager with its rounds: after a restart, and to reopen it."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import zlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from hetcore.errors import DataError
+from hetcore.events import RoundEnd
+from studio.jobs import manager
+from studio.jobs.protocol import RunResult, TrainingTask
+from studio.runs import store
+from studio.runs.run import Run
+
+__all__ = ["from_bytes", "restore", "to_bytes"]
+
+MOST_BYTES = 16 * 2**20
+"""Of the rounds of one run, unpacked; those of a larger one are not kept."""
+
+
+def to_bytes(events: Sequence[RoundEnd]) -> bytes | None:
+    """Return rounds as packed JSON; None where there are none, or too many."""
+    told = json.dumps([dataclasses.asdict(event) for event in events], default=_plain).encode()
+    return zlib.compress(told) if events and len(told) <= MOST_BYTES else None
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    raise TypeError(f"{type(value).__name__} is not kept with a run")
+
+
+def from_bytes(content: bytes) -> list[RoundEnd]:
+    """Return the rounds that `to_bytes` packed.
+
+    Raises
+    ------
+    DataError
+        If they can't be read.
+    """
+    try:
+        stream = zlib.decompressobj()
+        unpacked = stream.decompress(content, MOST_BYTES)
+        if not stream.eof:
+            raise ValueError("cut off")
+        return [RoundEnd(**told) for told in json.loads(unpacked)]
+    except (zlib.error, ValueError, TypeError):
+        raise DataError("The rounds of this run are damaged: train it again.") from None
+
+
+def restore(owner: str, run_id: str) -> bool:
+    """Give a stored run back to the manager, unless it knows it; False if the owner has no such run with rounds."""
+    runs, studio = store.shared(), manager.manager()
+    with contextlib.suppress(manager.UnknownRunError):
+        return bool(studio.status(run_id, owner, watch=False))
+    try:
+        run = runs.get(owner, run_id)
+        rounds = runs.rounds(owner, run_id)
+        if run.status not in ("finished", "stopped") or rounds is None:
+            return False
+        studio.restore(run_id, owner, _task(run), from_bytes(rounds), _result(owner, run), run.status)
+    except (LookupError, DataError):
+        return False
+    return True
+
+
+def _task(run: Run) -> TrainingTask:
+    told = {name: run.settings.get(name) or {} for name in ("params", "fit", "form")}
+    operations = list(run.settings.get("operations") or ())
+    return TrainingTask(
+        run.method, told["params"], None, operations=operations, fit_params=told["fit"], form=told["form"],
+        digest=run.digest,
+    )  # fmt: skip
+
+
+def _result(owner: str, run: Run) -> RunResult:
+    runs, told = store.shared(), run.results
+    return RunResult(
+        model=runs.model(owner, run.id),
+        predictions=runs.predictions(owner, run.id),
+        contributions=runs.contributions(owner, run.id),
+        history=runs.history(owner, run.id),
+        source_weights=told.get("source_weights") or {},
+        graph_weights=told.get("graph_weights") or {},
+        scores=told.get("scores") or {},
+        value=told.get("value"),
+        stopped=run.status == "stopped",
+        seconds=float(told.get("seconds") or 0.0),
+    )

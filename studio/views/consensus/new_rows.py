@@ -1,0 +1,148 @@
+"""Rows that were uploaded after the training: which source each file is of, what differs, and the model's predictions.
+
+A file is of the source with which it shares most columns. What it lacks is missing, what the model does not know is
+left out, and each difference is a sentence. The model's graphs know nothing of new instances.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import polars as pl
+
+from hetcore import model_files
+from hetcore.data import HetData, Source
+from hetcore.data.kinds import as_numbers, as_text, levels
+from hetcore.data.text import counted, listed, quoted
+from hetcore.errors import DataError
+from studio.readers.column_names import looks_like_id
+
+__all__ = ["NewRows", "matched", "predict"]
+
+NUMERIC = ("real", "binary")
+
+
+class NewRows(NamedTuple):
+    """New instances, the source that each file became, and what differs from the training data, in sentences."""
+
+    data: HetData
+    sources: dict[str, str]
+    warnings: list[str]
+
+
+def matched(trained: HetData, files: Mapping[str, pl.DataFrame]) -> NewRows:
+    """Return new instances in the shape of those that a model was trained on.
+
+    Parameters
+    ----------
+    trained : HetData
+    files : mapping of str to polars.DataFrame
+        New tables by file name; one with an id column joins the others by it.
+
+    Raises
+    ------
+    DataError
+        If a file has no column of any source, or two files are of the same source.
+    """
+    sources: dict[str, Source] = {}
+    of_file, warnings = {}, []
+    for name, frame in files.items():
+        source = _source_of(trained, name, frame)
+        if source in sources:
+            raise DataError(f"Two of the files have the columns of {quoted(source)}: put their rows into one file.")
+        sources[source], said = _aligned(trained.sources[source], frame, name)
+        of_file[name], warnings = source, warnings + said
+    if not sources:
+        raise DataError("There is no file to predict from: upload at least one table with the columns of a source.")
+    lacking = [name for name in trained.source_names if name not in sources]
+    if lacking:
+        warnings.append(f"No file is of {listed(lacking)}: predicted without.")
+    data = HetData(sources)
+    known = len(set(data.ids) & set(trained.ids))
+    if known:
+        warnings.append(f"{counted(known, 'id')} also in the training data: predicted from the new values alone.")
+    return NewRows(data, of_file, warnings)
+
+
+def _source_of(trained: HetData, name: str, frame: pl.DataFrame) -> str:
+    tables = {each: source for each, source in trained.sources.items() if source.frame is not None}
+    shared = {each: len(set(frame.columns) & set(source.columns)) for each, source in tables.items()}
+    best = max(shared, key=lambda each: shared[each] / len(tables[each].columns), default=None)
+    if best is None or not shared[best]:
+        raise DataError(f"{name} has no column of the training data: name its columns as they were then.")
+    return best
+
+
+def _aligned(source: Source, frame: pl.DataFrame, name: str) -> tuple[Source, list[str]]:
+    """Return a file as a source with the columns of the training, and sentences on what differs."""
+    ids, identifier = _ids(source, frame)
+    lacking = [column for column in source.columns if column not in frame.columns]
+    unknown = [column for column in frame.columns if column not in (*source.columns, identifier)]
+    warnings = [f"{name} lacks {listed(lacking)}: taken as missing."] if lacking else []
+    warnings += [f"The model does not know {listed(unknown)} of {name}: left out."] if unknown else []
+    warnings += [f"{name} has no id column: its rows are numbered."] if identifier is None else []
+    columns = {}
+    for column in source.columns:
+        before = source.frame[column]
+        given = frame[column] if column in frame.columns else pl.Series([None] * frame.height, dtype=before.dtype)
+        columns[column], said = _like(before, given.alias(column), source.kinds[column])
+        warnings += [f"{name}: {said}"] if said else []
+    return Source(ids, pl.DataFrame(columns)), warnings
+
+
+def _ids(source: Source, frame: pl.DataFrame) -> tuple[pl.Series, str | None]:
+    """Return the ids of new rows and their column; numbers where no other column tells rows apart."""
+    others = [column for column in frame.columns if column not in source.columns]
+    unique = [c for c in others if frame[c].null_count() == 0 and frame[c].n_unique() == frame.height]
+    unique = [c for c in unique if not frame[c].dtype.is_float() and not frame[c].dtype.is_nested()]
+    named = [column for column in unique if looks_like_id(column)]
+    identifier = next(iter(named + unique), None)
+    if identifier is None:
+        return pl.Series([f"new {place}" for place in range(1, frame.height + 1)]), None
+    return as_text(frame[identifier]), identifier
+
+
+def _like(before: pl.Series, given: pl.Series, kind: str) -> tuple[pl.Series, str]:
+    """Return new values of a column in the type of the training's, and a sentence on those that differ."""
+    if before.dtype.is_numeric() or before.dtype == pl.Boolean or kind == "real":
+        numbers = as_numbers(given)
+        lost = given.filter(numbers.is_null() & given.is_not_null())
+        if len(lost):
+            words = f"{counted(len(lost), 'value')} of {quoted(before.name)} no number, such as {quoted(lost[0])}"
+            return numbers, f"{words}: taken as missing."
+        return numbers, _beyond(as_numbers(before), numbers)
+    texts = as_text(given)
+    unseen = [] if kind == "text" else [each for each in levels(texts) if each not in set(levels(before))]
+    if not unseen:
+        return texts, ""
+    return texts, f"{counted(len(unseen), 'value')} of {quoted(before.name)} never seen, such as {quoted(unseen[0])}."
+
+
+def _beyond(before: pl.Series, given: pl.Series) -> str:
+    """Say how many numbers lie outside those of the training, beyond which trees see no difference."""
+    low, high = before.min(), before.max()
+    beyond = 0 if low is None else int(((given < low) | (given > high)).sum())
+    if not beyond:
+        return ""
+    told = f"{counted(beyond, 'value')} of {quoted(given.name)} outside {low:.4g} to {high:.4g}"
+    return f"{told}, where no row was trained."
+
+
+def predict(model: bytes, data: HetData) -> pl.DataFrame:
+    """Return the predictions of a model file for new instances: "id", "prediction", "coverage" and "p:CLASS".
+
+    Parameters
+    ----------
+    model : bytes
+        Of a consensus of `hetcore`.
+    data : HetData
+    """
+    loaded = model_files.load(model)
+    explained = loaded.explain(data)
+    columns = {"id": list(data.ids), "prediction": explained.prediction.tolist()}
+    columns["coverage"] = explained.coverage.tolist()
+    columns["sources"] = data.mask.sum(axis=0).tolist()
+    if explained.probabilities is not None:
+        columns |= {f"p:{label}": explained.probabilities[:, k] for k, label in enumerate(loaded.classes_)}
+    return pl.DataFrame(columns, strict=False)

@@ -1,0 +1,84 @@
+"""The tab that predicts rows which were uploaded after the training."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+import streamlit as st
+
+from hetcore.data import HetData
+from hetcore.errors import DataError
+from studio.jobs import manager as jobs
+from studio.messages import explained
+from studio.readers.upload_schema import file_name
+from studio.runs import export
+from studio.uploads import read_table
+from studio.views.common.widgets import escape
+from studio.views.common.widgets_downloads import ICON
+from studio.views.consensus import new_rows
+
+__all__ = ["predict_new"]
+
+FUNCTION = "studio.views.consensus.new_rows:predict"
+SLOT = "new rows"
+MOST = 1_000
+"""Rows that are shown; the file has all."""
+PATIENCE = 60.0
+
+
+def predict_new(model: bytes | None, data: HetData, owner: str) -> None:
+    """Take files with the columns of the sources; show what differs, and what a model predicts for their rows.
+
+    Parameters
+    ----------
+    model : bytes or None
+        The model file of the run.
+    data : HetData
+        What it was trained on.
+    owner : str
+    """
+    if model is None:
+        st.caption("This method has no model file to predict with.")
+        return
+    words = "One table a source, with its columns; the label is not needed. Ids join rows of several tables."
+    given = st.file_uploader("New rows", accept_multiple_files=True, key="new rows files", help=words)
+    if not given:
+        st.caption("Upload rows with the columns of the tables here: each gets a prediction, and what it rests on.")
+        return
+    stamp = (hash(model), *(file.file_id for file in given))
+    if st.session_state.get(SLOT, (None,))[0] != stamp:
+        st.session_state[SLOT] = (stamp, *_predicted(model, data, given, owner))
+    _show(*st.session_state[SLOT][1:])
+
+
+def _predicted(model: bytes, data: HetData, given: Any, owner: str) -> tuple[pl.DataFrame | None, list[str], str]:
+    """Return the predictions, what differs, and what went wrong."""
+    try:
+        files = {file_name(file.name): read_table(file_name(file.name), file) for file in given}
+        rows = new_rows.matched(data, files)
+        run = jobs.manager().run_task(FUNCTION, {"model": model, "data": rows.data}, owner)
+    except (DataError, ValueError) as error:
+        return None, [], explained(error) if isinstance(error, DataError) else str(error)
+    with st.spinner("Predicting …"):
+        status = jobs.manager().wait(run, timeout=PATIENCE)
+    result = jobs.manager().result(run)
+    if status.state != "finished" or result is None:
+        jobs.manager().stop(run)
+        return None, rows.warnings, status.message or "The workers are busy: stop a training, or try again."
+    return result.value, rows.warnings, ""
+
+
+def _show(found: pl.DataFrame | None, warnings: list[str], failure: str) -> None:
+    for sentence in warnings:
+        st.warning(escape(sentence), icon=":material/difference:")
+    if failure:
+        st.error(escape(failure))
+    if found is None:
+        return
+    rests = found["sources"].value_counts().sort("sources").rows()
+    told = ", ".join(f"{count:,} on {sources} of the tables" for sources, count in rests)
+    st.markdown(f"**{found.height:,} predictions**: {told}. Graphs know nothing of new instances.")
+    st.dataframe(found.head(MOST), hide_index=True, key="new predictions", alt="Predictions of the new rows")
+    table = export.csv(found)
+    st.download_button("New predictions (CSV)", table, "predictions.csv", "text/csv", on_click="ignore", icon=ICON)

@@ -1,0 +1,137 @@
+"""One's own data after a reload, after a restart, and reopened from the Runs page: data, curves, model, what-ifs."""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from studio.jobs import manager
+from studio.runs import kept_files
+
+ROOT = Path(__file__).resolve().parents[2]
+CHANGE = [{"op": "sample", "fraction": 0.9, "seed": 0}]
+
+
+def _files():
+    rng = np.random.default_rng(0)
+    kinds = np.array(["comedy", "drama"])[rng.integers(0, 2, 60)]
+    ids, drama = [f"film {i:02d}" for i in range(60)], (kinds == "drama").astype(float)
+    money = pl.DataFrame({"film": ids, "budget": drama + rng.normal(0, 0.7, 60), "screens": rng.normal(size=60)})
+    words = pl.DataFrame({"film": ids, "length": drama + rng.normal(0, 0.7, 60), "label": kinds})
+    tables = {"money.csv": money, "words.csv": words}
+    return [(name, table.write_csv().encode(), "text/csv") for name, table in tables.items()]
+
+
+def _opened(owner, page, **query):
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
+    app.session_state["owner"] = owner
+    app.run()
+    app.switch_page(f"pages/{page}")
+    for name, value in query.items():
+        app.query_params[name] = value
+    return app.run()
+
+
+def _query(app):
+    return {name: value[0] if isinstance(value, list) else value for name, value in app.query_params.items()}
+
+
+def _metrics(app):
+    """Return the numbers of the run itself."""
+    told = {metric.label: metric.value for metric in app.metric}
+    return {label: told[label] for label in ("Error, held out", "Round", "Seconds")}
+
+
+def _story(app):
+    return next(each.value for each in app.caption if "Your data" in each.value)
+
+
+@pytest.fixture(scope="module")
+def trained():
+    """An owner who uploaded two tables, changed them, and trained on them; the address of the page after it."""
+    owner = secrets.token_hex(8)
+    app = _opened(owner, "1_Data.py")
+    app.file_uploader[0].set_value(_files()).run()
+    next(button for button in app.button if button.label == "Use this data").click().run()
+    accept = [button for button in app.button if button.label == "Use them as they are"]
+    if accept:
+        accept[0].click().run()
+    app.session_state["operations"] = CHANGE
+    app.switch_page("pages/2_Consensus.py").run()
+    app.slider(key="rounds").set_value(5).run()
+    app.button(key="train").click().run()
+    run = app.session_state["live Consensus"].runs["Consensus"]
+    assert manager.manager().wait(run, timeout=120).state == "finished"
+    app.run()
+    assert not app.exception and app.metric
+    return owner, run, _query(app), _metrics(app)
+
+
+def test_a_reload_brings_back_data_changes_and_curves(trained):
+    owner, run, query, metrics = trained
+    assert query["data"].startswith("own-") and query["run"] == run
+    app = _opened(owner, "2_Consensus.py", **query)
+    assert not app.exception and "60 instances" in _story(app).replace("\\", "")
+    assert app.session_state["operations"] == CHANGE
+    assert _metrics(app) == metrics
+
+
+def test_after_a_restart_the_curves_come_from_the_store(trained):
+    owner, run, query, metrics = trained
+    manager.manager()._jobs._known.pop(run)  # as a new process, which knows of no run
+    app = _opened(owner, "2_Consensus.py", **query)
+    assert not app.exception and _metrics(app) == metrics
+    assert app.slider(key="rounds").value == 5
+    assert not any("trained with other settings" in each.value for each in app.info)
+
+
+def test_another_person_gets_neither_data_nor_run(trained):
+    _, run, query, _ = trained
+    manager.manager()._jobs._known.pop(run, None)
+    app = _opened(secrets.token_hex(8), "2_Consensus.py", **query)
+    assert not app.exception and not app.metric
+    assert "another person" in app.warning[0].value
+    assert "run" not in _query(app)
+
+
+def test_new_rows_are_predicted_by_the_model_that_came_back(trained):
+    owner, run, query, _ = trained
+    manager.manager()._jobs._known.pop(run, None)
+    app = _opened(owner, "2_Consensus.py", **query)
+    app.session_state["after"] = "New rows"
+    app.run()
+    new = b"film,length,colour\nnew one,1.1,red\nnew two,-0.4,blue\n"
+    app.file_uploader[0].set_value([("new.csv", new, "text/csv")]).run()
+    assert not app.exception and not app.error
+    assert "does not know" in app.warning[0].value and "money" in app.warning[1].value
+    assert list(app.dataframe[0].value["id"]) == ["new one", "new two"]
+    assert list(app.dataframe[0].value["sources"]) == [1, 1]
+
+
+def test_reopen_brings_back_data_changes_settings_and_curves(trained):
+    owner, run, _, metrics = trained
+    app = _opened(owner, "9_Runs.py")
+    assert not app.button(key="reopen").disabled
+    app.button(key="reopen").click().run()
+    assert not app.exception
+    page = app.switch_page("pages/2_Consensus.py")  # AppTest does not follow switch_page
+    page.query_params["data"], page.query_params["run"] = _query(app).get("data", ""), run
+    page.run()
+    assert not page.exception and "60 instances" in _story(page).replace("\\", "")
+    assert _metrics(page) == metrics
+    assert page.slider(key="rounds").value == 5 and page.session_state["operations"] == CHANGE
+
+
+def test_forgotten_files_are_gone_and_their_runs_say_so(trained):
+    owner, _, query, _ = trained
+    app = _opened(owner, "1_Data.py", data=query["data"])
+    app.button(key="forget files").click().run()
+    assert not app.exception and kept_files.shared().count(owner) == 0
+    app = _opened(owner, "9_Runs.py")
+    assert app.button(key="reopen").disabled
+    assert "no longer kept" in app.button(key="reopen").help

@@ -1,0 +1,73 @@
+"""New rows take the shape of the training data, differences are said, and the model predicts them."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+import hetcore as hc
+from hetcore import model_files
+from hetcore.data import HetData
+from hetcore.errors import DataError
+from studio.views.consensus import new_rows
+
+N = 80
+
+
+@pytest.fixture(scope="module")
+def trained():
+    rng = np.random.default_rng(0)
+    kinds = np.array(["comedy", "drama"])[rng.integers(0, 2, N)]
+    ids, drama = [f"film {i:02d}" for i in range(N)], (kinds == "drama").astype(float)
+    tongues = np.where(rng.random(N) < 0.8, np.where(kinds == "drama", "French", "English"), "Danish")
+    money = pl.DataFrame({"id": ids, "budget": drama + rng.normal(0, 0.3, N), "screens": rng.integers(1, 90, N)})
+    words = pl.DataFrame({"id": ids, "length": drama + rng.normal(0, 0.3, N), "tongue": tongues})
+    data = HetData({"money": money, "words": words}, {}, (ids, kinds))
+    model = hc.GBCClassifier(n_iterations=5, random_state=0).fit(data)
+    return data, model, {"money.csv": money, "words.csv": words}
+
+
+def test_the_training_rows_as_new_ones_are_predicted_as_before(trained):
+    data, model, files = trained
+    rows = new_rows.matched(data, files)
+    assert rows.sources == {"money.csv": "money", "words.csv": "words"}
+    assert rows.warnings == [f"{N} ids also in the training data: predicted from the new values alone."]
+    found = new_rows.predict(model_files.dumps(model), rows.data)
+    assert found["prediction"].to_list() == model.predict(data).tolist()
+    assert found.columns == ["id", "prediction", "coverage", "sources", "p:comedy", "p:drama"]
+
+
+def test_each_difference_is_a_sentence_and_the_rest_is_predicted(trained):
+    data, model, _ = trained
+    given = pl.DataFrame({"title": ["a", "b"], "budget": ["0.9", "much"], "tongue": ["x", "y"], "length": [9.0, 0.5]})
+    rows = new_rows.matched(data, {"new.csv": given})
+    assert rows.sources == {"new.csv": "words"}
+    told = " ".join(rows.warnings)
+    assert "The model does not know 'budget' of new.csv" in told
+    assert "2 values of 'tongue' never seen, such as 'x'" in told
+    assert "1 value of 'length' outside" in told
+    assert "No file is of 'money'" in told
+    found = new_rows.predict(model_files.dumps(model), rows.data)
+    assert found["id"].to_list() == ["a", "b"] and found["sources"].to_list() == [1, 1]
+    assert set(found["prediction"]) <= {"comedy", "drama"}
+
+
+def test_missing_columns_and_words_for_numbers_are_missing_values(trained):
+    data, model, _ = trained
+    rows = new_rows.matched(data, {"new.csv": pl.DataFrame({"budget": ["0.9", "much", "1.1"]})})
+    told = " ".join(rows.warnings)
+    assert "new.csv lacks 'screens': taken as missing." in told and "no id column" in told
+    assert "1 value of 'budget' no number, such as 'much': taken as missing." in told
+    found = new_rows.predict(model_files.dumps(model), rows.data)
+    assert found["id"].to_list() == ["new 1", "new 2", "new 3"] and found["prediction"].null_count() == 0
+
+
+def test_files_of_nothing_known_and_of_one_source_twice_are_refused(trained):
+    data, _, files = trained
+    with pytest.raises(DataError, match="has no column of the training data"):
+        new_rows.matched(data, {"new.csv": pl.DataFrame({"colour": ["red"]})})
+    with pytest.raises(DataError, match="Two of the files"):
+        new_rows.matched(data, {"a.csv": files["money.csv"], "b.csv": files["money.csv"]})
+    with pytest.raises(DataError, match="no file to predict from"):
+        new_rows.matched(data, {})
