@@ -229,8 +229,8 @@ class Printed:
         """Return (1/c) sum over the edges of sum_i w_i L(f_i(a), f_i(b)) (K,), over sources that cover both ends."""
         a, b, _ = graph.edges()
         total, found = np.zeros(self.sign.shape[1]), np.zeros(a.size, bool)
-        for w, f, part in zip(self.weights, self.scores, self.tables):
-            both = part.covers[a] & part.covers[b]
+        for w, f, table in zip(self.weights, self.scores, self.tables):
+            both = table.covers[a] & table.covers[b]
             one, other = (a, b) if both.all() else (a[both], b[both])
             total += w * [float(self.loss.value(g[one], g[other]).sum()) for g in np.ascontiguousarray(f.T)]
             found |= both

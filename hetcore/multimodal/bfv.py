@@ -34,14 +34,14 @@ from hetcore.data.text import listed
 from hetcore.errors import DataError, ModelFileError, ParameterError
 from hetcore.multimodal import deep
 from hetcore.multimodal.boosted_vectors import BoostedFeatures, RawFeatures
-from hetcore.multimodal.branch_networks import NETWORKS, network_class
-from hetcore.multimodal.branches import Branch, branch_from, branch_state
+from hetcore.multimodal.branch_networks import NETWORKS
+from hetcore.multimodal.branches import Branch
 from hetcore.multimodal.learners import Inputs, default_learner, scaling
-from hetcore.multimodal.parameters import HIDDEN, SOURCE, at_least_one
+from hetcore.multimodal.parameters import CLASS_NAMES, HIDDEN, SOURCE
 from hetcore.multimodal.rounds import error_rate, f1_score
 from hetcore.parameters import OneOf, Seed, Slider, Whole, param
 from hetcore.registry import MemoryNeed, estimator
-from hetcore.schema import block
+from hetcore.schema import Parts, block, prefixed
 from hetcore.targets import Problem
 
 __all__ = ["BoostedFeatureNetworkClassifier"]
@@ -91,6 +91,21 @@ def _cross_entropy(scores: NDArray, y: NDArray) -> float:
     return float(-log_softmax(scores, axis=1)[np.arange(len(y)), y].mean())
 
 
+class NetworkWeights:
+    """A network's kind and the arrays that it checks itself."""
+
+    def put(self, name: str, given: Any, meta: dict[str, Any], arrays: dict[str, NDArray]) -> None:
+        """Add them to what a file holds."""
+        meta["network"], weights = given
+        arrays |= prefixed("network", weights)
+
+    def get(self, name: str, meta: dict[str, Any], arrays: dict[str, NDArray], sizes: dict[str, int]) -> Any:
+        """Return them."""
+        if meta["network"] not in list(NETWORKS):
+            raise ModelFileError(f"The model file has a network of kind {meta['network']!r}, which is not known.")
+        return meta["network"], block(arrays, "network")
+
+
 @estimator(MemoryNeed(cell=60, record=400, score=300))
 class BoostedFeatureNetworkClassifier(ClassifierMixin, BoostedEstimator):
     """A network with a branch for each unstructured source and one for the boosted feature vector of the table.
@@ -115,6 +130,10 @@ class BoostedFeatureNetworkClassifier(ClassifierMixin, BoostedEstimator):
     """
 
     _task = "classification"
+    _stored = {
+        "_network_state": NetworkWeights(), "classes": CLASS_NAMES, "n_iterations": Whole(1), "table": SOURCE,
+        "branches": Parts(Branch),
+    }  # fmt: skip
 
     table: str | None = param(None, SOURCE, "The structured source; by default the first that is a table without text.")
     features: str = param(
@@ -222,25 +241,16 @@ class BoostedFeatureNetworkClassifier(ClassifierMixin, BoostedEstimator):
         """Return the probability in [0, 1] of each class in the order of `classes_`, (n, K)."""
         return softmax(self.decision_function(data), axis=1)
 
-    def _get_state(self) -> tuple[dict[str, Any], dict[str, NDArray]]:
-        check_is_fitted(self)
-        metas, arrays = [], {f"network:{key}": array for key, array in self.network_.to_arrays().items()}
-        for j, branch in enumerate(self.branches_):
-            meta, own = branch_state(branch)
-            metas.append(meta)
-            arrays |= {f"{j}:{key}": array for key, array in own.items()}
-        facts = {"classes": list(self.classes_), "n_iterations": self.n_iterations_, "table": self.table_}
-        return facts | {"branches": metas, "network": self.network_.kind}, arrays
+    @property
+    def _network_state(self) -> tuple[str, dict[str, NDArray]]:
+        return self.network_.kind, self.network_.to_arrays()
 
-    def _set_state(self, meta: dict[str, Any], arrays: dict[str, NDArray]) -> None:
-        names = meta["classes"]
-        good = isinstance(names, list) and len(set(names)) == len(names) > 1
-        if not good or not all(isinstance(name, str) for name in names) or not at_least_one(meta["n_iterations"]):
-            raise ModelFileError("The classes or epochs of the model file are wrong: save the model again.")
-        self.classes_, self.n_iterations_ = np.array(names, object), meta["n_iterations"]
-        self.table_ = meta["table"]
-        self.branches_ = [branch_from(each, block(arrays, str(j))) for j, each in enumerate(meta["branches"])]
-        shapes = [branch.shape for branch in self.branches_]
-        cls = network_class(meta["network"])
-        self.network_ = cls(shapes, len(names), tuple(self.hidden), self.fusion, 0)
-        self.network_.restore(block(arrays, "network"))
+    @_network_state.setter
+    def _network_state(self, given: tuple[str, dict[str, NDArray]]) -> None:
+        self.network_ = given  # built once its branches are known
+
+    def _restored(self, sizes: dict[str, int]) -> str:
+        (kind, weights), shapes = self.network_, [branch.shape for branch in self.branches_]
+        self.network_ = NETWORKS[kind](shapes, self.classes_.size, tuple(self.hidden), self.fusion, 0)
+        self.network_.restore(weights)
+        return ""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from catboost import CatBoostClassifier
 from numpy.typing import NDArray
@@ -12,13 +10,14 @@ from hetcore.data import Source
 from hetcore.data.encoding import SourceEncoder
 from hetcore.errors import DataError
 from hetcore.multimodal.oblivious_trees import ObliviousTrees
+from hetcore.schema import Part, Stored
 
 __all__ = ["BoostedFeatures", "RawFeatures"]
 
 LEARNING_RATE = 0.1
 
 
-class BoostedFeatures:
+class BoostedFeatures(Stored):
     """The boosted feature vector of a table: M stages times K classes.
 
     Parameters
@@ -29,6 +28,7 @@ class BoostedFeatures:
     """
 
     kind = "boosted"
+    _stored = {"encoder": Part(SourceEncoder, "d"), "trees": Part(ObliviousTrees, "d")}
 
     def __init__(self, encoder: SourceEncoder, trees: ObliviousTrees) -> None:
         self.encoder, self.trees = encoder, trees
@@ -75,23 +75,12 @@ class BoostedFeatures:
         added = np.diff(staged, axis=0, prepend=np.zeros_like(staged[:1]))
         return added.transpose(1, 0, 2).reshape(staged.shape[1], -1).astype(np.float32)
 
-    def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray]]:
-        """Return a JSON-able dict and arrays."""
-        meta, arrays = self.encoder.to_state()
-        own = {f"encoder:{key}": array for key, array in arrays.items()}
-        return {"kind": self.kind, "encoder": meta}, own | self.trees.to_state()
 
-    @classmethod
-    def from_state(cls, meta: dict[str, Any], arrays: dict[str, NDArray]) -> BoostedFeatures:
-        """Rebuild; raises ModelFileError at anything that is not such a model."""
-        encoder = _encoder_from(meta, arrays)
-        return cls(encoder, ObliviousTrees.from_state(arrays, len(encoder.feature_names)))
-
-
-class RawFeatures:
+class RawFeatures(Stored):
     """The baseline: a table's encoded columns as they are, 0 where missing once they are standardised."""
 
     kind = "raw"
+    _stored = {"encoder": Part(SourceEncoder, "d")}
 
     def __init__(self, encoder: SourceEncoder) -> None:
         self.encoder = encoder
@@ -104,18 +93,3 @@ class RawFeatures:
     def transform(self, source: Source) -> NDArray[np.float32]:
         """Return the encoded columns, (m, d)."""
         return self.encoder.transform(source)
-
-    def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray]]:
-        """Return a JSON-able dict and arrays."""
-        meta, arrays = self.encoder.to_state()
-        return {"kind": self.kind, "encoder": meta}, {f"encoder:{k}": v for k, v in arrays.items()}
-
-    @classmethod
-    def from_state(cls, meta: dict[str, Any], arrays: dict[str, NDArray]) -> RawFeatures:
-        """Rebuild; raises ModelFileError at anything that is not such a state."""
-        return cls(_encoder_from(meta, arrays))
-
-
-def _encoder_from(meta: dict[str, Any], arrays: dict[str, NDArray]) -> SourceEncoder:
-    own = {key.removeprefix("encoder:"): array for key, array in arrays.items() if key.startswith("encoder:")}
-    return SourceEncoder.from_state(meta["encoder"], own)

@@ -12,11 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.neural_network import MLPClassifier
 
-from hetcore.errors import ModelFileError
 from hetcore.multimodal import deep
 from hetcore.multimodal.networks import forward, packed, unpacked
 
-__all__ = ["NETWORKS", "BranchNetwork", "JoinedNetwork", "network_class"]
+__all__ = ["NETWORKS", "BranchNetwork", "JoinedNetwork"]
 
 BATCH = 64
 Inputs = Sequence[tuple[NDArray, NDArray]]
@@ -123,10 +122,3 @@ def _flat(inputs: Inputs) -> list[NDArray]:
 
 
 NETWORKS = {"torch": BranchNetwork, "scikit-learn": JoinedNetwork}
-
-
-def network_class(kind: Any) -> type:
-    """Return the class of a network in a model file."""
-    if kind not in NETWORKS:
-        raise ModelFileError(f"The model file has a network of kind {kind!r}, which is not known: it is not loaded.")
-    return NETWORKS[kind]

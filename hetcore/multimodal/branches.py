@@ -9,17 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hetcore.data import HetData
-from hetcore.data.encoding import SourceEncoder
-from hetcore.errors import ModelFileError
 from hetcore.multimodal.boosted_vectors import BoostedFeatures, RawFeatures
 from hetcore.multimodal.learners import Inputs
-from hetcore.schema import block
+from hetcore.parameters import Domain
+from hetcore.schema import Array, Part, Stored
 
-__all__ = ["Branch", "branch_from", "branch_state"]
+__all__ = ["Branch"]
 
 
 @dataclass
-class Branch:
+class Branch(Stored):
     """One input of the network.
 
     Attributes
@@ -33,11 +32,29 @@ class Branch:
         Of the table's branch.
     """
 
+    _stored = {
+        "name": Domain(lambda v: isinstance(v, str), "text"),
+        "features": Part({"boosted": BoostedFeatures, "raw": RawFeatures, "inputs": Inputs}, "d=c", at="", inline=True),
+        "centre": Array("d", np.float32, optional=True), "scale": Array("d", np.float32, optional=True),
+    }  # fmt: skip
+
     name: str
     features: BoostedFeatures | RawFeatures | None = None
     inputs: Inputs | None = None
     centre: NDArray | None = None
     scale: NDArray | None = None
+
+    def _held(self) -> dict[str, Any]:
+        return super()._held() | ({} if self.inputs is None else {"features": self.inputs})
+
+    @classmethod
+    def _made(cls, values: dict[str, Any], sizes: dict[str, int]) -> Branch:
+        if isinstance(values["features"], Inputs):
+            return cls(values["name"], inputs=values["features"])
+        return cls(**values)
+
+    def _fault(self, sizes: dict[str, int]) -> str:
+        return "" if self.inputs is not None or "d" in sizes else "The model file lacks the scale of a branch's numbers"
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -57,29 +74,3 @@ class Branch:
 
     def _scaled(self, source: Any) -> NDArray[np.float32]:
         return np.nan_to_num((self.features.transform(source) - self.centre) * self.scale, nan=0.0)
-
-
-def branch_state(branch: Branch) -> tuple[dict[str, Any], dict[str, NDArray]]:
-    """Return a branch as a JSON-able dict and arrays."""
-    if branch.features is not None:
-        meta, arrays = branch.features.to_state()
-        return {"name": branch.name, **meta}, arrays | {"centre": branch.centre, "scale": branch.scale}
-    meta, arrays = branch.inputs.encoder.to_state()
-    own = {"centre": branch.inputs.centre, "scale": branch.inputs.scale}
-    state = {"name": branch.name, "kind": "inputs", "encoder": meta, "shape": list(branch.inputs.shape)}
-    return state, {f"encoder:{key}": array for key, array in arrays.items()} | own
-
-
-def branch_from(meta: dict[str, Any], arrays: dict[str, NDArray]) -> Branch:
-    """Rebuild a branch; raises ModelFileError at anything that does not fit together."""
-    centre, scale = arrays["centre"], arrays["scale"]
-    good = centre.ndim == 1 and centre.shape == scale.shape and centre.dtype == scale.dtype == np.float32
-    if not good or not (np.isfinite(centre).all() and np.isfinite(scale).all()) or not isinstance(meta["name"], str):
-        raise ModelFileError("The scale of a branch's numbers in the model file is wrong: save the model again.")
-    if meta["kind"] != "inputs":
-        made = {"boosted": BoostedFeatures, "raw": RawFeatures}[meta["kind"]].from_state(meta, arrays)
-        return Branch(meta["name"], made, None, centre, scale)
-    encoder, shape = SourceEncoder.from_state(meta["encoder"], block(arrays, "encoder")), tuple(meta["shape"])
-    if len(encoder.feature_names) != len(centre) or (shape and int(np.prod(shape)) != len(centre)):
-        raise ModelFileError("The numbers of a branch in the model file do not fit its columns: save the model again.")
-    return Branch(meta["name"], None, Inputs(encoder, centre, scale, shape))

@@ -16,15 +16,18 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from hetcore.checks import whole
 from hetcore.data import Source
 from hetcore.data.encoding import SourceEncoder
 from hetcore.errors import DataError, ModelFileError, ParameterError
 from hetcore.forest import Forest
+from hetcore.multimodal.networks import NetworkLearner
 from hetcore.multimodal.risk import Exact
-from hetcore.schema import block
+from hetcore.parameters import Domain
+from hetcore.schema import Array, Part, Stored, Value, block, prefixed
 from hetcore.trees import BinMapper, Tree, TreeParams, grow
 
-__all__ = ["Dense", "Inputs", "Trees", "default_learner", "scaling"]
+__all__ = ["MODALITIES", "Dense", "Inputs", "Trees", "default_learner", "scaling"]
 
 MAX_BINS = 128
 RIDGE = 1e-3
@@ -45,7 +48,7 @@ def _encoded(source: Source) -> tuple[SourceEncoder, NDArray[np.float32]]:
     return made["encoder"], made["X"]
 
 
-class Trees:
+class Trees(Stored):
     """A modality whose learners are trees with a vector in each leaf.
 
     Parameters
@@ -58,6 +61,9 @@ class Trees:
     """
 
     kind = "tree"
+    _stored = {
+        "encoder": Part(SourceEncoder, "d"), "mapper": Part(BinMapper, "d", at="bins"), "forest": Part(Forest, "d K"),
+    }  # fmt: skip
 
     def __init__(self, params: TreeParams, encoder: SourceEncoder, mapper: BinMapper, n_outputs: int) -> None:
         self.params, self.encoder, self.mapper = params, encoder, mapper
@@ -117,23 +123,10 @@ class Trees:
         """Return the sum of the kept trees for the records of a source, (m, K)."""
         return self.forest.predict(self.mapper.transform(self.encoder.transform(source)))
 
-    def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray]]:
-        """Return a JSON-able dict and arrays."""
-        meta, arrays = self.encoder.to_state()
-        blocks = {"encoder": arrays, "bins": self.mapper.to_arrays(), "forest": self.forest.to_arrays()}
-        return {"kind": self.kind, "encoder": meta}, _joined(blocks)
-
     @classmethod
-    def from_state(cls, meta: dict[str, Any], arrays: Mapping[str, NDArray], n_outputs: int) -> Trees:
-        """Rebuild; raises ModelFileError at anything that does not fit together."""
-        encoder = SourceEncoder.from_state(meta["encoder"], block(arrays, "encoder"))
-        mapper = BinMapper.from_arrays(block(arrays, "bins"))
-        width = len(encoder.feature_names)
-        forest = Forest.from_arrays(block(arrays, "forest"), width)
-        if mapper.n_bins.size != width or forest.n_outputs != n_outputs:
-            raise ModelFileError("The trees of the model file do not fit their columns: save the model again.")
-        modality = cls(TreeParams(), encoder, mapper, n_outputs)
-        modality.forest = forest
+    def _made(cls, values: dict[str, Any], sizes: dict[str, int]) -> Trees:
+        modality = cls(TreeParams(), values["encoder"], values["mapper"], sizes["K"])
+        modality.forest = values["forest"]
         return modality
 
 
@@ -166,7 +159,10 @@ def _solve_leaves(tree: Tree, rows: NDArray, exact: Exact, moved: NDArray) -> No
     tree.values[used] = -np.linalg.solve(curve[used] + ridge * np.eye(K), pull[used][:, :, None])[:, :, 0]
 
 
-class Inputs:
+SHAPE = Value(Domain(lambda v: all(whole(size) and size > 0 for size in v), "a shape"), tuple, list)
+
+
+class Inputs(Stored):
     """How a source becomes a learner's numbers.
 
     Parameters
@@ -178,8 +174,18 @@ class Inputs:
         Shape of a record for a learner of images; empty for a learner of columns.
     """
 
+    kind = "inputs"
+    _stored = {
+        "encoder": Part(SourceEncoder, "d"), "centre": Array("d", np.float32), "scale": Array("d", np.float32),
+        "shape": SHAPE,
+    }  # fmt: skip
+
     def __init__(self, encoder: SourceEncoder, centre: NDArray, scale: NDArray, shape: tuple[int, ...]) -> None:
         self.encoder, self.centre, self.scale, self.shape = encoder, centre, scale, shape
+
+    def _fault(self, sizes: dict[str, int]) -> str:
+        fits = not self.shape or int(np.prod(self.shape)) == sizes["d"]
+        return "" if fits else "The numbers of a branch in the model file do not fit its columns"
 
     @classmethod
     def of(cls, source: Source, as_images: bool) -> Inputs:
@@ -210,7 +216,20 @@ def scaling(X: NDArray, together: bool) -> tuple[NDArray[np.float32], NDArray[np
     return np.full(X.shape[1], mean, np.float32), np.full(X.shape[1], scale, np.float32)
 
 
-class Dense:
+class Weights:
+    """Arrays of learners as a file has them, which the learners check."""
+
+    def put(self, name: str, given: dict[str, NDArray], meta: dict[str, Any], arrays: dict[str, NDArray]) -> None:
+        """Add them to what a file holds."""
+        meta["learner"] = {}
+        arrays |= prefixed(name, given)
+
+    def get(self, name: str, meta: Mapping[str, Any], arrays: Mapping[str, NDArray], sizes: dict[str, int]) -> dict:
+        """Return them."""
+        return block(arrays, name)
+
+
+class Dense(Stored):
     """A modality whose learners are anything with `fit(X, W)` and `predict(X)`, a network for one.
 
     Parameters
@@ -223,7 +242,10 @@ class Dense:
         K.
     """
 
-    kind = "network"
+    _stored = {
+        "encoder": Part(SourceEncoder, "d"), "learners": Weights(), "centre": Array("d", np.float32),
+        "scale": Array("d", np.float32), "steps": Array("T"), "shape": SHAPE,
+    }  # fmt: skip
 
     def __init__(self, learner: Any, inputs: Inputs, n_outputs: int) -> None:
         self.learner, self.inputs, self.n_outputs = learner, inputs, n_outputs
@@ -269,46 +291,49 @@ class Dense:
             total += step * _said(learner, X, self.n_outputs)
         return total
 
-    def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray]]:
-        """Return a JSON-able dict and arrays.
-
-        Raises
-        ------
-        ParameterError
-            If the learner is not one of ours, whose weights are known to be plain arrays.
-        """
-        packer = getattr(self.learner, "pack", None)
-        if packer is None:
+    @property
+    def kind(self) -> str:
+        """What the learner is called in a file; ParameterError if its weights are not known to be plain arrays."""
+        if getattr(self.learner, "pack", None) is None:
             name = type(self.learner).__name__
             raise ParameterError(f"A model with a learner {name} can't be saved: use 'tree', 'network' or 'cnn'.")
-        meta, arrays = self.inputs.encoder.to_state()
-        facts, weights = self.learner.pack([learner for learner, _ in self.kept])
+        return self.learner.kind
+
+    def _held(self) -> dict[str, Any]:
+        inputs = {name: getattr(self.inputs, name) for name in ("encoder", "centre", "scale", "shape")}
         steps = np.array([step for _, step in self.kept], np.float64)
-        blocks = {"encoder": arrays, "learners": weights}
-        own = {"centre": self.inputs.centre, "scale": self.inputs.scale, "steps": steps}
-        state = {"kind": self.learner.kind, "encoder": meta, "shape": list(self.inputs.shape), "learner": facts}
-        return state, _joined(blocks) | own
+        learners = [learner for learner, _ in self.kept] if self.kind else []
+        return inputs | {"learners": self.learner.pack(learners)[1], "steps": steps}
 
     @classmethod
-    def from_state(cls, meta: dict[str, Any], arrays: Mapping[str, NDArray], n_outputs: int, learner: type) -> Dense:
-        """Rebuild; raises ModelFileError at anything that does not fit together."""
-        encoder = SourceEncoder.from_state(meta["encoder"], block(arrays, "encoder"))
-        width, shape = len(encoder.feature_names), tuple(meta["shape"])
-        for name in ("centre", "scale"):
-            array = arrays[name]
-            if array.shape != (width,) or array.dtype != np.float32 or not np.isfinite(array).all():
-                raise ModelFileError(f"The {name} of a source's numbers in the model file is wrong: save it again.")
-        steps = arrays["steps"]
-        if steps.ndim != 1 or steps.dtype != np.float64 or not np.isfinite(steps).all():
-            raise ModelFileError("The steps of the model file are not finite numbers: save the model again.")
-        images = bool(getattr(learner, "takes_images", False))
-        if (len(shape) == 3) != images or (images and int(np.prod(shape)) != width) or (not images and shape):
+    def _made(cls, values: dict[str, Any], sizes: dict[str, int]) -> Dense:
+        weights, steps, learner = values.pop("learners"), values.pop("steps"), cls.learner_class()
+        inputs, images = Inputs(**values), bool(getattr(learner, "takes_images", False))
+        modality, shape = cls(learner(), inputs, sizes["K"]), inputs.shape
+        if len(shape) != 3 * images or inputs._fault(sizes):
             raise ModelFileError("The shape of the images in the model file is wrong: save the model again.")
-        modality = cls(learner(), Inputs(encoder, arrays["centre"], arrays["scale"], shape), n_outputs)
-        size = shape if images else (width,)
-        learners = learner.unpack(meta["learner"], block(arrays, "learners"), size, n_outputs, len(steps))
-        modality.kept = list(zip(learners, steps.tolist()))
+        size = shape if images else (sizes["d"],)
+        modality.kept = list(zip(learner.unpack({}, weights, size, sizes["K"], len(steps)), steps.tolist()))
         return modality
+
+    @staticmethod
+    def learner_class() -> type:
+        """Return the class of the learners of a file."""
+        return NetworkLearner
+
+
+class DenseImages(Dense):
+    """A modality of a file whose learners are convolutional networks; PyTorch is asked for only when it is needed."""
+
+    @staticmethod
+    def learner_class() -> type:
+        """Return the class of the learners of a file."""
+        from hetcore.multimodal.deep import ConvolutionalLearner
+
+        return ConvolutionalLearner
+
+
+MODALITIES = {"tree": Trees, "network": Dense, "cnn": DenseImages}
 
 
 def _check_learner(learner: Any) -> None:
@@ -323,7 +348,3 @@ def _said(learner: Any, X: NDArray, n_outputs: int) -> NDArray[np.float64]:
         rule = f"predict must return finite numbers of shape ({len(X)}, {n_outputs})"
         raise DataError(f"The learner {type(learner).__name__} returned {said.shape}: {rule}.")
     return said
-
-
-def _joined(blocks: Mapping[str, Mapping[str, NDArray]]) -> dict[str, NDArray]:
-    return {f"{name}:{key}": array for name, arrays in blocks.items() for key, array in arrays.items()}

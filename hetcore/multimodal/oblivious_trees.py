@@ -15,14 +15,14 @@ import numpy as np
 from catboost import CatBoostClassifier
 from numpy.typing import NDArray
 
-from hetcore.errors import ModelFileError
+from hetcore.schema import Array, Stored
 
 __all__ = ["ObliviousTrees"]
 
 MAX_DEPTH = 16
 
 
-class ObliviousTrees:
+class ObliviousTrees(Stored):
     """M trees over d columns with K values in each leaf.
 
     Parameters
@@ -34,6 +34,11 @@ class ObliviousTrees:
     values : (M, 2^D, K) float64
         What each leaf adds to the K scores.
     """
+
+    _stored = {
+        "features": Array("m D", np.int32, low=0), "borders": Array("m D", np.float32, allows="inf"),
+        "values": Array("m L K"),
+    }  # fmt: skip
 
     def __init__(self, features: NDArray[np.int32], borders: NDArray[np.float32], values: NDArray[np.float64]) -> None:
         self.features, self.borders, self.values = features, borders, values
@@ -73,24 +78,7 @@ class ObliviousTrees:
         ]
         return np.cumsum(each, axis=0)
 
-    def to_state(self) -> dict[str, NDArray]:
-        """Return the arrays."""
-        return {"trees:features": self.features, "trees:borders": self.borders, "trees:values": self.values}
-
-    @classmethod
-    def from_state(cls, arrays: dict[str, NDArray], n_columns: int) -> ObliviousTrees:
-        """Rebuild; raises ModelFileError at arrays that are no trees over `n_columns` columns."""
-        made = cls(*(arrays[f"trees:{part}"] for part in ("features", "borders", "values")))
-        if not made._are_trees() or not ((made.features >= 0) & (made.features < n_columns)).all():
-            raise ModelFileError("The trees of the model file are none over its columns: save the model again.")
-        if np.isnan(made.borders).any() or not np.isfinite(made.values).all():
-            raise ModelFileError("The trees of the model file hold values that are no numbers: save the model again.")
-        return made
-
-    def _are_trees(self) -> bool:
-        kinds = (self.features.dtype, self.borders.dtype, self.values.dtype)
-        if kinds != (np.int32, np.float32, np.float64) or self.features.ndim != 2 or self.values.ndim != 3:
-            return False
-        (m, depth), shape = self.features.shape, self.values.shape
-        whole = 1 <= depth <= MAX_DEPTH and m >= 1 and shape[2] >= 2
-        return whole and self.borders.shape == (m, depth) and shape[:2] == (m, 2**depth)
+    def _fault(self, sizes: dict[str, int]) -> str:
+        whole = 1 <= sizes["D"] <= MAX_DEPTH and sizes["m"] >= 1 and sizes["K"] >= 2 and sizes["L"] == 2 ** sizes["D"]
+        fits = whole and self.features.max(initial=0) < sizes["d"]
+        return "" if fits else "The trees of the model file are none over its columns"

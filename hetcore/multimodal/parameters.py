@@ -1,21 +1,18 @@
-"""What the parameters of the two learners and of BFV+DNN may be, where both have them."""
+"""What the parameters and the classes of the two learners and of BFV+DNN may be, where both have them."""
 
 from __future__ import annotations
 
-from typing import Any
+import numpy as np
 
 from hetcore.checks import whole
 from hetcore.parameters import Domain
+from hetcore.schema import TEXTS, Value
 
-__all__ = ["HIDDEN", "LEARNERS", "SOURCE", "at_least_one"]
+__all__ = ["CLASS_NAMES", "HIDDEN", "LEARNERS", "SOURCE"]
 
 LEARNERS = ("tree", "network", "cnn")
-
-
-def at_least_one(value: Any) -> bool:
-    """Return whether a value is a whole number of at least 1."""
-    return whole(value) and value >= 1
-
-
-HIDDEN = Domain(lambda v: len(v) > 0 and all(at_least_one(each) for each in v), "whole numbers, such as (100, 50)")
+HIDDEN = Domain(lambda v: len(v) > 0 and all(whole(n) and n >= 1 for n in v), "whole numbers, such as (100, 50)")
 SOURCE = Domain(lambda v: v is None or isinstance(v, str), "the name of a source, or None")
+CLASS_NAMES = Value(
+    Domain(lambda v: v in TEXTS and len(v) > 1, "two class names or more"), lambda v: np.array(v, object), list
+)

@@ -53,15 +53,15 @@ from sklearn.utils.validation import check_is_fitted
 from hetcore.base import BoostedEstimator
 from hetcore.data import HetData, Source
 from hetcore.data.text import listed, quoted
-from hetcore.errors import DataError, ModelFileError, ParameterError
-from hetcore.multimodal.learners import Dense, Trees, default_learner
+from hetcore.errors import DataError, ParameterError
+from hetcore.multimodal.learners import MODALITIES, Dense, Trees, default_learner
 from hetcore.multimodal.line_search import STEPS
 from hetcore.multimodal.networks import NetworkLearner
-from hetcore.multimodal.parameters import HIDDEN, LEARNERS, SOURCE, at_least_one
+from hetcore.multimodal.parameters import CLASS_NAMES, HIDDEN, LEARNERS, SOURCE
 from hetcore.multimodal.rounds import TwoLearners
 from hetcore.parameters import Domain, Interval, OneOf, Seed, Slider, Whole, param
 from hetcore.registry import MemoryNeed, estimator
-from hetcore.schema import block
+from hetcore.schema import SHARES, Array, Parts, Value
 from hetcore.targets import Problem
 from hetcore.trees import TreeParams
 
@@ -96,6 +96,10 @@ class TwoWeakLearnerClassifier(ClassifierMixin, BoostedEstimator):
     """
 
     _task = "classification"
+    _stored = {
+        "prior": Array("K"), "classes": CLASS_NAMES, "modalities": Parts(MODALITIES, "K", named="list"),
+        "n_iterations": Whole(1), "source_weights": Value(SHARES, key="weights"),
+    }  # fmt: skip
 
     order: int = param(
         1,
@@ -174,7 +178,7 @@ class TwoWeakLearnerClassifier(ClassifierMixin, BoostedEstimator):
         if learner == "network":
             learner = NetworkLearner(self.hidden, self.epochs, seed)
         elif learner == "cnn":
-            learner = _learner_class("cnn")(epochs=self.epochs, random_state=seed)
+            learner = MODALITIES["cnn"].learner_class()(epochs=self.epochs, random_state=seed)
         return Dense.of(source, learner, n_outputs)
 
     def _view(self, state: TwoLearners) -> dict[str, Any]:
@@ -232,31 +236,12 @@ class TwoWeakLearnerClassifier(ClassifierMixin, BoostedEstimator):
         """Return the probability in [0, 1] of each class in the order of `classes_`, (n, K)."""
         return softmax(self.decision_function(data), axis=1)
 
-    def _get_state(self) -> tuple[dict[str, Any], dict[str, NDArray]]:
-        check_is_fitted(self)
-        metas, arrays = [], {"prior": self.prior_}
-        for j, (name, modality) in enumerate(self.modalities_.items()):
-            meta, own = modality.to_state()
-            metas.append({"name": name, **meta})
-            arrays |= {f"{j}:{key}": array for key, array in own.items()}
-        facts = {"classes": list(self.classes_), "n_iterations": self.n_iterations_, "weights": self.source_weights_}
-        return facts | {"modalities": metas}, arrays
+    def _sizes(self, meta: dict[str, Any]) -> dict[str, int]:
+        return {"K": len(meta["classes"])}
 
-    def _set_state(self, meta: dict[str, Any], arrays: dict[str, NDArray]) -> None:
-        names = meta["classes"]
-        good = isinstance(names, list) and len(names) > 1 and all(isinstance(name, str) for name in names)
-        prior = arrays["prior"]
-        good = good and len(set(names)) == len(names) and prior.shape == (len(names),) and prior.dtype == np.float64
-        if not good or not np.isfinite(prior).all():
-            raise ModelFileError("The classes of the model file are not those of its scores: save the model again.")
-        self.classes_, self.prior_ = np.array(names, object), prior
-        self.modalities_ = {}
-        for j, each in enumerate(meta["modalities"]):
-            self.modalities_[each["name"]] = _rebuilt(each, block(arrays, str(j)), len(names))
-        self.source_weights_ = _weights_from(meta["weights"], list(self.modalities_))
-        self.n_iterations_ = meta["n_iterations"]
-        if not at_least_one(self.n_iterations_) or len(self.modalities_) < len(meta["modalities"]):
-            raise ModelFileError("The rounds or the sources of the model file are wrong: save the model again.")
+    def _restored(self, sizes: dict[str, int]) -> str:
+        same = list(self.source_weights_) == list(self.modalities_)
+        return "" if same else "The weights of the model file are not those of its sources"
 
 
 @estimator(MemoryNeed(cell=60, record=400, score=300))
@@ -277,27 +262,3 @@ def _check_covered(problem: Problem) -> None:
     for name in problem.data.sources:
         if not problem.labelled[problem.data.rows(name)].any():
             raise DataError(f"No labelled instance is in the source {quoted(name)}: leave it out, or label some.")
-
-
-def _learner_class(kind: str) -> type:
-    """Return the class of a learner whose weights are saved as arrays; PyTorch is asked for only when it is needed."""
-    if kind == "cnn":
-        from hetcore.multimodal.deep import ConvolutionalLearner
-
-        return ConvolutionalLearner
-    return NetworkLearner
-
-
-def _rebuilt(meta: dict[str, Any], arrays: dict[str, NDArray], n_outputs: int) -> Trees | Dense:
-    if not isinstance(meta["name"], str) or meta["kind"] not in LEARNERS:
-        raise ModelFileError(f"The model file has a learner of kind {meta['kind']!r}, which is not known.")
-    if meta["kind"] == "tree":
-        return Trees.from_state(meta, arrays, n_outputs)
-    return Dense.from_state(meta, arrays, n_outputs, _learner_class(meta["kind"]))
-
-
-def _weights_from(meta: Any, names: list[str]) -> dict[str, float]:
-    weights = {str(name): float(weight) for name, weight in meta.items()}
-    if list(weights) != names or not all(0.0 <= weight <= 1.0 for weight in weights.values()):
-        raise ModelFileError("The weights of the model file are not those of its sources: save the model again.")
-    return weights
