@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import validate_data
 
-from hetcore.errors import DataError, ModelFileError, ParameterError
+from hetcore.errors import DataError, ParameterError
 
-__all__ = ["check_coverage", "finite", "flag", "number_in", "one_of", "rows_to_score_by", "whole"]
+__all__ = ["check_coverage", "finite", "flag", "one_of", "rows_to_score_by", "whole"]
 
 
 def whole(value: Any) -> bool:
@@ -60,10 +60,3 @@ def rows_to_score_by(estimator: Any, eval_set: tuple[ArrayLike, ArrayLike], **ch
     if y.shape != X.shape[:1]:
         raise DataError(f"eval_set has {X.shape[0]} rows and labels of shape {y.shape}: give one label a row.")
     return X, y
-
-
-def number_in(value: Any, low: float, high: float) -> float:
-    """Return a number of a model file; ModelFileError unless it is in [low, high]."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
-        raise ModelFileError(f"The model file has {value!r} where a number in [{low:g}, {high:g}] belongs.")
-    return float(value)
