@@ -16,11 +16,11 @@ from hetcore.transfer.files import VoteSums
 from hetcore.transfer.learners import TreeVotes, learner_for
 from hetcore.transfer.rounds import Boosting, Pace, Selection, Watched
 
-__all__ = ["Helps", "State", "TransferBoosting", "alpha_source"]
+__all__ = ["Cap", "Helps", "State", "TransferBoosting", "alpha_source"]
 
 
-class Helps:
-    """Parameters of what keeps boosting alive, beyond the paper."""
+class Cap:
+    """The parameter of the cap on alpha_t, beyond the papers."""
 
     cap_alpha: bool = param(
         True,
@@ -28,6 +28,11 @@ class Helps:
         "Whether alpha_t is at most that of half a target row wrong; as printed it is not.",
         keyword=True,
     )
+
+
+class Helps(Cap):
+    """Parameters of what keeps boosting alive, beyond the papers."""
+
     reset: bool = param(
         True,
         Flag(),

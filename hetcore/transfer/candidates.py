@@ -41,7 +41,7 @@ __all__ = ["Candidate", "Design", "LinearMachine", "Table", "TreeMachine", "cand
 MOST_AXES = 400
 N_ROUNDS, RATE = 100, 0.1
 ALL, TARGET = "all", "target only"
-CERTAIN = 30.0  # the score of a class that is the only one
+ABSENT = -30.0  # the score of a class without a row
 WIDE = 100  # columns beyond which linear machines cost less
 MANY = 400  # columns beyond which a tree looks at two fifths of them
 
@@ -181,19 +181,20 @@ def fitted(
         return _ridge(Z, y, candidate)
     present = np.unique(y.astype(np.int64))
     if len(present) == 1:
-        return LinearMachine(candidate.domain, np.zeros((Z.shape[1], n_classes)), _certain(present[0], n_classes))
+        return LinearMachine(candidate.domain, np.zeros((Z.shape[1], n_classes)), _only(present[0], n_classes, len(y)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model = LogisticRegression(C=candidate.cost, max_iter=100, tol=1e-3).fit(Z, y.astype(np.int64))
-    weights, intercept = np.zeros((Z.shape[1], n_classes)), np.full(n_classes, -CERTAIN)
+    weights, intercept = np.zeros((Z.shape[1], n_classes)), np.full(n_classes, ABSENT)
     signed = np.stack([-0.5, 0.5])[:, None] if len(present) == 2 else None
     weights[:, present] = (model.coef_ if signed is None else signed * model.coef_).T
     intercept[present] = model.intercept_ if signed is None else 0.5 * np.array([-1, 1]) * model.intercept_[0]
     return LinearMachine(candidate.domain, weights, intercept)
 
 
-def _certain(code: int, n_classes: int) -> NDArray[np.float64]:
-    return np.where(np.arange(n_classes) == code, CERTAIN, 0.0)
+def _only(code: int, n_classes: int, n: int) -> NDArray[np.float64]:
+    """Return the scores of n rows of a single class: (n + 1) / (n + K) for it, by Laplace's rule."""
+    return np.where(np.arange(n_classes) == code, np.log(n + 1.0), 0.0)
 
 
 def _ridge(Z: NDArray, y: NDArray, candidate: Candidate) -> LinearMachine:

@@ -9,8 +9,9 @@ r"""Transfer Learning Decision Forest (TLDF): trees whose splits serve the targe
     prediction: the mean of the trees' shares
 
 I is the information gain (entropy in nats) of the rows of one domain, p_k the share of source k among the node's source
-rows. The distance of leaves a and b is Mahalanobis, ((m_a - m_b)' (S_a^-1 + S_b^-1) (m_a - m_b) / 2)^(1/2), over the
-rows of all domains in them, m their mean and S their covariance.
+rows, or 1 as printed (`summed=True`). The distance of leaves a and b is Mahalanobis,
+((m_a - m_b)' (S_a^-1 + S_b^-1) (m_a - m_b) / 2)^(1/2), over the rows of all domains in them, m their mean and S their
+covariance.
 
 Departures: S is diagonal, with the variance of the whole table added in the weight of one row, since leaves have fewer
 rows than columns. Splits are at bin borders (at most 32 bins a column). Missing values go left or right,
@@ -31,7 +32,7 @@ from numpy.typing import NDArray
 from hetcore.binning import BinMapper
 from hetcore.forest import Forest
 from hetcore.numerics import narrow, power_of_two
-from hetcore.parameters import Interval, Seed, Whole, param
+from hetcore.parameters import Flag, Interval, Seed, Whole, param
 from hetcore.registry import MemoryNeed, estimator
 from hetcore.schema import Part
 from hetcore.transfer.estimator import TransferEstimator, TransferProblem
@@ -53,12 +54,14 @@ class State:
     gamma : float
     max_depth : int
     rng : Generator
+    summed : bool
     """
 
     problem: TransferProblem
     gamma: float
     max_depth: int
     rng: np.random.Generator
+    summed: bool = False
     trees: list[Tree] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -67,7 +70,9 @@ class State:
         self.binned = self.mapper.transform(X)
         held_out = X[:0] if problem.held_out is None else narrow(problem.held_out.X)
         self.held_out = self.mapper.transform(held_out)
-        self.splitter = Splitter(self.binned, problem.codes, problem.domain, len(problem.classes), self.gamma)
+        self.splitter = Splitter(
+            self.binned, problem.codes, problem.domain, len(problem.classes), self.gamma, self.summed
+        )
         self.owed = np.zeros(len(problem.names) + 1)
         known = np.isfinite(problem.X)
         unit = power_of_two(problem.X, axis=0)
@@ -184,13 +189,19 @@ class TransferForestClassifier(TransferEstimator):
         "Share of the sources in the gain of a split; 0 looks at the target only.",
         keyword=True,
     )
+    summed: bool = param(
+        False,
+        Flag(),
+        "Whether each source's gain counts in full, as (2) is printed, or by its share of the rows.",
+        keyword=True,
+    )
     n_iterations: int = param(3, Whole(1), "Trees; a round is a tree.", keyword=True)
     max_depth: int = param(10, Whole(1, 30), "Depth of a tree.", keyword=True)
     random_state: int | None = param(0, Seed(), "Seed of the columns that a node looks at.", keyword=True)
 
     def _start(self, problem: TransferProblem) -> State:
         gamma = float(self.gamma) if problem.names else 0.0
-        return State(problem, gamma, self.max_depth, np.random.default_rng(self.random_state))
+        return State(problem, gamma, self.max_depth, np.random.default_rng(self.random_state), self.summed)
 
     def _view(self, state: State) -> dict[str, Any]:
         n = len(state.trees)

@@ -58,10 +58,14 @@ class Splitter:
         K.
     gamma : float
         Share of the sources in the gain.
+    summed : bool, default=False
+        Whether p_k is 1 for each source, the plain sum of (2) as printed.
     """
 
-    def __init__(self, binned: NDArray, codes: NDArray, domain: NDArray, n_classes: int, gamma: float) -> None:
-        self.binned, self.gamma = binned, gamma
+    def __init__(
+        self, binned: NDArray, codes: NDArray, domain: NDArray, n_classes: int, gamma: float, summed: bool = False
+    ) -> None:
+        self.binned, self.gamma, self.summed = binned, gamma, summed
         self.n_domains, self.n_classes = int(domain.max()) + 1, n_classes
         self._cell = domain * n_classes + codes
         self.n_drawn = int(np.ceil(np.sqrt(len(binned))))
@@ -105,4 +109,6 @@ class Splitter:
     def _mixture(self, counts: NDArray) -> NDArray[np.float64]:
         """Return 1 - gamma for the target and gamma p_k for source k, (D,)."""
         sizes = counts[1:].sum(axis=1)
+        if self.summed:
+            return np.append(1.0 - self.gamma, np.full(len(sizes), self.gamma))
         return np.append(1.0 - self.gamma, self.gamma * sizes / max(sizes.sum(), 1.0))

@@ -1,9 +1,12 @@
-r"""Multi-KT: an LS-SVM on the target that starts from a weighted sum of the sources' models.
+r"""Multi-KT: an SVM on the target that starts from a weighted sum of the sources' models.
 
-    min_{w, b}  |w - sum_j beta_j w_j|^2 / 2 + C/2 sum_i zeta_i (y_i - w.x_i - b)^2                               (1)
+    min_{w, b}  |w - sum_j beta_j w_j|^2 / 2 + C/2 sum_i zeta_i (y_i - w.x_i - b)^2
 
-Its solution is closed. With G = [K + diag(1 / (C zeta)), 1; 1', 0], P = G^-1, f_j(x_i) what source j's model says of a
-target row, a' = P [y; 0] and a_j = P [f_j; 0]:
+is the problem of Tommasi et al., `loss="squares"`; equation (1) of Antunes et al. has inequalities in the place of
+squares, `loss="squared hinge"`, see `hetcore.transfer.squared_hinge`.
+
+The solution of the first is closed. With G = [K + diag(1 / (C zeta)), 1; 1', 0], P = G^-1, f_j(x_i) what source j's
+model says of a target row, a' = P [y; 0] and a_j = P [f_j; 0]:
 
     dual                     a = a' - sum_j beta_j a_j
     leave-one-out            y_i - yhat_i = a_i / P_ii: what the fit without row i says of it, for any beta
@@ -15,8 +18,11 @@ target row, a' = P [y; 0] and a_j = P [f_j; 0]:
 | zeta_i | 1, or with `balanced` n / (2 n_+) and n / (2 n_-): both signs count alike |
 | yhat_i | "left_out" in the events |
 
-Departures: beta is found by 300 steps of projected subgradients, the best kept. The sources' models are LS-SVMs with
-the same kernel and cost. More than two classes: one against the others.
+beta is that of the closed form also where (1) is solved with inequalities, as the sources' models and the target's then
+are. `C="auto"` is the cost of least leave-one-out error on the sources; the paper says "cross-validation".
+
+Departures: beta is found by 300 steps of projected subgradients, the best kept. The sources' models have the same
+kernel and cost. More than two classes: one against the others.
 
 Tommasi, T., Orabona, F., Caputo, B. (2010). Safety in numbers: learning categories from few examples with multi model
 knowledge transfer. CVPR. Equation number of Antunes et al. (2019).
@@ -30,52 +36,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hetcore.parameters import Flag, param
+from hetcore.checks import finite
+from hetcore.parameters import Domain, Flag, OneOf, param
 from hetcore.registry import MemoryNeed, estimator
 from hetcore.transfer.estimator import TransferProblem, scored
 from hetcore.transfer.kernel_scores import KernelEstimator, KernelScores, kernel_matrix, kernel_width
+from hetcore.transfer.ls_svm import balance, best_cost, left_out_residuals, ls_svm
+from hetcore.transfer.squared_hinge import squared_hinge_svm
 
-__all__ = ["MultiKTClassifier", "best_beta", "ls_svm"]
+__all__ = ["MultiKTClassifier", "best_beta"]
 
 N_STEPS = 300
-
-
-def ls_svm(kernel: NDArray, targets: NDArray, costs: NDArray) -> tuple[NDArray, NDArray, NDArray]:
-    """Solve least-squares SVMs with a shared kernel and unpenalised intercepts.
-
-    Parameters
-    ----------
-    kernel : (n, n) float64
-    targets : (n, K) float64
-    costs : (n,) float64
-        C zeta_i, above 0.
-
-    Returns
-    -------
-    dual : (n, K) float64
-    intercept : (K,) float64
-    diagonal : (n,) float64
-        Of P: dual / diagonal is the leave-one-out residual.
-    """
-    n = len(kernel)
-    system = np.ones((n + 1, n + 1))
-    system[:n, :n] = kernel
-    system[np.arange(n), np.arange(n)] += 1.0 / costs
-    system[n, n] = 0.0
-    inverse = _inverse(system)
-    solved = inverse[:, :n] @ targets
-    return solved[:n], solved[n], np.diag(inverse)[:n].copy()
-
-
-def _inverse(system: NDArray) -> NDArray[np.float64]:
-    """Return the inverse; that of a slightly stiffer system where costs vanish beside a kernel of large numbers."""
-    try:
-        return np.linalg.inv(system)
-    except np.linalg.LinAlgError:
-        rows = np.arange(len(system) - 1)
-        system[rows, rows] *= 1.0 + 1e-9
-        system[rows, rows] += 1e-9 * np.abs(system).max()
-        return np.linalg.inv(system)
+SQUARES, HINGE = "squares", "squared hinge"
 
 
 def best_beta(own: NDArray, lent: NDArray, signs: NDArray, weights: NDArray) -> NDArray[np.float64]:
@@ -110,15 +82,6 @@ def best_beta(own: NDArray, lent: NDArray, signs: NDArray, weights: NDArray) -> 
     return best
 
 
-def left_out_residuals(solved: NDArray, diagonal: NDArray, given: NDArray) -> NDArray[np.float64]:
-    """Return by how much the other rows miss each row's values `given` (n, q); all of it where there is no other row.
-
-    The duals (n, q) divided by the diagonal (n,) of the inverse of the LS-SVM's matrix, which is 0 for an only row.
-    """
-    told = diagonal > np.finfo(float).tiny
-    return np.where(told[:, None], solved / np.where(told, diagonal, 1.0)[:, None], given)
-
-
 @dataclass
 class State:
     """The closed form, found in one round."""
@@ -133,6 +96,9 @@ class State:
         problem, p = self.problem, self.params
         self.gamma = kernel_width(problem.X, p["gamma"])
         signs = np.column_stack([problem.signs(k) for k in range(problem.n_problems)])
+        self.kernels = [self._kernel(problem.source(j + 1)) for j in range(len(problem.names))]
+        self.unit = 2.0 if p["loss"] == HINGE else 1.0  # (1) has C, not C / 2, before its sum
+        self.cost = self._cost(signs)
         lent, duals, shifts = self._sources(signs)
         rows = problem.target
         dual = np.zeros_like(signs)
@@ -142,14 +108,16 @@ class State:
         for k in range(signs.shape[1]):
             y, zeta = signs[rows, k], balance(signs[rows, k], p["balanced"])
             given = np.column_stack([y, lent[:, :, k].T])
-            solved, constant, diagonal = ls_svm(kernel, given, p["C"] * zeta)
+            solved, constant, diagonal = ls_svm(kernel, given, self.unit * self.cost * zeta)
             residuals = left_out_residuals(solved, diagonal, given)
-            beta = best_beta(residuals[:, 0], residuals[:, 1:], y, zeta)
+            beta = best_beta(residuals[:, 0], residuals[:, 1:], y, zeta) if p["transfer"] else self.beta[:, k]
             mix = np.append(1.0, -beta)
-            dual[rows, k] = solved @ mix
+            dual[rows, k], intercept[k] = solved @ mix, constant @ mix
+            if p["loss"] == HINGE:
+                dual[rows, k], intercept[k] = squared_hinge_svm(kernel, y, self.cost * zeta, beta @ lent[:, :, k])
             for j, source in enumerate(duals):
                 dual[:, k] += beta[j] * source[:, k]
-            intercept[k] = constant @ mix + beta @ shifts[:, k]
+            intercept[k] += beta @ shifts[:, k]
             self.left_out[:, k], self.beta[:, k] = y - residuals @ mix, beta
         self.model = KernelScores.used(problem.X, dual, intercept, p["kernel"], self.gamma)
         return True
@@ -161,25 +129,33 @@ class State:
         duals, shifts = [], np.zeros((len(problem.names), signs.shape[1]))
         for j in range(len(problem.names)):
             rows = problem.source(j + 1)
-            own = problem.X[rows]
-            kernel = kernel_matrix(own, own, p["kernel"], self.gamma)
             dual = np.zeros_like(signs)
             for k in range(signs.shape[1]):
-                costs = p["C"] * balance(signs[rows, k], p["balanced"])
-                solved, constant, _ = ls_svm(kernel, signs[rows, k : k + 1], costs)
-                dual[rows, k], shifts[j, k] = solved[:, 0], constant[0]
-            across = kernel_matrix(problem.X[problem.target], own, p["kernel"], self.gamma)
+                dual[rows, k], shifts[j, k] = self._alone(self.kernels[j], signs[rows, k])
+            across = kernel_matrix(problem.X[problem.target], problem.X[rows], p["kernel"], self.gamma)
             lent[j] = across @ dual[rows] + shifts[j]
             duals.append(dual)
         return lent, duals, shifts
 
+    def _kernel(self, rows: NDArray) -> NDArray[np.float64]:
+        own = self.problem.X[rows]
+        return kernel_matrix(own, own, self.params["kernel"], self.gamma)
 
-def balance(signs: NDArray, balanced: bool) -> NDArray[np.float64]:
-    """Return zeta (n,): 1 each, or such that both signs weigh n / 2 together."""
-    positive = (signs > 0).mean()
-    if not balanced or positive in (0.0, 1.0):
-        return np.ones(len(signs))
-    return np.where(signs > 0, 0.5 / positive, 0.5 / (1.0 - positive))
+    def _cost(self, signs: NDArray) -> float:
+        """Return C as given, or that of least leave-one-out error on the sources' rows."""
+        if not isinstance(self.params["C"], str):
+            return float(self.params["C"])
+        rows = [self.problem.source(j + 1) for j in range(len(self.kernels))]
+        problems = [(kernel, signs[own, k]) for kernel, own in zip(self.kernels, rows) for k in range(signs.shape[1])]
+        return best_cost(problems, self.params["balanced"], self.unit)
+
+    def _alone(self, kernel: NDArray, signs: NDArray) -> tuple[NDArray, float]:
+        """Return duals and intercept of a source's own machine."""
+        costs = self.cost * balance(signs, self.params["balanced"])
+        if self.params["loss"] == HINGE:
+            return squared_hinge_svm(kernel, signs, costs)
+        solved, constant, _ = ls_svm(kernel, signs[:, None], costs)
+        return solved[:, 0], float(constant[0])
 
 
 @estimator(MemoryNeed(cell=40, score=100, pair=45))
@@ -197,7 +173,9 @@ class MultiKTClassifier(KernelEstimator):
     source_weights_ : dict of str to float
         beta_j / (1 + sum of beta): the target's own part counts 1.
     left_out_ : (n_T, 1 or K) float64
-        Leave-one-out scores of the target's rows.
+        Leave-one-out scores of the target's rows, those of the closed form.
+    C_ : float
+        The cost of the fit.
     history_ : polars DataFrame
         One row.
 
@@ -210,7 +188,22 @@ class MultiKTClassifier(KernelEstimator):
 
     _steepness = 2.0
 
+    C: float | str = param(
+        1.0,
+        Domain(lambda v: v == "auto" if isinstance(v, str) else finite(v) and v > 0, "'auto' or above 0"),
+        'Cost of errors; "auto" is that of least leave-one-out error on the sources, 1 without any.',
+        keyword=True,
+    )
     balanced: bool = param(True, Flag(), "Whether both signs count alike however many rows they have.", keyword=True)
+    loss: str = param(
+        SQUARES,
+        OneOf(SQUARES, HINGE),
+        'What a target row costs: the square of y - f, or as printed in (1) that of max(0, 1 - y f), "squared hinge".',
+        keyword=True,
+    )
+    transfer: bool = param(
+        True, Flag(), "Whether sources count; without, all beta_j are 0: the paper's no-transfer SVM.", keyword=True
+    )
 
     def _start(self, problem: TransferProblem) -> State:
         return State(problem, self.get_params(deep=False))
@@ -228,4 +221,4 @@ class MultiKTClassifier(KernelEstimator):
     def _finish(self, state: State) -> None:
         view = self._view(state)
         self.source_weights_, self.beta_ = view["source_weights"], view["detail"]["beta"]
-        self.left_out_, self._model = state.left_out, state.model
+        self.left_out_, self._model, self.C_ = state.left_out, state.model, state.cost

@@ -116,6 +116,9 @@ class Boosting:
         Whether alpha_t is at most `largest_alpha`.
     resets : bool
         Whether the target's weights are set back once where epsilon_t >= 1/2.
+    share : float
+        Of the target in the error by which a round chooses among its candidates, the sources' being the rest; 1 as
+        printed.
     log_weights : (n,) float64
         Their exponentials sum to 1.
     """
@@ -129,6 +132,7 @@ class Boosting:
     held_out: Any
     capped: bool = True
     resets: bool = True
+    share: float = 1.0
     log_weights: NDArray = field(init=False)
     models: list[tuple[Any, float]] = field(default_factory=list)
     epsilon: float = np.nan
@@ -168,18 +172,26 @@ class Boosting:
         self.watched.add(alpha, self.learner.votes(model, self.target), held_out)
 
     def _best(self) -> tuple[Any, float]:
-        """Return the candidate of least weighted error epsilon_t on the target, and that error."""
+        """Return the candidate of least weighted error on the target (and the sources), and epsilon_t."""
         found = []
         for rows in self.candidates:
             logs = self.log_weights[rows]
             model = self.learner.fit(rows, self.signs[rows], np.exp(logs - logs.max()))
-            found.append((model, self._error(model)))
-        return min(found, key=lambda each: each[1])
+            error = self._error(model, self.target)
+            found.append((self._mixed(model, error), len(found), model, error))
+        *_, model, error = min(found)
+        return model, error
 
-    def _error(self, model: Any) -> float:
-        logs = self.log_weights[self.target]
+    def _mixed(self, model: Any, error: float) -> float:
+        """Return the error that chooses among the candidates."""
+        if self.share >= 1.0 or not self.is_source.any():
+            return error
+        return self.share * error + (1.0 - self.share) * self._error(model, np.flatnonzero(self.is_source))
+
+    def _error(self, model: Any, rows: NDArray) -> float:
+        logs = self.log_weights[rows]
         weights = np.exp(logs - logs.max())
-        misses = 0.5 * np.abs(self.learner.votes(model, self.target) - self.signs[self.target])
+        misses = 0.5 * np.abs(self.learner.votes(model, rows) - self.signs[rows])
         return float((weights * misses).sum() / weights.sum())
 
     def _move(self, misses: NDArray[np.float64]) -> None:
@@ -221,6 +233,8 @@ class Selection:
         The source of each learner, from 1; 0 for one of the target's own.
     signs : (n_T,) float64
     watched : Watched
+    capped : bool
+        Whether alpha_t is at most `largest_alpha`.
     """
 
     models: list[Any]
@@ -229,6 +243,7 @@ class Selection:
     origin: NDArray
     signs: NDArray
     watched: Watched
+    capped: bool = True
     chosen: list[tuple[int, float]] = field(default_factory=list)
     epsilon: float = np.nan
     alpha: float = 0.0
@@ -236,7 +251,7 @@ class Selection:
 
     def __post_init__(self) -> None:
         self.log_weights = np.full(len(self.signs), -np.log(len(self.signs)))
-        self.most = largest_alpha(len(self.signs))
+        self.most = largest_alpha(len(self.signs)) if self.capped else LARGEST_UNCAPPED
 
     def round(self) -> bool:
         """Do one round; return whether there is nothing left to do."""

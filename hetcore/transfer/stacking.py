@@ -2,16 +2,17 @@ r"""The transfer blend: machines on the target, on all domains and between, mixe
 
 A blend, not boosting: it has no rounds of boosting and no eta. Every candidate c of `hetcore.transfer.candidates` is
 fitted with each of three folds of all domains left out, and p_ci is what it then says of row i of that fold. The shares
-are those of the mixture that explains the labels best,
+among the candidates that are fitted to all rows are those of the mixture that explains the labels best,
 
     max over s on the simplex of  sum_i u_i ln sum_c s_c p_ci(y_i)        (numbers: min of the weighted squared error)
 
-found by expectation maximisation from equal shares. Scores are first multiplied by the tau_c in {1/2, 1, 2, 4, 8} of
-least left-out log loss: a strongly regularised machine says too little for what it knows. A target row counts u_i = 1;
-all source rows together count as a^2 / (a + n_T) target rows, a = `PRIOR_ROWS`. So with few target rows the shares are
-near those that serve the sources' left-out rows best, a prior towards "all sources" and towards the kind of machine
-that suits the data; a hundred target rows choose themselves, and sources that mislead fade away. Then every candidate
-is fitted to all of its rows.
+found by expectation maximisation from equal shares. A target row counts u_i = 1; all source rows together count as
+a^2 / (a + n_T) target rows, a = `SOURCE_ROWS`: with few target rows the sources say which machine suits the data. How
+much these machines count beside those on the target alone, and on one source with it, only target rows decide, with a
+prior towards all sources: `hetcore.transfer.shares`. Scores are first multiplied by the tau_c in {1/2, 1, 2, 4, 8} of
+least left-out log loss, a strongly regularised machine saying too little for what it knows; of machines that are not
+on all rows tau_c is that of least loss over the target's rows + (ln tau)^2. Then every candidate is fitted to all of
+its rows.
 
 This answers the open problem of Antunes et al. (2019), whose transfer methods all end below a no-transfer SVM; it is
 not in the paper.
@@ -30,53 +31,20 @@ from hetcore.parameters import Seed, param
 from hetcore.registry import MemoryNeed, estimator
 from hetcore.schema import SHARES, Part
 from hetcore.transfer.blend import RidgeTransferClassifier
-from hetcore.transfer.candidates import WIDE, Candidate, Design, candidates, fitted
+from hetcore.transfer.candidates import ALL, TARGET, WIDE, Candidate, Design, candidates, fitted
 from hetcore.transfer.estimator import TransferEstimator, TransferProblem, scored
 from hetcore.transfer.files import Machines
 from hetcore.transfer.left_out import folds_of
 from hetcore.transfer.ordering import by_content
+from hetcore.transfer.shares import by_kind
 
-__all__ = ["Blend", "State", "TransferClassifier", "answers", "mixture", "shares_by_squares"]
+__all__ = ["Blend", "State", "TransferClassifier", "answers"]
 
 N_FOLDS = 3
-PRIOR_ROWS = 30.0
+SOURCE_ROWS = 30.0
 STEEPNESSES = (0.5, 1.0, 2.0, 4.0, 8.0)
-N_STEPS = 200
 LEAST = 1e-3  # share below which a candidate is left out
 FLOOR = 1e-4  # of a probability: no single row outweighs all others
-
-
-def mixture(likelihood: NDArray, weights: NDArray) -> NDArray[np.float64]:
-    """Return the shares of least weighted log loss.
-
-    Parameters
-    ----------
-    likelihood : (n, C) float64
-        p_ci(y_i), above 0.
-    weights : (n,) float64
-        u_i, at least 0, not all 0.
-
-    Returns
-    -------
-    (C,) float64
-        At least 0, summing to 1.
-    """
-    shares = np.full(likelihood.shape[1], 1.0 / likelihood.shape[1])
-    for _ in range(N_STEPS):
-        mixed = likelihood * shares
-        shares = weights @ (mixed / mixed.sum(axis=1, keepdims=True)) / weights.sum()
-    return shares
-
-
-def shares_by_squares(values: NDArray, y: NDArray, weights: NDArray) -> NDArray[np.float64]:
-    """Return the shares of least weighted squared error of values (n, C) from y (n,), by exponentiated gradients."""
-    shares = np.full(values.shape[1], 1.0 / values.shape[1])
-    scale = float(weights @ (y - weights @ y / weights.sum()) ** 2) or 1.0
-    for _ in range(5 * N_STEPS):
-        slope = (weights * (values @ shares - y)) @ values / scale
-        shares = shares * np.exp(-2.0 * (slope - slope @ shares) / max(np.abs(slope - slope @ shares).max(), 1.0))
-        shares /= shares.sum()
-    return shares
 
 
 def answers(scores: NDArray, n_classes: int, steepness: float) -> NDArray[np.float64]:
@@ -114,8 +82,9 @@ class State:
         self.folds = folds_of(groups, N_FOLDS, self.seed)
         n_target = len(problem.target)
         self.candidates = candidates(problem.names, n_target, problem.X.shape[1] > WIDE)
-        prior = PRIOR_ROWS**2 / (PRIOR_ROWS + n_target)
-        self.weights = np.where(problem.domain == 0, 1.0, prior / max(len(problem.X) - n_target, 1))
+        heard = SOURCE_ROWS**2 / (SOURCE_ROWS + n_target)
+        self.own = problem.domain == 0
+        self.weights = np.where(self.own, 1.0, heard / max(len(problem.X) - n_target, 1))
 
     def round(self) -> bool:
         """Try one more candidate."""
@@ -127,18 +96,20 @@ class State:
             if not (problem.domain[kept] == 0).any() and candidate.rows == "target only":
                 kept = problem.target  # a single row can't be left out
             out[left] = self._fit(candidate, kept).scores(self.table, left)
-        self.steepnesses.append(self._steepness(out))
+        self.steepnesses.append(self._steepness(out, candidate.rows == ALL))
         self.left_out.append(answers(out, self.n_classes, self.steepnesses[-1]))
         self.machines.append(self._fit(candidate, rows))
         return len(self.machines) == len(self.candidates)
 
-    def _steepness(self, scores: NDArray) -> float:
-        """Return tau of least left-out log loss; 1 for numbers."""
+    def _steepness(self, scores: NDArray, everyone: bool) -> float:
+        """Return tau of least left-out log loss, over all rows where the machine is on `everyone`; 1 for numbers."""
         if not self.n_classes:
             return 1.0
         rows, codes = np.arange(len(scores)), self.problem.codes
-        losses = [-self.weights @ np.log(answers(scores, self.n_classes, tau)[rows, codes]) for tau in STEEPNESSES]
-        return STEEPNESSES[int(np.argmin(losses))]
+        weights = self.weights if everyone else self.own.astype(np.float64)
+        losses = [-weights @ np.log(answers(scores, self.n_classes, tau)[rows, codes]) for tau in STEEPNESSES]
+        distance = np.zeros(len(STEEPNESSES)) if everyone else np.log(STEEPNESSES) ** 2
+        return STEEPNESSES[int(np.argmin(losses + distance))]
 
     def _fit(self, candidate: Candidate, rows: NDArray) -> Any:
         codes, n_bins = self.problem.codes, self.design.mapper.n_bins
@@ -155,12 +126,14 @@ class State:
     def shares(self) -> NDArray[np.float64]:
         """Return the share of each candidate tried so far; they sum to 1, small ones are 0."""
         codes, rows = self.problem.codes, np.arange(len(self.problem.codes))
-        if self.n_classes:
-            shares = mixture(np.stack([each[rows, codes] for each in self.left_out], axis=1), self.weights)
-        else:
-            shares = shares_by_squares(np.column_stack(self.left_out), codes, self.weights)
-        kept = np.where(shares >= LEAST, shares, 0.0)
-        return kept / kept.sum()
+        each = [out[rows, codes] if self.n_classes else out[:, 0] for out in self.left_out]
+        kinds = [candidate.rows for candidate in self.tried]
+        used = [c for c, kind in enumerate(kinds) if kind != TARGET or self.own.sum() > 1 or set(kinds) == {TARGET}]
+        y = None if self.n_classes else codes
+        found = by_kind(np.stack(each, axis=1)[:, used], y, self.own, self.weights, [kinds[c] for c in used], ALL)
+        shares = np.zeros(len(kinds))
+        shares[used] = np.where(found >= LEAST, found, 0.0)
+        return shares / shares.sum()
 
     def masses(self, shares: NDArray) -> NDArray[np.float64]:
         """Return the share of rows that the target (first) and each source have in the blend."""

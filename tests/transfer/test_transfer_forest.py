@@ -16,7 +16,7 @@ def test_entropy_in_nats():
     np.testing.assert_allclose(entropy(counts), [np.log(2), 0, 0, 2 * np.log(2) - 0.75 * np.log(3)])
 
 
-def naive_gain(rows_bins, codes, domain, threshold, gamma):
+def naive_gain(rows_bins, codes, domain, threshold, gamma, summed):
     """Return eq. (2) for one split, row by row."""
 
     def information(chosen):
@@ -27,17 +27,19 @@ def naive_gain(rows_bins, codes, domain, threshold, gamma):
         left, right = chosen & (rows_bins <= threshold), chosen & (rows_bins > threshold)
         return h(chosen) - (left.sum() * h(left) + right.sum() * h(right)) / chosen.sum()
 
-    sources = [information(domain == k) * (domain == k).sum() for k in (1, 2)]
-    return (1 - gamma) * information(domain == 0) + gamma * sum(sources) / (domain > 0).sum()
+    shares = [1.0 if summed else (domain == k).sum() / (domain > 0).sum() for k in (1, 2)]
+    sources = sum(share * information(domain == k) for share, k in zip(shares, (1, 2)))
+    return (1 - gamma) * information(domain == 0) + gamma * sources
 
 
+@pytest.mark.parametrize("summed", [False, True])
 @pytest.mark.parametrize("gamma", [0.0, 0.8, 1.0])
-def test_the_best_split_is_that_of_equation_2(gamma):
+def test_the_best_split_is_that_of_equation_2(gamma, summed):
     rng = np.random.default_rng(0)
     binned = rng.integers(0, 6, size=(1, 60)).astype(np.uint8)
     codes, domain = rng.integers(0, 2, 60), np.repeat([0, 1, 2], [12, 30, 18])
-    found = Splitter(binned, codes, domain, 2, gamma).best(np.arange(60), rng)
-    gains = [naive_gain(binned[0], codes, domain, threshold, gamma) for threshold in range(5)]
+    found = Splitter(binned, codes, domain, 2, gamma, summed).best(np.arange(60), rng)
+    gains = [naive_gain(binned[0], codes, domain, threshold, gamma, summed) for threshold in range(5)]
     assert found.threshold == int(np.argmax(gains)) and found.gain == pytest.approx(max(gains))
     assert found.owed.sum() == pytest.approx(60 * found.gain)
 

@@ -1,0 +1,112 @@
+r"""The shares of the candidates of a transfer blend: first among those of a kind, then between the kinds.
+
+A kind is "all" (fitted to all rows), "target only", or one source with the target. Within "all" source rows are heard
+too: they say which machine suits the data. Between the kinds only target rows are, since a source row is as foreign to
+a machine on the target alone as the target's rows are to one on the sources. With q_gi = sum_c s_c p_ci the mix of kind
+g, p_0 twice as much for "all" as for each other kind, and kappa = `PRIOR_ROWS`,
+
+    max over t on the simplex of  sum_i ln sum_g t_g q_gi(y_i) + kappa sum_g p_0g ln t_g        (i: the target's rows)
+
+so that few target rows leave most to "all". For numbers: least squares in the place of the log loss, and kappa rows of
+the mean squared error that draw t to p_0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["PRIOR_ROWS", "by_kind", "mixture", "shares_by_squares"]
+
+PRIOR_ROWS, PRIOR_OF_ALL = 3.0, 2.0
+N_STEPS = 200
+Simplex = Callable[[NDArray, NDArray], NDArray]
+
+
+def mixture(likelihood: NDArray, weights: NDArray, prior: NDArray | None = None) -> NDArray[np.float64]:
+    """Return the shares of least weighted log loss, by expectation maximisation.
+
+    Parameters
+    ----------
+    likelihood : (n, C) float64
+        p_ci(y_i), above 0.
+    weights : (n,) float64
+        u_i, at least 0, not all 0.
+    prior : (C,) float64, optional
+        kappa p_0, in rows; nothing unless given.
+
+    Returns
+    -------
+    (C,) float64
+        At least 0, summing to 1.
+    """
+    C = likelihood.shape[1]
+    prior = np.zeros(C) if prior is None else prior
+    shares = np.full(C, 1.0 / C)
+    for _ in range(N_STEPS):
+        mixed = likelihood * shares
+        shares = weights @ (mixed / mixed.sum(axis=1, keepdims=True)) + prior
+        shares /= shares.sum()
+    return shares
+
+
+def shares_by_squares(values: NDArray, y: NDArray, weights: NDArray) -> NDArray[np.float64]:
+    """Return the shares of least weighted squared error of values (n, C) from y (n,), by exponentiated gradients."""
+    shares = np.full(values.shape[1], 1.0 / values.shape[1])
+    scale = float(weights @ (y - weights @ y / weights.sum()) ** 2) or 1.0
+    for _ in range(5 * N_STEPS):
+        slope = (weights * (values @ shares - y)) @ values / scale
+        shares = shares * np.exp(-2.0 * (slope - slope @ shares) / max(np.abs(slope - slope @ shares).max(), 1.0))
+        shares /= shares.sum()
+    return shares
+
+
+def by_kind(
+    values: NDArray, y: NDArray | None, own: NDArray, weights: NDArray, kinds: Sequence[str], everyone: str
+) -> NDArray[np.float64]:
+    """Return the shares of candidates, first within their kind, then between the kinds.
+
+    Parameters
+    ----------
+    values : (n, C) float64
+        p_ci(y_i) of classes, predictions of numbers.
+    y : (n,) float64 or None
+        The numbers; None for classes.
+    own : (n,) bool
+        Which rows are the target's.
+    weights : (n,) float64
+        u_i: 1 of a target row, the sources' within the kind `everyone`.
+    kinds : sequence of str
+        Of each candidate.
+    everyone : str
+        The kind that is fitted to all rows.
+
+    Returns
+    -------
+    (C,) float64
+        At least 0, summing to 1.
+    """
+    names = list(dict.fromkeys(kinds))
+    within = np.zeros((len(names), len(kinds)))
+    for g, name in enumerate(names):
+        chosen = np.array([kind == name for kind in kinds])
+        rows = np.ones(len(own), bool) if name == everyone else own
+        within[g, chosen] = _best(values[np.ix_(rows, chosen)], None if y is None else y[rows], weights[rows])
+    prior = np.where([name == everyone for name in names], PRIOR_OF_ALL, 1.0)
+    mixes = values[own] @ within.T
+    return _between(mixes, None if y is None else y[own], prior / prior.sum()) @ within
+
+
+def _best(values: NDArray, y: NDArray | None, weights: NDArray) -> NDArray[np.float64]:
+    return mixture(values, weights) if y is None else shares_by_squares(values, y, weights)
+
+
+def _between(mixes: NDArray, y: NDArray | None, prior: NDArray) -> NDArray[np.float64]:
+    rows = np.ones(len(mixes))
+    if y is None:
+        return mixture(mixes, rows, PRIOR_ROWS * prior)
+    unit = np.sqrt(PRIOR_ROWS * np.mean((mixes @ prior - y) ** 2))
+    drawn = np.vstack([mixes, unit * np.eye(len(prior))]), np.append(y, unit * prior)
+    return shares_by_squares(*drawn, np.ones(len(drawn[1])))
