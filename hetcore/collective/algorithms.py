@@ -117,6 +117,7 @@ class _Letter:
         self.start = 0.0  # F before the first tree
         self.view, self.unlabelled = self._inference(problem.labelled), self._inference(problem.labelled)
         self.direct = np.zeros_like(self.target)  # F_m on the columns of training
+        self.seen: NDArray | None = None  # the relational columns of the stage before
 
     def _inference(self, known: NDArray[np.bool_]) -> Inference:
         """Return the messages of targets alone, of which the `known` are known."""
@@ -147,7 +148,7 @@ class _Letter:
 
     def _grow(self, own: NDArray, before: NDArray) -> None:
         """Add a tree on own and relational columns for what `before` leaves; `own` is Rf4."""
-        values = self.view.columns(self.labelled, own, self.stage)
+        values = self.seen = self.view.columns(self.labelled, own, self.stage, self.seen)
         mapper = BinMapper().fit(values)
         more = relational_columns(self.features, len(self.graphs), 1, self.stage, self.params)
         allowed = np.concatenate([np.arange(self.table.d), self.table.d + more]).astype(np.int32)

@@ -95,12 +95,42 @@ class Inference:
         K = self.scores.shape[1]
         self.state.messages[rows, stage * K : (stage + 1) * K] = values
 
-    def columns(self, rows: NDArray, own: NDArray, stage: int) -> NDArray[np.float32]:
-        """Return the relational columns (m, R) of a stage for `rows`, whose scores before it are `own` (m, K)."""
+    def columns(
+        self, rows: NDArray, own: NDArray, stage: int, before: NDArray[np.float32] | None = None
+    ) -> NDArray[np.float32]:
+        """Return the relational columns (m, R) of a stage for `rows`, whose scores before it are `own` (m, K).
+
+        Parameters
+        ----------
+        rows : (m,) int64
+        own : (m, K) float64
+        stage : int
+        before : (m, R) float32, optional
+            What this gave for the stage before, where no message of that stage or an earlier one has changed since:
+            then the messages of this stage alone are summed up.
+        """
+        K = own.shape[1]
+        if stage == 0 or before is None:
+            seen = [0] if stage == 0 else [0, stage - 1, stage] if stage > 2 else list(range(stage + 1))
+            blocks = np.concatenate([self.state.messages[:, each * K : (each + 1) * K] for each in seen], axis=1)
+            return self._related(rows, own, blocks, len(seen) - 1, self.aggregation)
+        residual = self.aggregation._replace(fill_target=self.aggregation.fill_residual)
+        messages = np.ascontiguousarray(self.state.messages[:, stage * K : (stage + 1) * K])
+        new, out = self._related(rows, own, messages, 0, residual), before.copy()
+        for at in range(0, out.shape[1] - K, 3 * K + 1):
+            out[:, at + 2 * K : at + 3 * K] = before[:, at + K : at + 2 * K]
+            out[:, at + K : at + 2 * K] = new[:, at : at + K]
+        out[:, -K:] = own
+        return out
+
+    def _related(
+        self, rows: NDArray, own: NDArray, messages: NDArray, stage: int, aggregation: Aggregation
+    ) -> NDArray[np.float32]:
+        """Return the relational columns (m, R) of a stage that some messages (n, (stage + 1) K) give."""
         n_graphs, K = self.net.indptr.shape[0], own.shape[1]
         out = np.empty((rows.size, n_graphs * (3 * K + 1) + K), np.float32)
-        given = self.state.messages, self.state.weights, rows.astype(np.int64), np.ascontiguousarray(own)
-        relate(self.net, self.aggregation, *given, stage, out)
+        given = messages, self.state.weights, rows.astype(np.int64), np.ascontiguousarray(own)
+        relate(self.net, aggregation, *given, stage, out)
         return out
 
     def start_from_neighbors(self) -> None:
@@ -114,10 +144,11 @@ class Inference:
         """Set known instances' residuals, stage by stage, from their known neighbours: Algorithm 4, lines 1 to 9."""
         self.state.weights[self.unknown] = 0.0
         target = self.state.messages[rows, : self.scores.shape[1]].copy()
-        scores = stages.prior[rows].copy()
+        scores, columns = stages.prior[rows].copy(), None
         for stage in range(stages.begins.size - 2):
             own = self.state.initial[rows] if stage == 0 else scores
-            add_stage_to(stages, stage, rows, self.columns(rows, own, stage), scores)
+            columns = self.columns(rows, own, stage, columns)
+            add_stage_to(stages, stage, rows, columns, scores)
             self.set_messages(rows, stage + 1, target - scores)
 
     def begin(self, stages: Stages, weight: float) -> None:
