@@ -32,6 +32,8 @@ def test_train_click_a_node_hide_its_label_see_who_changes(studio_url, page):
     click(page)
     expect(page.get_by_role("tab", name="Sweeps")).to_be_visible()
     idle(page)
+    for chosen in ("MGB", "Prediction"):
+        expect(page.get_by_role("radio", name=chosen, exact=True)).to_be_checked()
     page.get_by_role("button", name="Hide the label", exact=False).click()
     expect(page.locator(".st-key-who")).to_contain_text("inferred again", timeout=TRAINING)
     expect(page.locator(".st-key-edits")).to_contain_text("without the label of")

@@ -146,12 +146,12 @@ def _model(trained: Mapping[str, Trained]) -> Trained | None:
         return None
     names = list(trained)
     if st.session_state.get("network model") not in names:
-        st.session_state["network model"] = names[-1]
-    st.session_state.setdefault("network colour", "Prediction")
-    with st.container(horizontal=True):
-        label = st.segmented_control("Model", names, key="network model", required=True, help="Whose predictions.")
+        st.session_state.pop("network model", None)
+    with st.container(horizontal=True):  # by default, not by the state: that is sent once, and a fragment draws again
+        words = "Whose predictions."
+        label = st.segmented_control("Model", names, default=names[-1], key="network model", required=True, help=words)
         words = "What the colours of the nodes mean."
-        st.segmented_control("Colour", COLOURS, key="network colour", required=True, help=words)
+        st.segmented_control("Colour", COLOURS, default="Prediction", key="network colour", required=True, help=words)
     return trained[label or names[-1]]
 
 
