@@ -84,7 +84,7 @@ def lines(
     for name, (px, py) in (pale or {}).items():
         colour = style(order.index(name) if name in order else 0)["colour"]
         line = {"color": colour, "width": 1.5, "dash": "dot"}
-        traces.append(_line(px, py, f"{name}, before", line) | {"opacity": 0.4, "showlegend": False})
+        traces.append(_line(px, py, f"{name}, before", line) | {"opacity": 0.4, "showlegend": False, "meta": "before"})
     for name, y in series.items():
         look = style(order.index(name) if name in order else len(order))
         line = {"color": look["colour"], "width": 2, "dash": "dash" if name in set(dashed) else "solid"}

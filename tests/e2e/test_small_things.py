@@ -1,37 +1,14 @@
-"""The menu on a phone, the toolbar of charts, figures that come faster than they are drawn."""
+"""The menu on a phone, and the toolbar of charts."""
 
 from __future__ import annotations
 
-import json
-
 import pytest
 from e2e_studio import idle, trained
-
-from studio.views.common.widgets import LIVE, LOAD_PLOTLY
 
 playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
 expect = playwright.expect
 
 pytestmark = pytest.mark.e2e
-SLOW_PLOTLY = """
-async source => {
-  const shown = [];
-  window.Plotly = {react: (node, data) => new Promise(done =>  // the first figure takes longest
-    setTimeout(() => { shown.push(data[0]); done(); }, data[0] === 0 ? 120 : 5))};
-  const module = await import(URL.createObjectURL(new Blob([source], {type: "text/javascript"})));
-  document.body.innerHTML = "<div><div class='live-chart' style='width:300px;height:100px'></div></div>";
-  const node = document.querySelector(".live-chart");
-  const tell = k => module.default({parentElement: document.body, data:
-    {version: String(k), figure: JSON.stringify({data: [k], layout: {}}), points: k, config: {}}});
-  tell(0);
-  await new Promise(done => setTimeout(done, 30));
-  tell(1); tell(2); tell(2);
-  await new Promise(done => setTimeout(done, 300));
-  return JSON.stringify({shown, version: node.dataset.version});
-}
-"""
-
-
 def test_the_menu_closes_behind_who_goes_to_a_page_on_a_phone(studio_url, page):
     page.set_viewport_size({"width": 400, "height": 800})
     page.goto(f"{studio_url}/Consensus")
@@ -62,9 +39,3 @@ def test_the_toolbar_of_charts_is_there_when_it_is_asked_for(studio_url, page):
     expect(chart.locator(".modebar-btn")).to_have_count(0)
     page.get_by_text("Chart tools", exact=True).click()
     expect(chart.locator(".modebar-btn").first).to_be_attached()
-
-
-def test_figures_are_drawn_in_their_order_and_the_last_one_stays(page):
-    page.goto("about:blank")
-    told = json.loads(page.evaluate(SLOW_PLOTLY, LOAD_PLOTLY + LIVE))
-    assert told == {"shown": [0, 2], "version": "2"}

@@ -17,6 +17,7 @@ from studio.messages import number, shown
 from studio.runs import restoring
 from studio.server import PLOTLY_ADDRESS, asks_for_login, person
 from studio.views.common.widgets_menu import chart_config, menu
+from studio.views.common.widgets_timeline import CHART, TIMELINE
 
 __all__ = ["LOAD_PLOTLY", "PAGES", "chart", "escape", "frame", "live_chart", "number", "tabs"]
 
@@ -31,33 +32,6 @@ function plotly(address) {
 }
 """
 """Charts of all kinds wait for one script, which a page loads once."""
-LIVE = """
-function draw(node) {
-  const data = node.wanted;
-  if (!node.clientWidth || node.begun === data.version) return;
-  node.begun = data.version;
-  node.queue = (node.queue || plotly(data.address)).then(() => show(node, data)).catch(console.error);
-}
-async function show(node, data) {  // one after the other: Plotly.react of two figures at once may leave the older
-  if (node.wanted.version !== data.version) return;
-  const figure = JSON.parse(data.figure);
-  const style = getComputedStyle(node.parentElement);
-  figure.layout.font = { color: style.color, family: style.fontFamily };
-  figure.layout.uirevision = "keep";
-  await window.Plotly.react(node, figure.data, figure.layout, data.config);
-  node.dataset.version = data.version;
-  node.dataset.points = data.points;
-}
-export default function (component) {
-  const node = component.parentElement.querySelector(".live-chart");
-  node.wanted = component.data;
-  if (!node.shown) {  // a chart in a closed tab is drawn when the tab opens
-    node.shown = new ResizeObserver(() => draw(node));
-    node.shown.observe(node);
-  }
-  draw(node);
-}
-"""
 PAGES = (
     ("app.py", "Home", ":material/home:"),
     ("pages/1_Data.py", "Data", ":material/table:"),
@@ -147,7 +121,7 @@ class _Numbers(json.JSONEncoder):
 
 
 def live_chart(figure: dict[str, Any], key: str, points: int) -> None:
-    """Draw a figure that keeps its node, zoom and hover while its data change.
+    """Draw a figure that keeps its node, zoom and hover while its data change; over rounds it follows the timeline.
 
     Parameters
     ----------
@@ -167,7 +141,8 @@ def live_chart(figure: dict[str, Any], key: str, points: int) -> None:
 
 def _live() -> Any:
     html = "<div class='live-chart' style='width:100%;min-height:320px'></div>"
-    return st.components.v2.component("hetcore_live_chart", html=html, js=LOAD_PLOTLY + LIVE, isolate_styles=False)
+    js = LOAD_PLOTLY + TIMELINE + CHART
+    return st.components.v2.component("hetcore_live_chart", html=html, js=js, isolate_styles=False)
 
 
 def tabs(parts: Mapping[str, Callable[[], None]], key: str) -> None:

@@ -27,6 +27,7 @@ from studio.views.common import training
 from studio.views.common.training import Setting
 from studio.views.common.widgets import escape
 from studio.views.common.widgets_controls import share, write
+from studio.views.common.widgets_timeline import timeline
 
 __all__ = ["LiveTrainings"]
 
@@ -65,6 +66,7 @@ class _Kept:
     earlier: dict[str, str] = field(default_factory=dict)
     drawn: tuple[Events, Events] = ({}, {})
     own: bool = True
+    fresh: bool = True
 
 
 class LiveTrainings:
@@ -115,7 +117,7 @@ class LiveTrainings:
             st.query_params.pop("run", None)
             return
         own = all(_is_of(run, self._owner) for run in runs)
-        kept = _Kept(self._current.title, dict(zip(labels, settings)), dict(zip(labels, runs)), own=own)
+        kept = _Kept(self._current.title, dict(zip(labels, settings)), dict(zip(labels, runs)), own=own, fresh=False)
         st.session_state[self._slot] = kept
 
     # What the page asks ---------------------------------------------------------------------------------------------
@@ -273,6 +275,8 @@ class LiveTrainings:
                 jobs.manager().wait_begun(self.runs.values(), FIRST)
             events = self.events()
             if any(events.values()):
+                total = max(status.total for status in statuses.values())
+                timeline(events, ",".join(self.runs.values()), total, not busy, self._kept.fresh)
                 self._kept.drawn = events, before
                 draw(events, before)
             elif begins and self._kept.drawn[0].keys() == events.keys():

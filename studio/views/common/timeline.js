@@ -1,0 +1,184 @@
+// Charts of one page that show the same round of a training, and the bar that plays, steps and scrubs it.
+// All modules of a page share window.studioTimeline; plotly() stands before this text.
+
+const PATIENCE = 400;  // milliseconds that a chart has to bring the figure of a new training, if it has another one
+
+function timeline() {
+  return window.studioTimeline ??= {
+    charts: new Set(), bar: null, run: null, round: Infinity, playing: false, speed: 0, states: 0,
+    about: { last: 0, total: 0, ended: true, texts: [] }, drawing: false, again: false,
+  };
+}
+
+// A chart ------------------------------------------------------------------------------------------------------------
+
+function takeFigure(node, data) {
+  if (node.taken === data.version) return;
+  node.taken = data.version;
+  node.old = 0;
+  node.data = data;
+  node.figure = JSON.parse(data.figure);
+  const lines = node.figure.data.filter(trace => moves(trace, node.figure.data));
+  node.byRound = node.figure.layout.xaxis?.title?.text === "round" && lines.length > 0;
+  node.last = node.byRound ? Math.max(...lines.flatMap(trace => trace.x)) : Infinity;
+  if (node.byRound) holdAxes(node.figure);
+}
+
+// Lines of earlier trainings stay, and so do level lines from end to end beside longer ones.
+function moves(trace, all) {
+  const longest = Math.max(...all.map(each => Array.isArray(each.x) ? each.x.length : 0));
+  return trace.meta !== "before" && Array.isArray(trace.x) && (trace.x.length > 2 || longest <= 2);
+}
+
+function holdAxes(figure) {  // the axes of the whole training, so that a line is seen to move
+  const x = figure.data.flatMap(trace => trace.x ?? []);
+  figure.layout.xaxis = { ...figure.layout.xaxis, range: [Math.min(...x) - 0.5, Math.max(...x) + 0.5] };
+  const y = figure.data.flatMap(trace => trace.y ?? []).filter(Number.isFinite);
+  if (figure.layout.yaxis?.range || !y.length || figure.data.some(trace => trace.stackgroup)) return;
+  const low = Math.min(...y), high = Math.max(...y), room = 0.06 * (high - low || Math.abs(high) || 1);
+  figure.layout.yaxis = { ...figure.layout.yaxis, range: [low - room, high + room] };
+}
+
+function upTo(trace, round, all) {
+  if (!moves(trace, all)) return trace;
+  const keep = values => Array.isArray(values) ? values.filter((_, k) => trace.x[k] <= round) : values;
+  return { ...trace, x: keep(trace.x), y: keep(trace.y) };
+}
+
+async function drawChart(node, round) {
+  const shown = node.byRound ? Math.min(round, node.last) : "all";
+  const key = `${node.taken} ${shown}`;
+  if (node.drawn === key) return;
+  const style = getComputedStyle(node.parentElement);
+  const layout = { ...node.figure.layout, font: { color: style.color, family: style.fontFamily }, uirevision: "keep" };
+  const traces = node.byRound ? node.figure.data.map(trace => upTo(trace, shown, node.figure.data)) : node.figure.data;
+  const { version, points, config } = node.data;
+  await window.Plotly.react(node, traces, layout, config);
+  node.drawn = key;
+  node.dataset.version = version;
+  node.dataset.points = node.byRound && shown < node.last ? Math.min(shown, points) : points;
+  if (node.byRound) node.dataset.round = shown;
+}
+
+// All of them --------------------------------------------------------------------------------------------------------
+
+// One update carries all charts: those of an earlier round than the others hold the others back, and what is asked for
+// while they are drawn comes after it.
+async function showRound() {
+  const t = timeline();
+  if (t.drawing) { t.again = true; return; }
+  t.drawing = true;
+  do {
+    t.again = false;
+    for (const node of t.charts) if (!node.isConnected) t.charts.delete(node);
+    const charts = [...t.charts].filter(node => node.clientWidth && node.figure && !(node.old > performance.now()));
+    const lasts = charts.filter(node => node.byRound).map(node => node.last);
+    const round = Math.min(t.round, ...lasts);
+    await Promise.all(charts.map(node => drawChart(node, round).catch(console.error)));
+    if (lasts.length) {
+      t.states += round !== t.shown;
+      t.shown = round;
+    }
+    showBar();
+  } while (t.again);
+  t.drawing = false;
+}
+
+function chartModule(component) {
+  const node = component.parentElement.querySelector(".live-chart"), t = timeline();
+  plotly(component.data.address).then(() => {
+    takeFigure(node, component.data);
+    t.charts.add(node);
+    if (!node.watched) {  // a chart in a closed tab is drawn when the tab opens
+      node.watched = new ResizeObserver(() => { t.charts.add(node); showRound(); });
+      node.watched.observe(node);
+    }
+    showRound();
+  });
+}
+
+// The bar ------------------------------------------------------------------------------------------------------------
+
+function available() {
+  const t = timeline();
+  const lasts = [...t.charts].filter(node => node.isConnected && node.byRound).map(node => node.last);
+  return Math.max(1, Math.min(t.about.last, ...lasts));
+}
+
+function goTo(round, playing = false) {
+  const t = timeline();
+  t.round = Math.max(1, Math.min(round, available()));
+  t.playing = playing;
+  showRound();
+  if (playing) play();
+}
+
+function pace() {  // rounds a second; by itself it takes a second and a half, or as long as the training
+  const t = timeline();
+  return t.speed || Math.max(20, t.about.total / 1.5);
+}
+
+function play() {
+  const t = timeline();
+  if (t.ticking) return;
+  let before = performance.now(), exact = t.round;
+  const tick = now => {
+    if (!t.playing || !t.bar?.isConnected) { t.ticking = null; showBar(); return; }
+    if (t.shown === undefined) before = now;  // nothing moves before the first round is there
+    exact = Math.min(Math.abs(exact - t.round) > 1.5 ? t.round : exact, available());
+    exact = Math.min(exact + pace() * (now - before) / 1000, available());
+    before = now;
+    if (Math.floor(exact) !== t.round) { t.round = Math.floor(exact); showRound(); }
+    if (t.about.ended && t.round >= t.about.last) t.playing = false;
+    t.ticking = requestAnimationFrame(tick);
+  };
+  t.ticking = requestAnimationFrame(tick);
+}
+
+function showBar() {
+  const t = timeline(), bar = t.bar;
+  if (!bar) return;
+  const round = Math.min(t.shown ?? t.about.last, t.about.last), slide = bar.querySelector("input");
+  slide.max = Math.max(t.about.last, 1);
+  slide.value = round;
+  slide.setAttribute("aria-valuetext", `round ${round} of ${t.about.total}`);
+  const told = t.about.texts[round - 1];
+  bar.querySelector("output").textContent = `Round ${round} of ${t.about.total}${told ? ` · ${told}` : ""}`;
+  const button = bar.querySelector(".play");
+  button.querySelector("path").setAttribute("d", t.playing ? "M5 3h3v10H5zM9 3h3v10H9z" : "M5 3l8 5-8 5z");
+  button.setAttribute("aria-label", t.playing ? "Pause the recording" : "Play the recording");
+  Object.assign(bar.dataset, { round, last: t.about.last, playing: t.playing, states: t.states });
+  const head = document.querySelector(".st-key-headline");
+  if (head) head.style.opacity = round < t.about.last ? 0.35 : 1;  // its numbers are those of the last round
+}
+
+function listen(bar) {
+  const t = timeline(), on = (name, act) => bar.querySelector(name).addEventListener("click", act);
+  on(".first", () => { t.states = 0; goTo(1, true); });
+  on(".back", () => goTo((t.shown ?? 1) - 1));
+  on(".forward", () => goTo((t.shown ?? 0) + 1));
+  on(".play", () => {
+    if (t.playing) { t.playing = false; showBar(); return; }
+    goTo(t.shown >= available() && t.about.ended ? 1 : t.shown, true);
+  });
+  bar.querySelector("input").addEventListener("input", event => goTo(Number(event.target.value)));
+  bar.querySelector("select").addEventListener("change", event => { t.speed = Number(event.target.value); });
+}
+
+function barModule(component) {
+  const bar = component.parentElement.querySelector(".timeline"), t = timeline(), told = component.data;
+  if (!bar.listens) { bar.listens = true; listen(bar); }
+  t.bar = bar;
+  bar.querySelector("select").value = String(t.speed);
+  const following = t.about.ended === false && t.playing;
+  t.about = { last: told.last, total: told.total, ended: told.ended, texts: told.texts };
+  if (t.run !== told.run) {  // a new training is seen from its first round; one that was there before, as it ended
+    const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    Object.assign(t, { run: told.run, states: 0, shown: undefined, playing: told.fresh && !still });
+    t.round = t.playing ? 1 : Infinity;
+    for (const node of t.charts) node.old = performance.now() + PATIENCE;  // what they show is of the one before
+    setTimeout(showRound, PATIENCE + 20);
+  }
+  if (t.playing || following) play();
+  showRound();
+}

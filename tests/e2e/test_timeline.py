@@ -1,0 +1,134 @@
+"""The timeline: charts that show one round together, played, stepped and scrubbed; without a studio, then in it."""
+
+from __future__ import annotations
+
+import pytest
+from e2e_studio import TRAINING, idle, trained
+
+from studio.views.common import widgets_timeline
+from studio.views.common.widgets import LOAD_PLOTLY
+
+playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
+expect = playwright.expect
+
+pytestmark = pytest.mark.e2e
+STAGE = """
+async ([chart, bar, html]) => {
+  window.shown = [];
+  const slow = [60, 3, 20];  // milliseconds a chart takes to draw
+  window.Plotly = { react: (node, data) => new Promise(done => setTimeout(() => {
+    window.shown.push([node.id, data[0].x.length]); done();
+  }, slow[Number(node.id)])) };
+  const load = source => import(URL.createObjectURL(new Blob([source], { type: "text/javascript" })));
+  const charts = (await load(chart)).default, bars = (await load(bar)).default;
+  document.body.innerHTML = html + [0, 1, 2].map(
+    k => `<div><div class="live-chart" id="${k}" style="width:300px;height:100px"></div></div>`).join("");
+  const upTo = n => Array.from({ length: n }, (_, k) => k + 1);
+  const line = n => ({ x: upTo(n), y: upTo(n).map(x => 1 / x) });
+  window.tellChart = (k, n) => charts({ parentElement: document.getElementById(k).parentElement, data: {
+    version: `${k} ${n}`, points: n, config: {},
+    figure: JSON.stringify({ data: [line(n)], layout: { xaxis: { title: { text: "round" } }, yaxis: {} } }) } });
+  window.tellBar = (run, last, ended, fresh) => bars({ parentElement: document.body, data: {
+    run, last, total: 12, ended, fresh, texts: [] } });
+  window.rounds = () => [...document.querySelectorAll(".live-chart")].map(node => Number(node.dataset.round));
+}
+"""
+AT_END = (
+    "last => { const bar = document.querySelector('.timeline').dataset;"
+    " return bar.round == last && bar.playing == 'false'; }"
+)
+EQUAL = "wanted => window.rounds().every(round => round === wanted)"
+
+
+@pytest.fixture
+def stage(page):
+    """An empty page with the modules of charts and bar, a Plotly that only takes time, and three charts."""
+    page.goto("about:blank")
+    chart = LOAD_PLOTLY + widgets_timeline.TIMELINE + widgets_timeline.CHART
+    bar = widgets_timeline.TIMELINE + widgets_timeline.BAR
+    page.evaluate(STAGE, [chart, bar, widgets_timeline.html()])
+    return page
+
+
+def _tell(page, run="a", last=12, ended=True, fresh=True):
+    page.evaluate("([run, last, ended, fresh]) => window.tellBar(run, last, ended, fresh)", [run, last, ended, fresh])
+    page.evaluate("last => { for (const k of [0, 1, 2]) window.tellChart(k, last); }", last)
+
+
+def test_a_training_that_is_over_when_it_is_first_seen_is_played_from_its_first_round(stage):
+    _tell(stage)
+    stage.wait_for_function(AT_END, arg=12)
+    shown = stage.evaluate("window.shown")
+    assert [rounds for chart, rounds in shown if chart == "0"][0] == 1
+    by_chart = {k: [rounds for chart, rounds in shown if chart == k] for k in "012"}
+    assert by_chart["0"] == by_chart["1"] == by_chart["2"] == sorted(by_chart["0"]), "no chart skips or repeats"
+    assert len(by_chart["0"]) >= 3 and by_chart["0"][-1] == 12
+
+
+def test_a_training_of_before_is_shown_as_it_ended(stage):
+    _tell(stage, fresh=False)
+    stage.wait_for_function(EQUAL, arg=12)
+    assert {rounds for _, rounds in stage.evaluate("window.shown")} == {12}
+
+
+def test_a_chart_of_an_earlier_round_holds_the_others_back(stage):
+    _tell(stage, last=5, ended=False, fresh=False)
+    stage.wait_for_function(EQUAL, arg=5)
+    stage.evaluate("window.tellBar('a', 9, false, false); window.tellChart(0, 9); window.tellChart(1, 9);")
+    stage.wait_for_timeout(200)
+    assert stage.evaluate("window.rounds()") == [5, 5, 5]
+    stage.evaluate("window.tellChart(2, 9)")
+    stage.wait_for_function(EQUAL, arg=9)
+
+
+def test_the_round_is_scrubbed_stepped_paused_and_replayed(stage):
+    _tell(stage, fresh=False)
+    stage.wait_for_function(EQUAL, arg=12)
+    stage.get_by_label("Round that the charts show").fill("4")
+    stage.wait_for_function(EQUAL, arg=4)
+    for name, wanted in (("One round on", 5), ("One round back", 4), ("One round back", 3)):
+        stage.get_by_role("button", name=name).click()
+        stage.wait_for_function(EQUAL, arg=wanted)
+    stage.get_by_label("Rounds a second").select_option("1")
+    stage.get_by_role("button", name="Replay from the first round").click()
+    stage.wait_for_function(EQUAL, arg=1)
+    stage.get_by_role("button", name="Pause the recording").click()
+    assert stage.locator(".timeline").get_attribute("data-playing") == "false"
+    stage.get_by_label("Rounds a second").select_option("30")
+    stage.get_by_role("button", name="Play the recording").click()
+    stage.wait_for_function(AT_END, arg=12)
+    stage.wait_for_function(EQUAL, arg=12)
+
+
+def test_another_training_begins_anew_and_the_keyboard_moves_it(stage):
+    _tell(stage, fresh=False)
+    stage.wait_for_function(EQUAL, arg=12)
+    stage.get_by_label("Round that the charts show").focus()
+    stage.keyboard.press("ArrowLeft")
+    stage.wait_for_function(EQUAL, arg=11)
+    stage.evaluate("window.shown.length = 0")
+    _tell(stage, run="b")
+    stage.wait_for_function(AT_END, arg=12)
+    assert [rounds for chart, rounds in stage.evaluate("window.shown") if chart == "1"][0] == 1
+
+
+def test_the_first_training_of_a_fresh_browser_is_seen_from_its_first_round(studio_url, page):
+    page.goto(f"{studio_url}/Consensus?data=planted&rounds=30")
+    idle(page)
+    page.evaluate(
+        "() => { window.seen = []; new MutationObserver(() => { const bar = document.querySelector('.timeline');"
+        " const round = bar && Number(bar.dataset.round); if (round && !window.seen.includes(round))"
+        " window.seen.push(round); }).observe(document.body, {subtree: true, attributes: true, childList: true}); }"
+    )
+    page.get_by_role("button", name="Train", exact=True).click()
+    trained(page)
+    bar = page.locator(".timeline")
+    expect(bar).to_have_attribute("data-playing", "false", timeout=TRAINING)
+    seen = page.evaluate("window.seen")
+    assert seen[0] == 1 and len(seen) >= 4, seen
+    page.get_by_label("Round that the charts show").fill("7")
+    expect(bar).to_have_attribute("data-round", "7")
+    charts = page.locator(".live-chart[data-round]:visible")
+    assert charts.count() >= 2
+    for chart in charts.all():
+        expect(chart).to_have_attribute("data-round", "7")
