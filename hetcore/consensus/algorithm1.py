@@ -51,9 +51,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hetcore.binning import BinMapper
+from hetcore.consensus.executor import Executor, LocalExecutor, SourceState
 from hetcore.consensus.predictor import Memory, in_no_table, said_by_neighbours
 from hetcore.consensus.source_learners import Grown
-from hetcore.consensus.source_states import Crew, TablePart
 from hetcore.data import Graph, HetData
 from hetcore.data.encoding import SourceEncoder
 from hetcore.forest import Forest
@@ -77,8 +77,8 @@ class Printed:
 
     problem: Problem
     params: dict[str, Any]
-    crew: Crew
-    tables: list[TablePart]
+    executor: Executor
+    tables: list[SourceState]
     forests: list[list[Forest]]
     links: list[Any]
     sign: NDArray[np.float64]  # (n, K) labels: numbers or +1, -1; 0 where unlabelled
@@ -92,22 +92,22 @@ class Printed:
 
     @classmethod
     def start(
-        cls, problem: Problem, params: dict[str, Any], rng: np.random.Generator, crew: Crew | None = None
+        cls, problem: Problem, params: dict[str, Any], rng: np.random.Generator, executor: Executor | None = None
     ) -> Printed:
         """Line 1."""
         data, scale = problem.data, problem.scale
-        crew = Crew() if crew is None else crew
+        executor = LocalExecutor() if executor is None else executor
         sign = _signs(problem.target, problem.labelled, scale)
         K, p, q = sign.shape[1], len(data.sources), len(data.graphs)
         share = np.clip((sign[problem.labelled].mean(axis=0) + 1.0) / 2.0, 1e-6, 1.0 - 1e-6)
         constant = np.log(share / (1.0 - share)) if scale.is_classifier else np.zeros(1)
-        tables = [crew.table(data, name, problem.labelled, 1) for name in data.source_names]
+        tables = [executor.table(data, name, problem.labelled) for name in data.source_names]
         scores = np.stack([np.where(part.covers[:, None], constant, 0.0) for part in tables])
         forests = [[Forest(1) for _ in range(K)] for _ in tables]
         links = [_row_normalised(graph) for graph in data.graphs.values()]
         weights = np.full((p, K), 1.0 / p), np.full((q, K), 1.0 / max(q, 1))
         nobody = np.zeros(data.n, bool)
-        return cls(problem, params, crew, tables, forests, links, sign, scores, *weights, constant, {}, rng, nobody)
+        return cls(problem, params, executor, tables, forests, links, sign, scores, *weights, constant, {}, rng, nobody)
 
     @property
     def loss(self) -> HalfSquared | Logistic:
@@ -131,13 +131,13 @@ class Printed:
             self.left_out = self.problem.labelled & (self.rng.random(self.problem.data.n) < LEFT_OUT)
         before = self.consensus
         every, parallel = list(range(len(self.tables))), self.params["schedule"] == "parallel"
-        for numbers in [every] if parallel and self.crew.apart else [[i] for i in every]:
+        for numbers in [every] if parallel and self.executor.concurrent else [[i] for i in every]:
             self._fit(numbers, before if parallel else self.consensus)
         self.weights = np.stack([self._weights(k) for k in range(self.sign.shape[1])], axis=1)
         if self.links:
             self.graph_weights = self._graph_weights()
 
-    def _terms(self, i: int, part: TablePart, k: int, consensus: NDArray) -> tuple[NDArray, NDArray]:
+    def _terms(self, i: int, part: SourceState, k: int, consensus: NDArray) -> tuple[NDArray, NDArray]:
         """Return targets (3, m) and their weights (3, m) in the objective of source i: y, E and E~_i (4.4)."""
         rows, labelled = part.rows, self.problem.labelled[part.rows]
         pulled = ~labelled if self.params["pull"] == "unlabelled" else np.ones(rows.size, bool)
@@ -150,7 +150,7 @@ class Printed:
             weights *= np.where(counts > 0, counts[0] / np.maximum(counts, 1.0), 0.0)
         return targets, weights * np.array([[1.0], [self.params["lambda0"]], [self.params["lambda1"]]])
 
-    def _neighbours_say(self, i: int, part: TablePart, k: int) -> tuple[NDArray, NDArray]:
+    def _neighbours_say(self, i: int, part: SourceState, k: int) -> tuple[NDArray, NDArray]:
         """Return E~_i (n,), and where there is one; nowhere if nothing is pulled to it."""
         if not self.params["lambda1"]:
             return np.zeros(len(self.sign)), np.zeros(len(self.sign), bool)
@@ -175,8 +175,8 @@ class Printed:
         terms = [[self._terms(i, part, k, consensus) for k in outputs] for i, part in zip(numbers, parts)]
         slopes = [[self._slope(i, k, *row[k]) for k in outputs] for i, row in zip(numbers, terms)]
         limits = TreeParams(self.params["max_depth"], -1, self.params["min_samples_leaf"])
-        asked = [([slope and slope[:2] for slope in row],) for row in slopes]
-        for place, (i, grown) in enumerate(zip(numbers, self.crew.ask("grow_each", parts, (limits,), asked))):
+        grown_by = self.executor.grow_each(parts, limits, [[slope and slope[:2] for slope in row] for row in slopes])
+        for place, (i, grown) in enumerate(zip(numbers, grown_by)):
             steps = [
                 0.0 if slopes[place][k] is None else self._step(i, k, grown[k], *terms[place][k]) / slopes[place][k][2]
                 for k in outputs
@@ -248,7 +248,7 @@ class Printed:
         memory = Memory(
             self.problem.data.id_series, self.consensus.astype(np.float32), np.ones(self.problem.data.n, np.float32)
         )
-        kept = self.crew.ask("keep", self.tables)
+        kept = self.executor.keep_tables(self.tables)
         names, encoders, mappers = [p.name for p in self.tables], [k.encoder for k in kept], [k.mapper for k in kept]
         args = self.problem.scale, names, encoders, mappers, self.forests, self.weights, self.start_value, memory
         return PrintedModel(*args)

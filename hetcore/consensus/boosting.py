@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hetcore.consensus.executor import Executor, LocalExecutor
 from hetcore.consensus.neighbor_columns import KnownLabels
 from hetcore.consensus.outputs import Outputs
 from hetcore.consensus.smoothing import blended_links, graph_weights, smoothed
-from hetcore.consensus.source_states import Crew
 from hetcore.consensus.view_learners import PATIENCE, Advanced, BoostRule, SmoothLearner, TreeLearner, ViewContent
 from hetcore.consensus.view_weights import SHARPNESS, consensus, deal, explained, fitted_mix, weights_of
 from hetcore.consensus.views import DataView, View, ViewColumns, dealt_folds
@@ -62,8 +62,8 @@ class ViewState:
         What the view says in its best round; labelled rows by the member that did not see them, or by all members.
     covers : (n,) bool
     settled : bool
-    holder, number
-        As a crew uses them.
+    learner, number
+        As an executor uses them.
     """
 
     view: View
@@ -74,7 +74,7 @@ class ViewState:
     losses: list[float] = field(default_factory=list)
     best: int = -1
     settled: bool = False
-    holder: Any = None
+    learner: Any = None
     number: int = -1
 
     @property
@@ -82,13 +82,13 @@ class ViewState:
         """The view's name."""
         return self.view.name
 
-    def take(self, told: Advanced, labelled: NDArray[np.bool_]) -> None:
+    def take(self, advanced: Advanced, labelled: NDArray[np.bool_]) -> None:
         """Note what the learner said after a round."""
-        self.losses.append(told.loss)
-        self.best = told.best
-        if told.scores is not None:
-            self.scores[self.rows] = self.trained[self.rows] = told.scores
-            self.trained[self.rows[labelled[self.rows]]] = told.trained
+        self.losses.append(advanced.loss)
+        self.best = advanced.best
+        if advanced.scores is not None:
+            self.scores[self.rows] = self.trained[self.rows] = advanced.scores
+            self.trained[self.rows[labelled[self.rows]]] = advanced.trained
 
     def settle(self, lead: float) -> None:
         """Rest once the loss no longer falls, or can't come near the best view's any more."""
@@ -125,16 +125,18 @@ class ViewBoosting:
         Of each lambda that "auto" has chosen: the values tried, and the out-of-fold loss of each.
     """
 
-    def __init__(self, problem: Problem, params: dict[str, Any], crew: Crew) -> None:
-        self.problem, self.params, self.crew = problem, params, crew
+    def __init__(self, problem: Problem, params: dict[str, Any], executor: Executor) -> None:
+        self.problem, self.params, self.executor = problem, params, executor
         self.paths: dict[str, list[tuple[float, float]]] = {}
         self.outputs = Outputs.of(problem.scale)
         self.n_rounds = 0
 
     @classmethod
-    def start(cls, problem: Problem, params: dict[str, Any], rng: np.random.Generator, crew: Crew | None = None) -> Any:
+    def start(
+        cls, problem: Problem, params: dict[str, Any], rng: np.random.Generator, executor: Executor | None = None
+    ) -> Any:
         """Lines 1 and 2: build the views and give them to their learners."""
-        state = cls(problem, params, Crew() if crew is None else crew)
+        state = cls(problem, params, LocalExecutor() if executor is None else executor)
         n_known = int(problem.labelled.sum())
         state.n_folds = min(n_known, FOLDS if n_known < MANY else FOLDS_OF_MANY)
         seeds = rng.integers(2**31, size=1000)
@@ -155,7 +157,7 @@ class ViewBoosting:
         self.lambda1 = 0.0 if params["lambda1"] == "auto" else float(params["lambda1"])
         self.sharpness = SHARPNESS[0] if params["sharpness"] == "auto" else float(params["sharpness"])
         rule = self.rule(lambda0)
-        self.views = [self._hired(each, seed, rule) for each, seed in made]
+        self.views = [self._with_learner(each, seed, rule) for each, seed in made]
         self.weights = np.full(len(self.views), 1.0 / len(self.views))
 
     def _chosen_lambda0(self, made: list[tuple[DataView, int]]) -> float:
@@ -165,7 +167,7 @@ class ViewBoosting:
             return 0.0
         losses = []
         for lambda0 in LAMBDA0:
-            trial = ViewBoosting(self.problem, self.params | {"lambda1": 0.0, "weights": "entropy"}, self.crew)
+            trial = ViewBoosting(self.problem, self.params | {"lambda1": 0.0, "weights": "entropy"}, self.executor)
             trial.n_folds, trial.labels, trial.columns = self.n_folds, self.labels, self.columns
             trial._open(smooth, lambda0)
             for _ in range(TRIAL_ROUNDS):
@@ -182,7 +184,7 @@ class ViewBoosting:
         shares = p["learning_rate"], limits, p["subsample"], p["column_sample"]
         return BoostRule(self.outputs, self.n_folds, *shares, lambda0)
 
-    def _hired(self, made: DataView, seed: int, rule: BoostRule) -> ViewState:
+    def _with_learner(self, made: DataView, seed: int, rule: BoostRule) -> ViewState:
         n = self.problem.data.n
         prior, covers = np.tile(self.outputs.prior, (n, 1)), np.zeros(n, bool)
         covers[made.rows] = True
@@ -190,7 +192,7 @@ class ViewBoosting:
         codes, fold = self.labels.codes[made.rows], self.labels.fold[made.rows]
         content = ViewContent(made.X, codes, fold, made.view.learner, seed, rule)
         kind = TreeLearner if made.view.learner == "trees" else SmoothLearner
-        self.crew.hire(state, kind, self.problem.labelled, content)
+        self.executor.add(state, kind, self.problem.labelled, content)
         return state
 
     def round(self) -> None:
@@ -198,23 +200,22 @@ class ViewBoosting:
         going = [view for view in self.views if not view.settled]
         if going:
             pulls = self._pulls(going)
-            said = self.crew.ask("advance", going, (self.n_rounds,), pulls)
-            for view, told in zip(going, said):
-                view.take(told, self.problem.labelled)
+            for view, advanced in zip(going, self.executor.advance(going, self.n_rounds, pulls)):
+                view.take(advanced, self.problem.labelled)
             lead = min(min(view.losses, default=np.inf) for view in self.views)
             for view in going:
                 view.settle(lead)
             self._weigh()
         self.n_rounds += 1
 
-    def _pulls(self, going: list[ViewState]) -> list[tuple] | None:
+    def _pulls(self, going: list[ViewState]) -> list[NDArray] | None:
         """Return what E says of each view's unlabelled rows, by fold; None where nothing pulls."""
         unlabelled = ~self.problem.labelled
         if not self.lambda0 or not unlabelled.any() or not self.n_rounds:
             return None
         fitted = self.outputs.fitted(self.member_consensus())
         place = np.cumsum(unlabelled) - 1
-        return [(fitted[:, place[view.rows[unlabelled[view.rows]]]],) for view in going]
+        return [fitted[:, place[view.rows[unlabelled[view.rows]]]] for view in going]
 
     def member_consensus(self) -> NDArray[np.float64]:
         """Return E of the unlabelled rows by fold (F, n_u, k), from the members that did not see that fold."""
@@ -223,7 +224,7 @@ class ViewBoosting:
         used = [i for i, weight in enumerate(self.weights) if weight > 1e-6]
         total = np.zeros((self.n_folds, int(unlabelled.sum()), self.outputs.k))
         mass = np.zeros(total.shape[1])
-        for i, said in zip(used, self.crew.ask("members", [self.views[i] for i in used])):
+        for i, said in zip(used, self.executor.members([self.views[i] for i in used])):
             spots = place[self.views[i].rows[unlabelled[self.views[i].rows]]]
             total[:, spots] += self.weights[i] * said
             mass[spots] += self.weights[i]
@@ -372,4 +373,4 @@ class ViewBoosting:
 
     def finish(self) -> list[dict[str, NDArray]]:
         """Return what each view's learner keeps."""
-        return self.crew.ask("keep", self.views)
+        return self.executor.keep_views(self.views)

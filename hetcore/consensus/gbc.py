@@ -55,8 +55,8 @@ from sklearn.utils.validation import check_is_fitted
 from hetcore.base import BoostedEstimator
 from hetcore.consensus.algorithm1 import Printed, PrintedModel
 from hetcore.consensus.boosting import ViewBoosting
+from hetcore.consensus.executor import Executor
 from hetcore.consensus.predictor import StagewiseModel, in_no_table
-from hetcore.consensus.source_states import Crew
 from hetcore.consensus.tempering import Tempering
 from hetcore.consensus.view_predictor import ViewModel
 from hetcore.data import HetData
@@ -200,12 +200,12 @@ class _GBC(Tempering, BoostedEstimator):
     as_printed: bool = param(False, Flag(), "Run the paper's Algorithm 1 to the letter; see its module.")
     random_state: int | None = param(0, Seed(), "Seed; an int makes a fit repeatable bit for bit on one thread count.")
 
-    def _start(self, problem: Problem, crew: Crew | None = None) -> ViewBoosting | Printed:
+    def _start(self, problem: Problem, executor: Executor | None = None) -> ViewBoosting | Printed:
         rng, params = np.random.default_rng(self.random_state), self.get_params(deep=False)
         if not self.as_printed:
-            return ViewBoosting.start(problem, params, rng, crew)
+            return ViewBoosting.start(problem, params, rng, executor)
         params |= {name: PRINTED_AUTO for name in ("lambda0", "lambda1") if params[name] == "auto"}
-        return Printed.start(problem, params, rng, crew)
+        return Printed.start(problem, params, rng, executor)
 
     def _view(self, state: ViewBoosting | Printed) -> dict[str, Any]:
         if self.as_printed:
@@ -215,7 +215,7 @@ class _GBC(Tempering, BoostedEstimator):
         else:
             view = describe(state.problem, state.raw, state.held_back, state.alone())
             more = _weights_of(state)
-        view["detail"] |= more.pop("detail") | state.crew.tally()
+        view["detail"] |= more.pop("detail") | state.executor.statistics()
         return view | more
 
     def _finish(self, state: ViewBoosting | Printed) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hetcore.data import Graph
 from hetcore.kernels.csr import hearsay
 
-__all__ = ["averaged", "graph_columns", "heard", "joint_links", "joint_shares", "mean_weight"]
+__all__ = ["averaged", "graph_columns", "heard", "joint_links", "mean_weight"]
 
 JOINT_POWER = 3
 
@@ -57,10 +57,3 @@ def _in_units(graph: Graph, unit: float) -> Any:
     links = graph.adjacency().copy()
     links.data = (links.data / np.float64(unit)).astype(np.float32)
     return links
-
-
-def joint_shares(graphs: Mapping[str, Graph], units: Mapping[str, float], links: Any) -> dict[str, float]:
-    """Return how much of the joint links' weight is each graph's, by name, summing to one."""
-    held = {name: (graph.adjacency() / units[name]).multiply(links).sum() for name, graph in graphs.items()}
-    total = sum(held.values())
-    return {name: float(each / total) if total > 0 else 1.0 / len(held) for name, each in held.items()}

@@ -29,7 +29,7 @@ from typing import Any
 from hetcore.base import boost
 from hetcore.consensus.gbc import GBCClassifier, GBCRegressor
 from hetcore.data import HetData
-from hetcore.distributed.executor import ClusterCrew
+from hetcore.distributed.executor import DaskExecutor
 from hetcore.errors import ClusterError, ParameterError
 from hetcore.events import Callback
 
@@ -107,10 +107,10 @@ def fit(
         raise ParameterError("client must be a connected distributed.Client, not an asynchronous or a closed one.")
     model.set_params(schedule="parallel")._check_parameters()
     problem = model._problem(data, y, eval_y)
-    crew = ClusterCrew(client)
+    executor = DaskExecutor(client)
     try:
         with client.as_current():
-            boost(model, lambda: model._start(problem, crew), callbacks)
+            boost(model, lambda: model._start(problem, executor), callbacks)
     finally:
-        crew.close()
+        executor.close()
     return model

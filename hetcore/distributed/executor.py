@@ -1,40 +1,42 @@
-"""A crew whose holders live on the workers of a Dask cluster: who holds what, and what to do when a worker is lost.
+"""The executor whose learners live on the workers of a Dask cluster: which has what, and what to do when one is lost.
 
-    1  a keeper (an actor) on every worker; sources are dealt out, the largest first, to whoever has least
-    2  a step is asked of all keepers at once, with the arguments that all sources share sent once a worker
-    3  a keeper that does not answer any more is lost: its sources are loaded on other workers, which repeat what those
-       sources had learned (labels, the last consensus), and the step is asked of them again
+    1  an actor on every worker; sources are dealt out, the largest first, to the worker that has least
+    2  a step is sent to all actors at once, with the arguments that all sources share sent once a worker
+    3  an actor that does not answer any more is lost: its sources are loaded on other workers, which repeat the rounds
+       that those sources had done, and the step is sent to them again
 
-What a source is asked is a function of its arguments, and nothing else is kept on a worker, so the answer has the same
-bits whoever gives it, and however often. The model itself, scores and trees, stays with the fit.
+What a learner returns is a function of its arguments, and nothing else is kept on a worker, so the answer has the same
+bits whichever worker gives it, and however often. The model itself, scores and trees, stays with the fit.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hetcore.consensus.source_learners import Holder
-from hetcore.consensus.source_states import Crew, Part
-from hetcore.distributed.worker_actor import Hired, Step, size_of
-from hetcore.distributed.worker_pool import Call, KeeperLostError, Post, Posts
+from hetcore.consensus.boosting import ViewState
+from hetcore.consensus.executor import Executor, SourceState
+from hetcore.consensus.source_learners import Grown, Kept, Slope, TableLearner
+from hetcore.consensus.view_learners import Advanced, ViewLearner
+from hetcore.distributed.worker_actor import LearnerSource, Step, size_of
+from hetcore.distributed.worker_pool import Call, Worker, WorkerLostError, WorkerPool
 from hetcore.errors import ClusterError
+from hetcore.trees import TreeParams
 
-__all__ = ["ClusterCrew"]
+__all__ = ["DaskExecutor"]
 
-REMEMBERED = ("smooth", "refit", "listen", "bin")  # steps that leave something in a holder: the last of each
-ROUNDS = ("advance",)  # steps that leave something in each round: all of them
+State = SourceState | ViewState
 MOST_TRIES = 4  # of one step, each after a loss
 
 _log = logging.getLogger(__name__)
 
 
-class ClusterCrew(Crew):
-    """The holders of a fit's sources on the workers of a client's cluster.
+class DaskExecutor(Executor):
+    """The learners of a fit's sources on the workers of a client's cluster.
 
     Parameters
     ----------
@@ -42,72 +44,95 @@ class ClusterCrew(Crew):
         Connected, not asynchronous.
     """
 
-    apart = True
+    concurrent = True
 
     def __init__(self, client: Any) -> None:
-        self._posts = Posts(client)
-        self._hired: list[Hired] = []
+        self._workers = WorkerPool(client)
+        self._sources: list[LearnerSource] = []
         self._labelled: NDArray[np.bool_] | None = None
-        self._steps: dict[str, Step] = {}
-        self._where: dict[int, Post] = {}
+        self._rounds: list[Step] = []
+        self._where: dict[int, Worker] = {}
         self._bytes = dict.fromkeys(("sent", "received", "loaded"), 0)
         self._lost = 0
 
-    def hire(self, part: Part, kind: type[Holder], labelled: NDArray[np.bool_], content: Any) -> None:
-        """Note the content of a part; it travels when a part is first asked."""
-        part.number = len(self._hired)
-        self._hired.append(Hired(kind, part.rows, content))
+    def add(self, state: State, kind: type, labelled: NDArray[np.bool_], content: Any) -> None:
+        """Note the content of a state's learner; it travels with the first step."""
+        state.number = len(self._sources)
+        self._sources.append(LearnerSource(kind, state.rows, content))
         self._labelled = labelled
 
-    def ask(
-        self, what: str, parts: Sequence[Part], shared: tuple = (), own: Sequence[tuple] | None = None
+    def grow_each(
+        self, tables: Sequence[SourceState], limits: TreeParams, slopes: Sequence[list[Slope | None]]
+    ) -> list[list[Grown | None]]:
+        """Grow a tree for each output of each table."""
+        return self._all(TableLearner.grow_each, tables, (limits,), [(each,) for each in slopes])
+
+    def advance(self, views: Sequence[ViewState], t: int, pulls: Sequence[NDArray] | None) -> list[Advanced]:
+        """Take round t of each view, and note it: where a view is loaded again, its rounds are repeated."""
+        own = [()] * len(views) if pulls is None else [(pull,) for pull in pulls]
+        done = self._all(ViewLearner.advance, views, (t,), own)
+        self._rounds.append(Step(ViewLearner.advance.__name__, (t,), _by_number(views, own)))
+        return done
+
+    def members(self, views: Sequence[ViewState]) -> list[NDArray[np.float64]]:
+        """Return what each view's members say of its unlabelled rows."""
+        return self._all(ViewLearner.members, views)
+
+    def keep_tables(self, tables: Sequence[SourceState]) -> list[Kept]:
+        """Return what predicts of each table."""
+        return self._all(TableLearner.keep, tables)
+
+    def keep_views(self, views: Sequence[ViewState]) -> list[dict[str, NDArray]]:
+        """Return what predicts of each view."""
+        return self._all(ViewLearner.keep, views)
+
+    def _all(
+        self,
+        method: Callable[..., Any],
+        states: Sequence[State],
+        shared: tuple = (),
+        own: Sequence[tuple] | None = None,
     ) -> list[Any]:
-        """Return what each part's holder answers: see `Crew.ask`.
+        """Return what a method of each state's learner returns, given what all share and what is each one's own.
 
         Raises
         ------
         ClusterError
             If the scheduler or all workers are gone, or a worker fails or is lost again and again.
         """
-        own = [()] * len(parts) if own is None else own
-        asked = {part.number: mine for part, mine in zip(parts, own)}
+        given = _by_number(states, [()] * len(states) if own is None else own)
         answers: dict[int, Any] = {}
         for _ in range(MOST_TRIES):
             self._place()
-            missing = [number for number in asked if number not in answers]
-            answers |= self._asked(what, shared, {number: asked[number] for number in missing})
-            if len(answers) == len(asked):
-                break
-        else:
-            raise _unable("in one step")
-        if what in REMEMBERED:
-            self._steps[what] = Step(what, shared, asked)
-        elif what in ROUNDS:
-            self._steps[f"{what} {len(self._steps)}"] = Step(what, shared, asked)
-        return [answers[number] for number in asked]
+            missing = {number: mine for number, mine in given.items() if number not in answers}
+            answers |= self._sent(Step(method.__name__, shared, missing))
+            if len(answers) == len(given):
+                return [answers[number] for number in given]
+        raise _unable("in one step")
 
-    def tally(self) -> dict[str, Any]:
+    def statistics(self) -> dict[str, Any]:
         """Return the bytes that travelled since the last call, the workers in use, and those lost since the start."""
-        workers = len({post.address for post in self._where.values()})
-        said = {"bytes": dict(self._bytes), "workers": workers, "workers_lost": self._lost}
+        workers = len({worker.address for worker in self._where.values()})
+        found = {"bytes": dict(self._bytes), "workers": workers, "workers_lost": self._lost}
         self._bytes = dict.fromkeys(self._bytes, 0)
-        return said
+        return found
 
     def close(self) -> None:
         """Let the workers forget the sources."""
         self._where = {}
-        self._posts.close()
+        self._workers.close()
 
-    def _asked(self, what: str, shared: tuple, asked: Mapping[int, tuple]) -> dict[int, Any]:
-        """Ask the sources of these numbers; return the answers of those whose keeper was not lost."""
-        groups: dict[str, tuple[Post, dict[int, tuple]]] = {}
-        for number, mine in asked.items():
-            post = self._where[number]
-            groups.setdefault(post.address, (post, {}))[1][number] = mine
+    def _sent(self, step: Step) -> dict[int, Any]:
+        """Send a step to the workers that have its sources; return the answers of those that were not lost."""
+        groups: dict[str, tuple[Worker, list[int]]] = {}
+        for number in step.own:
+            worker = self._where[number]
+            groups.setdefault(worker.address, (worker, []))[1].append(number)
         calls = []
-        for post, mine in groups.values():
-            self._bytes["sent"] += size_of((shared, mine))
-            calls.append(self._posts.call(post, "ask", what, shared, mine))
+        for worker, numbers in groups.values():
+            mine = _of(step, numbers)
+            self._bytes["sent"] += size_of((mine.shared, mine.own))
+            calls.append(self._workers.call(worker, "run", mine))
         answers: dict[int, Any] = {}
         for call in calls:
             answers |= self._answer(call) or {}
@@ -115,46 +140,50 @@ class ClusterCrew(Crew):
         return answers
 
     def _answer(self, call: Call) -> Any:
-        """Return what a keeper answers; None if it is lost, and then nobody holds its sources."""
+        """Return what an actor answers; None if it is lost, and its sources with it."""
         try:
-            return self._posts.answer(call)
-        except KeeperLostError:
-            gone = [number for number, post in self._where.items() if post is call.post]
-            _log.warning("The Dask worker at %s is gone: %d sources move.", call.post.address, len(gone))
+            return self._workers.answer(call)
+        except WorkerLostError:
+            gone = [number for number, worker in self._where.items() if worker is call.worker]
+            _log.warning("The Dask worker at %s is gone: %d sources move.", call.worker.address, len(gone))
             self._lost += 1
             for number in gone:
                 del self._where[number]
             return None
 
     def _place(self) -> None:
-        """Load the sources that nobody holds."""
+        """Load the sources that are on no worker."""
         for _ in range(MOST_TRIES):
-            homeless = [number for number in range(len(self._hired)) if number not in self._where]
-            if not homeless:
+            unplaced = [number for number in range(len(self._sources)) if number not in self._where]
+            if not unplaced:
                 return
-            calls = [(numbers, self._load(post, numbers)) for post, numbers in self._dealt(homeless)]
+            calls = [(numbers, self._load(worker, numbers)) for worker, numbers in self._dealt(unplaced)]
             for numbers, call in calls:
-                self._where |= dict.fromkeys(numbers, call.post)
+                self._where |= dict.fromkeys(numbers, call.worker)
                 self._answer(call)
         raise _unable("while they loaded")
 
-    def _load(self, post: Post, numbers: Iterable[int]) -> Call:
-        hired = {number: self._hired[number] for number in numbers}
-        steps = [_of(step, hired) for step in self._steps.values()]
-        self._bytes["loaded"] += size_of((list(hired.values()), steps, self._labelled))
-        return self._posts.call(post, "take", hired, self._labelled, steps)
+    def _load(self, worker: Worker, numbers: Iterable[int]) -> Call:
+        sources = {number: self._sources[number] for number in numbers}
+        steps = [_of(step, sources) for step in self._rounds]
+        self._bytes["loaded"] += size_of((list(sources.values()), steps, self._labelled))
+        return self._workers.call(worker, "take", sources, self._labelled, steps)
 
-    def _dealt(self, numbers: Sequence[int]) -> Iterable[tuple[Post, list[int]]]:
-        """Deal sources out to the workers: the largest first, each to the one that holds least."""
-        posts = self._posts.manned()
-        for post in posts:
-            post.held = sum(size_of(self._hired[n]) for n, where in self._where.items() if where is post)
-        hands: dict[str, tuple[Post, list[int]]] = {}
-        for number in sorted(numbers, key=lambda n: -size_of(self._hired[n])):
-            post = min(posts, key=lambda each: each.held)
-            post.held += size_of(self._hired[number])
-            hands.setdefault(post.address, (post, []))[1].append(number)
-        return hands.values()
+    def _dealt(self, numbers: Sequence[int]) -> Iterable[tuple[Worker, list[int]]]:
+        """Deal sources out to the workers: the largest first, each to the one that has least."""
+        workers = self._workers.workers()
+        for worker in workers:
+            worker.held = sum(size_of(self._sources[n]) for n, where in self._where.items() if where is worker)
+        dealt: dict[str, tuple[Worker, list[int]]] = {}
+        for number in sorted(numbers, key=lambda n: -size_of(self._sources[n])):
+            worker = min(workers, key=lambda each: each.held)
+            worker.held += size_of(self._sources[number])
+            dealt.setdefault(worker.address, (worker, []))[1].append(number)
+        return dealt.values()
+
+
+def _by_number(states: Sequence[State], own: Sequence[tuple]) -> dict[int, tuple]:
+    return {state.number: mine for state, mine in zip(states, own)}
 
 
 def _unable(when: str) -> ClusterError:

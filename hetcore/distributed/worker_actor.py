@@ -9,48 +9,51 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
-from hetcore.consensus.source_learners import Grown, Holder
+from hetcore.consensus.source_learners import Grown
 
-__all__ = ["Hired", "Keeper", "Step", "size_of"]
+__all__ = ["LearnerSource", "WorkerActor", "Step", "size_of"]
 
 
-class Hired(NamedTuple):
-    """What a holder is made from: its class, its rows (m,), and a `Source` or links."""
+class LearnerSource(NamedTuple):
+    """What a learner is made from: its class, its rows (m,), and a `Source` or links."""
 
-    kind: type[Holder]
+    kind: type
     rows: NDArray[np.int64]
     content: Any
 
 
 class Step(NamedTuple):
-    """A step that leaves something in the holders: what was asked, and of whom (number, own arguments)."""
+    """A method of some learners: its name, arguments that are the same for all, and each one's own by number."""
 
-    what: str
+    method: str
     shared: tuple
     own: Mapping[int, tuple]
 
 
-class Keeper:
-    """Holds some of a fit's sources, by number, in one worker process.
+class WorkerActor:
+    """Has some of a fit's learners, by number, in one worker process.
 
-    A fit on a cluster has one keeper on each worker, so that what all sources are asked alike travels once a worker.
+    A fit on a cluster has one actor on each worker, so that what all sources are given alike travels once a worker.
     """
 
     def __init__(self) -> None:
-        self._holders: dict[int, Holder] = {}
+        self._learners: dict[int, Any] = {}
         self._blas = ThreadpoolController()
 
-    def take(self, hired: Mapping[int, Hired], labelled: NDArray[np.bool_], steps: Sequence[Step]) -> None:
+    def take(
+        self, sources: Mapping[int, LearnerSource], labelled: NDArray[np.bool_], steps: Sequence[Step]
+    ) -> None:
         """Load sources, and repeat the steps that they had taken elsewhere."""
-        for number, (kind, rows, content) in hired.items():
-            self._holders[number] = kind(rows, labelled, content)
-        for what, shared, own in steps:
-            self.ask(what, shared, own)
+        for number, (kind, rows, content) in sources.items():
+            self._learners[number] = kind(rows, labelled, content)
+        for step in steps:
+            self.run(step)
 
-    def ask(self, what: str, shared: tuple, own: Mapping[int, tuple]) -> dict[int, Any]:
-        """Return what the holders of these numbers answer; the same bits as in the process of the fit."""
+    def run(self, step: Step) -> dict[int, Any]:
+        """Return what the learners of a step return; the same bits as in the process of the fit."""
+        name, shared, own = step
         with np.errstate(over="ignore", under="ignore"), self._blas.limit(limits=1, user_api="blas"):
-            return {number: lean(getattr(self._holders[number], what)(*shared, *mine)) for number, mine in own.items()}
+            return {number: lean(getattr(self._learners[number], name)(*shared, *mine)) for number, mine in own.items()}
 
 
 def lean(answer: Any) -> Any:

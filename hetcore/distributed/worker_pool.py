@@ -1,4 +1,4 @@
-"""The keepers of a fit on the workers of a Dask cluster: man every worker, ask, and notice who is gone."""
+"""The workers of a Dask cluster that a fit uses: an actor on each, calls of it, and which are gone."""
 
 from __future__ import annotations
 
@@ -9,45 +9,45 @@ from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from typing import Any
 
-from hetcore.distributed.worker_actor import Keeper
+from hetcore.distributed.worker_actor import WorkerActor
 from hetcore.errors import ClusterError
 
-__all__ = ["Call", "KeeperLostError", "Post", "Posts"]
+__all__ = ["Call", "WorkerLostError", "Worker", "WorkerPool"]
 
 POLL_SECONDS = 0.5  # between looks at whether a silent worker is still there
 SCHEDULER_SECONDS = 10.0  # that the scheduler has for an answer
 WAIT_SECONDS = 60.0  # for a worker, when there is none
 
 
-class KeeperLostError(Exception):
-    """The keeper's worker is gone, and with it what it held."""
+class WorkerLostError(Exception):
+    """The actor's worker is gone, and with it what it held."""
 
 
 @dataclass
-class Post:
-    """A worker's address, the future that keeps its keeper alive, the keeper, and the bytes of what it holds."""
+class Worker:
+    """A worker's address, the future that keeps its actor alive, the actor, and the bytes of what it holds."""
 
     address: str
     future: Any
-    keeper: Any = None
+    actor: Any = None
     held: int = 0
 
     @property
     def lost(self) -> bool:
-        """Whether the cluster says that the keeper is gone."""
+        """Whether the cluster says that the actor is gone."""
         return self.future.status not in ("pending", "finished")
 
 
 @dataclass
 class Call:
-    """A call of a keeper under way; no future if it could not even be made."""
+    """A call of an actor under way; no future if it could not even be made."""
 
-    post: Post
+    worker: Worker
     future: Any
 
 
-class Posts:
-    """The workers of a cluster, by address, those of them that have a keeper.
+class WorkerPool:
+    """The workers of a cluster, by address, those of them that have an actor.
 
     Parameters
     ----------
@@ -57,10 +57,10 @@ class Posts:
     def __init__(self, client: Any) -> None:
         self._client = client
         self._scheduler = client.scheduler.address  # which the client forgets with its connection
-        self._posts: dict[str, Post] = {}
+        self._workers: dict[str, Worker] = {}
 
-    def manned(self) -> list[Post]:
-        """Return a post with a keeper on every worker that the scheduler knows, by address.
+    def workers(self) -> list[Worker]:
+        """Return the workers that the scheduler knows, by address, each with an actor.
 
         Raises
         ------
@@ -70,53 +70,53 @@ class Posts:
         deadline = time.monotonic() + WAIT_SECONDS
         while time.monotonic() < deadline:
             addresses = self._addresses()
-            new = [self._new(address) for address in addresses if address not in self._posts]
-            for post in new:
-                with contextlib.suppress(KeeperLostError):
-                    post.keeper = self._waited(post, post.future.result)
-                    self._posts[post.address] = post
-            if found := [self._posts[address] for address in addresses if address in self._posts]:
+            new = [self._new(address) for address in addresses if address not in self._workers]
+            for worker in new:
+                with contextlib.suppress(WorkerLostError):
+                    worker.actor = self._waited(worker, worker.future.result)
+                    self._workers[worker.address] = worker
+            if found := [self._workers[address] for address in addresses if address in self._workers]:
                 return found
             time.sleep(POLL_SECONDS)
         raise ClusterError(f"The Dask cluster at {self._scheduler} has no worker: start some, and fit again.")
 
-    def call(self, post: Post, method: str, *args: Any) -> Call:
-        """Begin a call of the keeper's method."""
+    def call(self, worker: Worker, method: str, *args: Any) -> Call:
+        """Begin a call of the actor's method."""
         try:
-            return Call(post, getattr(post.keeper, method)(*args))
+            return Call(worker, getattr(worker.actor, method)(*args))
         except RuntimeError:  # what Dask raises at once for an actor that it knows to be lost
-            return Call(post, None)
+            return Call(worker, None)
 
     def answer(self, call: Call) -> Any:
         """Wait for the answer to a call.
 
         Raises
         ------
-        KeeperLostError
+        WorkerLostError
             If the worker is gone.
         ClusterError
             If the scheduler is, or the worker failed in words that are not ours.
         """
         try:
             if call.future is None:
-                raise KeeperLostError
-            return self._waited(call.post, call.future.result)
-        except KeeperLostError:
-            lost = self._posts.pop(call.post.address, None)
+                raise WorkerLostError
+            return self._waited(call.worker, call.future.result)
+        except WorkerLostError:
+            lost = self._workers.pop(call.worker.address, None)
             if lost is not None:
                 lost.future.release()
             raise
 
     def close(self) -> None:
-        """Let every keeper go; a release would wait until this process has collected its garbage."""
-        futures, self._posts = [post.future for post in self._posts.values()], {}
+        """Let every actor go; a release would wait until this process has collected its garbage."""
+        futures, self._workers = [worker.future for worker in self._workers.values()], {}
         if futures and self._client.status == "running":
             with contextlib.suppress(Exception):  # a cluster that is gone has nothing to let go
                 self._client.cancel(futures, force=True)
 
-    def _new(self, address: str) -> Post:
+    def _new(self, address: str) -> Worker:
         place = {"workers": [address], "allow_other_workers": False}
-        return Post(address, self._client.submit(Keeper, actor=True, pure=False, **place))
+        return Worker(address, self._client.submit(WorkerActor, actor=True, pure=False, **place))
 
     def _addresses(self) -> list[str]:
         """Return the workers' addresses in order."""
@@ -127,23 +127,23 @@ class Posts:
         except OSError:  # timeouts and closed connections too
             raise self._scheduler_gone() from None
 
-    def _waited(self, post: Post, result: Callable[..., Any]) -> Any:
+    def _waited(self, worker: Worker, result: Callable[..., Any]) -> Any:
         """Return a result, looking now and then whether it can still come."""
         while True:
             try:
                 return result(timeout=POLL_SECONDS)
             except TimeoutError:
                 self._check_scheduler()
-                if post.lost or post.address not in self._addresses():
-                    raise KeeperLostError from None
+                if worker.lost or worker.address not in self._addresses():
+                    raise WorkerLostError from None
             except OSError:
                 self._check_scheduler()
-                raise KeeperLostError from None
+                raise WorkerLostError from None
             except Exception as error:
                 # A cluster that closes ends its workers first: who is gone, only the scheduler's answer tells.
-                if post.address not in self._addresses() or post.lost or _is_end(error):
-                    raise KeeperLostError from None
-                raise _explained(error, post.address) from error
+                if worker.address not in self._addresses() or worker.lost or _is_end(error):
+                    raise WorkerLostError from None
+                raise _explained(error, worker.address) from error
 
     def _check_scheduler(self) -> None:
         if self._client.status != "running":

@@ -33,7 +33,7 @@ from tests.house.test_house import TREES
 dask = pytest.importorskip("distributed", reason="Dask is not installed: pip install -r requirements-dask.txt")
 from hetcore import distributed  # noqa: E402 - after the skip
 from hetcore.base import boost  # noqa: E402
-from hetcore.distributed import executor as cluster_crew  # noqa: E402
+from hetcore.distributed import executor as dask_executor  # noqa: E402
 from hetcore.distributed import worker_actor, worker_pool  # noqa: E402
 
 PATIENCE = 300.0  # machines may be busy
@@ -181,41 +181,41 @@ def test_leaf_numbers_take_as_few_bytes_as_they_need():
 # ---- losses ----------------------------------------------------------------------------------------------------------
 
 
-class TwoPosts:
-    """Stands in for the posts of a cluster: two keepers in this process, lost when a rule says so."""
+class TwoWorkers:
+    """Stands in for the workers of a cluster: two actors in this process, lost when a rule says so."""
 
     def __init__(self, loses):
-        self.loses, self.posts = loses, {}
+        self.loses, self.found = loses, {}
 
-    def manned(self):
-        return [self.posts.setdefault(name, worker_pool.Post(name, None, worker_actor.Keeper())) for name in "ab"]
+    def workers(self):
+        return [self.found.setdefault(n, worker_pool.Worker(n, None, worker_actor.WorkerActor())) for n in "ab"]
 
-    def call(self, post, method, *args):
-        return worker_pool.Call(post, (method, args))
+    def call(self, worker, method, *args):
+        return worker_pool.Call(worker, (method, args))
 
     def answer(self, call):
         method, args = call.future
-        if self.loses(args[0] if method == "ask" else method):
-            self.posts.pop(call.post.address)
-            raise worker_pool.KeeperLostError
-        return getattr(call.post.keeper, method)(*args)
+        if self.loses(args[0].method if method == "run" else method):
+            self.found.pop(call.worker.address)
+            raise worker_pool.WorkerLostError
+        return getattr(call.worker.actor, method)(*args)
 
     def close(self):
-        self.posts = None
+        self.found = None
 
 
 def fit_on(stand_in, made, data):
-    """Fit with keepers that stand in for a cluster's."""
-    crew = cluster_crew.ClusterCrew(SimpleNamespace(scheduler=SimpleNamespace(address="")))
-    crew._posts = stand_in
+    """Fit with actors that stand in for a cluster's."""
+    executor = dask_executor.DaskExecutor(SimpleNamespace(scheduler=SimpleNamespace(address="")))
+    executor._workers = stand_in
     problem = made._problem(data, None, None)
-    boost(made, lambda: made._start(problem, crew))
+    boost(made, lambda: made._start(problem, executor))
     return made
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("what", ["take", "advance", "members", "keep"])
-def test_a_keeper_lost_at_any_step_is_survived(what):
+def test_an_actor_lost_at_any_step_is_survived(what):
     data, _ = planted("classification")
     seen = []
 
@@ -224,7 +224,7 @@ def test_a_keeper_lost_at_any_step_is_survived(what):
         return asked == what and len(seen) == 2
 
     here, there = (model("classification", random_state=0, schedule="parallel") for _ in range(2))
-    fit_on(TwoPosts(second_time), there, data)
+    fit_on(TwoWorkers(second_time), there, data)
     assert len(seen) > 2 and same(here.fit(data), there)
     assert there.history_["bytes:loaded"].sum() > 0
 
@@ -233,7 +233,7 @@ def test_what_is_lost_as_printed_is_loaded_again():
     data, _ = planted("regression")
     asked = []
     here, there = (model("regression", True, lambda0=0.1, schedule="parallel") for _ in range(2))
-    fit_on(TwoPosts(lambda what: asked.append(what) or len(asked) % 7 == 0), there, data)
+    fit_on(TwoWorkers(lambda what: asked.append(what) or len(asked) % 7 == 0), there, data)
     assert same(here.fit(data), there)
 
 
@@ -241,7 +241,7 @@ def test_what_is_lost_as_printed_is_loaded_again():
 def test_workers_that_are_always_lost_end_the_fit(what, words):
     data, _ = planted("regression")
     with pytest.raises(ClusterError, match=words):
-        fit_on(TwoPosts(lambda asked: asked == what), model("regression", schedule="parallel"), data)
+        fit_on(TwoWorkers(lambda asked: asked == what), model("regression", schedule="parallel"), data)
 
 
 # ---- what can't go on ------------------------------------------------------------------------------------------------
@@ -286,7 +286,7 @@ def test_what_a_worker_can_not_do_is_told_in_one_sentence(threads, monkeypatch):
     data, _ = planted("regression")
 
     failures = []
-    monkeypatch.setattr(worker_actor.Keeper, "ask", lambda *args: (_ for _ in ()).throw(failures[-1]))
+    monkeypatch.setattr(worker_actor.WorkerActor, "run", lambda *args: (_ for _ in ()).throw(failures[-1]))
     for failure, kind, words in (
         (MemoryError(), ClusterError, "has too little memory"),
         (ModuleNotFoundError("No module named 'x'", name="x"), ClusterError, "lacks x: install"),
@@ -472,16 +472,16 @@ def test_a_worker_killed_between_rounds_is_survived(client):
 
 def _die_in(what, times):
     """Make this worker process end in the middle of a step, the so many-th time that it is asked."""
-    ask, left = worker_actor.Keeper.ask, [times]
+    run, left = worker_actor.WorkerActor.run, [times]
 
-    def dying(self, asked, shared, own):
-        answer = ask(self, asked, shared, own)
-        left[0] -= asked == what
+    def dying(self, step):
+        answer = run(self, step)
+        left[0] -= step.method == what
         if left[0] == 0:
             os.kill(os.getpid(), signal.SIGKILL)
         return answer
 
-    worker_actor.Keeper.ask = dying
+    worker_actor.WorkerActor.run = dying
 
 
 @pytest.mark.slow

@@ -1,0 +1,128 @@
+"""Who does a source's steps during a fit: one executor in this process, and the interface of all executors.
+
+A fit knows of each source its records and scores (`SourceState`, or a view's state); the columns are a learner's
+(`hetcore.consensus.source_learners`, `hetcore.consensus.view_learners`), which takes a step when called. The local
+executor has the learners in this process; that of `hetcore.distributed` has them on the workers of a cluster. What a
+learner is given and what it returns is all that travels.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hetcore.consensus.source_learners import Grown, Kept, Slope, TableLearner
+from hetcore.data import HetData
+from hetcore.trees import TreeParams
+
+if TYPE_CHECKING:  # which know of executors
+    from hetcore.consensus.boosting import ViewState
+    from hetcore.consensus.view_learners import Advanced
+
+__all__ = ["Executor", "LocalExecutor", "SourceState"]
+
+
+class SourceState:
+    """What a fit as printed knows of a table.
+
+    Attributes
+    ----------
+    name : str
+    rows : (m,) int64
+        Instances that the table has.
+    covers : (n,) bool
+    learner : TableLearner or None
+        None if it is not in this process.
+    number : int
+        By which an executor elsewhere knows it.
+    """
+
+    def __init__(self, name: str, rows: NDArray[np.int64], n: int) -> None:
+        self.name, self.rows = name, rows
+        self.covers = np.zeros(n, bool)
+        self.covers[rows] = True
+        self.learner: TableLearner | None = None
+        self.number = -1
+
+
+class Executor(ABC):
+    """Has the learners of a fit's sources and lets them take their steps; answers are in the order of the states.
+
+    Attributes
+    ----------
+    concurrent : bool
+        Whether the learners work at the same time, so that it pays to give many a step at once.
+    """
+
+    concurrent = False
+
+    def table(self, data: HetData, name: str, labelled: NDArray[np.bool_]) -> SourceState:
+        """Return the state of a table, its learner added."""
+        state = SourceState(name, data.rows(name), data.n)
+        self.add(state, TableLearner, labelled, data.sources[name])
+        return state
+
+    @abstractmethod
+    def add(self, state: SourceState | ViewState, kind: type, labelled: NDArray[np.bool_], content: Any) -> None:
+        """Make a state's learner of a kind from its rows, the labelled instances (n,) and its content."""
+
+    @abstractmethod
+    def grow_each(
+        self, tables: Sequence[SourceState], limits: TreeParams, slopes: Sequence[list[Slope | None]]
+    ) -> list[list[Grown | None]]:
+        """Grow a tree for each output of each table: see `TableLearner.grow_each`."""
+
+    @abstractmethod
+    def advance(self, views: Sequence[ViewState], t: int, pulls: Sequence[NDArray] | None) -> list[Advanced]:
+        """Take round t of each view, pulled to what the others say if `pulls` are given: see `ViewLearner.advance`."""
+
+    @abstractmethod
+    def members(self, views: Sequence[ViewState]) -> list[NDArray[np.float64]]:
+        """Return what each view's members say of its unlabelled rows: see `ViewLearner.members`."""
+
+    @abstractmethod
+    def keep_tables(self, tables: Sequence[SourceState]) -> list[Kept]:
+        """Return what predicts of each table."""
+
+    @abstractmethod
+    def keep_views(self, views: Sequence[ViewState]) -> list[dict[str, NDArray]]:
+        """Return what predicts of each view."""
+
+    def statistics(self) -> dict[str, Any]:
+        """Return what a round's `RoundEnd` has of the executor in its detail."""
+        return {}
+
+
+class LocalExecutor(Executor):
+    """The learners in this process, one after the other."""
+
+    def add(self, state: SourceState | ViewState, kind: type, labelled: NDArray[np.bool_], content: Any) -> None:
+        """Make a state's learner: see `Executor.add`."""
+        state.learner = kind(state.rows, labelled, content)
+
+    def grow_each(
+        self, tables: Sequence[SourceState], limits: TreeParams, slopes: Sequence[list[Slope | None]]
+    ) -> list[list[Grown | None]]:
+        """Grow a tree for each output of each table."""
+        return [table.learner.grow_each(limits, each) for table, each in zip(tables, slopes)]
+
+    def advance(self, views: Sequence[ViewState], t: int, pulls: Sequence[NDArray] | None) -> list[Advanced]:
+        """Take round t of each view."""
+        pulls = [None] * len(views) if pulls is None else pulls
+        return [view.learner.advance(t, pull) for view, pull in zip(views, pulls)]
+
+    def members(self, views: Sequence[ViewState]) -> list[NDArray[np.float64]]:
+        """Return what each view's members say of its unlabelled rows."""
+        return [view.learner.members() for view in views]
+
+    def keep_tables(self, tables: Sequence[SourceState]) -> list[Kept]:
+        """Return what predicts of each table."""
+        return [table.learner.keep() for table in tables]
+
+    def keep_views(self, views: Sequence[ViewState]) -> list[dict[str, NDArray]]:
+        """Return what predicts of each view."""
+        return [view.learner.keep() for view in views]
