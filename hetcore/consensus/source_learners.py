@@ -68,7 +68,7 @@ class TableLearner:
     """
 
     def __init__(self, rows: NDArray[np.int64], labelled: NDArray[np.bool_], source: Source) -> None:
-        self._kept, self._binned = _prepared(source)
+        self._kept, self.binned = _prepared(source)
 
     def grow_each(self, limits: TreeParams, slopes: list[Slope | None]) -> list[Grown | None]:
         """Grow one tree for each output on its gradients and records; None where there is no slope.
@@ -80,12 +80,12 @@ class TableLearner:
     def _grown(self, limits: TreeParams, gradients: NDArray[np.float64], records: NDArray[np.bool_]) -> Grown:
         rows = np.flatnonzero(records).astype(np.int32)
         n_bins = self._kept.mapper.n_bins
-        tree = grow(self._binned, gradients.astype(np.float32), None, rows, None, limits, n_bins)
+        tree = grow(self.binned, gradients.astype(np.float32), None, rows, None, limits, n_bins)
         leaf, n_nodes = tree.row_leaf[rows], tree.nodes.size
         counts = np.bincount(leaf, minlength=n_nodes)
         sums = np.bincount(leaf, gradients[rows], n_nodes)
         tree.values[:, 0] = np.where(counts > 0, -sums / np.maximum(counts, 1), tree.values[:, 0])
-        return Grown(tree.nodes, tree.values, tree.apply(self._binned))
+        return Grown(tree.nodes, tree.values, tree.apply(self.binned))
 
     def keep(self) -> Kept:
         """Return what predicts."""

@@ -299,8 +299,8 @@ def test_one_source_and_no_pull_is_plain_boosting_with_line_search(task):
         assert_allclose(state.start_value, np.log(share / (1 - share)))
     for _ in range(8):
         slope = loss.gradient(F, y).astype(np.float32)
-        tree = grow(part.binned, slope, None, known, None, TreeParams(2, -1, 5), part.mapper.n_bins)
-        h = tree.predict(part.binned)[:, 0]
+        tree = grow(part.learner.binned, slope, None, known, None, TreeParams(2, -1, 5), part.learner.keep().mapper.n_bins)
+        h = tree.predict(part.learner.binned)[:, 0]
         steps = np.linspace(0, 30, 3001)
         values = [loss.value(F[known] + step * h[known], y[known]).sum() for step in steps]
         step = line_search(loss, F[known], h[known], y[None, known], np.ones((1, known.size)))
