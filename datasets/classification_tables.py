@@ -73,7 +73,9 @@ def _entry(name: str, title: str, story: str, citation: str) -> Dataset:
         return assemble(frames(name))
 
     terms = "UCI Machine Learning Repository; the repository of this copy states no terms."
-    return Dataset(name, title, story, "classification", load, terms, citation, (FILES[name],))
+    return Dataset(
+        name, title, story, task="classification", load=load, licence=terms, citation=citation, files=(FILES[name],)
+    )
 
 
 BREAST_CANCER = _entry(

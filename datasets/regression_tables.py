@@ -71,7 +71,9 @@ def _entry(file: str, thing: str, title: str, story: str, citation: str, terms: 
         return assemble(frames(file, thing))
 
     name = file.replace(".", "_")
-    return Dataset(name, title, story, "regression", load, terms, citation, (FILES[file],))
+    return Dataset(
+        name, title, story, task="regression", load=load, licence=terms, citation=citation, files=(FILES[file],)
+    )
 
 
 UCI = "UCI Machine Learning Repository (CC BY 4.0 there); the repository of this copy states none."
@@ -80,30 +82,33 @@ STATLIB = "StatLib, Carnegie Mellon University: free to use with acknowledgement
 
 ABALONE = _entry(
     "abalone", "shell", "Age of abalone",
-    "4,177 shells: tell an abalone's rings, and so its age, from its sizes and weights.",
-    "Nash, W., Sellers, T., Talbot, S., Cawthorn, A., Ford, W. (1995). Abalone. UCI Machine Learning Repository. "
-    "https://doi.org/10.24432/C55C7W", UCI,
+    story="4,177 shells: tell an abalone's rings, and so its age, from its sizes and weights.",
+    citation="Nash, W., Sellers, T., Talbot, S., Cawthorn, A., Ford, W. (1995). Abalone. UCI Machine Learning "
+    "Repository. https://doi.org/10.24432/C55C7W", terms=UCI,
 )  # fmt: skip
 HOUSING = _entry(
     "housing", "tract", "Boston housing",
-    "506 census tracts: tell the median value of homes (1,000 $) from crime, air, rooms and more.",
-    "Harrison, D., Rubinfeld, D. L. (1978). Hedonic prices and the demand for clean air. J. Environ. Economics and "
-    "Management 5, 81-102. Its column B is built on a wrong and racist premise: use it for comparison with old results "
-    "only.", STATLIB,
+    story="506 census tracts: tell the median value of homes (1,000 $) from crime, air, rooms and more.",
+    citation="Harrison, D., Rubinfeld, D. L. (1978). Hedonic prices and the demand for clean air. J. Environ. "
+    "Economics and Management 5, 81-102. Its column B is built on a wrong and racist premise: use it for comparison "
+    "with old results only.", terms=STATLIB,
 )  # fmt: skip
 CPU_SMALL = _entry(
-    "cpu.small", "sample", "CPU activity", "8,192 moments of a computer: tell the share of CPU time in user mode.",
-    "DELVE, comp-activ, the small prototask: https://www.cs.toronto.edu/~delve/data/comp-activ/desc.html", DELVE,
+    "cpu.small", "sample", "CPU activity",
+    story="8,192 moments of a computer: tell the share of CPU time in user mode.",
+    citation="DELVE, comp-activ, the small prototask: https://www.cs.toronto.edu/~delve/data/comp-activ/desc.html",
+    terms=DELVE,
 )  # fmt: skip
 BODYFAT = _entry(
     "bodyfat", "man", "Share of body fat",
-    "252 men: tell the share of body fat (percent) from density, age and circumferences.",
-    "Penrose, K., Nelson, A., Fisher, A. (1985). Generalized body composition prediction equation for men using simple "
-    "measurement techniques. Medicine and Science in Sports and Exercise 17(2), 189.", STATLIB,
+    story="252 men: tell the share of body fat (percent) from density, age and circumferences.",
+    citation="Penrose, K., Nelson, A., Fisher, A. (1985). Generalized body composition prediction equation for men "
+    "using simple measurement techniques. Medicine and Science in Sports and Exercise 17(2), 189.", terms=STATLIB,
 )  # fmt: skip
 PYRIM = _entry(
-    "pyrim", "drug", "Pyrimidines", "74 drugs: tell how strongly a pyrimidine inhibits an enzyme from 27 properties.",
-    "King, R. D., Muggleton, S., Lewis, R. A., Sternberg, M. J. E. (1992). Drug design by machine learning. PNAS 89, "
-    "11322-11326.", DELVE,
+    "pyrim", "drug", "Pyrimidines",
+    story="74 drugs: tell how strongly a pyrimidine inhibits an enzyme from 27 properties.",
+    citation="King, R. D., Muggleton, S., Lewis, R. A., Sternberg, M. J. E. (1992). Drug design by machine learning. "
+    "PNAS 89, 11322-11326.", terms=DELVE,
 )  # fmt: skip
 REGRESSIONS = (ABALONE, HOUSING, CPU_SMALL, BODYFAT, PYRIM)

@@ -128,7 +128,14 @@ def outcome(name: str, scope: str = "page", results: str | Path | None = None) -
     there = [done[key] for key in asked if key in done]
     frame = pl.DataFrame(there, infer_schema_length=None) if there else pl.DataFrame()
     left = _estimate(experiment, done, [key for key in asked if key not in done])
-    return Outcome(experiment, frame, len(asked), left, drawn(experiment, frame), tuple(claims(experiment, frame)))
+    return Outcome(
+        experiment,
+        frame,
+        len(asked),
+        seconds=left,
+        figure=drawn(experiment, frame),
+        claims=tuple(claims(experiment, frame)),
+    )
 
 
 def stamp(name: str, results: str | Path | None = None) -> tuple[int, int]:

@@ -124,7 +124,15 @@ def _claim(experiment: Experiment, number: int, found: list[Comparison]) -> Clai
     place, value, why = (_at(part, number) for part in (experiment.place, experiment.number, experiment.why))
     ours, beside = ([each for each in found if each.beside is flag] for flag in (False, True))
     words = experiment.claim[number]
-    return Claim(words, place or experiment.part, value, verdict(ours), verdict(beside), tuple(found), why)
+    return Claim(
+        words,
+        place or experiment.part,
+        value,
+        verdict=verdict(ours),
+        beside=verdict(beside),
+        comparisons=tuple(found),
+        why=why,
+    )
 
 
 def _at(values: tuple[str, ...], number: int) -> str:
@@ -140,11 +148,12 @@ def compare(experiment: Experiment, cells: pl.DataFrame, rule: Mapping[str, Any]
         (np.array(part, float) for part in zip(*seen)) if seen else [np.empty(0)] * 5
     )
     return Comparison(
-        rule["ours"], _other(rule), rule["says"], measure,
-        float(differences.mean()) if seen else np.nan,
-        float(np.sqrt((errors**2).sum()) / len(seen)) if seen else np.nan,
-        float(relative.mean()) if seen else np.nan,
-        int(held.sum()), int(against.sum()), len(seen), rule.get("claim", 1), rule.get("beside", False),
+        rule["ours"], _other(rule), rule["says"], measure=measure,
+        difference=float(differences.mean()) if seen else np.nan,
+        standard_error=float(np.sqrt((errors**2).sum()) / len(seen)) if seen else np.nan,
+        relative=float(relative.mean()) if seen else np.nan,
+        held=int(held.sum()), against=int(against.sum()), places=len(seen), claim=rule.get("claim", 1),
+        beside=rule.get("beside", False),
     )  # fmt: skip
 
 

@@ -35,13 +35,15 @@ def controls() -> Setting:
     method = getattr(hc, training.estimator_of(data))
     lambda0, lambda1 = weight(method.lambda0, "l0", "λ0"), weight(method.lambda1, "l1", "λ1")
     words = "The other labels are hidden from training and score it."
-    known = slider("Labels known, per cent", 5, 100, 30, 5, "known", words)
+    known = slider("Labels known, per cent", 5, 100, start=30, step=5, key="known", words=words)
     sources, graphs, noise = parts()
     with st.expander("More parameters"):
         params = more(method)
     params |= {"lambda0": lambda0, "lambda1": lambda1} | cluster.parameters()
     seed = params["random_state"]
-    operations = session.operations() + training.operations_of(data, sources, graphs, noise, known / 100, seed)
+    operations = session.operations() + training.operations_of(
+        data, sources, graphs, noise=noise, known=known / 100, seed=seed
+    )
     return Setting(training.estimator_of(data), params, operations)
 
 
@@ -66,7 +68,11 @@ def parts() -> tuple[list[str], list[str], tuple[str, float] | None]:
     if noisy == "none":
         return sources, graphs, None
     words = "Gaussian noise added to each column of the source."
-    return sources, graphs, (noisy, slider("Noise, in standard deviations", 0.0, 5.0, 1.0, 0.25, "sd", words))
+    return (
+        sources,
+        graphs,
+        (noisy, slider("Noise, in standard deviations", 0.0, 5.0, start=1.0, step=0.25, key="sd", words=words)),
+    )
 
 
 def more(method: Any) -> dict[str, Any]:

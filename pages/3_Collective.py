@@ -112,7 +112,7 @@ with main:
             "Press Train: GB, RGB and MGB learn side by side. See whether neighbours help, and what is left of them."
         )
 st.subheader("The network")
-network(current.title, current.data, base, graph, trained(), owner)
+network(current.title, current.data, base, graph=graph, trained=trained(), owner=owner)
 take_away()
 with st.expander("What do the words mean?"):
     widgets.explain()

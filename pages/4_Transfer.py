@@ -65,7 +65,7 @@ def spoilt(sources: tuple[str, ...]) -> tuple[str, float] | None:
     if name == NONE:
         return None
     return name, slider(
-        "Labels flipped, per cent", 0, 100, 50, 5, "spoilt_share", "Share of the source's labels."
+        "Labels flipped, per cent", 0, 100, start=50, step=5, key="spoilt_share", words="Share of the source's labels."
     ) / 100
 
 
@@ -76,7 +76,9 @@ def controls() -> tuple[Choice, list[str], int]:
     possible = transfer.examples_possible(data, target, label)
     state["examples"] = min(state.get("examples", 3), max(possible, 2))
     words = "Labelled rows of each class in the target; the other rows score the methods."
-    examples = slider("Target examples of each class", 1, max(possible, 2), 3, 1, "examples", words)
+    examples = slider(
+        "Target examples of each class", 1, max(possible, 2), start=3, step=1, key="examples", words=words
+    )
     methods = choose("Methods", list(METHODS), FIRST, "methods", "Trained side by side on the same examples.")
     broken = spoilt(sources)
     seed = int(state.get("transfer_seed", 0))

@@ -33,7 +33,7 @@ def after(settings: dict[str, Setting]) -> None:
     drawn = st.session_state.get("drawn noise") or {}
     widgets.verdict(mode, current.data, live, results)
     show = widgets_table.tabs if mode == "Table" else widgets_matrix.tabs
-    show(mode, data, current, settings, results, drawn, owner)
+    show(mode, data, current, settings=settings, results=results, drawn=drawn, owner=owner)
 
 
 st.caption(f"{escape(current.title)}: {escape(current.story)}")

@@ -70,7 +70,9 @@ def after() -> None:
     frames = {label: result.predictions for label, result in results.items()}
     spoilt, taken_for, rows, take = st.tabs(["If a source fails", "Confusion", "Instances", "Take away"])
     with spoilt:
-        failing(current.data, live.settings, results, live.runs, trained_sources(), order(), owner)
+        failing(
+            current.data, live.settings, results, runs=live.runs, sources=trained_sources(), order=order(), owner=owner
+        )
     with taken_for:
         widgets.confusion(frames)
     with rows:

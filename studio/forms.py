@@ -93,7 +93,7 @@ def labelled(scenario: Scenario, rows: Placed) -> Arrays:
     train, scored = known(y), known(held_out)
     fit = {"X": rows.X[train], "y": plainly(y[train])} | {name: values[train] for name, values in rows.more.items()}
     eval_set = (rows.X[scored], plainly(held_out[scored])) if scored.any() else None
-    return Arrays(fit, eval_set, rows.X, y, held_out, rows.ids)
+    return Arrays(fit, eval_set, rows.X, y=y, held_out=held_out, ids=rows.ids)
 
 
 def known(y: NDArray) -> NDArray[np.bool_]:

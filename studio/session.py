@@ -184,7 +184,9 @@ def use_upload(recipe: Mapping[str, Any], files: Mapping[str, bytes], data: HetD
         kept = kept_files.shared().keep(owner(), recipe, files, data.digest())
     except OSError:  # a full or read-only disk: they stay in the session
         kept = ""
-    st.session_state["uploaded"] = Current(data, "Your data", story, dict(recipe), None, dict(files), kept)
+    st.session_state["uploaded"] = Current(
+        data, "Your data", story, recipe=dict(recipe), example=None, files=dict(files), kept=kept
+    )
     st.session_state["operations"] = []
     st.query_params.from_dict({"data": f"{OWN}{kept}"} if kept else {})  # the rest was about other data
 

@@ -140,9 +140,13 @@ def clicks(server: Server, seconds: float, browser: Browser | None) -> None:
     """R8, first half."""
     head()
     every = CLICK_EVERY["click"]
-    idle = asyncio.run(crowd(server, 6, 0, seconds, browser, every))
+    idle = asyncio.run(crowd(server, 6, 0, seconds, browser=browser, every=every))
     report("6 look, nobody trains", idle)
-    report("2 train, 4 look", asyncio.run(crowd(server, 4, 2, seconds, browser, every)), "p95 ≤ 600 ms, ≤ 1.25 × idle")
+    report(
+        "2 train, 4 look",
+        asyncio.run(crowd(server, 4, 2, seconds, browser=browser, every=every)),
+        "p95 ≤ 600 ms, ≤ 1.25 × idle",
+    )
 
 
 def a_class(server: Server, seconds: float, browser: Browser | None) -> None:
@@ -150,7 +154,9 @@ def a_class(server: Server, seconds: float, browser: Browser | None) -> None:
     before = server.memory()
     head()
     report(
-        "8 train, 22 look", asyncio.run(crowd(server, 22, 8, seconds, browser, CLICK_EVERY["class"])), "p95 ≤ 1200 ms"
+        "8 train, 22 look",
+        asyncio.run(crowd(server, 22, 8, seconds, browser=browser, every=CLICK_EVERY["class"])),
+        "p95 ≤ 1200 ms",
     )
     grown = server.memory() - before
     print(f"\nServer: {before:.0f} MB before, {grown:+.0f} MB with thirty sessions: {grown / 30:.1f} MB a session.\n")

@@ -82,7 +82,9 @@ def task_of(data: hc.HetData, K: int) -> Task:
     records = sum(data.rows(name).size for name in data.source_names)
     linked = [np.diff(graph.adjacency().indptr) > 0 for graph in data.graphs.values()]
     links = sum(int(each.sum()) for each in linked) + int(np.any(linked, axis=0).sum())
-    return Task(data.n, len(data.sources), records, links, K, float(data.labelled.mean()), WORKERS)
+    return Task(
+        data.n, len(data.sources), records, links=links, K=K, labelled=float(data.labelled.mean()), workers=WORKERS
+    )
 
 
 def model(K: int) -> Any:
@@ -133,7 +135,7 @@ def projection() -> list[str]:
     """Return the table of what 10^8 instances and 1,000 sources would move, and how long a link would be busy."""
     lines = [_row(["outputs K", "round", "sent", "received", f"seconds at {GIGABIT:.0f} Gbit/s"]), _row(["---"] * 5)]
     for K in (1, 10):
-        task = Task(10**8, 1000, 0.4 * 1000 * 1e8, 0.0, K, 0.1, 100)
+        task = Task(10**8, 1000, 0.4 * 1000 * 1e8, links=0.0, K=K, labelled=0.1, workers=100)
         for kind, (sent, received) in (("consensus", task.consensus_round), ("trees", task.tree_round)):
             seconds = 8 * (sent + received) / (GIGABIT * 1e9)
             lines.append(_row([str(K), kind, f"{sent / 1e9:,.1f} GB", f"{received / 1e9:,.1f} GB", f"{seconds:,.0f}"]))

@@ -76,7 +76,16 @@ def run_ours(case: Case, X: np.ndarray, Y: np.ndarray, rounds: int, timer: Timer
     def boost() -> None:
         for _ in range(rounds):
             gradients = (prediction - Y).astype(np.float32)
-            tree = grow(binned, gradients, None, None, None, PARAMS, mapper.n_bins, case.n_threads)
+            tree = grow(
+                binned,
+                gradients,
+                None,
+                rows=None,
+                columns=None,
+                params=PARAMS,
+                n_bins=mapper.n_bins,
+                n_jobs=case.n_threads,
+            )
             tree.add_to(prediction, binned, RATE)
             forest.append(tree, RATE)
 

@@ -239,7 +239,15 @@ def planted_deviation(name: str) -> pl.DataFrame | None:
 def _entry(name: str, title: str, story: str, task: str) -> Dataset:
     maker = MAKERS[name]
     cite = f"datasets.{maker.__name__}() with its defaults."
-    return Dataset(name, title, story, task, lambda: maker()[0], "Generated here, free for any use.", cite)
+    return Dataset(
+        name,
+        title,
+        story,
+        task=task,
+        load=lambda: maker()[0],
+        licence="Generated here, free for any use.",
+        citation=cite,
+    )
 
 
 PLANTED_NOISE = _entry(

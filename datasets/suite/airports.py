@@ -75,10 +75,10 @@ PROBLEMS = tuple(
         f"airports_{country}",
         "airports",
         GRAPH,
-        "classification",
-        "reporting",
-        _loader(country),
-        f"{n:,} airports ({country}): tell the quartile of activity from the flights between them.",
+        task="classification",
+        half="reporting",
+        load=_loader(country),
+        story=f"{n:,} airports ({country}): tell the quartile of activity from the flights between them.",
     )
     for country, n in SIZES.items()
 )

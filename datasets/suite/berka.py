@@ -96,9 +96,9 @@ PROBLEMS = (
         "berka_loans",
         "berka_loans",
         GRAPH,
-        "classification",
-        "reporting",
-        load,
-        "682 loans of a Czech bank: good or bad, from loan, account, owner, standing orders and district.",
+        task="classification",
+        half="reporting",
+        load=load,
+        story="682 loans of a Czech bank: good or bad, from loan, account, owner, standing orders and district.",
     ),
 )

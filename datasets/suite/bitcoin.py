@@ -89,9 +89,9 @@ PROBLEMS = (
         "bitcoin_otc",
         "bitcoin_otc",
         ("consensus", "collective", "noise"),
-        "regression",
-        "choosing",
-        load,
-        "3,431 Bitcoin traders: tell the mean of later ratings received from earlier ratings given and received.",
+        task="regression",
+        half="choosing",
+        load=load,
+        story="3,431 Bitcoin traders: tell the mean of later ratings received from earlier ratings given and received.",
     ),
 )

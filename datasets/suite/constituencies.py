@@ -89,7 +89,7 @@ def load_party() -> HetData:
 
 def _entry(name: str, task: str, load: object, what: str) -> SuiteProblem:
     story = f"The British constituencies: tell {what} from electorate, benefits, rural share and neighbours."
-    return SuiteProblem(name, "uk_constituencies", GRAPH, task, "choosing", load, story)
+    return SuiteProblem(name, "uk_constituencies", GRAPH, task=task, half="choosing", load=load, story=story)
 
 
 PROBLEMS = (

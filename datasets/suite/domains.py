@@ -101,7 +101,7 @@ def _text(labels: list[str]) -> np.ndarray:
 
 
 def _entry(name: str, family: str, half: str, load: object, story: str) -> SuiteProblem:
-    return SuiteProblem(name, family, ("transfer",), "classification", half, load, story)
+    return SuiteProblem(name, family, ("transfer",), task="classification", half=half, load=load, story=story)
 
 
 PROBLEMS = (

@@ -60,9 +60,9 @@ PROBLEMS = (
         "heart_4hospitals",
         "heart_4hospitals",
         ("transfer",),
-        "classification",
-        "reporting",
-        load,
-        "920 patients of four hospitals: heart disease or none; some hospitals lack whole columns.",
+        task="classification",
+        half="reporting",
+        load=load,
+        story="920 patients of four hospitals: heart disease or none; some hospitals lack whole columns.",
     ),
 )

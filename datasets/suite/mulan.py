@@ -102,7 +102,9 @@ def load_issues() -> HetData:
 
 
 def _entry(name: str, kind: tuple[str, ...], load: object, story: str) -> SuiteProblem:
-    return SuiteProblem(f"mulan_{name}", "mulan_multitarget", kind, "regression", "reporting", load, story)
+    return SuiteProblem(
+        f"mulan_{name}", "mulan_multitarget", kind, task="regression", half="reporting", load=load, story=story
+    )
 
 
 PROBLEMS = (

@@ -53,15 +53,15 @@ class Table(NamedTuple):
 
 
 def _dp(half: str, path: str, columns: tuple[int, int], target: int, story: str) -> Table:
-    return Table(half, DP, f"data/{path}", columns, target, story)
+    return Table(half, DP, f"data/{path}", columns=columns, target=target, story=story)
 
 
 def _gal(half: str, name: str, width: int, story: str) -> Table:
-    return Table(half, GAL, f"UCI_Datasets/{name}/data/data.txt", (0, width), width, story)
+    return Table(half, GAL, f"UCI_Datasets/{name}/data/data.txt", columns=(0, width), target=width, story=story)
 
 
 def _mulan(name: str, width: int, story: str) -> Table:
-    return Table("reporting", MULAN, f"data/multi-target/{name}.arff", (0, width), width, story)
+    return Table("reporting", MULAN, f"data/multi-target/{name}.arff", columns=(0, width), target=width, story=story)
 
 
 TABLES = {
@@ -166,7 +166,9 @@ def _load(name: str) -> HetData:
 
 def _problem(name: str) -> SuiteProblem:
     table, family = TABLES[name], FAMILIES.get(name, name)
-    return SuiteProblem(name, family, ("noise",), "regression", table.half, lambda: _load(name), table.story)
+    return SuiteProblem(
+        name, family, ("noise",), task="regression", half=table.half, load=lambda: _load(name), story=table.story
+    )
 
 
 PROBLEMS = tuple(map(_problem, TABLES))

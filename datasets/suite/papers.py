@@ -46,9 +46,9 @@ PROBLEMS = (
         "heco_acm",
         "heco_acm",
         GRAPH,
-        "classification",
-        "choosing",
-        load,
-        "4,019 papers: tell the field, one of three, from words, common authors and common subjects.",
+        task="classification",
+        half="choosing",
+        load=load,
+        story="4,019 papers: tell the field, one of three, from words, common authors and common subjects.",
     ),
 )

@@ -144,7 +144,9 @@ def load_tokyo() -> HetData:
 
 
 def _entry(name: str, load: object, story: str, kind: tuple[str, ...] = (*GRAPH, "noise")) -> SuiteProblem:
-    return SuiteProblem(f"spatial_{name}", "spatial_small", kind, "regression", "reporting", load, story)
+    return SuiteProblem(
+        f"spatial_{name}", "spatial_small", kind, task="regression", half="reporting", load=load, story=story
+    )
 
 
 PROBLEMS = (

@@ -18,6 +18,6 @@ ENTRIES = (
     (movie_revenue.MOVIE_REVENUE, ("collective",)),
 )
 PROBLEMS = tuple(
-    SuiteProblem(entry.name, entry.name, kind, entry.task, "choosing", entry.load, entry.story)
+    SuiteProblem(entry.name, entry.name, kind, task=entry.task, half="choosing", load=entry.load, story=entry.story)
     for entry, kind in ENTRIES
 )

@@ -37,7 +37,16 @@ def _run(args: argparse.Namespace) -> None:
     use = USES[args.use]
     methods = _listed(args.methods) or [*use.methods, *use.peers]
     shares = [float(share) for share in args.shares.split(",")] if args.shares else None
-    runner.run(args.use, _problems(args), methods, shares, args.splits, args.results, _print_line, args.first)
+    runner.run(
+        args.use,
+        _problems(args),
+        methods,
+        shares=shares,
+        splits=args.splits,
+        results=args.results,
+        progress=_print_line,
+        first=args.first,
+    )
 
 
 def _print_line(line: str) -> None:

@@ -86,7 +86,9 @@ def _comparison(found: Places, problem: str, share: float, method: str, peer: st
         return None
     failed = np.isnan(a).any()
     ratio = float("inf") if failed else float(a.mean() / b.mean()) if b.mean() > 0 else 1.0
-    return Comparison(problem, share, peer, float(a.mean()), float(b.mean()), outcome(a, b), ratio)
+    return Comparison(
+        problem, share, peer, ours=float(a.mean()), theirs=float(b.mean()), outcome=outcome(a, b), ratio=ratio
+    )
 
 
 def compared(found: Places, method: str, peers: Sequence[str]) -> dict[str, list[Comparison]]:

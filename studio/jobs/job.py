@@ -85,7 +85,17 @@ class Job:
         rounds, total = (len(self.events), getattr(self.events[-1], "total", 0)) if self.events else (0, 0)
         left = max(0.0, self._due - seconds) if self._due is not None and self.state == "running" else None
         state = waiting_as if self.state == "queued" else self.state
-        return Status(self.run_id, state, place, rounds, total, seconds, left, self.stopping, self.message)
+        return Status(
+            self.run_id,
+            state,
+            place,
+            rounds=rounds,
+            total=total,
+            seconds=seconds,
+            seconds_left=left,
+            stopping=self.stopping,
+            message=self.message,
+        )
 
     def _foresee(self, now: float) -> None:
         """Estimate the end, in seconds of the run, from the rounds so far; a later end than told before is not told."""

@@ -127,7 +127,9 @@ class Manager:
         self, run_id: str, owner: str, task: TrainingTask, events: Sequence[Any], result: RunResult, state: str
     ) -> None:
         """Know a run again that ended before, perhaps in an earlier process."""
-        job = Job(run_id, owner, task, False, self.clock(), state, events=list(events), result=result)
+        job = Job(
+            run_id, owner, task, paused=False, last_seen=self.clock(), state=state, events=list(events), result=result
+        )
         with self.changed:
             self._jobs.know_again(job)
 

@@ -83,7 +83,9 @@ def shape_of(task: TrainingTask) -> Shape:
     if isinstance(data, Mapping):
         arrays = [value for value in data.values() if hasattr(value, "nbytes")]
         n = max((len(array) for array in arrays), default=0)
-        return Shape(sum(a.nbytes for a in arrays), n, n, sum(a.size for a in arrays), 0, 1, n)
+        return Shape(
+            sum(a.nbytes for a in arrays), n, n, cells=sum(a.size for a in arrays), links=0, outputs=1, pairs=n
+        )
     gone = {operation["name"] for operation in task.operations if operation["op"] in ("drop_source", "drop_graph")}
     share = 1.0
     for operation in task.operations:

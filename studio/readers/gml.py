@@ -42,7 +42,7 @@ def read_gml(name: str, content: bytes, options: Mapping[str, Any]) -> ParsedGra
     if len(set(ids)) < len(ids):
         names = ids  # which finished_graph refuses
     findings = directed(len(edges)) if ("directed", "1") in graph else []
-    return finished_graph(name, names, nodes, edges, [*guesses, "GML", *words], findings)
+    return finished_graph(name, names, nodes, edges=edges, guesses=[*guesses, "GML", *words], findings=findings)
 
 
 def _only_graph(name: str, fields: _Fields) -> _Fields:

@@ -187,7 +187,7 @@ def read_node_link(name: str, content: bytes, options: Mapping[str, Any]) -> Par
     edges = [_link(name, link, k, ids if numbered else None) for k, link in enumerate(links, 1)]
     attributes = [_attributes(name, node, k) for k, node in enumerate(nodes, 1)]
     findings = directed(len(edges)) if graph.get("directed") is True else []
-    return finished_graph(name, ids, attributes, edges, [*guesses, "JSON node-link"], findings)
+    return finished_graph(name, ids, attributes, edges=edges, guesses=[*guesses, "JSON node-link"], findings=findings)
 
 
 def _attributes(name: str, node: Any, k: int) -> dict[str, Any]:

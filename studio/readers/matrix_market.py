@@ -34,7 +34,7 @@ def read_matrix_market(name: str, content: bytes, options: Mapping[str, Any]) ->
         raise DataError(f'{name} has no size line "rows columns entries": export it anew as a coordinate matrix.')
     n, m, count = numbers[:3]
     width = 2 if kind == "pattern" else 3
-    _check_matrix(name, n, m, count, len(numbers) - 3, width)
+    _check_matrix(name, n, m, count=count, given=len(numbers) - 3, width=width)
     cells = numbers[3:].reshape(int(count), width)
     ends = _matrix_ends(name, cells, int(n))
     edges = pl.DataFrame({"source": ends[:, 0].astype(str), "target": ends[:, 1].astype(str)})

@@ -112,16 +112,34 @@ def read(name: str, content: bytes, role: str | None = None, header: bool | None
     if role == "images" or (role is None and name.lower().endswith(".zip")):
         images = preview_images(name, content)
         frame = pl.DataFrame({"id": images.ids})
-        return Upload(name, "images", digest, frame, images.guesses, images.findings, {}, images.pixels)
+        return Upload(
+            name,
+            "images",
+            digest,
+            frame=frame,
+            guesses=images.guesses,
+            findings=images.findings,
+            kinds={},
+            pixels=images.pixels,
+        )
     if role == "graph" or (role is None and _graph_by_name(name, content)):
         graph = preview_graph(name, content, Options(header=header))
-        return Upload(name, "graph", digest, graph.edges, graph.guesses, graph.findings, {}, header=header)
+        return Upload(
+            name,
+            "graph",
+            digest,
+            frame=graph.edges,
+            guesses=graph.guesses,
+            findings=graph.findings,
+            kinds={},
+            header=header,
+        )
     table = preview_table(name, content, Options(header=header))
     if role is None and _edges_by_columns(name, table.frame):
         return read(name, content, "graph", header)
     role = role or ("labels" if _labels_by_name(name, table.frame) else "table")
     kinds = _kinds(table.frame)
-    return Upload(name, role, digest, table.frame, table.guesses, table.findings, kinds, header=header)
+    return Upload(name, role, digest, table.frame, table.guesses, findings=table.findings, kinds=kinds, header=header)
 
 
 def _kinds(frame: pl.DataFrame) -> dict[str, tuple[str, str]]:

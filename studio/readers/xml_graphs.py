@@ -29,7 +29,9 @@ def read_graphml(name: str, content: bytes, options: Mapping[str, Any]) -> Parse
     DataError
         If it is no XML, has a document type, hyperedges or a second graph, or a node or edge lacks what it needs.
     """
-    return _Reader(name, "graphml", "node", "edge", "key", ("id", "attr.name"), "data").read(content, options)
+    return _Reader(name, "graphml", "node", edge="edge", key="key", key_names=("id", "attr.name"), value="data").read(
+        content, options
+    )
 
 
 def read_gexf(name: str, content: bytes, options: Mapping[str, Any]) -> ParsedGraph:
@@ -40,7 +42,9 @@ def read_gexf(name: str, content: bytes, options: Mapping[str, Any]) -> ParsedGr
     DataError
         If it is no XML, has a document type or a second graph, or a node or edge lacks what it needs.
     """
-    return _Reader(name, "gexf", "node", "edge", "attribute", ("id", "title"), "attvalue").read(content, options)
+    return _Reader(
+        name, "gexf", "node", edge="edge", key="attribute", key_names=("id", "title"), value="attvalue"
+    ).read(content, options)
 
 
 class _Reader:
@@ -83,7 +87,9 @@ class _Reader:
         edges = [(renamed.get(a, a), renamed.get(b, b), weight) for a, b, weight in self._edges]
         names = names if len(set(self._ids)) == len(self._ids) else self._ids  # which finished_graph refuses
         words = [{"graphml": "GraphML", "gexf": "GEXF"}[self._root], *words]
-        return finished_graph(self._name, names, self._attributes, edges, words, self._findings())
+        return finished_graph(
+            self._name, names, self._attributes, edges=edges, guesses=words, findings=self._findings()
+        )
 
     def _take(self, tag: str, element: Element) -> None:
         if tag == self._key:

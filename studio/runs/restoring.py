@@ -64,7 +64,9 @@ def restore(owner: str, run_id: str) -> bool:
         rounds = runs.rounds(owner, run_id)
         if run.status not in ("finished", "stopped") or rounds is None:
             return False
-        studio.restore(run_id, owner, _task(run), from_bytes(rounds), _result(owner, run), run.status)
+        studio.restore(
+            run_id, owner, _task(run), events=from_bytes(rounds), result=_result(owner, run), state=run.status
+        )
     except (LookupError, DataError):
         return False
     return True

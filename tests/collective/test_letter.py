@@ -64,7 +64,7 @@ def test_rgb_is_algorithm_1_with_rf1_and_predicts_by_algorithm_2(seed):
     unknown = sorted(set(range(N)) - known)
     F = naive.algorithm_1(X, y, known, 10, lambda i: naive.median([y[j] for j in near[i] if j in known]))
     model = hc.RGBRegressor(**LETTER).fit(data, shown)
-    theirs = naive.algorithm_2(X, y, near, known, unknown, F, orders_of(generators(model)[2]))
+    theirs = naive.algorithm_2(X, y, near, known=known, unknown=unknown, F=F, orders=orders_of(generators(model)[2]))
     np.testing.assert_allclose(model.predict(data)[unknown], [theirs[i] for i in unknown], rtol=1e-10)
 
 
@@ -91,7 +91,9 @@ def test_mgb_is_algorithms_3_and_4(seed, params):
     choices = {name: params[name] for name in ("first_rf2", "estimate") if name in params}
     used = params.get("features", ALL)
     hidden_sets = hidden_sets_of(rounds, params.get("rounds"))
-    h = naive.algorithm_3(X, y, near, known, 10, hidden_sets, orders_of(sweeps), used, **choices)
+    h = naive.algorithm_3(
+        X, y, near, known=known, M=10, hidden_sets=hidden_sets, orders=orders_of(sweeps), used=used, **choices
+    )
     given = X, y, near, known, unknown, h, orders_of(asked), used
     theirs = naive.algorithm_4(*given, **choices)
     assert len(h) == 11 == model.n_stages_

@@ -66,7 +66,7 @@ def test_every_round_is_that_of_the_twin(task, n_sources, missing, seed):
     data, tables, graphs, labels = random_problem(task, seed, n_sources, missing)
     lambda0, lambda1 = [(0.0, 0.0), (0.3, 0.0), (0.0, 0.4), (0.5, 0.2)][seed]
     loss = Squared() if task == "regression" else Logistic()
-    twin = Algorithm1(tables, graphs, labels, loss, lambda0, lambda1, depth=2, fewest=2)
+    twin = Algorithm1(tables, graphs, labels, loss=loss, lambda0=lambda0, lambda1=lambda1, depth=2, fewest=2)
     params = {"lambda0": lambda0, "lambda1": lambda1, "max_depth": 2, "min_samples_leaf": 2, "n_iterations": ROUNDS}
     fit = TASKS[task](as_printed=True, **params)
     state = Printed.start(Problem.of(data, None, None, task), fit.get_params(), np.random.default_rng(0))

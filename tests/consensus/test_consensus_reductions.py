@@ -57,7 +57,7 @@ def _content(data, learner, **changes):
         learning_rate=0.3, limits=TreeParams(3, -1, 5, 1e-3, 1.0), subsample=1.0, column_sample=1.0, lambda0=0.0
     )
     rule = BoostRule(outputs, 3, **(values | changes))
-    return ViewContent(made.X, labels.codes, fold, learner, 0, rule), problem
+    return ViewContent(made.X, labels.codes, fold, learner=learner, seed=0, rule=rule), problem
 
 
 @pytest.mark.parametrize("task", TASKS)

@@ -263,9 +263,11 @@ def test_updating_a_source_never_raises_its_objective(task, rate):
         for i, part in enumerate(state.tables):
             consensus = state.consensus
             near = state._neighbourhood(state.scores[i, :, 0], part.covers, 0)
-            before = _objective_of(state, i, task, 0.3, 0.2, consensus, near)
+            before = _objective_of(state, i, task, lambda0=0.3, lambda1=0.2, consensus=consensus, near=near)
             state._fit([i], consensus)
-            assert _objective_of(state, i, task, 0.3, 0.2, consensus, near) <= before + 1e-9
+            assert (
+                _objective_of(state, i, task, lambda0=0.3, lambda1=0.2, consensus=consensus, near=near) <= before + 1e-9
+            )
         state.weights[:, 0], state.graph_weights[:, 0] = state._weights(0), state._graph_weights()[:, 0]
 
 
@@ -299,7 +301,15 @@ def test_one_source_and_no_pull_is_plain_boosting_with_line_search(task):
         assert_allclose(state.start_value, np.log(share / (1 - share)))
     for _ in range(8):
         slope = loss.gradient(F, y).astype(np.float32)
-        tree = grow(part.learner.binned, slope, None, known, None, TreeParams(2, -1, 5), part.learner.keep().mapper.n_bins)
+        tree = grow(
+            part.learner.binned,
+            slope,
+            None,
+            rows=known,
+            columns=None,
+            params=TreeParams(2, -1, 5),
+            n_bins=part.learner.keep().mapper.n_bins,
+        )
         h = tree.predict(part.learner.binned)[:, 0]
         steps = np.linspace(0, 30, 3001)
         values = [loss.value(F[known] + step * h[known], y[known]).sum() for step in steps]

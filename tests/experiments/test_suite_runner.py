@@ -76,9 +76,15 @@ def test_an_error_of_zero_counts_as_half_a_mistake():
 
 
 def test_seconds_are_over_those_of_catboost_with_two_hops_or_joined():
-    cells = [cell("p", "M", 10, k, 1.0, s) for k, s in enumerate([2.0, 4.0, 30.0])]
-    cells += [cell("p", "CatBoost2hop", 10, 0, 1.0, 2.0), cell("p", "CatBoost", 10, 0, 1.0, 1.0)]
-    cells += [cell("q", "M", 10, 0, 1.0, 3.0), cell("q", "CatBoost", 10, 0, 1.0, 6.0)]
+    cells = [cell("p", "M", 10, split=k, error=1.0, seconds=s) for k, s in enumerate([2.0, 4.0, 30.0])]
+    cells += [
+        cell("p", "CatBoost2hop", 10, split=0, error=1.0, seconds=2.0),
+        cell("p", "CatBoost", 10, split=0, error=1.0, seconds=1.0),
+    ]
+    cells += [
+        cell("q", "M", 10, split=0, error=1.0, seconds=3.0),
+        cell("q", "CatBoost", 10, split=0, error=1.0, seconds=6.0),
+    ]
     assert verdict.seconds_ratios(verdict.places(cells), "M") == {("p", 10): 2.0, ("q", 10): 0.5}
 
 
@@ -109,7 +115,7 @@ def test_a_fit_that_fails_is_a_cell(problem, tmp_path, monkeypatch):
 
     broken = SimpleNamespace(fit=fails)
     monkeypatch.setitem(uses.CONSENSUS, "broken", lambda task, seed: broken)
-    assert runner.run("consensus", [problem], ["broken"], [50], 1, tmp_path) == 1
+    assert runner.run("consensus", [problem], ["broken"], shares=[50], splits=1, results=tmp_path) == 1
     (each,) = runner.read(tmp_path, "consensus", [problem])
     assert each["error"] is None and each["failure"] == "RuntimeError: no luck"
 
@@ -117,12 +123,14 @@ def test_a_fit_that_fails_is_a_cell(problem, tmp_path, monkeypatch):
 def test_peers_of_graphs_are_left_out_where_there_is_none(problem, tmp_path):
     tables = problem.load().select(graphs=[])
     without = SimpleNamespace(**vars(problem) | {"load": lambda: tables})
-    assert runner.run("consensus", [without], ["Linear", "SGC", "HGB2hop"], [50], 1, tmp_path) == 1
+    assert (
+        runner.run("consensus", [without], ["Linear", "SGC", "HGB2hop"], shares=[50], splits=1, results=tmp_path) == 1
+    )
 
 
 def test_an_unknown_method_is_refused(problem, tmp_path):
     with pytest.raises(ParameterError, match="method='magic' is not known: give some of GBC"):
-        runner.run("consensus", [problem], ["magic"], [50], 1, tmp_path)
+        runner.run("consensus", [problem], ["magic"], shares=[50], splits=1, results=tmp_path)
 
 
 def domains(task, n=80):
@@ -142,7 +150,7 @@ def domains(task, n=80):
 def test_transfer_peers_beat_the_prior(name, task, tmp_path):
     given = domains(task)
     problem = SimpleNamespace(name="shift", family="made", task=task, half="choosing", load=lambda: given)
-    runner.run("transfer", [problem], [name], [24], 1, tmp_path)
+    runner.run("transfer", [problem], [name], shares=[24], splits=1, results=tmp_path)
     (each,) = runner.read(tmp_path, "transfer", [problem])
     y = given.labels["target"]
     prior = np.std(y) if task == "regression" else np.mean(y == "yes")
@@ -152,7 +160,9 @@ def test_transfer_peers_beat_the_prior(name, task, tmp_path):
 def test_the_domain_column_takes_up_a_shift(tmp_path):
     given = domains("regression")
     problem = SimpleNamespace(name="shift", family="made", task="regression", half="choosing", load=lambda: given)
-    runner.run("transfer", [problem], ["linear, pooled", "linear, domain column"], [24], 1, tmp_path)
+    runner.run(
+        "transfer", [problem], ["linear, pooled", "linear, domain column"], shares=[24], splits=1, results=tmp_path
+    )
     errors = {each["method"]: each["error"] for each in runner.read(tmp_path, "transfer", [problem])}
     assert errors["linear, domain column"] < 0.2 * errors["linear, pooled"]
 
@@ -181,7 +191,7 @@ def test_coral_gives_sources_the_spread_of_the_target():
 
 
 def test_a_run_may_begin_at_a_later_split(problem, tmp_path):
-    assert runner.run("consensus", [problem], ["Linear"], [50], 2, tmp_path, first=3) == 2
+    assert runner.run("consensus", [problem], ["Linear"], shares=[50], splits=2, results=tmp_path, first=3) == 2
     assert [each["split"] for each in runner.read(tmp_path, "consensus", [problem])] == [3, 4]
 
 
@@ -190,6 +200,6 @@ def test_the_letter_is_tuned_within_the_labels_of_a_cell(problem, tmp_path, monk
     from experiments import consensus
 
     monkeypatch.setattr(consensus, "ROUNDS", {False: 3, True: 3})
-    runner.run("consensus", [problem], ["GBC, as printed", "GBC, tempered"], [50], 1, tmp_path)
+    runner.run("consensus", [problem], ["GBC, as printed", "GBC, tempered"], shares=[50], splits=1, results=tmp_path)
     found = runner.read(tmp_path, "consensus", [problem])
     assert len(found) == 2 and all(each["error"] < problem.load().y.std() for each in found)

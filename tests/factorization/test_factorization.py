@@ -88,9 +88,9 @@ def test_an_epoch_as_printed_is_that_of_the_text(K):
     state.round()
     users = book.offsets[1]
     after = naive.printed_epoch(
-        state.train.rows[visits] - [0, users], state.train.values[visits], y.mean(), start[1][:users, :4],
-        start[1][users:-1, :4], start[0][:users], start[0][users:-1], start[2][:users], start[2][users:-1],
-        0.8, 0.6, 0.2, 0.02, 0.03 * state.level, sgd.LEAST_SUM,
+        state.train.rows[visits] - [0, users], state.train.values[visits], y.mean(), U=start[1][:users, :4],
+        V=start[1][users:-1, :4], u=start[0][:users], v=start[0][users:-1], P=start[2][:users], Q=start[2][users:-1],
+        lam=0.8, lam_deviation=0.6, delta=0.2, rate=0.02, deviation_rate=0.03 * state.level, tiny=sgd.LEAST_SUM,
     )  # fmt: skip
     factors, biases, deviations = state.factors.factors[:, :4], state.factors.biases, state.factors.deviations
     for ours, twin in zip((factors, biases, deviations), (after[:2], after[2:4], after[4:])):

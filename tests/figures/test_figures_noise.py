@@ -22,7 +22,9 @@ ALL = {
     "calibration": lambda: figures.calibration([0.1, 0.9], {"a": [0.2, np.nan]}, TITLES),
     "histograms": lambda: figures.histograms({"a": X, "b": X[:9], "none": []}, *TITLES),
     "found": lambda: figures.found(X > 1, 0.16),
-    "imputation": lambda: figures.imputation(np.arange(3000), (X, Y), (X, Y), Y, SPREAD, TITLES),
+    "imputation": lambda: figures.imputation(
+        np.arange(3000), (X, Y), (X, Y), prediction=Y, spread=SPREAD, titles=TITLES
+    ),
     "levels": lambda: figures.levels({"a": ([0, 0.1], [0.3, 0.4], [0.01, 0.0])}, TITLES, ("b", "a")),
 }
 

@@ -65,7 +65,15 @@ def least_squares_boosting(X, y, later, rounds, rate, limits, weights=None):
     said = np.full(len(later), f[0])
     for _ in range(rounds):
         counts = weights.astype(np.float32)
-        tree = grow(binned, ((f - target) * weights).astype(np.float32), counts, None, None, limits, n_bins)
+        tree = grow(
+            binned,
+            ((f - target) * weights).astype(np.float32),
+            counts,
+            rows=None,
+            columns=None,
+            params=limits,
+            n_bins=n_bins,
+        )
         tree.add_to(f, binned, rate)
         said += rate * tree.predict(mapper.transform(later.astype(np.float32)))[:, 0]
     return mean + unit * said
@@ -78,8 +86,8 @@ def test_constant_deviation_is_least_squares_boosting_exactly(noisy, weighted):
     given = {"deviation": "constant", "folds": 1, "n_iterations": 25, "learning_rate": 0.2, "weighting": 1.0}
     model = hc.HGBMRegressor(**given, **WHOLE)
     model.fit(X[:300], y[:300], weights)
-    limits = TreeParams(-1, 8, 5, 0.0, 1.0, 0.0)
-    expected = least_squares_boosting(X[:300], y[:300], X[300:], 25, 0.2, limits, weights)
+    limits = TreeParams(-1, 8, 5, min_child_weight=0.0, l2=1.0, min_gain=0.0)
+    expected = least_squares_boosting(X[:300], y[:300], X[300:], rounds=25, rate=0.2, limits=limits, weights=weights)
     assert_allclose(model.predict(X[300:]), expected, rtol=0, atol=1e-12 * np.abs(y).max())
     assert_allclose(model.instance_weights_, 1.0)
 
@@ -104,8 +112,10 @@ def test_the_model_is_the_mean_of_members_that_lack_one_part_each(noisy):
         rows, f = np.flatnonzero(fold != k).astype(np.int32), np.full(200, target.mean())
         for _ in range(8):
             g = (f - target).astype(np.float32)
-            limits = TreeParams(-1, 8, 3, 0.0, 1.0, 0.0)
-            grow(binned, g, np.ones(200, np.float32), rows, None, limits, mapper.n_bins).add_to(f, binned, 0.1)
+            limits = TreeParams(-1, 8, 3, min_child_weight=0.0, l2=1.0, min_gain=0.0)
+            grow(
+                binned, g, np.ones(200, np.float32), rows=rows, columns=None, params=limits, n_bins=mapper.n_bins
+            ).add_to(f, binned, 0.1)
         said = said + f / 4
     assert_allclose(model.predict(X), y.mean() + y.std() * said, atol=1e-10)
 
@@ -265,7 +275,15 @@ def test_constant_deviation_is_logistic_boosting(flipped):
     for _ in range(10):
         p = 1 / (1 + np.exp(-f))
         g, h = (p - (signs > 0)).astype(np.float32), (p * (1 - p)).astype(np.float32)
-        grow(binned, g, h, None, None, TreeParams(-1, 8, 5, 0.0, 1.0, 0.0), mapper.n_bins).add_to(f, binned, 0.1)
+        grow(
+            binned,
+            g,
+            h,
+            rows=None,
+            columns=None,
+            params=TreeParams(-1, 8, 5, min_child_weight=0.0, l2=1.0, min_gain=0.0),
+            n_bins=mapper.n_bins,
+        ).add_to(f, binned, 0.1)
     assert_allclose(model.decision_function(X[:300]), f, atol=1e-5)
     assert_allclose(model.predict_deviation(X), 0.0)
 

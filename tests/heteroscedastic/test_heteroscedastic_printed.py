@@ -21,7 +21,20 @@ def table(seed, n=90):
 
 
 def twin(X, y, classes, omega, rounds=4):
-    return hgbm(X, y, rounds, 2, 4, 1.5, 0.7, 0.01, 1.0, 0.3, classes, omega)
+    return hgbm(
+        X,
+        y,
+        rounds,
+        depth=2,
+        least=4,
+        lam=1.5,
+        lam_bar=0.7,
+        gamma=0.01,
+        alpha=1.0,
+        delta=0.3,
+        classes=classes,
+        omega=omega,
+    )
 
 
 def printed(make, X, y, omega, rounds=4):

@@ -23,7 +23,7 @@ def _rows(*lines: str, delimiter: str = ",", encoding: str = "utf-8") -> bytes:
 
 
 def _text(name: str, content: bytes, rows: int, *finds: str, label: str = "") -> Case:
-    return Case(label, name, lambda: content, "", "table", rows, finds)
+    return Case(label, name, lambda: content, answer="", want="table", rows=rows, finds=finds)
 
 
 _TEXT = {
@@ -115,10 +115,10 @@ _BINARY = [
         f"{what}, as {ending}",
         f"a.{ending}",
         lambda frame=frame, write=write: write(frame),
-        "",
-        "table",
-        4,
-        ("repeated_id", "missing_id"),
+        answer="",
+        want="table",
+        rows=4,
+        finds=("repeated_id", "missing_id"),
     )
     for what, frame in ODD.items()
     for ending, write in (("parquet", parquet), ("arrow", arrow))
@@ -174,13 +174,21 @@ _DAYS = _sheet(
 )
 _STYLES = f'<styleSheet xmlns="{MAIN}"><cellXfs><xf numFmtId="0"/><xf numFmtId="14"/></cellXfs></styleSheet>'.encode()
 _XLSX = [
-    Case(f"{label} in a workbook", "a.xlsx", lambda sheet=sheet: workbook(sheet), "", "table", rows, finds)
+    Case(
+        f"{label} in a workbook",
+        "a.xlsx",
+        lambda sheet=sheet: workbook(sheet),
+        answer="",
+        want="table",
+        rows=rows,
+        finds=finds,
+    )
     for label, (sheet, rows, finds) in _BOOKS.items()
 ]
 
 
 def _graph(label: str, name: str, content: bytes, edges: int, *finds: str) -> Case:
-    return Case(label, name, lambda: content, "", "graph", edges, finds)
+    return Case(label, name, lambda: content, answer="", want="graph", rows=edges, finds=finds)
 
 
 def _edges(*lines: str) -> bytes:
@@ -340,7 +348,7 @@ _GRAPHS = [
 
 
 def _zip(label: str, members: dict[str, bytes], files: int, *finds: str) -> Case:
-    return Case(label, "photos.zip", lambda: packed(members), "", "images", files, finds)
+    return Case(label, "photos.zip", lambda: packed(members), answer="", want="images", rows=files, finds=finds)
 
 
 _IMAGES = [
@@ -357,9 +365,9 @@ _IMAGES = [
         "pixels that unpack to 100 MB",
         "photos.zip",
         lambda: packed({"a.png": png(5, 5, bytes(10**8))}, False),
-        "",
-        "images",
-        1,
+        answer="",
+        want="images",
+        rows=1,
     ),
     _zip("animated", {"a.png": animated(), "b.png": GOOD}, 2, "animated_image"),
     _zip("sizes that differ", {"a.png": GOOD, "b.png": picture(90)}, 2),
@@ -373,7 +381,7 @@ _IMAGES = [
 def _good() -> list[Case]:
     rows = [3, 2, 2, 2, 2, 2, 2, None, 2, 2, 2, 2, 1, 1, 2, 2]
     return [
-        Case(f"good {name}", name, lambda content=content: content, "", want, count)
+        Case(f"good {name}", name, lambda content=content: content, answer="", want=want, rows=count)
         for ((want, name), content), count in zip(VALID.items(), rows)
     ]
 
@@ -389,19 +397,34 @@ READ = [
         "numbers",
         "a.parquet",
         lambda: parquet(pl.DataFrame({"id": np.arange(5), "x": np.arange(5) / 3})),
-        "",
-        "table",
-        5,
+        answer="",
+        want="table",
+        rows=5,
     ),
-    Case("columns of one name", "a.parquet", lambda: parquet(_twins()), "", "table", 2, ("repeated_header",)),
-    Case("dates in a workbook", "a.xlsx", lambda: workbook(_DAYS, extra={"xl/styles.xml": _STYLES}), "", "table", 2),
+    Case(
+        "columns of one name",
+        "a.parquet",
+        lambda: parquet(_twins()),
+        answer="",
+        want="table",
+        rows=2,
+        finds=("repeated_header",),
+    ),
+    Case(
+        "dates in a workbook",
+        "a.xlsx",
+        lambda: workbook(_DAYS, extra={"xl/styles.xml": _STYLES}),
+        answer="",
+        want="table",
+        rows=2,
+    ),
     Case(
         "several sheets",
         "a.xlsx",
         lambda: workbook(_sheet(_HEAD, _words(2, "a", "1")), sheets=2),
-        "",
-        "table",
-        1,
-        ("other_sheet",),
+        answer="",
+        want="table",
+        rows=1,
+        finds=("other_sheet",),
     ),
 ]

@@ -41,25 +41,25 @@ def test_all_that_is_offered_says_what_it_does(folder):
     assert [name for name, text in found if not text] == []
 
 
-def _called_from_outside(module: str) -> set[str]:
-    """Return the names of a kernel module that files outside of the kernels import or reach."""
-    names: set[str] = set()
+def _called_from_outside() -> set[tuple[str, str]]:
+    """Return (kernel module, name) of what files outside of the kernels import or reach."""
+    names: set[tuple[str, str]] = set()
     for path, tree in TREES.items():
         for node in ast.walk(tree) if "kernels" not in path.parts else ():
-            if isinstance(node, ast.ImportFrom) and node.module == f"hetcore.kernels.{module}":
-                names |= {alias.name for alias in node.names}
-            if isinstance(node, ast.Attribute) and ast.unparse(node.value) == module:
-                names.add(node.attr)
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("hetcore.kernels."):
+                names |= {(node.module.split(".")[2], alias.name) for alias in node.names}
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                names.add((node.value.id, node.attr))
     return names
 
 
 def test_every_kernel_that_the_library_calls_has_a_twin_of_the_same_name():
-    seen, lonely = 0, []
+    seen, lonely, outside = 0, [], _called_from_outside()
     for path in KERNELS:
         kernels = set(re.findall(r"^(\w+) = kernel\(", path.read_text(encoding="utf-8"), flags=re.MULTILINE))
         twin = ROOT / "tests" / "naive" / path.name
         naive = set(re.findall(r"^def (\w+)\(", twin.read_text() if twin.exists() else "", flags=re.MULTILINE))
-        called = kernels & _called_from_outside(path.stem)
+        called = {name for name in kernels if (path.stem, name) in outside}
         seen += len(called)
         lonely += [f"{path.stem}.{name}" for name in sorted(called - naive)]
     assert seen >= 6 and lonely == []
@@ -123,6 +123,37 @@ def test_no_function_is_longer_than_a_screen():
         and _code_lines(node, path.read_text(encoding="utf-8").splitlines()) > LONGEST
     ]
     assert long == []
+
+
+MOST_POSITIONS = 5
+"""Arguments by position of a call: of more, nobody knows which is which."""
+BY_POSITION = ({"hetcore", "kernels"}, {"tests", "naive"}, {"tests", "kernels"})
+"""Rooms of kernels, which numba calls by position, and of their twins."""
+LISTS = {"select", "pack"}
+"""Functions of others that take things of one kind, one by one, as ours with *arguments do."""
+
+
+def _long_calls(path: Path, tree: ast.Module, lists: set[str]) -> Iterator[str]:
+    if any(rooms <= set(path.relative_to(ROOT).parts[:2]) for rooms in BY_POSITION):
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and sum(not isinstance(each, ast.Starred) for each in node.args) > MOST_POSITIONS:
+            name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+            if name not in lists:
+                yield f"{path.relative_to(ROOT)}:{node.lineno} {name}"
+
+
+def test_no_call_has_more_than_five_arguments_by_position():
+    beside = [path for folder in ("tests", "benchmarks") for path in (ROOT / folder).rglob("*.py")]
+    trees = TREES | {path: ast.parse(path.read_text(encoding="utf-8")) for path in beside}
+    functions = [node for tree in trees.values() for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    lists = LISTS | {node.name for node in functions if node.args.vararg is not None}
+    for path in KERNELS:
+        lists |= set(re.findall(r"^(\w+) = kernel\(", path.read_text(encoding="utf-8"), flags=re.MULTILINE))
+    found = [call for path, tree in trees.items() for call in _long_calls(path, tree, lists)]
+    assert [call for call in found if not call.startswith("hetcore")] == []
+    planted = ast.parse("f(1, 2, 3, 4, 5, 6); f(1, *a, b=2); select(1, 2, 3, 4, 5, 6)")
+    assert list(_long_calls(ROOT / "x.py", planted, lists)) == ["x.py:1 f"]
 
 
 def test_no_folder_holds_more_files_than_one_can_look_over():

@@ -34,7 +34,7 @@ def test_the_corpus_is_as_large_as_it_says():
 
 
 def test_a_corpus_that_is_not_answered_would_be_seen():
-    good = hostile.Case("good", "a.csv", lambda: b"id,x\na,1\na,2\n", "", "table", 2)
+    good = hostile.Case("good", "a.csv", lambda: b"id,x\na,1\na,2\n", answer="", want="table", rows=2)
     assert faults(good, outcome(good)) == []
     assert faults(good._replace(rows=3), outcome(good)) == ["3 records in, 1 used, 1 reported"]
     assert faults(good._replace(finds=("infinite",)), outcome(good)) == ["no word on infinite"]

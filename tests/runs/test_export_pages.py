@@ -71,8 +71,10 @@ def _collective() -> list[Case]:
 def _transfer() -> list[Case]:
     data = loaded("planted_domains")
     target, *sources = data.source_names
-    choice = transfer.Choice(target, tuple(sources), transfer.first_class(data), 3, (sources[0], 0.2), "linear",
-                             "exponential", None, 4, 2, 0)  # fmt: skip
+    choice = transfer.Choice(
+        target, tuple(sources), transfer.first_class(data), examples=3, spoilt=(sources[0], 0.2), eta="linear",
+        update="exponential", eta_on=None, n_iterations=4, max_depth=2, seed=0,
+    )  # fmt: skip
     made = transfer.settings(data, choice, transfer.METHODS)
     return [Case("Transfer", "planted_domains", setting) for setting in made.values()]
 

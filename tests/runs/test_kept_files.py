@@ -75,7 +75,10 @@ def test_forgetting_takes_the_files_of_one_owner(kept):
 
 def _events() -> list[RoundEnd]:
     detail = {"metric": {"held_out": np.float64(0.25)}, "metric_name": "error", "steps": {"a": np.array([1.0, 2.0])}}
-    return [RoundEnd("GBCClassifier", k, 3, {"train": 1 / (k + 1)}, {"a": 1.0}, {}, {}, detail, 0.5) for k in range(3)]
+    return [
+        RoundEnd("GBCClassifier", k, 3, {"train": 1 / (k + 1)}, source_weights={"a": 1.0}, detail=detail, seconds=0.5)
+        for k in range(3)
+    ]
 
 
 def test_rounds_come_back_as_they_were_and_damage_is_said():
@@ -91,9 +94,11 @@ def test_rounds_come_back_as_they_were_and_damage_is_said():
 
 def test_a_stored_run_is_known_again_with_its_model_to_its_owner_only():
     settings = {"params": {"lambda0": 1.0}}
-    run = Run("anna", "Consensus", "GBCClassifier", "films", "digest", "finished", settings=settings)
+    run = Run(
+        "anna", "Consensus", "GBCClassifier", dataset="films", digest="digest", status="finished", settings=settings
+    )
     adds = pl.DataFrame({"id": ["a"], "films": [0.5]})
-    store.shared().add(run, None, adds, b"model", adds, restoring.to_bytes(_events()))
+    store.shared().add(run, None, adds, b"model", contributions=adds, rounds=restoring.to_bytes(_events()))
     assert not restoring.restore("bob", run.id)
     assert restoring.restore("anna", run.id)
     studio = manager.manager()

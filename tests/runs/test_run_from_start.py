@@ -54,7 +54,7 @@ def studio(monkeypatch):
 
 
 def submitted():
-    return training.submit("Consensus", SETTING, DATA, {"example": "planted"}, "Planted", "anna")
+    return training.submit("Consensus", SETTING, DATA, recipe={"example": "planted"}, title="Planted", owner="anna")
 
 
 RESULT = SimpleNamespace(

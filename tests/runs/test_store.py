@@ -502,7 +502,8 @@ def test_the_cause_of_a_fault_in_few_words(error, words):
 
 
 def test_rows_of_earlier_releases_keep_their_checksum():
-    run = a_run(id="i", created=datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC), name="ü", settings={"b": 1, "a": "ä"})
+    created = datetime(2026, 1, 2, hour=3, minute=4, second=5, tzinfo=UTC)
+    run = a_run(id="i", created=created, name="ü", settings={"b": 1, "a": "ä"})
     row = run.row()
     assert row["settings"] == '{"a":"ä","b":1}'
     assert row["created"] == "2026-01-02T03:04:05.000000+00:00"

@@ -190,7 +190,19 @@ def test_the_script_of_a_training_prints_its_number(tmp_path):
 
 def test_a_stored_run_opens_again_with_its_controls():
     data = made("uvw")
-    choice = Choice("near", ("home",), "v", 4, ("home", 0.3), 20.0, "multiplicative", "source", 40, 2, 7)
+    choice = Choice(
+        "near",
+        ("home",),
+        "v",
+        examples=4,
+        spoilt=("home", 0.3),
+        eta=20.0,
+        update="multiplicative",
+        eta_on="source",
+        n_iterations=40,
+        max_depth=2,
+        seed=7,
+    )
     earlier = [{"op": "noise", "name": "home", "sd": 0.5, "seed": 0}]
     setting = settings.settings(data, choice, ["Weighted MultiSource"], earlier)["Weighted MultiSource"]
     run = Run("anna", "Transfer", setting.estimator, "mine", settings=setting.stored({"example": "mine"}))

@@ -32,12 +32,28 @@ def test_source_rows_choose_among_machines_on_all_and_target_rows_between_the_ki
     own = np.arange(400) < 40
     right = np.where(own, 0.9, 0.5)  # a machine on the target alone, which knows nothing of the sources' rows
     line, trees = np.where(own, 0.3, 0.6), np.where(own, 0.3, 0.9)
-    shares = by_kind(np.stack([right, line, trees], 1), None, own, np.ones(400), ["target", "all", "all"], "all")
+    shares = by_kind(
+        np.stack([right, line, trees], 1),
+        None,
+        own,
+        weights=np.ones(400),
+        kinds=["target", "all", "all"],
+        everyone="all",
+    )
     assert shares[0] > 0.9 and shares[2] > 10 * shares[1]
-    few = by_kind(np.full((3, 2), 0.5), None, np.ones(3, bool), np.ones(3), ["target", "all"], "all")
+    few = by_kind(
+        np.full((3, 2), 0.5), None, np.ones(3, bool), weights=np.ones(3), kinds=["target", "all"], everyone="all"
+    )
     np.testing.assert_allclose(few, [1 / 3, 2 / 3], atol=0.01)  # rows that say nothing leave the prior
     y = np.where(own, 1.0, -1.0)
-    numbers = by_kind(np.stack([np.ones(400), -np.ones(400)], 1), y, own, np.ones(400), ["target", "all"], "all")
+    numbers = by_kind(
+        np.stack([np.ones(400), -np.ones(400)], 1),
+        y,
+        own,
+        weights=np.ones(400),
+        kinds=["target", "all"],
+        everyone="all",
+    )
     assert numbers[0] > 0.85
 
 

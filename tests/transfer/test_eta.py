@@ -35,7 +35,7 @@ def test_as_printed_is_the_naive_twin(update, eta):
     order = [np.flatnonzero(domain == k) for k in (1, 2)]
     rows = np.flatnonzero(domain < 0)
     votes = naive.weighted_multisource(
-        [(X[own], signs[own]) for own in order], (X[rows], signs[rows]), 12, stump, eta, update
+        [(X[own], signs[own]) for own in order], (X[rows], signs[rows]), 12, fit=stump, eta=eta, update=update
     )
     model = WMS(DecisionTreeClassifier(max_depth=1), as_printed=True, eta=eta, update=update, n_iterations=12)
     model.fit(X, y, domain)

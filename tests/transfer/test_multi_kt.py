@@ -57,7 +57,7 @@ def test_closed_form_leave_one_out_is_the_brute_force_one(balanced, n_classes):
             dual, shift = brute_ls_svm(K, signs[rows], 0.7 * balance(signs[rows], balanced))
             said.append(kernel_matrix(X_own, X[rows], "rbf", width) @ dual + shift)
         own_signs, zeta = signs[own], balance(signs[own], balanced)
-        beta = _beta(own_signs, np.array(said), X_own, 0.7 * zeta, width, zeta)
+        beta = _beta(own_signs, np.array(said), X_own, costs=0.7 * zeta, width=width, zeta=zeta)
         lent = beta @ np.array(said)
         for i in range(own.sum()):
             rest = np.arange(own.sum()) != i

@@ -55,7 +55,7 @@ def boosting(script, signs, domain, candidates, pace=Pace(0.1), late=False):  # 
     signs, domain = np.array(signs, float), np.array(domain)
     watched = Watched((int((domain == 0).sum()), 0), late)
     rows = [np.array(each) for each in candidates]
-    return Boosting(Scripted(script), signs, domain, rows, pace, watched, None)
+    return Boosting(Scripted(script), signs, domain, candidates=rows, pace=pace, watched=watched, held_out=None)
 
 
 def planted(seed=0, n_target=30, flips=(0.0, 0.5, 1.0), n_source=150, n_classes=2, d=6):
@@ -115,7 +115,14 @@ def test_one_step_of_the_weighted_update():
 
 def test_one_step_of_task_takes_the_best_learner_or_its_opposite():
     said = np.array([[1, 1, -1, -1], [1, 1, 1, -1], [-1, 1, 1, -1.0]])
-    part = Selection(["a", "b", "c"], said, np.zeros((3, 0)), np.array([1, 2, 2]), np.array([1, -1, -1, -1.0]), _w(4))
+    part = Selection(
+        ["a", "b", "c"],
+        said,
+        np.zeros((3, 0)),
+        origin=np.array([1, 2, 2]),
+        signs=np.array([1, -1, -1, -1.0]),
+        watched=_w(4),
+    )
     part.round()
     assert part.epsilon == 0.25 and part.voters() == [("a", pytest.approx(0.5 * np.log(3)))]
     np.testing.assert_allclose(np.exp(part.log_weights), np.array([1, 3, 1, 1]) / 6)

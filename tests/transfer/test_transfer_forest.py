@@ -38,8 +38,10 @@ def test_the_best_split_is_that_of_equation_2(gamma, summed):
     rng = np.random.default_rng(0)
     binned = rng.integers(0, 6, size=(1, 60)).astype(np.uint8)
     codes, domain = rng.integers(0, 2, 60), np.repeat([0, 1, 2], [12, 30, 18])
-    found = Splitter(binned, codes, domain, 2, gamma, summed).best(np.arange(60), rng)
-    gains = [naive_gain(binned[0], codes, domain, threshold, gamma, summed) for threshold in range(5)]
+    found = Splitter(binned, codes, domain, n_classes=2, gamma=gamma, summed=summed).best(np.arange(60), rng)
+    gains = [
+        naive_gain(binned[0], codes, domain, threshold=threshold, gamma=gamma, summed=summed) for threshold in range(5)
+    ]
     assert found.threshold == int(np.argmax(gains)) and found.gain == pytest.approx(max(gains))
     assert found.owed.sum() == pytest.approx(60 * found.gain)
 

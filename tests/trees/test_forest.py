@@ -18,7 +18,17 @@ def made_forest(n_outputs=2, n_trees=5, missing=0.1):
     for t in range(n_trees):
         rows = rng.permutation(200)[:150]
         params = TreeParams(max_leaf_nodes=2 + 3 * t, min_samples_leaf=5)
-        trees.append(grow(binned, rng.normal(size=(200, n_outputs)), None, rows, None, params, mapper.n_bins))
+        trees.append(
+            grow(
+                binned,
+                rng.normal(size=(200, n_outputs)),
+                None,
+                rows=rows,
+                columns=None,
+                params=params,
+                n_bins=mapper.n_bins,
+            )
+        )
         forest.append(trees[-1], 1.0 / (t + 1))
     return forest, trees, binned, mapper, X
 

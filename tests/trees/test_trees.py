@@ -59,7 +59,7 @@ def test_the_slow_twin_grows_the_same_tree(params, missing, n_outputs, n_hessian
     full = np.ones((300, n_outputs)) if hessians is None else np.broadcast_to(hessians, (300, n_outputs))
     rows = np.sort(rng.permutation(300)[:250]).astype(np.int32)
     columns = np.array([0, 2, 3, 4], np.int32)
-    tree = grow(binned, gradients, hessians, rows, columns, params, n_bins)
+    tree = grow(binned, gradients, hessians, rows=rows, columns=columns, params=params, n_bins=n_bins)
     nodes = naive.grow_tree(binned, gradients, full, rows, columns, n_bins, params)
     if params.max_leaf_nodes == -1:  # made branch by branch, not best gain first
         assert len(tree.nodes) == len(nodes)
@@ -79,7 +79,15 @@ def test_a_planted_tree_is_recovered():
     truth = np.where(X[:, 2] <= 0.3, np.where(X[:, 5] > -0.5, 9.0, 5.0), np.where(X[:, 2] <= 1.2, -5.0, -9.0))
     mapper = BinMapper().fit(X)
     binned = mapper.transform(X)
-    tree = grow(binned, -truth, None, None, None, TreeParams(max_leaf_nodes=4, min_samples_leaf=1), mapper.n_bins)
+    tree = grow(
+        binned,
+        -truth,
+        None,
+        rows=None,
+        columns=None,
+        params=TreeParams(max_leaf_nodes=4, min_samples_leaf=1),
+        n_bins=mapper.n_bins,
+    )
     assert tree.n_leaves == 4
     inner = tree.nodes[tree.nodes["left"] >= 0]
     assert sorted(inner["feature"].tolist()) == [2, 2, 5]
@@ -93,13 +101,16 @@ def test_a_planted_tree_is_recovered():
 def test_one_output_as_a_vector_and_shared_hessians_change_nothing():
     binned, n_bins, gradients = made_data(missing=0.2)
     trees = [
-        grow(binned, gradients[:, 0], None, None, None, SMALL, n_bins),
-        grow(binned, gradients, None, None, None, SMALL, n_bins),
-        grow(binned, gradients, np.ones(300), None, None, SMALL, n_bins),
-        grow(binned, gradients, np.ones((300, 1)), None, None, SMALL, n_bins),
+        grow(binned, gradients[:, 0], None, rows=None, columns=None, params=SMALL, n_bins=n_bins),
+        grow(binned, gradients, None, rows=None, columns=None, params=SMALL, n_bins=n_bins),
+        grow(binned, gradients, np.ones(300), rows=None, columns=None, params=SMALL, n_bins=n_bins),
+        grow(binned, gradients, np.ones((300, 1)), rows=None, columns=None, params=SMALL, n_bins=n_bins),
     ]
     doubled = np.hstack([gradients, gradients])
-    twice = [grow(binned, doubled, h, None, None, SMALL, n_bins) for h in (None, np.ones(300), np.ones((300, 2)))]
+    twice = [
+        grow(binned, doubled, h, rows=None, columns=None, params=SMALL, n_bins=n_bins)
+        for h in (None, np.ones(300), np.ones((300, 2)))
+    ]
     for tree in trees[1:] + twice:
         np.testing.assert_array_equal(tree.nodes["feature"], trees[0].nodes["feature"])
         np.testing.assert_array_equal(tree.nodes["threshold_bin"], trees[0].nodes["threshold_bin"])
@@ -114,8 +125,8 @@ def test_whole_weights_are_repeated_rows():
     weights = np.random.default_rng(0).integers(0, 4, 300)
     repeated = np.repeat(np.arange(300), weights).astype(np.int32)
     params = TreeParams(max_leaf_nodes=10, min_samples_leaf=1, min_child_weight=5.0)
-    weighted = grow(binned, gradients[:, 0] * weights, weights, None, None, params, n_bins)
-    plain = grow(binned, gradients, None, repeated, None, params, n_bins)
+    weighted = grow(binned, gradients[:, 0] * weights, weights, rows=None, columns=None, params=params, n_bins=n_bins)
+    plain = grow(binned, gradients, None, rows=repeated, columns=None, params=params, n_bins=n_bins)
     np.testing.assert_array_equal(weighted.nodes["threshold_bin"], plain.nodes["threshold_bin"])
     np.testing.assert_allclose(weighted.values, plain.values, rtol=1e-6, atol=1e-7)
 
@@ -125,11 +136,11 @@ def test_whole_weights_are_repeated_rows():
 def test_neither_the_order_of_rows_nor_threads_change_a_bit(monkeypatch, params, n_outputs, n_hessians):
     binned, n_bins, gradients = made_data(missing=0.2, n_outputs=n_outputs)
     hessians = np.random.default_rng(1).random((300, n_hessians)) if n_hessians else None
-    tree = grow(binned, gradients, hessians, None, None, params, n_bins)
+    tree = grow(binned, gradients, hessians, rows=None, columns=None, params=params, n_bins=n_bins)
     order = np.random.default_rng(2).permutation(300)
-    shuffled = grow(binned, gradients, hessians, order, None, params, n_bins)
+    shuffled = grow(binned, gradients, hessians, rows=order, columns=None, params=params, n_bins=n_bins)
     monkeypatch.setattr("hetcore.growing._SERIAL_VALUES", 0)
-    threaded = grow(binned, gradients, hessians, None, None, params, n_bins, n_jobs=3)
+    threaded = grow(binned, gradients, hessians, rows=None, columns=None, params=params, n_bins=n_bins, n_jobs=3)
     for other in (shuffled, threaded):
         np.testing.assert_array_equal(tree.nodes, other.nodes)
         np.testing.assert_array_equal(tree.values, other.values)
@@ -139,10 +150,10 @@ def test_neither_the_order_of_rows_nor_threads_change_a_bit(monkeypatch, params,
 @pytest.mark.parametrize("params", LIMITS.values(), ids=LIMITS.keys())
 def test_a_short_pool_of_histograms_changes_nothing(monkeypatch, params):
     binned, n_bins, gradients = made_data(missing=0.2)
-    tree = grow(binned, gradients, None, None, None, params, n_bins)
+    tree = grow(binned, gradients, None, rows=None, columns=None, params=params, n_bins=n_bins)
     for n_bytes in (0, 8 * (int(n_bins.sum()) + len(n_bins)) * 2):
         monkeypatch.setattr("hetcore.growing._POOL_BYTES", n_bytes)
-        short = grow(binned, gradients, None, None, None, params, n_bins)
+        short = grow(binned, gradients, None, rows=None, columns=None, params=params, n_bins=n_bins)
         assert short.n_leaves == tree.n_leaves
         np.testing.assert_array_equal(short.predict(binned), tree.predict(binned))
 
@@ -168,7 +179,7 @@ def test_nothing_to_split():
         "zero gradients": (binned, np.zeros(30), None, SMALL),
     }
     for name, (table, g, rows, params) in cases.items():
-        tree = grow(table, g, None, rows, None, params, None)
+        tree = grow(table, g, None, rows=rows, columns=None, params=params, n_bins=None)
         assert tree.n_leaves == 1, name
         inside = slice(None) if rows is None else rows
         np.testing.assert_allclose(tree.values[0], -np.asarray(g, np.float32).reshape(30, 1)[inside].mean(), atol=1e-6)
@@ -189,17 +200,20 @@ def test_unseen_missing_rows_follow_the_majority():
 
 def test_write_protected_arrays_are_read():
     binned, n_bins, gradients = made_data()
-    expected = grow(binned, gradients, None, None, None, SMALL, n_bins)
+    expected = grow(binned, gradients, None, rows=None, columns=None, params=SMALL, n_bins=n_bins)
     for array in (binned, gradients, n_bins):
         array.flags.writeable = False
-    tree = grow(binned, gradients, None, None, None, SMALL, n_bins)
+    tree = grow(binned, gradients, None, rows=None, columns=None, params=SMALL, n_bins=n_bins)
     np.testing.assert_array_equal(tree.predict(binned), expected.predict(binned))
 
 
 def test_add_to_is_predict():
     binned, n_bins, gradients = made_data(missing=0.1, n_outputs=2)
     rows = np.arange(0, 300, 2)
-    for tree in (grow(binned, gradients, None, rows, None, SMALL, n_bins), grow(binned, gradients, params=SMALL)):
+    for tree in (
+        grow(binned, gradients, None, rows=rows, columns=None, params=SMALL, n_bins=n_bins),
+        grow(binned, gradients, params=SMALL),
+    ):
         out = np.ones((300, 2))
         tree.add_to(out, binned, 0.5)
         np.testing.assert_array_equal(out, 1 + 0.5 * tree.predict(binned))
@@ -216,7 +230,7 @@ def test_median_leaves_are_numpy_medians(n_outputs):
     binned, n_bins, gradients = made_data(missing=0.1, n_outputs=n_outputs)
     targets = np.random.default_rng(0).normal(size=(300, n_outputs)).round(1)
     rows = np.arange(0, 300, 3)
-    tree = grow(binned, gradients, None, None, None, TreeParams(max_leaf_nodes=6), n_bins)
+    tree = grow(binned, gradients, None, rows=None, columns=None, params=TreeParams(max_leaf_nodes=6), n_bins=n_bins)
     inner = tree.values[tree.nodes["left"] >= 0].copy()
     for chosen in (None, rows):
         set_leaf_medians(tree, binned, targets if n_outputs > 1 else targets[:, 0], chosen)

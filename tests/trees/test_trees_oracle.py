@@ -28,7 +28,7 @@ def our_loss(X, y, weights, params, max_bins):
     for _ in range(ROUNDS):
         residual = y - prediction
         gradients = -residual if weights is None else -residual * weights
-        tree = grow(binned, gradients, weights, None, None, params, mapper.n_bins)
+        tree = grow(binned, gradients, weights, rows=None, columns=None, params=params, n_bins=mapper.n_bins)
         tree.add_to(prediction, binned, RATE)
     return np.average((y - prediction) ** 2, weights=weights)
 

@@ -68,7 +68,13 @@ def controls(data: HetData, title: str) -> dict[str, Any]:
     if len(names) > 1:
         graphs = multiselect("Graphs to infer along", names, f"collective graphs {title}", "graphs")
     known = slider(
-        "Labels known, per cent", 5, 100, 40, 5, "share", "The other labels are hidden, and score the models."
+        "Labels known, per cent",
+        5,
+        100,
+        start=40,
+        step=5,
+        key="share",
+        words="The other labels are hidden, and score the models.",
     )
     features = st.pills(
         "What MGB sees of the neighbours",

@@ -59,7 +59,7 @@ def bar(
     with st.container(border=True, key="edits"):
         st.markdown("**What if?** " + ("Choose a node: hide its label, cut or add an edge." if place is None else ""))
         if place is not None:
-            _offers(title, base, edited, graph, place, model)
+            _offers(title, base, edited, graph=graph, place=place, model=model)
         if log:
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.markdown(escape("; ".join(map(words, log))))
@@ -86,9 +86,9 @@ def _offers(title: str, base: HetData, edited: HetData, graph: str, place: int, 
             disabled=bool(why), help=why or None, key="hide label", width="stretch",
         )  # fmt: skip
     with cut:
-        _edge(title, base, graph, node, near, "cut")
+        _edge(title, base, graph, node=node, near=near, what="cut")
     with add:
-        _edge(title, base, graph, node, near, "add")
+        _edge(title, base, graph, node=node, near=near, what="add")
 
 
 def _edge(title: str, base: HetData, graph: str, node: str, near: Sequence[str], what: str) -> None:

@@ -105,7 +105,7 @@ def network(
 
     def look() -> None:
         was = st.session_state.get("network pending", False)
-        pending = _drawn(title, original, base, graph, trained, owner)
+        pending = _drawn(title, original, base, graph=graph, trained=trained, owner=owner)
         st.session_state["network pending"] = pending
         if was != pending:
             st.rerun()
@@ -131,10 +131,10 @@ def _drawn(
     with right:
         place = _choice(base)
         if place is not None:
-            node(base, edited, graph, place, model, now, first if new else None)
+            node(base, edited, graph, place=place, model=model, now=now, first=first if new else None)
     with left:
-        _picture(edited, graph, places, drawing, place, model, now, moved)
-    bar(title, base, edited, graph, place, model, new)
+        _picture(edited, graph, places, drawing=drawing, place=place, model=model, now=now, moved=moved)
+    bar(title, base, edited, graph=graph, place=place, model=model, new=new)
     if moved is not None and (new or model.before is not None):
         who(moved, against)
     return drawing or later or sooner
@@ -207,7 +207,7 @@ def _picture(
     ends = figures_graph.drawn_edges(links)
     look, known = _look(data, model, now, moved)
     near = links.indices[links.indptr[place] : links.indptr[place + 1]] if place is not None else None
-    figure = figures_graph.network(places, ends, look, data.ids, known, place, near)
+    figure = figures_graph.network(places, ends, look, names=data.ids, known=known, chosen=place, near=near)
     name = f"{graph} {data.n}"
 
     def picked(at: int) -> None:

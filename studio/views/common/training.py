@@ -96,16 +96,15 @@ def submit(
         form=setting.form,
         digest=data.digest(),
     )
-    run = run_of(page, setting, recipe, title, owner, task.digest)
+    run = run_of(page, setting, recipe, title=title, owner=owner, digest=task.digest)
     run = store.shared().begin(replace(run, settings=run.settings | ({"label": label} if label else {})))
 
     def keep(status: Any, result: Any) -> None:
         if result is not None and status.state in ("finished", "stopped"):
             ended = replace(run, status=status.state, results=results_of(result))
-            rounds = restoring.to_bytes(manager.manager().events(run.id))
-            store.shared().add(
-                ended, result.history, result.predictions, result.model, result.contributions, rounds
-            )
+            parts = {"model": result.model, "contributions": result.contributions}
+            parts["rounds"] = restoring.to_bytes(manager.manager().events(run.id))
+            store.shared().add(ended, result.history, result.predictions, **parts)
         elif status.state == "failed":
             store.shared().add(replace(run, status="failed", results={"message": status.message}))
         else:
@@ -130,7 +129,17 @@ def run_of(
 ) -> Run:
     """Return the run that a setting makes, as the store and the exports take it."""
     stored = setting.stored(recipe)
-    return Run(owner, page, setting.estimator, title, digest, state, "", stored, dict(results or {}))
+    return Run(
+        owner,
+        page,
+        setting.estimator,
+        dataset=title,
+        digest=digest,
+        status=state,
+        name="",
+        settings=stored,
+        results=dict(results or {}),
+    )
 
 
 def results_of(result: Any) -> dict[str, Any]:

@@ -76,7 +76,9 @@ def parameter_slider(parameter: Parameter, key: str, start: Any = None) -> Any:
         Where it begins, if not at the method's default.
     """
     label, low, high, step = parameter.slider
-    return slider(label, low, high, parameter.default if start is None else start, step, key, parameter.help)
+    return slider(
+        label, low, high, start=parameter.default if start is None else start, step=step, key=key, words=parameter.help
+    )
 
 
 def multiselect(label: str, options: Sequence[str], key: str, name: str, **more: Any) -> list[str]:

@@ -209,7 +209,14 @@ class LiveTrainings:
         try:
             for label, setting in settings.items():
                 runs[label] = training.submit(
-                    self.page, setting, current.data, current.recipe, current.title, self._owner, paused, label
+                    self.page,
+                    setting,
+                    current.data,
+                    recipe=current.recipe,
+                    title=current.title,
+                    owner=self._owner,
+                    paused=paused,
+                    label=label,
                 )
         except ValueError as error:
             for run in runs.values():
@@ -222,7 +229,9 @@ class LiveTrainings:
         earlier = (kept.runs if done else kept.earlier) if kept else {}
         pace = kept.pace if kept else {}
         drawn = kept.drawn if kept else ({}, {})
-        st.session_state[self._slot] = _Kept(current.title, settings, runs, before, pace, earlier, drawn)
+        st.session_state[self._slot] = _Kept(
+            current.title, settings, runs, before=before, pace=pace, earlier=earlier, drawn=drawn
+        )
         st.query_params["run"] = ",".join(runs.values())
         if len(runs) > 1 or self.page not in runs:
             st.query_params["labels"] = "|".join(runs)

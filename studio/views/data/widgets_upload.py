@@ -197,7 +197,7 @@ def _meeting(uploads: Sequence[Upload]) -> None:
     clicked = st.session_state.pop("again", False) or clicked
 
     def compose() -> dict[str, Any]:
-        recipe = upload_schema.recipe_of(uploads, ids, label, task, _kinds_changed(uploads), without)
+        recipe = upload_schema.recipe_of(uploads, ids, label, task=task, kinds=_kinds_changed(uploads), without=without)
         return recipe | ({"spelling": spelling} if spelling else {})
 
     files = [(u.name, u.role, u.digest) for u in uploads]

@@ -39,7 +39,15 @@ def measured(mode: str, data: HetData, title: str, settings: Mapping[str, Settin
     run = _run_of(slot, title, owner)
     active = run is not None and manager.manager().status(run, owner).active
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        repeats = slider("Repeats", 2, 10, 3, 1, "noise_repeats", "Draws of labels and noise: more narrow the bands.")
+        repeats = slider(
+            "Repeats",
+            2,
+            10,
+            start=3,
+            step=1,
+            key="noise_repeats",
+            words="Draws of labels and noise: more narrow the bands.",
+        )
         if st.button("Measure the curve", key="measure_noise", disabled=active):
             _start(slot, title, curve.sweep(mode, data, settings, repeats), owner)
         if active:

@@ -48,7 +48,7 @@ def tabs(
     with more:
         measured(mode, current.data, current.title, settings, owner)
     with take:
-        take_away(mode, current, settings, results, drawn, owner)
+        take_away(mode, current, settings, results=results, drawn=drawn, owner=owner)
 
 
 def _glance(

@@ -38,7 +38,14 @@ def path_of(events: Sequence[Any]) -> Path | None:
     if len(points) < 2:
         return None
     etas, losses = map(list, zip(*points))
-    return Path(etas, losses, _least(rows, "target only"), _least(rows, "all pooled"), detail["eta"], detail["chosen"])
+    return Path(
+        etas,
+        losses,
+        _least(rows, "target only"),
+        pooled=_least(rows, "all pooled"),
+        eta=detail["eta"],
+        chosen=detail["chosen"],
+    )
 
 
 def _least(rows: Iterable[Sequence[Any]], kind: str) -> float | None:
@@ -66,4 +73,3 @@ def _hurts(etas: Sequence[float], losses: Sequence[float], alone: float, best: i
     ends = [f"from η = {above:g} on"] if above is not None else []
     ends += [f"at η = {below:g} and less"] if below is not None else []
     return said + (f"; {' and '.join(ends)} transfer hurts." if ends else " at every η.")
-

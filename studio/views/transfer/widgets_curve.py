@@ -67,7 +67,9 @@ class MeasuredCurve:
         """
         st.subheader("How many examples of your own does it take?", anchor=False)
         with st.container(horizontal=True, vertical_alignment="bottom"):
-            repeats = slider("Repeats", 2, 20, 5, 1, "draws", "Draws of the examples: more give narrower bands.")
+            repeats = slider(
+                "Repeats", 2, 20, start=5, step=1, key="draws", words="Draws of the examples: more give narrower bands."
+            )
             busy = self._busy()
             if st.button("Measure the curve", key="measure", disabled=not settings or busy):
                 self._start(curve.sweep(data, settings, target, possible, repeats))

@@ -74,10 +74,19 @@ def figures_of(
     words = SCORED[scored]
     ours, earlier = ({k: v for k, v in all_.items() if k not in OTHER_LOSS} for all_ in (events, before))
     drawn = {
-        "F1": _curves(events, before, lambda e: e.detail["F1"].get(scored, np.nan), against, f"F1, {words}", order),
-        "risk": _curves(ours, earlier, lambda e: e.losses.get(scored, np.nan), against, f"risk, {words}", order),
+        "F1": _curves(
+            events, before, lambda e: e.detail["F1"].get(scored, np.nan), against=against, y=f"F1, {words}", order=order
+        ),
+        "risk": _curves(
+            ours, earlier, lambda e: e.losses.get(scored, np.nan), against=against, y=f"risk, {words}", order=order
+        ),
         "error": _curves(
-            events, before, lambda e: e.detail["metric"].get(scored, np.nan), against, f"error, {words}", order
+            events,
+            before,
+            lambda e: e.detail["metric"].get(scored, np.nan),
+            against=against,
+            y=f"error, {words}",
+            order=order,
         ),
     }
     return drawn | _joint_figures({label: events[label] for label in ORDER_OF if events.get(label)}, sources)
@@ -100,7 +109,7 @@ def _joint_figures(joint: Events, sources: Sequence[str]) -> dict[str, dict[str,
 def curves(events: Events, before: Events, order: Sequence[str], sources: Sequence[str]) -> dict[str, dict[str, Any]]:
     """Draw the live figures and return them by name; see `figures_of`."""
     against, scored = _switches(scored_set(events, "F1"))
-    drawn = figures_of(events, before, against, order, sources, scored)
+    drawn = figures_of(events, before, against, order=order, sources=sources, scored=scored)
     points = max((len(each) for each in events.values()), default=0)
     left, right = st.columns(2)
     with left:

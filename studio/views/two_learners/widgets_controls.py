@@ -82,7 +82,13 @@ def controls(data: HetData, title: str, operations: Sequence[dict[str, Any]], to
     with top:
         models = _models(labels, len(learners))
     known = slider(
-        "Labels known, per cent", 5, 100, 50, 5, "two_known", "The other labels are hidden from training and score it."
+        "Labels known, per cent",
+        5,
+        100,
+        start=50,
+        step=5,
+        key="two_known",
+        words="The other labels are hidden from training and score it.",
     )
     rounds = parameter_slider(hc.TwoWeakLearnerClassifier.n_iterations, "two_rounds", 20)
     with st.expander("More parameters"):

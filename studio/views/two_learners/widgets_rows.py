@@ -154,7 +154,9 @@ def failing(
     )  # fmt: skip
     models = {label: result.model for label, result in results.items() if result.model is not None}
     kept, key = st.session_state.setdefault("failing", {}), (tuple(runs.values()), name)
-    if not models or not (_known(kept.get(key)) or _asked(kept, key, data, settings, models, name, owner)):
+    if not models or not (
+        _known(kept.get(key)) or _asked(kept, key, data, settings=settings, models=models, name=name, owner=owner)
+    ):
         return
     active = manager.manager().status(kept[key]).active
     st.fragment(_look, run_every=EVERY if active else None)(kept[key], name, order, active)
