@@ -13,6 +13,10 @@ Limits: `studio.limits.UPLOADS`.
 
 from __future__ import annotations
 
+import hashlib
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
@@ -40,6 +44,10 @@ __all__ = [
     "read_table",
     "warm_up",
 ]
+
+PARSED_BYTES = 128 * 2**20
+_Found = tuple[dict[str, Any], list[pl.DataFrame]]
+"""What was guessed and found in a file, and its frames."""
 
 
 class Options(NamedTuple):
@@ -132,7 +140,7 @@ def read_table(name: str, file: bytes | BinaryIO, options: Options = Options()) 
 def preview_table(name: str, file: bytes | BinaryIO, options: Options = Options()) -> TablePreview:  # noqa: B008
     """Read an uploaded table as `read_table` does, and say what was guessed and found."""
     words, frames = _read(name, file, "table", options)
-    return TablePreview(frames[0], words["guesses"], _findings(words))
+    return TablePreview(frames[0], [*words["guesses"]], _findings(words))
 
 
 def read_graph(name: str, file: bytes | BinaryIO, options: Options = Options()) -> Graph:  # noqa: B008
@@ -167,7 +175,7 @@ def read_graph(name: str, file: bytes | BinaryIO, options: Options = Options()) 
 def preview_graph(name: str, file: bytes | BinaryIO, options: Options = Options()) -> GraphPreview:  # noqa: B008
     """Read the edges of an uploaded graph, and say what was guessed and found."""
     words, frames = _read(name, file, "graph", options)
-    return GraphPreview(frames[0], words["guesses"], _findings(words), frames[1] if len(frames) > 1 else None)
+    return GraphPreview(frames[0], [*words["guesses"]], _findings(words), frames[1] if len(frames) > 1 else None)
 
 
 def read_images(name: str, file: bytes | BinaryIO) -> Source:
@@ -199,7 +207,7 @@ def preview_images(name: str, file: bytes | BinaryIO) -> ImagesPreview:
     """Read uploaded images as `read_images` does, and say what was done to them and found."""
     words, frames = _read(name, file, "images", Options())
     pixels = frames[0]["pixels"].to_numpy().reshape(-1, *words["shape"])
-    return ImagesPreview(frames[0]["id"].to_list(), pixels, words["guesses"], _findings(words))
+    return ImagesPreview(frames[0]["id"].to_list(), pixels, [*words["guesses"]], _findings(words))
 
 
 def warm_up() -> None:
@@ -207,11 +215,50 @@ def warm_up() -> None:
     sandbox.shared().start()
 
 
-def _read(name: str, file: bytes | BinaryIO, want: str, options: Options) -> tuple[dict[str, Any], list[pl.DataFrame]]:
+class _Parsed:
+    """The files parsed last, so that one that was shown is not parsed again when it is used; frames never change.
+
+    Parameters
+    ----------
+    limit : int
+        Bytes of the frames that are kept at most.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._limit, self._lock = limit, threading.Lock()
+        self._known: OrderedDict[tuple[Any, ...], _Found] = OrderedDict()
+
+    def get(self, key: tuple[Any, ...], parse: Callable[[], _Found]) -> _Found:
+        """Return what is known under a key, or what `parse` returns, which is kept if there is room."""
+        with self._lock:
+            if key in self._known:
+                self._known.move_to_end(key)
+                return self._known[key]
+        found = parse()
+        with self._lock:
+            self._known[key] = found
+            while sum(map(_bytes, self._known.values())) > self._limit:
+                self._known.popitem(last=False)
+        return found
+
+
+def _bytes(found: _Found) -> int:
+    return sum(int(frame.estimated_size()) for frame in found[1])
+
+
+_parsed = _Parsed(PARSED_BYTES)
+
+
+def _read(name: str, file: bytes | BinaryIO, want: str, options: Options) -> _Found:
     name = shown(name.replace("\\", "/").rpartition("/")[2])
+    content = _content(name, file)
     request = {"name": name, "want": want, "options": options._asdict()}
-    reply = sandbox.shared().ask(name, request, _content(name, file))
-    return reply.words, [from_stream(block) for block in reply.blocks]
+
+    def parse() -> _Found:
+        reply = sandbox.shared().ask(name, request, content)
+        return reply.words, [from_stream(block) for block in reply.blocks]
+
+    return _parsed.get((name, want, repr(options), hashlib.sha256(content).digest()), parse)
 
 
 def _content(name: str, file: bytes | BinaryIO) -> bytes:

@@ -49,7 +49,7 @@ def test_what_was_loaded_stays_and_the_reader_lives_through_the_worst():
     server = sandbox.shared()._process.pid
     worst = [case for case in hostile.REFUSED if case.label in ("parquet text bomb", "xlsx corner", "laughs")]
     assert len(worst) == 3 and all(outcome(case).sentence for case in worst)
-    assert before.rows() == uploads.read_table("a.csv", b"id,x\na,1\n").rows() == [("a", 1)]
+    assert before.rows() == uploads.read_table("b.csv", b"id,x\na,1\n").rows() == [("a", 1)]
     assert sandbox.shared()._process.pid == server
 
 

@@ -374,8 +374,9 @@ def test_damaged_files_are_read_or_refused_in_a_sentence(want, name, seed):
 
 @pytest.fixture
 def small_sandbox(monkeypatch):
-    """Return a function that puts a sandbox with other limits in place of the usual."""
+    """Return a function that puts a sandbox with other limits in place of the usual, and has every file parsed."""
     made = []
+    monkeypatch.setattr(uploads, "_parsed", uploads._Parsed(0))
 
     def make(**limits):
         made.append(sandbox.Sandbox(UPLOADS._replace(**limits)))
@@ -414,6 +415,23 @@ def test_a_killed_server_is_replaced(small_sandbox):
     os.kill(box._process.pid, signal.SIGKILL)
     box._process.wait()
     assert read_table("a.csv", b"id,x\na,1\n").height == 1
+
+
+def test_a_file_is_parsed_once_however_often_it_is_read(small_sandbox, monkeypatch):
+    box, asked = small_sandbox(), []
+    ask = box.ask
+    monkeypatch.setattr(box, "ask", lambda name, request, content: asked.append(name) or ask(name, request, content))
+    monkeypatch.setattr(uploads, "_parsed", uploads._Parsed(1_000))
+    first = uploads.preview_table("a.csv", b"id,x\na,1\n")
+    first.guesses.append("by a page")
+    assert uploads.preview_table("a.csv", b"id,x\na,1\n").guesses == first.guesses[:-1]
+    assert read_table("a.csv", b"id,x\na,1\n").equals(first.frame) and asked == ["a.csv"]
+    assert read_table("a.csv", b"id,x\na,2\n")["x"].to_list() == [2]
+    assert read_table("a.csv", b"id,x\na,1\n", Options(text_columns=("x",)))["x"].to_list() == ["1"]
+    assert read_table("b.csv", b"id,x\na,1\n").height == 1 and len(asked) == 4
+    read_table("big.csv", b"id,x\n" + b"a,1\n" * 500)  # over the limit by itself: not kept, and nothing else is
+    read_table("big.csv", b"id,x\n" + b"a,1\n" * 500)
+    assert len(asked) == 6
 
 
 def test_children_do_not_stay(small_sandbox):
