@@ -16,6 +16,7 @@ from studio.views.common import training, widgets_downloads
 from studio.views.common.curves import scored_rows
 from studio.views.common.training import Setting
 from studio.views.common.widgets import chart, escape, frame, number, tabs
+from studio.views.common.widgets_chance import over_seeds
 from studio.views.common.widgets_controls import Limits, held, multiselect, parameter_slider, slider
 from studio.views.common.widgets_training import LiveTrainings
 from studio.views.consensus import widgets
@@ -104,9 +105,12 @@ def draw(events: Any, before: Any) -> None:
     old = before.get(PAGE, ())
     if events[PAGE]:
         without, result = beside(), live.result(PAGE)
-        widgets.headline(events[PAGE], old, without.line())
-        without.say(events[PAGE][-1], None if result is None else result.predictions)
-        state["drawn"] = widgets.curves(events[PAGE], data, old, without.line())
+
+        def say() -> None:
+            widgets.headline(events[PAGE], old, without.line())
+            without.say(events[PAGE][-1], None if result is None else result.predictions)
+
+        state["drawn"] = widgets.curves(events[PAGE], data, old, without.line(), say)
         if words := cluster.said(events[PAGE]):
             st.caption(words)
 
@@ -124,7 +128,9 @@ def after(setting: Setting) -> None:
     if PAGE in live.before:
         old = training.outcome(*live.before[PAGE])
         with st.container(key="change"):
-            st.success(escape(training.difference(old, training.outcome(setting, events))))
+            words = training.difference(old, training.outcome(setting, events))
+            st.info(escape(words), icon=":material/compare_arrows:")
+            over_seeds(data, live.before[PAGE][0], setting, owner, "change")
     tabs(
         {
             "One instance": lambda: widgets.one_instance(result, data, data.source_names),
@@ -154,10 +160,25 @@ def pinned(setting: Setting, events: Any) -> None:
         metric = last.detail["metric"][scored_rows(last.detail["metric"])]
         row |= {last.detail["metric_name"]: number(metric, last.detail["metric_name"])}
         pins.append(row | {f"weight of {name}": round(w, 3) for name, w in last.source_weights.items()})
+        state.setdefault("pinned settings", []).append((current.title, setting))
     if pins:
         st.dataframe(pins, hide_index=True, width="stretch")
+        beside_each_other()
     else:
         st.caption("Pin a scenario to compare it with the next ones.")
+
+
+def beside_each_other() -> None:
+    """Let the person compare any two pinned scenarios of these data over seeds."""
+    mine = {f"{k}. {describe(each.operations)}": each for k, (title, each) in enumerate(state["pinned settings"], 1)
+            if title == current.title}  # fmt: skip
+    if len(mine) < 2:
+        st.caption("Pin a second scenario of these data to compare the two over ten seeds.")
+        return
+    left, right = st.columns(2)
+    first = left.selectbox("A", list(mine), 0, key="chance first", format_func=escape)
+    second = right.selectbox("B", list(mine), 1, key="chance second", format_func=escape)
+    over_seeds(data, mine[first], mine[second], owner, "pins")
 
 
 def sweep(setting: Setting) -> None:

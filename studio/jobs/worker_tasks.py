@@ -26,6 +26,7 @@ ESTIMATORS: dict[str, type] = {}
 FUNCTIONS: set[str] = {
     "experiments.runner:run",
     "hetcore.tuning:cross_validate",
+    "studio.runs.chance:over_seeds",
     "studio.views.collective.edits:infer",
     "studio.views.common.layouts:layout",
     "studio.views.consensus.new_rows:predict",

@@ -37,7 +37,7 @@ def _ended(page):
 
 
 def _words(page):
-    return " ".join(element.value for element in (*page.success, *page.caption, *page.markdown))
+    return " ".join(element.value for element in (*page.info, *page.success, *page.caption, *page.markdown))
 
 
 def test_the_example_is_there_and_nothing_trains_unasked(page):
@@ -76,7 +76,8 @@ def test_a_moved_control_retrains_and_is_told(page):
         page.button(key="train").click().run()
     page = _ended(page)
     assert _run(page) != first
-    assert "λ0 0" in page.success[0].value and "1" in page.success[0].value
+    said = next(each.value for each in page.info if "λ0 0" in each.value)
+    assert "1" in said and page.button(key="chance change start")
 
 
 def test_without_a_source_there_is_a_sentence_and_no_button(page):

@@ -69,7 +69,7 @@ def timeline(events: Events, run: str, total: int, ended: bool, fresh: bool) -> 
     last = max(map(len, events.values()), default=0)
     told = {"run": run, "last": last, "total": last if ended else max(total, last), "ended": ended, "fresh": fresh}
     with st.container(key="timeline"):
-        _bar()(data=told | {"texts": texts(events)}, key="timeline_bar", height=84)
+        _bar()(data=told | {"texts": texts(events)}, key="timeline_bar")
 
 
 def texts(events: Events) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -91,7 +91,7 @@ def headline(events: Sequence[Any], before: Sequence[Any] = (), without: tuple[s
     label = f"{'Error' if name == 'error' else name}, {SCORED[shown]}"
     best = max(last.source_weights, key=last.source_weights.get)
     with st.container(horizontal=True, gap="large", key="headline"):
-        st.metric(label, number(now, name), delta, delta_color="inverse", width="content")
+        st.metric(label, number(now, name), delta, delta_color="off", width="content")
         if without is not None:
             st.metric(f"Without: {without[0]}", number(without[1], name), width="content")
         st.metric("Round", f"{last.index + 1} of {last.total}", width="content")
@@ -100,12 +100,14 @@ def headline(events: Sequence[Any], before: Sequence[Any] = (), without: tuple[s
 
 
 def curves(
-    events: Sequence[Any], data: HetData, before: Sequence[Any] = (), without: tuple[str, float] | None = None
+    events: Sequence[Any],
+    data: HetData,
+    before: Sequence[Any] = (),
+    without: tuple[str, float] | None = None,
+    say: Callable[[], None] = lambda: None,
 ) -> dict[str, dict[str, Any]]:
-    """Draw the live figures and return them by name; arguments as of `figures_of`."""
+    """Draw the live figures and return them by name: error and weights, then what `say` draws, then the others."""
     drawn, points = figures_of(events, data, before, without), len(events)
-    if said := words.why(events[-1].detail):
-        st.caption(escape(" ".join(said)))
     left, right = st.columns(2)
     with left:
         st.caption("Learning curve: error by round")
@@ -113,6 +115,9 @@ def curves(
     with right:
         st.caption("Source weights by round")
         live_chart(drawn["weights"], "live_weights", points)
+    say()
+    if said := words.why(events[-1].detail):
+        st.caption(escape(" ".join(said)))
     tabs = {
         "Views": "views",
         "Loss": "loss",

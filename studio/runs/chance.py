@@ -1,0 +1,135 @@
+"""Whether two settings differ by more than chance: both trained over several seeds, paired, with an interval.
+
+A seed draws the labels that are known, the noise of the what-ifs and the training's own numbers, the same for both
+settings, so that the difference of a pair holds what the settings do and not what the draw did. The interval is
+Student's for the mean of the differences: it tells of other draws from these data, not of other data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import stdtrit
+
+from hetcore.data import HetData
+from hetcore.events import Callback, RoundEnd
+from hetcore.player import Player
+from studio.jobs.protocol import TrainingTask
+from studio.messages import number
+
+__all__ = [
+    "SEEDS", "TASK", "Difference", "difference", "levels", "over_seeds", "progress", "sentence", "with_seed",
+]  # fmt: skip
+
+TASK = "studio.runs.chance:over_seeds"
+SEEDS = 10
+CONFIDENCE = 0.95
+SCORED = ("held_out", "left_out", "train")
+"""Rows that a training is judged by, the first that there are."""
+Told = Mapping[str, Any]
+"""A setting: "estimator", "params", "operations" and "fit"."""
+
+
+class Difference(NamedTuple):
+    """What the second setting's metric is above the first's, over pairs of the same seed.
+
+    Attributes
+    ----------
+    mean, low, high : float
+        In the metric's unit; low and high bound the interval of `CONFIDENCE`.
+    n : int
+        Pairs.
+    """
+
+    mean: float
+    low: float
+    high: float
+    n: int
+
+    @property
+    def within_chance(self) -> bool:
+        """Whether the interval holds no difference."""
+        return self.low <= 0.0 <= self.high
+
+
+def difference(pairs: Sequence[tuple[float, float]]) -> Difference | None:
+    """Return the paired difference (second minus first), None of fewer than two pairs."""
+    values = np.diff(np.asarray(pairs, float).reshape(-1, 2), axis=1).ravel()
+    values = values[np.isfinite(values)]
+    if len(values) < 2:
+        return None
+    half = stdtrit(len(values) - 1, 0.5 + CONFIDENCE / 2) * values.std(ddof=1) / np.sqrt(len(values))
+    return Difference(float(values.mean()), float(values.mean() - half), float(values.mean() + half), len(values))
+
+
+def sentence(found: Difference, metric: str) -> str:
+    """Say a difference with its interval, and whether it is within chance: "error −0.8 points (−1.2 to −0.4) …"."""
+    scale, unit = (100.0, " points") if metric == "error" else (1.0, "")
+    mean, low, high = (f"{scale * value:+.3g}".replace("-", "−") for value in found[:3])
+    word = "within chance" if found.within_chance else "beyond chance: " + ("lower" if found.mean < 0 else "higher")
+    return f"{metric} {mean}{unit} ({low} to {high}) over {found.n} seeds: {word}"
+
+
+def with_seed(setting: Told, seed: int) -> dict[str, Any]:
+    """Return a setting whose every draw begins with this seed."""
+    operations = [{**each, "seed": seed} if "seed" in each else dict(each) for each in setting["operations"]]
+    return {**setting, "params": {**setting["params"], "random_state": seed}, "operations": operations}
+
+
+def over_seeds(
+    data: HetData, first: Told, second: Told, seeds: Sequence[int], callbacks: Iterable[Callback] = ()
+) -> dict[str, Any]:
+    """Train both settings with each seed and return their metrics.
+
+    Parameters
+    ----------
+    data : HetData
+        Before the settings' operations.
+    first, second : mapping
+        "estimator", "params", "operations" and "fit".
+    seeds : sequence of int
+    callbacks : iterable of callables
+        Get a `RoundEnd` after each pair, whose detail has what is returned so far; one that returns True stops.
+
+    Returns
+    -------
+    dict
+        "metric" and "pairs": a list of two numbers a seed.
+    """
+    told: dict[str, Any] = {"metric": "", "pairs": []}
+    for place, seed in enumerate(seeds):
+        scores = [_scores(data, with_seed(setting, seed)) for setting in (first, second)]
+        rows = next((rows for rows in SCORED if all(rows in each for each in scores)), None)
+        if rows is None:
+            return told
+        told = {"metric": scores[0]["metric"], "pairs": [*told["pairs"], [each[rows] for each in scores]]}
+        event = RoundEnd("chance", place, len(seeds), {}, detail=told)
+        if any([callback(event) for callback in callbacks]):
+            break
+    return told
+
+
+def _scores(data: HetData, setting: Told) -> dict[str, Any]:
+    from studio.jobs.worker_tasks import perform  # which names this module among those it may call
+
+    task = TrainingTask(
+        setting["estimator"], setting["params"], data, operations=setting["operations"], fit_params=setting["fit"]
+    )
+    events: list[tuple[str, Any]] = []
+    result = perform(task, Player(events.append))
+    rounds = [event for kind, event in events if kind == "round"]
+    left = (rounds[-1].detail.get("metric") or {}).get("left_out") if rounds else None
+    return {**result.scores, **({} if left is None else {"left_out": float(left)})}
+
+
+def progress(events: Sequence[RoundEnd]) -> dict[str, Any]:
+    """Return what `over_seeds` told last."""
+    return dict(events[-1].detail) if events else {"metric": "", "pairs": []}
+
+
+def levels(pairs: Sequence[tuple[float, float]], metric: str) -> str:
+    """Return the means of both settings: "4.2% → 3.4%"."""
+    means = np.asarray(pairs, float).reshape(-1, 2).mean(axis=0)
+    return f"{number(means[0], metric)} → {number(means[1], metric)}"

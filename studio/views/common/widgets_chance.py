@@ -1,0 +1,120 @@
+"""Whether a comparison is more than chance: two settings over ten seeds, paired, in the background."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from hetcore.data import HetData
+from hetcore.figures import basic
+from studio.jobs import manager as jobs
+from studio.runs import chance
+from studio.views.common.training import Setting
+from studio.views.common.widgets import chart, escape
+
+__all__ = ["over_seeds"]
+
+EVERY = 1.0
+"""Seconds between two looks."""
+
+
+def over_seeds(data: HetData, first: Setting, second: Setting, owner: str, key: str) -> None:
+    """Offer to train two settings over ten seeds; show how far it is, and what came of it.
+
+    Parameters
+    ----------
+    data : HetData
+        In use, before the settings' operations.
+    first, second : Setting
+    owner : str
+    key : str
+        Tells one comparison of a page from another.
+    """
+    pair = [_told(first), _told(second)]
+    if chance.with_seed(pair[0], 0) == chance.with_seed(pair[1], 0):
+        st.caption("The two settings differ by their seed alone: there is nothing to compare.")
+        return
+    slot, stamp = f"chance {key}", repr((data.digest(), pair))
+    asked = st.session_state.get(slot, (None, ""))
+    words = "One training can't tell a difference from chance. Both settings train on the same ten draws."
+    if st.button(f"Over {chance.SEEDS} seeds", key=f"{slot} start", icon=":material/casino:", help=words):
+        _stop(asked[1], owner)
+        asked = st.session_state[slot] = (stamp, _start(data, pair, owner))
+    if asked[0] == stamp and asked[1]:
+        _watch(asked[1], owner, key)
+
+
+def _told(setting: Setting) -> dict[str, Any]:
+    return {"estimator": setting.estimator, "params": dict(setting.params), "operations": list(setting.operations),
+            "fit": dict(setting.fit)}  # fmt: skip
+
+
+def _start(data: HetData, pair: Sequence[Any], owner: str) -> str:
+    kwargs = {"data": data, "first": pair[0], "second": pair[1], "seeds": list(range(chance.SEEDS))}
+    try:
+        return jobs.manager().run_task(chance.TASK, kwargs, owner)
+    except ValueError as error:
+        st.error(escape(error))
+        return ""
+
+
+def _stop(run: str, owner: str) -> None:
+    try:
+        jobs.manager().stop(run, owner)
+    except jobs.UnknownRunError:
+        pass
+
+
+def _watch(run: str, owner: str, key: str) -> None:
+    """Draw the pairs so far, again and again until all are there."""
+    try:
+        active = jobs.manager().status(run, owner).active
+    except jobs.UnknownRunError:
+        return
+
+    @st.fragment(run_every=EVERY if active else None)
+    def look() -> None:
+        status, told = jobs.manager().status(run, owner), chance.progress(jobs.manager().events(run))
+        if status.active:
+            done = f"{len(told['pairs'])} of {chance.SEEDS} pairs"
+            left = f", {status.seconds_left:.0f} s left" if status.seconds_left else ""
+            st.progress(len(told["pairs"]) / chance.SEEDS, text=f"Two trainings a seed: {done}{left}")
+            st.button("Stop comparing", key=f"chance {key} stop", on_click=_stop, args=(run, owner))
+        elif status.state == "failed":
+            st.error(escape(status.message))
+        if (found := chance.difference(told["pairs"])) is not None:
+            _show(found, told, key)
+        if active and not status.active:
+            st.rerun()
+
+    look()
+
+
+def _show(found: chance.Difference, told: dict[str, Any], key: str) -> None:
+    said = f"{chance.levels(told['pairs'], told['metric'])}; {chance.sentence(found, told['metric'])}"
+    st.markdown(f"**{escape(said)}.** The interval holds 95 of 100 such draws from these data.")
+    chart(_figure(found, told), f"chance {key} figure", said)
+
+
+def _figure(found: chance.Difference, told: dict[str, Any]) -> dict[str, Any]:
+    """Draw the difference of each seed, their mean and its interval."""
+    scale = 100.0 if told["metric"] == "error" else 1.0
+    each = scale * np.diff(np.asarray(told["pairs"], float), axis=1).ravel()
+    colour = basic.COLOURS[0]
+    dots = {"type": "scatter", "mode": "markers", "name": "a seed", "x": each, "y": np.zeros(len(each)),
+            "marker": {"color": colour, "size": 9, "opacity": 0.5}}  # fmt: skip
+    bar = {"type": "data", "symmetric": False, "array": [scale * (found.high - found.mean)],
+           "arrayminus": [scale * (found.mean - found.low)]}  # fmt: skip
+    mean = {"type": "scatter", "mode": "markers", "name": "mean and interval", "x": [scale * found.mean], "y": [1.0],
+            "error_x": bar, "marker": {"color": basic.COLOURS[1], "symbol": "diamond", "size": 11}}  # fmt: skip
+    title = f"difference of the {told['metric']}" + (", points" if scale > 1 else "")
+    figure = basic.lines([], {}, title, "")
+    figure["data"] = [dots, mean]
+    figure["layout"]["height"] = 190
+    figure["layout"]["hovermode"] = "closest"
+    figure["layout"]["xaxis"] |= {"zeroline": True, "zerolinewidth": 2, "rangemode": "tozero"}
+    figure["layout"]["yaxis"] |= {"visible": False, "range": [-0.7, 1.7]}
+    return figure

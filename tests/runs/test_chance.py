@@ -1,0 +1,96 @@
+"""Comparisons over seeds: paired, with an interval, and the word for what can't be told from chance."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import stats
+from streamlit.testing.v1 import AppTest
+
+from hetcore.data import HetData
+from studio.jobs import manager
+from studio.runs import chance
+
+SETTING = {"estimator": "GBCRegressor", "params": {"n_iterations": 3, "as_printed": True}, "fit": {}, "operations": []}
+HALF = {"op": "labels", "fraction": 0.5, "seed": 7}
+
+
+def _data(n=60):
+    rng = np.random.default_rng(0)
+    ids, y = [f"i{k}" for k in range(n)], rng.normal(size=n)
+    good = pl.DataFrame({"id": ids, "x": y + rng.normal(0, 0.1, n)})
+    return HetData({"good": good, "noise": pl.DataFrame({"id": ids, "z": rng.normal(size=n)})}, {}, (ids, y))
+
+
+def test_the_interval_is_that_of_the_paired_test():
+    pairs = np.random.default_rng(1).normal([[0.30, 0.27]] * 10, 0.05)
+    found, test = chance.difference(pairs), stats.ttest_rel(pairs[:, 1], pairs[:, 0])
+    low, high = test.confidence_interval(0.95)
+    assert (found.low, found.high) == pytest.approx((low, high)) and found.mean == pytest.approx((low + high) / 2)
+    assert found.within_chance is bool(test.pvalue > 0.05) and found.n == 10
+    assert chance.difference(pairs[:1]) is None and chance.difference([]) is None
+
+
+@pytest.mark.parametrize(
+    "pairs, word",
+    [([(0.1, 0.05), (0.12, 0.06), (0.11, 0.06)], "beyond chance: lower"), ([(0.1, 0.2), (0.2, 0.1)], "within chance"),
+     ([(0.1, 0.2), (0.1, 0.21), (0.1, 0.2)], "beyond chance: higher"), ([(0.1, 0.1)] * 3, "within chance")],
+)  # fmt: skip
+def test_the_sentence_says_the_interval_and_the_word(pairs, word):
+    said = chance.sentence(chance.difference(pairs), "error")
+    assert said.endswith(f"over {len(pairs)} seeds: {word}") and "points (" in said
+    assert "points" not in chance.sentence(chance.difference(pairs), "RMSE")
+
+
+def test_a_seed_is_that_of_every_draw_of_both_settings():
+    noise = {"op": "noise", "name": "good", "sd": 1.0, "seed": 3}
+    told = chance.with_seed({**SETTING, "operations": [noise, HALF, {"op": "drop_source", "name": "noise"}]}, 5)
+    assert [each.get("seed") for each in told["operations"]] == [5, 5, None] and told["params"]["random_state"] == 5
+    assert HALF["seed"] == 7 and "random_state" not in SETTING["params"]
+
+
+def test_without_the_only_source_that_knows_it_is_worse_beyond_chance_and_it_can_be_stopped():
+    first = {**SETTING, "operations": [HALF]}
+    second = {**SETTING, "operations": [HALF, {"op": "drop_source", "name": "good"}]}
+    seen = []
+    told = chance.over_seeds(_data(), first, second, range(4), [lambda event: seen.append(event) or False])
+    assert told["metric"] == "RMSE" and len(told["pairs"]) == 4 and chance.progress(seen) == told
+    found = chance.difference(told["pairs"])
+    assert found.low > 0 and not found.within_chance
+    same = chance.over_seeds(_data(), first, first, range(2))
+    assert [a == b for a, b in same["pairs"]] == [True, True]
+    stopped = chance.over_seeds(_data(), first, second, range(4), [lambda event: event.index == 0])
+    assert len(stopped["pairs"]) == 1
+
+
+def _script():
+    import streamlit as st
+
+    from studio.views.common.training import Setting
+    from studio.views.common.widgets_chance import over_seeds
+    from tests.runs.test_chance import HALF, SETTING, _data
+
+    if "data" not in st.session_state:
+        st.session_state["data"] = _data()
+    first = Setting(SETTING["estimator"], SETTING["params"], [HALF])
+    dropped = [] if st.session_state.get("same") else [{"op": "drop_source", "name": "good"}]
+    second = Setting(first.estimator, first.params, [HALF, *dropped])
+    over_seeds(st.session_state["data"], first, second, "anna", "test")
+
+
+def test_the_page_trains_in_the_background_and_says_the_word():
+    app = AppTest.from_function(_script, default_timeout=60).run()
+    app.button(key="chance test start").click().run()
+    run = app.session_state["chance test"][1]
+    assert manager.manager().wait(run, timeout=120).state == "finished"
+    app.run()
+    assert not app.exception
+    assert "over 10 seeds: beyond chance: higher" in app.markdown[0].value.replace("\\", "")
+
+
+def test_settings_that_differ_by_nothing_are_not_compared():
+    app = AppTest.from_function(_script, default_timeout=60)
+    app.session_state["same"] = True
+    app.run()
+    assert not app.button and "nothing to compare" in app.caption[0].value
