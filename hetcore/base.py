@@ -37,12 +37,12 @@ __all__ = ["BoostedEstimator", "Estimator", "boost", "event_row", "history"]
 class Estimator(Declared, BaseEstimator):
     """Base of all methods: the one frame of a fit; see the module's docstring for what a method writes."""
 
-    def _fit(self, callbacks: Iterable[Callback], *given: Any) -> Any:
+    def _fit(self, callbacks: Iterable[Callback], *given: Any, **more: Any) -> Any:
         """Fit to what an adapter was given; a fit that fails, in a callback too, leaves the estimator as it was."""
         callbacks, before = list(callbacks), dict(vars(self))
         try:
             self._check_parameters()
-            problem = self._problem(*given)
+            problem = self._problem(*given, **more)
             boost(self, lambda: self._start(problem), callbacks, self._total(problem))
             self._complete(problem)
         except BaseException as error:
@@ -57,7 +57,7 @@ class Estimator(Declared, BaseEstimator):
         """What scikit-learn shows in a notebook."""
         return estimator_html(self)
 
-    def _problem(self, *given: Any) -> Any:
+    def _problem(self, *given: Any, **more: Any) -> Any:
         """Check and encode what `fit` was given."""
         raise NotImplementedError
 

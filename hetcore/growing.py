@@ -80,7 +80,7 @@ def grow_checked(
     if n_parts == 1:
         n_nodes = grower.grow_tree(problem, params, work, rooms[0], values, row_leaf, grower.WHOLE)
     else:
-        n_nodes = _grow_parts(problem, params, work, rooms, values, row_leaf)
+        n_nodes = _grow_parts(problem, params, work, rooms=rooms, values=values, row_leaf=row_leaf)
     return work.nodes[:n_nodes].copy(), values[:n_nodes].copy(), row_leaf
 
 
@@ -123,7 +123,15 @@ def _problem(table: Table, rows: np.ndarray, gradients: np.ndarray, hessians: np
     np.cumsum(table.n_bins + 1, out=offsets[1:])
     # measured: below about this many rows a bin, building costs less than storing, loading and subtracting
     kept_rows = int((1 + width / 8) * offsets[-1] / table.columns.size)
-    return Problem(table.binned, table.columns, table.n_bins, offsets, words, reading, kept_rows)
+    return Problem(
+        binned=table.binned,
+        columns=table.columns,
+        n_bins=table.n_bins,
+        offsets=offsets,
+        words=words,
+        reading=reading,
+        kept_rows=kept_rows,
+    )
 
 
 def most_leaves(params: TreeParams, m: int) -> int:
@@ -152,18 +160,18 @@ def _work(problem: Problem, params: TreeParams, rows: np.ndarray, n_parts: int) 
     n_slots = slots(params, m, problem.kept_rows, bins * width)
     pool = _buffer("pool", (n_slots, bins, width), np.int64)
     return Work(
-        rows,
-        _buffer("spare", (m,), np.uint32),
-        _buffer("ordered", (m, width), np.int64),
-        pool,
-        pool.reshape(n_slots, -1),
-        _buffer("free", (n_slots,), np.int64),
-        _buffer("nodes", (capacity,), NODE_DTYPE),
-        _buffer("leaves", (capacity,), LEAF_DTYPE),
-        _buffer("totals", (capacity, width), np.int64),
-        _buffer("open", (capacity,), np.int64),
-        _buffer("state", (N_STATE,), np.int64),
-        _buffer("found", (n_parts, 2, 4), np.float64),
+        rows=rows,
+        spare=_buffer("spare", (m,), np.uint32),
+        ordered=_buffer("ordered", (m, width), np.int64),
+        pool=pool,
+        flat_pool=pool.reshape(n_slots, -1),
+        free=_buffer("free", (n_slots,), np.int64),
+        nodes=_buffer("nodes", (capacity,), NODE_DTYPE),
+        leaves=_buffer("leaves", (capacity,), LEAF_DTYPE),
+        totals=_buffer("totals", (capacity, width), np.int64),
+        open=_buffer("open", (capacity,), np.int64),
+        state=_buffer("state", (N_STATE,), np.int64),
+        found=_buffer("found", (n_parts, 2, 4), np.float64),
     )
 
 

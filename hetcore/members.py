@@ -71,22 +71,30 @@ class MemberGrower:
         reading = Words(np.empty(width), n_outputs, n_hessians, m.bit_length())
         columns, n_bins, offsets = (part[0] for part in self.parts[2:])
         words = np.zeros((n, width), np.int64)
-        problem = Problem(self.binned, columns, n_bins, offsets, words, reading, kept_rows)
+        problem = Problem(
+            binned=self.binned,
+            columns=columns,
+            n_bins=n_bins,
+            offsets=offsets,
+            words=words,
+            reading=reading,
+            kept_rows=kept_rows,
+        )
         leaves, n_slots = most_leaves(self.params, m), slots(self.params, m, kept_rows, bins * width)
         pool, capacity = np.empty((n_slots, bins, width), np.int64), 2 * leaves - 1
         work = Work(
-            np.empty(m, np.uint32),
-            np.empty(m, np.uint32),
-            np.empty((m, width), np.int64),
-            pool,
-            pool.reshape(n_slots, -1),
-            np.empty(n_slots, np.int64),
-            np.empty(capacity, NODE_DTYPE),
-            np.empty(capacity, LEAF_DTYPE),
-            np.empty((capacity, width), np.int64),
-            np.empty(capacity, np.int64),
-            np.empty(N_STATE, np.int64),
-            np.empty((1, 2, 4)),
+            rows=np.empty(m, np.uint32),
+            spare=np.empty(m, np.uint32),
+            ordered=np.empty((m, width), np.int64),
+            pool=pool,
+            flat_pool=pool.reshape(n_slots, -1),
+            free=np.empty(n_slots, np.int64),
+            nodes=np.empty(capacity, NODE_DTYPE),
+            leaves=np.empty(capacity, LEAF_DTYPE),
+            totals=np.empty((capacity, width), np.int64),
+            open=np.empty(capacity, np.int64),
+            state=np.empty(N_STATE, np.int64),
+            found=np.empty((1, 2, 4)),
         )
         buffers, begins = np.empty((3, n), np.uint32), np.empty((capacity, 2), np.int64)
         return problem, work, make_room(width, n_outputs), buffers, begins

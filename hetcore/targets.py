@@ -141,7 +141,9 @@ class Problem:
             if scale.is_classifier:
                 scored = scored & np.array([label in known for label in judged.y])
             truth = scale.codes(judged.y, scored)
-        return cls(data, scale, scale.codes(data.y, labelled), labelled, scored, truth)
+        return cls(
+            data=data, scale=scale, target=scale.codes(data.y, labelled), labelled=labelled, scored=scored, truth=truth
+        )
 
 
 def _scale(data: HetData, labelled: NDArray[np.bool_], task: str) -> Scale:

@@ -208,7 +208,9 @@ def _checked(params: TreeParams, n_jobs: int) -> TreeParams:
             raise ParameterError(f"{name}={value} must be a finite number of at least 0.")
     if n_jobs < 1:
         raise ParameterError(f"n_jobs={n_jobs} must be at least 1: give the number of threads.")
-    return TreeParams(depth, leaves, fewest, weight, l2, gain)
+    return TreeParams(
+        max_depth=depth, max_leaf_nodes=leaves, min_samples_leaf=fewest, min_child_weight=weight, l2=l2, min_gain=gain
+    )
 
 
 def _as_outputs(name: str, values: np.ndarray, n: int) -> np.ndarray:

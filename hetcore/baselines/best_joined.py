@@ -102,7 +102,11 @@ def best_joined(
     found = {name: _metric(np.array(each), labels) for name, each in losses.items() if each}
     best = min(found, key=lambda name: found[name]) if found else next(iter(tried))
     scores = _scores(tried[best], encoded, labels)
-    return None if told.after(best) else _judged(best, scores, data, labels, eval_y, found, n_folds)
+    return (
+        None
+        if told.after(best)
+        else _judged(best, scores, data, labels=labels, eval_y=eval_y, found=found, n_folds=n_folds)
+    )
 
 
 def _turns(tried: Iterable[str], n_folds: int) -> Iterator[tuple[str, int]]:
@@ -147,11 +151,25 @@ def _judged(
     metric_name = "error" if labels.n_classes else "RMSE"
     held = None if eval_y is None else data.with_target(eval_y, task=data.target_kind)
     if held is None or not held.labelled.any():
-        return BestJoined(name, metric_name, found, float("nan"), np.empty(0), n_folds)
+        return BestJoined(
+            name=name,
+            metric_name=metric_name,
+            cross_validated=found,
+            held_out=float("nan"),
+            losses=np.empty(0),
+            n_folds=n_folds,
+        )
     rows = np.flatnonzero(held.labelled)
     if labels.n_classes:
         classes = np.array(data.classes, dtype=str)
         losses = (classes[scores[rows].argmax(axis=1)] != held.y[rows].astype(str)).astype(float)
     else:
         losses = (scores[rows] - held.y[rows].astype(float)) ** 2
-    return BestJoined(name, metric_name, found, _metric(losses, labels), losses, n_folds)
+    return BestJoined(
+        name=name,
+        metric_name=metric_name,
+        cross_validated=found,
+        held_out=_metric(losses, labels),
+        losses=losses,
+        n_folds=n_folds,
+    )

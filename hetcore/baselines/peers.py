@@ -75,7 +75,14 @@ class JoinedSVM(Baseline):
     random_state: int | None = param(0, Seed(), "Seed of the folds.", keyword=True)
 
     def _new_learner(self, n_classes: int) -> KernelMachine:
-        return KernelMachine(n_classes, self.costs, self.widths, self.n_folds, self.random_state, self.widen)
+        return KernelMachine(
+            n_classes=n_classes,
+            costs=self.costs,
+            widths=self.widths,
+            n_folds=self.n_folds,
+            random_state=self.random_state,
+            widen=self.widen,
+        )
 
 
 class SelfTrainedSVM(SelfTraining, JoinedSVM):

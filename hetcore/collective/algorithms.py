@@ -122,7 +122,7 @@ class _Letter:
     def _inference(self, known: NDArray[np.bool_]) -> Inference:
         """Return the messages of targets alone, of which the `known` are known."""
         n_stages, directed = self.params["n_iterations"], self.params["direction"] != "both"
-        view = Inference.over(self.net, self.aggregation, n_stages, 1, known, directed)
+        view = Inference.over(self.net, self.aggregation, n_stages, n_outputs=1, known=known, directed=directed)
         rows = np.flatnonzero(known)
         view.set_messages(rows, 0, self.problem.target[rows])
         return view
@@ -154,10 +154,18 @@ class _Letter:
         allowed = np.concatenate([np.arange(self.table.d), self.table.d + more]).astype(np.int32)
         n_bins = np.concatenate([self.table.n_bins, mapper.n_bins]).astype(np.int32)
         limits = TreeParams(self.params["max_depth"], self.params["max_leaf_nodes"], self.params["min_samples_leaf"])
-        grower = Grower(self.problem.scale, limits, 1.0, True, 1.0, 1.0, self.rng_rounds)
+        grower = Grower(
+            scale=self.problem.scale,
+            limits=limits,
+            learning_rate=1.0,
+            median=True,
+            subsample=1.0,
+            column_sample=1.0,
+            rng=self.rng_rounds,
+        )
         table, rows = self.table.fill(mapper, values), np.arange(self.labelled.size, dtype=np.int32)
         center = self.mean if self.stage == 0 else 0.0  # splits are the same, and float32 sees small numbers
-        forest = grower.stage((table, n_bins, allowed), self.target, before, rows, 1, center)
+        forest = grower.stage((table, n_bins, allowed), self.target, before, rows, n_trees=1, center=center)
         self.stack.append(forest, mapper)
         self.direct += forest.predict(table)
 

@@ -78,7 +78,7 @@ class CrossFitted:
         fill = np.nan if p["no_neighbor"] == "nan" else 0.0
         aggregation = Aggregation(p["summary"] == "median", float(p["shrinkage"]), fill, fill)
         n_stages, directed = p["n_iterations"] if self.features else 0, p["direction"] != "both"
-        view = Inference.over(self.net, aggregation, n_stages, n_outputs, known, directed)
+        view = Inference.over(self.net, aggregation, n_stages, n_outputs=n_outputs, known=known, directed=directed)
         view.set_messages(self.labelled, 0, self._centred(self.target))
         return view
 

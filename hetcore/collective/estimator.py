@@ -116,7 +116,7 @@ class Collective(BoostedEstimator):
             If there is nothing to learn from, or no such graph.
         """
         callbacks = list(callbacks)
-        return self._fit(callbacks, data, y, graph, eval_y, bool(callbacks))
+        return self._fit(callbacks, data, y, graph, eval_y, watched=bool(callbacks))
 
     def _problem(self, data: HetData, y: Any, graph: Any, eval_y: Any, watched: bool) -> CollectiveProblem:
         if not isinstance(data, HetData):

@@ -36,7 +36,7 @@ def described(state: Any, graphs: Mapping[str, Graph], unit: Unit) -> dict[str, 
         sets["held_out"] = scale.fitted(state.asked.scores[scored]), problem.truth[scored]
     rows = scored if scored.any() else problem.labelled
     fitted, truth = list(sets.values())[-1]
-    residual, target = _along(problem.data.n, rows, unit, scale, fitted, truth)
+    residual, target = _along(problem.data.n, rows, unit, scale=scale, fitted=fitted, truth=truth)
     moran = {name: morans_i(residual, graph) for name, graph in graphs.items()}
     detail = {
         "metric_name": "error" if scale.is_classifier else "RMSE",

@@ -149,7 +149,7 @@ class CollectiveModel(Stored):
             algorithm4(view, stages, rows, self.how.residuals, rng, **settings)
             fitted = self.scale.fitted(view.scores.copy())
         else:
-            self._default(view, stages, new, rng, traced, fixed)
+            self._default(view, stages, new, rng=rng, traced=traced, fixed=fixed)
             fitted = view.state.messages[:, : self.scale.n_outputs] + self._center
         fitted[known] = view.staged(stages, rows)[:, -1]
         return fitted
@@ -206,7 +206,9 @@ class CollectiveModel(Stored):
             messages[new] = 0.0
             messages[new, :K] = target[new]
         directed = self.how.direction != "both"
-        view = Inference.over(self._net(data), self.aggregation, messages.shape[1] // K - 1, K, known, directed)
+        view = Inference.over(
+            self._net(data), self.aggregation, messages.shape[1] // K - 1, n_outputs=K, known=known, directed=directed
+        )
         view.state.messages[:] = messages
         return known, new, view
 

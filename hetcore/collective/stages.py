@@ -254,7 +254,7 @@ class Grower:
         fitted = self.scale.fitted(score)
         curved = (fitted * (1.0 - fitted)).astype(np.float32) if self.scale.is_classifier else None
         gradients = (fitted + center - target).astype(np.float32)
-        tree = grow(binned, gradients, curved, rows, columns, self.limits, n_bins)
+        tree = grow(binned, gradients, curved, rows=rows, columns=columns, params=self.limits, n_bins=n_bins)
         if self.median:
             set_leaf_medians(tree, binned, target - fitted, rows)
         return tree

@@ -55,7 +55,14 @@ class StaticColumns(Stored):
         """Learn encoders, and bins from `rows`; return own and feature columns (d, n) of the same data too."""
         encoders = {name: SourceEncoder().fit(source) for name, source in data.sources.items()}
         own = _own_values(data, encoders)
-        columns = cls(encoders, FeatureReduction.of(own), feature_hops, label_hops, BinMapper(), BinMapper())
+        columns = cls(
+            encoders=encoders,
+            reduction=FeatureReduction.of(own),
+            feature_hops=feature_hops,
+            label_hops=label_hops,
+            mapper=BinMapper(),
+            label_mapper=BinMapper(),
+        )
         values = columns._with_features(own, Hops(net, data.n))
         columns.mapper = BinMapper().fit(values[rows])
         return columns, columns.mapper.transform(values)

@@ -105,9 +105,22 @@ class Printed:
         scores = np.stack([np.where(part.covers[:, None], constant, 0.0) for part in tables])
         forests = [[Forest(1) for _ in range(K)] for _ in tables]
         links = [_row_normalised(graph) for graph in data.graphs.values()]
-        weights = np.full((p, K), 1.0 / p), np.full((q, K), 1.0 / max(q, 1))
-        nobody = np.zeros(data.n, bool)
-        return cls(problem, params, executor, tables, forests, links, sign, scores, *weights, constant, {}, rng, nobody)
+        return cls(
+            problem=problem,
+            params=params,
+            executor=executor,
+            tables=tables,
+            forests=forests,
+            links=links,
+            sign=sign,
+            scores=scores,
+            weights=np.full((p, K), 1.0 / p),
+            graph_weights=np.full((q, K), 1.0 / max(q, 1)),
+            start_value=constant,
+            steps={},
+            rng=rng,
+            left_out=np.zeros(data.n, bool),
+        )
 
     @property
     def loss(self) -> HalfSquared | Logistic:
@@ -300,8 +313,8 @@ def line_search(
     counted = np.nonzero(weights)
     targets, weights, f, h = targets[counted], weights[counted], f[counted[1]], h[counted[1]]
     if float((weights * loss.gradient(f, targets) * h).sum()) > 0:
-        return -_descent(loss, f, -h, targets, weights, steps)
-    return _descent(loss, f, h, targets, weights, steps)
+        return -_descent(loss, f, -h, y=targets, weights=weights, steps=steps)
+    return _descent(loss, f, h, y=targets, weights=weights, steps=steps)
 
 
 def _descent(loss: HalfSquared | Logistic, f: NDArray, h: NDArray, y: NDArray, weights: NDArray, steps: int) -> float:

@@ -190,7 +190,7 @@ class ViewBoosting:
         covers[made.rows] = True
         state = ViewState(made.view, made.rows, prior, prior.copy(), covers)
         codes, fold = self.labels.codes[made.rows], self.labels.fold[made.rows]
-        content = ViewContent(made.X, codes, fold, made.view.learner, seed, rule)
+        content = ViewContent(X=made.X, codes=codes, fold=fold, learner=made.view.learner, seed=seed, rule=rule)
         kind = TreeLearner if made.view.learner == "trees" else SmoothLearner
         self.executor.add(state, kind, self.problem.labelled, content)
         return state

@@ -18,7 +18,9 @@ JOINT_POWER = 3
 
 def averaged(links: Any, unit: float, values: NDArray, voices: NDArray, shrinkage: float) -> tuple[NDArray, NDArray]:
     """Return the neighbours' total voice (n,) and shrunk average (n, K), with links counted in units of `unit`."""
-    return heard(links, unit, values[None], voices, np.zeros(links.shape[0], np.int64), shrinkage)
+    return heard(
+        links, unit, values[None], voices=voices, hears=np.zeros(links.shape[0], np.int64), shrinkage=shrinkage
+    )
 
 
 def heard(

@@ -80,7 +80,9 @@ class TableLearner:
     def _grown(self, limits: TreeParams, gradients: NDArray[np.float64], records: NDArray[np.bool_]) -> Grown:
         rows = np.flatnonzero(records).astype(np.int32)
         n_bins = self._kept.mapper.n_bins
-        tree = grow(self.binned, gradients.astype(np.float32), None, rows, None, limits, n_bins)
+        tree = grow(
+            self.binned, gradients.astype(np.float32), None, rows=rows, columns=None, params=limits, n_bins=n_bins
+        )
         leaf, n_nodes = tree.row_leaf[rows], tree.nodes.size
         counts = np.bincount(leaf, minlength=n_nodes)
         sums = np.bincount(leaf, gradients[rows], n_nodes)

@@ -249,7 +249,7 @@ class TableColumns(Stored):
         if self._flat is not None:
             flat = self._flat(joined).astype(np.float32)
             flat[~np.any(list(has.values()), axis=0)] = np.nan
-        return Tables(has, trees, smooth, joined, joined_smooth, flat)
+        return Tables(has=has, trees=trees, smooth=smooth, joined=joined, joined_smooth=joined_smooth, flat=flat)
 
     def _blocks(self, data: HetData) -> tuple[dict[str, NDArray], ...]:
         """Return coverage, scaled columns, columns for trees and for smooth learners, by table, over all instances."""

@@ -62,7 +62,14 @@ def _from_frame(frame: pl.DataFrame) -> RawEdges:
         message = f"{counted(len(unused), 'column')} of the edge list not used"
         more = [*more, Finding("unused_column", "", len(unused), message, tuple(unused))]
     weights = np.ones(frame.height) if weight is None else _weight_column(frame[weight])
-    return RawEdges(ids, positions(sources, ids), positions(targets, ids), weights, findings + more, False)
+    return RawEdges(
+        ids=ids,
+        a=positions(sources, ids),
+        b=positions(targets, ids),
+        weights=weights,
+        findings=findings + more,
+        mirrored=False,
+    )
 
 
 def _edge_columns(frame: pl.DataFrame) -> tuple[str, str, str | None]:
@@ -101,7 +108,14 @@ def _from_networkx(graph: nx.Graph) -> RawEdges:
     if 0 < bare < len(edges):
         message = f"{counted(bare, 'edge')} without a weight beside edges with one: weight 1 taken"
         findings.append(Finding("missing_weight", "", bare, message))
-    return RawEdges(ids, a, b, _numbers([edge[2] for edge in edges]), findings + _merged_nodes(texts, ids), False)
+    return RawEdges(
+        ids=ids,
+        a=a,
+        b=b,
+        weights=_numbers([edge[2] for edge in edges]),
+        findings=findings + _merged_nodes(texts, ids),
+        mirrored=False,
+    )
 
 
 def _numbers(values: list[Any]) -> NDArray[np.float64]:
@@ -139,5 +153,10 @@ def _from_sparse(given: Any, matrix: Any) -> RawEdges:
     place = positions(texts, ids)
     row, column = coo.coords
     return RawEdges(
-        ids, place[row], place[column], coo.data.astype(np.float64), findings + _merged_nodes(texts, ids), True
+        ids=ids,
+        a=place[row],
+        b=place[column],
+        weights=coo.data.astype(np.float64),
+        findings=findings + _merged_nodes(texts, ids),
+        mirrored=True,
     )

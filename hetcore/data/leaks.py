@@ -78,7 +78,9 @@ def find_leaks(data: HetData) -> list[Leak]:
     found = []
     for name, source in data.sources.items():
         if source.frame is not None:
-            found += _of_source(name, source, codes[data.rows(name)], data.y[data.rows(name)], numeric, data.label_name)
+            found += _of_source(
+                name, source, codes[data.rows(name)], y=data.y[data.rows(name)], numeric=numeric, label=data.label_name
+            )
     found += [leak for name in data.graphs for leak in _of_graph(data, name, codes)]
     return found + _of_ids(data.id_series.gather(known), codes[known], numeric)
 
@@ -109,7 +111,16 @@ def _of_source(
         if not kind and label and _same_name(column, label):
             kind, words = "label_name", "has the name of the label"
         if kind:
-            found.append(Leak(kind, "source", name, column, len(rows), f"column {quoted(column)} {words}: {CURE}"))
+            found.append(
+                Leak(
+                    kind=kind,
+                    part="source",
+                    name=name,
+                    column=column,
+                    count=len(rows),
+                    message=f"column {quoted(column)} {words}: {CURE}",
+                )
+            )
     return found
 
 
@@ -231,7 +242,7 @@ def _of_graph(data: HetData, name: str, codes: NDArray[np.int64]) -> list[Leak]:
     if same >= 1 or (data.n - parts) * math.log(same) >= CHANCE:
         return []
     message = f"all {counted(len(a), 'edge')} between labelled instances join equal labels: {CURE}"
-    return [Leak("label_graph", "graph", name, "", len(a), message)]
+    return [Leak(kind="label_graph", part="graph", name=name, column="", count=len(a), message=message)]
 
 
 def _of_ids(ids: pl.Series, codes: NDArray[np.int64], numeric: bool) -> list[Leak]:
@@ -246,4 +257,4 @@ def _of_ids(ids: pl.Series, codes: NDArray[np.int64], numeric: bool) -> list[Lea
     if not _ordered(complete, codes, numeric, ALMOST):
         return []
     message = "the label follows from the order of the ids: keep ids and row numbers out of the columns"
-    return [Leak("label_order", "ids", "", "", len(codes), message)]
+    return [Leak(kind="label_order", part="ids", name="", column="", count=len(codes), message=message)]

@@ -132,7 +132,14 @@ def domains(data: HetData, target: str) -> Domains:
     domain = [np.full(len(r), k + 1 if k < len(names) else -1) for k, r in enumerate(rows)]
     order = np.concatenate(rows)
     X = encoder.transform(stacked).astype(np.float64)
-    return Domains(X, data.y[order], np.concatenate(domain), names, data.ids[order], encoder.feature_names)
+    return Domains(
+        X=X,
+        y=data.y[order],
+        sample_domain=np.concatenate(domain),
+        names=names,
+        ids=data.ids[order],
+        feature_names=encoder.feature_names,
+    )
 
 
 def _stacked(sources: Sequence[Source]) -> Source:

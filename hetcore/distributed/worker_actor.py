@@ -40,9 +40,7 @@ class WorkerActor:
         self._learners: dict[int, Any] = {}
         self._blas = ThreadpoolController()
 
-    def take(
-        self, sources: Mapping[int, LearnerSource], labelled: NDArray[np.bool_], steps: Sequence[Step]
-    ) -> None:
+    def take(self, sources: Mapping[int, LearnerSource], labelled: NDArray[np.bool_], steps: Sequence[Step]) -> None:
         """Load sources, and repeat the steps that they had taken elsewhere."""
         for number, (kind, rows, content) in sources.items():
             self._learners[number] = kind(rows, labelled, content)

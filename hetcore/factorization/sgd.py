@@ -119,7 +119,19 @@ class FactorState:
         factors = _drawn(params, counts, train.rows.shape[1], rng)
         penalties, shrinkage = penalties.astype(np.float32), np.zeros(counts.size, np.float32)
         state = cls(
-            params, book, train, parts, rng, center, scale, scaled, factors, starts, penalties, counts, shrinkage
+            params=params,
+            book=book,
+            train=train,
+            parts=parts,
+            rng=rng,
+            center=center,
+            scale=scale,
+            scaled=scaled,
+            factors=factors,
+            starts=starts,
+            penalties=penalties,
+            counts=counts,
+            shrinkage=shrinkage,
         )
         if params["as_printed"] and state.has_deviation:
             state._set_deviations(float(scaled.var()))
@@ -261,7 +273,14 @@ class FactorState:
         biases, factors, deviations = (each.copy() for each in self.factors[:3])
         if self.has_deviation:
             deviations[-1] = deviations[:-1].mean(axis=0)
-        return Tables(biases, factors, deviations, self.base_variance, self.center, self.scale)
+        return Tables(
+            biases=biases,
+            factors=factors,
+            deviations=deviations,
+            base_variance=self.base_variance,
+            center=self.center,
+            scale=self.scale,
+        )
 
 
 def left_out_errors(

@@ -80,7 +80,7 @@ def band(
 def residuals(x: ArrayLike, residual: ArrayLike, spread: ArrayLike, titles: tuple[str, str], place: int = 0) -> Figure:
     """Draw residuals within the band of what was expected of them; arguments as of `band`."""
     residual = np.asarray(residual, float)
-    figure = band(x, residual, np.zeros_like(residual), spread, titles, place)
+    figure = band(x, residual, np.zeros_like(residual), spread=spread, titles=titles, place=place)
     figure["data"] = [trace for trace in figure["data"] if trace.get("name") != "prediction"]
     return figure
 

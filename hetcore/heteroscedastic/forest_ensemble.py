@@ -112,7 +112,15 @@ class Half:
     def start(cls, first: NDArray, deal: Deal, n_later: int | None, rate: float, power: float) -> Half:
         """Return a half that says `first` (K,) of all rows."""
         later = None if n_later is None else np.tile(first, (n_later, 1))
-        return cls(deal, np.tile(first, (*deal.inside.shape, 1)), later, rate, power, [], np.ones(deal.inside.shape))
+        return cls(
+            deal=deal,
+            scores=np.tile(first, (*deal.inside.shape, 1)),
+            later=later,
+            rate=rate,
+            power=power,
+            trees=[],
+            weights=np.ones(deal.inside.shape),
+        )
 
     def grow(self, gradients: NDArray, hessians: NDArray, train: Sample, n_bins: NDArray, rules: TreeRules) -> Grown:
         """Grow a tree of each member on gradients (M, n, K) and hessians (M, n, P)."""

@@ -130,7 +130,7 @@ class HLR(RegressorMixin, Estimator):
         DataError
             If `squared_errors` or `eval_set` does not fit.
         """
-        return self._fit(callbacks, X, y, sample_weight, squared_errors, eval_set)
+        return self._fit(callbacks, X, y, sample_weight, squared_errors, eval_set=eval_set)
 
     def _problem(self, X: Any, y: Any, sample_weight: Any, squared_errors: Any, eval_set: Any) -> Solution:
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)

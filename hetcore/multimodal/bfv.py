@@ -208,7 +208,9 @@ class BoostedFeatureNetworkClassifier(ClassifierMixin, BoostedEstimator):
         if len(np.unique(y)) < problem.scale.n_outputs:
             raise DataError(f"Not every class has a labelled instance in the table {self.table_!r}: label some there.")
         if self.features == "boosted":
-            made = BoostedFeatures.fit(source, np.flatnonzero(known), y, self.n_stages, self.max_depth, seed)
+            made = BoostedFeatures.fit(
+                source, np.flatnonzero(known), y, n_stages=self.n_stages, max_depth=self.max_depth, seed=seed
+            )
         else:
             made = RawFeatures.fit(source)
         return Branch(self.table_, made, None, *scaling(made.transform(source)[known], together=False))

@@ -101,7 +101,7 @@ class BranchNetwork:
             def loss(said: Any, rows: Any) -> Any:
                 return torch.nn.functional.cross_entropy(said, codes[rows])
 
-            deep.train(self.module, _flat(inputs), loss, 1, self.seed, t)
+            deep.train(self.module, _flat(inputs), loss, epochs=1, seed=self.seed, start=t)
 
     def scores(self, inputs: Inputs) -> NDArray[np.float64]:
         """Return the raw score of each class, (m, K)."""

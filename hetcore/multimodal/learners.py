@@ -108,7 +108,15 @@ class Trees(Stored):
         if hessians is not None:
             curved = np.zeros_like(full)
             curved[rows] = hessians
-        tree = grow(self.binned, full, curved, rows.astype(np.int32), None, self.params, self.mapper.n_bins)
+        tree = grow(
+            self.binned,
+            full,
+            curved,
+            rows=rows.astype(np.int32),
+            columns=None,
+            params=self.params,
+            n_bins=self.mapper.n_bins,
+        )
         if exact is not None:
             _solve_leaves(tree, rows, exact, target)
         else:

@@ -96,7 +96,15 @@ class TransferBoosting(TransferEstimator):
         watched = Watched((len(target), self._n_held_out(problem)), self._late and n_sources > 0)
         pace = self._pace(len(target), len(signs) - len(target))
         return Boosting(
-            self._learner, signs, problem.domain, rows, pace, watched, self._held_out_rows, self.cap_alpha, self.reset
+            learner=self._learner,
+            signs=signs,
+            domain=problem.domain,
+            candidates=rows,
+            pace=pace,
+            watched=watched,
+            held_out=self._held_out_rows,
+            capped=self.cap_alpha,
+            resets=self.reset,
         )
 
     def _grouped(self, sources: list[NDArray]) -> list[NDArray]:

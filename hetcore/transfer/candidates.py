@@ -208,7 +208,14 @@ def _ridge(Z: NDArray, y: NDArray, candidate: Candidate) -> LinearMachine:
 def _trees(binned: NDArray, y: NDArray, n_classes: int, n_bins: NDArray, told: bool) -> TreeMachine:
     """Boost trees on bins (d + 1, n), the last row of which is the domain, looked at where they are `told` of it."""
     n, rng = len(y), np.random.default_rng(0)
-    params = TreeParams(-1, 31, max(min(20, n // 10), 1), 1e-3, 1.0 if n_classes else 0.0, 0.0)
+    params = TreeParams(
+        max_depth=-1,
+        max_leaf_nodes=31,
+        min_samples_leaf=max(min(20, n // 10), 1),
+        min_child_weight=1e-3,
+        l2=1.0 if n_classes else 0.0,
+        min_gain=0.0,
+    )
     truth = np.eye(n_classes)[y.astype(np.int64)] if n_classes else y[:, None]
     start = np.log((truth.sum(axis=0) + 0.5) / n) if n_classes else truth.mean(axis=0)
     scores, forest = np.tile(start, (n, 1)), Forest(len(start))
@@ -217,7 +224,15 @@ def _trees(binned: NDArray, y: NDArray, n_classes: int, n_bins: NDArray, told: b
         shares = softmax(scores, axis=1) if n_classes else scores
         hessians = np.maximum(shares * (1.0 - shares), 1e-6).astype(np.float32) if n_classes else None
         columns = _columns(len(binned) - 1, told, rng)
-        tree = grow(binned, (shares - truth).astype(np.float32), hessians, None, columns, params, n_bins)
+        tree = grow(
+            binned,
+            (shares - truth).astype(np.float32),
+            hessians,
+            rows=None,
+            columns=columns,
+            params=params,
+            n_bins=n_bins,
+        )
         scores += rate * tree.predict(binned)
         forest.append(tree, rate)
     return TreeMachine(forest, start)

@@ -215,7 +215,9 @@ class TransferEstimator(ClassifierMixin, TransferBase):
             raise DataError(f"The labels hold one class, {classes[0]}: give rows of two classes at least.")
         self.classes_ = classes
         domain, names = self._numbered(domain, len(y))
-        return TransferProblem(X, codes, domain, classes, names, self._held_out(eval_set, classes))
+        return TransferProblem(
+            X=X, codes=codes, domain=domain, classes=classes, names=names, held_out=self._held_out(eval_set, classes)
+        )
 
     def _held_out(self, eval_set: Any, classes: NDArray) -> Rows | None:
         if eval_set is None:

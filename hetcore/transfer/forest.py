@@ -71,7 +71,12 @@ class State:
         held_out = X[:0] if problem.held_out is None else narrow(problem.held_out.X)
         self.held_out = self.mapper.transform(held_out)
         self.splitter = Splitter(
-            self.binned, problem.codes, problem.domain, len(problem.classes), self.gamma, self.summed
+            binned=self.binned,
+            codes=problem.codes,
+            domain=problem.domain,
+            n_classes=len(problem.classes),
+            gamma=self.gamma,
+            summed=self.summed,
         )
         self.owed = np.zeros(len(problem.names) + 1)
         known = np.isfinite(problem.X)

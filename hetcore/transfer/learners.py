@@ -48,7 +48,14 @@ class TreeLearner:
         self.mapper = BinMapper().fit(narrow(X))
         self.binned = self.mapper.transform(narrow(X))
         self.soft = soft
-        self._params = TreeParams(max_depth, -1, 1, LEAST_CHILD, 1.0 if soft else 1e-12, 0.0)
+        self._params = TreeParams(
+            max_depth=max_depth,
+            max_leaf_nodes=-1,
+            min_samples_leaf=1,
+            min_child_weight=LEAST_CHILD,
+            l2=1.0 if soft else 1e-12,
+            min_gain=0.0,
+        )
 
     def new_votes(self) -> TreeVotes:
         """Return an empty sum of votes over tables like this one."""
@@ -60,7 +67,9 @@ class TreeLearner:
         gradients, hessians = np.zeros(n, np.float32), np.zeros(n, np.float32)
         hessians[rows] = kish(weights) if self.soft else weights / weights.max()
         gradients[rows] = -signs * hessians[rows]
-        tree = grow(self.binned, gradients, hessians, rows, None, self._params, self.mapper.n_bins)
+        tree = grow(
+            self.binned, gradients, hessians, rows=rows, columns=None, params=self._params, n_bins=self.mapper.n_bins
+        )
         tree.values = np.clip(tree.values, -1.0, 1.0) if self.soft else np.where(tree.values > 0, 1.0, -1.0)
         return tree
 

@@ -149,7 +149,7 @@ class Search:
         held_out = learner.taken(out)
         if candidate.kind != BOOSTED:
             return learner.votes_of(anchor(learner, candidate.kind, self.signs[k], domain), held_out)
-        part = self.boosting(learner, k, domain, held_out, len(out), candidate.eta)
+        part = self.boosting(learner, k, domain, held_out, n_out=len(out), eta=candidate.eta)
         while len(part.models) < self.n_rounds and not part.round():
             pass
         return part.watched.mean()[1]

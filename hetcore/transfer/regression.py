@@ -64,7 +64,14 @@ class TransferRegressor(RegressorMixin, Blend, TransferBase):
         held_out = None
         if eval_set is not None:
             held_out = Rows(self._checked_rows(eval_set[0]), (_numbers(eval_set[1]) - self._centre) / self._unit)
-        return TransferProblem(X, (values - self._centre) / self._unit, domain, np.empty(0), names, held_out)
+        return TransferProblem(
+            X=X,
+            codes=(values - self._centre) / self._unit,
+            domain=domain,
+            classes=np.empty(0),
+            names=names,
+            held_out=held_out,
+        )
 
     def _measured(self, problem: TransferProblem, train: NDArray, held_out: NDArray | None) -> dict[str, Any]:
         found = {"train": self._miss(problem.codes[problem.target], train)}

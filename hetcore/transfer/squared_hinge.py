@@ -51,7 +51,9 @@ def squared_hinge_svm(
     point = np.zeros(len(signs) + 1)
     wrong = signs * start < 1.0
     for _ in range(MOST_STEPS):
-        point, settled = _stepped(point, _goal(kernel, signs, costs, start, wrong), kernel, signs, costs, start)
+        point, settled = _stepped(
+            point, _goal(kernel, signs, costs, start, wrong), kernel, signs=signs, costs=costs, start=start
+        )
         before, wrong = wrong, signs * _scores(kernel, point, start) < 1.0
         if settled or (wrong == before).all():
             break

@@ -113,7 +113,7 @@ class State:
 
     def _fit(self, candidate: Candidate, rows: NDArray) -> Any:
         codes, n_bins = self.problem.codes, self.design.mapper.n_bins
-        return fitted(candidate, self.table, rows, codes[rows], self.n_classes, n_bins)
+        return fitted(candidate, self.table, rows, y=codes[rows], n_classes=self.n_classes, n_bins=n_bins)
 
     def _rows(self, candidate: Candidate) -> NDArray[np.int64]:
         domain = self.problem.domain
@@ -130,7 +130,14 @@ class State:
         kinds = [candidate.rows for candidate in self.tried]
         used = [c for c, kind in enumerate(kinds) if kind != TARGET or self.own.sum() > 1 or set(kinds) == {TARGET}]
         y = None if self.n_classes else codes
-        found = by_kind(np.stack(each, axis=1)[:, used], y, self.own, self.weights, [kinds[c] for c in used], ALL)
+        found = by_kind(
+            np.stack(each, axis=1)[:, used],
+            y,
+            self.own,
+            weights=self.weights,
+            kinds=[kinds[c] for c in used],
+            everyone=ALL,
+        )
         shares = np.zeros(len(kinds))
         shares[used] = np.where(found >= LEAST, found, 0.0)
         return shares / shares.sum()

@@ -160,7 +160,16 @@ class TaskTrAdaBoostClassifier(Cap, TransferBoosting):
         domain = np.ones(len(signs), np.int64)
         domain[rows] = 0
         watched = Watched((len(rows), held_out.shape[1 if self.estimator is None else 0]), False)
-        return Boosting(self._learner, signs, domain, [rows], Pace(), watched, held_out, self.cap_alpha)
+        return Boosting(
+            learner=self._learner,
+            signs=signs,
+            domain=domain,
+            candidates=[rows],
+            pace=Pace(),
+            watched=watched,
+            held_out=held_out,
+            capped=self.cap_alpha,
+        )
 
     def _selection(self, problem: TransferProblem, models: list, origin: NDArray, signs: NDArray) -> Selection:
         target, n_held_out = problem.target, self._n_held_out(problem)
@@ -169,4 +178,12 @@ class TaskTrAdaBoostClassifier(Cap, TransferBoosting):
             said[h] = self._learner.votes(model, target)
             said_held_out[h] = self._learner.votes_of(model, self._held_out_rows)
         watched = Watched((len(target), n_held_out), False)
-        return Selection(models, said, said_held_out, origin, signs[target], watched, self.cap_alpha)
+        return Selection(
+            models=models,
+            said=said,
+            said_held_out=said_held_out,
+            origin=origin,
+            signs=signs[target],
+            watched=watched,
+            capped=self.cap_alpha,
+        )

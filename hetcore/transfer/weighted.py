@@ -228,7 +228,15 @@ class WeightedMultiSourceTrAdaBoostClassifier(Helps, TransferBoosting):
     def _final_part(self, problem: TransferProblem, k: int) -> Boosting | Anchor:
         n_held_out = self._n_held_out(problem)
         if self.chosen_ == BOOSTED:
-            return self._boosting(problem, self._learner, k, problem.domain, self._held_out_rows, n_held_out, self.eta_)
+            return self._boosting(
+                problem,
+                self._learner,
+                k,
+                domain=problem.domain,
+                held_out=self._held_out_rows,
+                n_out=n_held_out,
+                eta=self.eta_,
+            )
         watched = Watched((len(problem.target), n_held_out), False)
         model = anchor(self._learner, self.chosen_, problem.signs(k), problem.domain)
         votes = self._learner.votes(model, problem.target)
