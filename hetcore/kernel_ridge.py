@@ -29,6 +29,7 @@ __all__ = ["LandmarkFeatures", "Smoother", "landmark_count"]
 
 PENALTIES = np.array([0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0])
 MOST_LANDMARKS = 300
+FEW_LANDMARKS = 100
 MOST_FEATURES = 30_000_000  # numbers of Phi kept for one table: 240 MB
 JITTER = 1e-8
 
@@ -36,6 +37,15 @@ JITTER = 1e-8
 def landmark_count(n: int) -> int:
     """Return how many landmarks a table of n rows gets: 300, fewer where Phi would not fit."""
     return int(min(n, MOST_LANDMARKS, max(16, MOST_FEATURES // max(n, 1))))
+
+
+def _landmarks(n: int, rng: np.random.Generator, first: NDArray | None) -> NDArray:
+    """Return landmark rows of n: drawn from all, or `first` where there are no more of them, filled up to 100."""
+    most = landmark_count(n)
+    if first is None or first.size >= most:
+        return rng.choice(n, most, replace=False)
+    rest = np.setdiff1d(np.arange(n), first)
+    return np.concatenate([first, rng.choice(rest, max(0, min(most, FEW_LANDMARKS, n) - first.size), replace=False)])
 
 
 class LandmarkFeatures:
@@ -49,6 +59,8 @@ class LandmarkFeatures:
         Whether columns are divided by their standard deviation.
     rng : numpy Generator
         Draws the landmarks.
+    first : (k,) int, optional
+        Rows to be landmarks before others are drawn: of a few labelled rows, all, since the fit is in their span.
 
     Attributes
     ----------
@@ -56,7 +68,7 @@ class LandmarkFeatures:
         Phi of the table's rows.
     """
 
-    def __init__(self, X: NDArray, standardise: bool, rng: np.random.Generator) -> None:
+    def __init__(self, X: NDArray, standardise: bool, rng: np.random.Generator, first: NDArray | None = None) -> None:
         known = ~np.isnan(X)
         count = np.maximum(known.sum(axis=0), 1)
         self.center = np.where(known, X, 0.0).sum(axis=0, dtype=np.float64) / count
@@ -69,7 +81,7 @@ class LandmarkFeatures:
         spread = 2.0 * (rows**2).sum(axis=1).mean()
         self.scale = self.scale * np.sqrt(spread if spread > 0 else 1.0)
         rows = rows / np.sqrt(spread if spread > 0 else 1.0)
-        chosen = rng.choice(len(rows), landmark_count(len(rows)), replace=False)
+        chosen = _landmarks(len(rows), rng, first)
         self.landmarks = np.unique(rows[chosen], axis=0)
         kernel = _gaussian(self.landmarks, self.landmarks)
         kernel[np.diag_indices_from(kernel)] += JITTER * len(kernel)

@@ -3,7 +3,7 @@ r"""The default's rounds: a consensus of boosted views.
     1  deal the labelled rows to folds; build the views, labels hidden by fold
     2  for t = 1..N:
     3    for each view i that has not settled: one round of its learner's members,
-           each on the labels of the other folds and, with lambda0, pulled to E on the unlabelled rows
+           each on the labels of the other folds and, with lambda0, pulled to E on some unlabelled rows
     4    l_i <- loss of view i over the labelled rows, each scored by the member that did not see it
     5    w <- (4.10) of l_i ** q;   E(x) = sum_i w_i f_i(x) over the views that cover x
     6    w^ <- (4.11) from how much less linked instances differ than any two do
@@ -11,12 +11,12 @@ r"""The default's rounds: a consensus of boosted views.
     8  predict with e
 
 "auto" chooses q, lambda1 and lambda0 by the same out-of-fold loss of the consensus. A view has settled when its loss
-has not fallen for ten rounds, or when it would stay far behind the best view though it went on falling as now.
+has not fallen for some rounds, or when it would stay far behind the best view though it went on falling as now. The fit
+ends when the out-of-fold loss of the consensus does not fall any more, at the latest after N rounds.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -26,84 +26,27 @@ from hetcore.consensus.executor import Executor, LocalExecutor
 from hetcore.consensus.neighbor_columns import KnownLabels
 from hetcore.consensus.outputs import Outputs
 from hetcore.consensus.smoothing import blended_links, graph_weights, smoothed
-from hetcore.consensus.view_learners import PATIENCE, Advanced, BoostRule, SmoothLearner, TreeLearner, ViewContent
+from hetcore.consensus.view_learners import BoostRule, SmoothLearner, TreeLearner, ViewContent
+from hetcore.consensus.view_state import ViewState
 from hetcore.consensus.view_weights import SHARPNESS, consensus, deal, explained, fitted_mix, weights_of
-from hetcore.consensus.views import DataView, View, ViewColumns, dealt_folds
+from hetcore.consensus.views import DataView, ViewColumns, dealt_folds
 from hetcore.targets import Problem
 from hetcore.trees import TreeParams
 
-__all__ = ["ViewBoosting", "ViewState"]
+__all__ = ["ViewBoosting"]
 
 FOLDS = 5
 FOLDS_OF_MANY, MANY = 3, 20_000  # labelled rows from which three folds are enough
 LAMBDA0 = (0.0, 0.3, 1.0)
 TRIAL_ROUNDS = 15
 LAMBDA1 = (0.0, 0.1, 0.3, 1.0, 3.0)
-EVERY = 5  # rounds after which "auto" looks again
-HORIZON = 40  # rounds that a view is given to catch up
-FAR = 1.6  # times the best view's loss: no longer worth catching up
+LOOKS = (5, 10, 20, 40, 80, 160)  # rounds after which "auto" looks again for lambda1
+FEWEST_ROUNDS = 8
+WINDOW, LITTLE = 5, 0.003  # a fit ends when the consensus' loss falls by less than this share in so many rounds
+MOST_STRETCH = 3.0
+PULLED = 300  # unlabelled rows that are pulled at least; otherwise half as many as are labelled
+FAINT = 0.05  # of the largest weight, below which a view has no say in a pull
 LEARNERS = {"both": ("trees", "kernel", "linear"), "kernel": ("kernel", "linear"), "tree": ("trees",)}
-
-
-@dataclass
-class ViewState:
-    """What a fit knows of one view.
-
-    Attributes
-    ----------
-    view : View
-    rows : (m,) int64
-    name : str
-    losses : list of float
-        By round.
-    best : int
-        Best round so far.
-    scores, trained : (n, k) float64
-        What the view says in its best round; labelled rows by the member that did not see them, or by all members.
-    covers : (n,) bool
-    settled : bool
-    learner, number
-        As an executor uses them.
-    """
-
-    view: View
-    rows: NDArray[np.int64]
-    scores: NDArray[np.float64]
-    trained: NDArray[np.float64]
-    covers: NDArray[np.bool_]
-    losses: list[float] = field(default_factory=list)
-    best: int = -1
-    settled: bool = False
-    learner: Any = None
-    number: int = -1
-
-    @property
-    def name(self) -> str:
-        """The view's name."""
-        return self.view.name
-
-    def take(self, advanced: Advanced, labelled: NDArray[np.bool_]) -> None:
-        """Note what the learner said after a round."""
-        self.losses.append(advanced.loss)
-        self.best = advanced.best
-        if advanced.scores is not None:
-            self.scores[self.rows] = self.trained[self.rows] = advanced.scores
-            self.trained[self.rows[labelled[self.rows]]] = advanced.trained
-
-    def settle(self, lead: float) -> None:
-        """Rest once the loss no longer falls, or can't come near the best view's any more."""
-        t = len(self.losses) - 1
-        self.settled = t - self.best >= PATIENCE
-        if t >= 6 and t % 3 == 0:
-            self.settled |= self.losses[-1] - self._fall(t) > FAR * lead
-
-    def _fall(self, t: int) -> float:
-        """Return how much the loss still falls up to the horizon, if its falls go on shrinking as they do now."""
-        before, now = self.losses[-7] - self.losses[-4], self.losses[-4] - self.losses[-1]
-        if now <= 0:
-            return 0.0
-        shrinks = min(1.0, np.sqrt(now / before)) if before > 0 else 1.0  # the root: in doubt a view goes on
-        return now * float((shrinks ** np.arange(1, 1 + max(0, HORIZON - t) // 3)).sum())
 
 
 class ViewBoosting:
@@ -130,6 +73,7 @@ class ViewBoosting:
         self.paths: dict[str, list[tuple[float, float]]] = {}
         self.outputs = Outputs.of(problem.scale)
         self.n_rounds = 0
+        self.losses: list[float] = []
 
     @classmethod
     def start(
@@ -141,12 +85,22 @@ class ViewBoosting:
         state.n_folds = min(n_known, FOLDS if n_known < MANY else FOLDS_OF_MANY)
         seeds = rng.integers(2**31, size=1000)
         fold = dealt_folds(problem, state.n_folds, seeds[0])
+        state.pulled = state._drawn_pulled(np.random.default_rng(seeds[-1]))
         state.labels = KnownLabels(state.outputs.codes(problem.target), fold)
         state.columns = ViewColumns().fit(problem.data, state.labels, LEARNERS[params["base_learner"]])
         made = [(each, int(seed)) for each, seed in zip(state.columns.of_training(), seeds[1:])]
         lambda0 = state._chosen_lambda0(made) if params["lambda0"] == "auto" else float(params["lambda0"])
         state._open(made, lambda0)
         return state
+
+    def _drawn_pulled(self, rng: np.random.Generator) -> NDArray[np.bool_]:
+        """Return which unlabelled instances (n,) lambda0 pulls: a few hundred are enough."""
+        labelled = self.problem.labelled
+        unlabelled = np.flatnonzero(~labelled)
+        size = min(unlabelled.size, max(PULLED, int(labelled.sum()) // 2))
+        pulled = np.zeros(len(labelled), bool)
+        pulled[rng.choice(unlabelled, size, replace=False) if size else unlabelled] = True
+        return pulled
 
     def _open(self, made: list[tuple[DataView, int]], lambda0: float) -> None:
         """Line 2: give views to learners, each with its seed."""
@@ -168,7 +122,8 @@ class ViewBoosting:
         losses = []
         for lambda0 in LAMBDA0:
             trial = ViewBoosting(self.problem, self.params | {"lambda1": 0.0, "weights": "entropy"}, self.executor)
-            trial.n_folds, trial.labels, trial.columns = self.n_folds, self.labels, self.columns
+            trial.n_folds, trial.pulled = self.n_folds, self.pulled
+            trial.labels, trial.columns = self.labels, self.columns
             trial._open(smooth, lambda0)
             for _ in range(TRIAL_ROUNDS):
                 trial.round()
@@ -190,13 +145,17 @@ class ViewBoosting:
         covers[made.rows] = True
         state = ViewState(made.view, made.rows, prior, prior.copy(), covers)
         codes, fold = self.labels.codes[made.rows], self.labels.fold[made.rows]
-        content = ViewContent(X=made.X, codes=codes, fold=fold, learner=made.view.learner, seed=seed, rule=rule)
+        pulled = np.flatnonzero(self.pulled[made.rows])
+        if made.view.sees_labels:
+            pulled, rule = pulled[:0], rule._replace(lambda0=0.0)
+        given = {"learner": made.view.learner, "seed": seed, "rule": rule, "pulled": pulled}
+        content = ViewContent(X=made.X, codes=codes, fold=fold, **given)
         kind = TreeLearner if made.view.learner == "trees" else SmoothLearner
         self.executor.add(state, kind, self.problem.labelled, content)
         return state
 
-    def round(self) -> None:
-        """Lines 3 to 7."""
+    def round(self) -> bool:
+        """Lines 3 to 7; return whether nothing is left to do."""
         going = [view for view in self.views if not view.settled]
         if going:
             pulls = self._pulls(going)
@@ -204,32 +163,76 @@ class ViewBoosting:
                 view.take(advanced, self.problem.labelled)
             lead = min(min(view.losses, default=np.inf) for view in self.views)
             for view in going:
-                view.settle(lead)
+                view.settle(lead, int(self.problem.labelled.sum()))
             self._weigh()
         self.n_rounds += 1
+        return not going or self._ended()
+
+    def _ended(self) -> bool:
+        """Return whether the out-of-fold loss of the consensus has stopped falling."""
+        labelled = self.problem.labelled
+        self.losses.append(float(self.outputs.loss(self.smooth[labelled], self.labels.codes[labelled]).mean()))
+        if all(view.settled for view in self.views):
+            return True
+        if self.n_rounds < FEWEST_ROUNDS:
+            return False
+        return min(self.losses[-WINDOW:]) > (1.0 - LITTLE) * min(self.losses[:-WINDOW])
 
     def _pulls(self, going: list[ViewState]) -> list[NDArray] | None:
-        """Return what E says of each view's unlabelled rows, by fold; None where nothing pulls."""
-        unlabelled = ~self.problem.labelled
-        if not self.lambda0 or not unlabelled.any() or not self.n_rounds:
-            return None
-        fitted = self.outputs.fitted(self.member_consensus())
-        place = np.cumsum(unlabelled) - 1
-        return [fitted[:, place[view.rows[unlabelled[view.rows]]]] for view in going]
+        """Return what E says of each view's pulled rows, by fold; None where nothing pulls.
 
-    def member_consensus(self) -> NDArray[np.float64]:
-        """Return E of the unlabelled rows by fold (F, n_u, k), from the members that did not see that fold."""
-        unlabelled = ~self.problem.labelled
-        place = np.cumsum(unlabelled) - 1
-        used = [i for i, weight in enumerate(self.weights) if weight > 1e-6]
-        total = np.zeros((self.n_folds, int(unlabelled.sum()), self.outputs.k))
+        Only views that see no label take part, in E and as pulled: an unlabelled row's neighbours may be of any fold,
+        so that a member pulled to what their labels say would learn labels that it must not see.
+        """
+        if not self.lambda0 or not self.pulled.any() or not self.n_rounds:
+            return None
+        which = [not view.view.sees_labels for view in self.views]
+        said = self.member_consensus(self.executor.pulled_members, self.pulled, which)
+        fitted = self.outputs.fitted(self.outputs.prior + self._stretch(said) * (said - self.outputs.prior))
+        place = np.cumsum(self.pulled) - 1
+        rows = [view.rows[self.pulled[view.rows]] if not view.view.sees_labels else view.rows[:0] for view in going]
+        return [fitted[:, place[each]] for each in rows]
+
+    def _stretch(self, said: NDArray) -> float:
+        """Return by how much E of the pulled rows (F, u, k) is to be stretched so that it is of the labels' size.
+
+        Learners that are not done, or are held back by a penalty, say too little; pulled to that they would say less.
+        The slope is that of the labels on the out-of-fold scores, less its standard error. Members say as much of a
+        pulled row as of a labelled one that they have not seen; where they say more, the pull feeds on itself, and E
+        is stretched by less.
+        """
+        known, prior = self.problem.labelled, self.outputs.prior
+        change, codes = self.left_out[known] - prior, self.labels.codes[known]
+        fitted = self.outputs.fitted(self.left_out[known])
+        curved = float((self.outputs.curvature(fitted) * change**2).sum())
+        curved = max(curved, 1e-12)
+        step = float(((codes - fitted) * change).sum()) / curved - 1.0 / np.sqrt(curved)
+        ratio = np.sqrt((change**2).mean() / max(float(((said - prior) ** 2).mean()), 1e-300))
+        return float(max(1.0, min(1.0 + step, MOST_STRETCH) * min(1.0, ratio)))
+
+    def member_consensus(self, asked: Any, some: NDArray[np.bool_], which: Any = True) -> NDArray[np.float64]:
+        """Return E of some rows by fold (F, u, k), from the members that did not see that fold.
+
+        Parameters
+        ----------
+        asked : callable
+            Of the executor: `members` or `pulled_members`.
+        some : (n,) bool
+            The rows that it answers for: the unlabelled, or the pulled ones.
+        which : (v,) bool, optional
+            Views of E; all unless given.
+        """
+        place = np.cumsum(some) - 1
+        weights = self.weights * which + 1e-12 * np.asarray(which)
+        used = [i for i, weight in enumerate(weights) if weight > FAINT * weights.max()]
+        total = np.zeros((self.n_folds, int(some.sum()), self.outputs.k))
         mass = np.zeros(total.shape[1])
-        for i, said in zip(used, self.executor.members([self.views[i] for i in used])):
-            spots = place[self.views[i].rows[unlabelled[self.views[i].rows]]]
-            total[:, spots] += self.weights[i] * said
-            mass[spots] += self.weights[i]
-        some = mass > 0
-        return np.where(some[:, None], total / np.where(some, mass, 1.0)[:, None], self.outputs.prior)
+        for i, said in zip(used, asked([self.views[i] for i in used])):
+            spots = place[self.views[i].rows[some[self.views[i].rows]]]
+            total[:, spots] += weights[i] * said
+            mass[spots] += weights[i]
+        met = mass > 0
+        return np.where(met[:, None], total / np.where(met, mass, 1.0)[:, None], self.outputs.prior)
 
     def _weigh(self) -> None:
         """Lines 4 to 7."""
@@ -249,7 +252,7 @@ class ViewBoosting:
             self.weights, self.sharpness = tried[best], choices[best]
         self._combine()
         self._weigh_graphs()
-        if self.params["lambda1"] == "auto" and self.n_rounds % EVERY == 0:
+        if self.params["lambda1"] == "auto" and self.n_rounds + 1 in LOOKS:
             self.choose_lambda1()
         self._smooth()
 
@@ -265,10 +268,11 @@ class ViewBoosting:
 
     def _combine(self) -> None:
         """Line 5: E with labelled rows as left out, and as trained."""
-        covers = np.stack([view.covers for view in self.views])
-        prior = self.outputs.prior
-        self.left_out = consensus(self.weights, np.stack([view.scores for view in self.views]), covers, prior)
-        self.trained = consensus(self.weights, np.stack([view.trained for view in self.views]), covers, prior)
+        covers, labelled = np.stack([view.covers for view in self.views]), self.problem.labelled
+        args = covers[:, labelled], self.outputs.prior
+        self.left_out = consensus(self.weights, [view.scores for view in self.views], covers, self.outputs.prior)
+        self.trained = self.left_out.copy()
+        self.trained[labelled] = consensus(self.weights, [view.trained[labelled] for view in self.views], *args)
 
     def _weigh_graphs(self) -> None:
         """Line 6, from what the views without a graph say, labels where known."""
@@ -298,17 +302,25 @@ class ViewBoosting:
             self.paths.pop("lambda1", None)
             return
         blend, known, working = blended_links(self.links, self.graph_weights), self.problem.labelled, self.working
-        members = self.member_consensus()
-        totals = np.zeros(len(LAMBDA1))
-        for fold in range(self.n_folds):
-            rows = self.labels.fold == fold
-            scores = self.left_out.copy()
-            scores[~known] = members[fold]
-            for i, lambda1 in enumerate(LAMBDA1):
+        members = self.member_consensus(self.executor.members, ~known)
+
+        def total(lambda1: float) -> float:
+            """Return the loss over all folds."""
+            found = 0.0
+            for fold in range(self.n_folds):
+                rows = self.labels.fold == fold
+                scores = self.left_out.copy()
+                scores[~known] = members[fold]
                 said = smoothed(blend, scores, lambda1, known & ~rows, working)[rows]
-                totals[i] += self.outputs.loss(said, self.labels.codes[rows]).sum()
-        self.paths["lambda1"] = list(zip(LAMBDA1, (totals / known.sum()).tolist()))
-        self.lambda1 = LAMBDA1[int(totals.argmin())]
+                found += self.outputs.loss(said, self.labels.codes[rows]).sum()
+            return found
+
+        path: list[tuple[float, float]] = []
+        for lambda1 in LAMBDA1:  # rising: once it is worse, it stays so
+            path.append((lambda1, float(total(lambda1) / known.sum())))
+            if len(path) > 1 and path[-1][1] >= path[-2][1]:
+                break
+        self.paths["lambda1"], self.lambda1 = path, min(path, key=lambda each: each[1])[0]
 
     def _smooth(self) -> None:
         """Line 7."""

@@ -20,8 +20,8 @@ from hetcore.data import HetData
 from hetcore.trees import TreeParams
 
 if TYPE_CHECKING:  # which know of executors
-    from hetcore.consensus.boosting import ViewState
     from hetcore.consensus.view_learners import Advanced
+    from hetcore.consensus.view_state import ViewState
 
 __all__ = ["Executor", "LocalExecutor", "SourceState"]
 
@@ -85,6 +85,10 @@ class Executor(ABC):
         """Return what each view's members say of its unlabelled rows: see `ViewLearner.members`."""
 
     @abstractmethod
+    def pulled_members(self, views: Sequence[ViewState]) -> list[NDArray[np.float64]]:
+        """Return what each view's members say of its pulled rows: see `ViewLearner.pulled_members`."""
+
+    @abstractmethod
     def keep_tables(self, tables: Sequence[SourceState]) -> list[Kept]:
         """Return what predicts of each table."""
 
@@ -118,6 +122,10 @@ class LocalExecutor(Executor):
     def members(self, views: Sequence[ViewState]) -> list[NDArray[np.float64]]:
         """Return what each view's members say of its unlabelled rows."""
         return [view.learner.members() for view in views]
+
+    def pulled_members(self, views: Sequence[ViewState]) -> list[NDArray[np.float64]]:
+        """Return what each view's members say of its pulled rows."""
+        return [view.learner.pulled_members() for view in views]
 
     def keep_tables(self, tables: Sequence[SourceState]) -> list[Kept]:
         """Return what predicts of each table."""

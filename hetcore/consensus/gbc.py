@@ -155,7 +155,7 @@ class _GBC(Tempering, BoostedEstimator):
     )
     n_iterations: int = param(40, Whole(1), "Rounds N.", Slider("Rounds N", 5, 200, 5))
     learning_rate: float = param(
-        0.08,
+        0.06,
         Interval(0, 10, "(]", "0.1 is a good start"),
         "Shrinkage of each tree's step.",
         Slider("Learning rate η", 0.01, 1.0, 0.01),

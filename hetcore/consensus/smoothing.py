@@ -22,10 +22,10 @@ from hetcore.weights import self_normalised
 
 __all__ = ["blended_links", "graph_weights", "smoothed"]
 
-SWEEPS = 10
+MOST_SWEEPS, CLOSE = 10, 0.01  # sweeps shrink the error to this share, or end
 GRAPH_SHARPNESS = 3.0
 SURE = 3.0  # standard errors that linked instances must be closer than others, for a graph to count
-MOST_PAIRS = 200_000
+MOST_PAIRS = 50_000
 
 
 def blended_links(links: Mapping[str, Any], weights: Mapping[str, float]) -> Any:
@@ -51,8 +51,8 @@ def smoothed(
     linked = (np.diff(blend.indptr) > 0)[:, None]
     if not lambda1 or not linked.any():
         return scores
-    now = scores
-    for _ in range(SWEEPS):
+    now, sweeps = scores, int(np.ceil(np.log(CLOSE) / np.log(lambda1 / (1.0 + lambda1))))
+    for _ in range(min(MOST_SWEEPS, sweeps)):
         near = blend @ np.where(known[:, None], working, now)
         now = np.where(linked, (scores + lambda1 * near) / (1.0 + lambda1), scores)
     return now

@@ -173,7 +173,8 @@ class _Table(Stored):
             return cls(encoder, plain, None, None, None)
         rows = plain(X)
         kept = np.sort(np.argsort(-rows.var(axis=0), kind="stable")[:MOST_TREE_COLUMNS])
-        return cls(encoder, plain, principal(rows, MOST_SMOOTH_COLUMNS), kept, principal(rows, TREE_COMPONENTS))
+        components = principal(rows, MOST_SMOOTH_COLUMNS)
+        return cls(encoder, plain, components, kept, np.ascontiguousarray(components[:, :TREE_COMPONENTS]))
 
     def columns(self, source: Source) -> tuple[NDArray[np.float32], NDArray[np.float64], NDArray[np.float64]]:
         """Return the columns for trees, the scaled columns, and those for smooth learners."""
@@ -202,7 +203,8 @@ class TableColumns(Stored):
         self.has_words = any(table.plain.unit_rows for table in self._tables.values())
         joined = np.hstack(list(plain.values()))
         if joined.shape[1] > MOST_SMOOTH_COLUMNS:
-            self._joined = principal(joined, MOST_SMOOTH_COLUMNS)
+            only = next(iter(self._tables.values())).smooth if len(self._tables) == 1 else None
+            self._joined = principal(joined, MOST_SMOOTH_COLUMNS) if only is None else only
         joined = np.hstack(list(trees.values()))
         if joined.shape[1] > MOST_NEIGHBOR_COLUMNS:
             self._flat = Projection.fit(joined, most=MOST_NEIGHBOR_COLUMNS, rank=TREE_COMPONENTS)

@@ -5,10 +5,12 @@ worker of a cluster. Each has a member for each fold, fitted to the labels of th
 by the member that did not see it, any other row by the mean of all members. A learner's scores are those of its best
 round: the one with the lowest loss of the labelled rows, so scored.
 
-- Trees: five trees a member and round on a share of the rows and columns, leaves by a Newton step.
+- Trees: five trees a member and round on a share of the rows and columns, leaves by a Newton step. The first rounds
+  take longer steps, so that a view shows early how far it gets.
 - Smooth (linear, or kernel ridge on landmarks): a ridge step on the residuals in each round, whose penalty falls from
   round to round; after t rounds the fit is about that of ridge regression with the penalty of round t, so that the best
-  round chooses it.
+  round chooses it. All members step in the eigenvectors of one Gram matrix, that of all rows: a member's own lacks a
+  fold, so the steps are a little off and the next ones mend it, for one eigendecomposition instead of one a member.
 """
 
 from __future__ import annotations
@@ -34,9 +36,12 @@ MOST_COLUMNS = 120  # of a tree; of more than two classes fewer
 MOST_COLUMNS_OF_CLASSES = 30
 BINS, BINS_OF_CLASSES = 64, 32
 LEAF_LIMIT = 4.0  # largest Newton step of a class score
-PATIENCE = 10  # rounds without a lower loss after which a learner rests
-FIRST_PENALTY, LAST_PENALTY = 3.0, 1e-5  # of a ridge step, over the largest eigenvalue
-PENALTY_FALL = 0.73  # from round to round
+FIRST_PENALTY = {"kernel": 0.1, "linear": 1.0}  # of a ridge step, over the largest eigenvalue
+LAST_PENALTY = 1e-5
+PENALTY_FALL = 0.6  # from round to round
+FAINT = 1e-9  # eigenvalue over the largest, below which no step is taken
+LONGER, LONGER_OF_CLASSES = 2.7, 5.3  # how much longer a tree's step is in the first round
+LONGER_FALL = 0.75  # from round to round
 FEWEST_CURVATURE = 0.05  # of the log loss, as a ridge step takes it
 DIVERGED = 1e6  # score beyond which a learner, whose steps are too long, stays where it is
 CONSTANT = 0.3  # the constant column of a smooth learner, where rows have length 1 on average
@@ -67,6 +72,8 @@ class ViewContent(NamedTuple):
     learner : str
     seed : int
     rule : BoostRule
+    pulled : (u,) int64
+        Unlabelled rows that the consensus pulls.
     """
 
     X: NDArray
@@ -75,6 +82,7 @@ class ViewContent(NamedTuple):
     learner: str
     seed: int
     rule: BoostRule
+    pulled: NDArray[np.int64]
 
 
 class Advanced(NamedTuple):
@@ -110,16 +118,15 @@ class ViewLearner:
     """
 
     def __init__(self, rows: NDArray[np.int64], labelled: NDArray[np.bool_], content: ViewContent) -> None:
-        self.rule, self.codes, self.fold = content.rule, content.codes, content.fold
+        self.rule, self.codes, self.fold, self.pulled = content.rule, content.codes, content.fold, content.pulled
         self.outputs = self.rule.outputs
         self.own = np.flatnonzero(self.fold >= 0)
         self.others = np.flatnonzero(self.fold < 0)
         folds = self.fold[self.own]
         self.training = [self.own[folds != k].astype(np.int32) for k in range(self.rule.n_folds)]
-        self.scores = np.tile(self.outputs.prior, (self.rule.n_folds, len(self.fold), 1))
         self.round, self.best, self.lowest = 0, -1, np.inf
-        self._kept = self.scores.copy()
         self._prepare(content)
+        self._remember()
 
     def advance(self, t: int, pull: NDArray[np.float64] | None = None) -> Advanced:
         """Do round t and tell what came of it.
@@ -127,33 +134,55 @@ class ViewLearner:
         Parameters
         ----------
         t : int
-        pull : (F, n_u, k) float64, optional
-            Where lambda0 is above 0: what the consensus of each fold's members says of this view's unlabelled rows.
+        pull : (F, u, k) float64, optional
+            Where lambda0 is above 0: what the consensus of each fold's members says of the pulled rows.
         """
         if self._able:
             self._step(pull)
         self.round = t + 1
-        mean = self.scores.mean(axis=0)
-        scores = mean.copy()
-        scores[self.own] = self.scores[self.fold[self.own], self.own]
-        loss = float(self.outputs.loss(scores[self.own], self.codes[self.own]).mean()) if self.own.size else np.inf
+        said = self._of_labelled()
+        left_out = said[self.fold[self.own], np.arange(self.own.size)]
+        loss = float(self.outputs.loss(left_out, self.codes[self.own]).mean()) if self.own.size else np.inf
         if loss >= self.lowest and self.best >= 0:
             return Advanced(loss, self.best, None, None)
         self.best, self.lowest = t, loss
-        self._kept = self.scores.copy()
-        return Advanced(loss, t, scores, mean[self.own])
-
-    def members(self) -> NDArray[np.float64]:
-        """Return what each member says of the unlabelled rows (F, m_u, k) in the best round."""
-        return self._kept[:, self.others]
+        self._remember()
+        scores = np.empty((len(self.fold), self.outputs.k))
+        scores[self.own], scores[self.others] = left_out, self._mean_of_others()
+        return Advanced(loss, t, scores, said.mean(axis=0))
 
     @property
     def _able(self) -> bool:
-        return all(rows.size > 1 for rows in self.training) and float(np.abs(self.scores).max()) < DIVERGED
+        said = self._of_labelled()
+        far = max(said.max(initial=0.0), -said.min(initial=0.0))
+        return all(rows.size > 1 for rows in self.training) and float(far) < DIVERGED
 
     def _pulled_weight(self) -> float:
-        """Return the weight of an unlabelled row's pull where a label's is 1: both together weigh lambda0 : 1."""
-        return self.rule.lambda0 * self.own.size / max(1, self.others.size)
+        """Return the weight of a pulled row where a label's is 1.
+
+        All together weigh lambda0 : 1; fewer unlabelled rows than labels weigh lambda0 each.
+        """
+        return self.rule.lambda0 * min(self.own.size, self.others.size) / max(1, self.pulled.size)
+
+    def members(self) -> NDArray[np.float64]:
+        """Return what each member says of the unlabelled rows (F, m_u, k) in the best round."""
+        raise NotImplementedError
+
+    def pulled_members(self) -> NDArray[np.float64]:
+        """Return what each member says of the pulled rows (F, u, k) in the best round."""
+        raise NotImplementedError
+
+    def _of_labelled(self) -> NDArray[np.float64]:
+        """Return what each member says of the labelled rows now, (F, l, k)."""
+        raise NotImplementedError
+
+    def _mean_of_others(self) -> NDArray[np.float64]:
+        """Return the members' mean of the unlabelled rows now, (m_u, k)."""
+        raise NotImplementedError
+
+    def _remember(self) -> None:
+        """Keep what the best round needs."""
+        raise NotImplementedError
 
     def _prepare(self, content: ViewContent) -> None:
         raise NotImplementedError
@@ -172,24 +201,28 @@ class TreeLearner(ViewLearner):
     def _prepare(self, content: ViewContent) -> None:
         several = self.outputs.k > 1
         self.rng = np.random.default_rng(content.seed)
+        self.scores = np.tile(self.outputs.prior, (self.rule.n_folds, len(self.fold), 1))
         self.mapper = BinMapper(BINS_OF_CLASSES if several else BINS).fit(content.X, 0)
         self.binned = self.mapper.transform(content.X)
         self.varying = np.flatnonzero(self.mapper.n_bins > 1)
         if not self.varying.size:
             self.varying = np.arange(1)
         self.trees: list[list[Any]] = []
+        self.rates: list[float] = []
         shape = (self.outputs.k, self.outputs.k if self.outputs.is_classifier else 0)
         self.grower = MemberGrower(self.binned, self.mapper.n_bins, shape, self.rule.limits)
 
     def _step(self, pull: NDArray[np.float64] | None) -> None:
         grown_now: list[list[Any]] = [[] for _ in self.training]
+        longer = LONGER_OF_CLASSES if self.outputs.k > 1 else LONGER
+        self.rates.append(self.rule.learning_rate * max(1.0, longer * LONGER_FALL**self.round))
         for _ in range(TREES_OF_CLASSES if self.outputs.k > 1 else TREES):
             if not self._able:
                 break
             grown = self._grown(pull)
             if self.outputs.is_classifier:
                 np.clip(grown.values, -LEAF_LIMIT, LEAF_LIMIT, out=grown.values)
-            add_members(self.scores, grown.leaves, grown.values, self.rule.learning_rate)
+            add_members(self.scores, grown.leaves, grown.values, self.rates[-1])
             for trees, tree in zip(grown_now, trees_of(grown)):
                 tree.nodes, tree.values = tree.nodes.copy(), tree.values.copy()
                 trees.append(tree)
@@ -203,10 +236,10 @@ class TreeLearner(ViewLearner):
             self.outputs.curvature(fitted).astype(np.float32) if classes else np.empty((*fitted.shape[:2], 0), "f4")
         )
         rows = [self._drawn(each) for each in self.training]
-        if pull is not None and self.others.size:
+        if pull is not None and self.pulled.size:
             weight = np.float32(self.rule.lambda0)
-            drawn = self._drawn(self.others, min(self.others.size, rows[0].size))
-            spots = np.searchsorted(self.others, drawn)
+            drawn = self._drawn(self.pulled, min(self.pulled.size, rows[0].size))
+            spots = np.searchsorted(self.pulled, drawn)
             gradients[:, drawn] = weight * (fitted[:, drawn] - pull[:, spots])
             if classes:
                 hessians[:, drawn] *= weight
@@ -226,73 +259,115 @@ class TreeLearner(ViewLearner):
     def keep(self) -> dict[str, NDArray]:
         """Return bins and one forest, the mean of the members', up to the best round."""
         forest = Forest(self.outputs.k)
-        for trees in self.trees[: self.best + 1]:
+        for trees, rate in zip(self.trees[: self.best + 1], self.rates):
             for tree in trees:
-                forest.append(tree, self.rule.learning_rate / self.rule.n_folds)
+                forest.append(tree, rate / self.rule.n_folds)
         return {**self.mapper.to_arrays(), **forest.to_arrays()}
+
+    def members(self) -> NDArray[np.float64]:
+        """Return what each member says of the unlabelled rows (F, m_u, k) in the best round."""
+        return self._kept
+
+    def pulled_members(self) -> NDArray[np.float64]:
+        """Return what each member says of the pulled rows (F, u, k) in the best round."""
+        return self._kept[:, np.searchsorted(self.others, self.pulled)]
+
+    def _of_labelled(self) -> NDArray[np.float64]:
+        return self.scores[:, self.own]
+
+    def _mean_of_others(self) -> NDArray[np.float64]:
+        return self._kept.mean(axis=0)
+
+    def _remember(self) -> None:
+        self._kept = self.scores[:, self.others]
 
 
 class SmoothLearner(ViewLearner):
     """Ridge steps on columns, or on the features of a Gaussian kernel at landmarks."""
 
     def _prepare(self, content: ViewContent) -> None:
-        self.landmarks = None
+        self.landmarks, self.first_penalty = None, FIRST_PENALTY[content.learner]
         rows = content.X
         if content.learner == "kernel":
-            self.landmarks = LandmarkFeatures(rows, False, np.random.default_rng(0))
+            self.landmarks = LandmarkFeatures(rows, False, np.random.default_rng(0), self.own)
             rows = self.landmarks.values
         self.unit = 1.0 / max(np.sqrt((rows**2).sum(axis=1).mean()), 1e-12)
         self.features = np.column_stack([rows * self.unit, np.full(len(rows), CONSTANT)])
-        self.weights = np.zeros((self.rule.n_folds, self.features.shape[1], self.outputs.k))
-        self.history: list[NDArray] = []
-        self.spectra = self._spectra()
-        self.targets = np.where((self.fold >= 0)[:, None], self.codes, 0.0)
-        self.seen = (self.fold >= 0) & (self.fold != np.arange(self.rule.n_folds)[:, None])
-        self.largest = max(1e-9, float(np.mean([values.max() for values, _ in self.spectra])))
+        self.fitted_rows = np.concatenate([self.own, self.pulled]) if self.rule.lambda0 else self.own
+        self.values, self.vectors = self._spectrum()
+        self.turned = self.features[self.fitted_rows] @ self.vectors
+        self.weights = np.zeros((self.values.size, self.rule.n_folds, self.outputs.k))
+        self.seen = self.fold[self.own] != np.arange(self.rule.n_folds)[:, None]
         known = self.codes[self.own]
         self.range = (known.min(), known.max()) if self.own.size and not self.outputs.is_classifier else None
+        self.scores = np.tile(self.outputs.prior, (self.rule.n_folds, self.fitted_rows.size, 1))
 
-    def _spectra(self) -> list[tuple[NDArray, NDArray]]:
-        """Return the eigenvalues and -vectors of each member's Gram matrix: of all rows, less those of its fold."""
-        parts = [self._gram(self.own[self.fold[self.own] == k]) for k in range(self.rule.n_folds)]
-        whole = np.sum(parts, axis=0)
-        if self.rule.lambda0:
-            whole += self._pulled_weight() * self._gram(self.others)
-        found = [np.linalg.eigh(whole - part) for part in parts]
-        return [(np.maximum(values, 0.0), vectors) for values, vectors in found]
-
-    def _gram(self, rows: NDArray) -> NDArray[np.float64]:
-        held = self.features[rows]
-        return held.T @ held
+    def _spectrum(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the eigenvalues and -vectors of the Gram matrix that a member has on average."""
+        own, pulled = self.features[self.own], self.features[self.fitted_rows[self.own.size :]]
+        gram = (1.0 - 1.0 / self.rule.n_folds) * (own.T @ own) + self._pulled_weight() * (pulled.T @ pulled)
+        values, vectors = np.linalg.eigh(gram)
+        self.largest = max(1e-9, float(values.max()))
+        used = values > FAINT * self.largest
+        return values[used], np.ascontiguousarray(vectors[:, used])
 
     def _step(self, pull: NDArray[np.float64] | None) -> None:
-        penalty = self.largest * max(FIRST_PENALTY * PENALTY_FALL**self.round, LAST_PENALTY)
-        fitted = self.outputs.fitted(self.scores)
-        residuals = (self.targets - fitted) * self.seen[:, :, None]
-        if pull is not None and self.others.size:
-            residuals[:, self.others] = self._pulled_weight() * (pull - fitted[:, self.others])
-        slopes = self.features.T @ np.concatenate(list(residuals), axis=1)
-        for k, slope in enumerate(np.split(slopes, len(residuals), axis=1)):
-            size = max(FEWEST_CURVATURE, float(self.outputs.curvature(fitted[k, self.training[k]]).mean()))
-            values, vectors = self.spectra[k]
-            self.weights[k] += vectors @ ((vectors.T @ slope) / (size * (values + penalty))[:, None])
-        flat = self.features @ np.concatenate(list(self.weights), axis=1)
-        said = flat.reshape(len(flat), len(self.weights), -1).transpose(1, 0, 2)
-        np.add(said, self.outputs.prior, out=self.scores)
-        if self.range is not None:
-            np.clip(self.scores, *self.range, out=self.scores)
-        self.history.append(self.weights.copy())
+        penalty = self.largest * max(self.first_penalty * PENALTY_FALL**self.round, LAST_PENALTY)
+        fitted, count = self.outputs.fitted(self.scores), self.own.size
+        residuals = np.zeros_like(fitted)
+        residuals[:, :count] = (self.codes[self.own] - fitted[:, :count]) * self.seen[:, :, None]
+        if pull is not None and self.pulled.size:
+            residuals[:, count:] = self._pulled_weight() * (pull - fitted[:, count:])
+        slopes = self.turned.T @ _flat(residuals.transpose(1, 0, 2))
+        curved = (self.outputs.curvature(fitted[:, :count]) * self.seen[:, :, None]).mean(axis=(1, 2))
+        size = np.maximum(FEWEST_CURVATURE, curved / np.maximum(self.seen.mean(axis=1), 1e-12))
+        steps = slopes.reshape(self.weights.shape) / (self.values + penalty)[:, None, None]
+        self.weights = self.weights + steps / size[:, None]
+        self.scores = self._members_of(self.turned, self.weights)
+
+    def _members_of(self, turned: NDArray, weights: NDArray) -> NDArray[np.float64]:
+        """Return what members with some weights say of rows in the eigenvectors, (F, m, k)."""
+        flat = turned @ _flat(weights)
+        said = flat.reshape(len(turned), *weights.shape[1:]).transpose(1, 0, 2) + self.outputs.prior
+        return said if self.range is None else np.clip(said, *self.range)
+
+    def members(self) -> NDArray[np.float64]:
+        """Return what each member says of the unlabelled rows (F, m_u, k) in the best round."""
+        return self._members_of(self.features[self.others] @ self.vectors, self._kept_weights)
+
+    def pulled_members(self) -> NDArray[np.float64]:
+        """Return what each member says of the pulled rows (F, u, k) in the best round."""
+        return self._kept[:, self.own.size :]
+
+    def _of_labelled(self) -> NDArray[np.float64]:
+        return self.scores[:, : self.own.size]
+
+    def _mean_of_others(self) -> NDArray[np.float64]:
+        rows = self.features[self.others]
+        if self.range is None:
+            return rows @ (self.vectors @ self.weights.mean(axis=1)) + self.outputs.prior
+        flat = rows @ (self.vectors @ _flat(self.weights))
+        said = flat.reshape(len(rows), *self.weights.shape[1:]) + self.outputs.prior
+        return np.clip(said, *self.range).mean(axis=1)
+
+    def _remember(self) -> None:
+        self._kept, self._kept_weights = self.scores, self.weights
 
     def keep(self) -> dict[str, NDArray]:
         """Return the members' coefficients of the best round, and what maps rows to features."""
-        weights = self.history[self.best] if self.history else self.weights
-        arrays = {"constant": CONSTANT * weights[:, -1], "range": np.array(self.range or (-np.inf, np.inf))}
-        flat = np.concatenate(list(weights[:, :-1] * self.unit), axis=1)
+        weights = self.vectors @ _flat(self._kept_weights)
+        constant = CONSTANT * weights[-1].reshape(self.rule.n_folds, -1)
+        arrays = {"constant": constant, "range": np.array(self.range or (-np.inf, np.inf))}
+        flat = weights[:-1] * self.unit
         if self.landmarks is None:
-            return arrays | {"coefficients": flat}
+            return arrays | {"coefficients": np.ascontiguousarray(flat)}
         scale = np.where(np.isfinite(self.landmarks.scale), self.landmarks.scale, 0.0)
         held = {"center": self.landmarks.center, "scale": scale, "landmarks": self.landmarks.landmarks}
         return arrays | held | {"dual": np.ascontiguousarray(self.landmarks.dual(flat))}
+
+
+def _flat(array: NDArray) -> NDArray:
+    return array.reshape(len(array), array.shape[1] * array.shape[2])
 
 
 def predict_with(arrays: Mapping[str, NDArray], X: NDArray, outputs: Outputs) -> NDArray[np.float64]:

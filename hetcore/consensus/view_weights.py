@@ -14,6 +14,7 @@ from hetcore.weights import weights_from_losses
 __all__ = ["SHARPNESS", "consensus", "deal", "explained", "fitted_mix", "weights_of"]
 
 SHARPNESS = (3.0, 1.0, 2.0, 4.5, 6.0, 9.0, 12.0, 18.0)  # that "auto" chooses from; 1 is the paper's
+FAINT = 1e-9  # of the largest weight: views below it are skipped where others cover the same
 SURE = 1.0  # standard errors that a table's views must beat the prior by, for it to explain anything
 
 
@@ -32,12 +33,15 @@ def weights_of(losses: NDArray, rule: str, sharpness: float) -> NDArray[np.float
     return weights_from_losses(np.minimum(losses, 1e6) ** sharpness, rule)
 
 
-def consensus(weights: NDArray, said: NDArray, covers: NDArray, prior: NDArray) -> NDArray[np.float64]:
+def consensus(weights: NDArray, said: Sequence[NDArray], covers: NDArray, prior: NDArray) -> NDArray[np.float64]:
     """Return E (n, k) of what views say (v, n, k), weights (v,) divided by their sum over those that cover (v, n)."""
-    held = weights[:, None] * covers
-    mass = held.sum(axis=0)
+    used = np.flatnonzero(weights > FAINT * weights.max(initial=0.0))
+    if not np.array_equal(covers[used].any(axis=0), covers[weights > 0].any(axis=0)):
+        used = np.flatnonzero(weights > 0)
+    mass, total = weights[used] @ covers[used], np.zeros_like(said[0])
+    for i in used:
+        total += (weights[i] * covers[i])[:, None] * said[i]
     some = mass > 0
-    total = np.einsum("vn,vnk->nk", held, said)
     return np.where(some[:, None], total / np.where(some, mass, 1.0)[:, None], prior)
 
 

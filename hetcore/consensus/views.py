@@ -60,6 +60,11 @@ class View(NamedTuple):
         """The view's name in the history."""
         return f"{self.columns} ({self.learner})"
 
+    @property
+    def sees_labels(self) -> bool:
+        """Whether some of the columns are neighbours' labels."""
+        return bool(self.graphs) and not self.columns.startswith("smoothed")
+
 
 class DataView(NamedTuple):
     """A view of some data.

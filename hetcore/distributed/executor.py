@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hetcore.consensus.boosting import ViewState
 from hetcore.consensus.executor import Executor, SourceState
 from hetcore.consensus.source_learners import Grown, Kept, Slope, TableLearner
 from hetcore.consensus.view_learners import Advanced, ViewLearner
+from hetcore.consensus.view_state import ViewState
 from hetcore.distributed.worker_actor import LearnerSource, Step, size_of
 from hetcore.distributed.worker_pool import Call, Worker, WorkerLostError, WorkerPool
 from hetcore.errors import ClusterError
@@ -77,6 +77,10 @@ class DaskExecutor(Executor):
     def members(self, views: Sequence[ViewState]) -> list[NDArray[np.float64]]:
         """Return what each view's members say of its unlabelled rows."""
         return self._all(ViewLearner.members, views)
+
+    def pulled_members(self, views: Sequence[ViewState]) -> list[NDArray[np.float64]]:
+        """Return what each view's members say of its pulled rows."""
+        return self._all(ViewLearner.pulled_members, views)
 
     def keep_tables(self, tables: Sequence[SourceState]) -> list[Kept]:
         """Return what predicts of each table."""
