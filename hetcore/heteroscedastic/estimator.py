@@ -15,7 +15,7 @@ from hetcore.base import Estimator
 from hetcore.checks import rows_to_score_by
 from hetcore.events import Callback
 from hetcore.heteroscedastic.boosting import Rounds
-from hetcore.heteroscedastic.forest_ensemble import Judged, Sample
+from hetcore.heteroscedastic.forest_ensemble import Sample, Scores
 from hetcore.heteroscedastic.objectives import make_link
 from hetcore.heteroscedastic.predictor import DeviationModel, fitted_model
 from hetcore.numerics import narrow
@@ -46,7 +46,7 @@ class DeviationProblem(NamedTuple):
     """What a fit starts from: rows to train on and to score, bins, and which of the rows given took part."""
 
     train: Sample
-    later: Sample | None
+    validation: Sample | None
     mapper: BinMapper
     used: NDArray[np.bool_]
 
@@ -203,12 +203,12 @@ class DeviationBoosting(Estimator):
         used = weights > 0
         weights, labels = weights[used] / weights[used].mean(), np.asarray(y)[used]
         base, mapper = self._base(self._targets(labels, weights)), BinMapper().fit(X[used])
-        train, later = Sample(mapper.transform(X[used]), base, weights), self._later(eval_set, mapper)
-        return DeviationProblem(train, later, mapper, used)
+        train, validation = Sample(mapper.transform(X[used]), base, weights), self._validation(eval_set, mapper)
+        return DeviationProblem(train, validation, mapper, used)
 
     def _start(self, problem: DeviationProblem) -> Rounds:
         params = self._params()
-        return Rounds(problem.train, problem.later, make_link(params), params, problem.mapper)
+        return Rounds(problem.train, problem.validation, make_link(params), params, problem.mapper)
 
     def _complete(self, problem: DeviationProblem) -> None:
         self.instance_weights_ = _placed(self.instance_weights_, problem.used)
@@ -217,7 +217,7 @@ class DeviationBoosting(Estimator):
         params = self.get_params(deep=False)
         return params | PRINTED if self.as_printed else params
 
-    def _later(self, eval_set: tuple[ArrayLike, ArrayLike] | None, mapper: BinMapper) -> Sample | None:
+    def _validation(self, eval_set: tuple[ArrayLike, ArrayLike] | None, mapper: BinMapper) -> Sample | None:
         if eval_set is None:
             return None
         X, y = rows_to_score_by(self, eval_set, **NUMBERS)
@@ -226,9 +226,9 @@ class DeviationBoosting(Estimator):
     def _finish(self, state: Rounds) -> None:
         self.model_ = fitted_model(state, self._unit, self._params().get("calibrated", False))
         self.instance_weights_ = state.row_weights()
-        self.best_iteration_ = max(half.best for half in (*state.labels, state.deviation))
+        self.best_iteration_ = max(ensemble.best for ensemble in (*state.labels, state.deviation))
 
-    def _checked(self, X: ArrayLike) -> Judged:
+    def _checked(self, X: ArrayLike) -> Scores:
         check_is_fitted(self)
         return self.model_.raw(narrow(validate_data(self, X, **NUMBERS, reset=False)))
 

@@ -1,4 +1,4 @@
-"""One half of a heteroscedastic model: the forest of labels or of deviations, of every member at once."""
+"""One part of a heteroscedastic model: the forest of labels or of deviations, of every member at once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hetcore.heteroscedastic.objectives import Base
 from hetcore.members import Grown, MemberGrower, add_members, trees_of
 from hetcore.trees import TreeParams
 
-__all__ = ["Deal", "Half", "Judged", "Sample", "TreeRules", "deal", "mixed_share", "set_leaves"]
+__all__ = ["CVFolds", "ForestEnsemble", "Scores", "Sample", "TreeRules", "fold_numbers", "mixed_share", "set_leaves"]
 
 LEAST_FALL = 1e-4  # of the loss on left-out rows, relative to it, that counts as an improvement
 LEAST_COLUMNS = 3  # that a tree may split by
@@ -29,15 +29,15 @@ class Sample(NamedTuple):
     weights: NDArray[np.float64]
 
 
-class Judged(NamedTuple):
+class Scores(NamedTuple):
     """Scores of a set of rows: f (n, K), d (n,)."""
 
     f: NDArray[np.float64]
     d: NDArray[np.float64]
 
 
-class Deal(NamedTuple):
-    """Rows dealt into as many parts as there are members.
+class CVFolds(NamedTuple):
+    """Rows parted into as many folds as there are members.
 
     Attributes
     ----------
@@ -54,16 +54,16 @@ class Deal(NamedTuple):
     inside: NDArray[np.float64]
 
     @classmethod
-    def of(cls, n: int, strata: NDArray | None, folds: int, rng: np.random.Generator) -> Deal:
-        """Deal n rows into parts, classes (n,) spread evenly over them."""
-        fold = deal(n, strata, folds, rng)
+    def of(cls, n: int, strata: NDArray | None, folds: int, rng: np.random.Generator) -> CVFolds:
+        """Part n rows into folds, classes (n,) spread evenly over them."""
+        fold = fold_numbers(n, strata, folds, rng)
         seen = np.ones((1, n), bool) if folds == 1 else fold != np.arange(folds)[:, None]
         rows = [np.flatnonzero(own).astype(np.int32) for own in seen]
         return cls(fold * n + np.arange(n), rows, seen / seen.sum(axis=1, keepdims=True))
 
 
 class TreeRules(NamedTuple):
-    """How the trees of a half grow: their limits, and the shares of rows and of columns that each may use."""
+    """How the trees of an ensemble grow: their limits, and the shares of rows and of columns that each may use."""
 
     limits: TreeParams
     row_share: float
@@ -72,15 +72,15 @@ class TreeRules(NamedTuple):
 
 
 @dataclass
-class Half:
+class ForestEnsemble:
     """Scores and trees of every member, and where left-out rows liked them best.
 
     Attributes
     ----------
-    deal : Deal
+    folds : CVFolds
     scores : (M, n, K) float64
         What each of the M members says of each row, trained on or not.
-    later : (m, K) float64 or None
+    validation : (m, K) float64 or None
         What the mean of the members says of held-out rows.
     rate : float
         Shrinkage of each tree.
@@ -94,9 +94,9 @@ class Half:
         Draws rows and columns of the trees.
     """
 
-    deal: Deal
+    folds: CVFolds
     scores: NDArray[np.float64]
-    later: NDArray[np.float64] | None
+    validation: NDArray[np.float64] | None
     rate: float
     power: float
     trees: list[Grown]
@@ -109,17 +109,19 @@ class Half:
     rng: np.random.Generator | None = None
 
     @classmethod
-    def start(cls, first: NDArray, deal: Deal, n_later: int | None, rate: float, power: float) -> Half:
-        """Return a half that says `first` (K,) of all rows."""
-        later = None if n_later is None else np.tile(first, (n_later, 1))
+    def start(
+        cls, first: NDArray, folds: CVFolds, n_validation: int | None, rate: float, power: float
+    ) -> ForestEnsemble:
+        """Return an ensemble that says `first` (K,) of all rows."""
+        validation = None if n_validation is None else np.tile(first, (n_validation, 1))
         return cls(
-            deal=deal,
-            scores=np.tile(first, (*deal.inside.shape, 1)),
-            later=later,
+            folds=folds,
+            scores=np.tile(first, (*folds.inside.shape, 1)),
+            validation=validation,
             rate=rate,
             power=power,
             trees=[],
-            weights=np.ones(deal.inside.shape),
+            weights=np.ones(folds.inside.shape),
         )
 
     def grow(self, gradients: NDArray, hessians: NDArray, train: Sample, n_bins: NDArray, rules: TreeRules) -> Grown:
@@ -130,7 +132,7 @@ class Half:
             self.grower = MemberGrower(train.binned, n_bins, shape, rules.limits, rules.n_jobs)
         if drawing or self.grower.parts is None:
             columns = np.arange(n_bins.size, dtype=np.int32)
-            rows = [_drawn(part, rules.row_share, 1, self.rng) for part in self.deal.rows]
+            rows = [_drawn(part, rules.row_share, 1, self.rng) for part in self.folds.rows]
             self.grower.use(rows, [_drawn(columns, rules.column_share, LEAST_COLUMNS, self.rng) for _ in rows])
         return self.grower.grow(gradients.astype(np.float32), hessians.astype(np.float32))
 
@@ -139,18 +141,18 @@ class Half:
         add_members(self.scores, grown.leaves, grown.values, self.rate)
         self.trees.append(grown._replace(leaves=grown.leaves[:, :0]))
         for tree in trees_of(grown) if held_out is not None else ():
-            self.later += tree.predict(held_out.binned) * (self.rate / len(self.scores))
+            self.validation += tree.predict(held_out.binned) * (self.rate / len(self.scores))
 
-    def judged(self) -> NDArray[np.float64]:
+    def out_of_fold(self) -> NDArray[np.float64]:
         """Return the scores (n, K) of each row by the member that has not seen it; with one member, by that one."""
-        return self.scores.reshape(-1, self.scores.shape[2])[self.deal.own]
+        return self.scores.reshape(-1, self.scores.shape[2])[self.folds.own]
 
     def seen(self) -> NDArray[np.float64]:
         """Return the mean scores (n, K) of each row by the members that were trained on it."""
-        left, others = self.judged(), len(self.scores) - 1
+        left, others = self.out_of_fold(), len(self.scores) - 1
         return (self.scores.sum(axis=0) - left) / others if others else left
 
-    def judge(self, done: int, loss: float, patience: int | None) -> bool:
+    def check_patience(self, done: int, loss: float, patience: int | None) -> bool:
         """Keep the scores if the loss is the smallest so far; else after `patience` rounds close, and go back to those.
 
         Returns
@@ -174,7 +176,7 @@ class Half:
             each[:] = kept
 
     def _arrays(self) -> tuple[NDArray[np.float64], ...]:
-        return (self.scores, self.weights) if self.later is None else (self.scores, self.weights, self.later)
+        return (self.scores, self.weights) if self.validation is None else (self.scores, self.weights, self.validation)
 
     def into(self, forest: Forest, share: float) -> None:
         """Append `share` times the mean of the members to a forest, in the order in which the trees grew."""
@@ -209,7 +211,7 @@ def _drawn(numbers: NDArray[np.int32], share: float, least: int, rng: np.random.
     return np.sort(rng.choice(numbers, count, replace=False))
 
 
-def deal(n: int, strata: NDArray | None, folds: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def fold_numbers(n: int, strata: NDArray | None, folds: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """Return the part (n,) of each row, parts of nearly equal size, each class spread evenly over them."""
     order = rng.permutation(n)
     if strata is not None:

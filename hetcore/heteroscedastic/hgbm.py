@@ -22,7 +22,7 @@ Departures of the default from the paper
   are those of least loss on such rows; a deviation learned from training residuals learns how well trees remember.
 - Numbers: the Gaussian likelihood in s = ln sigma^2, with the Fisher information as second derivative, which is never
   negative; a leaf with more spread than thought steps by the logarithm of it. Rows count sigma^(-2 `weighting`).
-- About half of the model is a label forest of another deal of the rows that counts all of them alike (`blend`).
+- About half of the model is a label forest of other folds of the rows that counts all of them alike (`blend`).
 - A tree is grown on a draw of its member's rows and, for classes, of the columns (`subsample`, `column_sample`); trees
   of the deviation have at most 8 leaves of at least 5 rows.
 - Classes: a share eps(x) of the labels is drawn blindly. A row counts as far as its label seems to have been seen,
@@ -44,7 +44,7 @@ from sklearn.base import RegressorMixin
 from hetcore.checks import check_coverage
 from hetcore.heteroscedastic.boosting import Z90, Rounds
 from hetcore.heteroscedastic.estimator import DeviationBoosting
-from hetcore.heteroscedastic.forest_ensemble import Judged, Sample
+from hetcore.heteroscedastic.forest_ensemble import Sample, Scores
 from hetcore.heteroscedastic.objectives import Numbers
 from hetcore.numerics import mean_and_deviation
 from hetcore.parameters import Flag, Interval, OneOf, param
@@ -104,7 +104,7 @@ class HGBMRegressor(RegressorMixin, DeviationBoosting):
         return Numbers(y)
 
     def _view(self, state: Rounds) -> dict[str, Any]:
-        scale, sets = state.scale(state.judged), state.sets()
+        scale, sets = state.scale(state.out_of_fold), state.sets()
         spreads = {name: _spread(state, scale, *each) for name, each in sets.items()}
         return {
             "losses": {name: state.nll(*each, scale) for name, each in sets.items()},
@@ -164,7 +164,7 @@ class HGBMRegressor(RegressorMixin, DeviationBoosting):
         return {"K": 1}
 
 
-def _spread(state: Rounds, scale: float, scores: Judged, sample: Sample) -> tuple[float, float, float]:
+def _spread(state: Rounds, scale: float, scores: Scores, sample: Sample) -> tuple[float, float, float]:
     """Return RMSE, share within 1.645 sigma and mean sigma, in standardised units."""
     residual = sample.base.y - scores.f[:, 0]
     sigma = np.exp(0.5 * (np.log(scale) + state.link.log_variance(scores.d)))

@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from hetcore.errors import DataError, ParameterError
 from hetcore.heteroscedastic.boosting import Rounds
 from hetcore.heteroscedastic.estimator import DeviationBoosting
-from hetcore.heteroscedastic.forest_ensemble import Judged, Sample
+from hetcore.heteroscedastic.forest_ensemble import Sample, Scores
 from hetcore.heteroscedastic.likelihoods import class_probabilities
 from hetcore.heteroscedastic.objectives import LEAST_HESSIAN, Labels
 from hetcore.parameters import Domain, OneOf, param
@@ -83,7 +83,7 @@ class HGBMClassifier(ClassifierMixin, DeviationBoosting):
     def _view(self, state: Rounds) -> dict[str, Any]:
         sets = state.sets()
         return {
-            "losses": {name: state.nll(*each, state.scale(state.judged)) for name, each in sets.items()},
+            "losses": {name: state.nll(*each, state.scale(state.out_of_fold)) for name, each in sets.items()},
             "detail": {
                 "metric_name": "error",
                 "metric": {name: _error(state, *each) for name, each in sets.items()},
@@ -123,10 +123,10 @@ class HGBMClassifier(ClassifierMixin, DeviationBoosting):
         return {"K": 1 if len(meta["classes"]) == 2 else len(meta["classes"])}
 
 
-def _mean_share(state: Rounds, scores: Judged, sample: Sample) -> float:
+def _mean_share(state: Rounds, scores: Scores, sample: Sample) -> float:
     return state.mean(state.link.share(scores.d), sample)
 
 
-def _error(state: Rounds, scores: Judged, sample: Sample) -> float:
+def _error(state: Rounds, scores: Scores, sample: Sample) -> float:
     likeliest = scores.f[:, 0] > 0 if scores.f.shape[1] == 1 else scores.f.argmax(axis=1)
     return state.mean(likeliest != sample.base.codes, sample)

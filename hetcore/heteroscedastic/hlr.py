@@ -42,12 +42,12 @@ LEAST_DEVIATION = 1e-8  # of the largest
 
 @dataclass
 class Solution:
-    """The state of a fit, whose single round solves (2); `later` are the columns and labels of rows to score."""
+    """The state of a fit, whose single round solves (2); `validation` are the columns and labels of rows to score."""
 
     columns: NDArray[np.float64]
     y: NDArray[np.float64]
     roots: NDArray[np.float64]  # of the rows' weights
-    later: tuple[NDArray, NDArray] | None
+    validation: tuple[NDArray, NDArray] | None
     line: NDArray[np.float64]
 
     def round(self) -> bool:
@@ -59,8 +59,8 @@ class Solution:
         """Return mean squared errors, weighted on the training rows."""
         weights = self.roots**2
         found = {"train": float(weights @ (self.y - self.columns @ self.line) ** 2 / weights.sum())}
-        if self.later is not None:
-            found["held_out"] = float(((self.later[1] - self.later[0] @ self.line) ** 2).mean())
+        if self.validation is not None:
+            found["held_out"] = float(((self.validation[1] - self.validation[0] @ self.line) ** 2).mean())
         return found
 
 
@@ -136,12 +136,12 @@ class HLR(RegressorMixin, Estimator):
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         roots = np.sqrt(weights / weights.max()) / _deviations(squared_errors, y.size)
-        later = None
+        validation = None
         if eval_set is not None:
-            later_X, later_y = rows_to_score_by(self, eval_set, dtype=np.float64)
-            later = self._columns(later_X), later_y.astype(np.float64)
+            validation_X, validation_y = rows_to_score_by(self, eval_set, dtype=np.float64)
+            validation = self._columns(validation_X), validation_y.astype(np.float64)
         columns = self._columns(X)
-        return Solution(columns, y.astype(np.float64), roots, later, np.zeros(columns.shape[1]))
+        return Solution(columns, y.astype(np.float64), roots, validation, np.zeros(columns.shape[1]))
 
     def _start(self, problem: Solution) -> Solution:
         return problem

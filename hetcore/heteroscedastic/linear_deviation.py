@@ -207,7 +207,7 @@ class HeteroscedasticLinearRegression(RegressorMixin, Estimator):
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         self._measure(X, y.astype(np.float64), weights)
-        return self._rows(X, y, weights), self._later(eval_set)
+        return self._rows(X, y, weights), self._validation(eval_set)
 
     def _start(self, problem: tuple[Rows, Rows | None]) -> Alternation:
         return Alternation(*problem, self.get_params(deep=False))
@@ -222,7 +222,7 @@ class HeteroscedasticLinearRegression(RegressorMixin, Estimator):
         labels = np.clip((y - self._unit[0]) / self._unit[1], -FARTHEST, FARTHEST)
         return Rows(np.column_stack([columns, np.ones(len(X))]), labels, weights)
 
-    def _later(self, eval_set: tuple[ArrayLike, ArrayLike] | None) -> Rows | None:
+    def _validation(self, eval_set: tuple[ArrayLike, ArrayLike] | None) -> Rows | None:
         if eval_set is None:
             return None
         X, y = rows_to_score_by(self, eval_set, dtype=np.float64)

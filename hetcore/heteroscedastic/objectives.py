@@ -1,6 +1,6 @@
 """What the members of heteroscedastic boosting follow: gradients of the label scores and of the deviation scores.
 
-Arrays: f (..., n, K) label scores and d (..., n) deviation scores, of one member or of several at once; `judged` (n, K)
+Arrays: f (..., n, K) label scores and d (..., n) deviation scores, of one member or of several; `out_of_fold` (n, K)
 what the members that did not see a row say of it (with a single member: what it says itself); y (n,) standardised
 numbers or (n, C) class shares. Second derivatives that are 1 everywhere are None.
 """
@@ -101,11 +101,11 @@ class Link:
     def __init__(self, power: float = 1.0) -> None:
         self.power = power
 
-    def weights(self, base: Base, judged: NDArray, d: NDArray, power: float) -> NDArray:
+    def weights(self, base: Base, out_of_fold: NDArray, d: NDArray, power: float) -> NDArray:
         """Return how much each row (..., n) counts in the gradient of the label scores."""
         return np.ones(d.shape)
 
-    def deviation(self, base: Base, judged: NDArray, d: NDArray) -> Pair:
+    def deviation(self, base: Base, out_of_fold: NDArray, d: NDArray) -> Pair:
         """Return the gradient and hessian (..., n) of the deviation scores, in `unit`."""
         return np.zeros(d.shape), None
 
@@ -145,17 +145,17 @@ class Gaussian(Link):
         super().__init__(power)
         self.tail = tail
 
-    def weights(self, base: Numbers, judged: NDArray, d: NDArray, power: float) -> NDArray:
+    def weights(self, base: Numbers, out_of_fold: NDArray, d: NDArray, power: float) -> NDArray:
         """Return sigma^(-2 power), times the trust in the row itself."""
         weights = self.likelihood.weight(power * d)
         if self.tail is None or not power:
             return weights
-        squares = (base.y - judged[:, 0]) ** 2 * self.likelihood.weight(d)
+        squares = (base.y - out_of_fold[:, 0]) ** 2 * self.likelihood.weight(d)
         return weights * (self.tail + 1.0) / (self.tail + squares)
 
-    def deviation(self, base: Numbers, judged: NDArray, d: NDArray) -> Pair:
+    def deviation(self, base: Numbers, out_of_fold: NDArray, d: NDArray) -> Pair:
         """Return the gradient by d over the Fisher information, and None."""
-        return self.likelihood.gradients(judged[:, 0], d, base.y)[1] / self.unit, None
+        return self.likelihood.gradients(out_of_fold[:, 0], d, base.y)[1] / self.unit, None
 
     def leaf(self, values: NDArray) -> NDArray:
         """Return ln of the mean squared z where it is above 1, as a line search would; the Newton step elsewhere."""
@@ -176,13 +176,13 @@ class Blind(Link):
     learns = True
     start = float(np.log(FIRST_SHARE / (1.0 - FIRST_SHARE)))
 
-    def weights(self, base: Labels, judged: NDArray, d: NDArray, power: float) -> NDArray:
+    def weights(self, base: Labels, out_of_fold: NDArray, d: NDArray, power: float) -> NDArray:
         """Return the trust in each label, by what was said of the row without having seen it."""
-        return BlindLabels(base.n_classes).trust(base.seen(judged), d) ** power
+        return BlindLabels(base.n_classes).trust(base.seen(out_of_fold), d) ** power
 
-    def deviation(self, base: Labels, judged: NDArray, d: NDArray) -> Pair:
+    def deviation(self, base: Labels, out_of_fold: NDArray, d: NDArray) -> Pair:
         """Return the gradient by d and its square."""
-        loss, seen = BlindLabels(base.n_classes), base.seen(judged)
+        loss, seen = BlindLabels(base.n_classes), base.seen(out_of_fold)
         return loss.gradient(seen, d), loss.information(seen, d) + LEAST_HESSIAN
 
     def leaf(self, values: NDArray) -> NDArray:
@@ -213,14 +213,14 @@ class Printed(Link):
         self.omega = params["omega"] or ("leaves" if self.printed else "rows")
         self.row_penalty = params["deviation_l2"] if self.omega == "rows" else 0.0
 
-    def weights(self, base: Base, judged: NDArray, d: NDArray, power: float) -> NDArray:
+    def weights(self, base: Base, out_of_fold: NDArray, d: NDArray, power: float) -> NDArray:
         """Return 1 / (alpha s(d) + delta)."""
         return self.loss.weight(d) ** power
 
-    def deviation(self, base: Base, judged: NDArray, d: NDArray) -> Pair:
+    def deviation(self, base: Base, out_of_fold: NDArray, d: NDArray) -> Pair:
         """Return the gradient, and the clipped second derivative plus the penalty of a row."""
         whole = isinstance(base, Numbers) and (self.printed or self.omega == "log")  # (y - f)^2, not its half
-        loss = base.loss(judged) * (2.0 if whole else 1.0)
+        loss = base.loss(out_of_fold) * (2.0 if whole else 1.0)
         if self.omega == "log":
             return self.loss.log_gradient(loss, d), self.loss.log_hessian(loss, d)
         return self.loss.gradient(loss, d), self.loss.hessian(loss, d) + self.row_penalty

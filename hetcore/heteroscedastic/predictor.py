@@ -11,7 +11,7 @@ from scipy.stats import norm
 from hetcore.checks import finite
 from hetcore.forest import Forest
 from hetcore.heteroscedastic.boosting import Rounds
-from hetcore.heteroscedastic.forest_ensemble import Judged
+from hetcore.heteroscedastic.forest_ensemble import Scores
 from hetcore.heteroscedastic.objectives import Labels, Link
 from hetcore.parameters import Domain, Interval
 from hetcore.schema import Stored, array, part, value
@@ -120,17 +120,17 @@ class DeviationModel(Stored):
             return "The forests of the model file are not those of its classes"
         return "The scores of the model file do not rise from 0" if (np.diff(self.scores) < 0).any() else ""
 
-    def raw(self, X: NDArray) -> Judged:
+    def raw(self, X: NDArray) -> Scores:
         """Return the scores of each row of X (n, d)."""
         binned = self.mapper.transform(X)
         f = self.first + self.labels.predict(binned)
-        return Judged(f, self.link.start + self.deviations.predict(binned)[:, 0])
+        return Scores(f, self.link.start + self.deviations.predict(binned)[:, 0])
 
-    def mean(self, scores: Judged) -> NDArray[np.float64]:
+    def mean(self, scores: Scores) -> NDArray[np.float64]:
         """Return the predicted numbers (n,), in the labels' unit."""
         return self.unit[0] + self.unit[1] * scores.f[:, 0]
 
-    def deviation(self, scores: Judged) -> NDArray[np.float64]:
+    def deviation(self, scores: Scores) -> NDArray[np.float64]:
         """Return the standard deviation (n,) of the numbers, in the labels' unit."""
         q = self.calibration(np.log(self.scale) + self.link.log_variance(scores.d))
         return self.unit[1] * np.exp(0.5 * q)
@@ -162,8 +162,8 @@ def fitted_model(state: Rounds, unit: tuple[float, float], calibrated: bool) -> 
             calibration = calibrate(q, squares, state.train.weights)
             scores = spread_scores(np.sqrt(squares * np.exp(-calibration(q))))
     labels, deviations = Forest(state.first.size), Forest(1)
-    for half, share in zip(state.labels, state.shares):
-        half.into(labels, share)
+    for ensemble, share in zip(state.labels, state.shares):
+        ensemble.into(labels, share)
     state.deviation.into(deviations, 1.0)
     return DeviationModel(
         first=state.first, scores=scores, mapper=state.mapper, labels=labels, deviations=deviations,
