@@ -8,10 +8,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["mean_and_deviation", "means_and_deviations", "narrow", "power_of_two", "root_mean_square"]
+__all__ = ["mean_and_deviation", "means_and_deviations", "to_float32", "power_of_two", "root_mean_square"]
 
 
-def narrow(X: NDArray) -> NDArray[np.float32]:
+def to_float32(X: NDArray) -> NDArray[np.float32]:
     """Return X as float32; what is beyond its range becomes its end."""
     end = np.finfo(np.float32).max
     return X if X.dtype == np.float32 else np.clip(X, -end, end).astype(np.float32)

@@ -17,7 +17,7 @@ from hetcore.collective.format1 import is_of_format_1, parameters_of_today, stat
 from hetcore.collective.inference import net_of
 from hetcore.collective.predictor import CollectiveModel, InferenceParams
 from hetcore.collective.static_columns import StaticColumns
-from hetcore.collective.target_transform import Unit
+from hetcore.collective.target_transform import TargetTransform
 from hetcore.data import HetData
 from hetcore.data.identity import positions
 from hetcore.data.text import listed, quoted
@@ -123,7 +123,7 @@ class Collective(BoostedEstimator):
             raise DataError(f"fit takes a HetData, not {type(data).__name__}: build one with hetcore.HetData.")
         params = self._params() | {"watched": watched}
         graphs = self._chosen_graphs(data, graph)
-        self._unit = Unit(params["target_transform"] == "log")
+        self._unit = TargetTransform(params["target_transform"] == "log")
         y = self._unit.learned(data, data.y if y is None else y, "The target")
         problem = Problem.of(data, y, self._unit.learned(data, eval_y, "eval_y"), self._task)
         return CollectiveProblem(problem, graphs, params)
@@ -204,7 +204,7 @@ class Collective(BoostedEstimator):
         stack, base = state.predictor
         parts = base, stack.first(self.n_stages_), graphs, view.aggregation, how, ids, messages
         self.model_ = CollectiveModel(scale, self._columns, *parts)
-        self.smear_ = self._unit.smear
+        self.smear_ = self._unit.smearing_factor
         if scale.is_classifier:
             self.classes_ = scale.classes
         del self._columns, self._graphs, self._unit
@@ -218,8 +218,8 @@ class Collective(BoostedEstimator):
         return self.model_.infer(data, labels, traced)
 
     @property
-    def _learned_unit(self) -> Unit:
-        return Unit(getattr(self, "target_transform", None) == "log", self.smear_)
+    def _learned_unit(self) -> TargetTransform:
+        return TargetTransform(getattr(self, "target_transform", None) == "log", self.smear_)
 
     def predict(self, data: HetData, y: Any = None) -> NDArray:
         """Predict each instance, as if its own label were unknown, from its features and its neighbours.
@@ -267,7 +267,7 @@ class Collective(BoostedEstimator):
             return (said + scale.mean).astype(np.float32)
         values = self._learned_unit.back(scale.labels(said))
         known = self._known(data, y)[places]
-        values[:, known] = Unit(self._learned_unit.log).back(scale.labels(said[:, known]))
+        values[:, known] = TargetTransform(self._learned_unit.log).back(scale.labels(said[:, known]))
         return values.astype(np.float32)
 
     def _known(self, data: HetData, y: Any) -> NDArray[np.bool_]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hetcore.collective.target_transform import Unit
+from hetcore.collective.target_transform import TargetTransform
 from hetcore.data import Graph
 from hetcore.metrics import morans_i, morans_i_band, residual_autocorrelation
 from hetcore.numerics import root_mean_square
@@ -19,7 +19,7 @@ PRODUCTS = 20_000_000  # edges times shuffles of a band: some tenth of a second
 SHUFFLES = (19, 199)
 
 
-def described(state: Any, graphs: Mapping[str, Graph], unit: Unit) -> dict[str, Any]:
+def described(state: Any, graphs: Mapping[str, Graph], unit: TargetTransform) -> dict[str, Any]:
     """Return losses, residual autocorrelation and detail after a stage.
 
     Parameters
@@ -27,7 +27,7 @@ def described(state: Any, graphs: Mapping[str, Graph], unit: Unit) -> dict[str, 
     state : CrossFitted, Algorithm1 or Algorithm3
     graphs : mapping of str to Graph
         Along which residuals are measured.
-    unit : Unit
+    unit : TargetTransform
     """
     problem = state.problem
     scale, scored = problem.scale, problem.scored
@@ -63,23 +63,23 @@ def _loss(fitted: NDArray, target: NDArray, scale: Any) -> float:
     return float(0.5 * ((fitted - target) ** 2).mean())
 
 
-def _metric(fitted: NDArray, target: NDArray, scale: Any, unit: Unit) -> float:
+def _metric(fitted: NDArray, target: NDArray, scale: Any, unit: TargetTransform) -> float:
     """Return the share of wrong classes, or the RMSE in the labels' unit."""
     if scale.is_classifier:
         return float((fitted.argmax(axis=1) != target.argmax(axis=1)).mean())
-    true = Unit(unit.log).back(scale.labels(target))
+    true = TargetTransform(unit.log).back(scale.labels(target))
     return root_mean_square(unit.back(scale.labels(fitted)) - true)
 
 
 def _along(
-    n: int, rows: NDArray[np.bool_], unit: Unit, scale: Any, fitted: NDArray, truth: NDArray
+    n: int, rows: NDArray[np.bool_], unit: TargetTransform, scale: Any, fitted: NDArray, truth: NDArray
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return residual and target (n,) of `rows`, NaN elsewhere, in the labels' unit or of probabilities."""
     residual, target = np.full(n, np.nan), np.full(n, np.nan)
     if scale.is_classifier:
         residual[rows], target[rows] = 1.0 - (fitted * truth).sum(axis=1), truth[:, 0]
     else:
-        target[rows] = Unit(unit.log).back(scale.labels(truth))
+        target[rows] = TargetTransform(unit.log).back(scale.labels(truth))
         residual[rows] = target[rows] - unit.back(scale.labels(fitted))
     return residual, target
 

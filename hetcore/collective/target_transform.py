@@ -12,23 +12,23 @@ from hetcore.data import HetData
 from hetcore.errors import DataError
 from hetcore.metrics import known_targets
 
-__all__ = ["Unit"]
+__all__ = ["TargetTransform"]
 
 
 @dataclass
-class Unit:
+class TargetTransform:
     """How targets become what is learned, and back.
 
     Attributes
     ----------
     log : bool
         Whether logarithms are learned.
-    smear : float
+    smearing_factor : float
         What exponentials are multiplied by, so that they hit the mean (Duan's smearing); 1 without logarithms.
     """
 
     log: bool
-    smear: float = 1.0
+    smearing_factor: float = 1.0
 
     def learned(self, data: HetData, y: Any, what: str) -> Any:
         """Return targets (n,) as they are learned; `y` as it is where nothing is to be done.
@@ -51,10 +51,10 @@ class Unit:
 
     def back(self, values: NDArray) -> NDArray:
         """Return predictions in the target's own unit; class names as they are."""
-        return np.exp(np.minimum(values, 700.0)) * self.smear if self.log else values
+        return np.exp(np.minimum(values, 700.0)) * self.smearing_factor if self.log else values
 
-    def fit(self, target: NDArray, honest: NDArray) -> None:
-        """Choose the smear from targets and honest predictions (m,), both as learned."""
+    def fit(self, target: NDArray, out_of_fold: NDArray) -> None:
+        """Choose the smearing factor from targets and out-of-fold predictions (m,), both as learned."""
         if self.log:
-            top = max(target.max(), honest.max())
-            self.smear = float(np.exp(target - top).sum() / np.exp(honest - top).sum())
+            top = max(target.max(), out_of_fold.max())
+            self.smearing_factor = float(np.exp(target - top).sum() / np.exp(out_of_fold - top).sum())

@@ -254,7 +254,7 @@ class Printed:
         """Raw scores (n, K of the scale)."""
         return _spread(self.consensus, self.problem.scale)
 
-    honest = raw
+    out_of_fold = raw
 
     def finish(self) -> PrintedModel:
         """Return what predicts."""

@@ -210,7 +210,7 @@ class _GBC(Tempering, BoostedEstimator):
     def _view(self, state: ViewBoosting | Printed) -> dict[str, Any]:
         if self.as_printed:
             alone, more = _alone_printed(state)
-            view = describe(state.problem, state.raw, state.honest, alone)
+            view = describe(state.problem, state.raw, state.out_of_fold, alone)
             more["detail"] = {"steps": {name: step for name, step in state.steps.items() if name}}
         else:
             view = describe(state.problem, state.raw, state.held_back, state.alone())

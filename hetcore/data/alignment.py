@@ -19,7 +19,7 @@ NO_COMMON = "no id in common with any other source, graph or label; are the ids 
 
 
 def place_graphs(
-    graphs: Mapping[str, Graph], known: pl.Series, keep_strangers: bool
+    graphs: Mapping[str, Graph], known: pl.Series, keep_unseen: bool
 ) -> tuple[pl.Series, dict[str, Graph], list[Finding]]:
     """Place graphs over the ids that sources and labels have.
 
@@ -29,7 +29,7 @@ def place_graphs(
         Each over ids of its own.
     known : polars Series of String
         The distinct ids of sources and labels.
-    keep_strangers : bool
+    keep_unseen : bool
         Whether ids that only a graph's edges have become instances; else their edges go.
 
     Returns
@@ -43,20 +43,20 @@ def place_graphs(
     """
     places = {name: positions(graph.id_series, known) for name, graph in graphs.items()}
     strange = {name: (places[name] < 0) & (graph.degree > 0) for name, graph in graphs.items()}
-    strangers = {name: graphs[name].id_series.filter(which) for name, which in strange.items()}
-    new = unique_ids(*strangers.values()) if keep_strangers else unique_ids()
+    unseen = {name: graphs[name].id_series.filter(which) for name, which in strange.items()}
+    new = unique_ids(*unseen.values()) if keep_unseen else unique_ids()
     ids = pl.concat([known, new]) if len(new) else known
     placed, findings = {}, []
     for name, graph in graphs.items():
-        findings += _graph_findings(name, graph, places[name] < 0, strangers[name], keep_strangers)
-        if keep_strangers:
-            places[name][strange[name]] = positions(strangers[name], new) + len(known)
+        findings += _graph_findings(name, graph, places[name] < 0, unseen[name], keep_unseen)
+        if keep_unseen:
+            places[name][strange[name]] = positions(unseen[name], new) + len(known)
         placed[name] = graph.placed(places[name], ids)
     return ids, placed, findings
 
 
 def _graph_findings(
-    name: str, graph: Graph, unknown: NDArray[np.bool_], strangers: pl.Series, kept: bool
+    name: str, graph: Graph, unknown: NDArray[np.bool_], unseen: pl.Series, kept: bool
 ) -> list[Finding]:
     where = f"graph {quoted(name)}"
     lonely = graph.id_series.filter(unknown & (graph.degree == 0))
@@ -64,13 +64,13 @@ def _graph_findings(
     if len(lonely):
         message = f"{counted(len(lonely), 'node')} without an edge, in no source and without a label: left out"
         findings.append(Finding("lonely_node", where, len(lonely), message, tuple(lonely.head(5))))
-    if len(strangers):
+    if len(unseen):
         a, b, _ = graph.edges()
         count = int((unknown[a] | unknown[b]).sum())
         fate = "kept as instances that only graphs know" if kept else "these edges are dropped"
-        message = f"{counted(count, 'edge')} to {counted(len(strangers), 'id')} that no source and no label has: {fate}"
-        findings.append(Finding("unknown_id", where, count, message, tuple(strangers.head(5))))
-    if len(strangers) and bool(unknown.all()):
+        message = f"{counted(count, 'edge')} to {counted(len(unseen), 'id')} that no source and no label has: {fate}"
+        findings.append(Finding("unknown_id", where, count, message, tuple(unseen.head(5))))
+    if len(unseen) and bool(unknown.all()):
         message = "no id in common with any source or label; are the ids written the same way?"
         findings.append(Finding("no_common_id", where, graph.n, message))
     return findings

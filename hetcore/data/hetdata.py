@@ -100,7 +100,7 @@ class HetData(WhatIf, Views):
         self.y = placed_labels(labels, positions(label_ids, self.id_series), self.n)
         self.y.flags.writeable = False
         notes = _own_findings(self.sources, own_graphs, label_notes) + graph_notes
-        notes += self._meeting_findings() + near_findings(self.id_series, "id", "ids", "ids")
+        notes += self._alignment_findings() + near_findings(self.id_series, "id", "ids", "ids")
         notes += near_findings(pl.Series(self.classes, dtype=pl.String), "class", "classes", "target")
         self.report = Report(notes + leak_findings(find_leaks(self)))
 
@@ -159,7 +159,7 @@ class HetData(WhatIf, Views):
         if name not in among:
             raise DataError(f"There is no {noun} {quoted(name)} among {listed(among)}: name one of them.")
 
-    def _meeting_findings(self) -> list[Finding]:
+    def _alignment_findings(self) -> list[Finding]:
         """Report sources and labels that share no instance with anything else."""
         recorded = self.mask.any(axis=0)
         findings = label_findings(self.id_series, self.labelled, recorded)

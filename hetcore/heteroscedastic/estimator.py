@@ -18,7 +18,7 @@ from hetcore.heteroscedastic.boosting import Rounds
 from hetcore.heteroscedastic.forest_ensemble import Sample, Scores
 from hetcore.heteroscedastic.objectives import make_link
 from hetcore.heteroscedastic.predictor import DeviationModel, fitted_model
-from hetcore.numerics import narrow
+from hetcore.numerics import to_float32
 from hetcore.parameters import Flag, Interval, OneOf, Seed, Slider, Whole, param
 from hetcore.schema import Array, Part
 from hetcore.trees import BinMapper
@@ -198,7 +198,7 @@ class DeviationBoosting(Estimator):
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None: give a label for each row.")
         X, y = validate_data(self, X, y, **NUMBERS, **self._y_checks)
-        X = narrow(X)
+        X = to_float32(X)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         used = weights > 0
         weights, labels = weights[used] / weights[used].mean(), np.asarray(y)[used]
@@ -221,7 +221,7 @@ class DeviationBoosting(Estimator):
         if eval_set is None:
             return None
         X, y = rows_to_score_by(self, eval_set, **NUMBERS)
-        return Sample(mapper.transform(narrow(X)), self._base(self._coded(y)), np.ones(X.shape[0]))
+        return Sample(mapper.transform(to_float32(X)), self._base(self._coded(y)), np.ones(X.shape[0]))
 
     def _finish(self, state: Rounds) -> None:
         self.model_ = fitted_model(state, self._unit, self._params().get("calibrated", False))
@@ -230,7 +230,7 @@ class DeviationBoosting(Estimator):
 
     def _checked(self, X: ArrayLike) -> Scores:
         check_is_fitted(self)
-        return self.model_.raw(narrow(validate_data(self, X, **NUMBERS, reset=False)))
+        return self.model_.raw(to_float32(validate_data(self, X, **NUMBERS, reset=False)))
 
     def _restored(self, sizes: dict[str, int]) -> str:
         self.model_ = replace(self.model_, link=make_link(self._params()))

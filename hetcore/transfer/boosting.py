@@ -14,7 +14,7 @@ from hetcore.schema import State as FileState
 from hetcore.transfer.estimator import TransferEstimator, TransferProblem
 from hetcore.transfer.files import VoteSums
 from hetcore.transfer.learners import TreeVotes, learner_for
-from hetcore.transfer.rounds import Boosting, Pace, Selection, Watched
+from hetcore.transfer.rounds import Boosting, RunningScores, TaskSelection, WeightUpdate
 
 __all__ = ["Cap", "Helps", "State", "TransferBoosting", "alpha_source"]
 
@@ -93,15 +93,15 @@ class TransferBoosting(TransferEstimator):
         target, n_sources = problem.target, len(problem.names)
         sources = [problem.source(k) for k in range(1, n_sources + 1)]
         rows = [np.sort(np.append(target, source)) for source in self._grouped(sources)] or [target]
-        watched = Watched((len(target), self._n_held_out(problem)), self._late and n_sources > 0)
-        pace = self._pace(len(target), len(signs) - len(target))
+        running = RunningScores((len(target), self._n_held_out(problem)), self._late and n_sources > 0)
+        weight_update = self._weight_update(len(target), len(signs) - len(target))
         return Boosting(
             learner=self._learner,
             signs=signs,
             domain=problem.domain,
             candidates=rows,
-            pace=pace,
-            watched=watched,
+            weight_update=weight_update,
+            running=running,
             held_out=self._held_out_rows,
             capped=self.cap_alpha,
             resets=self.reset,
@@ -113,13 +113,13 @@ class TransferBoosting(TransferEstimator):
     def _n_held_out(self, problem: TransferProblem) -> int:
         return 0 if problem.held_out is None else len(problem.held_out.codes)
 
-    def _pace(self, n_target: int, n_source: int) -> Pace:
-        return Pace(alpha_source(self.source_rate, n_source, self.n_iterations))
+    def _weight_update(self, n_target: int, n_source: int) -> WeightUpdate:
+        return WeightUpdate(alpha_source(self.source_rate, n_source, self.n_iterations))
 
     def _view(self, state: State) -> dict[str, Any]:
         problem, parts = state.problem, state.parts
-        train = np.column_stack([self._unit(part) * part.watched.train for part in parts])
-        held_out = np.column_stack([self._unit(part) * part.watched.held_out for part in parts])
+        train = np.column_stack([self._unit(part) * part.running.train for part in parts])
+        held_out = np.column_stack([self._unit(part) * part.running.held_out for part in parts])
         view = self._measured(problem, train, None if problem.held_out is None else held_out)
         mass = np.mean([part.masses(len(problem.names)) for part in parts], axis=0)
         view["source_weights"] = dict(zip(problem.names, mass[1:].tolist()))
@@ -135,7 +135,7 @@ class TransferBoosting(TransferEstimator):
         self.source_weights_ = self._view(state)["source_weights"]
         del self._learner, self._held_out_rows
 
-    def _votes_of(self, part: Boosting | Selection) -> Any:
+    def _votes_of(self, part: Boosting | TaskSelection) -> Any:
         votes = self._learner.new_votes()
         for model, scale in part.voters():
             votes.append(model, self._unit(part) * scale)

@@ -30,7 +30,7 @@ from sklearn.linear_model import LogisticRegression
 
 from hetcore.binning import BinMapper
 from hetcore.forest import Forest
-from hetcore.numerics import narrow
+from hetcore.numerics import to_float32
 from hetcore.parameters import Whole
 from hetcore.schema import Stored, part, value
 from hetcore.transfer.linear_learner import Projection
@@ -115,11 +115,11 @@ class Design(Stored):
     def of(cls, X: NDArray, domain: NDArray, n_domains: int) -> Design:
         """Return the design of a table X (n, d) with its domains (n,), 0 for the target."""
         projection, numbered = Projection.of(X, MOST_AXES), np.column_stack([X, domain])
-        return cls(projection, BinMapper().fit(narrow(numbered)), n_domains)
+        return cls(projection, BinMapper().fit(to_float32(numbered)), n_domains)
 
     def table(self, X: NDArray, domain: NDArray) -> Table:
         """Return rows X (n, d) with their domains (n,) as candidates take them."""
-        binned = self.mapper.transform(narrow(np.column_stack([X, domain])))
+        binned = self.mapper.transform(to_float32(np.column_stack([X, domain])))
         return Table(self.projection(X)[:, :-1], binned, domain, self.n_domains)
 
 

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from hetcore.binning import BinMapper
 from hetcore.forest import Forest
-from hetcore.numerics import narrow, power_of_two
+from hetcore.numerics import power_of_two, to_float32
 from hetcore.parameters import Flag, Interval, Seed, Whole, param
 from hetcore.registry import MemoryNeed, estimator
 from hetcore.schema import Part
@@ -65,10 +65,10 @@ class State:
     trees: list[Tree] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        problem, X = self.problem, narrow(self.problem.X)
+        problem, X = self.problem, to_float32(self.problem.X)
         self.mapper = BinMapper(N_BINS).fit(X)
         self.binned = self.mapper.transform(X)
-        held_out = X[:0] if problem.held_out is None else narrow(problem.held_out.X)
+        held_out = X[:0] if problem.held_out is None else to_float32(problem.held_out.X)
         self.held_out = self.mapper.transform(held_out)
         self.splitter = Splitter(
             binned=self.binned,
@@ -229,7 +229,7 @@ class TransferForestClassifier(TransferEstimator):
         return shares[:, 1:] - 0.5 if shares.shape[1] == 2 else shares
 
     def _scores(self, X: NDArray) -> NDArray[np.float64]:
-        return self._raw(self._forest.predict(self._mapper.transform(narrow(X))))
+        return self._raw(self._forest.predict(self._mapper.transform(to_float32(X))))
 
     def _probabilities(self, scores: NDArray) -> NDArray[np.float64]:
         if scores.shape[1] == 1:

@@ -16,7 +16,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from hetcore.binning import BinMapper
 from hetcore.errors import ParameterError
-from hetcore.numerics import narrow
+from hetcore.numerics import to_float32
 from hetcore.trees import Forest, Tree, TreeParams, grow
 
 __all__ = ["ForeignLearner", "ForeignVotes", "TreeLearner", "TreeVotes", "kish", "learner_for"]
@@ -45,8 +45,8 @@ class TreeLearner:
     """
 
     def __init__(self, X: NDArray, max_depth: int, soft: bool = False) -> None:
-        self.mapper = BinMapper().fit(narrow(X))
-        self.binned = self.mapper.transform(narrow(X))
+        self.mapper = BinMapper().fit(to_float32(X))
+        self.binned = self.mapper.transform(to_float32(X))
         self.soft = soft
         self._params = TreeParams(
             max_depth=max_depth,
@@ -83,7 +83,7 @@ class TreeLearner:
 
     def prepared(self, X: NDArray) -> NDArray[np.uint8]:
         """Return another table in the form that `votes_of` takes."""
-        return self.mapper.transform(narrow(X))
+        return self.mapper.transform(to_float32(X))
 
     def votes_of(self, model: Tree, prepared: NDArray) -> NDArray[np.float64]:
         """Return +1 or -1 for each row of a prepared table."""
@@ -105,7 +105,7 @@ class TreeVotes:
 
     def scores(self, X: NDArray) -> NDArray[np.float64]:
         """Return F (n,)."""
-        return self.forest.predict(self.mapper.transform(narrow(X)))[:, 0]
+        return self.forest.predict(self.mapper.transform(to_float32(X)))[:, 0]
 
 
 class _Constant:

@@ -152,7 +152,7 @@ class Search:
         part = self.boosting(learner, k, domain, held_out, n_out=len(out), eta=candidate.eta)
         while len(part.models) < self.n_rounds and not part.round():
             pass
-        return part.watched.mean()[1]
+        return part.running.mean()[1]
 
     def penalised(self, judged: Judged) -> float:
         """Return what eta is chosen by: the loss and how far eta is from where few rows leave it."""

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-__all__ = ["Boosting", "Pace", "Selection", "Watched", "largest_alpha", "step_size"]
+__all__ = ["Boosting", "WeightUpdate", "TaskSelection", "RunningScores", "largest_alpha", "step_size"]
 
 
 def step_size(error: float, most: float) -> float:
@@ -34,7 +34,7 @@ LARGEST_UNCAPPED = 0.5 * float(np.log(1.0 / np.finfo(float).tiny))
 
 
 @dataclass(frozen=True)
-class Pace:
+class WeightUpdate:
     """How fast weights move.
 
     Attributes
@@ -53,7 +53,7 @@ class Pace:
     log_lift: float = 0.0
 
 
-class Watched:
+class RunningScores:
     """Running scores F of the target's training rows and of the held-out rows, over the rounds that vote.
 
     Parameters
@@ -108,8 +108,8 @@ class Boosting:
         0 for the target, k for source k, negative for a row that takes no part.
     candidates : list of (m,) int64
         The rows that each candidate of a round is fitted to.
-    pace : Pace
-    watched : Watched
+    weight_update : WeightUpdate
+    running : RunningScores
     held_out : array
         The held-out rows as the learner takes them.
     capped : bool
@@ -127,8 +127,8 @@ class Boosting:
     signs: NDArray
     domain: NDArray
     candidates: list[NDArray]
-    pace: Pace
-    watched: Watched
+    weight_update: WeightUpdate
+    running: RunningScores
     held_out: Any
     capped: bool = True
     resets: bool = True
@@ -169,7 +169,7 @@ class Boosting:
     def _keep(self, model: Any, alpha: float) -> None:
         self.models.append((model, alpha))
         held_out = self.learner.votes_of(model, self.held_out)
-        self.watched.add(alpha, self.learner.votes(model, self.target), held_out)
+        self.running.add(alpha, self.learner.votes(model, self.target), held_out)
 
     def _best(self) -> tuple[Any, float]:
         """Return the candidate of least weighted error on the target (and the sources), and epsilon_t."""
@@ -196,9 +196,12 @@ class Boosting:
 
     def _move(self, misses: NDArray[np.float64]) -> None:
         """Raise missed target rows, lower missed source rows, and let the weights sum to 1 again; misses in [0, 1]."""
-        pace = self.pace
-        up, down = 2.0 * self.alpha * pace.target_power, 2.0 * pace.alpha_source * pace.source_power
-        self.log_weights[self.is_target] += up * misses[self.is_target] + pace.log_lift
+        weight_update = self.weight_update
+        up, down = (
+            2.0 * self.alpha * weight_update.target_power,
+            2.0 * weight_update.alpha_source * weight_update.source_power,
+        )
+        self.log_weights[self.is_target] += up * misses[self.is_target] + weight_update.log_lift
         self.log_weights[self.is_source] -= down * misses[self.is_source]
         self.log_weights -= logsumexp(self.log_weights)
 
@@ -215,11 +218,11 @@ class Boosting:
 
     def voters(self) -> list[tuple[Any, float]]:
         """Return the models that vote, with their scales."""
-        return self.models[self.watched.first :]
+        return self.models[self.running.first :]
 
 
 @dataclass
-class Selection:
+class TaskSelection:
     """The second phase of TaskTrAdaBoost: AdaBoost on the target that picks from the sources' learners.
 
     Attributes
@@ -232,7 +235,7 @@ class Selection:
     origin : (H,) int64
         The source of each learner, from 1; 0 for one of the target's own.
     signs : (n_T,) float64
-    watched : Watched
+    running : RunningScores
     capped : bool
         Whether alpha_t is at most `largest_alpha`.
     """
@@ -242,7 +245,7 @@ class Selection:
     said_held_out: NDArray
     origin: NDArray
     signs: NDArray
-    watched: Watched
+    running: RunningScores
     capped: bool = True
     chosen: list[tuple[int, float]] = field(default_factory=list)
     epsilon: float = np.nan
@@ -276,7 +279,7 @@ class Selection:
         self.log_weights[votes != self.signs] += 2.0 * self.alpha
         self.log_weights -= logsumexp(self.log_weights)
         self.chosen.append((best, sign * self.alpha))
-        self.watched.add(self.alpha, votes, sign * self.said_held_out[best])
+        self.running.add(self.alpha, votes, sign * self.said_held_out[best])
 
     def masses(self, n_sources: int) -> NDArray[np.float64]:
         """Return the share of all alpha that learners of the target (first) and of each source hold."""

@@ -38,7 +38,7 @@ from hetcore.parameters import Interval, OneOf, param
 from hetcore.registry import MemoryNeed, estimator
 from hetcore.transfer.boosting import Cap, Helps, TransferBoosting
 from hetcore.transfer.estimator import TransferProblem
-from hetcore.transfer.rounds import Boosting, Pace, Selection, Watched
+from hetcore.transfer.rounds import Boosting, RunningScores, TaskSelection, WeightUpdate
 
 __all__ = [
     "MultiSourceTrAdaBoostClassifier",
@@ -159,31 +159,31 @@ class TaskTrAdaBoostClassifier(Cap, TransferBoosting):
         """Return AdaBoost on `rows`: boosting for which they are the target and nothing is a source."""
         domain = np.ones(len(signs), np.int64)
         domain[rows] = 0
-        watched = Watched((len(rows), held_out.shape[1 if self.estimator is None else 0]), False)
+        running = RunningScores((len(rows), held_out.shape[1 if self.estimator is None else 0]), False)
         return Boosting(
             learner=self._learner,
             signs=signs,
             domain=domain,
             candidates=[rows],
-            pace=Pace(),
-            watched=watched,
+            weight_update=WeightUpdate(),
+            running=running,
             held_out=held_out,
             capped=self.cap_alpha,
         )
 
-    def _selection(self, problem: TransferProblem, models: list, origin: NDArray, signs: NDArray) -> Selection:
+    def _selection(self, problem: TransferProblem, models: list, origin: NDArray, signs: NDArray) -> TaskSelection:
         target, n_held_out = problem.target, self._n_held_out(problem)
         said, said_held_out = np.zeros((len(models), len(target))), np.zeros((len(models), n_held_out))
         for h, model in enumerate(models):
             said[h] = self._learner.votes(model, target)
             said_held_out[h] = self._learner.votes_of(model, self._held_out_rows)
-        watched = Watched((len(target), n_held_out), False)
-        return Selection(
+        running = RunningScores((len(target), n_held_out), False)
+        return TaskSelection(
             models=models,
             said=said,
             said_held_out=said_held_out,
             origin=origin,
             signs=signs[target],
-            watched=watched,
+            running=running,
             capped=self.cap_alpha,
         )

@@ -38,7 +38,7 @@ from hetcore.transfer.learners import TreeLearner, TreeVotes, learner_for
 from hetcore.transfer.left_out import ANCHORS, BOOSTED, FIRST_STEEPNESS, Candidate, Judged, Search, anchor, first_eta
 from hetcore.transfer.linear_learner import LinearLearner
 from hetcore.transfer.ordering import by_content
-from hetcore.transfer.rounds import Boosting, Pace, Watched
+from hetcore.transfer.rounds import Boosting, RunningScores, WeightUpdate
 
 __all__ = ["WeightedMultiSourceTrAdaBoostClassifier", "eta_formulas"]
 
@@ -54,7 +54,7 @@ class Anchor:
     kind: str
     model: Any
     domain: NDArray
-    watched: Watched
+    running: RunningScores
     epsilon: float = 0.0
     alpha: float = 1.0
     models: list[tuple[Any, float]] = field(default_factory=list)
@@ -237,12 +237,12 @@ class WeightedMultiSourceTrAdaBoostClassifier(Helps, TransferBoosting):
                 n_out=n_held_out,
                 eta=self.eta_,
             )
-        watched = Watched((len(problem.target), n_held_out), False)
+        running = RunningScores((len(problem.target), n_held_out), False)
         model = anchor(self._learner, self.chosen_, problem.signs(k), problem.domain)
         votes = self._learner.votes(model, problem.target)
-        watched.add(1.0, votes, self._learner.votes_of(model, self._held_out_rows))
+        running.add(1.0, votes, self._learner.votes_of(model, self._held_out_rows))
         misses = 0.5 * np.abs(votes - problem.signs(k)[problem.target])
-        return Anchor(self.chosen_, model, problem.domain, watched, float(misses.mean()))
+        return Anchor(self.chosen_, model, problem.domain, running, float(misses.mean()))
 
     def _boosting(
         self, problem: TransferProblem, learner: Any, k: int, domain: NDArray, held_out: Any, n_out: int, eta: float
@@ -252,28 +252,28 @@ class WeightedMultiSourceTrAdaBoostClassifier(Helps, TransferBoosting):
         rows = [np.flatnonzero((domain == 0) | (domain == j)) for j in range(1, len(problem.names) + 1)]
         if self._helped and len(rows) > 1:
             rows.append(np.flatnonzero(domain >= 0))
-        pace, watched = self._pace_at(eta, len(sources)), Watched((len(target), n_out), False)
+        weight_update, running = self._weight_update_at(eta, len(sources)), RunningScores((len(target), n_out), False)
         capped, resets = self.cap_alpha and self._helped, self.reset and self._helped
         share = eta / (eta + EVEN) if self._helped and self.update == "exponential" and self.eta_on is None else 1.0
-        parts = rows or [target], pace, watched, held_out, capped, resets, share
+        parts = rows or [target], weight_update, running, held_out, capped, resets, share
         return Boosting(learner, problem.signs(k), domain, *parts)
 
-    def _pace_at(self, eta: float, n_source: int) -> Pace:
+    def _weight_update_at(self, eta: float, n_source: int) -> WeightUpdate:
         if n_source == 0:
-            return Pace()
+            return WeightUpdate()
         rate = alpha_source("ratio" if self.as_printed else self.source_rate, n_source, self.n_iterations)
         if self.update == "exponential":
             on = self.eta_on or "both"
-            return Pace(rate, eta if on != "source" else 1.0, eta if on != "target" else 1.0)
+            return WeightUpdate(rate, eta if on != "source" else 1.0, eta if on != "target" else 1.0)
         lift = np.log(max(eta, 1e-300))
         on = self.eta_on or ("target" if self._helped else "both")
-        return Pace(rate, log_lift=float(lift * {"target": 1.0, "source": -1.0, "both": 0.0}[on]))
+        return WeightUpdate(rate, log_lift=float(lift * {"target": 1.0, "source": -1.0, "both": 0.0}[on]))
 
     def _unit(self, part: Boosting | Anchor) -> float:
         """Return what F is multiplied by: as printed by 1, else so that it is tau times the mean vote."""
-        if not self._helped or part.watched.total <= 0.0:
+        if not self._helped or part.running.total <= 0.0:
             return 1.0
-        return self._choice.steepness / part.watched.total
+        return self._choice.steepness / part.running.total
 
     def _view(self, state: State) -> dict[str, Any]:
         view = super()._view(state)

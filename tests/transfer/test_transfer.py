@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 import hetcore as hc
 from hetcore.transfer.boosting import alpha_source
 from hetcore.transfer.learners import TreeLearner
-from hetcore.transfer.rounds import Boosting, Pace, Selection, Watched, largest_alpha, step_size
+from hetcore.transfer.rounds import Boosting, RunningScores, TaskSelection, WeightUpdate, largest_alpha, step_size
 from hetcore.transfer.weighted import eta_formulas
 
 BOOSTED = (
@@ -50,12 +50,14 @@ def classic(cls, **params):
     return cls(**({**TEMPERED, "eta": "linear", **params} if weighted else params))
 
 
-def boosting(script, signs, domain, candidates, pace=Pace(0.1), late=False):  # noqa: B008
+def boosting(script, signs, domain, candidates, weight_update=WeightUpdate(0.1), late=False):  # noqa: B008
     """Return a boosting over a scripted learner; domain 0 is the target."""
     signs, domain = np.array(signs, float), np.array(domain)
-    watched = Watched((int((domain == 0).sum()), 0), late)
+    running = RunningScores((int((domain == 0).sum()), 0), late)
     rows = [np.array(each) for each in candidates]
-    return Boosting(Scripted(script), signs, domain, candidates=rows, pace=pace, watched=watched, held_out=None)
+    return Boosting(
+        Scripted(script), signs, domain, candidates=rows, weight_update=weight_update, running=running, held_out=None
+    )
 
 
 def planted(seed=0, n_target=30, flips=(0.0, 0.5, 1.0), n_source=150, n_classes=2, d=6):
@@ -103,11 +105,11 @@ def test_one_step_of_multisource_takes_the_source_that_helps_most():
 
 def test_one_step_of_the_weighted_update():
     signs, domain, said = [1, 1, 1, 1, 1], [1, 1, 0, 0, 0], [[-1, 1, -1, 1, 1]]
-    part = boosting(said, signs, domain, [range(5)], Pace(0.1, target_power=3.0, source_power=2.0))
+    part = boosting(said, signs, domain, [range(5)], WeightUpdate(0.1, target_power=3.0, source_power=2.0))
     part.round()
     raw = np.array([np.exp(-0.1 * 2 * 2), 1, 2**3, 1, 1])  # (3), (4): eta multiplies the exponents
     np.testing.assert_allclose(np.exp(part.log_weights), raw / raw.sum(), rtol=1e-14)
-    part = boosting(said, signs, domain, [range(5)], Pace(0.1, log_lift=np.log(5.0)))
+    part = boosting(said, signs, domain, [range(5)], WeightUpdate(0.1, log_lift=np.log(5.0)))
     part.round()
     raw = np.array([np.exp(-0.2), 1, 10, 5, 5])  # every target row is worth eta times more
     np.testing.assert_allclose(np.exp(part.log_weights), raw / raw.sum(), rtol=1e-14)
@@ -115,13 +117,13 @@ def test_one_step_of_the_weighted_update():
 
 def test_one_step_of_task_takes_the_best_learner_or_its_opposite():
     said = np.array([[1, 1, -1, -1], [1, 1, 1, -1], [-1, 1, 1, -1.0]])
-    part = Selection(
+    part = TaskSelection(
         ["a", "b", "c"],
         said,
         np.zeros((3, 0)),
         origin=np.array([1, 2, 2]),
         signs=np.array([1, -1, -1, -1.0]),
-        watched=_w(4),
+        running=_w(4),
     )
     part.round()
     assert part.epsilon == 0.25 and part.voters() == [("a", pytest.approx(0.5 * np.log(3)))]
@@ -133,7 +135,7 @@ def test_one_step_of_task_takes_the_best_learner_or_its_opposite():
 
 
 def _w(n):
-    return Watched((n, 0), False)
+    return RunningScores((n, 0), False)
 
 
 def test_what_alpha_and_eta_are():
@@ -247,7 +249,7 @@ def test_fewer_source_rows_than_rounds_is_said(cls):
 def test_weights_that_would_underflow_stay_apart():
     # e^(-2 * 400 * t) is 0 in float64 after one round, yet row 0 (wrong 3 times) stays below row 1 (wrong twice)
     said = [[-1, -1, -1, 1, 1], [-1, -1, 1, -1, 1], [-1, 1, 1, 1, -1]]
-    part = boosting(said, [1, 1, 1, 1, 1], [1, 1, 0, 0, 0], [range(5)], Pace(400.0))
+    part = boosting(said, [1, 1, 1, 1, 1], [1, 1, 0, 0, 0], [range(5)], WeightUpdate(400.0))
     for _ in range(3):
         part.round()
     logs = part.log_weights

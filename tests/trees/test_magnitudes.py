@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hetcore.numerics import mean_and_deviation, means_and_deviations, narrow, power_of_two, root_mean_square
+from hetcore.numerics import mean_and_deviation, means_and_deviations, power_of_two, root_mean_square, to_float32
 
 RNG = np.random.default_rng(0)
 VALUES = RNG.normal(size=(50, 3))
@@ -42,4 +42,4 @@ def test_a_constant_column_has_deviation_one():
 
 def test_what_is_beyond_float32_becomes_its_end():
     end = np.finfo(np.float32).max
-    np.testing.assert_array_equal(narrow(np.array([1e300, -1e300, np.nan, 1.5])), [end, -end, np.nan, 1.5])
+    np.testing.assert_array_equal(to_float32(np.array([1e300, -1e300, np.nan, 1.5])), [end, -end, np.nan, 1.5])
