@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 from e2e_studio import ROOT, free_port
 
-SECONDS = 90.0
+SECONDS = 180.0
 """That a server may take to start on a busy machine."""
 QUIET = {
     "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False},
@@ -54,8 +54,10 @@ def jupyterlab(home: Path, theme: str = "JupyterLab Light") -> Iterator[str]:
 
 @contextmanager
 def marimo(home: Path, script: Path) -> Iterator[str]:
-    """Start a marimo that edits a script; yield its address; end it and its kernel."""
-    port = free_port()
+    """Start a marimo, dark, that edits a script; yield its address; end it and its kernel."""
+    port, settings = free_port(), home / "config" / "marimo"
+    settings.mkdir(parents=True)
+    (settings / "marimo.toml").write_text('[display]\ntheme = "dark"\n')
     command = [sys.executable, "-m", "marimo", "edit", "--headless", "--no-token", "--skip-update-check"]
     command += ["--host=127.0.0.1", f"--port={port}", str(script)]
     with _server(command, home, f"http://127.0.0.1:{port}", "/health") as url:

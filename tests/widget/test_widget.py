@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
@@ -10,6 +11,7 @@ import pytest
 
 import hetcore as hc
 from hetcore.events import RoundEnd
+from hetcore.widget import interrupts
 from hetcore.widget.controls import controls, parameters, values
 from hetcore.widget.rows import row, thinned
 from hetcore.widget.trainer import Trainer
@@ -205,6 +207,22 @@ def test_a_trainer_does_one_fit_at_a_time_and_ends():
     trainer.close()
     trainer._thread.join(SECONDS)
     assert not trainer._thread.is_alive()
+
+
+def test_an_interrupt_stops_what_trains_and_goes_on_to_whoever_listened_before(data):
+    widget, before = watched(data), []
+    widget.step()
+    interrupts.TRAINERS.add(widget._trainer)
+    interrupts._handler(lambda *given: before.append(given))(2, None)
+    assert widget.wait(SECONDS) is None or widget.model_.n_iterations_ < ROUNDS
+    assert widget.state == "stopped" and before == [(2, None)]
+    interrupts._handler(0)(2, None)  # one that cannot be called, such as SIG_IGN
+    widget.step()
+    interrupts._after_cell(SimpleNamespace(error_in_exec=ValueError()))
+    assert widget._trainer.busy
+    interrupts._after_cell(SimpleNamespace(error_in_exec=KeyboardInterrupt()))
+    widget.wait(SECONDS)
+    assert widget.state == "stopped" and not widget._trainer.busy
 
 
 def test_the_page_loads_nothing_from_anywhere():

@@ -1,0 +1,64 @@
+"""The notebooks of docs/: scripts that run as plain Python, and notebooks that are made of them."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "docs" / "notebooks"
+SCRIPTS = sorted(path for path in FOLDER.glob("*.py") if path.name != "build.py")
+FROM_FILES = {"consensus", "collective_inference", "transfer", "noisy_labels", "ratings"}  # data that are downloaded
+
+
+def build():
+    spec = importlib.util.spec_from_file_location("build", FOLDER / "build.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
+def test_every_script_becomes_a_notebook_with_prose_and_code(path):
+    made = build().notebook(path.read_text(encoding="utf-8"))
+    assert made.cells[0].cell_type == "markdown" and made.cells[0].source.startswith("# ")
+    code = [cell for cell in made.cells if cell.cell_type == "code"]
+    assert len(code) >= 2 and all(cell.source and not cell.outputs for cell in code)
+    assert "# %%" not in "".join(cell.source for cell in made.cells)
+
+
+def test_a_cell_keeps_its_text():
+    made = build().notebook("# %% [markdown]\n# # Title\n#\n# words\n\n# %%\nx = 1  # one\n\n\nx\n")
+    assert [(cell.cell_type, cell.source) for cell in made.cells] == [
+        ("markdown", "# Title\n\nwords"),
+        ("code", "x = 1  # one\n\n\nx"),
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
+def test_every_script_runs_as_plain_python(path, tmp_path):
+    if "hc.watch" in path.read_text(encoding="utf-8"):
+        pytest.importorskip("anywidget", reason="anywidget is not installed")
+    if path.stem in FROM_FILES and "HETCORE_DATA" not in os.environ:
+        pytest.skip("HETCORE_DATA is not set: the data would be downloaded")
+    command = [sys.executable, "-W", "error", str(path)]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=500)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.stdout
+
+
+@pytest.mark.slow
+def test_a_notebook_is_executed_and_shows_its_data_and_widget(tmp_path, monkeypatch):
+    pytest.importorskip("anywidget", reason="anywidget is not installed")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    module = build()
+    monkeypatch.setattr(module, "HERE", tmp_path)
+    page = module.page(module.notebook((FOLDER / "your_own_data.py").read_text(encoding="utf-8")))
+    assert "Bring your own tables and graphs" in page and "aria-label=" in page and "Coverage: budget" in page
