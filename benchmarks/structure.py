@@ -6,7 +6,7 @@ Counted in `hetcore/` by its syntax trees, blank lines left out, each line once:
 
 | what | lines of |
 |---|---|
-| parameters | `name: kind = param(...)` and the `__init__` of estimators (classes that name a base, and are scikit-learn's) |
+| parameters | `name: kind = param(...)` and the `__init__` of estimators, by the names of their classes |
 | rules | functions that raise ParameterError and are named for a check |
 | documentation | sections "Parameters" in the docstrings of those estimators |
 | state | functions that write, read or check what a model file holds, and the declarations of that |
