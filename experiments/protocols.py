@@ -35,6 +35,7 @@ PROTOCOLS = {
     "linear": Protocol("experiments.linear", "linear"),
     "source_counts": Protocol("experiments.source_counts", "source_counts"),
     "planted": Protocol("experiments.planted", "planted"),
+    "planted_lambda": Protocol("experiments.planted_lambda", "planted_lambda"),
     "consensus": Protocol("experiments.consensus", "consensus"),
     "collective": Protocol("experiments.collective", "collective"),
     "customers": Protocol("experiments.customers", "customers"),

@@ -36,7 +36,9 @@ Departures of the default from the paper
   (`hetcore.consensus.smoothing`); as a pull on the learners it did not pay (docs/consensus.md).
 - Classes are softmax scores with the consensus' class shares as the pull's targets; L(f, E) with the logistic loss and
   a real E has no bound.
-- lambda0 is relative: all unlabelled rows together against all labelled ones.
+- lambda0 is relative: all unlabelled rows together against all labelled ones, of which no row weighs more than lambda0
+  labels. Only views that see no label pull and are pulled, to an E of the labels' size.
+- The fit ends when the out-of-fold loss of the consensus no longer falls; N is the most rounds there may be.
 
 Reference: X. Shi, J.-F. Paiement, D. Grangier, P. S. Yu, "Learning from heterogeneous sources via gradient boosting
 consensus", SIAM Data Mining 2012; equation numbers are those of its extended version.
