@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hetcore.collective.target_transform import TargetTransform
 from hetcore.data import Graph
-from hetcore.metrics import morans_i, morans_i_band, residual_autocorrelation
+from hetcore.metrics import correlation_along, morans_i, morans_i_band
 from hetcore.numerics import root_mean_square
 
 __all__ = ["described"]
@@ -37,23 +37,29 @@ def described(state: Any, graphs: Mapping[str, Graph], unit: TargetTransform) ->
     rows = scored if scored.any() else problem.labelled
     fitted, truth = list(sets.values())[-1]
     residual, target = _along(problem.data.n, rows, unit, scale=scale, fitted=fitted, truth=truth)
-    moran = {name: morans_i(residual, graph) for name, graph in graphs.items()}
     detail = {
         "metric_name": "error" if scale.is_classifier else "RMSE",
         "metric": {name: _metric(*each, scale, unit) for name, each in sets.items()},
         "stage": state.stage - 1,
         "best_stage": state.best,
-        "moran": moran,
-        "band": {name: _band(residual, graph) for name, graph in graphs.items()},
-        "label_moran": {name: morans_i(target, graph) for name, graph in graphs.items()},
         "sweeps": [change * scale.deviation for change in state.asked.changes] if state.features else [],
         "visits": list(state.asked.visits) if state.features else [],
         "moving": list(state.asked.moving) if state.features else [],
     }
+    along = {name: correlation_along(residual[rows, None], problem.judged_links[name]) for name in graphs}
     return {
         "losses": {name: _loss(*each, scale) for name, each in sets.items()},
-        "residual_autocorrelation": {name: residual_autocorrelation(residual, g) for name, g in graphs.items()},
-        "detail": detail,
+        "residual_autocorrelation": along,
+        "detail": detail | (_left(residual, target, graphs) if state.params["watched"] else {}),
+    }
+
+
+def _left(residual: NDArray, target: NDArray, graphs: Mapping[str, Graph]) -> dict[str, Any]:
+    """Return Moran's I of residuals and targets, and the band of noise: a third of a large fit that nobody watches."""
+    return {
+        "moran": {name: morans_i(residual, graph) for name, graph in graphs.items()},
+        "band": {name: _band(residual, graph) for name, graph in graphs.items()},
+        "label_moran": {name: morans_i(target, graph) for name, graph in graphs.items()},
     }
 
 
