@@ -70,6 +70,11 @@ PARTS = {
     "collective large": Part(
         "Collective inference, a million nodes", "benchmarks.speed.collective large", "a million nodes on one machine."
     ),
+    "collective trees": Part(
+        "Trees of the public estimator against LightGBM",
+        "benchmarks.speed.collective trees",
+        "per tree no slower than LightGBM.",
+    ),
     "two learners": Part(
         "Steps by Newton against Bayes", "benchmarks.speed.two_learners", "at least 10 times faster a step."
     ),

@@ -168,7 +168,7 @@ def _sweeps(data: hc.HetData, model: Any) -> None:
         print(f"one sweep of 11 stages, {words}: {seconds:.2f} s, {seconds / read:.0f} reads")
 
 
-def trees(n: int = 50_000, n_columns: int = 50, count: int = 100, repeats: int = 3) -> None:
+def trees(n: int = 20_000, n_columns: int = 50, count: int = 50, repeats: int = 3) -> None:
     """Time trees of the public estimator, six views of them, and LightGBM's, in turn; print the medians a tree."""
     import lightgbm
 
