@@ -67,9 +67,12 @@ def story(path: Path) -> str:
 def _hurts(etas: Sequence[float], losses: Sequence[float], alone: float, best: int) -> str:
     if losses[best] >= alone:
         return f" Transfer hurts at every η: the target alone has {alone:.3f}."
-    above = next((etas[k] for k in range(best, len(etas)) if losses[k] > alone), None)
-    below = next((etas[k] for k in range(best, -1, -1) if losses[k] > alone), None)
+    worse = [loss > alone for loss in losses]
+    above = next((k for k in range(best, len(etas)) if all(worse[k:])), len(etas))
+    below = next((k for k in range(best, -1, -1) if all(worse[: k + 1])), -1)
+    between = [eta for k, eta in enumerate(etas) if below < k < above and worse[k]]
     said = f" It beats the target alone ({alone:.3f})"
-    ends = [f"from η = {above:g} on"] if above is not None else []
-    ends += [f"at η = {below:g} and less"] if below is not None else []
+    ends = [f"from η = {etas[above]:g} on"] if above < len(etas) else []
+    ends += [f"at η = {etas[below]:g} and less"] if below >= 0 else []
+    ends += ["at η = " + ", ".join(f"{eta:g}" for eta in between)] if between else []
     return said + (f"; {' and '.join(ends)} transfer hurts." if ends else " at every η.")

@@ -91,7 +91,7 @@ def eta_control(n_target: int, n_source: int, path: Path | None) -> str | float:
     )  # fmt: skip
     value = dict(zip(("linear", "squared"), marks.values())).get(rule)
     if rule == "by hand":
-        words = "0 leaves all weights as they are; 1 is the printed MultiSource."
+        words = "0: the target has no say, all domains count alike. 10 and more: little but the target counts."
         value = st.select_slider("η by hand", ETAS, key=held("eta", 1.0, Limits(choices=ETAS)), help=words)
     if path is not None:
         marks = {"auto": path.eta}
