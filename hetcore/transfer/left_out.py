@@ -5,7 +5,7 @@ f scores F in [-1, 1]; with p = logistic(2 tau F) (softmax for several classes)
 
     loss_c = min over tau of  - sum_i ln p_i(y_i) + (ln(tau / 1.5))^2                  [nats over the target's rows]
 
-so that few rows leave the steepness tau where it is. eta is the one of least loss + (ln(eta / eta_0))^2 / 4, where
+so that few rows leave the steepness tau where it is. eta is the one of least loss + (ln(eta / eta_0))^2, where
 eta_0 = n_T / 100 in [0.1, 2] grows with the target's rows as the paper's formulas do: three rows leave eta at about
 eta_0, a hundred choose. `Search.guarded` takes the target alone or all domains pooled where they lose less than
 boosting by more than two nats, what one parameter more gains by chance once in twenty times (Wilks 1938).
@@ -29,7 +29,7 @@ __all__ = [
 ]  # fmt: skip
 
 ETAS = (0.0, 0.03, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
-PRIOR, MARGIN = 0.25, 2.0
+PRIOR, MARGIN = 1.0, 2.0
 STEEPNESSES, FIRST_STEEPNESS = (0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0), 1.5
 MOST_FOLDS = 5
 BOOSTED, ANCHORS = "boosting", ("target only", "all pooled")
