@@ -1,4 +1,4 @@
-"""What must be seen of the default: weights that move while it learns, a fit that ends by itself, lambdas that are felt."""
+"""What must be seen of the default: weights move while it learns, it ends by itself, both lambdas are felt."""
 
 from __future__ import annotations
 
