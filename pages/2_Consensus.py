@@ -239,8 +239,8 @@ with main:
         widgets.explain()
     else:
         beside().start()
-        beside().draw()
         live.watch(draw)
+        beside().draw()
         if not live.busy:
             after(live.settings[PAGE])
             sweep(live.settings[PAGE])

@@ -25,8 +25,8 @@ async ([chart, bar, html]) => {
     k => `<div><div class="live-chart" id="${k}" style="width:300px;height:100px"></div></div>`).join("");
   const upTo = n => Array.from({ length: n }, (_, k) => k + 1);
   const line = n => ({ x: upTo(n), y: upTo(n).map(x => 1 / x) });
-  window.tellChart = (k, n) => charts({ parentElement: document.getElementById(k).parentElement, data: {
-    version: `${k} ${n}`, points: n, config: {},
+  window.tellChart = (k, n, round) => charts({ parentElement: document.getElementById(k).parentElement, data: {
+    version: `${k} ${n}`, points: n, config: {}, round,
     figure: JSON.stringify({ data: [line(n)], layout: { xaxis: { title: { text: "round" } }, yaxis: {} } }) } });
   window.tellBar = (run, last, ended, fresh) => bars({ parentElement: document.body, data: {
     run, last, total: 12, ended, fresh, texts: [] } });
@@ -79,6 +79,13 @@ def test_a_chart_of_an_earlier_round_holds_the_others_back(stage):
     assert stage.evaluate("window.rounds()") == [5, 5, 5]
     stage.evaluate("window.tellChart(2, 9)")
     stage.wait_for_function(EQUAL, arg=9)
+
+
+def test_a_method_of_few_rounds_holds_nobody_back(stage):
+    stage.evaluate("window.tellBar('a', 12, true, true)")
+    stage.evaluate("window.tellChart(0, 12, 12); window.tellChart(1, 2, 12); window.tellChart(2, 12, 12);")
+    stage.wait_for_function(AT_END, arg=12)
+    assert stage.evaluate("window.rounds()") == [12, 2, 12]
 
 
 def test_the_round_is_scrubbed_stepped_paused_and_replayed(stage):

@@ -13,14 +13,16 @@ function timeline() {
 // A chart ------------------------------------------------------------------------------------------------------------
 
 function takeFigure(node, data) {
+  node.upTo = data.round;  // rounds that there were when the figure was made: a method of few rounds has no more
   if (node.taken === data.version) return;
   node.taken = data.version;
   node.old = 0;
   node.data = data;
   node.figure = JSON.parse(data.figure);
   const lines = node.figure.data.filter(trace => moves(trace, node.figure.data));
-  node.byRound = node.figure.layout.xaxis?.title?.text === "round" && lines.length > 0;
-  node.last = node.byRound ? Math.max(...lines.flatMap(trace => trace.x)) : Infinity;
+  const rounds = lines.flatMap(trace => trace.x).filter(Number.isFinite);
+  node.byRound = node.figure.layout.xaxis?.title?.text === "round" && rounds.length > 0;
+  node.last = node.byRound ? Math.max(...rounds) : Infinity;
   if (node.byRound) holdAxes(node.figure);
 }
 
@@ -30,8 +32,12 @@ function moves(trace, all) {
   return trace.meta !== "before" && Array.isArray(trace.x) && (trace.x.length > 2 || longest <= 2);
 }
 
+function known(node) {
+  return node.upTo ?? node.last;
+}
+
 function holdAxes(figure) {  // the axes of the whole training, so that a line is seen to move
-  const x = figure.data.flatMap(trace => trace.x ?? []);
+  const x = figure.data.flatMap(trace => trace.x ?? []).filter(Number.isFinite);
   figure.layout.xaxis = { ...figure.layout.xaxis, range: [Math.min(...x) - 0.5, Math.max(...x) + 0.5] };
   const y = figure.data.flatMap(trace => trace.y ?? []).filter(Number.isFinite);
   if (figure.layout.yaxis?.range || !y.length || figure.data.some(trace => trace.stackgroup)) return;
@@ -72,7 +78,7 @@ async function showRound() {
     t.again = false;
     for (const node of t.charts) if (!node.isConnected) t.charts.delete(node);
     const charts = [...t.charts].filter(node => node.clientWidth && node.figure && !(node.old > performance.now()));
-    const lasts = charts.filter(node => node.byRound).map(node => node.last);
+    const lasts = charts.filter(node => node.byRound).map(known);
     const round = Math.min(t.round, ...lasts);
     await Promise.all(charts.map(node => drawChart(node, round).catch(console.error)));
     if (lasts.length) {
@@ -101,7 +107,7 @@ function chartModule(component) {
 
 function available() {
   const t = timeline();
-  const lasts = [...t.charts].filter(node => node.isConnected && node.byRound).map(node => node.last);
+  const lasts = [...t.charts].filter(node => node.isConnected && node.clientWidth && node.byRound).map(known);
   return Math.max(1, Math.min(t.about.last, ...lasts));
 }
 

@@ -17,7 +17,7 @@ from studio.messages import number, shown
 from studio.runs import restoring
 from studio.server import PLOTLY_ADDRESS, asks_for_login, person
 from studio.views.common.widgets_menu import chart_config, menu
-from studio.views.common.widgets_timeline import CHART, TIMELINE
+from studio.views.common.widgets_timeline import CHART, ROUND, TIMELINE
 
 __all__ = ["LOAD_PLOTLY", "PAGES", "chart", "escape", "frame", "live_chart", "number", "tabs"]
 
@@ -135,6 +135,7 @@ def live_chart(figure: dict[str, Any], key: str, points: int) -> None:
     text = json.dumps(figure, cls=_Numbers)
     content = {"figure": text, "address": PLOTLY_ADDRESS, "config": chart_config(), "points": points}
     content["version"] = str(hash((text, content["config"]["displayModeBar"])))
+    content["round"] = st.session_state.get(ROUND)
     with st.container(key=key):
         _live()(data=content, key=f"{key}_node", height=figure["layout"].get("height", 320))
 

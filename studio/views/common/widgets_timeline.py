@@ -14,11 +14,13 @@ import streamlit as st
 
 from studio.messages import number
 
-__all__ = ["BAR", "CHART", "TIMELINE", "html", "texts", "timeline"]
+__all__ = ["BAR", "CHART", "ROUND", "TIMELINE", "html", "texts", "timeline"]
 
 TIMELINE = (Path(__file__).parent / "timeline.js").read_text("utf-8")
 CHART = "\nexport default chartModule;\n"
 BAR = "\nexport default barModule;\n"
+ROUND = "round that figures are of"
+"""In the session while a page draws its trainings: the rounds that there are, told to each chart."""
 MOST_TEXTS = 300
 """Rounds whose numbers are told beside the bar."""
 SPEEDS = {0: "Speed: by itself", 1: "1 a second", 3: "3 a second", 10: "10 a second", 30: "30 a second"}
@@ -68,6 +70,7 @@ def timeline(events: Events, run: str, total: int, ended: bool, fresh: bool) -> 
     """
     last = max(map(len, events.values()), default=0)
     told = {"run": run, "last": last, "total": last if ended else max(total, last), "ended": ended, "fresh": fresh}
+    st.session_state[ROUND] = last
     with st.container(key="timeline"):
         _bar()(data=told | {"texts": texts(events)}, key="timeline_bar")
 
