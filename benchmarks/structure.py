@@ -1,107 +1,123 @@
-"""How much of the library declares, checks, documents and stores, by line; and how many calls give much by position.
+"""How the house is built, at one commit beside another: `python -m benchmarks.structure 292701f HEAD`.
 
-    python -m benchmarks.structure [FOLDER]      # of this checkout, or of another one
-
-Counted in `hetcore/` by its syntax trees, blank lines left out, each line once:
-
-| what | lines of |
-|---|---|
-| parameters | `name: kind = param(...)` and the `__init__` of estimators, by the names of their classes |
-| rules | functions that raise ParameterError and are named for a check |
-| documentation | sections "Parameters" in the docstrings of those estimators |
-| state | functions that write, read or check what a model file holds, and the declarations of that |
-| machinery | `hetcore/parameters.py` and `hetcore/schema.py`, which serve all |
+Lines are those of .py files. Code lines of a function are without its docstring, comments and empty lines; kernels and
+tests stand apart. What describes parameters and states is what a method's author writes beside its mathematics:
+constructors that only keep what they are given, with the "Parameters" of their classes, tables of rules, declarations,
+the functions that write and read states, and the fields of what is stored.
 """
 
 from __future__ import annotations
 
 import ast
+import io
 import re
+import subprocess
 import sys
+import tarfile
+from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
-STATE = re.compile(
-    r"_?(to|from|get|set)_(state|arrays)$|_(read|made|held|fault|restored|sizes)$|put$|get$|.*_(state|from)$"
-)
-ESTIMATOR = re.compile(r"(Classifier|Regressor|Regression|Estimator|Boosting|Factorization|HMF|HTF|HLR|SVM|GBC)$")
-FIELDS = {"array", "value", "part", "parts", "declared", "Array", "Value", "Part", "Parts"}
-MOST_BY_POSITION = 5
+ROOT = Path(__file__).resolve().parent.parent
+ROOMS = ("hetcore", "datasets", "experiments", "studio", "pages", "benchmarks", "tests")
+Sources = dict[PurePosixPath, str]
 
 
-def main(folder: Path) -> None:
-    """Print the counts."""
-    found: dict[str, set[tuple[str, int]]] = {}
-    for path in sorted((folder / "hetcore").rglob("*.py")):
-        lines = path.read_text(encoding="utf-8").splitlines()
-        shared = path.name in ("parameters.py", "schema.py") and path.parent.name == "hetcore"
-        marked = [("machinery", range(1, len(lines) + 1))] if shared else counted(ast.parse("\n".join(lines)))
-        for kind, numbers in marked:
-            found.setdefault(kind, set()).update((str(path), n) for n in numbers if lines[n - 1].strip())
-    seen: set[tuple[str, int]] = set()
-    for kind in ("parameters", "documentation", "rules", "state"):
-        own = found.get(kind, set()) - seen
-        seen |= own
-        print(f"{kind:14}{len(own):6,}")
-    print(f"{'together':14}{len(seen):6,}\n{'machinery':14}{len(found.get('machinery', set())):6,}")
-    print(f"calls outside kernels with more than {MOST_BY_POSITION} by position: {by_position(folder)}")
+def sources(commit: str) -> Sources:
+    """Return the text of every .py file of a commit by its path."""
+    archive = subprocess.run(["git", "archive", commit], cwd=ROOT, capture_output=True, check=True).stdout
+    with tarfile.open(fileobj=io.BytesIO(archive)) as packed:
+        files = [each for each in packed if each.isfile() and each.name.endswith(".py")]
+        return {PurePosixPath(each.name): packed.extractfile(each).read().decode() for each in files}
 
 
-def counted(tree: ast.Module) -> Iterator[tuple[str, range]]:
-    """Yield what a file's lines are: (kind, line numbers)."""
+def code_lines(function: ast.FunctionDef, lines: list[str]) -> int:
+    """Return the lines of a function that are code."""
+    documented = function.body[0] if ast.get_docstring(function) else None
+    skipped = range(documented.lineno, documented.end_lineno + 1) if documented else ()
+    inside = (lines[n - 1].strip() for n in range(function.lineno, function.end_lineno + 1) if n not in skipped)
+    return sum(bool(line) and not line.startswith("#") for line in inside)
+
+
+def longest_function(files: Sources) -> int:
+    """Return the code lines of the longest function outside of kernels and tests."""
+    lengths = [
+        code_lines(node, text.splitlines())
+        for path, text in files.items() if "kernels" not in path.parts and path.parts[0] not in ("tests", "benchmarks")
+        for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef)
+    ]  # fmt: skip
+    return max(lengths)
+
+
+def stores_only(node: ast.AST) -> bool:
+    """Whether a function is a constructor that keeps what it is given, under its name, and does nothing else."""
+    if not isinstance(node, ast.FunctionDef) or node.name != "__init__":
+        return False
+    body = [ast.unparse(each) for each in node.body if not _is_text(each)]
+    parts = [re.sub(r"self\.|[()]", "", each).split(" = ") for each in body if not each.startswith("super().__init__(")]
+    return bool(body) and all(len(each) == 2 and each[0] == each[1] for each in parts)
+
+
+def _is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def descriptions(tree: ast.Module) -> Iterator[tuple[str, int]]:
+    """Yield (kind, lines) of what describes parameters and states."""
     for node in ast.walk(tree):
+        lines = getattr(node, "end_lineno", 0) - getattr(node, "lineno", 0) + 1
+        if isinstance(node, ast.FunctionDef) and re.search(r"state|from_format|to_arrays|from_arrays", node.name):
+            yield "state code", lines
+        if isinstance(node, ast.Assign | ast.AnnAssign):
+            target = ast.unparse(node.targets[0] if isinstance(node, ast.Assign) else node.target)
+            if re.fullmatch(r"(\w+_)?rules", target.lower()):
+                yield "rules", lines
+            if re.match(r"param\(", ast.unparse(node.value) if node.value else ""):
+                yield "declarations", lines
+            if target == "_learned":
+                yield "state code", lines
         if isinstance(node, ast.ClassDef):
             yield from _of_class(node)
-        elif isinstance(node, ast.FunctionDef):
-            source = ast.unparse(node)
-            if STATE.match(node.name) or "raise ModelFileError" in source:
-                yield "state", _lines(node)
-            elif "raise ParameterError" in source and "check" in node.name:
-                yield "rules", _lines(node)
-        elif isinstance(node, ast.Assign) and any(getattr(each, "id", "") == "_stored" for each in node.targets):
-            yield "state", _lines(node)
 
 
-def _of_class(node: ast.ClassDef) -> Iterator[tuple[str, range]]:
-    is_estimator = ESTIMATOR.search(node.name)
-    for each in node.body:
-        if isinstance(each, ast.AnnAssign) and isinstance(each.value, ast.Call):
-            called = getattr(each.value.func, "id", "")
-            if called == "param" or called in FIELDS:
-                yield ("parameters" if called == "param" else "state"), _lines(each)
-        elif isinstance(each, ast.FunctionDef) and each.name == "__init__" and is_estimator:
-            yield "parameters", _lines(each)
-    if is_estimator and ast.get_docstring(node) and "Parameters\n" in node.body[0].value.value:
-        text, first = node.body[0].value.value.split("\n"), node.body[0].lineno
-        start = next(i for i, line in enumerate(text) if line.strip() == "Parameters")
-        ends = [i for i in range(start + 2, len(text)) if re.fullmatch(r"\s*-{3,}", text[i])]
-        yield "documentation", range(first + start, first + (ends[0] - 1 if ends else len(text)))
+def _of_class(node: ast.ClassDef) -> Iterator[tuple[str, int]]:
+    constructors = [each for each in node.body if stores_only(each)]
+    yield from (("constructors", each.end_lineno - each.lineno + 1) for each in constructors)
+    section = re.search(r"Parameters\n-+\n(.*?)(?=\n\w+\n-+\n|\Z)", ast.get_docstring(node) or "", re.DOTALL)
+    if constructors and section:
+        yield "documented parameters", section.group(1).count("\n") + 1
+    if any("Stored" in ast.unparse(base) for base in node.bases):
+        fields = [each for each in node.body if isinstance(each, ast.AnnAssign)]
+        yield "state code", sum(each.end_lineno - each.lineno + 1 for each in fields)
 
 
-def by_position(folder: Path) -> int:
-    """Return how many calls give more than five values by position, but to kernels and to what takes any number."""
-    wrong = 0
-    for part in ("hetcore", "datasets", "experiments", "benchmarks"):
-        for path in sorted((folder / part).rglob("*.py")):
-            if "kernels" in path.parts:
-                continue
-            tree = ast.parse(path.read_text(encoding="utf-8"))
-            imported = [each for each in ast.walk(tree) if isinstance(each, ast.ImportFrom)]
-            of_kernels = (each for each in imported if "kernels" in str(each.module))
-            kernels = {name.asname or name.name for each in of_kernels for name in each.names}
-            calls = (each for each in ast.walk(tree) if isinstance(each, ast.Call))
-            many = [c for c in calls if sum(not isinstance(a, ast.Starred) for a in c.args) > MOST_BY_POSITION]
-            wrong += sum(ast.unparse(c.func).split(".")[0] not in kernels and not _variadic(c) for c in many)
-    return wrong
+def table(files: Sources) -> dict[str, str]:
+    """Return the rows of one commit."""
+    rows = {}
+    for room in ROOMS:
+        texts = [
+            text for path, text in files.items() if path.parts[0] == room or (room == "pages" and path.name == "app.py")
+        ]
+        rows[f"{room}: files, lines"] = f"{len(texts)}, {sum(text.count(chr(10)) for text in texts):,}"
+    folders = Counter(path.parent for path in files)
+    folder, most = max(folders.items(), key=lambda each: each[1])
+    rows["most .py files in a folder"] = f"{most} ({folder})"
+    rows["longest function, code lines"] = str(longest_function(files))
+    found = Counter()
+    for path, text in files.items():
+        for kind, lines in descriptions(ast.parse(text)) if path.parts[0] == "hetcore" else ():
+            found[kind] += lines
+    kinds = ("constructors", "rules", "declarations", "documented parameters", "state code")
+    return rows | {f"{kind}, lines": f"{found[kind]:,}" for kind in kinds} | {"the five together": f"{found.total():,}"}
 
 
-def _variadic(call: ast.Call) -> bool:
-    return getattr(call.func, "attr", "") in ("select", "with_columns")
-
-
-def _lines(node: ast.AST) -> range:
-    return range(node.lineno, node.end_lineno + 1)
+def main(commits: list[str]) -> None:
+    """Print the table of these commits."""
+    columns = [table(sources(commit)) for commit in commits]
+    print(f"| | {' | '.join(commits)} |\n|---|{'---|' * len(commits)}")
+    for row in columns[0]:
+        print(f"| {row} | {' | '.join(column[row] for column in columns)} |")
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent.parent)
+    main(sys.argv[1:] or ["292701f", "HEAD"])
