@@ -1,20 +1,28 @@
 """Boosting for heterogeneous data: several tables, several graphs, labels for some of the instances.
 
-The estimators are imported when they are first asked for, so that `import hetcore` stays fast: numba loads with them.
+Everything is imported when it is first asked for, so that `import hetcore` stays fast: polars and SciPy load with the
+data, numba with the estimators.
 """
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from hetcore.data import Graph, HetData, Source
 from hetcore.errors import DataError, ModelFileError, ParameterError
-from hetcore.events import EarlyStopping, ProgressBar, RoundEnd
 from hetcore.registry import METHODS
+
+if TYPE_CHECKING:
+    from hetcore.data import Graph, HetData, Source
+    from hetcore.events import EarlyStopping, ProgressBar, RoundEnd
 
 __version__ = "0.1.0"
 
 _NOTEBOOK = {"LiveView": "hetcore.widget.view", "watch": "hetcore.widget.watch"}  # not in __all__: they need anywidget
-_LAZY = METHODS | {"load": "hetcore.model_files", "save": "hetcore.model_files", "views": "hetcore.consensus.views"}
+_LAZY = (
+    dict.fromkeys(("Graph", "HetData", "Source"), "hetcore.data")
+    | dict.fromkeys(("EarlyStopping", "ProgressBar", "RoundEnd"), "hetcore.events")
+    | {"load": "hetcore.model_files", "save": "hetcore.model_files", "views": "hetcore.consensus.views"}
+)
+_MODULES = ("data", "distributed")  # `hetcore.distributed` needs no Dask until a client comes
 
 __all__ = [
     "DataError",
@@ -26,13 +34,16 @@ __all__ = [
     "ProgressBar",
     "RoundEnd",
     "Source",
-    *_LAZY,
+    *METHODS,
+    "load",
+    "save",
+    "views",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    if name == "distributed":  # a module, which needs no Dask until a client comes
-        return import_module("hetcore.distributed")
+    if name in _MODULES:
+        return import_module(f"hetcore.{name}")
     module = METHODS.get(name) or _LAZY.get(name) or _NOTEBOOK.get(name)
     if module is None:
         raise AttributeError(f"module 'hetcore' has no attribute {name!r}")

@@ -11,8 +11,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tqdm.auto import tqdm
-
 from hetcore.errors import ParameterError
 
 __all__ = ["Callback", "EarlyStopping", "ProgressBar", "RoundEnd"]
@@ -66,6 +64,8 @@ class ProgressBar:
 
     def __call__(self, event: RoundEnd) -> None:
         if self._bar is None or event.index == 0:
+            from tqdm.auto import tqdm
+
             self._bar = tqdm(total=event.total, desc=event.method)
         self._bar.update(event.index + 1 - self._bar.n)
         self._bar.set_postfix({name: f"{value:.4g}" for name, value in event.losses.items()})

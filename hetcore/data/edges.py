@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
-import scipy.sparse
+import scipy
 from numpy.typing import NDArray
 
 from hetcore.data.identity import as_ids, positions, unique_ids

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-import scipy.sparse
+import scipy
 from numpy.typing import NDArray
 
 from hetcore.data.columns import FLOAT_MAX

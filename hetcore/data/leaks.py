@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import polars as pl
-import scipy.sparse
+import scipy
 from numpy.typing import NDArray
 
 from hetcore.data.agreement import disorder, group_errors, is_monotone, is_one_to_one, log_chance

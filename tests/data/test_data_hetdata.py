@@ -309,10 +309,11 @@ def test_data_can_be_sent_to_another_process():
 
 
 def test_the_package_is_light_until_a_model_is_asked_for():
-    heavy = "('numba', 'sklearn', 'catboost')"
-    code = f"import sys, hetcore, json; print(json.dumps([n for n in {heavy} if n in sys.modules]))"
+    heavy = "('numba', 'sklearn', 'catboost', 'scipy.sparse', 'tqdm')"
+    code = "import sys, hetcore, json; light = not {'polars', 'numpy'} & set(sys.modules); hetcore.HetData"
+    code += f"; print(json.dumps([light, [n for n in {heavy} if n in sys.modules]]))"
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert json.loads(printed) == []
+    assert json.loads(printed) == [True, []]
     assert hc.save.__module__ == "hetcore.model_files" and "GBCRegressor" in dir(hc)
     with pytest.raises(AttributeError, match="no attribute 'GBM'"):
         _ = hc.GBM

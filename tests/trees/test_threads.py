@@ -10,8 +10,9 @@ from numpy.testing import assert_array_equal
 
 import hetcore as hc
 from hetcore import growing
+from hetcore.registry import METHODS
 
-CLASSES = [getattr(hc, name) for name in hc._LAZY if inspect.isclass(getattr(hc, name))]
+CLASSES = [getattr(hc, name) for name in METHODS]
 THREADED = [each for each in CLASSES if "n_jobs" in inspect.signature(each).parameters]
 PARAMS = {"n_iterations": 6, "max_leaf_nodes": 12, "subsample": 0.7, "column_sample": 0.7}
 
