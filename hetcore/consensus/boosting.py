@@ -28,15 +28,21 @@ from hetcore.consensus.outputs import Outputs
 from hetcore.consensus.smoothing import blended_links, graph_weights, smoothed
 from hetcore.consensus.view_learners import BoostRule, SmoothLearner, TreeLearner, ViewContent
 from hetcore.consensus.view_state import ViewState
-from hetcore.consensus.view_weights import SHARPNESS, consensus, deal, explained, fitted_mix, weights_of
-from hetcore.consensus.views import DataView, ViewColumns, dealt_folds
+from hetcore.consensus.view_weights import (
+    SHARPNESS,
+    consensus,
+    deal,
+    explained,
+    fitted_mix,
+    sharpness_for,
+    weights_of,
+)
+from hetcore.consensus.views import DataView, ViewColumns, dealt_folds, folds_for
 from hetcore.targets import Problem
 from hetcore.trees import TreeParams
 
 __all__ = ["ViewBoosting"]
 
-FOLDS = 5
-FOLDS_OF_MANY, MANY = 3, 20_000  # labelled rows from which three folds are enough
 LAMBDA0 = (0.0, 0.3, 1.0)
 TRIAL_ROUNDS = 15
 LAMBDA1 = (0.0, 0.1, 0.3, 1.0, 3.0)
@@ -82,7 +88,7 @@ class ViewBoosting:
         """Lines 1 and 2: build the views and give them to their learners."""
         state = cls(problem, params, LocalExecutor() if executor is None else executor)
         n_known = int(problem.labelled.sum())
-        state.n_folds = min(n_known, FOLDS if n_known < MANY else FOLDS_OF_MANY)
+        state.n_folds = folds_for(n_known)
         seeds = rng.integers(2**31, size=1000)
         fold = dealt_folds(problem, state.n_folds, seeds[0])
         state.pulled = state._drawn_pulled(np.random.default_rng(seeds[-1]))
@@ -245,7 +251,7 @@ class ViewBoosting:
             self.weights = fitted_mix(self.outputs, said, covers, codes, weights_of(losses, "entropy", 3.0))
         else:
             chosen = self.params["sharpness"] == "auto"
-            choices = SHARPNESS if chosen else (self.sharpness,)
+            choices = sharpness_for(len(codes)) if chosen else (self.sharpness,)
             tried = [weights_of(losses, self.params["weights"], q) for q in choices]
             scores = [self._loss_of(weights, said, covers, codes) for weights in tried]
             best = int(np.argmin(scores))

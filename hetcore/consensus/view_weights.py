@@ -11,9 +11,10 @@ from hetcore.consensus.outputs import Outputs
 from hetcore.consensus.views import View
 from hetcore.weights import weights_from_losses
 
-__all__ = ["SHARPNESS", "consensus", "deal", "explained", "fitted_mix", "weights_of"]
+__all__ = ["SHARPNESS", "consensus", "deal", "explained", "fitted_mix", "sharpness_for", "weights_of"]
 
 SHARPNESS = (3.0, 1.0, 2.0, 4.5, 6.0, 9.0, 12.0, 18.0)  # that "auto" chooses from; 1 is the paper's
+LABELS_PER_SHARPNESS = 15  # labelled rows for each 1 of the largest sharpness above the first
 FAINT = 1e-9  # of the largest weight: views below it are skipped where others cover the same
 SURE = 1.0  # standard errors that a table's views must beat the prior by, for it to explain anything
 
@@ -31,6 +32,11 @@ def weights_of(losses: NDArray, rule: str, sharpness: float) -> NDArray[np.float
         Above 0; 1 is the paper's rule.
     """
     return weights_from_losses(np.minimum(losses, 1e6) ** sharpness, rule)
+
+
+def sharpness_for(n_known: int) -> tuple[float, ...]:
+    """Return what "auto" chooses the sharpness from: few labels can't tell views apart sharply."""
+    return tuple(q for q in SHARPNESS if q <= max(SHARPNESS[0], n_known / LABELS_PER_SHARPNESS))
 
 
 def consensus(weights: NDArray, said: Sequence[NDArray], covers: NDArray, prior: NDArray) -> NDArray[np.float64]:

@@ -31,11 +31,14 @@ from hetcore.parameters import Domain
 from hetcore.schema import TEXTS, Part, Parts, Stored, Value
 from hetcore.targets import Problem
 
-__all__ = ["ALL_GRAPHS", "DataView", "View", "ViewColumns", "dealt_folds", "views"]
+__all__ = ["ALL_GRAPHS", "DataView", "View", "ViewColumns", "dealt_folds", "folds_for", "views"]
 
 ALL_GRAPHS = "all graphs"
 MOST_GRAPHS = 6  # with columns of their own; the union has those of all
 LEARNERS = ("trees", "kernel", "linear")
+FOLDS = 5
+FOLDS_OF_FEW, FEW = 10, 60  # labelled rows below which members can't spare a fifth of them
+FOLDS_OF_MANY, MANY = 3, 20_000  # labelled rows from which three folds are enough
 
 
 class View(NamedTuple):
@@ -81,6 +84,13 @@ class DataView(NamedTuple):
     view: View
     rows: NDArray[np.int64]
     X: NDArray
+
+
+def folds_for(n_known: int) -> int:
+    """Return into how many folds some labelled rows are dealt: more where each label counts."""
+    if n_known < FEW:
+        return min(n_known, FOLDS_OF_FEW)
+    return FOLDS if n_known < MANY else FOLDS_OF_MANY
 
 
 def dealt_folds(problem: Problem, n_folds: int, seed: Any) -> NDArray[np.int64]:

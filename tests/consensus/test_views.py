@@ -14,8 +14,8 @@ from datasets.planted.generator import make_heterogeneous
 from hetcore.consensus.neighbor_columns import KnownLabels, label_columns
 from hetcore.consensus.outputs import Outputs
 from hetcore.consensus.smoothing import graph_weights, smoothed
-from hetcore.consensus.view_weights import consensus, fitted_mix
-from hetcore.consensus.views import ViewColumns, dealt_folds, views
+from hetcore.consensus.view_weights import SHARPNESS, consensus, fitted_mix, sharpness_for
+from hetcore.consensus.views import ViewColumns, dealt_folds, folds_for, views
 from hetcore.targets import Problem
 from tests.consensus.test_consensus import TASKS, model, planted, scores
 
@@ -190,3 +190,9 @@ def test_lambda0_changes_the_consensus_and_auto_is_one_of_its_choices(task):
 
 def test_views_are_offered_at_the_top():
     assert hc.views is views and "views" in hc.__all__
+
+
+def test_few_labels_get_more_folds_and_less_sharpness():
+    assert [folds_for(n) for n in (4, 30, 500, 30_000)] == [4, 10, 5, 3]
+    assert max(sharpness_for(30)) == 3.0 and 1.0 in sharpness_for(30)
+    assert sharpness_for(10_000) == SHARPNESS
