@@ -2,7 +2,7 @@
 
 "lambda0": six tables, each of which sees the whole signal through its own noise, and 75 labels: what the tables agree
 on, on rows without a label, is nearer to the truth than what one of them says. "lambda1": two weak tables and a graph
-whose linked instances are alike, 60 labels.
+whose linked instances are alike, 40 labels.
 
 Key of a cell: data (which of the two), method ("0", "1", ...: its value; the other one is 0), seed (of the data).
 """
@@ -21,7 +21,7 @@ PLANTED: dict[str, dict[str, Any]] = {
         "n_sources": 6, "informativeness": 0.5, "n_features": 20, "coverage": 1.0, "n_graphs": 0, "labelled": 0.15,
     },
     "lambda1": {
-        "n_sources": 2, "informativeness": 0.3, "coverage": 1.0, "n_graphs": 1, "homophily": 0.8, "labelled": 0.12,
+        "n_sources": 2, "informativeness": 0.3, "coverage": 1.0, "n_graphs": 1, "homophily": 0.9, "labelled": 0.08,
     },
 }  # fmt: skip
 METHODS = ("0", "0.1", "0.3", "1", "3", "10", "30")

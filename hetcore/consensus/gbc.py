@@ -364,7 +364,7 @@ def _alone_printed(state: Printed) -> tuple[dict[str, tuple[NDArray, NDArray]], 
     }
 
 
-@estimator(MemoryNeed(cell=52, record=10_600, score=130, link=2))
+@estimator(MemoryNeed(cell=70, record=14_300, score=175, link=2.7))
 class GBCRegressor(RegressorMixin, _GBC):
     """Gradient Boosting Consensus for numbers.
 
@@ -376,7 +376,7 @@ class GBCRegressor(RegressorMixin, _GBC):
     _task = "regression"
 
 
-@estimator(MemoryNeed(cell=52, record=10_600, score=130, link=2))
+@estimator(MemoryNeed(cell=70, record=14_300, score=175, link=2.7))
 class GBCClassifier(ClassifierMixin, _GBC):
     """Gradient Boosting Consensus for two or more classes, which are `classes_`, sorted.
 

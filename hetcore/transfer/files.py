@@ -70,8 +70,8 @@ class VoteSums:
         projection = Projection._read({}, arrays, sizes)
         if sizes["d"] <= MOST_COMPONENTS and projection.rotates:
             raise ModelFileError("The projection of the model file is none of its columns: save the model again.")
-        own = {"m": sizes["m"] + 1}
-        found = [(Array("T m").read(each, "machines", own), Array("T").read(each, "scales")) for each in blocks]
+        m = sizes["m"] + 1
+        found = [(Array("T m").read(each, "machines", {"m": m}), Array("T").read(each, "scales")) for each in blocks]
         if any(len(machines) != len(scales) for machines, scales in found):
             raise ModelFileError("The machines of the model file are not as many as their scales: save it again.")
         return [LinearVotes(projection, list(machines), scales.tolist()) for machines, scales in found]
