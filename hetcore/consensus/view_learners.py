@@ -34,6 +34,7 @@ TREES = 5  # of a member in a round; of more than two classes fewer
 TREES_OF_CLASSES = 3
 MOST_COLUMNS = 120  # of a tree; of more than two classes fewer
 MOST_COLUMNS_OF_CLASSES = 30
+ROOTS = 2.0  # times the root of the columns, which a tree gets at least where there are very many
 BINS, BINS_OF_CLASSES = 64, 32
 LEAF_LIMIT = 4.0  # largest Newton step of a class score
 FIRST_PENALTY = {"kernel": 0.1, "linear": 1.0}  # of a ridge step, over the largest eigenvalue
@@ -253,6 +254,7 @@ class TreeLearner(ViewLearner):
 
     def _columns(self) -> NDArray[np.int32]:
         d, most = self.varying.size, MOST_COLUMNS_OF_CLASSES if self.outputs.k > 1 else MOST_COLUMNS
+        most = max(most, round(ROOTS * np.sqrt(d)))
         count = min(d, most, max(int(np.ceil(self.rule.column_sample * d)), 8))
         return np.sort(self.rng.choice(self.varying, count, replace=False)).astype(np.int32)
 

@@ -21,7 +21,7 @@ SPOT = """() => {
 
 
 def test_train_click_a_node_hide_its_label_see_who_changes(studio_url, page):
-    page.goto(f"{studio_url}/Collective?data=autocorrelated&first=20&trees=3&stages=3")
+    page.goto(f"{studio_url}/Collective?data=autocorrelated&first=20&trees=20&stages=8")
     page.get_by_role("button", name="Train", exact=True).click()
     trained(page)
     expect(page.locator(".st-key-verdict")).to_contain_text("Inferring together saves")

@@ -161,13 +161,13 @@ def step_by_step(page: Page) -> None:
     page.get_by_role("button", name="Step by step", exact=True).click()
     page.wait_for_function("old => !location.search.includes(old)", arg=before, timeout=TRAINING)
     expect(state(page)).to_contain_text("Paused", timeout=TRAINING)
-    page.get_by_role("button", name="One round", exact=False).click()
+    page.get_by_role("button", name="One round", exact=True).click()
     page.wait_for_function(POINTS, arg=["live_weights", 1], timeout=TRAINING, polling=50)
     first = heights(page)
-    page.get_by_role("button", name="One round", exact=False).click()
+    page.get_by_role("button", name="One round", exact=True).click()
     page.wait_for_function(POINTS, arg=["live_weights", 2], timeout=TRAINING, polling=50)
     assert heights(page) != first
-    page.get_by_role("button", name="Play", exact=False).click()
+    page.get_by_role("button", name="Play", exact=True).click()
     finished(page, before)
 
 
