@@ -239,10 +239,15 @@ with main:
         widgets.explain()
     else:
         beside().start()
-        live.watch(draw)
-        beside().draw()
-        if not live.busy:
-            after(live.settings[PAGE])
-            sweep(live.settings[PAGE])
+        # Each part keeps its place: a fragment that is drawn again writes where it was, whatever else is there.
+        watched, compared, ended = st.container(), st.container(), st.container()
+        with watched:
+            live.watch(draw)
+        with compared:
+            beside().draw(live.busy)
+        with ended:
+            if not live.busy:
+                after(live.settings[PAGE])
+                sweep(live.settings[PAGE])
         with st.expander("What do the words mean?"):
             widgets.explain()

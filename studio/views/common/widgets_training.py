@@ -283,16 +283,20 @@ class LiveTrainings:
             if begins:
                 jobs.manager().wait_begun(self.runs.values(), FIRST)
             events = self.events()
+            bar, charts = st.container(), st.container()  # there without rounds too, so that charts keep their place
             if any(events.values()):
                 total = max(status.total for status in statuses.values())
-                timeline(events, ",".join(self.runs.values()), total, not busy, self._kept.fresh)
+                with bar:
+                    timeline(events, ",".join(self.runs.values()), total, not busy, self._kept.fresh)
                 self._kept.drawn = events, before
-                draw(events, before)
+                with charts:
+                    draw(events, before)
             elif begins and self._kept.drawn[0].keys() == events.keys():
                 # What was there stays until there is something new; not while it is queued, when thirty may wait.
-                draw(*self._kept.drawn)
+                with charts:
+                    draw(*self._kept.drawn)
             elif busy:
-                st.info("The first round is on its way.")
+                bar.info("The first round is on its way.")
             if all(status.state == "finished" for status in statuses.values()):
                 self._remember_pace(events)
             if active and not busy:

@@ -87,10 +87,13 @@ class Without:
     def _again(self) -> None:
         self._runs.pop(self.key, None)
 
-    def draw(self) -> None:
-        """Say how far it is, again and again until it is known."""
+    def draw(self, training: bool) -> None:
+        """Say how far it is, again and again until it is known; while a training draws itself again, it stands still.
+
+        Two fragments that run by themselves write into places that the other's full run has taken away: a blank page.
+        """
         status = self._status
-        active = status is not None and status.active and without.kept(self.key) is None
+        active = not training and status is not None and status.active and without.kept(self.key) is None
 
         @st.fragment(run_every=EVERY if active else None)
         def look() -> None:
