@@ -4,19 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import signal
-import subprocess
 import sys
-import threading
-import time
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import pytest
-from e2e_studio import ROOT, free_port
+from e2e_studio import ROOT, free_port, serving
 
 SECONDS = 180.0
 """That a server may take to start on a busy machine."""
@@ -66,36 +59,9 @@ def marimo(home: Path, script: Path) -> Iterator[str]:
 
 @contextmanager
 def _server(command: list[str], home: Path, url: str, health: str) -> Iterator[str]:
-    log = home / "server.log"
     folders = {name: str(home / name.lower()) for name in ("HOME", "JUPYTER_CONFIG_DIR", "JUPYTER_RUNTIME_DIR")}
     folders |= {"IPYTHONDIR": str(home / "ipython"), "PYTHONPATH": str(ROOT), "XDG_CONFIG_HOME": str(home / "config")}
     for folder in folders.values():
         Path(folder).mkdir(exist_ok=True)
-    with log.open("wb") as output:
-        server = subprocess.Popen(command, cwd=home, env=os.environ | folders, stdout=output, stderr=output)
-        try:
-            _await_health(server, url + health, log)
-            yield url
-        finally:
-            server.send_signal(signal.SIGTERM)
-            try:
-                server.wait(20)
-            except subprocess.TimeoutExpired:
-                server.kill()
-                server.wait(10)
-
-
-def _answers(url: str) -> bool:
-    try:
-        with urllib.request.urlopen(url, timeout=2) as reply:
-            return reply.status == 200
-    except (urllib.error.URLError, OSError):
-        return False
-
-
-def _await_health(server: subprocess.Popen, url: str, log: Path) -> None:
-    until, pause = time.monotonic() + SECONDS, threading.Event()
-    while not _answers(url):
-        if server.poll() is not None or time.monotonic() > until:
-            pytest.fail(f"The server did not start:\n{log.read_text(errors='replace')[-4000:]}")
-        pause.wait(0.2)
+    with serving(command, home, os.environ | folders, health=url + health, log=home / "server.log", seconds=SECONDS):
+        yield url

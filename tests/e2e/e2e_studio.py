@@ -11,7 +11,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -38,33 +38,31 @@ def free_port() -> int:
 
 def _answers(url: str) -> bool:
     try:
-        with urllib.request.urlopen(f"{url}/_stcore/health", timeout=2) as reply:
+        with urllib.request.urlopen(url, timeout=2) as reply:
             return reply.status == 200
     except (urllib.error.URLError, OSError):
         return False
 
 
-def _await_health(server: subprocess.Popen, url: str, log: Path, seconds: float = 90.0) -> None:
+def _await_health(server: subprocess.Popen, url: str, log: Path, seconds: float) -> None:
     until = time.monotonic() + seconds
     pause = threading.Event()
     while not _answers(url):
         if server.poll() is not None or time.monotonic() > until:
-            pytest.fail(f"The studio did not start:\n{log.read_text(errors='replace')[-4000:]}")
+            pytest.fail(f"The server did not start:\n{log.read_text(errors='replace')[-4000:]}")
         pause.wait(0.1)
 
 
 @contextmanager
-def studio(home: Path, **settings: str) -> Iterator[str]:
-    """Start a studio with its files in `home`; yield its address; end it and its workers."""
-    port, log = free_port(), home / "studio.log"
-    url = f"http://127.0.0.1:{port}"
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
-    environment = os.environ | {"HETCORE_HOME": str(home)} | settings
+def serving(
+    command: list[str], folder: Path, environment: Mapping[str, str], health: str, log: Path, seconds: float = 90.0
+) -> Iterator[None]:
+    """Start a server in a folder, wait until its health page answers, and end it."""
     with log.open("wb") as output:
-        server = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=output, stderr=output)
+        server = subprocess.Popen(command, cwd=folder, env=environment, stdout=output, stderr=output)
         try:
-            _await_health(server, url, log)
-            yield url
+            _await_health(server, health, log, seconds)
+            yield
         finally:
             server.send_signal(signal.SIGTERM)
             try:
@@ -72,6 +70,17 @@ def studio(home: Path, **settings: str) -> Iterator[str]:
             except subprocess.TimeoutExpired:
                 server.kill()
                 server.wait(10)
+
+
+@contextmanager
+def studio(home: Path, **settings: str) -> Iterator[str]:
+    """Start a studio with its files in `home`; yield its address; end it and its workers."""
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
+    environment = os.environ | {"HETCORE_HOME": str(home)} | settings
+    with serving(command, ROOT, environment, health=f"{url}/_stcore/health", log=home / "studio.log"):
+        yield url
 
 
 def idle(page: Page) -> None:
