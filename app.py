@@ -67,14 +67,14 @@ def loaded(data: Any) -> str:
     parts = [several(len(data.sources), "table"), *([several(len(data.graphs), "graph")] if data.graphs else [])]
     known = int(data.labelled.sum())
     if data.target_kind is None:
-        told = "nothing to predict yet: choose a label on the Data page"
+        note = "nothing to predict yet: choose a label on the Data page"
     elif data.target_kind == "classification":
         names = f"{escape(data.classes[0])} to {escape(data.classes[-1])}"
-        told = f"to predict one of {len(data.classes)} classes ({names})"
+        note = f"to predict one of {len(data.classes)} classes ({names})"
     else:
-        told = f"to predict a number between {data.y[data.labelled].min():.4g} and {data.y[data.labelled].max():.4g}"
+        note = f"to predict a number between {data.y[data.labelled].min():.4g} and {data.y[data.labelled].max():.4g}"
     labels = "" if known in (0, data.n) else f", {known:,} with a label"
-    return f"{' and '.join(parts)} about {counted(data.n, 'instance')}{labels}, {told}"
+    return f"{' and '.join(parts)} about {counted(data.n, 'instance')}{labels}, {note}"
 
 
 def several(count: int, noun: str) -> str:
@@ -91,7 +91,7 @@ def advised(data: HetData) -> Advice:
 def advice(data: HetData) -> None:
     """Say which method suits the data, and why; lead to its page."""
     found = advised(data)
-    st.caption(f"Start with {found.method}: {escape(found.words)}.")
+    st.caption(f"Start with {found.method}: {escape(found.text)}.")
     page = next((path for path, name, _ in PAGES if name == found.page), CONSENSUS)
     if page != CONSENSUS:
         st.page_link(page, label=f"Open {found.page}", icon=":material/arrow_forward:")
@@ -114,10 +114,10 @@ def _readiness(pending: bool) -> None:
 
 def cards() -> None:
     """Offer three ways to go on."""
-    for column, (title, icon, words, target, link) in zip(st.columns(3), CARDS):
+    for column, (title, icon, text, target, link) in zip(st.columns(3), CARDS):
         with column.container(border=True, height="stretch"):
             st.markdown(f"#### {icon} {title}")
-            st.markdown(words)
+            st.markdown(text)
             if (Path(__file__).parent / target).exists():
                 st.page_link(target, label=link, icon=":material/arrow_forward:")
 
@@ -142,6 +142,6 @@ if __name__ == "__main__":
 else:
     from streamlit.starlette import App
 
-    if words := why_not():
-        raise SystemExit(words)
+    if text := why_not():
+        raise SystemExit(text)
     app = App(Path(__file__).resolve(), routes=ROUTES, middleware=MIDDLEWARE)

@@ -25,9 +25,9 @@ def use_chosen() -> None:
 
 def choose_example() -> None:
     """Show the examples that match what is looked for, each with its story, in a list that scrolls."""
-    words = "A word of its title or story, such as “graph” or “films”."
-    wanted = st.text_input("Find an example", key="example_search", help=words).strip().lower()
-    found = [name for name in datasets.names() if wanted in told(name).lower()]
+    text = "A word of its title or story, such as “graph” or “films”."
+    wanted = st.text_input("Find an example", key="example_search", help=text).strip().lower()
+    found = [name for name in datasets.names() if wanted in described(name).lower()]
     if not found:
         st.caption("No example has these words.")
         return
@@ -44,7 +44,7 @@ def choose_example() -> None:
         )
 
 
-def told(name: str) -> str:
+def described(name: str) -> str:
     """Return what an example is found by."""
     about = datasets.info(name)
     return f"{name} {about.title} {about.story} {about.task}"

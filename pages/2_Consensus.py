@@ -36,7 +36,7 @@ def controls() -> Setting:
     method = getattr(hc, training.estimator_of(data))
     lambda0, lambda1 = weight(method.lambda0, "l0", "λ0"), weight(method.lambda1, "l1", "λ1")
     words = "The other labels are hidden from training and score it."
-    known = slider("Labels known, per cent", 5, 100, start=30, step=5, key="known", words=words)
+    known = slider("Labels known, per cent", 5, 100, start=30, step=5, key="known", help=words)
     sources, graphs, noise = parts()
     with st.expander("More parameters"):
         params = more(method)
@@ -72,7 +72,7 @@ def parts() -> tuple[list[str], list[str], tuple[str, float] | None]:
     return (
         sources,
         graphs,
-        (noisy, slider("Noise, in standard deviations", 0.0, 5.0, start=1.0, step=0.25, key="sd", words=words)),
+        (noisy, slider("Noise, in standard deviations", 0.0, 5.0, start=1.0, step=0.25, key="sd", help=words)),
     )
 
 
@@ -111,8 +111,8 @@ def draw(events: Any, before: Any) -> None:
             without.say(events[PAGE][-1], None if result is None else result.predictions)
 
         state["drawn"] = widgets.curves(events[PAGE], data, old, without.line(), say)
-        if words := cluster.said(events[PAGE]):
-            st.caption(words)
+        if text := cluster.summary(events[PAGE]):
+            st.caption(text)
 
 
 def beside() -> Without:

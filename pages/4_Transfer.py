@@ -36,11 +36,11 @@ def go_on(name: str) -> None:
 def domains() -> tuple[str, tuple[str, ...]]:
     """Draw the choice of the target and of its sources."""
     names = data.source_names
-    words = "The domain to learn for: few of its labels are known."
-    target = choose("Target domain", names, transfer.first_target(data), "target", words)
+    text = "The domain to learn for: few of its labels are known."
+    target = choose("Target domain", names, transfer.first_target(data), "target", text)
     others = [name for name in names if name != target]
-    words = "Domains to learn from; take one out to see what it teaches."
-    return target, tuple(choose("Sources", others, others, "teachers", words))
+    text = "Domains to learn from; take one out to see what it teaches."
+    return target, tuple(choose("Sources", others, others, "teachers", text))
 
 
 def classes() -> str | None:
@@ -48,25 +48,25 @@ def classes() -> str | None:
     if len(data.classes) < 3:
         return None
     first = transfer.first_class(data) or ALL
-    words = "One class against as many rows of the others (chance is one half), or all classes at once."
-    chosen = choose("Classes", [ALL, *data.classes], first, "class", words, format_func=told)
+    text = "One class against as many rows of the others (chance is one half), or all classes at once."
+    chosen = choose("Classes", [ALL, *data.classes], first, "class", text, format_func=class_label)
     return None if chosen == ALL else chosen
 
 
-def told(label: str) -> str:
+def class_label(label: str) -> str:
     """Return a class as the choice shows it."""
     return f"all {len(data.classes)} classes" if label == ALL else f"{label} against the rest"
 
 
-def spoilt(sources: tuple[str, ...]) -> tuple[str, float] | None:
+def corrupted(sources: tuple[str, ...]) -> tuple[str, float] | None:
     """Draw the choice of a source whose labels are flipped."""
-    words = "A share of its labels changes: a good method stops listening."
-    name = choose("Spoil a source", [NONE, *sources], NONE, "spoilt", words)
+    text = "A share of its labels changes: a good method stops listening."
+    name = choose("Spoil a source", [NONE, *sources], NONE, "spoilt", text)
     if name == NONE:
         return None
-    return name, slider(
-        "Labels flipped, per cent", 0, 100, start=50, step=5, key="spoilt_share", words="Share of the source's labels."
-    ) / 100
+    help_ = "Share of the source's labels."
+    share = slider("Labels flipped, per cent", 0, 100, start=50, step=5, key="spoilt_share", help=help_)
+    return name, share / 100
 
 
 def controls() -> tuple[Choice, list[str], int]:
@@ -75,12 +75,10 @@ def controls() -> tuple[Choice, list[str], int]:
     label = classes()
     possible = transfer.examples_possible(data, target, label)
     state["examples"] = min(state.get("examples", 3), max(possible, 2))
-    words = "Labelled rows of each class in the target; the other rows score the methods."
-    examples = slider(
-        "Target examples of each class", 1, max(possible, 2), start=3, step=1, key="examples", words=words
-    )
+    text = "Labelled rows of each class in the target; the other rows score the methods."
+    examples = slider("Target examples of each class", 1, max(possible, 2), start=3, step=1, key="examples", help=text)
     methods = choose("Methods", list(METHODS), FIRST, "methods", "Trained side by side on the same examples.")
-    broken = spoilt(sources)
+    broken = corrupted(sources)
     seed = int(state.get("transfer_seed", 0))
     choice = Choice(target, sources, label, examples, broken, seed=seed)
     return more(choice, methods), methods, possible
@@ -95,13 +93,13 @@ def more(choice: Choice, methods: list[str]) -> Choice:
         given["n_iterations"] = parameter_slider(hc.TrAdaBoostClassifier.n_iterations, "transfer_rounds", 30)
         given["max_depth"] = parameter_slider(hc.TrAdaBoostClassifier.max_depth, "transfer_depth")
         updates = ["exponential", "multiplicative"]
-        words = "Whether η multiplies the exponents of the weights, or the weights themselves."
-        given["update"] = choose("η acts", updates, updates[0], "update", words)
-        words = "As printed: both for exponents; the target for weights, where both would cancel out."
-        on = choose("η on", ["as usual", "target", "source", "both"], "as usual", "eta_on", words)
+        text = "Whether η multiplies the exponents of the weights, or the weights themselves."
+        given["update"] = choose("η acts", updates, updates[0], "update", text)
+        text = "As printed: both for exponents; the target for weights, where both would cancel out."
+        on = choose("η on", ["as usual", "target", "source", "both"], "as usual", "eta_on", text)
         given["eta_on"] = None if on == "as usual" else on
-        words = "Of the examples that are drawn, and of training."
-        given["seed"] = int(st.number_input("Seed", 0, 9999, key=held("transfer_seed", 0, Limits(0, 9999)), help=words))
+        text = "Of the examples that are drawn, and of training."
+        given["seed"] = int(st.number_input("Seed", 0, 9999, key=held("transfer_seed", 0, Limits(0, 9999)), help=text))
     return Choice(**{**vars(choice), **given})
 
 
@@ -151,14 +149,14 @@ def after(ended: dict[str, Any]) -> None:
 
 def changes(ended: dict[str, Any]) -> None:
     """Say in one sentence for each method that changed what came of it."""
-    events, said = live.events(), []
+    events, notes = live.events(), []
     for label in ended:
         if label in live.before and live.before[label][0] != live.settings[label]:
             old, new = training.outcome(*live.before[label]), training.outcome(live.settings[label], events[label])
-            said.append(f"{label}: {training.difference(old, new)}")
-    if said:
+            notes.append(f"{label}: {training.difference(old, new)}")
+    if notes:
         with st.container(key="change"):
-            st.success("  \n".join(map(escape, said)))
+            st.success("  \n".join(map(escape, notes)))
 
 
 def draw(events: Any, before: Any) -> None:

@@ -45,7 +45,7 @@ def draw(events: Any, before: Any) -> None:
     state["drawn two"] = widgets.curves(events, before, order(), trained_sources())
 
 
-def said() -> None:
+def verdict() -> None:
     """Say what the sources add to one another, and what a change did."""
     events, changes = live.events(), []
     for label, setting in live.settings.items():
@@ -55,9 +55,9 @@ def said() -> None:
     if changes:
         with st.container(key="change"):
             st.success("  \n".join(map(escape, changes)))
-    if words := settings.verdict(events):
+    if text := settings.verdict(events):
         with st.container(key="verdict"):
-            st.info(escape(words), icon=":material/balance:")
+            st.info(escape(text), icon=":material/balance:")
 
 
 def after() -> None:
@@ -66,10 +66,10 @@ def after() -> None:
     results = {k: result for k, result in results.items() if result is not None and result.predictions is not None}
     if not results:
         return
-    said()
+    verdict()
     frames = {label: result.predictions for label, result in results.items()}
-    spoilt, taken_for, rows, take = st.tabs(["If a source fails", "Confusion", "Instances", "Take away"])
-    with spoilt:
+    failure, taken_for, rows, take = st.tabs(["If a source fails", "Confusion", "Instances", "Take away"])
+    with failure:
         failing(
             current.data, live.settings, results, runs=live.runs, sources=trained_sources(), order=order(), owner=owner
         )
@@ -95,8 +95,8 @@ st.caption(f"{escape(current.title)}: {escape(current.story)}")
 if reason := settings.why_not(data):
     st.info(escape(reason), icon=":material/info:")
     widgets_controls.offer_examples(go_on, current.example, first=True)
-    words = "Bring your own: a table, and a zip of images named by id"
-    st.page_link("pages/1_Data.py", label=words, icon=":material/upload_file:")
+    text = "Bring your own: a table, and a zip of images named by id"
+    st.page_link("pages/1_Data.py", label=text, icon=":material/upload_file:")
     st.stop()
 bar = st.container()
 main, side = st.columns([3, 1.15], gap="large")  # stacked on a phone: the charts first

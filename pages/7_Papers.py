@@ -48,9 +48,9 @@ active = catalog.active(run_id)
 so_far = catalog.so_far(st.session_state, name)
 left = so_far.total - so_far.cells.height
 with st.container(horizontal=True):
-    words = "Run" if not so_far.cells.height else "Go on" if left else "Done"
+    text = "Run" if not so_far.cells.height else "Go on" if left else "Done"
     help_ = f"{left} of {so_far.total} fits are left{catalog.about(so_far.seconds)}. What is finished is kept."
-    if st.button(words, type="primary", disabled=active or not left, help=help_, key="run_paper"):
+    if st.button(text, type="primary", disabled=active or not left, help=help_, key="run_paper"):
         catalog.start(st.session_state, name, owner)
         st.rerun()
     if so_far.cells.height:

@@ -43,8 +43,8 @@ def page() -> None:
 
 def warning() -> None:
     """Say what is wrong with the store, and what was lost until somebody says that it was read."""
-    if words := store.shared().warning:
-        st.warning(escape(words), icon=":material/warning:")
+    if text := store.shared().warning:
+        st.warning(escape(text), icon=":material/warning:")
     if store.shared().notices:
         st.button("I have read this", on_click=store.shared().dismiss, key="dismiss", icon=":material/done:")
 
@@ -84,8 +84,8 @@ def title(run: Run) -> str:
 def one_run(run: Run) -> None:
     """Show a run and what can be done with it."""
     st.subheader(escape(table.label(run)))
-    if words := table.unfinished(run):
-        st.info(escape(words), icon=":material/info:")
+    if text := table.unfinished(run):
+        st.info(escape(text), icon=":material/info:")
     with st.container(horizontal=True):
         reopen(run)
         rename(run)
@@ -158,9 +158,9 @@ def delete(run: Run) -> None:
             done("Deleted.")
 
 
-def done(words: str) -> None:
+def done(text: str) -> None:
     """Draw the page again and say what was done."""
-    st.session_state["runs_message"] = words
+    st.session_state["runs_message"] = text
     st.rerun()
 
 
@@ -174,9 +174,9 @@ def take_away(run: Run) -> None:
         st.warning(escape(error), icon=":material/warning:")
         return
     with st.container(horizontal=True):
-        for words, (name, content, mime) in offers.items():
+        for text, (name, content, mime) in offers.items():
             st.download_button(
-                words, content, name, mime, key=f"take_{words}", icon=":material/download:", on_click="ignore"
+                text, content, name, mime, key=f"take_{text}", icon=":material/download:", on_click="ignore"
             )
 
 
@@ -253,7 +253,7 @@ def per_instance(runs: Mapping[str, Run]) -> None:
         st.caption("Predictions were not kept for these runs.")
         return
     differing = run_compare.instances(known)
-    st.markdown(escape(run_compare.told(known, differing)))
+    st.markdown(escape(run_compare.differing_text(known, differing)))
     if differing.height:
         st.dataframe(differing.head(500), hide_index=True, key="per_instance", alt="Predictions that differ")
         st.download_button("Differences (CSV)", export.csv(differing), "differences.csv", "text/csv", on_click="ignore")

@@ -25,7 +25,7 @@ class Advice(NamedTuple):
 
     method: str
     page: str
-    words: str
+    text: str
 
 
 def advise(data: HetData) -> Advice:
@@ -39,8 +39,8 @@ def advise(data: HetData) -> Advice:
     if len(data.sources) + len(data.graphs) > 1:
         return _several(data)
     known = f", {_known(data)}" if data.target_kind else ""
-    words = f"one table and no graph{known}: see which rows to trust (another table or a graph would allow a consensus)"
-    return Advice("Heteroscedastic boosting", "Noise", words)
+    text = f"one table and no graph{known}: see which rows to trust (another table or a graph would allow a consensus)"
+    return Advice("Heteroscedastic boosting", "Noise", text)
 
 
 def _known(data: HetData) -> str:
@@ -58,9 +58,9 @@ def _domains(data: HetData) -> Advice | None:
         return None
     few, share = _fewest(data)
     fewest = f", fewest in {quoted(few)}: {share:.0%}" if share < 1.0 else ""
-    words = f"the {len(sources)} tables have the same columns and share no id ({_known(data)}{fewest})"
+    text = f"the {len(sources)} tables have the same columns and share no id ({_known(data)}{fewest})"
     goal = quoted(few) if fewest else "one of them"
-    return Advice("Transfer boosting", "Transfer", f"{words}: learn for {goal} from the others")
+    return Advice("Transfer boosting", "Transfer", f"{text}: learn for {goal} from the others")
 
 
 def _fewest(data: HetData) -> tuple[str, float]:
@@ -85,8 +85,8 @@ def _records(data: HetData) -> Advice | None:
     if max(distinct) > CODES * source.n_rows:
         return None
     names = listed(source.columns)
-    words = f"{counted(source.n_rows, 'record')} of {names} and a number: fill in the rest, and see whom to trust"
-    return Advice("Heteroscedastic factorization", "Noise", words)
+    text = f"{counted(source.n_rows, 'record')} of {names} and a number: fill in the rest, and see whom to trust"
+    return Advice("Heteroscedastic factorization", "Noise", text)
 
 
 def _modalities(data: HetData) -> Advice | None:
@@ -94,8 +94,8 @@ def _modalities(data: HetData) -> Advice | None:
     unlike = [name for name, source in data.sources.items() if _is_unstructured(source)]
     if not unlike or len(data.sources) < 2 or data.target_kind != "classification" or data.graphs:
         return None
-    words = f"{quoted(unlike[0])} holds {_what(data.sources[unlike[0]])} beside a table, {_known(data)}"
-    return Advice("Two weak learners", "Two learners", f"{words}: see what each adds")
+    text = f"{quoted(unlike[0])} holds {_what(data.sources[unlike[0]])} beside a table, {_known(data)}"
+    return Advice("Two weak learners", "Two learners", f"{text}: see what each adds")
 
 
 def _is_unstructured(source: Source) -> bool:
@@ -115,19 +115,19 @@ def _one_graph(data: HetData) -> Advice | None:
         return None
     links = counted(data.graphs[name].n_edges, "link")
     alike = f"neighbours in {quoted(name)} have like labels (correlation {value:.2f} over {links})"
-    words = f"one table, {_known(data)}, and {alike}: infer them together"
-    return Advice("Boosting with collective inference", "Collective", words)
+    text = f"one table, {_known(data)}, and {alike}: infer them together"
+    return Advice("Boosting with collective inference", "Collective", text)
 
 
 def _several(data: HetData) -> Advice:
     parts = [counted(len(data.sources), "table")] + ([counted(len(data.graphs), "graph")] if data.graphs else [])
     name, value = _most_alike(data)
-    told = ""
+    known = ""
     if np.isfinite(value):
         alike = "have like labels" if value >= ALIKE else "have labels that are hardly alike"
-        told = f", neighbours in {quoted(name)} {alike} (correlation {value:.2f})"
-    words = f"{' and '.join(parts)}, {_known(data)}{told}: learn how much to trust each"
-    return Advice("Gradient Boosting Consensus", "Consensus", words)
+        known = f", neighbours in {quoted(name)} {alike} (correlation {value:.2f})"
+    text = f"{' and '.join(parts)}, {_known(data)}{known}: learn how much to trust each"
+    return Advice("Gradient Boosting Consensus", "Consensus", text)
 
 
 def _most_alike(data: HetData) -> tuple[str, float]:

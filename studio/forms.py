@@ -108,7 +108,7 @@ def plainly(y: NDArray) -> NDArray:
 
 def as_code(form: Mapping[str, Any], with_labels: bool) -> str:
     """Print a form as Python on `data` (and `y`, `eval_y`): leaves X, labels, held_out and train, the rows known."""
-    kind, told = form.get("form"), "y[at], eval_y[at]" if with_labels else "data.y[at], data.y[at]"
+    kind, labels = form.get("form"), "y[at], eval_y[at]" if with_labels else "data.y[at], data.y[at]"
     lines = {
         "table": ["X, ids = plain.plain_table(data).X, data.ids"],
         "domains": [
@@ -120,7 +120,7 @@ def as_code(form: Mapping[str, Any], with_labels: bool) -> str:
     if kind not in lines:
         raise ParameterError(f"form={quoted(kind)} is not known: give 'table', 'domains' or 'codes'.")
     at = "at = [data.position[one] for one in ids]"
-    return "\n".join([*lines[kind], at, f"labels, held_out = {told}", "train = metrics.known_targets(labels)"])
+    return "\n".join([*lines[kind], at, f"labels, held_out = {labels}", "train = metrics.known_targets(labels)"])
 
 
 def fit_code(form: Mapping[str, Any]) -> str:

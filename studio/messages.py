@@ -33,9 +33,9 @@ def one_sentence(text: str) -> str:
 
 def foreign(error: BaseException, longest: int = 200) -> str:
     """Return what an error of another library says, in short and without the server's paths."""
-    said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    said = _ADDRESS.sub("", said)
-    return one_sentence(_PATH.sub("a file of the server", said))[:longest].rstrip(" .")
+    text_of_error = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    text_of_error = _ADDRESS.sub("", text_of_error)
+    return one_sentence(_PATH.sub("a file of the server", text_of_error))[:longest].rstrip(" .")
 
 
 def explained(error: BaseException) -> str:

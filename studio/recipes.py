@@ -165,8 +165,8 @@ def as_code(recipe: Recipe) -> str:
         lines.append(f"labels = read_table({_file_code(target)})")
         arguments += f", (labels[{target['id']!r}], labels[{target['column']!r}])"
     elif own := [part for part in recipe["sources"] if "label" in part]:
-        told = "".join(f"    {part['name']!r}: ({_table_code(part)}, {part['label']!r}),\n" for part in own)
-        lines.append(f"labels = own_labels({{\n{told}}})")
+        tables = "".join(f"    {part['name']!r}: ({_table_code(part)}, {part['label']!r}),\n" for part in own)
+        lines.append(f"labels = own_labels({{\n{tables}}})")
         arguments += ", labels"
     if recipe.get("task"):
         arguments += f", task={recipe['task']!r}"
@@ -194,5 +194,5 @@ def _file_code(part: Mapping[str, Any]) -> str:
     options = ", ".join(
         f"{key}={value!r}" for key, value in _options(part)._asdict().items() if key in part.get("options", ())
     )
-    told = f", Options({options})" if options else ""
-    return f"{part['file']!r}, (HERE / {part['file']!r}).read_bytes(){told}"
+    argument = f", Options({options})" if options else ""
+    return f"{part['file']!r}, (HERE / {part['file']!r}).read_bytes(){argument}"

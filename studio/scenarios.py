@@ -23,7 +23,7 @@ An operation is a JSON-able mapping with "op" and its arguments ("seed" is 0 whe
     {"op": "target_labels", "name": "dslr", "count": 3, "seed": 0}   train on so many of each class of one source
 
 They are applied in order, except that "labels" (or "target_labels", which scores on the source's others) chooses among
-the labels that the others leave, and after it labels are spoilt, so that those to score by stay as they are. How one
+the labels that the others leave, and after it labels are corrupted, so that those to score by stay as they are. How one
 scenario differs from another in words is told in `studio.runs.differences`.
 """
 
@@ -56,7 +56,7 @@ class Field(NamedTuple):
     """What an argument must be: a test, and its words."""
 
     fits: Callable[[Any], bool]
-    words: str
+    text: str
 
 
 def _is_number(value: Any) -> bool:
@@ -227,7 +227,7 @@ def _checked(operation: Mapping[str, Any]) -> dict[str, Any]:
 def _argument(operation: Mapping[str, Any], key: str, field: Field) -> Any:
     value = operation.get(key, 0 if field is SEED else None)
     if not field.fits(value):
-        raise ParameterError(f"{operation['op']} needs {key} as {field.words}, not {quoted(value)}: correct it.")
+        raise ParameterError(f"{operation['op']} needs {key} as {field.text}, not {quoted(value)}: correct it.")
     return [tuple(pair) for pair in value] if field is PAIRS else value
 
 

@@ -58,8 +58,8 @@ class UploadBudget:
         if scope["method"] == "DELETE":
             await self.app(scope, receive, send)
             return
-        if words := self._refusal(session, size):
-            await _refuse(send, 413, words)
+        if text := self._why_not(session, size):
+            await _refuse(send, 413, text)
             return
         self._coming[session] += size
         try:
@@ -68,7 +68,7 @@ class UploadBudget:
             self._coming[session] -= size
             self._coming += Counter()  # forget those at zero
 
-    def _refusal(self, session: str, size: int) -> str:
+    def _why_not(self, session: str, size: int) -> str:
         held = Counter(self._held()) + self._coming
         for whose, bytes_held, most in (
             ("Your files", held[session], UPLOADS.session_bytes),
@@ -79,9 +79,9 @@ class UploadBudget:
         return ""
 
 
-async def _refuse(send: Any, status: int, words: str) -> None:
+async def _refuse(send: Any, status: int, text: str) -> None:
     await send({"type": "http.response.start", "status": status, "headers": [(b"content-type", b"text/plain")]})
-    await send({"type": "http.response.body", "body": words.encode()})
+    await send({"type": "http.response.body", "body": text.encode()})
 
 
 def browser_name(cookie: str) -> str:
@@ -115,8 +115,8 @@ def _browser(session: str) -> str:
 
 def _announced(headers: Mapping[bytes, bytes]) -> int:
     """Return the bytes that a request says it has; as many as a file may have where it does not say."""
-    said = headers.get(b"content-length", b"")
-    return int(said) if said.isdigit() else st.get_option("server.maxUploadSize") * MIB
+    length = headers.get(b"content-length", b"")
+    return int(length) if length.isdigit() else st.get_option("server.maxUploadSize") * MIB
 
 
 def _held() -> dict[str, int]:

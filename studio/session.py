@@ -95,13 +95,13 @@ def current() -> Current:
     An example that cannot be loaded, or files that are not kept, are answered by the opening one and a sentence on the
     page.
     """
-    told = asked().get("data") or ""
-    if st.session_state.get("uploaded") is None and told.startswith(OWN):
-        _bring_back(told.removeprefix(OWN))
+    asked_for = asked().get("data") or ""
+    if st.session_state.get("uploaded") is None and asked_for.startswith(OWN):
+        _bring_back(asked_for.removeprefix(OWN))
     if (uploaded := st.session_state.get("uploaded")) is not None:
         _name_in_url(f"{OWN}{uploaded.kept}" if uploaded.kept else None)
         return uploaded
-    name = "" if told.startswith(OWN) else told
+    name = "" if asked_for.startswith(OWN) else asked_for
     name = name or st.session_state.get("example") or DEFAULT
     return _example(name)
 
@@ -236,18 +236,18 @@ def _operations_of_the_address() -> None:
 
 def asked() -> dict[str, str]:
     """Return what the address says that nobody has read yet, and what is kept under the id that it has."""
-    told = st.query_params.to_dict()
-    if told == st.session_state.get(WRITTEN):  # our own words, about controls that are there already
-        return {name: value for name, value in told.items() if name in SHOWN}
-    if name := told.get("state"):
+    given = st.query_params.to_dict()
+    if given == st.session_state.get(WRITTEN):  # our own words, about controls that are there already
+        return {name: value for name, value in given.items() if name in SHOWN}
+    if name := given.get("state"):
         if st.session_state.get("kept state", (None,))[0] != name:
             try:
                 st.session_state["kept state"] = name, state.kept(name, states())
             except ValueError as error:
                 st.session_state["kept state"] = name, {}
                 st.warning(escape(error), icon=":material/link_off:")
-        told = st.session_state["kept state"][1] | {key: value for key, value in told.items() if key != "state"}
-    return told
+        given = st.session_state["kept state"][1] | {key: value for key, value in given.items() if key != "state"}
+    return given
 
 
 def states() -> Path:

@@ -168,8 +168,8 @@ def kept(name: str, folder: Path) -> dict[str, str]:
     if not ID.fullmatch(name) or not path.is_file():
         raise ValueError("The settings of this link are no longer kept here: ask for a new link.")
     try:
-        told = json.loads(path.read_text("utf-8"))
-        state, schema = told["state"], told["schema"]
+        stored = json.loads(path.read_text("utf-8"))
+        state, schema = stored["state"], stored["schema"]
         good = all(isinstance(each, str) for pair in state.items() for each in pair)
     except (ValueError, KeyError, AttributeError, TypeError):
         good, schema, state = False, SCHEMA, {}

@@ -30,16 +30,16 @@ def columns(model: Any, arrays: Arrays) -> dict[str, Any]:
     dict of str to (m,) list
         "weight": how much a row counted in training, None elsewhere; "deviation": the share of labels drawn blindly.
     """
-    told: dict[str, Any] = {}
+    found: dict[str, Any] = {}
     weights = getattr(model, "instance_weights_", None)
     trained = known(arrays.y)
     if weights is not None and len(weights) == trained.sum():
         placed = np.full(len(trained), np.nan)
         placed[trained] = weights
-        told["weight"] = [None if np.isnan(weight) else float(weight) for weight in placed]
+        found["weight"] = [None if np.isnan(weight) else float(weight) for weight in placed]
     if hasattr(model, "predict_deviation"):
-        told["deviation"] = np.asarray(model.predict_deviation(arrays.X), float).tolist()
-    return told
+        found["deviation"] = np.asarray(model.predict_deviation(arrays.X), float).tolist()
+    return found
 
 
 def achieved(model: Any, arrays: Arrays) -> dict[str, list[float]] | None:

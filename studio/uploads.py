@@ -139,8 +139,8 @@ def read_table(name: str, file: bytes | BinaryIO, options: Options = Options()) 
 
 def preview_table(name: str, file: bytes | BinaryIO, options: Options = Options()) -> TablePreview:  # noqa: B008
     """Read an uploaded table as `read_table` does, and say what was guessed and found."""
-    words, frames = _read(name, file, "table", options)
-    return TablePreview(frames[0], [*words["guesses"]], _findings(words))
+    answer, frames = _read(name, file, "table", options)
+    return TablePreview(frames[0], [*answer["guesses"]], _findings(answer))
 
 
 def read_graph(name: str, file: bytes | BinaryIO, options: Options = Options()) -> Graph:  # noqa: B008
@@ -174,8 +174,8 @@ def read_graph(name: str, file: bytes | BinaryIO, options: Options = Options()) 
 
 def preview_graph(name: str, file: bytes | BinaryIO, options: Options = Options()) -> GraphPreview:  # noqa: B008
     """Read the edges of an uploaded graph, and say what was guessed and found."""
-    words, frames = _read(name, file, "graph", options)
-    return GraphPreview(frames[0], [*words["guesses"]], _findings(words), frames[1] if len(frames) > 1 else None)
+    answer, frames = _read(name, file, "graph", options)
+    return GraphPreview(frames[0], [*answer["guesses"]], _findings(answer), frames[1] if len(frames) > 1 else None)
 
 
 def read_images(name: str, file: bytes | BinaryIO) -> Source:
@@ -205,9 +205,9 @@ def read_images(name: str, file: bytes | BinaryIO) -> Source:
 
 def preview_images(name: str, file: bytes | BinaryIO) -> ImagesPreview:
     """Read uploaded images as `read_images` does, and say what was done to them and found."""
-    words, frames = _read(name, file, "images", Options())
-    pixels = frames[0]["pixels"].to_numpy().reshape(-1, *words["shape"])
-    return ImagesPreview(frames[0]["id"].to_list(), pixels, [*words["guesses"]], _findings(words))
+    answer, frames = _read(name, file, "images", Options())
+    pixels = frames[0]["pixels"].to_numpy().reshape(-1, *answer["shape"])
+    return ImagesPreview(frames[0]["id"].to_list(), pixels, [*answer["guesses"]], _findings(answer))
 
 
 def warm_up() -> None:
@@ -256,7 +256,7 @@ def _read(name: str, file: bytes | BinaryIO, want: str, options: Options) -> _Fo
 
     def parse() -> _Found:
         reply = sandbox.shared().ask(name, request, content)
-        return reply.words, [from_stream(block) for block in reply.blocks]
+        return reply.answer, [from_stream(block) for block in reply.blocks]
 
     return _parsed.get((name, want, repr(options), hashlib.sha256(content).digest()), parse)
 
@@ -272,8 +272,8 @@ def _content(name: str, file: bytes | BinaryIO) -> bytes:
     return bytes(file)
 
 
-def _findings(words: dict[str, Any]) -> list[Finding]:
+def _findings(answer: dict[str, Any]) -> list[Finding]:
     return [
         Finding(kind, where, count, message, tuple(examples))
-        for kind, where, count, message, examples in words["findings"]
+        for kind, where, count, message, examples in answer["findings"]
     ]

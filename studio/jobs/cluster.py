@@ -13,7 +13,7 @@ from typing import Any
 
 from hetcore.errors import ClusterError
 
-__all__ = ["CONNECT_SECONDS", "address", "fit", "parameters", "said"]
+__all__ = ["CONNECT_SECONDS", "address", "fit", "parameters", "summary"]
 
 CONNECT_SECONDS = 5.0
 ESTIMATORS = ("GBCClassifier", "GBCRegressor")
@@ -29,15 +29,15 @@ def parameters() -> dict[str, Any]:
     return {"schedule": "parallel"} if address() else {}
 
 
-def said(events: Sequence[Any]) -> str:
+def summary(events: Sequence[Any]) -> str:
     """Return in words what a training's last round tells of the cluster, empty for one that is done here."""
     detail = events[-1].detail if events else {}
     if "workers" not in detail:
         return ""
     moved = (detail["bytes"]["sent"] + detail["bytes"]["received"]) / 1e6
-    words = f"On {_counted(detail['workers'])} of the Dask cluster; the last round moved {moved:,.2f} MB."
+    text = f"On {_counted(detail['workers'])} of the Dask cluster; the last round moved {moved:,.2f} MB."
     lost = detail["workers_lost"]
-    return words + (f" Lost on the way: {_counted(lost)}, whose sources moved to the others." if lost else "")
+    return text + (f" Lost on the way: {_counted(lost)}, whose sources moved to the others." if lost else "")
 
 
 def _counted(workers: int) -> str:

@@ -44,12 +44,12 @@ def read_parquet(name: str, content: bytes, options: Mapping[str, Any]) -> Parse
 
 def _unpacked(name: str, table: pa.Table) -> pa.Table:
     """Return the table with words in place of their numbers, unless that takes too much memory."""
-    for k in _refuse_many_words(name, table):
+    for k in _refuse_many_categories(name, table):
         table = table.set_column(k, table.schema.field(k).name, table.column(k).cast(pa.string()))
     return table
 
 
-def _refuse_many_words(name: str, table: pa.Table) -> list[int]:
+def _refuse_many_categories(name: str, table: pa.Table) -> list[int]:
     """Return which columns hold words by their numbers; raise DataError if in full they take too much memory."""
     kinds = table.schema.types
     packed = [k for k, kind in enumerate(kinds) if pa.types.is_dictionary(kind) and _is_text(kind.value_type)]
@@ -59,9 +59,9 @@ def _refuse_many_words(name: str, table: pa.Table) -> list[int]:
     return packed
 
 
-def _characters(words: pa.DictionaryArray) -> int:
-    lengths = pa.compute.binary_length(words.dictionary.cast(pa.large_string()))
-    return pa.compute.sum(lengths.take(words.indices)).as_py() or 0
+def _characters(categories: pa.DictionaryArray) -> int:
+    lengths = pa.compute.binary_length(categories.dictionary.cast(pa.large_string()))
+    return pa.compute.sum(lengths.take(categories.indices)).as_py() or 0
 
 
 def read_arrow(name: str, content: bytes, options: Mapping[str, Any]) -> ParsedTable:
@@ -79,7 +79,7 @@ def read_arrow(name: str, content: bytes, options: Mapping[str, Any]) -> ParsedT
         _refuse_nested(name, reader.schema)
         table = pa.Table.from_batches(_batches(name, reader, bool(options.get("edges"))), schema=reader.schema)
         table.validate(full=True)  # before the words are counted: a number may be beyond them
-        _refuse_many_words(name, table)
+        _refuse_many_categories(name, table)
     except (pa.ArrowException, OSError) as error:
         raise _damaged(name, "Arrow", error) from None
     return _finished(name, table, "Arrow")

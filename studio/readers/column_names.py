@@ -93,8 +93,8 @@ def _renamed(blank: list[str], repeated: list[str], cut: list[str], patterns: li
         ("pattern_header", patterns, "name", "that would stand for other columns, such as *: _ put behind"),
     )
     return [
-        Finding(kind, "", len(names), f"{counted(len(names), noun)} {words}", tuple(names))
-        for kind, names, noun, words in found
+        Finding(kind, "", len(names), f"{counted(len(names), noun)} {text}", tuple(names))
+        for kind, names, noun, text in found
         if names
     ]
 

@@ -128,8 +128,8 @@ class _Careful:
 
     def _almost_number(self, name: str, bare: pl.Series) -> pl.Series | None:
         """Return numbers for a column with decimal commas, or whose other cells say that a value is missing."""
-        words = bare.str.to_lowercase().is_in(_MISSING).fill_null(False)
-        rest = bare.set(words, None) if words.any() else bare
+        missing = bare.str.to_lowercase().is_in(_MISSING).fill_null(False)
+        rest = bare.set(missing, None) if missing.any() else bare
         if rest.null_count() == len(rest):
             return None
         with_dots = rest if self._decimal == "." else self._with_dots(name, rest)
@@ -138,8 +138,8 @@ class _Careful:
             self._near_miss(name, bare)
             return None
         column = self._number(name, with_dots, floats)
-        if column is not None and words.any():
-            self._find("missing_word", name, int(words.sum()), "taken as missing", bare.filter(words))
+        if column is not None and missing.any():
+            self._find("missing_word", name, int(missing.sum()), "taken as missing", bare.filter(missing))
         return column
 
     def _with_dots(self, name: str, cells: pl.Series) -> pl.Series:
@@ -165,13 +165,13 @@ class _Careful:
         given, strange = len(bare) - bare.null_count(), int(odd.sum())
         if 0 < strange <= (1 - _NEARLY) * given:
             examples = tuple(f"{bare[row]!r:.40} in row {row + 1}" for row in odd.arg_true()[:5])
-            words = f"{strange:,} of {counted(given, 'cell')} no number: the column is kept as text"
-            self.findings.append(Finding("not_a_number", f"column {name!r:.60}", strange, words, examples))
+            text = f"{strange:,} of {counted(given, 'cell')} no number: the column is kept as text"
+            self.findings.append(Finding("not_a_number", f"column {name!r:.60}", strange, text, examples))
 
-    def _find(self, kind: str, name: str, count: int, words: str, cells: pl.Series) -> None:
+    def _find(self, kind: str, name: str, count: int, text: str, cells: pl.Series) -> None:
         examples = tuple(str(value)[:40] for value in cells.unique(maintain_order=True).head(5))
         self.findings.append(
-            Finding(kind, f"column {name!r:.60}", count, f"{counted(count, 'cell')} {words}", examples)
+            Finding(kind, f"column {name!r:.60}", count, f"{counted(count, 'cell')} {text}", examples)
         )
 
     def _number(self, name: str, bare: pl.Series, floats: pl.Series) -> pl.Series | None:
@@ -194,15 +194,15 @@ class _Careful:
                 "infinite or beyond the range of numbers",
                 bare.filter(infinite),
             )
-        words = floats.is_nan()
-        if words.any():
-            self._find("missing_word", name, int(words.sum()), "taken as missing", bare.filter(words))
+        text = floats.is_nan()
+        if text.any():
+            self._find("missing_word", name, int(text.sum()), "taken as missing", bare.filter(text))
         return floats.fill_nan(None)
 
-    def _any(self, name: str, bare: pl.Series, pattern: str, kind: str, words: str) -> bool:
+    def _any(self, name: str, bare: pl.Series, pattern: str, kind: str, text: str) -> bool:
         those = bare.filter(bare.str.contains(pattern).fill_null(False))
         if len(those):
-            self._find(kind, name, len(those), words, those)
+            self._find(kind, name, len(those), text, those)
         return len(those) > 0
 
 

@@ -59,10 +59,10 @@ def as_utf8(
 
 def _decoded(name: str, content: bytes, encoding: str | None) -> tuple[bytes, list[str]]:
     if encoding is not None:
-        return _as_told(name, content, encoding), [encoding]
-    for mark, codec, words in _BOMS:
+        return _as_declared(name, content, encoding), [encoding]
+    for mark, codec, text in _BOMS:
         if content.startswith(mark):
-            return _recoded(name, content[len(mark) :], codec), [words]
+            return _recoded(name, content[len(mark) :], codec), [text]
     if codec := _utf16_without_mark(content):
         return _recoded(name, content, codec), ["UTF-16"]
     try:
@@ -87,7 +87,7 @@ def _is_chinese(content: bytes) -> bool:
     return len(beyond) >= 2 and sum("\u4e00" <= character <= "\u9fff" for character in beyond) >= 0.7 * len(beyond)
 
 
-def _as_told(name: str, content: bytes, encoding: str) -> bytes:
+def _as_declared(name: str, content: bytes, encoding: str) -> bytes:
     if encoding not in _ENCODINGS:
         raise DataError(f"encoding={encoding!r:.40} is not read: choose one of {', '.join(_ENCODINGS)}.")
     return _recoded(name, content, encoding)

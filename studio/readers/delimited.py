@@ -74,8 +74,8 @@ def _layout(name: str, text: bytes, options: Mapping[str, Any], edges: bool) -> 
     _refuse_shape(name, rows, edges)
     _refuse_prose(name, lines, rows, delimiter)
     shifted = len(rows[0]) + 1 == _usual_width(rows[1:])
-    told = options.get("header")
-    header = rows[0] if shifted or (has_header(rows, edges) if told is None else told) else []
+    has_names = options.get("header")
+    header = rows[0] if shifted or (has_header(rows, edges) if has_names is None else has_names) else []
     names, findings = column_names((["row"] if shifted else []) + (header or [""] * len(rows[0])))
     return _Layout(delimiter, names, header, shifted, findings if header else [])
 
@@ -263,8 +263,8 @@ def _line_breaks(name: str, text: bytes, frame: pl.DataFrame) -> list[Finding]:
     rows = broken.select(pl.any_horizontal(pl.all())).to_series().arg_true()
     if len(rows) and rows[-1] == frame.height - 1 and broken[-1, -1] and text.count(b'"') % 2:
         raise DataError(f"{name} has a quote that is never closed (row {frame.height + 1:,}): close it or remove it.")
-    words = f"{counted(len(rows), 'row')} with line breaks inside quotes"
-    return [Finding("line_break", "", len(rows), words, tuple(f"row {k + 2}" for k in rows[:5]))] if len(rows) else []
+    message = f"{counted(len(rows), 'row')} with line breaks inside quotes"
+    return [Finding("line_break", "", len(rows), message, tuple(f"row {k + 2}" for k in rows[:5]))] if len(rows) else []
 
 
 def _ragged(name: str, odd: list[tuple[int, int]], width: int, rows: int, ragged: str) -> list[Finding]:

@@ -129,11 +129,11 @@ def _column_number(letters: bytes) -> int:
     return number
 
 
-def _chosen(name: str, book: Any, told: str | None) -> tuple[str, pl.DataFrame]:
-    if told is not None and told not in book.sheet_names:
+def _chosen(name: str, book: Any, wanted: str | None) -> tuple[str, pl.DataFrame]:
+    if wanted is not None and wanted not in book.sheet_names:
         there = ", ".join(shown(sheet, 20) for sheet in book.sheet_names)
-        raise DataError(f"{name} has no sheet {shown(told)!r}: choose one of {there:.100}.")
-    for sheet in [told] if told is not None else _seen_first(book):
+        raise DataError(f"{name} has no sheet {shown(wanted)!r}: choose one of {there:.100}.")
+    for sheet in [wanted] if wanted is not None else _seen_first(book):
         rows = book.load_sheet(sheet, header_row=None, dtypes="string", skip_whitespace_tail_rows=True).to_polars()
         rows = rows.filter(~pl.all_horizontal(pl.all().is_null())) if rows.width else rows
         if rows.height:
@@ -151,14 +151,14 @@ def _is_hidden(book: Any, sheet: str) -> bool:
 
 
 def _odd_cells(cells: Counter[str]) -> list[Finding]:
-    said = {kind: f"{counted(count, 'cell')} of the workbook with {_ODD[kind][1]}" for kind, count in cells.items()}
-    return [Finding(kind, "", cells[kind], f"{words}: taken as missing") for kind, words in said.items()]
+    texts = {kind: f"{counted(count, 'cell')} of the workbook with {_ODD[kind][1]}" for kind, count in cells.items()}
+    return [Finding(kind, "", cells[kind], f"{text}: taken as missing") for kind, text in texts.items()]
 
 
 def _other_sheets(book: Any, sheet: str) -> list[Finding]:
     others = [other for other in book.sheet_names if other != sheet]
-    words = f"{counted(len(others), 'more sheet')} left out: {shown(sheet)!r} was read"
-    found = [Finding("other_sheet", "", len(others), words, tuple(others))] if others else []
+    text = f"{counted(len(others), 'more sheet')} left out: {shown(sheet)!r} was read"
+    found = [Finding("other_sheet", "", len(others), text, tuple(others))] if others else []
     hidden = [other for other in book.sheet_names if _is_hidden(book, other)]
-    words = f"{counted(len(hidden), 'hidden sheet')}{', of which one was read' if sheet in hidden else ''}"
-    return found + ([Finding("hidden_sheet", "", len(hidden), words, tuple(hidden))] if hidden else [])
+    text = f"{counted(len(hidden), 'hidden sheet')}{', of which one was read' if sheet in hidden else ''}"
+    return found + ([Finding("hidden_sheet", "", len(hidden), text, tuple(hidden))] if hidden else [])

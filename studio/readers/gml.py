@@ -34,7 +34,7 @@ def read_gml(name: str, content: bytes, options: Mapping[str, Any]) -> ParsedGra
     graph = _only_graph(name, _gml_fields(name, text.decode()))
     nodes = [dict(value) for key, value in graph if key == "node" and isinstance(value, list)]
     ids = [_gml_field(name, "node", node, k, "id") for k, node in enumerate(nodes, 1)]
-    names, words = node_names(ids, [node.get("label") for node in nodes], options.get("nodes_by"), by_label=True)
+    names, naming = node_names(ids, [node.get("label") for node in nodes], options.get("nodes_by"), by_label=True)
     edges = [
         _gml_edge(name, value, k, dict(zip(ids, names)))
         for k, value in enumerate((v for key, v in graph if key == "edge"), 1)
@@ -42,7 +42,7 @@ def read_gml(name: str, content: bytes, options: Mapping[str, Any]) -> ParsedGra
     if len(set(ids)) < len(ids):
         names = ids  # which finished_graph refuses
     findings = directed(len(edges)) if ("directed", "1") in graph else []
-    return finished_graph(name, names, nodes, edges=edges, guesses=[*guesses, "GML", *words], findings=findings)
+    return finished_graph(name, names, nodes, edges=edges, guesses=[*guesses, "GML", *naming], findings=findings)
 
 
 def _only_graph(name: str, fields: _Fields) -> _Fields:

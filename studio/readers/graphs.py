@@ -135,9 +135,9 @@ def directed(edges: int) -> list[Finding]:
 
 
 def _without_weight(edges: pl.DataFrame) -> list[Finding]:
-    words = f"{counted(edges.height, 'edge')} without a weight beside edges with one: weight 1 taken"
+    text = f"{counted(edges.height, 'edge')} without a weight beside edges with one: weight 1 taken"
     examples = tuple(f"{source} – {target}" for source, target, _ in edges.head(5).rows())
-    return [Finding("missing_weight", "", edges.height, words, examples)] if edges.height else []
+    return [Finding("missing_weight", "", edges.height, text, examples)] if edges.height else []
 
 
 def _text(value: Any) -> str | None:
@@ -147,8 +147,8 @@ def _text(value: Any) -> str | None:
 def _unknown_nodes(ids: set[str], edges: pl.DataFrame) -> list[Finding]:
     ends = pl.concat([edges["source"], edges["target"].alias("source")]).unique(maintain_order=True)
     unknown = [end for end in ends if end not in ids]
-    words = f"{len(unknown):,} ends of edges are not among the nodes of the file: kept"
-    return [Finding("unknown_node", "", len(unknown), words, tuple(unknown))] if unknown else []
+    text = f"{len(unknown):,} ends of edges are not among the nodes of the file: kept"
+    return [Finding("unknown_node", "", len(unknown), text, tuple(unknown))] if unknown else []
 
 
 def _node_table(ids: Sequence[str], attributes: Sequence[Mapping[str, Any]]) -> pl.DataFrame | None:
@@ -165,15 +165,15 @@ def _node_table(ids: Sequence[str], attributes: Sequence[Mapping[str, Any]]) -> 
     return typed(ParsedTable(pl.DataFrame(columns), [], []), {}).frame
 
 
-def node_names(ids: list[str], labels: list[Any], told: str | None, by_label: bool) -> tuple[list[str], list[str]]:
+def node_names(ids: list[str], labels: list[Any], wanted: str | None, by_label: bool) -> tuple[list[str], list[str]]:
     """Return the nodes' names, by label or id as told or guessed, and words that say which."""
     usable = (
         bool(labels) and all(isinstance(label, str) and label for label in labels) and len(set(labels)) == len(labels)
     )
-    if told == "label" and not usable:
+    if wanted == "label" and not usable:
         raise DataError(
             "The nodes cannot be named by label, for some labels are missing or stand twice: name them by id."
         )
-    if usable and (told == "label" or (told is None and by_label)) and labels != ids:
+    if usable and (wanted == "label" or (wanted is None and by_label)) and labels != ids:
         return labels, ["nodes named by their labels"]
     return ids, ["nodes named by their ids"] if usable and labels != ids else []

@@ -67,9 +67,9 @@ def read(name: str, content: bytes) -> ParsedImages:
     return ParsedImages(ids, pixels, guesses, findings + _finding("animated_image", name, moving, "image", _FIRST))
 
 
-def _finding(kind: str, name: str, files: list[str], noun: str, words: str) -> list[Finding]:
+def _finding(kind: str, name: str, files: list[str], noun: str, text: str) -> list[Finding]:
     examples = tuple(shown(each, 40) for each in files[:5])
-    return [Finding(kind, name, len(files), f"{counted(len(files), noun)} {words}", examples)] if files else []
+    return [Finding(kind, name, len(files), f"{counted(len(files), noun)} {text}", examples)] if files else []
 
 
 def _members(name: str, archive: zipfile.ZipFile, size: int) -> tuple[list[zipfile.ZipInfo], list[str]]:
@@ -94,11 +94,11 @@ def _path(member: zipfile.ZipInfo) -> PurePosixPath:
 
 def _image(name: str, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> tuple[Image.Image, int]:
     """Return one image, grey or colour, no larger than needed, and how many frames it has."""
-    said = f"{shown(member.filename, 40)} in {name}"
+    place = f"{shown(member.filename, 40)} in {name}"
     with archive.open(member) as file:
         content = file.read(member.file_size + 1)
     if len(content) > member.file_size:
-        raise DataError(f"{said} is larger than the zip says: zip the images anew.")
+        raise DataError(f"{place} is larger than the zip says: zip the images anew.")
     try:
         image = Image.open(io.BytesIO(content), formats=("PNG", "JPEG"))
         if image.width * image.height <= UPLOADS.image_pixels:
@@ -109,9 +109,9 @@ def _image(name: str, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> tupl
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
         size = "far too many pixels"
     except (OSError, ValueError, SyntaxError) as error:
-        raise DataError(f"{said} is damaged or no PNG or JPEG ({_short(error)}): replace or leave it out.") from None
+        raise DataError(f"{place} is damaged or no PNG or JPEG ({_short(error)}): replace or leave it out.") from None
     limit = UPLOADS.image_pixels // 10**6
-    raise DataError(f"{said} has {size}, over the limit of {limit} million: make it smaller.")
+    raise DataError(f"{place} has {size}, over the limit of {limit} million: make it smaller.")
 
 
 def _upright(image: Image.Image) -> Image.Image:

@@ -40,9 +40,9 @@ def read_matrix_market(name: str, content: bytes, options: Mapping[str, Any]) ->
     edges = pl.DataFrame({"source": ends[:, 0].astype(str), "target": ends[:, 1].astype(str)})
     if width == 3:
         edges = edges.with_columns(pl.Series("weight", np.ascontiguousarray(cells[:, 2])))
-    words = [f"{symmetry} {kind} matrix of {int(n):,} nodes, named 1 to {int(n):,}"]
+    described = [f"{symmetry} {kind} matrix of {int(n):,} nodes, named 1 to {int(n):,}"]
     findings = directed(edges.height) if symmetry == "general" and _uneven(ends, int(n)) else []
-    return ParsedGraph(limited(name, edges), guesses + words, findings)
+    return ParsedGraph(limited(name, edges), guesses + described, findings)
 
 
 def _uneven(ends: np.ndarray, n: int) -> bool:
@@ -53,21 +53,21 @@ def _uneven(ends: np.ndarray, n: int) -> bool:
 
 def _matrix_header(name: str, text: bytes) -> tuple[str, str, int]:
     line, _, _ = text.partition(b"\n")
-    words = line.decode(errors="replace").lower().split()
-    if len(words) != 5 or words[:2] != ["%%matrixmarket", "matrix"]:
+    fields = line.decode(errors="replace").lower().split()
+    if len(fields) != 5 or fields[:2] != ["%%matrixmarket", "matrix"]:
         raise DataError(f"{name} does not begin with a MatrixMarket header line: export the matrix anew.")
     if (
-        words[2] != "coordinate"
-        or words[3] not in ("real", "integer", "pattern")
-        or words[4] not in ("general", "symmetric")
+        fields[2] != "coordinate"
+        or fields[3] not in ("real", "integer", "pattern")
+        or fields[4] not in ("general", "symmetric")
     ):
         raise DataError(
-            f"{name} holds a matrix that is {shown(' '.join(words[2:]))}: a graph is coordinate, real or pattern."
+            f"{name} holds a matrix that is {shown(' '.join(fields[2:]))}: a graph is coordinate, real or pattern."
         )
     start = len(line) + 1
     while text[start : start + 1] in (b"%", b"\n", b"\r"):
         start = text.find(b"\n", start) + 1 or len(text)
-    return words[3], words[4], start
+    return fields[3], fields[4], start
 
 
 def _numbers(name: str, text: bytes) -> np.ndarray:

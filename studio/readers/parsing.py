@@ -69,14 +69,14 @@ def parse(name: str, want: str, options: Mapping[str, Any], content: bytes) -> t
     file_format = recognised(name, want, content)
     if want == "table":
         table = typed(_TABLES[file_format](name, content, options), options)
-        return _words(table.guesses, table.findings), [to_stream(table.frame)]
+        return _described(table.guesses, table.findings), [to_stream(table.frame)]
     graph = (
         _GRAPHS[file_format](name, content, options)
         if file_format in _GRAPHS
         else _edge_list(name, file_format, content, options)
     )
     frames = [graph.edges] if graph.nodes is None else [graph.edges, graph.nodes]
-    return _words(graph.guesses, graph.findings), [to_stream(frame) for frame in frames]
+    return _described(graph.guesses, graph.findings), [to_stream(frame) for frame in frames]
 
 
 def _images(name: str, content: bytes) -> tuple[dict[str, Any], list[bytes]]:
@@ -84,8 +84,8 @@ def _images(name: str, content: bytes) -> tuple[dict[str, Any], list[bytes]]:
 
     found = images.read(name, content)
     frame = pl.DataFrame({"id": found.ids, "pixels": found.pixels.reshape(len(found.ids), -1)})
-    words = _words(found.guesses, found.findings) | {"shape": list(found.pixels.shape[1:])}
-    return words, [to_stream(frame)]
+    described = _described(found.guesses, found.findings) | {"shape": list(found.pixels.shape[1:])}
+    return described, [to_stream(frame)]
 
 
 def _edge_list(name: str, file_format: str, content: bytes, options: Mapping[str, Any]) -> ParsedGraph:
@@ -93,7 +93,7 @@ def _edge_list(name: str, file_format: str, content: bytes, options: Mapping[str
     return graphs.edges_of_table(name, table, options)
 
 
-def _words(guesses: list[str], findings: list[Finding]) -> dict[str, Any]:
+def _described(guesses: list[str], findings: list[Finding]) -> dict[str, Any]:
     return {"guesses": guesses, "findings": [[f.kind, f.where, f.count, f.message, list(f.examples)] for f in findings]}
 
 
@@ -105,5 +105,5 @@ def why_not(name: str, error: BaseException) -> str:
         return f"{name} needs more memory than one upload may have: split it or leave columns out."
     if isinstance(error, RecursionError):
         return f"{name} is nested too deeply: export it as a plain table or edge list."
-    said = foreign(error, 120)
-    return f"{name} could not be read ({said}): it is damaged or not what its name says; save it anew as CSV."
+    reason = foreign(error, 120)
+    return f"{name} could not be read ({reason}): it is damaged or not what its name says; save it anew as CSV."

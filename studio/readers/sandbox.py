@@ -32,7 +32,7 @@ _SLACK_SECONDS = 5.0
 class Reply(NamedTuple):
     """What a child answered: JSON-able words, and Arrow streams."""
 
-    words: dict[str, Any]
+    answer: dict[str, Any]
     blocks: list[bytes]
 
 
@@ -75,7 +75,7 @@ class Sandbox:
             try:
                 return self._talk(connection, request, content)
             except (EOFError, OSError):
-                raise DataError(self._obituary(name, time.monotonic() - began)) from None
+                raise DataError(self._crash_message(name, time.monotonic() - began)) from None
             finally:
                 connection.close()
 
@@ -127,12 +127,12 @@ class Sandbox:
         connection.send_bytes(content)
         if not connection.poll(self._limits.parser_seconds + _SLACK_SECONDS):
             raise EOFError
-        words = json.loads(connection.recv_bytes(_ANSWER_BYTES))
-        if "error" in words:
-            raise DataError(words["error"])
-        return Reply(words, [connection.recv_bytes(_ANSWER_BYTES) for _ in range(words["blocks"])])
+        answer = json.loads(connection.recv_bytes(_ANSWER_BYTES))
+        if "error" in answer:
+            raise DataError(answer["error"])
+        return Reply(answer, [connection.recv_bytes(_ANSWER_BYTES) for _ in range(answer["blocks"])])
 
-    def _obituary(self, name: str, seconds: float) -> str:
+    def _crash_message(self, name: str, seconds: float) -> str:
         if self._process is None or self._process.poll() is not None:
             _log.error(
                 "The server of the upload sandbox ended with status %s.", self._process and self._process.returncode

@@ -51,8 +51,8 @@ def _answer(connection: Connection) -> None:
     """Read one request and its file, send the answer, and end this child whatever happens."""
     try:
         request = json.loads(connection.recv_bytes())
-        words, blocks = _outcome(request, connection.recv_bytes())
-        connection.send_bytes(json.dumps(words | {"blocks": len(blocks)}).encode())
+        answer, blocks = _outcome(request, connection.recv_bytes())
+        connection.send_bytes(json.dumps(answer | {"blocks": len(blocks)}).encode())
         for block in blocks:
             connection.send_bytes(block)
     finally:

@@ -61,15 +61,15 @@ _SOFT = {
 def problems(data: HetData) -> Problems:
     """Return what is wrong with data made of files, each in one sentence that says what to do."""
     where = {finding.where for finding in data.report if finding.kind in _HARD}
-    hard = [_said(finding, _HARD[finding.kind]) for finding in data.report if finding.kind in _HARD]
+    hard = [_problem_text(finding, _HARD[finding.kind]) for finding in data.report if finding.kind in _HARD]
     if not hard and data.labelled.any() and not (data.labelled & data.mask.any(axis=0)).any():
         hard = ["None of the labels has an id that a table has: choose another id column for the labels."]
     left = [finding for finding in data.report if finding.kind in _SOFT and finding.where not in where]
-    told = {finding.kind for finding in left if finding.where != "target"}
-    left = [finding for finding in left if finding.where != "target" or finding.kind not in told]
+    reported = {finding.kind for finding in left if finding.where != "target"}
+    left = [finding for finding in left if finding.where != "target" or finding.kind not in reported]
     apart = {way for texts in (data.id_series, pl.Series(data.classes, dtype=pl.String)) for way in ways_apart(texts)}
     ways = [way for way in WAYS if way in apart]
-    return Problems(hard, [_said(finding, _SOFT[finding.kind]) for finding in left], _leaking(data), ways)
+    return Problems(hard, [_problem_text(finding, _SOFT[finding.kind]) for finding in left], _leaking(data), ways)
 
 
 def _leaking(data: HetData) -> dict[str, list[str]]:
@@ -81,10 +81,10 @@ def _leaking(data: HetData) -> dict[str, list[str]]:
     return columns
 
 
-def _said(finding: Finding, cure: str) -> str:
+def _problem_text(finding: Finding, cure: str) -> str:
     where = finding.where[:1].upper() + finding.where[1:]
     first = finding.examples[0] if finding.examples else ""
     first = first if finding.kind.startswith("near_") else quoted(first, 30)  # quoted there already
     example = f", for example {first}" if finding.examples else ""
-    said = re.split(r"[;?]|: (?=taken|kept|dropped|these|the first|nothing|leave it out)", finding.message)[0]
-    return one_sentence(f"{where}: {said}{example}: {cure}.")
+    problem = re.split(r"[;?]|: (?=taken|kept|dropped|these|the first|nothing|leave it out)", finding.message)[0]
+    return one_sentence(f"{where}: {problem}{example}: {cure}.")

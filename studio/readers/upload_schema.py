@@ -146,8 +146,8 @@ def _kinds(frame: pl.DataFrame) -> dict[str, tuple[str, str]]:
     """Return kind and reason of each usable column; a date says that it is one, and not the number it becomes."""
     kinds = guess_kinds(clean_columns(frame)[0])[0]
     dates = {name: frame[name] for name, kind in frame.schema.items() if kind in (pl.Date, pl.Datetime)}
-    told = {name: f"dates from {days.min():%Y-%m-%d} to {days.max():%Y-%m-%d}" for name, days in dates.items()}
-    return {name: (kind, told.get(name, why)) for name, (kind, why) in kinds.items()}
+    ranges = {name: f"dates from {days.min():%Y-%m-%d} to {days.max():%Y-%m-%d}" for name, days in dates.items()}
+    return {name: (kind, ranges.get(name, why)) for name, (kind, why) in kinds.items()}
 
 
 def first_row(upload: Upload) -> bool | None:

@@ -80,15 +80,15 @@ class _Reader:
         _refuse_huge_tokens(self._name, content)
         for tag, element in _elements(self._name, content, self._root):
             self._take(tag, element)
-        names, words = node_names(
+        names, guesses = node_names(
             self._ids, [node.get("label") for node in self._attributes], options.get("nodes_by"), False
         )
         renamed = dict(zip(self._ids, names))
         edges = [(renamed.get(a, a), renamed.get(b, b), weight) for a, b, weight in self._edges]
         names = names if len(set(self._ids)) == len(self._ids) else self._ids  # which finished_graph refuses
-        words = [{"graphml": "GraphML", "gexf": "GEXF"}[self._root], *words]
+        guesses = [{"graphml": "GraphML", "gexf": "GEXF"}[self._root], *guesses]
         return finished_graph(
-            self._name, names, self._attributes, edges=edges, guesses=words, findings=self._findings()
+            self._name, names, self._attributes, edges=edges, guesses=guesses, findings=self._findings()
         )
 
     def _take(self, tag: str, element: Element) -> None:

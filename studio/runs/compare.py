@@ -12,11 +12,11 @@ import polars as pl
 from hetcore.errors import DataError, ParameterError
 from hetcore.figures import basic
 from studio.messages import shown
-from studio.runs.differences import SYMBOLS, UNTOLD, words
+from studio.runs.differences import OMITTED, SYMBOLS, operation_text
 from studio.runs.run import Run
 from studio.runs.table import metric, result, rounds
 
-__all__ = ["curves", "differing", "instances", "summary", "told", "weights_figure"]
+__all__ = ["curves", "differing", "instances", "summary", "differing_text", "weights_figure"]
 
 CURVES = ("metric:held_out", "metric:left_out", "metric:train")
 """Columns of a history that say how good a run is, best first."""
@@ -39,31 +39,31 @@ def summary(runs: Mapping[str, Run]) -> pl.DataFrame:
 
 def differing(runs: Mapping[str, Run]) -> pl.DataFrame:
     """Return the settings in which runs differ, in words: "setting", and one column a run by its name here."""
-    told_of = {name: _told(run) for name, run in runs.items()}
-    names = list(dict.fromkeys(name for told in told_of.values() for name in told))
-    rows = [[name, *(told.get(name, NOT_SET) for told in told_of.values())] for name in names]
+    facts_of = {name: _facts(run) for name, run in runs.items()}
+    names = list(dict.fromkeys(name for facts in facts_of.values() for name in facts))
+    rows = [[name, *(facts.get(name, NOT_SET) for facts in facts_of.values())] for name in names]
     rows = [row for row in rows if len(set(row[1:])) > 1]
     return pl.DataFrame(rows, schema=dict.fromkeys(["setting", *runs], pl.String), orient="row")
 
 
-def _told(run: Run) -> dict[str, str]:
+def _facts(run: Run) -> dict[str, str]:
     """Return the settings of a run by what a reader calls them."""
     given = run.settings
-    told = {"method": shown(run.method), "data": shown(run.dataset)}
-    told["changes to the data"] = _said(given.get("operations") or ()) or "none"
-    told |= {SYMBOLS.get(k, k): _value(v) for k, v in (given.get("params") or {}).items() if k not in UNTOLD}
-    told |= {k: _value(v) for part in ("fit", "form") for k, v in (given.get(part) or {}).items()}
-    return told | {"fingerprint of the data": run.digest[:8]}
+    facts = {"method": shown(run.method), "data": shown(run.dataset)}
+    facts["changes to the data"] = _operations_text(given.get("operations") or ()) or "none"
+    facts |= {SYMBOLS.get(k, k): _value(v) for k, v in (given.get("params") or {}).items() if k not in OMITTED}
+    facts |= {k: _value(v) for part in ("fit", "form") for k, v in (given.get(part) or {}).items()}
+    return facts | {"fingerprint of the data": run.digest[:8]}
 
 
-def _said(operations: Iterable[Mapping[str, Any]]) -> str:
-    said = []
+def _operations_text(operations: Iterable[Mapping[str, Any]]) -> str:
+    parts = []
     for operation in operations:
         try:
-            said.append(words(operation))
+            parts.append(operation_text(operation))
         except (DataError, ParameterError, TypeError, KeyError):  # a run of another version of the studio
-            said.append("a change that this studio does not know")
-    return ", ".join(said)
+            parts.append("a change that this studio does not know")
+    return ", ".join(parts)
 
 
 def _value(value: Any) -> str:
@@ -136,8 +136,8 @@ def instances(predictions: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     names = list(predictions)
     both = _truths(predictions)
     for name, frame in predictions.items():
-        said = frame.unique("id", maintain_order=True).select("id", pl.col("prediction").alias(name))
-        both = both.join(said, on="id", maintain_order="left")
+        predicted = frame.unique("id", maintain_order=True).select("id", pl.col("prediction").alias(name))
+        both = both.join(predicted, on="id", maintain_order="left")
     if all(both[name].dtype.is_numeric() for name in names):
         spread = pl.max_horizontal(names) - pl.min_horizontal(names)
         both = both.with_columns(spread.alias("spread"))
@@ -167,8 +167,8 @@ def _truths(predictions: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
 def _right(differ: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
     if "truth" not in differ.columns:
         return differ
-    said = [pl.when(pl.col(name) == pl.col("truth").cast(pl.String)).then(pl.lit(_number(name))) for name in names]
-    right = pl.concat_str(said, separator=", ", ignore_nulls=True)
+    columns = [pl.when(pl.col(name) == pl.col("truth").cast(pl.String)).then(pl.lit(_number(name))) for name in names]
+    right = pl.concat_str(columns, separator=", ", ignore_nulls=True)
     return differ.with_columns(pl.when(pl.col("truth").is_null()).then(None).otherwise(right).alias("right"))
 
 
@@ -177,17 +177,17 @@ def _number(name: str) -> str:
     return name.split(".")[0]
 
 
-def told(predictions: Mapping[str, pl.DataFrame], differ: pl.DataFrame) -> str:
+def differing_text(predictions: Mapping[str, pl.DataFrame], differ: pl.DataFrame) -> str:
     """Say in one sentence how many instances are seen differently, and which run is right more often there."""
     names = list(predictions)
     common = len(set.intersection(*(set(frame["id"].to_list()) for frame in predictions.values())))
     if not common:
         return "The runs have no instance in common."
     among = " and ".join(map(_number, names)) if len(names) == 2 else f"{_number(names[0])} to {_number(names[-1])}"
-    words_ = f"{differ.height:,} of {common:,} predictions differ between {among}"
+    text = f"{differ.height:,} of {common:,} predictions differ between {among}"
     if "right" not in differ.columns or not differ["right"].count():
-        return f"{words_}."
+        return f"{text}."
     known = differ.drop_nulls("right")
     right = {name: (known[name] == known["truth"].cast(pl.String)).sum() for name in names}
     counts = [f"{_number(name)} is right in {count:,}" for name, count in right.items()]
-    return f"{words_}. Of the {known.height:,} with a known label, {', '.join(counts)}."
+    return f"{text}. Of the {known.height:,} with a known label, {', '.join(counts)}."

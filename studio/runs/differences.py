@@ -10,7 +10,7 @@ from hetcore.data.text import counted
 from studio.messages import shown
 from studio.scenarios import OPERATIONS, checked
 
-__all__ = ["Outcome", "describe", "sentence", "words"]
+__all__ = ["Outcome", "describe", "operation_text", "sentence"]
 
 SYMBOLS = {
     "lambda0": "λ0",
@@ -22,7 +22,7 @@ SYMBOLS = {
     "eta": "η",
     "eta_on": "η on",
 }
-UNTOLD = ("domain_names",)
+OMITTED = ("domain_names",)
 """Parameters that follow from the operations."""
 PERCENT = ("error",)
 MOVED = 0.05
@@ -137,7 +137,7 @@ _PHRASES: dict[str, _Phrases] = {
 }
 
 
-def words(operation: Mapping[str, Any], undone: bool = False) -> str:
+def operation_text(operation: Mapping[str, Any], undone: bool = False) -> str:
     """Say an operation in words, or that it is no longer done."""
     (operation,) = checked([operation])
     arguments = {key: value for key, value in operation.items() if key != "op"}
@@ -146,16 +146,16 @@ def words(operation: Mapping[str, Any], undone: bool = False) -> str:
 
 def describe(operations: Iterable[Mapping[str, Any]]) -> str:
     """Say a scenario in words, "the data as given" if it changes nothing."""
-    return ", ".join(map(words, operations)) or "the data as given"
+    return ", ".join(map(operation_text, operations)) or "the data as given"
 
 
 def sentence(before: Outcome, after: Outcome) -> str:
     """Say in one sentence what changed from one outcome to another, and what came of it."""
     changes = _operations_changed(before, after) + _params_changed(before, after)
     effects = [_metric_changed(before, after), _weight_moved(before, after)]
-    said = "; ".join(changes) or "the same settings again"
+    text = "; ".join(changes) or "the same settings again"
     came = ", ".join(filter(None, effects))
-    return f"{said}: {came}." if came else f"{said}."
+    return f"{text}: {came}." if came else f"{text}."
 
 
 def _operations_changed(before: Outcome, after: Outcome) -> list[str]:
@@ -163,7 +163,8 @@ def _operations_changed(before: Outcome, after: Outcome) -> list[str]:
     added = [operation for operation in new if operation not in old]
     places = {_place(operation) for operation in added}
     gone = [operation for operation in old if operation not in new and _place(operation) not in places]
-    return [words(operation) for operation in added] + [words(operation, undone=True) for operation in gone]
+    undone = [operation_text(operation, undone=True) for operation in gone]
+    return [operation_text(operation) for operation in added] + undone
 
 
 def _place(operation: Mapping[str, Any]) -> tuple[str, Any]:
@@ -172,7 +173,7 @@ def _place(operation: Mapping[str, Any]) -> tuple[str, Any]:
 
 
 def _params_changed(before: Outcome, after: Outcome) -> list[str]:
-    names = [name for name in after.params if before.params.get(name) != after.params[name] and name not in UNTOLD]
+    names = [name for name in after.params if before.params.get(name) != after.params[name] and name not in OMITTED]
     return [
         f"{SYMBOLS.get(name, name)} {_value(before.params.get(name))} → {_value(after.params[name])}" for name in names
     ]

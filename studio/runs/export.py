@@ -90,8 +90,8 @@ def script_of_run(run: Run) -> str:
 def notebook_of_run(run: Run) -> bytes:
     """Return the run as a Jupyter notebook; raises as `script_of_run` does."""
     cells = [_cell("markdown", f"# A run of the hetcore studio\n\n{WHERE}")]
-    for words, code in _steps(run):
-        cells += [_cell("markdown", words), _cell("code", code)]
+    for text, code in _steps(run):
+        cells += [_cell("markdown", text), _cell("code", code)]
     kernel = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
     notebook = {"nbformat": 4, "nbformat_minor": 5, "metadata": kernel, "cells": cells}
     return json.dumps(_numbered(notebook), indent=1).encode()

@@ -61,11 +61,11 @@ class KeptFiles:
             `HetData.digest()` of what the recipe makes of them.
         """
         digests = {name: sha256(content) for name, content in files.items()}
-        told = canonical({"recipe": recipe, "files": digests, "digest": digest})
-        name = hashlib.sha256(told.encode()).hexdigest()[:24]
+        facts = canonical({"recipe": recipe, "files": digests, "digest": digest})
+        name = hashlib.sha256(facts.encode()).hexdigest()[:24]
         for file, content in files.items():
             _write(self._content(owner, digests[file]), content)
-        _write(self._data(owner) / f"{name}.json", told.encode())
+        _write(self._data(owner) / f"{name}.json", facts.encode())
         self._make_room(owner, name)
         return name
 
@@ -79,14 +79,14 @@ class KeptFiles:
         """
         path = self._data(owner) / f"{name}.json"
         try:
-            told = _read(path) if NAME.fullmatch(name) else {}
-            files = {file: self._content(owner, digest).read_bytes() for file, digest in told["files"].items()}
-            if any(sha256(content) != told["files"][file] for file, content in files.items()):
+            facts = _read(path) if NAME.fullmatch(name) else {}
+            files = {file: self._content(owner, digest).read_bytes() for file, digest in facts["files"].items()}
+            if any(sha256(content) != facts["files"][file] for file, content in files.items()):
                 raise ValueError(name)
         except (OSError, ValueError, KeyError, TypeError):
             raise LookupError(GONE) from None
         os.utime(path)
-        return told["recipe"], files
+        return facts["recipe"], files
 
     def find(self, owner: str, digest: str) -> str | None:
         """Return the name of the owner's kept data of this digest, None if there are none."""

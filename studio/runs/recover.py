@@ -13,13 +13,13 @@ import sqlalchemy as sa
 from studio.runs.database import DamagedError, Database
 from studio.runs.run import Run
 
-__all__ = ["pad", "salvage", "taken_over"]
+__all__ = ["pad", "recover", "taken_over"]
 
 _MOST_ROWS = 100_000
 """Numbers of rows that are tried one by one where the table cannot be read in one go."""
 
 
-def salvage(damaged: Path, target: Database) -> int:
+def recover(damaged: Path, target: Database) -> int:
     """Copy the runs whose checksums hold from a damaged SQLite file; return how many."""
     saved = 0
     try:

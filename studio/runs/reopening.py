@@ -160,8 +160,8 @@ def _transfer(run: Run, sources: Sequence[str], own: Sequence[Mapping[str, Any]]
         values |= {"examples": done["target_labels"]["count"], "transfer_seed": done["target_labels"]["seed"]}
     if "one_class" in done:
         values["class"] = done["one_class"]["label"]
-    if spoilt := done.get("flip_source_labels"):
-        values |= {"spoilt": spoilt["name"], "spoilt_share": round(100 * spoilt["share"])}
+    if flipped := done.get("flip_source_labels"):
+        values |= {"spoilt": flipped["name"], "spoilt_share": round(100 * flipped["share"])}
     if "eta" in params:
         by_hand = not isinstance(params["eta"], str)
         values |= {"eta_rule": "by hand", "eta": float(params["eta"])} if by_hand else {"eta_rule": params["eta"]}

@@ -26,8 +26,8 @@ MOST_BYTES = 16 * 2**20
 
 def to_bytes(events: Sequence[RoundEnd]) -> bytes | None:
     """Return rounds as packed JSON; None where there are none, or too many."""
-    told = json.dumps([dataclasses.asdict(event) for event in events], default=_plain).encode()
-    return zlib.compress(told) if events and len(told) <= MOST_BYTES else None
+    packed = json.dumps([dataclasses.asdict(event) for event in events], default=_plain).encode()
+    return zlib.compress(packed) if events and len(packed) <= MOST_BYTES else None
 
 
 def _plain(value: Any) -> Any:
@@ -49,7 +49,7 @@ def from_bytes(content: bytes) -> list[RoundEnd]:
         unpacked = stream.decompress(content, MOST_BYTES)
         if not stream.eof:
             raise ValueError("cut off")
-        return [RoundEnd(**told) for told in json.loads(unpacked)]
+        return [RoundEnd(**fields) for fields in json.loads(unpacked)]
     except (zlib.error, ValueError, TypeError):
         raise DataError("The rounds of this run are damaged: train it again.") from None
 
@@ -73,25 +73,25 @@ def restore(owner: str, run_id: str) -> bool:
 
 
 def _task(run: Run) -> TrainingTask:
-    told = {name: run.settings.get(name) or {} for name in ("params", "fit", "form")}
+    settings = {name: run.settings.get(name) or {} for name in ("params", "fit", "form")}
     operations = list(run.settings.get("operations") or ())
     return TrainingTask(
-        run.method, told["params"], None, operations=operations, fit_params=told["fit"], form=told["form"],
+        run.method, settings["params"], None, operations=operations, fit_params=settings["fit"], form=settings["form"],
         digest=run.digest,
     )  # fmt: skip
 
 
 def _result(owner: str, run: Run) -> RunResult:
-    runs, told = store.shared(), run.results
+    runs, results = store.shared(), run.results
     return RunResult(
         model=runs.model(owner, run.id),
         predictions=runs.predictions(owner, run.id),
         contributions=runs.contributions(owner, run.id),
         history=runs.history(owner, run.id),
-        source_weights=told.get("source_weights") or {},
-        graph_weights=told.get("graph_weights") or {},
-        scores=told.get("scores") or {},
-        value=told.get("value"),
+        source_weights=results.get("source_weights") or {},
+        graph_weights=results.get("graph_weights") or {},
+        scores=results.get("scores") or {},
+        value=results.get("value"),
         stopped=run.status == "stopped",
-        seconds=float(told.get("seconds") or 0.0),
+        seconds=float(results.get("seconds") or 0.0),
     )

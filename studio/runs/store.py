@@ -36,7 +36,7 @@ from hetcore.errors import DataError
 from studio.messages import one_sentence
 from studio.runs import process
 from studio.runs.database import TRAINING, DamagedError, Database, MigrationError, NewerSchemaError
-from studio.runs.recover import pad, salvage, taken_over
+from studio.runs.recover import pad, recover, taken_over
 from studio.runs.run import Run, sha256
 from studio.streams import from_stream, to_stream
 
@@ -272,7 +272,7 @@ class RunStore:
             return False
         return found.st_ino == self._inode and found.st_size > 0
 
-    def _replace_damaged(self, words: str = "") -> None:
+    def _replace_damaged(self, text: str = "") -> None:
         """Move the damaged file aside, and take what can be read of it into a new one."""
         aside = self._file.with_name(f"runs-damaged-{datetime.now(UTC):%Y%m%d-%H%M%S-%f}.db")
         try:
@@ -286,10 +286,10 @@ class RunStore:
             self._lasting = f"The database of runs is damaged and cannot be replaced ({_cause(error)}): {_MEMORY}."
             return
         pad(aside)
-        saved = salvage(aside, self._database)
+        saved = recover(aside, self._database)
         self._flush()
         found = f"{counted(saved, 'run')} could be saved" if saved else "none of its runs could be read"
-        self._notify(f"The database of runs {words or f'was damaged and moved aside as {aside.name}: {found}'}.")
+        self._notify(f"The database of runs {text or f'was damaged and moved aside as {aside.name}: {found}'}.")
 
     def _try(self, action: Callable[[Database], T], writes: bool = False) -> T | None:
         """Do something with the database; None and a warning if it fails."""
@@ -326,18 +326,18 @@ def _age(run: Run) -> float:
 
 
 def _is_damage(error: Exception) -> bool:
-    said = str(error)
+    message = str(error)
     return any(
-        words in said for words in ("malformed", "not a database", "disk image", "file is encrypted", "no such table")
+        text in message for text in ("malformed", "not a database", "disk image", "file is encrypted", "no such table")
     )
 
 
 def _cause(error: Exception) -> str:
     """Return what went wrong in a few words, without paths, addresses and passwords."""
-    said = str(getattr(error, "orig", None) or error)
-    for words in ("locked", "readonly", "full", "unable to open", "Permission denied", "Read-only", "No module named"):
-        if words in said:
-            return {"readonly": "read-only", "full": "the disk is full"}.get(words, one_sentence(words.lower()))
+    message = str(getattr(error, "orig", None) or error)
+    for text in ("locked", "readonly", "full", "unable to open", "Permission denied", "Read-only", "No module named"):
+        if text in message:
+            return {"readonly": "read-only", "full": "the disk is full"}.get(text, one_sentence(text.lower()))
     return type(getattr(error, "orig", None) or error).__name__
 
 

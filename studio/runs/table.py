@@ -76,8 +76,8 @@ def unfinished(run: Run) -> str:
     if run.status == "interrupted":
         return "The studio ended before this run did: reopen it and train again, which gives the same to the last bit."
     if run.status == "failed":
-        said = str(run.results.get("message") or "This run failed.")
-        return f"{said} Reopen it to train again with other settings."
+        message = str(run.results.get("message") or "This run failed.")
+        return f"{message} Reopen it to train again with other settings."
     return ""
 
 

@@ -99,9 +99,9 @@ def test_what_is_shown_under_other_settings_says_so():
     page.button(key="train").click().run()
     run = page.session_state["live Consensus"].runs["Consensus"]
     assert manager.manager().wait(run, timeout=120).state == "finished"
-    page.session_state["live Consensus"].pace.clear()  # no estimate: it does not train by itself
+    page.session_state["live Consensus"].durations.clear()  # no estimate: it does not train by itself
     page.run()
-    page.session_state["live Consensus"].pace.clear()
+    page.session_state["live Consensus"].durations.clear()
     page.slider(key="rounds").set_value(200).run()
     words = " ".join(each.value for each in page.info)
     retrained = page.session_state["live Consensus"].runs["Consensus"] != run

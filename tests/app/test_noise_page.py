@@ -70,9 +70,9 @@ def test_bands_run_along_a_feature_and_show_residuals():
 def test_flipped_labels_are_found_among_the_distrusted():
     page = trained(opened("planted_flips", flipped=20), "Table")
     said = words(page)
-    assert "Error on held-out labels" in said and "most distrusted rows have a spoilt label" in said
-    table = next(frame.value for frame in page.dataframe if "spoilt" in frame.value.columns)
-    assert set(table.columns) >= {"id", "weight", "label", "prediction", "label before", "spoilt"}
+    assert "Error on held-out labels" in said and "most distrusted rows have a corrupted label" in said
+    table = next(frame.value for frame in page.dataframe if "corrupted" in frame.value.columns)
+    assert set(table.columns) >= {"id", "weight", "label", "prediction", "label before", "corrupted"}
     assert table["weight"].is_monotonic_increasing
 
 

@@ -79,7 +79,7 @@ def test_run_starts_a_job_that_can_be_stopped(page):
     page.query_params["part"] = "gbc-figure-3"
     page.run()
     page.button(key="run_paper").click().run()
-    run_id = page.session_state[catalog.SLOT]["gbc-figure-3"]
+    run_id = page.session_state[catalog.STATE_KEY]["gbc-figure-3"]
     manager.manager().stop(run_id)
     assert manager.manager().wait(run_id, timeout=120).state in ("stopped", "failed", "finished")
     page.run()

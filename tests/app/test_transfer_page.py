@@ -103,7 +103,7 @@ def test_methods_train_side_by_side_and_the_wrong_rows_come_first(page):
 
 
 @pytest.mark.slow
-def test_a_spoilt_source_is_told_beside_the_run_before(page):
+def test_a_corrupted_source_is_told_beside_the_run_before(page):
     page = trained(page)
     page = again(page.selectbox(key="spoilt").set_value("near").run())
     page = again(page.slider(key="spoilt_share").set_value(80).run())

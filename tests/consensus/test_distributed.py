@@ -408,11 +408,11 @@ def test_the_studio_without_an_address_or_with_another_method_does_not_ask_for_a
 def test_the_studio_says_what_the_cluster_does():
     bytes_moved = {"sent": 1_000_000, "received": 234_567, "loaded": 5}
     detail = {"workers": 3, "workers_lost": 1, "bytes": bytes_moved}
-    assert cluster_of_studio.said([hc.RoundEnd("GBCRegressor", 0, 2, {}, detail=detail)]) == (
+    assert cluster_of_studio.summary([hc.RoundEnd("GBCRegressor", 0, 2, {}, detail=detail)]) == (
         "On 3 workers of the Dask cluster; the last round moved 1.23 MB. "
         "Lost on the way: 1 worker, whose sources moved to the others."
     )
-    assert cluster_of_studio.said([]) == cluster_of_studio.said([hc.RoundEnd("GBCRegressor", 0, 2, {})]) == ""
+    assert cluster_of_studio.summary([]) == cluster_of_studio.summary([hc.RoundEnd("GBCRegressor", 0, 2, {})]) == ""
 
 
 def first_round(studio, run_id):
@@ -435,7 +435,8 @@ def test_runs_of_the_studio_train_on_the_cluster_stop_and_fail_alone(monkeypatch
             stopped, failed = studio.submit(endless), studio.submit(endless)
             assert studio.wait(done, timeout=PATIENCE).state == "finished"
             assert studio.events(done)[-1].detail["workers"] == 1
-            assert cluster_of_studio.said(studio.events(done)).startswith("On 1 worker of the Dask cluster; the last")
+            summary = cluster_of_studio.summary(studio.events(done))
+            assert summary.startswith("On 1 worker of the Dask cluster; the last")
             assert_array_equal(studio.result(done).predictions["prediction"], here.predict(data))
             first_round(studio, stopped)
             studio.pause(stopped)

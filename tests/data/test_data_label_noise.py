@@ -1,4 +1,4 @@
-"""Labels are spoilt for a stated share of the rows, the same rows for a larger share, and nothing else changes."""
+"""Labels are corrupted for a stated share of the rows, the same rows for a larger share, and nothing else changes."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_a_change_can_be_repeated_and_leaves_the_original(classes, numbers):
         assert eval(f"data.{step}", {"data": data}).digest() == spoil(data, 0.3, seed=2).digest()  # noqa: S307
 
 
-def test_what_can_not_be_spoilt_is_refused_in_words(classes, numbers):
+def test_what_can_not_be_corrupted_is_refused_in_words(classes, numbers):
     with pytest.raises(ParameterError, match=r"share=1.5 must be in \[0, 1\]"):
         classes.with_flipped_labels(1.5)
     with pytest.raises(ParameterError, match="sd=-1 must be finite and at least 0"):
@@ -77,7 +77,7 @@ def test_what_can_not_be_spoilt_is_refused_in_words(classes, numbers):
         classes.with_label_noise(0.5)
 
 
-def test_the_labels_of_one_source_are_spoilt_alone():
+def test_the_labels_of_one_source_are_corrupted_alone():
     tables = {"a": TABLE[:600], "b": TABLE[500:]}
     data = hc.HetData(tables, target=(IDS, ["u", "v"] * (N // 2)))
     changed = data.with_flipped_labels(0.5, seed=1, source="b")

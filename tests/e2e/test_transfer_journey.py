@@ -1,4 +1,4 @@
-"""The Transfer page in a browser: domains train side by side, a source is spoilt, the curve over examples grows."""
+"""The Transfer page in a browser: domains train side by side, a source is corrupted, the curve over examples grows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 pytestmark = pytest.mark.e2e
 
 
-def test_methods_learn_from_domains_and_a_spoilt_one_is_told(studio_url, page):
+def test_methods_learn_from_domains_and_a_corrupted_one_is_told(studio_url, page):
     page.goto(f"{studio_url}/Transfer?data=planted_domains")
     page.get_by_role("button", name="Train", exact=True).click()
     trained(page)

@@ -191,7 +191,7 @@ REFUSED = [
     Case("xlsx encrypted", "a.xlsx", lambda: _encrypted(workbook(cells(A1=1, B1=2))), "encrypted"),
     Case("xlsx without a book", "a.xlsx", lambda: zipped(**{"xl/workbook.xml": b"junk"}), "could not be read|damaged"),
     Case("xlsx header only", "a.xlsx", lambda: workbook(_texts("id", "x")), "header but no rows|one column|no rows"),
-    Case("xlsx of bad deflate", "a.xlsx", lambda: _spoilt(workbook(cells(A1=1, B1=2))), "damaged or encrypted"),
+    Case("xlsx of bad deflate", "a.xlsx", lambda: _corrupted(workbook(cells(A1=1, B1=2))), "damaged or encrypted"),
     Case(
         "xlsx directory before the file",
         "a.xlsx",
@@ -244,7 +244,7 @@ def _no_utf8(write: Callable[[pl.DataFrame], bytes]) -> bytes:
     return content.replace(b"zzzzzzzzzzzzzzzzzzzzz", b"\xffzzzzzzzzzzzzzzzzzzzz")
 
 
-def _spoilt(content: bytes) -> bytes:
+def _corrupted(content: bytes) -> bytes:
     """Turn bytes of the first compressed member round."""
     start = content.index(b"[Content_Types].xml") + 30
     return content[:start] + content[start : start + 60][::-1] + content[start + 60 :]

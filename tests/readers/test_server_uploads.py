@@ -98,9 +98,9 @@ def test_a_request_that_does_not_say_its_size_counts_as_the_largest():
 
 def test_uploads_on_their_way_count():
     meanwhile = []
-    budget, sent = answered({}, UPLOADS.session_bytes, inside=lambda b: meanwhile.append(b._refusal("anna", MIB)))
+    budget, sent = answered({}, UPLOADS.session_bytes, inside=lambda b: meanwhile.append(b._why_not("anna", MIB)))
     assert sent == ["through"] and meanwhile == ["Your files would take 201 MB; 200 MB is the limit."]
-    assert budget._refusal("anna", MIB) == "" and not budget._coming
+    assert budget._why_not("anna", MIB) == "" and not budget._coming
 
 
 def test_what_is_no_upload_passes():

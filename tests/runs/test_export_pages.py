@@ -51,11 +51,11 @@ def loaded(name: str) -> HetData:
 
 def _consensus() -> list[Case]:
     small = {"n_iterations": 4, "random_state": 0}
-    spoilt = [{"op": "noise", "name": "source_1", "sd": 1.0, "seed": 0}, *HALF]
+    corrupted = [{"op": "noise", "name": "source_1", "sd": 1.0, "seed": 0}, *HALF]
     classes = [{"op": "drop_source", "name": "pix"}, {"op": "drop_graph", "name": "morph_noise"}, *HALF]
     classes = [each for each in classes if each.get("name") in (None, *loaded("digits_views").source_names)]
     return [
-        Case("Consensus", "planted", Setting("GBCRegressor", small, spoilt)),
+        Case("Consensus", "planted", Setting("GBCRegressor", small, corrupted)),
         Case("Consensus", "planted", Setting("GBCRegressor", small | {"as_printed": True}, HALF)),
         Case("Consensus", "digits_views", Setting("GBCClassifier", small | {"max_depth": 2}, classes)),
     ]
@@ -72,7 +72,7 @@ def _transfer() -> list[Case]:
     data = loaded("planted_domains")
     target, *sources = data.source_names
     choice = transfer.Choice(
-        target, tuple(sources), transfer.first_class(data), examples=3, spoilt=(sources[0], 0.2), eta="linear",
+        target, tuple(sources), transfer.first_class(data), examples=3, corrupted=(sources[0], 0.2), eta="linear",
         update="exponential", eta_on=None, n_iterations=4, max_depth=2, seed=0,
     )  # fmt: skip
     made = transfer.settings(data, choice, transfer.METHODS)
@@ -89,8 +89,8 @@ def _noise() -> list[Case]:
         for example in examples:
             data = loaded(example)
             codes = noise.records(data, 3 if mode == "Tensor" else 2)[1] if mode != "Table" else ()
-            spoilt = noise.operations_of(data, 0.6, 0.1, 1.0, 0)
-            made = noise.settings(mode, data, params, spoilt, codes)
+            corrupted = noise.operations_of(data, 0.6, 0.1, 1.0, 0)
+            made = noise.settings(mode, data, params, corrupted, codes)
             cases += [Case("Noise", example, setting) for setting in made.values()]
     return cases
 

@@ -53,7 +53,7 @@ def test_who_is_right_where_classes_differ():
     second = predictions(["x", "y", "x"])
     differ = compare.instances({"1. a": first, "2. b": second})
     assert differ.select("id", "truth", "right").rows() == [("b", "y", "2"), ("c", None, None)]
-    said = compare.told({"1. a": first, "2. b": second}, differ)
+    said = compare.differing_text({"1. a": first, "2. b": second}, differ)
     assert said.startswith("2 of 3 predictions differ between 1 and 2. Of the 1 with a known label, ")
     assert said.endswith("1 is right in 0, 2 is right in 1.")
 
@@ -63,13 +63,13 @@ def test_numbers_are_sorted_by_how_far_they_lie_apart():
     differ = compare.instances(frames)
     assert differ["id"].to_list() == ["c", "b"] and differ["spread"].to_list() == [20.0, 2.0]
     assert differ["truth"].to_list() == [None, 1.0]
-    assert compare.told(frames, differ) == "2 of 3 predictions differ between 1 to 3."
+    assert compare.differing_text(frames, differ) == "2 of 3 predictions differ between 1 to 3."
 
 
 def test_runs_without_an_instance_in_common():
     frames = {"1. a": predictions(["x"] * 3), "2. b": predictions([1.0] * 3).with_columns(pl.Series("id", list("def")))}
     differ = compare.instances(frames)
-    assert differ.is_empty() and compare.told(frames, differ) == "The runs have no instance in common."
+    assert differ.is_empty() and compare.differing_text(frames, differ) == "The runs have no instance in common."
 
 
 def test_weights_stand_side_by_side():

@@ -27,7 +27,7 @@ from studio.jobs.worker import child_environment
 from studio.runs import database as tables
 from studio.runs import store as store_module
 from studio.runs.database import SCHEMA
-from studio.runs.recover import salvage
+from studio.runs.recover import recover
 from studio.runs.run import Run
 from studio.runs.store import RunStore, home
 from studio.streams import from_stream, to_stream
@@ -317,7 +317,7 @@ WRITER = """
 import sys
 from pathlib import Path
 from studio.runs.run import Run
-from studio.runs.recover import salvage
+from studio.runs.recover import recover
 from studio.runs.store import RunStore
 store = RunStore(folder=Path(sys.argv[1]))
 while True:
@@ -515,12 +515,12 @@ def test_salvaging_counts_what_was_taken_and_nothing_else(tmp_path, opened, fold
     ids = {store.add(a_run(), model=b"m") for _ in range(3)}
     store.close()
     target = tables.Database("sqlite://")
-    assert salvage(folder / "runs.db", target) == 3
+    assert recover(folder / "runs.db", target) == 3
     assert {run.id for run in target.runs("anna")[0]} == ids
-    assert salvage(folder / "runs.db", target) == 0  # each is there already
-    assert salvage(tmp_path / "none.db", target) == 0
+    assert recover(folder / "runs.db", target) == 0  # each is there already
+    assert recover(tmp_path / "none.db", target) == 0
     (tmp_path / "text.db").write_bytes(b"hello" * 1000)
-    assert salvage(tmp_path / "text.db", target) == 0
+    assert recover(tmp_path / "text.db", target) == 0
     target.close()
 
 

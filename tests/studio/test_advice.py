@@ -68,7 +68,7 @@ CASES = [
 @pytest.mark.parametrize("make, page, words", CASES)
 def test_data_speak_for_a_method(make, page, words):
     found = advise(make())
-    assert found.page == page and words in found.words
+    assert found.page == page and words in found.text
 
 
 def test_data_without_labels_are_advised_too():
@@ -88,6 +88,6 @@ def test_every_page_that_is_advised_is_there():
 
 @pytest.mark.parametrize("make, page, words", CASES)
 def test_the_advice_is_one_sentence_with_the_share_of_labels(make, page, words):
-    said = advise(make()).words
+    said = advise(make()).text
     assert "\n" not in said and ". " not in said
     assert "%" in said or "records" in said

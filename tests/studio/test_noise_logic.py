@@ -1,4 +1,4 @@
-"""What the Noise page works out without a page: settings, spoilt and distrusted rows, honest probabilities, codes."""
+"""What the Noise page works out without a page: settings, corrupted and distrusted rows, probabilities, codes."""
 
 from __future__ import annotations
 
@@ -89,26 +89,26 @@ def test_columns_of_codes_are_guessed_by_their_names():
 # What came of it
 
 
-def test_spoilt_rows_are_those_that_were_changed_and_trained_on(flips):
+def test_corrupted_rows_are_those_that_were_changed_and_trained_on(flips):
     data, operations, results = flips
-    wrong = noise_rows.spoilt(data, operations)
+    wrong = noise_rows.corrupted(data, operations)
     assert wrong.height == round(0.2 * 1050)
     truth = dict(zip(data.ids, data.y))
     rows = results["HGBM"].predictions.join(wrong, on="id", how="inner")
     assert rows.height == wrong.height and (rows["label"] != rows["was"]).all() and rows["held_out"].null_count() == 210
     assert all(truth[one] == was for one, was in zip(rows["id"], rows["was"]))
-    assert noise_rows.spoilt(data, operations[:1]).is_empty()
+    assert noise_rows.corrupted(data, operations[:1]).is_empty()
 
 
 def test_noise_is_told_by_the_number_before():
     data = datasets.load("planted_noise")
-    wrong = noise_rows.spoilt(data, noise.operations_of(data, 0.5, 0.1, 2.0, 0))
+    wrong = noise_rows.corrupted(data, noise.operations_of(data, 0.5, 0.1, 2.0, 0))
     assert wrong.height == 75 and wrong.schema["was"] == pl.Float64
 
 
-def test_the_distrusted_rows_are_mostly_the_spoilt_ones(flips):
+def test_the_distrusted_rows_are_mostly_the_corrupted_ones(flips):
     data, operations, results = flips
-    wrong = noise_rows.spoilt(data, operations)
+    wrong = noise_rows.corrupted(data, operations)
     ranked = noise_rows.distrusted(results["HGBM"].predictions, wrong)
     assert ranked.height == 1050 and ranked["weight"].is_sorted()
     count, found = noise_rows.hits(ranked)
@@ -122,7 +122,7 @@ def test_surprise_counts_deviations():
     wrong = pl.DataFrame({"id": ["b"], "was": [0.0]})
     ranked = noise_rows.distrusted(predictions, wrong, by="surprise")
     assert ranked["id"].to_list() == ["a", "b"] and ranked["surprise"].to_list() == [10.0, 5.0]
-    assert ranked["spoilt"].to_list() == [False, True]
+    assert ranked["corrupted"].to_list() == [False, True]
 
 
 def test_a_run_tells_weights_and_intervals():

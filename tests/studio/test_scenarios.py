@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hetcore.data import HetData, splits
 from hetcore.errors import DataError, ParameterError
 from studio import scenarios
-from studio.runs.differences import Outcome, describe, sentence, words
+from studio.runs.differences import Outcome, describe, operation_text, sentence
 
 
 def made(kind: str = "classification") -> HetData:
@@ -89,16 +89,16 @@ def test_labels_are_chosen_among_what_the_others_leave(kind):
     ("kind", "spoiling"),
     [("classification", SPOILING["flip_labels"]), ("regression", SPOILING["label_noise"] | {"share": 0.4})],
 )
-def test_only_labels_that_are_trained_on_are_spoilt_whatever_the_order(kind, spoiling):
+def test_only_labels_that_are_trained_on_are_corrupted_whatever_the_order(kind, spoiling):
     chosen = {"op": "labels", "fraction": 0.5, "seed": 1}
     clean = scenarios.apply(made(kind), [chosen])
-    spoilt = scenarios.apply(made(kind), [spoiling, chosen])
-    assert [str(v) for v in spoilt.eval_y] == [str(v) for v in clean.eval_y]
-    changed = np.array([str(a) != str(b) for a, b in zip(spoilt.y, clean.y)])
+    corrupted = scenarios.apply(made(kind), [spoiling, chosen])
+    assert [str(v) for v in corrupted.eval_y] == [str(v) for v in clean.eval_y]
+    changed = np.array([str(a) != str(b) for a, b in zip(corrupted.y, clean.y)])
     assert changed.sum() == 2 and clean.data.with_target(clean.y).labelled[changed].all()
     variables = run_code([spoiling, chosen], kind)
-    assert [str(v) for v in variables["y"]] == [str(v) for v in spoilt.y]
-    assert [str(v) for v in variables["eval_y"]] == [str(v) for v in spoilt.eval_y]
+    assert [str(v) for v in variables["y"]] == [str(v) for v in corrupted.y]
+    assert [str(v) for v in variables["eval_y"]] == [str(v) for v in corrupted.eval_y]
 
 
 @pytest.mark.parametrize("kind", ["classification", "regression"])
@@ -219,7 +219,7 @@ def test_a_scenario_is_described():
     "operation", [*CASES, {"op": "labels", "fraction": 0.1}], ids=lambda operation: operation["op"]
 )
 def test_every_operation_and_its_end_have_words(operation):
-    assert len({words(operation), words(operation, undone=True)}) == 2
+    assert len({operation_text(operation), operation_text(operation, undone=True)}) == 2
 
 
 DROP = {"op": "drop_graph", "name": "noisy"}

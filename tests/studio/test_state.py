@@ -66,7 +66,7 @@ def test_an_id_that_is_not_kept_is_refused_in_a_sentence(name, tmp_path):
     [("{", "can't be read"), ("[]", "can't be read"), ('{"schema": 1, "state": {"a": 1}}', "can't be read"),
      ('{"schema": 2, "state": {}}', "newer studio")],
 )  # fmt: skip
-def test_a_spoilt_state_is_refused_in_a_sentence(text, words, tmp_path):
+def test_a_corrupted_state_is_refused_in_a_sentence(text, words, tmp_path):
     (tmp_path / f"{'a' * 24}.json").write_text(text)
     with pytest.raises(ValueError, match=words):
         state.kept("a" * 24, tmp_path)

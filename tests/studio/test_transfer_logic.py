@@ -195,7 +195,7 @@ def test_a_stored_run_opens_again_with_its_controls():
         ("home",),
         "v",
         examples=4,
-        spoilt=("home", 0.3),
+        corrupted=("home", 0.3),
         eta=20.0,
         update="multiplicative",
         eta_on="source",

@@ -124,9 +124,9 @@ def test_a_source_that_fails_costs_those_that_read_it(fitted):
     said = models[FIRST].predict(data.select(sources=["table"]))[rows]
     assert f1[FIRST]["blank"] == hc.metrics.macro_f1(scenario.eval_y[rows], said)
     assert f1[FIRST]["0"] > f1[FIRST]["4"] and f1[FIRST]["0"] > f1[FIRST]["blank"] + 0.1
-    words = whatif.told(cells, "image")
+    words = whatif.summary(cells, "image")
     assert words.startswith("Without image, F1: Trees on table") and "→" in words
-    assert whatif.told(cells[:5], "image") == ""
+    assert whatif.summary(cells[:5], "image") == ""
 
 
 def test_it_stops_when_asked_and_scores_all_labels_where_none_was_hidden(fitted):

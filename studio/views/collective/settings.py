@@ -90,14 +90,14 @@ def verdict(events: Events, graph: str) -> str:
         return ""
     metric = {label: end.detail["metric"][scored] for label, end in ends.items()}
     name = ends["MGB"].detail["metric_name"]
-    said = ", ".join(f"{label} {_number(value, name)}" for label, value in metric.items())
+    scores = ", ".join(f"{label} {_number(value, name)}" for label, value in metric.items())
     gain = 1 - metric["MGB"] / metric["GB"] if metric["GB"] else 0.0
     pays = f"hardly changes the error ({gain:+.1%})" if abs(gain) < WORTH else f"{'saves' if gain > 0 else 'costs'} "
     pays += "" if abs(gain) < WORTH else f"{abs(gain):.1%} of the error of GB"
     title = "Error" if name == "error" else name
     left = _left(ends["MGB"], graph)
-    both = " ".join(words for words in (left, settled(ends["MGB"])) if words)
-    return f"{title}, {SCORED[scored]}: {said}. Inferring together {pays} here. {both}".strip()
+    both = " ".join(text for text in (left, settled(ends["MGB"])) if text)
+    return f"{title}, {SCORED[scored]}: {scores}. Inferring together {pays} here. {both}".strip()
 
 
 def settled(end: Any) -> str:

@@ -50,8 +50,8 @@ def offer_more(use: Callable[[str], None], used: str | None = None) -> None:
             st.caption("Other examples for this page")
         for name in names:
             about, kind = datasets.info(name), "primary" if used is None and name == names[0] else "secondary"
-            words = f"Use {escape(about.title)}"
-            st.button(words, type=kind, on_click=use, args=(name,), key=f"use {name}", help=escape(about.story))
+            text = f"Use {escape(about.title)}"
+            st.button(text, type=kind, on_click=use, args=(name,), key=f"use {name}", help=escape(about.story))
 
 
 def controls(data: HetData, title: str) -> dict[str, Any]:
@@ -74,7 +74,7 @@ def controls(data: HetData, title: str) -> dict[str, Any]:
         start=40,
         step=5,
         key="share",
-        words="The other labels are hidden, and score the models.",
+        help="The other labels are hidden, and score the models.",
     )
     features = st.pills(
         "What MGB sees of the neighbours",
@@ -82,7 +82,7 @@ def controls(data: HetData, title: str) -> dict[str, Any]:
         selection_mode="multi",
         key=held("rf", list(settings.FEATURES), Limits(choices=list(settings.FEATURES))),
         format_func=str.capitalize,
-        help=". ".join(f"{name.capitalize()}: {words}" for name, words in settings.FEATURES.items()) + ".",
+        help=". ".join(f"{name.capitalize()}: {text}" for name, text in settings.FEATURES.items()) + ".",
     )
     printed = numbers and st.toggle(
         "As printed in the paper",
@@ -174,9 +174,9 @@ def headline(events: Events, graph: str) -> None:
     with st.container(horizontal=True, gap="medium"):
         for label, event in shown.items():
             name, value = event.detail["metric_name"], event.detail["metric"][scored]
-            words = f"{value / base - 1:+.1%} to GB" if base and label != "GB" else None
+            text = f"{value / base - 1:+.1%} to GB" if base and label != "GB" else None
             title = f"{'Error' if name == 'error' else name} of {label}"
-            st.metric(title, number(value, name), words, delta_color="inverse", width="content")
+            st.metric(title, number(value, name), text, delta_color="inverse", width="content")
         if "MGB" in shown:
             st.metric("Moran's I left", f"{shown['MGB'].detail['moran'].get(graph, np.nan):.3f}", width="content")
         st.metric("Seconds", f"{sum(event.seconds for event in shown.values()):.1f}", width="content")
@@ -203,8 +203,8 @@ def figures_of(events: Events, before: Events, graph: str) -> dict[str, dict[str
     """
     scored, name = scored_set(events), metric_name(events)
     drawn = {
-        key: _drawn(events, before, lambda e, key=key: e.detail["metric"].get(key, np.nan), f"{name}, {words}")
-        for key, words in SCORED.items()
+        key: _drawn(events, before, lambda e, key=key: e.detail["metric"].get(key, np.nan), f"{name}, {text}")
+        for key, text in SCORED.items()
         if any(key in each[-1].detail["metric"] for each in events.values() if each)
     }
     drawn["error"] = drawn[scored]
@@ -229,8 +229,8 @@ def _stars(events: Events, scored: str) -> list[dict[str, Any]]:
             event, colour = kept(each), basic.style(LABELS.index(label))["colour"]
             marker = {"symbol": "star", "size": 13, "color": colour, "line": {"color": "white", "width": 1}}
             spot = {"type": "scatter", "mode": "markers", "x": [event.index], "y": [event.detail["metric"][scored]]}
-            said = f"{label} predicts by this stage: best on left-out labels<extra></extra>"
-            stars.append(spot | {"marker": marker, "showlegend": False, "hovertemplate": said})
+            hover = f"{label} predicts by this stage: best on left-out labels<extra></extra>"
+            stars.append(spot | {"marker": marker, "showlegend": False, "hovertemplate": hover})
     return stars
 
 
@@ -263,7 +263,7 @@ def curves(events: Events, before: Events, graph: str) -> dict[str, dict[str, An
         st.caption(f"What is left along the links of {escape(graph)}: grey is noise")
         live_chart(drawn["moran"], "collective_moran", points)
     names = {"sweeps": "Inference by sweep", "visits": "Visited", "train": "Training error", "left_out": "Left out"}
-    names = {name: words for name, words in names.items() if name in drawn} | {"pearson": "Correlation over links"}
+    names = {name: text for name, text in names.items() if name in drawn} | {"pearson": "Correlation over links"}
     for tab, name in zip(st.tabs(list(names.values())), names):
         with tab:
             if name in WORDS:
@@ -282,7 +282,7 @@ WORDS = {
 
 def explain() -> None:
     """Say what the words mean."""
-    rows = "\n".join(f"| {name.capitalize()} | {words} |" for name, words in settings.FEATURES.items())
+    rows = "\n".join(f"| {name.capitalize()} | {text} |" for name, text in settings.FEATURES.items())
     st.markdown(
         "**GB** boosts trees on an instance's own features. **RGB** sees its neighbours' targets too (Rf1) and "
         "predicts the unlabelled instances together. **MGB** also boosts along the graph: each stage sees what the "

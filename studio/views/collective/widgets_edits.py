@@ -13,7 +13,7 @@ from hetcore.data.text import counted
 from hetcore.errors import DataError, ParameterError
 from studio import scenarios
 from studio.messages import shown
-from studio.runs.differences import words
+from studio.runs.differences import operation_text
 from studio.views.collective.widgets_node import Trained, plain
 from studio.views.common.widgets import escape
 
@@ -62,7 +62,7 @@ def bar(
             _offers(title, base, edited, graph=graph, place=place, model=model)
         if log:
             with st.container(horizontal=True, vertical_alignment="center"):
-                st.markdown(escape("; ".join(map(words, log))))
+                st.markdown(escape("; ".join(map(operation_text, log))))
                 st.button("Undo", on_click=_undo, args=(title,), icon=":material/undo:", key="undo edit")
                 st.button("Undo all", on_click=_undo, args=(title, True), key="undo edits")
                 if new and model is not None:

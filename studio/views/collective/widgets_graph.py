@@ -18,7 +18,7 @@ from hetcore.figures.graph import brief
 from studio import scenarios
 from studio.jobs import manager
 from studio.messages import shown
-from studio.runs.differences import words
+from studio.runs.differences import operation_text
 from studio.views.collective.edits import Inference, changes, effects, residuals
 from studio.views.collective.widgets_edits import bar, edits, who
 from studio.views.collective.widgets_node import Trained, node
@@ -37,9 +37,9 @@ COLOURS = ("Label", "Prediction", "Residual", "Change")
 # What workers compute -------------------------------------------------------------------------------------------------
 
 
-def _asked(slot: str, key: str, path: str, kwargs: Mapping[str, Any], owner: str) -> tuple[Any, bool]:
+def _asked(place: str, key: str, path: str, kwargs: Mapping[str, Any], owner: str) -> tuple[Any, bool]:
     """Return (value, pending) of a call in a worker, which is made once for a key; (None, False) if it failed."""
-    kept = st.session_state.setdefault(slot, {})
+    kept = st.session_state.setdefault(place, {})
     if key not in kept:
         while len(kept) >= KEPT:
             kept.pop(next(iter(kept)))
@@ -148,10 +148,10 @@ def _model(trained: Mapping[str, Trained]) -> Trained | None:
     if st.session_state.get("network model") not in names:
         st.session_state.pop("network model", None)
     with st.container(horizontal=True):  # by default, not by the state: that is sent once, and a fragment draws again
-        words = "Whose predictions."
-        label = st.segmented_control("Model", names, default=names[-1], key="network model", required=True, help=words)
-        words = "What the colours of the nodes mean."
-        st.segmented_control("Colour", COLOURS, default="Prediction", key="network colour", required=True, help=words)
+        text = "Whose predictions."
+        label = st.segmented_control("Model", names, default=names[-1], key="network model", required=True, help=text)
+        text = "What the colours of the nodes mean."
+        st.segmented_control("Colour", COLOURS, default="Prediction", key="network colour", required=True, help=text)
     return trained[label or names[-1]]
 
 
@@ -164,7 +164,7 @@ def _moved(
     if new:
         if first is None or now is None:
             return None, ""
-        return effects(base, new, first, now), f"{', '.join(map(words, new))}, inferred again"
+        return effects(base, new, first, now), f"{', '.join(map(operation_text, new))}, inferred again"
     if model.before is not None and model.before.predictions is not None:
         same = model.before.predictions["prediction"].dtype == model.result.predictions["prediction"].dtype
         if same:
@@ -198,8 +198,8 @@ def _picture(
         st.info(f"{counted(data.n, 'node')} are too many to draw: choose one by its id.")
         return
     if places is None:
-        said = "The network is being laid out: a few seconds, once." if drawing else "The network was not laid out."
-        st.info(said, icon=":material/hub:")
+        text = "The network is being laid out: a few seconds, once." if drawing else "The network was not laid out."
+        st.info(text, icon=":material/hub:")
         if not drawing:
             st.button("Try again", key="lay out", on_click=st.session_state["layouts"].clear)
         return
@@ -228,20 +228,20 @@ def _look(
         return _valued(data, data.y, "label"), None
     frame, colour = model.result.predictions, st.session_state.get("network colour") or "Prediction"
     known = frame["label"].is_not_null().to_numpy()
-    said = frame["prediction"] if now is None else now.predictions["prediction"]
-    text = _told(data, frame, said)
+    predicted = frame["prediction"] if now is None else now.predictions["prediction"]
+    text = _hover_texts(data, frame, predicted)
     if colour == "Residual":
-        frame = frame.with_columns(prediction=said)
+        frame = frame.with_columns(prediction=predicted)
         left = residuals(frame, data.target_kind)
         numbers = data.target_kind == "regression"
-        words = np.array([None if np.isnan(v) else ("wrong" if v else "right") for v in left], object)
-        look = figures_graph.signed(left, "residual") if numbers else figures_graph.by_class(words, ("right", "wrong"))
+        sides = np.array([None if np.isnan(v) else ("wrong" if v else "right") for v in left], object)
+        look = figures_graph.signed(left, "residual") if numbers else figures_graph.by_class(sides, ("right", "wrong"))
     elif colour == "Change":
         look = figures_graph.signed(_change(data, moved), "change")
     elif colour == "Label":
         look = _valued(data, data.y, "label")
     else:
-        look = _valued(data, said.to_numpy(), "prediction")
+        look = _valued(data, predicted.to_numpy(), "prediction")
     return figures_graph.Look(look.colour, look.axis, look.legend, text, 1.8 if colour == "Change" else 1.0), known
 
 
@@ -259,13 +259,13 @@ def _valued(data: HetData, values: NDArray, title: str) -> figures_graph.Look:
     return figures_graph.by_class([None if v is None else str(v) for v in values], data.classes)
 
 
-def _told(data: HetData, frame: pl.DataFrame, said: pl.Series) -> list[str]:
+def _hover_texts(data: HetData, frame: pl.DataFrame, predicted: pl.Series) -> list[str]:
     """Return what each node says under the pointer."""
     truth = frame["label"].fill_null(frame["held_out"]) if "held_out" in frame.columns else frame["label"]
     hidden = frame["label"].is_null()
     return [
         f"predicted {_cell(p)}" + ("" if t is None else f", label {_cell(t)}{' (hidden)' if h else ''}")
-        for p, t, h in zip(said, truth, hidden)
+        for p, t, h in zip(predicted, truth, hidden)
     ]
 
 

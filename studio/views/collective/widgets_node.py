@@ -54,10 +54,10 @@ def node(
         frame = frame.with_columns(prediction=now.predictions["prediction"])
         row = frame.row(place, named=True)
         truth = row["label"] if row["label"] is not None else row.get("held_out")
-        told = f"Predicted **{escape(plain(row['prediction']))}**"
-        told += "" if truth is None else f", label **{escape(plain(truth))}**"
+        text = f"Predicted **{escape(plain(row['prediction']))}**"
+        text += "" if truth is None else f", label **{escape(plain(truth))}**"
         st.markdown(
-            told + ("." if row["label"] is not None else " (hidden from training)." if truth is not None else ".")
+            text + ("." if row["label"] is not None else " (hidden from training)." if truth is not None else ".")
         )
     near = neighbours(edited, graph, place, frame)
     story, around, about = st.tabs(["Sweeps", f"Neighbours ({near.height})", "Features"])

@@ -64,8 +64,8 @@ def by_training(
         Gives x.
     """
     points = {label: [(place(event), pick(event)) for event in each] for label, each in events.items()}
-    told = {label: [(x, y) for x, y in each if y is not None] for label, each in points.items()}
-    return {label: tuple(np.array(each, float).T) for label, each in told.items() if each}
+    known = {label: [(x, y) for x, y in each if y is not None] for label, each in points.items()}
+    return {label: tuple(np.array(each, float).T) for label, each in known.items() if each}
 
 
 def aligned(curves: Curves) -> tuple[NDArray[np.float64], dict[str, NDArray[np.float64]]]:

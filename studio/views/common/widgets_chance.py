@@ -39,8 +39,8 @@ def over_seeds(data: HetData, first: Setting, second: Setting, owner: str, key: 
         return
     slot, stamp = f"chance {key}", repr((data.digest(), pair))
     asked = st.session_state.get(slot, (None, ""))
-    words = "One training can't tell a difference from chance. Both settings train on the same ten draws."
-    if st.button(f"Over {chance.SEEDS} seeds", key=f"{slot} start", icon=":material/casino:", help=words):
+    text = "One training can't tell a difference from chance. Both settings train on the same ten draws."
+    if st.button(f"Over {chance.SEEDS} seeds", key=f"{slot} start", icon=":material/casino:", help=text):
         _stop(asked[1], owner)
         asked = st.session_state[slot] = (stamp, _start(data, pair, owner))
     if asked[0] == stamp and asked[1]:

@@ -41,8 +41,8 @@ def held(key: str, start: Any, limits: Limits | None = None, name: str = "") -> 
     """
     st.session_state.setdefault(NAMES, {})[key] = name or key
     if key not in st.session_state:
-        told = session.asked().get(name or key)
-        value = None if told is None else state.decode(told, start, limits)
+        asked = session.asked().get(name or key)
+        value = None if asked is None else state.decode(asked, start, limits)
         if value is None:
             value = _allowed(st.session_state.get(VALUES, {}).get(key), limits)
         st.session_state[key] = start if value is None else value
@@ -58,9 +58,9 @@ def _allowed(value: Any, limits: Limits | None) -> Any:
     return value if value in limits.choices else None
 
 
-def slider(label: str, low: Any, high: Any, start: Any, step: Any, key: str, words: str) -> Any:
+def slider(label: str, low: Any, high: Any, start: Any, step: Any, key: str, help: str) -> Any:
     """Draw a slider over the numbers from `low` to `high`."""
-    return st.slider(label, low, high, step=step, key=held(key, start, Limits(low, high)), help=words)
+    return st.slider(label, low, high, step=step, key=held(key, start, Limits(low, high)), help=help)
 
 
 def parameter_slider(parameter: Parameter, key: str, start: Any = None) -> Any:
@@ -77,7 +77,7 @@ def parameter_slider(parameter: Parameter, key: str, start: Any = None) -> Any:
     """
     label, low, high, step = parameter.slider
     return slider(
-        label, low, high, start=parameter.default if start is None else start, step=step, key=key, words=parameter.help
+        label, low, high, start=parameter.default if start is None else start, step=step, key=key, help=parameter.help
     )
 
 
@@ -86,7 +86,7 @@ def multiselect(label: str, options: Sequence[str], key: str, name: str, **more:
     return st.multiselect(label, options, key=held(key, list(options), Limits(choices=options), name), **more)
 
 
-def told() -> dict[str, str]:
+def address_values() -> dict[str, str]:
     """Return the state of the page as its address tells it."""
     drawn = {key: name for key, name in st.session_state.get(NAMES, {}).items() if key in st.session_state}
     st.session_state.setdefault(VALUES, {}).update({key: st.session_state[key] for key in drawn})
@@ -98,10 +98,10 @@ def told() -> dict[str, str]:
 
 def write() -> None:
     """Write the state of the page to its address; a long one under the id that it is kept by."""
-    wanted = told()
+    wanted = address_values()
     if sum(map(len, [*wanted, *wanted.values()])) > state.LONGEST:
         wanted = {"state": state.keep(wanted, session.states())}
-        wanted |= {name: told()[name] for name in session.SHOWN if name in told()}
+        wanted |= {name: address_values()[name] for name in session.SHOWN if name in address_values()}
     st.session_state[session.WRITTEN] = wanted
     if st.query_params.to_dict() != wanted:
         st.query_params.from_dict(wanted)
@@ -109,12 +109,12 @@ def write() -> None:
 
 def share() -> None:
     """Offer the address of the screen."""
-    words = "A link that opens this screen: data, what-ifs, settings."
-    opened = st.popover("Share", icon=":material/link:", help=words, key="share link", on_change="rerun")
+    text = "A link that opens this screen: data, what-ifs, settings."
+    opened = st.popover("Share", icon=":material/link:", help=text, key="share link", on_change="rerun")
     if not opened.open:
         return
     with opened:
         base = (st.context.url or "").partition("?")[0]
-        st.code(state.address(base, told(), session.states()), language=None, wrap_lines=True)
+        st.code(state.address(base, address_values(), session.states()), language=None, wrap_lines=True)
         if st.session_state.get("uploaded") is not None:
             st.caption("The link opens your uploaded data for you; anybody else needs the files.")

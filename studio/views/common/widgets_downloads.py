@@ -49,9 +49,9 @@ def _code(run: Any, stem: str) -> str:
     return script
 
 
-def _offer(words: str, content: Any, stem: str, ending: str, mime: str) -> None:
+def _offer(label: str, content: Any, stem: str, ending: str, mime: str) -> None:
     name = export.file_name(stem, ending)
-    st.download_button(words, content, name, mime, key=f"take {words}", icon=ICON, on_click="ignore")
+    st.download_button(label, content, name, mime, key=f"take {label}", icon=ICON, on_click="ignore")
 
 
 def figure_files(drawn: Mapping[str, dict[str, Any]], stem: str, key: str = "take") -> None:

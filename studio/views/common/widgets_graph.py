@@ -82,15 +82,15 @@ def network_chart(figure: dict[str, Any], key: str, keeps: str, picked: Callable
     config = chart_config() | {"scrollZoom": True}
     content = {"figure": text, "address": PLOTLY_ADDRESS, "config": config, "keeps": keeps}
     content |= {"version": str(hash((text, config["displayModeBar"]))), "nodes": nodes}
-    height, slot = figure["layout"]["height"], f"{key}_node"
+    height, state_key = figure["layout"]["height"], f"{key}_node"
 
     def clicked() -> None:
-        place = st.session_state[slot].node
+        place = st.session_state[state_key].node
         if place is not None:
             picked(int(place))
 
     with st.container(key=key):
-        _network()(data=content, key=slot, height=height, on_node_change=clicked)
+        _network()(data=content, key=state_key, height=height, on_node_change=clicked)
 
 
 def _network() -> Any:

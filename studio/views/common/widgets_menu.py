@@ -35,8 +35,8 @@ def menu(pages: Sequence[tuple[str, str, str]]) -> None:
         st.page_link(page, label=name, icon=icon)
     key = f"{TOOLS} switch"
     st.session_state[key] = st.session_state.get(TOOLS, False)
-    words = "Zoom, pan and save buttons over each chart, where they may cover its legend."
-    st.toggle("Chart tools", key=key, on_change=_remember, args=(key,), help=words)
+    text = "Zoom, pan and save buttons over each chart, where they may cover its legend."
+    st.toggle("Chart tools", key=key, on_change=_remember, args=(key,), help=text)
     _closing()(key="menu closes", height=1)
 
 

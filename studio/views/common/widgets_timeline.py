@@ -93,11 +93,11 @@ def _told(event: Any) -> str:
 
 def html() -> str:
     """Return the bar."""
-    options = "".join(f"<option value='{value}'>{words}</option>" for value, words in SPEEDS.items())
+    options = "".join(f"<option value='{value}'>{text}</option>" for value, text in SPEEDS.items())
     buttons = "".join(
-        f"<button class='{kind}' aria-label='{words}' title='{words}'><svg viewBox='0 0 16 16' aria-hidden='true'>"
+        f"<button class='{kind}' aria-label='{text}' title='{text}'><svg viewBox='0 0 16 16' aria-hidden='true'>"
         f"<path d='{path}'/></svg></button>"
-        for kind, words, path in BUTTONS
+        for kind, text, path in BUTTONS
     )
     return HTML.replace("OPTIONS", options).replace("BUTTONS", buttons)
 

@@ -62,7 +62,7 @@ class _Kept:
     settings: dict[str, Setting]
     runs: dict[str, str]
     before: dict[str, tuple[Setting, Sequence[Any]]] = field(default_factory=dict)
-    pace: dict[str, Sequence[Any]] = field(default_factory=dict)
+    durations: dict[str, Sequence[Any]] = field(default_factory=dict)
     earlier: dict[str, str] = field(default_factory=dict)
     drawn: tuple[Events, Events] = ({}, {})
     own: bool = True
@@ -85,12 +85,12 @@ class LiveTrainings:
 
     def __init__(self, page: str, current: Any, owner: str, part: str = "") -> None:
         self.page, self._current, self._owner = page, current, owner
-        self._slot = f"live {page} {part}".rstrip()
+        self._state_key = f"live {page} {part}".rstrip()
         self._adopt()
 
     @property
     def _kept(self) -> _Kept | None:
-        kept = st.session_state.get(self._slot)
+        kept = st.session_state.get(self._state_key)
         if kept is None or kept.title != self._current.title:
             return None
         if not all(_known(run, self._owner) for run in kept.runs.values()):
@@ -100,7 +100,7 @@ class LiveTrainings:
     def _adopt(self) -> None:
         """Find the runs that the URL names, after a reload; those of another owner are shown and obey nobody here."""
         named = st.query_params.get("run")
-        if self._slot in st.session_state or not named:
+        if self._state_key in st.session_state or not named:
             return
         labels, runs = st.query_params.get("labels", self.page).split("|"), named.split(",")
         try:
@@ -118,7 +118,7 @@ class LiveTrainings:
             return
         own = all(_is_of(run, self._owner) for run in runs)
         kept = _Kept(self._current.title, dict(zip(labels, settings)), dict(zip(labels, runs)), own=own, fresh=False)
-        st.session_state[self._slot] = kept
+        st.session_state[self._state_key] = kept
 
     # What the page asks ---------------------------------------------------------------------------------------------
 
@@ -173,9 +173,9 @@ class LiveTrainings:
             st.info("You look at a training that somebody else started. Press Train for one of your own.")
         changed = kept is not None and kept.own and kept.settings != settings
         estimate = self._estimate(settings)
-        words = f"Train with these settings (about {max(estimate, 0.1):.1f} s)" if changed else "Train"
+        text = f"Train with these settings (about {max(estimate, 0.1):.1f} s)" if changed else "Train"
         with st.container(horizontal=True):
-            pressed = st.button(words, key="train", type="primary", disabled=not able or busy)
+            pressed = st.button(text, key="train", type="primary", disabled=not able or busy)
             stepped = st.button(
                 "Step by step",
                 key="stepwise",
@@ -191,15 +191,15 @@ class LiveTrainings:
             self.stop()
             self._start(settings, paused=stepped)
         elif changed and not busy:
-            told = escape(_changes(kept.settings, settings))
-            st.info(f"What is shown was trained with other settings: {told}. {WAIT}")
+            changes = escape(_changes(kept.settings, settings))
+            st.info(f"What is shown was trained with other settings: {changes}. {WAIT}")
 
     def _estimate(self, settings: Mapping[str, Setting]) -> float:
-        pace = self._kept.pace if self._kept else {}
-        if not all(label in pace for label in settings):
+        durations = self._kept.durations if self._kept else {}
+        if not all(label in durations for label in settings):
             return 0.0
         return sum(
-            training.seconds_of(pace[label], setting.params.get("n_iterations", len(pace[label])))
+            training.seconds_of(durations[label], setting.params.get("n_iterations", len(durations[label])))
             for label, setting in settings.items()
         )
 
@@ -227,10 +227,10 @@ class LiveTrainings:
         done = self._finished(kept)
         before = done or (kept.before if kept else {})
         earlier = (kept.runs if done else kept.earlier) if kept else {}
-        pace = kept.pace if kept else {}
+        durations = kept.durations if kept else {}
         drawn = kept.drawn if kept else ({}, {})
-        st.session_state[self._slot] = _Kept(
-            current.title, settings, runs, before=before, pace=pace, earlier=earlier, drawn=drawn
+        st.session_state[self._state_key] = _Kept(
+            current.title, settings, runs, before=before, durations=durations, earlier=earlier, drawn=drawn
         )
         st.query_params["run"] = ",".join(runs.values())
         if len(runs) > 1 or self.page not in runs:
@@ -298,7 +298,7 @@ class LiveTrainings:
             elif busy:
                 bar.info("The first round is on its way.")
             if all(status.state == "finished" for status in statuses.values()):
-                self._remember_pace(events)
+                self._remember_durations(events)
             if active and not busy:
                 st.rerun()
 
@@ -311,15 +311,15 @@ class LiveTrainings:
         if not others:
             st.caption("It waits for trainings of other people.")
         for status in others[:AHEAD]:
-            words = _task_words(manager.task(status.run_id, self._owner, watch=False), status)
+            text = _task_text(manager.task(status.run_id, self._owner, watch=False), status)
             with st.container(horizontal=True, vertical_alignment="center"):
-                st.caption(escape(f"You left this running: {words}."), width="content")
+                st.caption(escape(f"You left this running: {text}."), width="content")
                 key, stop = f"stop {status.run_id}", lambda run=status.run_id: manager.stop(run, self._owner)
                 st.button("Stop it", key=key, on_click=stop, icon=":material/stop:", disabled=status.stopping)
 
-    def _remember_pace(self, events: Events) -> None:
+    def _remember_durations(self, events: Events) -> None:
         if self._kept:
-            self._kept.pace = {label: each for label, each in events.items() if each}
+            self._kept.durations = {label: each for label, each in events.items() if each}
 
     def _player(self, statuses: Mapping[str, Any]) -> None:
         """Draw play, pause, one round and stop."""
@@ -339,8 +339,8 @@ def _what_if() -> None:
     if not session.operations():
         return
     with st.container(horizontal=True, vertical_alignment="center", key="what if"):
-        told = escape(describe(session.operations()))
-        st.markdown(f":material/science: What if: the data are {told}.", width="content")
+        operations = escape(describe(session.operations()))
+        st.markdown(f":material/science: What if: the data are {operations}.", width="content")
         st.button("Undo the last change", on_click=session.undo, key="undo what if", icon=":material/undo:")
 
 
@@ -353,7 +353,7 @@ def _changes(old: Mapping[str, Setting], new: Mapping[str, Setting]) -> str:
     return sentence(before, after).rstrip(".")
 
 
-def _task_words(task: Any, status: Any) -> str:
+def _task_text(task: Any, status: Any) -> str:
     """Return what a job is: the method, or the function's name, and how far it is."""
     name = getattr(task, "estimator", "") or task.path.rpartition(":")[2].replace("_", " ")
     return f"{name}, {WORDS[status.state].lower()}" + (f", round {status.rounds}" if status.rounds else "")
@@ -382,15 +382,15 @@ def _say(statuses: Mapping[str, Any]) -> None:
     several = len(statuses) > 1
     for label, status in statuses.items():
         if status.state == "failed":
-            words = status.message or "Training failed: try other settings."
-            st.error(escape(f"{label}: {words}" if several else words))
+            wording = status.message or "Training failed: try other settings."
+            st.error(escape(f"{label}: {wording}" if several else wording))
     busy = {label: status for label, status in statuses.items() if status.active}
     if not busy:
-        said = [status.message for status in statuses.values() if status.message and status.state != "failed"]
+        messages = [status.message for status in statuses.values() if status.message and status.state != "failed"]
         states = {status.state for status in statuses.values()} - {"failed"}
         if states:
-            words = WORDS["stopped" if "stopped" in states else "finished"]
-            st.caption(escape(". ".join([words, *said])) + ("" if said else "."))
+            wording = WORDS["stopped" if "stopped" in states else "finished"]
+            st.caption(escape(". ".join([wording, *messages])) + ("" if messages else "."))
         return
     done = sum(status.rounds if status.active else max(status.total, 1) for status in statuses.values())
     total = sum(max(status.total, 1) for status in statuses.values())
@@ -399,9 +399,9 @@ def _say(statuses: Mapping[str, Any]) -> None:
 
 
 def _line(label: str, status: Any) -> str:
-    words = WORDS[status.state] + (f", {status.place} in the queue" if status.state == "queued" else "")
+    text = WORDS[status.state] + (f", {status.place} in the queue" if status.state == "queued" else "")
     if status.total:
-        words += f" · round {status.rounds} of {status.total}"
+        text += f" · round {status.rounds} of {status.total}"
     if status.seconds_left is not None:
-        words += f" · {status.seconds_left:.0f} s left" if status.seconds_left >= 1 else " · about to end"
-    return f"{label}: {words}" if label else words
+        text += f" · {status.seconds_left:.0f} s left" if status.seconds_left >= 1 else " · about to end"
+    return f"{label}: {text}" if label else text

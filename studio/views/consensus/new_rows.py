@@ -51,8 +51,8 @@ def matched(trained: HetData, files: Mapping[str, pl.DataFrame]) -> NewRows:
         source = _source_of(trained, name, frame)
         if source in sources:
             raise DataError(f"Two of the files have the columns of {quoted(source)}: put their rows into one file.")
-        sources[source], said = _aligned(trained.sources[source], frame, name)
-        of_file[name], warnings = source, warnings + said
+        sources[source], notes = _aligned(trained.sources[source], frame, name)
+        of_file[name], warnings = source, warnings + notes
     if not sources:
         raise DataError("There is no file to predict from: upload at least one table with the columns of a source.")
     lacking = [name for name in trained.source_names if name not in sources]
@@ -86,8 +86,8 @@ def _aligned(source: Source, frame: pl.DataFrame, name: str) -> tuple[Source, li
     for column in source.columns:
         before = source.frame[column]
         given = frame[column] if column in frame.columns else pl.Series([None] * frame.height, dtype=before.dtype)
-        columns[column], said = _like(before, given.alias(column), source.kinds[column])
-        warnings += [f"{name}: {said}"] if said else []
+        columns[column], note = _like(before, given.alias(column), source.kinds[column])
+        warnings += [f"{name}: {note}"] if note else []
     return Source(ids, pl.DataFrame(columns)), warnings
 
 
@@ -109,8 +109,8 @@ def _like(before: pl.Series, given: pl.Series, kind: str) -> tuple[pl.Series, st
         numbers = as_numbers(given)
         lost = given.filter(numbers.is_null() & given.is_not_null())
         if len(lost):
-            words = f"{counted(len(lost), 'value')} of {quoted(before.name)} no number, such as {quoted(lost[0])}"
-            return numbers, f"{words}: taken as missing."
+            text = f"{counted(len(lost), 'value')} of {quoted(before.name)} no number, such as {quoted(lost[0])}"
+            return numbers, f"{text}: taken as missing."
         return numbers, _beyond(as_numbers(before), numbers)
     texts = as_text(given)
     unseen = [] if kind == "text" else [each for each in levels(texts) if each not in set(levels(before))]
@@ -125,8 +125,8 @@ def _beyond(before: pl.Series, given: pl.Series) -> str:
     beyond = 0 if low is None else int(((given < low) | (given > high)).sum())
     if not beyond:
         return ""
-    told = f"{counted(beyond, 'value')} of {quoted(given.name)} outside {low:.4g} to {high:.4g}"
-    return f"{told}, where no row was trained."
+    note = f"{counted(beyond, 'value')} of {quoted(given.name)} outside {low:.4g} to {high:.4g}"
+    return f"{note}, where no row was trained."
 
 
 def predict(model: bytes, data: HetData) -> pl.DataFrame:

@@ -41,8 +41,8 @@ def predict_new(model: bytes | None, data: HetData, owner: str) -> None:
     if model is None:
         st.caption("This method has no model file to predict with.")
         return
-    words = "One table a source, with its columns; the label is not needed. Ids join rows of several tables."
-    given = st.file_uploader("New rows", accept_multiple_files=True, key="new rows files", help=words)
+    text = "One table a source, with its columns; the label is not needed. Ids join rows of several tables."
+    given = st.file_uploader("New rows", accept_multiple_files=True, key="new rows files", help=text)
     if not given:
         st.caption("Upload rows with the columns of the tables here: each gets a prediction, and what it rests on.")
         return
@@ -77,8 +77,8 @@ def _show(found: pl.DataFrame | None, warnings: list[str], failure: str) -> None
     if found is None:
         return
     rests = found["sources"].value_counts().sort("sources").rows()
-    told = ", ".join(f"{count:,} on {sources} of the tables" for sources, count in rests)
-    st.markdown(f"**{found.height:,} predictions**: {told}. Graphs know nothing of new instances.")
+    counts = ", ".join(f"{count:,} on {sources} of the tables" for sources, count in rests)
+    st.markdown(f"**{found.height:,} predictions**: {counts}. Graphs know nothing of new instances.")
     st.dataframe(found.head(MOST), hide_index=True, key="new predictions", alt="Predictions of the new rows")
     table = export.csv(found)
     st.download_button("New predictions (CSV)", table, "predictions.csv", "text/csv", on_click="ignore", icon=ICON)

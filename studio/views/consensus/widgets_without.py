@@ -120,6 +120,6 @@ class Without:
                 st.caption(f"{WHAT} is measured in the background: {done}.")
                 st.button("Stop comparing", key="stop_without", on_click=self._stop, args=(status.run_id,))
                 return
-            words = status.message if status.state == "failed" else f"{WHAT} was not measured."
-            st.caption(escape(words))
+            text = status.message if status.state == "failed" else f"{WHAT} was not measured."
+            st.caption(escape(text))
             st.button("Compare", key="compare_without", on_click=self._again)

@@ -88,8 +88,8 @@ def _joins(data: HetData) -> None:
     if found.is_empty():
         return
     near = int(found["nearly"].sum())
-    words = f"How the ids meet{f': {near:,} nearly' if near else ''}"
-    with st.expander(words, icon=":material/join:", expanded=near > 0):
+    text = f"How the ids meet{f': {near:,} nearly' if near else ''}"
+    with st.expander(text, icon=":material/join:", expanded=near > 0):
         st.dataframe(found.head(500), hide_index=True, key="joins", alt="How many ids each two of the parts share")
 
 
@@ -116,7 +116,7 @@ def what_if(data: HetData) -> None:
     """Show what was done to the data, and the controls that do more."""
     st.subheader("What if …", anchor=False)
     for operation in session.operations():
-        st.markdown(f"- {escape(differences.words(operation))}")
+        st.markdown(f"- {escape(differences.operation_text(operation))}")
     actions = [NOISE, HIDE, SAMPLE, THIN_OUT] + ([HIDE_GRAPH, REWIRE] if data.graphs else [])
     with st.container(horizontal=True, vertical_alignment="bottom"):
         action = st.selectbox("Change", actions, key="what_if_action", width=300)
@@ -143,8 +143,8 @@ def _operation(data: HetData, action: str) -> dict[str, Any]:
     name = st.selectbox("Table", data.source_names, key="what_if_source", width=220)
     if action == HIDE:
         return {"op": "drop_source", "name": name}
-    words = "In standard deviations of each column."
-    sd = st.slider("Noise", 0.1, 5.0, 1.0, 0.1, format="%.1f sd", key="what_if_sd", help=words, width=220)
+    text = "In standard deviations of each column."
+    sd = st.slider("Noise", 0.1, 5.0, 1.0, 0.1, format="%.1f sd", key="what_if_sd", help=text, width=220)
     return {"op": "noise", "name": name, "sd": sd, "seed": seed}
 
 

@@ -21,8 +21,8 @@ def kept_panel() -> None:
         return
     with st.container(horizontal=True, vertical_alignment="center", key="kept"):
         size = f"{files.size(owner) / MIB:.1f} of {files.quota // MIB} MB"
-        words = f"The files of {counted(count, 'data set')} are kept for you alone ({size}); the oldest go first."
-        st.caption(words, width="content")
+        text = f"The files of {counted(count, 'data set')} are kept for you alone ({size}); the oldest go first."
+        st.caption(text, width="content")
         with st.popover("Forget them", icon=":material/delete:"):
             st.markdown("Delete all your files from this server? Runs stay, and can't be reopened without them.")
             st.button("Yes, forget them", type="primary", on_click=_forget, key="forget files")

@@ -277,8 +277,8 @@ def _label(uploads: Sequence[Upload], ids: dict[str, str]) -> tuple[Label | None
         first = guess.file if guess else NO_LABELS
         file = _choice("Labels in", options, first, "label file", format_func=lambda f: FILES.get(f, f), help=told)
     if file == NO_LABELS:
-        words = "No label is chosen: the data can be looked at, but nothing can be trained. Choose the file it is in."
-        st.warning(words, icon=":material/label_off:")
+        text = "No label is chosen: the data can be looked at, but nothing can be trained. Choose the file it is in."
+        st.warning(text, icon=":material/label_off:")
         return None, None
     table = tables[file] if file else next(iter(tables.values()))
     with which:
@@ -332,11 +332,11 @@ def _outcome(stamp: str) -> None:
     st.caption("The data in use before stay.")
     if attempt["leaks"]:
         count = sum(map(len, attempt["leaks"].values()))
-        words = f"Leave {counted(count, 'column')} out and use the rest"
-        st.button(words, type="primary", on_click=_leave_out_leaks, args=(attempt["leaks"],), key="leave_out")
+        text = f"Leave {counted(count, 'column')} out and use the rest"
+        st.button(text, type="primary", on_click=_leave_out_leaks, args=(attempt["leaks"],), key="leave_out")
     if attempt["ways"]:
         ways = list(dict.fromkeys([*st.session_state.get("spelling_log", []), *attempt["ways"]]))
-        words = "Write ids and classes the same way"
-        st.button(words, type="primary", on_click=_spell, args=(ways,), key="spell")
+        text = "Write ids and classes the same way"
+        st.button(text, type="primary", on_click=_spell, args=(ways,), key="spell")
     if attempt["accept"] is not None:
         st.button("Use them as they are", on_click=_use, args=(attempt["accept"],))

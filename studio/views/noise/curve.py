@@ -1,4 +1,4 @@
-"""How much noise two models take: their error by the share of spoilt (or known) labels, measured in a worker."""
+"""How much noise two models take: their error by the share of corrupted (or known) labels, measured in a worker."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["OWN", "bands", "curve", "sweep", "verdict"]
 
 OWN = ("labels", "flip_labels", "label_noise")
 """Operations that the curve does by itself."""
-SPOILT, KNOWN = (0.0, 0.1, 0.2, 0.3, 0.4), (0.05, 0.1, 0.15, 0.2, 0.3)
+FLIPPED, KNOWN = (0.0, 0.1, 0.2, 0.3, 0.4), (0.05, 0.1, 0.15, 0.2, 0.3)
 USUAL = {"known": 0.7, "sd": 1.0}
 
 
@@ -60,7 +60,7 @@ def curve(
     sd: float,
     callbacks: Iterable[Callback] = (),
 ) -> list[dict[str, Any]]:
-    """Fit each method at each level, several times, and score it on held-out labels that nobody spoilt.
+    """Fit each method at each level, several times, and score it on held-out labels that nobody corrupted.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def curve(
     form : mapping
         See `studio.forms`.
     vary : {"share", "known"}
-        Whether the share of spoilt labels, or that of known ones, goes up.
+        Whether the share of corrupted labels, or that of known ones, goes up.
     before : sequence of mappings
         What-if operations that come first.
     repeats : int
@@ -88,7 +88,7 @@ def curve(
         The details, one for each fit.
     """
     data, started, cells = scenarios.apply(data, before).data, time.perf_counter(), []
-    levels = KNOWN if vary == "known" else SPOILT
+    levels = KNOWN if vary == "known" else FLIPPED
     total = repeats * len(levels) * len(methods)
     for repeat, level in product(range(repeats), levels):
         asked = (level, 0.0) if vary == "known" else (known, level)
@@ -103,8 +103,8 @@ def curve(
 
 def _value(arrays: forms.Arrays, estimator: str, params: Mapping[str, Any]) -> float:
     X, y = arrays.eval_set
-    said = worker_tasks.find_estimator(estimator)(**params).fit(**arrays.fit).predict(X)
-    return float(metrics.error_rate(y, said) if y.dtype.kind != "f" else metrics.rmse(y, said))
+    predicted = worker_tasks.find_estimator(estimator)(**params).fit(**arrays.fit).predict(X)
+    return float(metrics.error_rate(y, predicted) if y.dtype.kind != "f" else metrics.rmse(y, predicted))
 
 
 def _event(cells: list[dict[str, Any]], total: int, kind: str | None, seconds: float) -> RoundEnd:
@@ -144,5 +144,5 @@ def verdict(cells: Sequence[Mapping[str, Any]], learned: str, plain: str) -> str
     errors = [gain.std(ddof=1) / np.sqrt(len(gain)) for gain in gains]
     better = sum(gain.mean() > error for gain, error in zip(gains, errors))
     worse = sum(gain.mean() < -error for gain, error in zip(gains, errors))
-    said = f"{learned} is ahead of {plain} at {better} of {len(gains)} levels, and behind at {worse}"
-    return f"{said}, by more than a standard error."
+    text = f"{learned} is ahead of {plain} at {better} of {len(gains)} levels, and behind at {worse}"
+    return f"{text}, by more than a standard error."

@@ -1,4 +1,4 @@
-"""What the Noise page works out of ended runs: which rows were spoilt, which are distrusted, which codes stray."""
+"""What the Noise page works out of ended runs: which rows were corrupted, which are distrusted, which codes stray."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from hetcore.data import HetData, plain
 from studio import scenarios
 
 __all__ = [
-    "bought", "by_code", "distrusted", "guessed_time", "hits", "judged", "rank_correlation", "reliability",
-    "scored_codes", "sensor", "spoilt", "telling", "time_order",
+    "bought", "by_code", "distrusted", "guessed_time", "hits", "with_residuals", "rank_correlation", "reliability",
+    "scored_codes", "sensor", "corrupted", "telling", "time_order",
 ]  # fmt: skip
 
 BINS = np.linspace(0.0, 1.0, 11)
@@ -22,8 +22,8 @@ TELLING = 0.4
 TIMES = ("time", "hour", "date", "epoch", "day", "minute", "step", "mode2")
 
 
-def spoilt(data: HetData, operations: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
-    """Return the rows whose label was spoilt: "id", "was" (the label before)."""
+def corrupted(data: HetData, operations: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
+    """Return the rows whose label was corrupted: "id", "was" (the label before)."""
     checked = scenarios.checked(operations)
     clean = [operation for operation in checked if not scenarios.OPERATIONS[operation["op"]].spoils]
     schema = {"id": pl.String, "was": pl.String if data.target_kind == "classification" else pl.Float64}
@@ -35,7 +35,7 @@ def spoilt(data: HetData, operations: Sequence[Mapping[str, Any]]) -> pl.DataFra
     return pl.DataFrame({"id": before.data.ids[changed].tolist(), "was": old[changed].tolist()}, schema=schema)
 
 
-def judged(predictions: pl.DataFrame, numbers: bool) -> pl.DataFrame:
+def with_residuals(predictions: pl.DataFrame, numbers: bool) -> pl.DataFrame:
     """Return the rows with a label, with "truth" (held out, or as trained on), "held" and, of numbers, "residual"."""
     held = pl.col("held_out") if "held_out" in predictions.columns else pl.lit(None)
     frame = predictions.with_columns(truth=pl.coalesce(held, "label"), held=held.is_not_null())
@@ -51,28 +51,28 @@ def distrusted(predictions: pl.DataFrame, wrong: pl.DataFrame, by: str = "weight
     predictions : DataFrame
         Of a run, with "weight".
     wrong : DataFrame
-        See `spoilt`.
+        See `corrupted`.
     by : {"weight", "surprise"}
         The least weight first, or the largest |label - prediction| in standard deviations ("surprise").
 
     Returns
     -------
     DataFrame
-        "id", "weight", "label", "prediction", "surprise" (of numbers), "was", "spoilt".
+        "id", "weight", "label", "prediction", "surprise" (of numbers), "was", "corrupted".
     """
     rows = predictions.filter(pl.col("label").is_not_null()).join(wrong, on="id", how="left", maintain_order="left")
-    rows = rows.with_columns(spoilt=pl.col("id").is_in(wrong["id"].implode()))
+    rows = rows.with_columns(corrupted=pl.col("id").is_in(wrong["id"].implode()))
     if "std" in rows.columns:
         rows = rows.with_columns(surprise=(pl.col("label") - pl.col("prediction")).abs() / pl.col("std"))
-    order = ["id", "weight", "label", "prediction", "surprise", "was", "spoilt"]
+    order = ["id", "weight", "label", "prediction", "surprise", "was", "corrupted"]
     kept = rows.select([column for column in order if column in rows.columns])
     return kept.sort(by, descending=by == "surprise", nulls_last=True)
 
 
 def hits(ranked: pl.DataFrame) -> tuple[int, int]:
-    """Return how many rows were spoilt, and how many of as many most distrusted rows are among them."""
-    count = int(ranked["spoilt"].sum())
-    return count, int(ranked["spoilt"].head(count).sum())
+    """Return how many rows were corrupted, and how many of as many most distrusted rows are among them."""
+    count = int(ranked["corrupted"].sum())
+    return count, int(ranked["corrupted"].head(count).sum())
 
 
 def bought(learned: pl.DataFrame, plain: pl.DataFrame, numbers: bool, names: tuple[str, str]) -> str:
@@ -81,7 +81,7 @@ def bought(learned: pl.DataFrame, plain: pl.DataFrame, numbers: bool, names: tup
     Parameters
     ----------
     learned, plain : DataFrame
-        Of `judged`: of the model with weights, and of the mean model alone.
+        Of `with_residuals`: of the model with weights, and of the mean model alone.
     numbers : bool
     names : (str, str)
         What the models are called.
@@ -98,21 +98,21 @@ def bought(learned: pl.DataFrame, plain: pl.DataFrame, numbers: bool, names: tup
         sizes, measure = [float(each.mean()) for each in costs], "share of wrong classes"
     gap = costs[1] - costs[0]
     seen = abs(gap.mean()) > 2.0 * gap.std(ddof=1) / np.sqrt(gap.size)
-    words = f"On {both.height:,} rows held out, {names[1]}, the mean model alone, has a {measure} of {sizes[1]:.3g}, "
-    words += f"{names[0]} with its weights {sizes[0]:.3g}: "
+    text = f"On {both.height:,} rows held out, {names[1]}, the mean model alone, has a {measure} of {sizes[1]:.3g}, "
+    text += f"{names[0]} with its weights {sizes[0]:.3g}: "
     if not seen:
-        return words + "no difference beyond two standard errors. What the weights bought is the band, not the mean."
+        return text + "no difference beyond two standard errors. What the weights bought is the band, not the mean."
     way = "less" if gap.mean() > 0 else "more"
-    return words + f"the weights bought {abs(sizes[0] / max(sizes[1], 1e-300) - 1.0):.1%} {way} error."
+    return text + f"the weights bought {abs(sizes[0] / max(sizes[1], 1e-300) - 1.0):.1%} {way} error."
 
 
 def reliability(predictions: pl.DataFrame) -> tuple[list[float], list[float]] | None:
     """Return, in ten bins, how sure the predicted class was on held-out rows, and how often it was right.
 
-    Held-out labels are not spoilt, so labels drawn blindly are taken out of the probabilities where a model tells
+    Held-out labels are not corrupted, so labels drawn blindly are taken out of the probabilities where a model tells
     their share ("deviation"). None without held-out rows. An empty bin is NaN.
     """
-    frame = judged(predictions, numbers=False).filter("held")
+    frame = with_residuals(predictions, numbers=False).filter("held")
     names = [column for column in frame.columns if column.startswith("p:")]
     if not frame.height or not names:
         return None
@@ -163,7 +163,7 @@ def scored_codes(predictions: pl.DataFrame, data: HetData, columns: Sequence[str
     source = data.sources[name]
     codes = source.frame.select([pl.col(c).cast(pl.String).alias(f"code:{c}") for c in columns])
     codes = codes.insert_column(0, pl.Series("id", source.ids.astype(str)))
-    return judged(predictions, numbers=True).join(codes, on="id", how="inner", maintain_order="left")
+    return with_residuals(predictions, numbers=True).join(codes, on="id", how="inner", maintain_order="left")
 
 
 def by_code(rows: pl.DataFrame, column: str) -> pl.DataFrame:
@@ -175,12 +175,12 @@ def by_code(rows: pl.DataFrame, column: str) -> pl.DataFrame:
         column, "rows", "deviation" (mean learned), "held-out RMSE" (null without held-out rows).
     """
     held = pl.col("residual").filter(pl.col("held"))
-    told = rows.group_by(pl.col(f"code:{column}").alias(column)).agg(
+    spreads = rows.group_by(pl.col(f"code:{column}").alias(column)).agg(
         pl.len().alias("rows"),
         pl.col("std").mean().alias("deviation"),
         (held**2).mean().sqrt().alias("held-out RMSE"),
     )
-    return told.sort("deviation", column, descending=[True, False])
+    return spreads.sort("deviation", column, descending=[True, False])
 
 
 def time_order(codes: Sequence[str]) -> dict[str, float]:

@@ -19,16 +19,16 @@ from studio.views.common.widgets_downloads import downloads
 from studio.views.noise import rows as noise_rows
 from studio.views.noise import settings as noise
 
-__all__ = ["curves", "once", "planted", "spoilt_rows", "take_away", "verdict"]
+__all__ = ["curves", "once", "planted", "corrupted_rows", "take_away", "verdict"]
 
 
 
 def once(key: str, runs: Any, make: Callable[[], Any]) -> Any:
     """Return what `make` returns, kept in the session as long as `runs` stay the same."""
-    slot = f"noise {key}"
-    kept = st.session_state.get(slot)
+    state_key = f"noise {key}"
+    kept = st.session_state.get(state_key)
     if kept is None or kept[0] != runs:
-        kept = st.session_state[slot] = (runs, make())
+        kept = st.session_state[state_key] = (runs, make())
     return kept[1]
 
 
@@ -58,11 +58,11 @@ def curves(mode: str, events: Events, before: Events, results: Mapping[str, Any]
         title = f"{metric if name == 'error' else 'negative log-likelihood'}, {SCORED[shown]}"
         drawn[name] = figure(*scores, (unit, title), order)
     scored = f"{SCORED[shown].replace(' ', '-')} {about.labels}"
-    words = {"error": f"{_title(metric)} on {scored}", "loss": "Surprise at those labels: less is better"}
+    text = {"error": f"{_title(metric)} on {scored}", "loss": "Surprise at those labels: less is better"}
     names = ["error", "loss"] if mode == "Table" else ["error"]
     for column, name in zip(st.columns(len(names)), names):
         with column:
-            st.caption(words[name])
+            st.caption(text[name])
             live_chart(drawn[name], f"noise_{name}", points)
     return drawn
 
@@ -89,22 +89,22 @@ def verdict(mode: str, data: HetData, live: Any, results: Mapping[str, Any]) -> 
     good, plain = results[about.learned].scores, results[about.plain].scores
     shown = scored_rows(good)
     with st.container(key="verdict"):
-        words = _verdict(about, good[shown], plain[shown], good["metric"], SCORED[shown].replace(" ", "-"))
-        st.markdown(words + (_caught(mode, data, live, results[about.learned]) if mode == "Table" else ""))
+        text = _verdict(about, good[shown], plain[shown], good["metric"], SCORED[shown].replace(" ", "-"))
+        st.markdown(text + (_caught(mode, data, live, results[about.learned]) if mode == "Table" else ""))
     if about.learned in live.before:
         events = live.events()[about.learned]
         old = training.outcome(*live.before[about.learned])
         with st.container(key="change"):
-            words = training.difference(old, training.outcome(live.settings[about.learned], events))
-            st.success(escape(f"{about.learned} {words}"))
+            text = training.difference(old, training.outcome(live.settings[about.learned], events))
+            st.success(escape(f"{about.learned} {text}"))
 
 
 def _verdict(about: noise.Mode, good: float, plain: float, metric: str, rows: str) -> str:
-    said = {name: number(value, metric) for name, value in ((about.learned, good), (about.plain, plain))}
-    what = f"**{about.learned} {escape(said[about.learned])}**, {about.plain} {escape(said[about.plain])}"
+    values = {name: number(value, metric) for name, value in ((about.learned, good), (about.plain, plain))}
+    what = f"**{about.learned} {escape(values[about.learned])}**, {about.plain} {escape(values[about.plain])}"
     gap = plain - good
     size = f"{100 * abs(gap):.1f} points" if metric == "error" else f"{abs(gap) / max(plain, 1e-12):.1%}"
-    if said[about.learned] == said[about.plain]:
+    if values[about.learned] == values[about.plain]:
         came = "learning whom to trust changes nothing here"
     else:
         came = f"learning whom to trust {'saves' if gap > 0 else 'costs'} {escape(size)} here"
@@ -112,17 +112,17 @@ def _verdict(about: noise.Mode, good: float, plain: float, metric: str, rows: st
 
 
 def _caught(mode: str, data: HetData, live: Any, result: Any) -> str:
-    """Say how many of the rows that are trusted least were spoilt, if classes were."""
-    wrong = spoilt_rows(data, live.settings[noise.MODES[mode].learned])
+    """Say how many of the rows that are trusted least were corrupted, if classes were."""
+    wrong = corrupted_rows(data, live.settings[noise.MODES[mode].learned])
     if data.target_kind != "classification" or not wrong.height:
         return ""
     count, found = noise_rows.hits(noise_rows.distrusted(result.predictions, wrong))
     return f" Of the {count:,} labels that it trusts least, **{found / count:.0%} are flipped ones**."
 
 
-def spoilt_rows(data: HetData, setting: Setting) -> pl.DataFrame:
-    """Return the rows whose label was spoilt; the data are those before the setting's operations."""
-    return once("spoilt", (data.digest(), repr(setting)), lambda: noise_rows.spoilt(data, setting.operations))
+def corrupted_rows(data: HetData, setting: Setting) -> pl.DataFrame:
+    """Return the rows whose label was corrupted; the data are those before the setting's operations."""
+    return once("corrupted", (data.digest(), repr(setting)), lambda: noise_rows.corrupted(data, setting.operations))
 
 
 def _title(metric: str) -> str:

@@ -91,25 +91,25 @@ def controls(mode: str, data: HetData, before: Sequence[Mapping[str, Any]]) -> d
 
 
 def _noise_controls(mode: str, data: HetData) -> tuple[int, int, float]:
-    """Draw what is done to the labels; return the known and the spoilt share in per cent, and the noise."""
+    """Draw what is done to the labels; return the known and the corrupted share in per cent, and the noise."""
     start = {"Table": 70, "Matrix": 80, "Tensor": 20}[mode]
-    words = settings.MODES[mode].labels.capitalize()
-    told = "The other ones are hidden from training, stay as they are, and score it."
-    known = slider(f"{words} known, per cent", 5, 95, start=start, step=5, key=f"{mode.lower()}_known", words=told)
+    text = settings.MODES[mode].labels.capitalize()
+    note = "The other ones are hidden from training, stay as they are, and score it."
+    known = slider(f"{text} known, per cent", 5, 95, start=start, step=5, key=f"{mode.lower()}_known", help=note)
     if data.target_kind == "classification":
         share = slider(
             "Labels flipped, per cent", 0, 45, start=20, step=5, key="flipped",
-            words="This share of the training labels gets another class, at random.",
+            help="This share of the training labels gets another class, at random.",
         )  # fmt: skip
         return known, share, 0.0
     key = mode.lower()
-    told = f"This share of the {words.lower()} to train on gets noise."
-    share = slider(f"{words} disturbed, per cent", 0, 50, start=0, step=5, key=f"{key}_disturbed", words=told)
+    note = f"This share of the {text.lower()} to train on gets noise."
+    share = slider(f"{text} disturbed, per cent", 0, 50, start=0, step=5, key=f"{key}_disturbed", help=note)
     sd = 0.0
     if share:
         sd = slider(
             "Noise, in standard deviations", 0.25, 4.0, start=1.0, step=0.25, key=f"{key}_sd",
-            words="Size of that noise, in units of the labels' own standard deviation.",
+            help="Size of that noise, in units of the labels' own standard deviation.",
         )  # fmt: skip
     return known, share, sd
 
@@ -144,25 +144,25 @@ def _seed(mode: str) -> int:
 def _table_params(data: HetData) -> dict[str, Any]:
     rounds = slider(
         "Rounds M", 10, 500, start=100, step=10, key="noise_rounds",
-        words="Boosting rounds; left-out rows say which are kept.",
+        help="Boosting rounds; left-out rows say which are kept.",
     )  # fmt: skip
     rate = slider(
-        "Learning rate η", 0.02, 0.5, start=0.2, step=0.02, key="noise_rate", words="Shrinkage of each tree's step."
+        "Learning rate η", 0.02, 0.5, start=0.2, step=0.02, key="noise_rate", help="Shrinkage of each tree's step."
     )
     slower = slider(
         "Learning rate of the deviation", 0.01, 0.5, start=0.1, step=0.01, key="noise_deviation_rate",
-        words="Shrinkage of its trees; half of the other is a good start.",
+        help="Shrinkage of its trees; half of the other is a good start.",
     )  # fmt: skip
-    leaves = slider("Leaves", 2, 32, start=8, step=1, key="noise_leaves", words="Most leaves of a tree.")
+    leaves = slider("Leaves", 2, 32, start=8, step=1, key="noise_leaves", help="Most leaves of a tree.")
     weighting = slider(
         "Weighting", 0.0, 2.0, start=1.0 if data.target_kind == "classification" else 0.5, step=0.25,
         key=f"weighting_{data.target_kind}",
-        words="How strongly trust counts: 0 is all rows alike, 1 as the likelihood has it.",
+        help="How strongly trust counts: 0 is all rows alike, 1 as the likelihood has it.",
     )  # fmt: skip
     share = slider(
         "Columns a tree sees, per cent", 5, 100, start=round(100 * settings.column_share(data)), step=5,
         key=f"noise_columns_{'many' if settings.column_share(data) < 1 else 'few'}",
-        words="Fewer are faster with many.",
+        help="Fewer are faster with many.",
     )  # fmt: skip
     printed = st.toggle(
         "As printed in the paper",
@@ -181,7 +181,7 @@ def _table_params(data: HetData) -> dict[str, Any]:
 def _from(parameter: Parameter, key: str) -> Any:
     """Draw a slider that begins at a method's default, wherever that is."""
     (label, low, high, step), start = parameter.slider, parameter.default
-    return slider(label, min(low, start), max(high, 2 * start), start=start, step=step, key=key, words=parameter.help)
+    return slider(label, min(low, start), max(high, 2 * start), start=start, step=step, key=key, help=parameter.help)
 
 
 def _factor_params(mode: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The curve of the Noise page: the error of two models by the share of spoilt labels, drawn as it is measured."""
+"""The curve of the Noise page: the error of two models by the share of corrupted labels, drawn as it is measured."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def measured(mode: str, data: HetData, title: str, settings: Mapping[str, Settin
     settings : mapping of str to Setting
     owner : str
     """
-    slot = f"noise curve {mode}"
-    run = _run_of(slot, title, owner)
+    state_key = f"noise curve {mode}"
+    run = _run_of(state_key, title, owner)
     active = run is not None and manager.manager().status(run, owner).active
     with st.container(horizontal=True, vertical_alignment="bottom"):
         repeats = slider(
@@ -46,15 +46,15 @@ def measured(mode: str, data: HetData, title: str, settings: Mapping[str, Settin
             start=3,
             step=1,
             key="noise_repeats",
-            words="Draws of labels and noise: more narrow the bands.",
+            help="Draws of labels and noise: more narrow the bands.",
         )
         if st.button("Measure the curve", key="measure_noise", disabled=active):
-            _start(slot, title, curve.sweep(mode, data, settings, repeats), owner)
+            _start(state_key, title, curve.sweep(mode, data, settings, repeats), owner)
         if active:
             st.button("Stop measuring", key="stop_noise", on_click=manager.manager().stop, args=(run, owner),
                       icon=":material/stop:")  # fmt: skip
     if run is None:
-        what = "known readings" if mode == "Tensor" else "spoilt labels"
+        what = "known readings" if mode == "Tensor" else "corrupted labels"
         st.caption(
             f"Both models learn at five shares of {what}, several times over, with the settings that were trained."
         )
@@ -62,8 +62,8 @@ def measured(mode: str, data: HetData, title: str, settings: Mapping[str, Settin
     st.fragment(_look, run_every=EVERY if active else None)(mode, run, active)
 
 
-def _run_of(slot: str, title: str, owner: str) -> str | None:
-    kept = st.session_state.get(slot)
+def _run_of(state_key: str, title: str, owner: str) -> str | None:
+    kept = st.session_state.get(state_key)
     if kept is None or kept[0] != title:
         return None
     try:
@@ -73,13 +73,13 @@ def _run_of(slot: str, title: str, owner: str) -> str | None:
     return kept[1]
 
 
-def _start(slot: str, title: str, arguments: dict[str, Any], owner: str) -> None:
+def _start(state_key: str, title: str, arguments: dict[str, Any], owner: str) -> None:
     try:
         run = manager.manager().run_task("studio.views.noise.curve:curve", arguments, owner)
     except ValueError as error:
         st.error(escape(error))
         return
-    st.session_state[slot] = (title, run)
+    st.session_state[state_key] = (title, run)
     st.rerun()
 
 
@@ -88,12 +88,12 @@ def _look(mode: str, run: str, active: bool) -> None:
     if status.state == "failed":
         st.error(escape(status.message))
     if status.active:
-        words = f"{status.rounds} of {status.total} fits" if status.total else "Waiting for its turn"
-        words += f" · {status.seconds_left:.0f} s left" if status.seconds_left else ""
-        st.progress(status.rounds / max(status.total, 1), text=words)
+        wording = f"{status.rounds} of {status.total} fits" if status.total else "Waiting for its turn"
+        wording += f" · {status.seconds_left:.0f} s left" if status.seconds_left else ""
+        st.progress(status.rounds / max(status.total, 1), text=wording)
     if events:
         about, cells = noise.MODES[mode], [event.detail for event in events]
-        across = "share of readings known" if mode == "Tensor" else "share of training labels spoilt"
+        across = "share of readings known" if mode == "Tensor" else "share of training labels corrupted"
         titles = (across, f"{cells[0]['metric_name']}, held out")
         figure = figures_noise.levels(curve.bands(cells), titles, (about.learned, about.plain))
         live_chart(figure, "noise_levels", len(events))

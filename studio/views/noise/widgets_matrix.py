@@ -30,10 +30,10 @@ def tabs(
     """Draw what two factorizations leave behind."""
     about, columns = noise.MODES[mode], settings[noise.MODES[mode].learned].form["columns"]
     run = (current.title, repr(settings), [result.seconds for result in results.values()])
-    told = {label: result.predictions for label, result in results.items()}
+    predictions = {label: result.predictions for label, result in results.items()}
     rows = once(
         f"rows {mode}", run,
-        lambda: {label: noise_rows.scored_codes(each, data, columns) for label, each in told.items()},
+        lambda: {label: noise_rows.scored_codes(each, data, columns) for label, each in predictions.items()},
     )  # fmt: skip
     names = ["Who strays", "Deviation", "How much noise" if mode == "Matrix" else "How many readings", "Take away"]
     opened = st.tabs(names if mode == "Matrix" else ["Filled in", *names])
@@ -54,25 +54,25 @@ def tabs(
 def _stray(rows: pl.DataFrame, columns: Sequence[str]) -> None:
     """Draw how the deviation spreads over the codes of each column, and list the most erratic ones."""
     for place, column in zip(st.columns(len(columns)), columns):
-        told = noise_rows.by_code(rows, column)
+        spreads = noise_rows.by_code(rows, column)
         with place:
             st.caption(f"Mean deviation of each {escape(column)}; the most erratic ones below")
-            figure = _spread(told, column)
+            figure = _spread(spreads, column)
             chart(figure, f"stray_{column}", f"Mean deviation by {column}")
             shown = {name: st.column_config.NumberColumn(format="%.3f") for name in ("deviation", "held-out RMSE")}
             st.dataframe(
-                told.head(MOST_CODES), hide_index=True, width="stretch", height=300, key=f"erratic_{column}",
+                spreads.head(MOST_CODES), hide_index=True, width="stretch", height=300, key=f"erratic_{column}",
                 column_config=shown, alt=f"The most erratic {column}s",
             )  # fmt: skip
 
 
-def _spread(told: pl.DataFrame, column: str) -> dict[str, Any]:
+def _spread(spreads: pl.DataFrame, column: str) -> dict[str, Any]:
     """Draw a bar for each of a few codes, a histogram of many."""
-    if told.height <= FEW_CODES:
-        values = dict(zip(told[column].to_list(), told["deviation"].to_list()))
+    if spreads.height <= FEW_CODES:
+        values = dict(zip(spreads[column].to_list(), spreads["deviation"].to_list()))
         return basic.bars(values, "mean learned σ", order=["-"])
-    bins = min(30, max(6, told.height // 4))
-    return figures_noise.histograms({column: told["deviation"]}, "mean learned σ", "share of them", bins)
+    bins = min(30, max(6, spreads.height // 4))
+    return figures_noise.histograms({column: spreads["deviation"]}, "mean learned σ", "share of them", bins)
 
 
 def _deviation(rows: pl.DataFrame, truth: pl.DataFrame | None) -> None:
@@ -90,8 +90,8 @@ def _deviation(rows: pl.DataFrame, truth: pl.DataFrame | None) -> None:
         against = held["planted"] if known else held["residual"].abs()
         name = "planted σ" if known else "|value − prediction|"
         rank = noise_rows.rank_correlation(against.to_numpy(), held["std"].to_numpy())
-        said = f"; rank correlation {rank:.2f}" if rank == rank else ""
-        st.caption(f"Learned deviation against {'the planted one' if known else 'the size of the residual'}{said}")
+        note = f"; rank correlation {rank:.2f}" if rank == rank else ""
+        st.caption(f"Learned deviation against {'the planted one' if known else 'the size of the residual'}{note}")
         chart(figures_noise.cloud(against, {"held-out": held["std"]}, (name, "learned σ")), "against", name)
 
 

@@ -16,7 +16,7 @@ from studio.views.common.training import Setting
 from studio.views.common.widgets import chart
 from studio.views.noise import rows as noise_rows
 from studio.views.noise import settings as noise
-from studio.views.noise.widgets import once, planted, spoilt_rows, take_away
+from studio.views.noise.widgets import corrupted_rows, once, planted, take_away
 from studio.views.noise.widgets_curve import measured
 
 __all__ = ["tabs"]
@@ -32,10 +32,10 @@ def tabs(
     about = noise.MODES[mode]
     numbers = data.target_kind == "regression"
     setting = settings[about.learned]
-    wrong = spoilt_rows(current.data, setting)
-    frames = {label: noise_rows.judged(result.predictions, numbers) for label, result in results.items()}
+    wrong = corrupted_rows(current.data, setting)
+    frames = {label: noise_rows.with_residuals(result.predictions, numbers) for label, result in results.items()}
     names = ["At a glance", "Distrusted rows", "Deviation", "Calibration", "How much noise", "Take away"]
-    glance, rows, spread, honest, more, take = st.tabs(names)
+    glance, rows, spread, calibration, more, take = st.tabs(names)
     ranked = noise_rows.distrusted(results[about.learned].predictions, wrong)
     with glance:
         _glance(data, about, frames, ranked, numbers)
@@ -43,7 +43,7 @@ def tabs(
         _distrusted(results[about.learned].predictions, wrong, numbers)
     with spread:
         _deviation(frames, ranked, planted(current.example), about, numbers)
-    with honest:
+    with calibration:
         _calibration(results, numbers)
     with more:
         measured(mode, current.data, current.title, settings, owner)
@@ -101,11 +101,11 @@ def _feature(rows: pl.DataFrame, data: HetData, table: Any, name: str) -> np.nda
 
 
 def _weights(ranked: pl.DataFrame) -> None:
-    """Draw how much rows counted, those with a spoilt label apart, and what that finds."""
+    """Draw how much rows counted, those with a corrupted label apart, and what that finds."""
     left, right = st.columns(2)
-    bad = ranked.filter("spoilt")
+    bad = ranked.filter("corrupted")
     with left:
-        groups = {"labels as given": ranked.filter(~pl.col("spoilt"))["weight"], "flipped labels": bad["weight"]}
+        groups = {"labels as given": ranked.filter(~pl.col("corrupted"))["weight"], "flipped labels": bad["weight"]}
         figure = figures_noise.histograms(groups, "weight of a row in training", "share of its group")
         st.caption("How much rows counted" + ("" if bad.height else ": flip some labels to see whether it notices"))
         chart(figure, "weights", "Weights of rows with and without a flipped label")
@@ -114,24 +114,24 @@ def _weights(ranked: pl.DataFrame) -> None:
             count, found = noise_rows.hits(ranked)
             st.caption(f"Of the {count:,} least trusted labels {found / count:.0%} are flipped ones; by chance it were "
                        f"{count / ranked.height:.0%}")  # fmt: skip
-            chart(figures_noise.found(ranked["spoilt"], count / ranked.height), "found", "Flipped labels found")
+            chart(figures_noise.found(ranked["corrupted"], count / ranked.height), "found", "Flipped labels found")
 
 
 def _distrusted(predictions: pl.DataFrame, wrong: pl.DataFrame, numbers: bool) -> None:
-    """List the rows that count least, or whose labels stray farthest, and say how many of them were spoilt."""
+    """List the rows that count least, or whose labels stray farthest, and say how many of them were corrupted."""
     by = "weight"
     if numbers:
-        words = {"weight": "least weight", "surprise": "largest surprise"}
+        text = {"weight": "least weight", "surprise": "largest surprise"}
         by = st.segmented_control(
-            "Most distrusted by", list(words), format_func=words.get, default="weight", required=True, key="by",
+            "Most distrusted by", list(text), format_func=text.get, default="weight", required=True, key="by",
             help="Weight says where labels stray; surprise is how far this label strays, in standard deviations.",
         )  # fmt: skip
     ranked = noise_rows.distrusted(predictions, wrong, by)
     count, found = noise_rows.hits(ranked)
     if count:
         st.markdown(
-            f"**{found:,} of the {count:,}** most distrusted rows have a spoilt label: {found / count:.0%}, by chance "
-            f"{count / ranked.height:.0%}."
+            f"**{found:,} of the {count:,}** most distrusted rows have a corrupted label: {found / count:.0%}, by "
+            f"chance {count / ranked.height:.0%}."
         )
         if numbers and by == "weight":
             st.caption(
@@ -139,14 +139,14 @@ def _distrusted(predictions: pl.DataFrame, wrong: pl.DataFrame, numbers: bool) -
                 "in the surprise."
             )
     else:
-        st.caption("No label was spoilt on this page. Spoil some with the slider to see how many are found.")
+        st.caption("No label was corrupted on this page. Spoil some with the slider to see how many are found.")
     _table(ranked.head(MOST_ROWS), "distrusted")
 
 
 def _table(rows: pl.DataFrame, key: str) -> None:
-    names = {"was": "label before", "spoilt": "spoilt"}
+    names = {"was": "label before", "corrupted": "corrupted"}
     numbers = {c: st.column_config.NumberColumn(format="%.3g") for c, t in rows.schema.items() if t == pl.Float64}
-    shown = rows if rows["spoilt"].any() else rows.drop("was", "spoilt")
+    shown = rows if rows["corrupted"].any() else rows.drop("was", "corrupted")
     config = {names.get(c, c): form for c, form in numbers.items()}
     shown = shown.rename({old: new for old, new in names.items() if old in shown.columns})
     st.dataframe(shown, hide_index=True, width="stretch", key=key, column_config=config, alt="The most distrusted rows")
@@ -200,39 +200,39 @@ def _against(rows: pl.DataFrame, column: str, is_planted: bool, numbers: bool) -
     truth = rows["planted"] if is_planted else rows["residual"].abs()
     name = ("planted " + ("σ" if numbers else "chance of a flip")) if is_planted else "|label − prediction|"
     rank = noise_rows.rank_correlation(truth.to_numpy(), rows[column].to_numpy())
-    said = f"; rank correlation {rank:.2f}" if np.isfinite(rank) else ""
-    st.caption(f"Learned deviation against {'the planted one' if is_planted else 'the size of the residual'}{said}")
+    note = f"; rank correlation {rank:.2f}" if np.isfinite(rank) else ""
+    st.caption(f"Learned deviation against {'the planted one' if is_planted else 'the size of the residual'}{note}")
     chart(figures_noise.cloud(truth, {"held-out rows": rows[column]}, (name, f"learned {symbol}")), "against", name)
 
 
 def _calibration(results: Mapping[str, Any], numbers: bool) -> None:
     if numbers:
-        told = {label: result.value for label, result in results.items() if result.value}
-        if not told:
+        coverages = {label: result.value for label, result in results.items() if result.value}
+        if not coverages:
             st.caption("Hide some labels to see whether the intervals hold what they promise.")
             return
-        nominal = next(iter(told.values()))["nominal"]
-        lines = {label: value["achieved"] for label, value in told.items()}
+        nominal = next(iter(coverages.values()))["nominal"]
+        lines = {label: value["achieved"] for label, value in coverages.items()}
         st.caption("Share of held-out labels in the interval, against the share that was asked for")
         figure = figures_noise.calibration(nominal, lines, ("asked for", "achieved"))
     else:
-        told = {label: noise_rows.reliability(result.predictions) for label, result in results.items()}
-        if any(value is None for value in told.values()):
+        coverages = {label: noise_rows.reliability(result.predictions) for label, result in results.items()}
+        if any(value is None for value in coverages.values()):
             st.caption("Hide some labels to see whether the probabilities hold what they promise.")
             return
         st.caption(
             "How often a prediction is right on held-out labels, against how sure the model was of the class. Above "
             "the line it is right more often than it says: it has learned from labels some of which were wrong."
         )
-        figure = _reliability(told)
+        figure = _reliability(coverages)
     left, _ = st.columns([2, 1])
     with left:
         chart(figure, "calibration", "Achieved against promised")
 
 
-def _reliability(told: Mapping[str, tuple[list[float], list[float]]]) -> dict[str, Any]:
-    figure = figures_noise.calibration([], {label: [] for label in told}, ("how sure", "how often right"))
-    for trace, (sure, right) in zip(figure["data"][1:], told.values()):
+def _reliability(curves: Mapping[str, tuple[list[float], list[float]]]) -> dict[str, Any]:
+    figure = figures_noise.calibration([], {label: [] for label in curves}, ("how sure", "how often right"))
+    for trace, (sure, right) in zip(figure["data"][1:], curves.values()):
         keep = np.isfinite(sure)
         trace |= {"x": np.array(sure)[keep], "y": np.array(right)[keep], "mode": "lines+markers"}
     return figure

@@ -27,7 +27,7 @@ SHORT = {
 }
 MADE_OF = {"genre_only": "movie_revenue", "intel_lab_noisy": "intel_lab"}
 """Data of experiments that are made of a data set of another name."""
-SLOT, KEPT = "paper runs", "paper outcome"
+STATE_KEY, KEPT = "paper runs", "paper outcome"
 
 
 def by_paper() -> dict[str, list[str]]:
@@ -86,12 +86,12 @@ def so_far(state: MutableMapping[str, Any], name: str) -> experiments.Outcome:
 def start(state: MutableMapping[str, Any], name: str, owner: str) -> None:
     """Queue what is left of an experiment."""
     run_id = manager.manager().run_task("experiments.runner:run", {"name": name, "scope": "page"}, owner)
-    state[SLOT] = {**state.get(SLOT, {}), name: run_id}
+    state[STATE_KEY] = {**state.get(STATE_KEY, {}), name: run_id}
 
 
 def run_of(state: MutableMapping[str, Any], name: str) -> str | None:
     """Return the run of an experiment in this session that the manager still knows."""
-    run_id = state.get(SLOT, {}).get(name)
+    run_id = state.get(STATE_KEY, {}).get(name)
     try:
         manager.manager().status(run_id)
     except manager.UnknownRunError:

@@ -52,8 +52,8 @@ def progress(run_id: str, outcome: Outcome) -> None:
         return
     left = catalog.about(outcome.seconds).replace(", ", " · ") + " left" if catalog.about(outcome.seconds) else ""
     done = outcome.cells.height
-    words = "Paused" if status.state == "paused" else "Waiting" if status.state == "queued" else "Running"
-    st.progress(done / max(outcome.total, 1), text=f"{words} · {done} of {outcome.total} fits{left}")
+    wording = "Paused" if status.state == "paused" else "Waiting" if status.state == "queued" else "Running"
+    st.progress(done / max(outcome.total, 1), text=f"{wording} · {done} of {outcome.total} fits{left}")
     with st.container(horizontal=True):
         if status.state == "paused":
             st.button("Play", on_click=manager.resume, args=(run_id,), icon=":material/play_arrow:")

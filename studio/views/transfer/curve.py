@@ -144,8 +144,8 @@ def verdict(measured: Mapping[str, Points]) -> str:
     if BASELINE not in measured:
         return f"Choose “{BASELINE}” too, to see from where on transfer hurts."
     base = measured[BASELINE]
-    said = [_compared(name, each, base) for name, each in measured.items() if name != BASELINE]
-    return "; ".join(said)[:1].upper() + "; ".join(said)[1:] + "." if said else "Choose a method of transfer too."
+    parts = [_compared(name, each, base) for name, each in measured.items() if name != BASELINE]
+    return "; ".join(parts)[:1].upper() + "; ".join(parts)[1:] + "." if parts else "Choose a method of transfer too."
 
 
 def _compared(name: str, each: Points, base: Points) -> str:

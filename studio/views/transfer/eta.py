@@ -55,13 +55,13 @@ def _least(rows: Iterable[Sequence[Any]], kind: str) -> float | None:
 def story(path: Path) -> str:
     """Say where transfer helps most and where it hurts: loses more than the target alone."""
     best = min(range(len(path.etas)), key=path.losses.__getitem__)
-    said = f"On the target's left-out rows η = {path.etas[best]:g} is best ({path.losses[best]:.3f} nats)."
+    text = f"On the target's left-out rows η = {path.etas[best]:g} is best ({path.losses[best]:.3f} nats)."
     if path.alone is None:
-        return said
-    said += _hurts(path.etas, path.losses, path.alone, best)
+        return text
+    text += _hurts(path.etas, path.losses, path.alone, best)
     if path.chosen != "boosting":
-        said += f" No η is worth it here: the guard takes “{path.chosen}”."
-    return said
+        text += f" No η is worth it here: the guard takes “{path.chosen}”."
+    return text
 
 
 def _hurts(etas: Sequence[float], losses: Sequence[float], alone: float, best: int) -> str:
@@ -71,8 +71,8 @@ def _hurts(etas: Sequence[float], losses: Sequence[float], alone: float, best: i
     above = next((k for k in range(best, len(etas)) if all(worse[k:])), len(etas))
     below = next((k for k in range(best, -1, -1) if all(worse[: k + 1])), -1)
     between = [eta for k, eta in enumerate(etas) if below < k < above and worse[k]]
-    said = f" It beats the target alone ({alone:.3f})"
+    text = f" It beats the target alone ({alone:.3f})"
     ends = [f"from η = {etas[above]:g} on"] if above < len(etas) else []
     ends += [f"at η = {etas[below]:g} and less"] if below >= 0 else []
     ends += ["at η = " + ", ".join(f"{eta:g}" for eta in between)] if between else []
-    return said + (f"; {' and '.join(ends)} transfer hurts." if ends else " at every η.")
+    return text + (f"; {' and '.join(ends)} transfer hurts." if ends else " at every η.")

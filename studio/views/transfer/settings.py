@@ -26,7 +26,7 @@ __all__ = [
 ]  # fmt: skip
 
 ALL, NONE = "all classes", "none"
-"""Values of the page's choices: no single class, no spoilt source."""
+"""Values of the page's choices: no single class, no corrupted source."""
 SIZES = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100)
 """Examples of each class at which accuracy is measured, as far as the target has them."""
 ENOUGH = 20
@@ -40,7 +40,7 @@ class Method(NamedTuple):
 
     estimator: str
     takes: tuple[str, ...]
-    words: str
+    text: str
 
 
 _BOOSTED = ("n_iterations", "max_depth", "random_state")
@@ -89,7 +89,7 @@ class Choice:
         The one class that is told from the others; None for all classes.
     examples : int
         Labelled examples of each class in the target.
-    spoilt : (str, float) or None
+    corrupted : (str, float) or None
         A source and the share of its labels that are flipped.
     eta : str or float
         "auto", "linear", "squared" or a number.
@@ -103,7 +103,7 @@ class Choice:
     sources: tuple[str, ...]
     label: str | None = None
     examples: int = 3
-    spoilt: tuple[str, float] | None = None
+    corrupted: tuple[str, float] | None = None
     eta: str | float = "auto"
     update: str = "exponential"
     eta_on: str | None = None
@@ -172,8 +172,8 @@ def operations(data: HetData, choice: Choice) -> list[dict[str, Any]]:
     if choice.label is not None:
         done.append({"op": "one_class", "label": choice.label, "seed": choice.seed})
     done.append({"op": "target_labels", "name": choice.target, "count": choice.examples, "seed": choice.seed})
-    if choice.spoilt is not None and choice.spoilt[1] > 0 and choice.spoilt[0] in choice.sources:
-        name, share = choice.spoilt
+    if choice.corrupted is not None and choice.corrupted[1] > 0 and choice.corrupted[0] in choice.sources:
+        name, share = choice.corrupted
         done.append({"op": "flip_source_labels", "name": name, "share": float(share), "seed": choice.seed})
     return done
 
@@ -237,8 +237,9 @@ def side_by_side(predictions: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     """
     table = None
     for name, frame in predictions.items():
-        said = frame.drop_nulls("held_out").select("id", truth="held_out", **{shown(name): pl.col("prediction")})
-        table = said if table is None else table.join(said.drop("truth"), on="id", how="left", maintain_order="left")
+        predicted = frame.drop_nulls("held_out").select("id", truth="held_out", **{shown(name): pl.col("prediction")})
+        more = predicted.drop("truth")
+        table = predicted if table is None else table.join(more, on="id", how="left", maintain_order="left")
     if table is None:
         return pl.DataFrame()
     wrong = pl.sum_horizontal(pl.col(c) != pl.col("truth") for c in table.columns[2:])

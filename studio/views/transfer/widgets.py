@@ -26,7 +26,7 @@ SMALLEST = 0.05
 """Share of a blend that is worth a word."""
 
 
-def choose(label: str, options: Sequence[str], start: Any, key: str, words: str, **more: Any) -> Any:
+def choose(label: str, options: Sequence[str], start: Any, key: str, help: str, **more: Any) -> Any:
     """Draw a choice whose value is in the URL, and start anew where the options have changed.
 
     Parameters
@@ -36,7 +36,7 @@ def choose(label: str, options: Sequence[str], start: Any, key: str, words: str,
     start : str or list of str
         A list lets the person choose several.
     key : str
-    words : str
+    help : str
         Help.
     more : object
         Further arguments of the widget.
@@ -46,7 +46,7 @@ def choose(label: str, options: Sequence[str], start: Any, key: str, words: str,
     if chosen is not None and not set(chosen if several else [chosen]) <= set(options):
         del st.session_state[key]
     draw = st.multiselect if several else st.selectbox
-    return draw(label, options, key=held(key, start, Limits(choices=options)), help=words, **more)
+    return draw(label, options, key=held(key, start, Limits(choices=options)), help=help, **more)
 
 
 def offer_examples(why: str, names: Sequence[str], use: Any) -> None:
@@ -65,9 +65,9 @@ def offer_examples(why: str, names: Sequence[str], use: Any) -> None:
     st.info(escape(why), icon=":material/info:")
     with st.container(horizontal=True):
         for place, name in enumerate(name for name in EXAMPLES if name in names):
-            words = f"Use {escape(datasets.info(name).title)}"
+            text = f"Use {escape(datasets.info(name).title)}"
             kind = "primary" if place == 0 else "secondary"
-            st.button(words, type=kind, on_click=use, args=(name,), key=f"use {name}", help=EXAMPLES[name])
+            st.button(text, type=kind, on_click=use, args=(name,), key=f"use {name}", help=EXAMPLES[name])
     st.page_link("pages/1_Data.py", label="Bring your own: one table per domain", icon=":material/upload_file:")
 
 
@@ -91,8 +91,8 @@ def eta_control(n_target: int, n_source: int, path: Path | None) -> str | float:
     )  # fmt: skip
     value = dict(zip(("linear", "squared"), marks.values())).get(rule)
     if rule == "by hand":
-        words = "0: the target has no say, all domains count alike. 10 and more: little but the target counts."
-        value = st.select_slider("η by hand", ETAS, key=held("eta", 1.0, Limits(choices=ETAS)), help=words)
+        text = "0: the target has no say, all domains count alike. 10 and more: little but the target counts."
+        value = st.select_slider("η by hand", ETAS, key=held("eta", 1.0, Limits(choices=ETAS)), help=text)
     if path is not None:
         marks = {"auto": path.eta}
     here = path.eta if rule == "auto" and path is not None else value
@@ -142,21 +142,21 @@ def curves(events: Events, data: HetData, target: str, before: Events) -> dict[s
         live_chart(found["accuracy"], "live_accuracy", n_points)
     with right:
         found["mass"] = _mass(events, data, target, before, n_points)
-    told = st.tabs(["ε · error of each round", "α · its vote", "Loss"])
+    tabs = st.tabs(["ε · error of each round", "α · its vote", "Loss"])
     titles = {"epsilon": "ε, weighted error on the target", "alpha": "α, vote of the round"}
-    for tab, (name, title) in zip(told, titles.items()):
+    for tab, (name, title) in zip(tabs, titles.items()):
         with tab:
             found[name] = drawn(_detail(name), title, level=0.5 if name == "epsilon" else None)
             live_chart(found[name], f"live_{name}", n_points)
             if name == "epsilon":
-                st.caption(_epsilon_told(by_training(events, _detail(name))))
-    with told[2]:
+                st.caption(_epsilon_note(by_training(events, _detail(name))))
+    with tabs[2]:
         found["loss"] = drawn(lambda event: event.losses.get("held_out"), "log loss on the target's other rows")
         live_chart(found["loss"], "live_loss", n_points)
     return found
 
 
-def _epsilon_told(lines: Mapping[str, Any]) -> str:
+def _epsilon_note(lines: Mapping[str, Any]) -> str:
     if lines and all(values.max() < 1e-9 for _, values in lines.values()):
         return (
             "ε is 0: one learner tells these few examples apart in the first round, so boosting has no more to correct."
@@ -217,5 +217,5 @@ def explain() -> None:
         "lose it; **η** multiplies the exponents: the larger it is, the sooner the target's own rows rule. **Mass** is "
         "the share of all weight that a domain holds: a source that misleads loses it."
     )
-    methods = [f"- **{escape(name)}**: {escape(method.words)}." for name, method in settings.METHODS.items()]
+    methods = [f"- **{escape(name)}**: {escape(method.text)}." for name, method in settings.METHODS.items()]
     st.markdown("\n".join(methods))

@@ -68,7 +68,7 @@ class MeasuredCurve:
         st.subheader("How many examples of your own does it take?", anchor=False)
         with st.container(horizontal=True, vertical_alignment="bottom"):
             repeats = slider(
-                "Repeats", 2, 20, start=5, step=1, key="draws", words="Draws of the examples: more give narrower bands."
+                "Repeats", 2, 20, start=5, step=1, key="draws", help="Draws of the examples: more give narrower bands."
             )
             busy = self._busy()
             if st.button("Measure the curve", key="measure", disabled=not settings or busy):
@@ -113,9 +113,9 @@ class MeasuredCurve:
         if status.state == "failed":
             st.error(escape(status.message))
         if status.active:
-            words = f"{status.rounds} of {status.total} fits" if status.total else "Waiting for its turn"
-            words += f" · {status.seconds_left:.0f} s left" if status.seconds_left else ""
-            st.progress(status.rounds / max(status.total, 1), text=words)
+            wording = f"{status.rounds} of {status.total} fits" if status.total else "Waiting for its turn"
+            wording += f" · {status.seconds_left:.0f} s left" if status.seconds_left else ""
+            st.progress(status.rounds / max(status.total, 1), text=wording)
         if measured:
             self._figure(measured, kept["before"], status)
         if active and not status.active:
@@ -129,8 +129,8 @@ class MeasuredCurve:
         figure = figures.curve(bands, ORDER, pale=pale, chance=chance)
         live_chart(figure, "live_curve", len(events))
         with st.container(key="verdict"):
-            told = curve.verdict(measured)
-            (st.caption if status.active else st.success)(escape(told if not status.active else f"So far: {told}"))
+            text = curve.verdict(measured)
+            (st.caption if status.active else st.success)(escape(text if not status.active else f"So far: {text}"))
         st.caption("Band: one standard error over the repeats. Pale: the curve before.")
         if not status.active:
             self._take(figure, [dict(event.detail) for event in events])

@@ -187,6 +187,6 @@ def verdict(events: Events) -> str:
         came = f"{top} is no better than {best} by itself"
     else:
         came = f"{top} {'gains' if gain > 0 else 'loses'} {abs(gain):.3f} against {best}, the best one by itself"
-    said = ", ".join(f"{label} {value:.3f}" for label, value in f1.items())
+    scores = ", ".join(f"{label} {value:.3f}" for label, value in f1.items())
     rows = SCORED[scored_set(events, "F1")]
-    return f"F1, {rows}: {said}. {came}."
+    return f"F1, {rows}: {scores}. {came}."

@@ -1,7 +1,7 @@
 """What if a modality fails when predicting: the models of the Two learners page on noisier data, or without it.
 
 cells = what_if(data, operations, {"Together": result.model}, "pixels")    # in a worker
-told(cells, "pixels")                                                      # one sentence
+summary(cells, "pixels")                                                   # one sentence
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from hetcore.metrics import known_targets
 from studio import scenarios
 from studio.messages import shown
 
-__all__ = ["BLANK", "LEVELS", "PATH", "by_model", "told", "what_if"]
+__all__ = ["BLANK", "LEVELS", "PATH", "by_model", "summary", "what_if"]
 
 PATH = "studio.views.two_learners.whatif:what_if"
 LEVELS = (0.5, 1.0, 2.0, 4.0)
@@ -67,8 +67,9 @@ def what_if(
     total = len(fitted) * (len(LEVELS) + 2)
     for level, changed in _versions(scenario.data, name, seed):
         for label, model in fitted.items():
-            said = model.predict(changed)[rows]
-            scores = {"F1": metrics.macro_f1(truth[rows], said), "error": metrics.error_rate(truth[rows], said)}
+            predicted = model.predict(changed)[rows]
+            scores = {"F1": metrics.macro_f1(truth[rows], predicted)}
+            scores["error"] = metrics.error_rate(truth[rows], predicted)
             cells.append({"label": label, "level": level} | scores)
             event = RoundEnd(label, len(cells) - 1, total, {"held_out": scores["error"]}, detail=cells[-1],
                              seconds=time.perf_counter() - started)  # fmt: skip
@@ -92,11 +93,11 @@ def by_model(cells: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, float]]:
     return found
 
 
-def told(cells: Sequence[Mapping[str, Any]], name: str) -> str:
+def summary(cells: Sequence[Mapping[str, Any]], name: str) -> str:
     """Say in one sentence how far each model falls without the source; empty before that is known."""
     falls = {label: (f1["0"], f1[BLANK]) for label, f1 in by_model(cells).items() if BLANK in f1}
     if not falls:
         return ""
     ordered = sorted(falls, key=lambda label: float(np.subtract(*falls[label])))
-    said = ", ".join(f"{label} {falls[label][0]:.3f} → {falls[label][1]:.3f}" for label in ordered)
-    return f"Without {shown(name)}, F1: {said}."
+    changes = ", ".join(f"{label} {falls[label][0]:.3f} → {falls[label][1]:.3f}" for label in ordered)
+    return f"Without {shown(name)}, F1: {changes}."

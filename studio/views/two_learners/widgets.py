@@ -71,21 +71,21 @@ def figures_of(
     scored : str
         On which rows, of `SCORED`.
     """
-    words = SCORED[scored]
+    text = SCORED[scored]
     ours, earlier = ({k: v for k, v in all_.items() if k not in OTHER_LOSS} for all_ in (events, before))
     drawn = {
         "F1": _curves(
-            events, before, lambda e: e.detail["F1"].get(scored, np.nan), against=against, y=f"F1, {words}", order=order
+            events, before, lambda e: e.detail["F1"].get(scored, np.nan), against=against, y=f"F1, {text}", order=order
         ),
         "risk": _curves(
-            ours, earlier, lambda e: e.losses.get(scored, np.nan), against=against, y=f"risk, {words}", order=order
+            ours, earlier, lambda e: e.losses.get(scored, np.nan), against=against, y=f"risk, {text}", order=order
         ),
         "error": _curves(
             events,
             before,
             lambda e: e.detail["metric"].get(scored, np.nan),
             against=against,
-            y=f"error, {words}",
+            y=f"error, {text}",
             order=order,
         ),
     }

@@ -59,8 +59,8 @@ def offer_examples(use: Callable[[str], None], used: str | None, first: bool = F
             st.caption("Other examples for this page")
         for name in names:
             about, kind = datasets.info(name), "primary" if first and name == names[0] else "secondary"
-            words = f"Load {escape(about.title)}"
-            st.button(words, type=kind, on_click=use, args=(name,), key=f"load {name}", help=escape(about.story))
+            text = f"Load {escape(about.title)}"
+            st.button(text, type=kind, on_click=use, args=(name,), key=f"load {name}", help=escape(about.story))
 
 
 def controls(data: HetData, title: str, operations: Sequence[dict[str, Any]], top: Any) -> Chosen:
@@ -88,7 +88,7 @@ def controls(data: HetData, title: str, operations: Sequence[dict[str, Any]], to
         start=50,
         step=5,
         key="two_known",
-        words="The other labels are hidden from training and score it.",
+        help="The other labels are hidden from training and score it.",
     )
     rounds = parameter_slider(hc.TwoWeakLearnerClassifier.n_iterations, "two_rounds", 20)
     with st.expander("More parameters"):
@@ -112,13 +112,13 @@ def _learners(data: HetData, title: str) -> dict[str, str]:
         chosen = st.multiselect("Sources in use", names, key=key, help="Each is a modality; take two or more.")
     found = {}
     for name in sorted(chosen, key=(list(first) + names).index):
-        source, slot = data.sources[name], f"learner {title} {name}"
+        source, learner_key = data.sources[name], f"learner {title} {name}"
         options = two_learners.possible_learners(source, deep.has_torch())
         start = first.get(name) if first.get(name) in options else options[0]
-        held(slot, start, Limits(choices=options), f"learner {name}")
-        words = "Weak learner of this source. " + ". ".join(WORDS[each] for each in options).capitalize() + "."
+        held(learner_key, start, Limits(choices=options), f"learner {name}")
+        text = "Weak learner of this source. " + ". ".join(WORDS[each] for each in options).capitalize() + "."
         found[name] = st.selectbox(
-            f"Learner of {escape(name)}", options, key=slot, help=words, format_func=two_learners.LEARNERS.get
+            f"Learner of {escape(name)}", options, key=learner_key, help=text, format_func=two_learners.LEARNERS.get
         )
     return found
 
@@ -151,10 +151,10 @@ def usable(chosen: Chosen) -> bool:
 # Parameters -----------------------------------------------------------------------------------------------------------
 
 
-def _choice(label: str, options: dict[str, str], key: str, words: str) -> str:
+def _choice(label: str, options: dict[str, str], key: str, help: str) -> str:
     names = list(options)
     key = held(key, names[0], Limits(choices=names))
-    return st.selectbox(label, names, key=key, help=words, format_func=options.get)
+    return st.selectbox(label, names, key=key, help=help, format_func=options.get)
 
 
 def _more(models: Sequence[str]) -> dict[str, Any]:

@@ -100,18 +100,18 @@ def _strip(images: Source, table: pl.DataFrame, labels: Sequence[str]) -> None:
             if row["id"] not in place:
                 continue
             right = sum(row[label] == row["truth"] for label in labels)
-            words = f"{escape(row['id'])}: is {escape(row['truth'])}; {right} of {len(labels)} right"
-            st.image(picture(images, place[row["id"]]), words, width=SIDE)
+            text = f"{escape(row['id'])}: is {escape(row['truth'])}; {right} of {len(labels)} right"
+            st.image(picture(images, place[row["id"]]), text, width=SIDE)
 
 
 def _one(images: Source | None, chosen: str, row: Mapping[str, Any], frames: Mapping[str, pl.DataFrame]) -> None:
     """Draw one instance, and what each model says of it."""
-    truth, said = row["truth"], []
+    truth, predictions = row["truth"], []
     for label, frame in frames.items():
         own = frame.row(by_predicate=pl.col("id") == chosen, named=True)
         found = {"model": label, "says": own["prediction"], "right": own["prediction"] == truth}
         found |= {"probability": own.get(f"p:{own['prediction']}"), "of the true class": own.get(f"p:{truth}")}
-        said.append(found)
+        predictions.append(found)
     left, right = st.columns([1, 3])
     with left:
         at = np.flatnonzero(np.asarray(images.ids) == chosen) if images is not None else []
@@ -122,7 +122,7 @@ def _one(images: Source | None, chosen: str, row: Mapping[str, Any], frames: Map
         shares = {
             each: st.column_config.NumberColumn(format="percent") for each in ("probability", "of the true class")
         }
-        st.dataframe(said, hide_index=True, width="stretch", column_config=shares)
+        st.dataframe(predictions, hide_index=True, width="stretch", column_config=shares)
 
 
 # A source that fails --------------------------------------------------------------------------------------------------
@@ -193,14 +193,14 @@ def _look(run: str, name: str, order: Sequence[str], active: bool) -> None:
     if status.state == "failed":
         st.error(escape(status.message))
     elif status.active:
-        st.progress(status.rounds / max(status.total, 1), text="Predicting with the source spoilt")
+        st.progress(status.rounds / max(status.total, 1), text="Predicting with the source corrupted")
     if cells:
         with st.container(key="fallen"):
-            st.markdown(_told(cells, name, status.active))
+            st.markdown(_summary(cells, name, status.active))
         live_chart(figures.failing(whatif.by_model(cells), name, order), "two_failing", len(cells))
     if active and not status.active:
         st.rerun()
 
 
-def _told(cells: Sequence[Mapping[str, Any]], name: str, active: bool) -> str:
-    return escape(whatif.told(cells, name)) or ("…" if active else "")
+def _summary(cells: Sequence[Mapping[str, Any]], name: str, active: bool) -> str:
+    return escape(whatif.summary(cells, name)) or ("…" if active else "")
