@@ -204,6 +204,18 @@ class Rounds:
         self._look()
         return self.out_of_fold
 
+    def members_variance(self) -> NDArray[np.float64]:
+        """Return what the mean of all members lacks of the variance (n,) of those that have not seen a row.
+
+        Two members of two forests have not seen a row: half the square of their difference is the variance of one
+        around what all have in common. Of M members a Mth part of it is left. Zeros where there is one label forest.
+        """
+        if len(self.labels) == 1 or not self._numbers:
+            return np.zeros(self.train.weights.size)
+        first, second = (ensemble.out_of_fold()[:, 0] for ensemble in self.labels)
+        gone = sum(share**2 for share in self.shares) * (1.0 - 1.0 / self.n_members)
+        return 0.5 * gone * (first - second) ** 2
+
     def row_weights(self) -> NDArray[np.float64]:
         """Return how much each row (n,) counts, mean 1: the mean over the members and, by share, the label forests."""
         each = [

@@ -28,7 +28,8 @@ Departures of the default from the paper
 - Classes: a share eps(x) of the labels is drawn blindly. A row counts as far as its label seems to have been seen,
   judged by members that have not seen it. (10) for classes has a gradient of one sign: only the penalty holds d.
 - (24) as printed has the sign of a loss and adds gamma; a split here gains half of [u + v - parent], less gamma.
-- The spread is calibrated by left-out rows (`calibrated`): shift and slope of ln sigma^2; intervals use their |z|.
+- The spread is calibrated by left-out rows (`calibrated`): shift and slope of ln sigma^2; intervals use their |z|,
+  less what the mean of the members, which is the model, does not err with them.
 
 Reference: G.-H. Lee, S.-W. Yang, S.-D. Lin and H.-T. Lin on heteroscedastic learning; equation numbers are theirs.
 """
@@ -137,8 +138,8 @@ class HGBMRegressor(RegressorMixin, DeviationBoosting):
     def predict_interval(self, X: ArrayLike, coverage: float = 0.9) -> tuple[NDArray, NDArray]:
         """Return the ends of an interval that holds the label of a row with probability `coverage`.
 
-        The mean, plus or minus as many standard deviations as hold that share of the left-out rows; with `folds=1`,
-        as many as hold that share of a normal distribution.
+        The mean, plus or minus as many standard deviations as hold that share of the left-out rows, were they
+        predicted by all members; with `folds=1`, as many as hold that share of a normal distribution.
 
         Parameters
         ----------

@@ -17,10 +17,12 @@ from hetcore.parameters import Domain, Interval
 from hetcore.schema import Stored, array, part, value
 from hetcore.trees import BinMapper
 
-__all__ = ["Calibration", "DeviationModel", "calibrate", "fitted_model", "spread_scores"]
+__all__ = ["Calibration", "DeviationModel", "calibrate", "fitted_model", "kept_share", "spread_scores"]
 
 SLOPE_PRIOR = 8.0  # rows that speak for leaving the spread of ln variance as it is
 MOST_SCORES = 1000  # of |z| that are kept for intervals
+TRIMMED = 0.95  # of the rows, those of least |z|, say what share of the squares is the members' own
+LEAST_SHARE = 0.25  # of a left-out row's square that the mean of the members keeps
 NEWTON_STEPS = 50
 
 
@@ -79,6 +81,26 @@ def spread_scores(z: NDArray) -> NDArray[np.float64]:
     return np.quantile(z, np.linspace(0.0, 1.0, MOST_SCORES))
 
 
+def kept_share(squares: NDArray, variance: NDArray) -> float:
+    """Return the share of a left-out row's squared residual that is left where all members are asked, in [0.25, 1].
+
+    One member of each label forest has not seen a left-out row, and all have not seen a new one: what the members err
+    apart from each other is nearly gone there. A ratio of sums over rows of moderate z, so that no row far out decides.
+
+    Parameters
+    ----------
+    squares : (n,) float64
+        z squared of left-out rows.
+    variance : (n,) float64
+        What the members' own errors are of it, on average (`Rounds.members_variance` in the unit of z squared).
+    """
+    moderate = squares <= np.quantile(squares, TRIMMED)
+    total = float(squares[moderate].sum())
+    if total <= 0:
+        return 1.0
+    return float(np.clip(1.0 - variance[moderate].sum() / total, LEAST_SHARE, 1.0))
+
+
 PAIR = Domain(lambda v: len(v) == 2 and finite(v[0]) and finite(v[1]) and v[1] > 0, "a mean and a deviation above 0")
 LINE = Domain(lambda v: len(v) == 3 and all(map(finite, v)) and v[2] >= 0, "centre, shift and slope of a calibration")
 
@@ -92,7 +114,7 @@ class DeviationModel(Stored):
     first : (K,) float64
         Label score before the first tree.
     scores : (m,) float64
-        Rising |z| of left-out rows.
+        Rising |z| of left-out rows, as small as the mean of all members would have them.
     mapper : BinMapper
     labels, deviations : Forest
         Of K outputs and of one.
@@ -160,7 +182,9 @@ def fitted_model(state: Rounds, unit: tuple[float, float], calibrated: bool) -> 
         q = np.log(scale) + state.link.log_variance(kept.d)
         if calibrated and state.n_members > 1:
             calibration = calibrate(q, squares, state.train.weights)
-            scores = spread_scores(np.sqrt(squares * np.exp(-calibration(q))))
+            precision = np.exp(-calibration(q))
+            share = kept_share(squares * precision, state.members_variance() * precision)
+            scores = spread_scores(np.sqrt(share * squares * precision))
     labels, deviations = Forest(state.first.size), Forest(1)
     for ensemble, share in zip(state.labels, state.shares):
         ensemble.into(labels, share)
