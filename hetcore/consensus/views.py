@@ -8,8 +8,9 @@
 | smoothed over GRAPH | the joined columns averaged twice over the links and oneself (SGC) |
 | joined and graphs | the joined columns, neighbours' labels and neighbours' features at one and two links |
 
-Of two or more graphs their union counts as one more, "all graphs": links over their graph's mean weight, summed. Trees
-look at each view; kernel ridge at tables and joined columns; a linear learner where columns are many or are averages.
+Of two or more graphs their union counts as one more, "all graphs": links over their graph's mean weight, summed. A view
+of several tables or graphs covers an instance without one of them only where enough labelled rows are without it too:
+what a learner never saw missing, it can't do without. Trees look at each view; kernel ridge at tables and joined columns; a linear learner where columns are many or are averages.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from hetcore.consensus.table_columns import Projection, TableColumns, Tables
 from hetcore.data import HetData
 from hetcore.errors import DataError
 from hetcore.parameters import Domain
-from hetcore.schema import TEXTS, Part, Parts, Stored, Value
+from hetcore.schema import TEXTS, Array, Part, Parts, Stored, Value
 from hetcore.targets import Problem
 
 __all__ = ["ALL_GRAPHS", "DataView", "View", "ViewColumns", "dealt_folds", "folds_for", "views"]
@@ -36,6 +37,7 @@ __all__ = ["ALL_GRAPHS", "DataView", "View", "ViewColumns", "dealt_folds", "fold
 ALL_GRAPHS = "all graphs"
 MOST_GRAPHS = 6  # with columns of their own; the union has those of all
 LEARNERS = ("trees", "kernel", "linear")
+SEEN_LACKING = 5  # labelled rows without a table or link, or one in 20, from which a view of several may lack it
 FOLDS = 5
 FOLDS_OF_FEW, FEW = 10, 60  # labelled rows below which members can't spare a fifth of them
 FOLDS_OF_MANY, MANY = 3, 20_000  # labelled rows from which three folds are enough
@@ -122,7 +124,7 @@ class ViewColumns(Stored):
     _stored = {
         "scales": Parts(Projection, at="scale {1}", named="dict"), "tables": Part(TableColumns, at=""),
         "units": Domain(lambda v: all(finite(unit) and unit > 0 for unit in v.values()), "mean weights by graph"),
-        "shown": TEXTS, "views": Value(VIEWS, _views_from, _plain_views),
+        "shown": TEXTS, "views": Value(VIEWS, _views_from, _plain_views), "lacked": Array("s", np.int64, 0, 1, optional=True),
     }  # fmt: skip
 
     def fit(self, data: HetData, labels: KnownLabels, learners: tuple[str, ...] = LEARNERS) -> ViewColumns:
@@ -184,34 +186,42 @@ class ViewColumns(Stored):
         for name, has in tables.has.items():
             key = f"table {name}"
             made[key, True], made[key, False] = (has, tables.trees[name]), (has, tables.smooth[name])
+        links = {name: self.links(data, name) for name in self.shown}
+        present = np.array([*tables.has.values(), *(np.diff(each.indptr) > 0 for each in links.values())])
+        if learn:
+            self.lacked = _lacked(present, labels.known)
         if len(tables.has) > 1:
-            made["joined", True] = tables.in_any, tables.joined
-            made["joined", False] = tables.in_any, tables.joined_smooth
-        if self.shown:
-            made |= self._graph_matrices(data, labels, tables, learn)
+            covers = tables.in_any & self._usable(present)[: len(tables.has)].all(axis=0)
+            made["joined", True], made["joined", False] = (covers, tables.joined), (covers, tables.joined_smooth)
+        if links:
+            made |= self._graph_matrices(links, labels, tables, present, learn=learn)
         return made
 
-    def _graph_matrices(self, data: HetData, labels: KnownLabels, tables: Tables, learn: bool) -> dict[Any, tuple]:
-        made, blocks, any_link = {}, [], tables.in_any
-        for name in self.shown:
-            links = self.links(data, name)
-            linked = np.diff(links.indptr) > 0
-            any_link = any_link | linked
-            said = label_columns(links, labels)
+    def _usable(self, present: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return where each table and each graph's links are there, or may be missing, (p + s, n)."""
+        return present if self.lacked is None else present | (self.lacked[:, None] > 0)
+
+    def _graph_matrices(
+        self, links: Mapping[str, Any], labels: KnownLabels, tables: Tables, present: NDArray[np.bool_], *, learn: bool
+    ) -> dict[Any, tuple]:
+        made, blocks, usable, first = {}, [], self._usable(present), len(tables.has)
+        for place, (name, among) in enumerate(links.items(), first):
+            linked, said = present[place], label_columns(among, labels)
             made[f"labels of {name}", True] = linked, said
             made[f"labels of {name}", False] = linked, self._scaled(f"labels of {name}", said[:, :-3], learn)
-            smoothing = symmetric(links, loops=True)
+            smoothing = symmetric(among, loops=True)
             averaged = smoothing @ (smoothing @ tables.joined_smooth)
             if not self.tables.has_words:
                 averaged = self._scaled(f"smoothed over {name}", averaged, learn)
-            made[f"smoothed over {name}", False] = any_link, averaged
-            near = feature_means(links, tables.flat)
-            degree = np.log1p(np.asarray(links.sum(axis=1))).reshape(-1, 1).astype(np.float32)
-            blocks += [said, near, feature_means(links, near), degree]
+            made[f"smoothed over {name}", False] = (tables.in_any | linked) & usable[place], averaged
+            near = feature_means(among, tables.flat)
+            degree = np.log1p(np.asarray(among.sum(axis=1))).reshape(-1, 1).astype(np.float32)
+            blocks += [said, near, feature_means(among, near), degree]
         graphs = np.hstack(blocks)
         smooth = np.hstack([tables.joined_smooth, self._scaled("graphs", graphs, learn)])
-        made["joined and graphs", True] = any_link, np.hstack([tables.joined, graphs])
-        made["joined and graphs", False] = any_link, smooth
+        covers = present.any(axis=0) & usable.all(axis=0)
+        made["joined and graphs", True] = covers, np.hstack([tables.joined, graphs])
+        made["joined and graphs", False] = covers, smooth
         return made
 
     def links(self, data: HetData, name: str) -> Any:
@@ -249,7 +259,17 @@ class ViewColumns(Stored):
 
     def _fault(self, sizes: dict[str, int]) -> str:
         known = set(self.shown) <= {*self.units, ALL_GRAPHS} and set(self.views) <= set(self._all_views())
+        if self.lacked is not None and len(self.lacked) != len(self.tables.names) + len(self.shown):
+            return "What may be missing from the views of the model file is not told of each table and graph"
         return "" if known and self.views else "The views of the model file are not those of its tables and graphs"
+
+
+def _lacked(present: NDArray[np.bool_], known: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return which parts (s,) enough of the known instances are without; all, where else no known one has the rest."""
+    enough = max(1, min(SEEN_LACKING, int(known.sum()) // 20))
+    lacked = (~present[:, known]).sum(axis=1) >= enough
+    covered = (present[:, known] | lacked[:, None]).all(axis=0)
+    return lacked.astype(np.int64) if 2 * covered.sum() > covered.size else np.ones(len(present), np.int64)
 
 
 def views(data: HetData, n_folds: int = 5, random_state: int | None = 0) -> list[DataView]:

@@ -196,3 +196,19 @@ def test_few_labels_get_more_folds_and_less_sharpness():
     assert [folds_for(n) for n in (4, 30, 500, 30_000)] == [4, 10, 5, 3]
     assert max(sharpness_for(30)) == 3.0 and 1.0 in sharpness_for(30)
     assert sharpness_for(10_000) == SHARPNESS
+
+
+def _covered(columns, data, labels):
+    return {made.view.columns: made.rows.size for made in columns.transform(data, labels)}
+
+
+@pytest.mark.parametrize("hidden", [0, 30])
+def test_a_view_of_several_covers_what_enough_labelled_rows_are_without_too(hidden):
+    data, _ = planted("classification", n=200, n_sources=2, n_noise_sources=0, n_graphs=1, coverage=1.0)
+    first, second = data.source_names
+    labels = _labels(data, "classification")
+    columns = ViewColumns().fit(data.hide_source(second, data.ids[:hidden]), labels)
+    alone = _covered(columns, data.select(sources=[first], graphs=[]), labels)
+    assert alone[f"table {first}"] == data.n and alone[f"table {second}"] == 0
+    assert alone["joined"] == (data.n if hidden else 0)
+    assert alone["joined and graphs"] == 0 < _covered(columns, data, labels)["joined and graphs"]
