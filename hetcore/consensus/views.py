@@ -8,9 +8,10 @@
 | smoothed over GRAPH | the joined columns averaged twice over the links and oneself (SGC) |
 | joined and graphs | the joined columns, neighbours' labels and neighbours' features at one and two links |
 
-Of two or more graphs their union counts as one more, "all graphs": links over their graph's mean weight, summed. A view
-of several tables or graphs covers an instance without one of them only where enough labelled rows are without it too:
-what a learner never saw missing, it can't do without. Trees look at each view; kernel ridge at tables and joined columns; a linear learner where columns are many or are averages.
+Of two or more graphs their union counts as one more, "all graphs": links over their graph's mean weight, summed. A
+view of several tables or graphs covers an instance without one of them only where enough labelled rows are without it
+too: what a learner never saw missing, it can't do without. Trees look at each view; kernel ridge at tables and joined
+columns; a linear learner where columns are many or are averages.
 """
 
 from __future__ import annotations
@@ -124,7 +125,8 @@ class ViewColumns(Stored):
     _stored = {
         "scales": Parts(Projection, at="scale {1}", named="dict"), "tables": Part(TableColumns, at=""),
         "units": Domain(lambda v: all(finite(unit) and unit > 0 for unit in v.values()), "mean weights by graph"),
-        "shown": TEXTS, "views": Value(VIEWS, _views_from, _plain_views), "lacked": Array("s", np.int64, 0, 1, optional=True),
+        "shown": TEXTS, "views": Value(VIEWS, _views_from, _plain_views),
+        "lacked": Array("s", np.int64, 0, 1, optional=True),
     }  # fmt: skip
 
     def fit(self, data: HetData, labels: KnownLabels, learners: tuple[str, ...] = LEARNERS) -> ViewColumns:
@@ -199,7 +201,7 @@ class ViewColumns(Stored):
 
     def _usable(self, present: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Return where each table and each graph's links are there, or may be missing, (p + s, n)."""
-        return present if self.lacked is None else present | (self.lacked[:, None] > 0)
+        return present | (True if self.lacked is None else self.lacked[:, None] > 0)  # a file of before says nothing
 
     def _graph_matrices(
         self, links: Mapping[str, Any], labels: KnownLabels, tables: Tables, present: NDArray[np.bool_], *, learn: bool
@@ -213,7 +215,8 @@ class ViewColumns(Stored):
             averaged = smoothing @ (smoothing @ tables.joined_smooth)
             if not self.tables.has_words:
                 averaged = self._scaled(f"smoothed over {name}", averaged, learn)
-            made[f"smoothed over {name}", False] = (tables.in_any | linked) & usable[place], averaged
+            somewhere = tables.in_any | present[first : place + 1].any(axis=0)
+            made[f"smoothed over {name}", False] = somewhere & usable[place], averaged
             near = feature_means(among, tables.flat)
             degree = np.log1p(np.asarray(among.sum(axis=1))).reshape(-1, 1).astype(np.float32)
             blocks += [said, near, feature_means(among, near), degree]
