@@ -21,12 +21,18 @@ from playwright.sync_api import Page, expect
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 30_000
 """Milliseconds that a page may take on a busy machine."""
-TRAINING = 120_000
+TRAINING = 180_000
 """Milliseconds that trainings may take on a busy machine."""
 _RETRAINED = (
     "old => !location.search.includes(old) || "
     "document.querySelector('.st-key-train button').textContent.includes('with these settings')"
 )
+
+_SETTLED = """before => {
+  const run = new URLSearchParams(location.search).get("run");
+  return run && !(before && location.search.includes(before)) && [...document.querySelectorAll(".timeline")].some(
+    bar => bar.dataset.settled === "true" && bar.dataset.run === run);
+}"""
 
 
 def free_port() -> int:
@@ -93,9 +99,11 @@ def run_of(page: Page) -> str:
     return next(part for part in page.url.replace("?", "&").split("&") if part.startswith("run="))
 
 
-def trained(page: Page) -> None:
-    """Wait until the trainings have ended."""
-    expect(page.locator(".st-key-state").last).to_contain_text("finished", timeout=TRAINING)
+def trained(page: Page, before: str | None = None) -> None:
+    """Wait until the trainings of the address, not those of `before`, have finished and all of the page is of them."""
+    page.wait_for_function(_SETTLED, arg=before, timeout=TRAINING)
+    expect(page.locator(".st-key-state").last).to_contain_text("finished")
+    idle(page)
 
 
 def retrain(page: Page, before: str) -> None:

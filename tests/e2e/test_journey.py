@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import median
 
 import pytest
-from e2e_studio import PATIENCE, TRAINING, idle, retrain, run_of, studio
+from e2e_studio import PATIENCE, TRAINING, idle, retrain, run_of, studio, trained
 from playwright.sync_api import Page, expect
 
 pytestmark = pytest.mark.e2e
@@ -63,16 +63,6 @@ def heights(page: Page) -> list[str]:
     return page.locator(".st-key-live_weights path.js-line").evaluate_all("all => all.map(p => p.getAttribute('d'))")
 
 
-def finished(page: Page, version: str | None = None) -> None:
-    """Wait until a training, and not the one before, has ended and its curves are drawn."""
-    if version is not None:
-        page.wait_for_function(
-            "old => !location.search.includes(old) && location.search.includes('run=')", arg=version, timeout=TRAINING
-        )
-    expect(state(page)).to_contain_text("finished", timeout=TRAINING)
-    idle(page)
-
-
 def saved(page: Page, name: str, folder: Path) -> Path:
     """Press a download button; return the file."""
     with page.expect_download() as download:
@@ -103,18 +93,18 @@ def move(page: Page, label: str, steps: int) -> float:
 def retrained(page: Page, before: str) -> None:
     """Wait for the training that a change starts, by itself or by its button, and for the sentence of what changed."""
     retrain(page, before)
-    finished(page, before)
+    trained(page, before)
     expect(page.locator(".st-key-change")).to_be_visible()
 
 
 def test_from_opening_to_taking_away(studio_url, page, told, tmp_path):
     press_train(page, studio_url)
     await_points(page, "live_curves", 0)
-    finished(page)
+    trained(page)
     what_if(page)
     step_by_step(page)
     press_train(page, studio_url)  # as it is at first, now that every worker has compiled
-    finished(page)
+    trained(page)
     told("Train to the first point of the curve, warm", *(again(page) for _ in range(CLICKS)))
     told("λ0 moved, to the final curve", *(slide(page, "λ0") for _ in range(CLICKS)))
     before = run_of(page)
@@ -139,7 +129,7 @@ def again(page: Page) -> float:
     page.locator(".st-key-train button").click()
     page.wait_for_function(FRESH, arg=["live_curves", before, seen], timeout=TRAINING, polling=20)
     seconds = time.monotonic() - pressed
-    finished(page, before)
+    trained(page, before)
     return seconds
 
 
@@ -168,7 +158,7 @@ def step_by_step(page: Page) -> None:
     page.wait_for_function(POINTS, arg=["live_weights", 2], timeout=TRAINING, polling=50)
     assert heights(page) != first
     page.get_by_role("button", name="Play", exact=True).click()
-    finished(page, before)
+    trained(page, before)
 
 
 def what_if(page: Page) -> None:

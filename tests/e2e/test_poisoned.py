@@ -10,14 +10,12 @@ import re
 
 import numpy as np
 import pytest
-from e2e_studio import idle, use_files
+from e2e_studio import TRAINING, idle, trained, use_files
 
 playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
 expect = playwright.expect
 
 pytestmark = pytest.mark.e2e
-TRAINING = 120_000
-"""Milliseconds that a training may take on a busy machine."""
 N = 60
 HOST = "poison.invalid"
 POISON = [
@@ -127,7 +125,7 @@ def through_tabs(page, where: str) -> None:
 def train(page, where: str) -> None:
     """Train with what is set, wait, and look at every tab."""
     page.get_by_role("button", name="Train", exact=True).click()
-    expect(page.locator(".st-key-state").last).to_contain_text("finished", timeout=TRAINING)
+    trained(page)
     through_tabs(page, f"{where}, trained")
 
 

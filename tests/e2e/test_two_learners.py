@@ -8,13 +8,11 @@ import zipfile
 import numpy as np
 import polars as pl
 import pytest
-from e2e_studio import open_files
+from e2e_studio import TRAINING, open_files, trained
 from PIL import Image
 from playwright.sync_api import expect
 
 pytestmark = pytest.mark.e2e
-TRAINING = 180_000
-"""Milliseconds that the trainings may take on a busy machine."""
 N = 120
 
 
@@ -49,7 +47,7 @@ def test_a_table_and_a_zip_of_images_learn_together(studio_url, page):
     page.get_by_role("link", name="Two learners", exact=True).click()
     expect(page.get_by_role("heading", level=1, name="Two learners")).to_be_visible()
     page.get_by_role("button", name="Train", exact=True).click()
-    expect(page.locator(".st-key-state").last).to_contain_text("finished", timeout=TRAINING)
+    trained(page)
     expect(page.locator(".st-key-f1")).to_contain_text("F1 of Network on scans")
     expect(page.locator(".st-key-verdict")).to_contain_text("Together gains")
     expect(page.locator(".st-key-fallen")).to_contain_text("Without scans", timeout=TRAINING)

@@ -7,13 +7,12 @@ import io
 import numpy as np
 import polars as pl
 import pytest
-from e2e_studio import open_files, use_files
+from e2e_studio import open_files, trained, use_files
 
 playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
 expect = playwright.expect
 
 pytestmark = pytest.mark.e2e
-TRAINING = 180_000
 N = 120
 
 
@@ -53,7 +52,7 @@ def test_own_files_are_read_used_and_trained_on(studio_url, page):
     page.get_by_role("link", name="Consensus", exact=True).click()
     expect(page.get_by_role("heading", level=1, name="Consensus")).to_be_visible()
     page.get_by_role("button", name="Train", exact=True).click()
-    expect(page.locator(".st-key-state").last).to_contain_text("finished", timeout=TRAINING)
+    trained(page)
     expect(page.get_by_text("Heaviest source").first).to_be_visible()
     assert "data=own-" in page.url
     page.reload()  # a new session, which finds data and curves by the address

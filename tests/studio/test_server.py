@@ -245,6 +245,12 @@ def test_no_click_waits_for_a_full_garbage_collection():
     assert settings["runner"]["postScriptGC"] is False and "runner.postScriptGC" in st.config._config_options_template
 
 
+def test_no_message_is_left_to_the_memory_of_a_browser_that_may_have_forgotten_it():
+    settings = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
+    assert settings["global"]["minCachedMessageSize"] > 1e9
+    assert "global.minCachedMessageSize" in st.config._config_options_template
+
+
 def test_nobody_passes_without_a_login(monkeypatch):
     for module in ("views.common.widgets", "session"):
         monkeypatch.setattr(f"studio.{module}.asks_for_login", lambda: True)

@@ -153,7 +153,8 @@ function showBar() {
   const button = bar.querySelector(".play");
   button.querySelector("path").setAttribute("d", t.playing ? "M5 3h3v10H5zM9 3h3v10H9z" : "M5 3l8 5-8 5z");
   button.setAttribute("aria-label", t.playing ? "Pause the recording" : "Play the recording");
-  Object.assign(bar.dataset, { round, last: t.about.last, playing: t.playing, states: t.states });
+  const { last, settled } = t.about;
+  Object.assign(bar.dataset, { run: t.run, round, last, settled, playing: t.playing, states: t.states });
   const head = document.querySelector(".st-key-headline");
   if (head) head.style.opacity = round < t.about.last ? 0.35 : 1;  // its numbers are those of the last round
 }
@@ -177,7 +178,8 @@ function barModule(component) {
   t.bar = bar;
   bar.querySelector("select").value = String(t.speed);
   const following = t.about.ended === false && t.playing;
-  t.about = { last: told.last, total: told.total, ended: told.ended, texts: told.texts };
+  const { last, total, ended, texts, settled } = told;
+  t.about = { last, total, ended, texts, settled };
   if (t.run !== told.run) {  // a new training is seen from its first round; one that was there before, as it ended
     const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
     Object.assign(t, { run: told.run, states: 0, shown: undefined, playing: told.fresh && !still });

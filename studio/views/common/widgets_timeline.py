@@ -52,7 +52,7 @@ CSS = """
 Events = Mapping[str, Sequence[Any]]
 
 
-def timeline(events: Events, run: str, total: int, ended: bool, fresh: bool) -> None:
+def timeline(events: Events, run: str, total: int, ended: bool, fresh: bool, *, settled: bool) -> None:
     """Draw the bar.
 
     Parameters
@@ -67,12 +67,15 @@ def timeline(events: Events, run: str, total: int, ended: bool, fresh: bool) -> 
         Whether no more rounds come.
     fresh : bool
         Whether the trainings were started here, and so are shown from their first round on.
+    settled : bool
+        Whether the whole page is drawn of ended trainings: `data-settled` tells a test to go on.
     """
     last = max(map(len, events.values()), default=0)
-    told = {"run": run, "last": last, "total": last if ended else max(total, last), "ended": ended, "fresh": fresh}
+    content = {"run": run, "last": last, "total": last if ended else max(total, last), "texts": texts(events)}
+    content |= {"ended": ended, "fresh": fresh, "settled": settled}
     st.session_state[ROUND] = last
     with st.container(key="timeline"):
-        _bar()(data=told | {"texts": texts(events)}, key="timeline_bar")
+        _bar()(data=content, key="timeline_bar")
 
 
 def texts(events: Events) -> list[str]:

@@ -287,7 +287,8 @@ class LiveTrainings:
             if any(events.values()):
                 total = max(status.total for status in statuses.values())
                 with bar:
-                    timeline(events, ",".join(self.runs.values()), total, not busy, self._kept.fresh)
+                    run = ",".join(self.runs.values())
+                    timeline(events, run, total, not busy, self._kept.fresh, settled=not active)
                 self._kept.drawn = events, before
                 with charts:
                     draw(events, before)
