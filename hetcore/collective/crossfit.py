@@ -33,13 +33,21 @@ from hetcore.data import Graph
 from hetcore.forest import Forest
 from hetcore.kernels.collective_columns import Aggregation
 from hetcore.kernels.collective_sweeps import Stages
-from hetcore.targets import Problem
+from hetcore.kernels.layout import MISSING_BIN
+from hetcore.targets import Problem, Scale
 from hetcore.trees import TreeParams
 
-__all__ = ["CrossFitted"]
+__all__ = ["SEVERAL", "CrossFitted", "bins_of"]
 
 LEAVES, FEWEST, MOST = 25, 2, 10  # rows of a leaf: a 25th of the labels, from 2 to 10 (chosen where few are known)
+SEVERAL, BINS = 5, 32  # with more classes than that, columns have fewer bins: trees cost what their histograms do
+MOST_COLUMNS = 40  # of a tree of more than five classes
 HIDDEN_SWEEPS = 2  # in the views in which labels are hidden; more change the stages' columns by nothing that counts
+
+
+def bins_of(scale: Scale) -> int:
+    """Return the most bins of a column."""
+    return BINS if scale.n_outputs > SEVERAL else MISSING_BIN
 
 
 class CrossFitted:
@@ -95,7 +103,7 @@ class CrossFitted:
             known[self.labelled[self.fold == k]] = False
             values.append(self.columns.label_columns(self.net, targets, known))
             hidden.append(values[-1][self.labelled[self.fold == k]])
-        self.columns.label_mapper = BinMapper().fit(np.concatenate(hidden))
+        self.columns.label_mapper = BinMapper(bins_of(self.problem.scale)).fit(np.concatenate(hidden))
         return [self.columns.label_mapper.transform(each) for each in values]
 
     def bins(self, k: int) -> NDArray[np.uint8]:
@@ -163,7 +171,7 @@ class CrossFitted:
         """A stage after F_0."""
         columns = [view.columns(self.labelled, view.scores[self.labelled], self.stage) for view in self.views]
         own = np.stack([columns[k][at] for at, k in enumerate(self.fold)])
-        mapper = BinMapper().fit(own)
+        mapper = BinMapper(bins_of(self.problem.scale)).fit(own)
         forests = self._grow(mapper, own)
         for stack, forest in zip(self.stacks, forests):
             stack.append(forest, mapper)
@@ -183,7 +191,9 @@ class CrossFitted:
         fewest = p["min_samples_leaf"] or int(np.clip(self.labelled.size // LEAVES, FEWEST, MOST))
         limits = TreeParams(p["max_depth"], p["max_leaf_nodes"], fewest, 1e-3, float(p["l2"]))
         shares = p["subsample"], p["column_sample"]
-        return Grower(self.problem.scale, limits, p["learning_rate"], p["leaf"] == "median", *shares, self.rng_trees)
+        several = self.problem.scale.n_outputs > SEVERAL
+        rule = limits, p["learning_rate"], p["leaf"] == "median", *shares, self.rng_trees
+        return Grower(self.problem.scale, *rule, most_columns=MOST_COLUMNS if several else None)
 
     def _grow(self, mapper: BinMapper, own: NDArray[np.float32]) -> list[Forest]:
         """Grow the stage's trees of every view on out-of-fold columns, targets and scores."""

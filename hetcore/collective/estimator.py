@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hetcore.base import BoostedEstimator
 from hetcore.collective.algorithms import Algorithm1, Algorithm3, unscaled
-from hetcore.collective.crossfit import CrossFitted
+from hetcore.collective.crossfit import SEVERAL, CrossFitted, bins_of
 from hetcore.collective.events import described
 from hetcore.collective.format1 import is_of_format_1, parameters_of_today, state_of_today
 from hetcore.collective.inference import net_of
@@ -23,11 +23,12 @@ from hetcore.data.identity import positions
 from hetcore.data.text import listed, quoted
 from hetcore.errors import DataError, ParameterError
 from hetcore.events import Callback
+from hetcore.kernels.layout import MISSING_BIN
 from hetcore.parameters import Interval, OneOf, Whole
 from hetcore.schema import Part, Value
 from hetcore.targets import Problem, Scale
 
-__all__ = ["FEATURES", "Classifies", "Collective"]
+__all__ = ["FEATURES", "Classifies", "Collective", "sizes"]
 
 FEATURES = ("rf1", "rf2", "rf3", "rf4")
 # What a class has no parameter for.
@@ -39,6 +40,12 @@ OTHERWISE = {
 }  # fmt: skip
 # What None stands for: (by default, as printed).
 NONE = {"max_depth": (4, 5), "min_samples_leaf": (None, 1), "no_neighbor": ("nan", "zero"), "sweeps": (10, 50)}
+
+
+def sizes(n_outputs: int) -> dict[str, Any]:
+    """Return what None stands for by number of classes, 1 for numbers: the more, the dearer a tree."""
+    several = n_outputs > SEVERAL
+    return {"first_trees": 150 if several else 400, "learning_rate": 0.1 if several else 0.05}
 
 
 class CollectiveProblem(NamedTuple):
@@ -126,6 +133,7 @@ class Collective(BoostedEstimator):
         self._unit = TargetTransform(params["target_transform"] == "log")
         y = self._unit.learned(data, data.y if y is None else y, "The target")
         problem = Problem.of(data, y, self._unit.learned(data, eval_y, "eval_y"), self._task)
+        params |= {name: each for name, each in sizes(problem.scale.n_outputs).items() if params[name] is None}
         return CollectiveProblem(problem, graphs, params)
 
     def _total(self, problem: CollectiveProblem) -> int:
@@ -166,7 +174,8 @@ class Collective(BoostedEstimator):
         net = net_of(list(links.values()), problem.data.n, params["edge_weights"], params["direction"])
         hops = (0, 0) if params["as_printed"] or not net.indices.size else self._hops(params)
         learned_from = problem.labelled if params["as_printed"] else slice(None)  # Algorithm 3 sees G_tr alone
-        self._columns, bins = StaticColumns.fitted(problem.data, net, *hops, learned_from)
+        most = MISSING_BIN if params["as_printed"] else bins_of(problem.scale)
+        self._columns, bins = StaticColumns.fitted(problem.data, net, *hops, learned_from, max_bins=most)
         if params["as_printed"]:
             return self._printed(problem, links, (bins, self._columns.mapper.n_bins), params)
         return CrossFitted(problem, links, (self._columns, bins), params)

@@ -69,8 +69,11 @@ class _Stages:
     """The parameters of the trees."""
 
     n_iterations: int = param(10, Whole(1), "Stages M after the first.", Slider("Stages M", 1, 50, 1))
-    first_trees: int = param(
-        400, Whole(1), "Trees of F_0 at most; one as printed.", Slider("Trees of the first stage", 1, 600, 1)
+    first_trees: int | None = param(
+        None,
+        Whole(1).or_none(),
+        "Trees of F_0 at most; None is 400, and 150 of more than five classes; one as printed.",
+        Slider("Trees of the first stage", 1, 600, 1),
     )
     patience: int = param(
         40, Whole(1), "F_0 ends where so many trees have not lowered the out-of-fold loss; never as printed."
@@ -78,10 +81,10 @@ class _Stages:
     trees_per_stage: int = param(
         4, Whole(1), "Trees of every further stage; one as printed.", Slider("Trees of a stage", 1, 30, 1)
     )
-    learning_rate: float = param(
-        0.05,
-        Interval(0, 1, "(]"),
-        "Shrinkage of each tree; 1 as printed.",
+    learning_rate: float | None = param(
+        None,
+        Interval(0, 1, "(]").or_none(),
+        "Shrinkage of each tree; None is 0.05, and 0.1 of more than five classes; 1 as printed.",
         Slider("Shrinkage", 0.01, 1.0, 0.01),
     )
     max_depth: int | None = param(
@@ -96,7 +99,12 @@ class _Stages:
     )
     l2: float = param(1.0, Interval(0, 1e9), "Added under every leaf's value; 0 as printed.")
     subsample: float = param(0.7, Interval(0, 1, "(]"), "Share of the rows that a tree sees; all as printed.")
-    column_sample: float = param(0.5, Interval(0, 1, "(]"), "Share of the columns that a tree sees; all as printed.")
+    column_sample: float = param(
+        0.5,
+        Interval(0, 1, "(]"),
+        "Share of the columns that a tree sees; of more than five classes at most 40, or twice the root of all; "
+        "all as printed.",
+    )
     folds: int = param(5, Whole(2), "Folds K in which labels are hidden; none as printed.")
     select_stages: bool = param(
         True, Flag(), "Whether the stages after the lowest left-out loss are dropped at the end; never as printed."

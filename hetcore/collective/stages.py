@@ -19,6 +19,8 @@ from hetcore.trees import TreeParams, grow, set_leaf_medians
 
 __all__ = ["Grower", "Stack", "Table", "relational_columns"]
 
+ROOTS = 2.0  # times the root of the columns, which a tree gets at least where there are very many
+
 
 def relational_columns(
     features: Sequence[str], n_graphs: int, n_outputs: int, stage: int, params: Mapping[str, Any]
@@ -205,6 +207,8 @@ class Grower:
     subsample, column_sample : float
         Shares in (0, 1] of the rows and columns that a tree sees.
     rng : Generator
+    most_columns : int, optional
+        Of a tree, or twice the root of their number where that is more.
     """
 
     scale: Scale
@@ -214,6 +218,7 @@ class Grower:
     subsample: float
     column_sample: float
     rng: np.random.Generator
+    most_columns: int | None = None
 
     def stage(
         self, table: Any, target: NDArray, score: NDArray, rows: NDArray, n_trees: int, center: float = 0.0
@@ -261,8 +266,11 @@ class Grower:
 
     def _drawn(self, numbers: NDArray, share: float | None = None) -> NDArray[np.int32]:
         """Return a random share of rows, or of columns (at least three, where there are as many)."""
-        least = 1 if share is not None else min(numbers.size, 3)
+        least, most = 1 if share is not None else min(numbers.size, 3), numbers.size
+        if share is None and self.most_columns is not None:
+            most = min(most, max(self.most_columns, round(ROOTS * np.sqrt(most))))
         count = max(least, int(np.ceil((self.column_sample if share is None else share) * numbers.size)))
+        count = min(count, most)
         if count == numbers.size:
             return numbers
         lots = self.rng.random(numbers.size)

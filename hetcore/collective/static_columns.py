@@ -13,6 +13,7 @@ from hetcore.collective.neighbor_columns import FeatureReduction, Hops
 from hetcore.data import HetData
 from hetcore.data.encoding import SourceEncoder
 from hetcore.kernels.collective_columns import Net
+from hetcore.kernels.layout import MISSING_BIN
 from hetcore.parameters import Whole
 from hetcore.schema import Part, Parts, Stored
 
@@ -50,7 +51,14 @@ class StaticColumns(Stored):
 
     @classmethod
     def fitted(
-        cls, data: HetData, net: Net, feature_hops: int, label_hops: int, rows: NDArray | slice = slice(None)
+        cls,
+        data: HetData,
+        net: Net,
+        feature_hops: int,
+        label_hops: int,
+        rows: NDArray | slice = slice(None),
+        *,
+        max_bins: int = MISSING_BIN,
     ) -> tuple[StaticColumns, NDArray[np.uint8]]:
         """Learn encoders, and bins from `rows`; return own and feature columns (d, n) of the same data too."""
         encoders = {name: SourceEncoder().fit(source) for name, source in data.sources.items()}
@@ -64,7 +72,7 @@ class StaticColumns(Stored):
             label_mapper=BinMapper(),
         )
         values = columns._with_features(own, Hops(net, data.n))
-        columns.mapper = BinMapper().fit(values[rows])
+        columns.mapper = BinMapper(max_bins).fit(values[rows])
         return columns, columns.mapper.transform(values)
 
     def label_columns(self, net: Net, targets: NDArray, known: NDArray[np.bool_]) -> NDArray[np.float32]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from statistics import median
 from urllib.parse import urlparse
 
 import pytest
@@ -56,3 +57,17 @@ def _foreign(url: str) -> list[str]:
     parts = urlparse(url)
     local = parts.scheme in ("data", "blob", "about") or parts.hostname == "127.0.0.1"
     return [] if local else [url]
+
+
+@pytest.fixture
+def told(capsys) -> Callable[..., None]:
+    """Print a measured time past pytest's capture; times are told, never asserted."""
+
+    def tell(what: str, *seconds: float) -> None:
+        words = f"{median(seconds):.2f} s"
+        if len(seconds) > 1:
+            words += f" (median of {len(seconds)}, {min(seconds):.2f} to {max(seconds):.2f})"
+        with capsys.disabled():
+            print(f"\n  {what}: {words}")  # noqa: T201
+
+    return tell

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
-from e2e_studio import PATIENCE, TRAINING, idle, trained
+from e2e_studio import PATIENCE, TRAINING, idle, run_of, trained
 from playwright.sync_api import Page, expect
 
 pytestmark = pytest.mark.e2e
@@ -18,6 +20,12 @@ SPOT = """() => {
   return [xaxis._offset + xaxis.l2p(x), yaxis._offset + yaxis.l2p(y)];
 }"""
 """Where the node of known label lies that is farthest from all others, in pixels of the chart."""
+FRESH = """([before, seen]) => !location.search.includes(before) &&
+  [...document.querySelectorAll(".st-key-collective_error [data-version]")].some(
+    node => Number(node.dataset.points) > 0 && !seen.includes(node.dataset.version))"""
+"""Whether the chart of errors shows a point of another run than before."""
+ENDED = """before => !location.search.includes(before) &&
+  document.querySelector(".st-key-state")?.textContent.includes("finished")"""
 
 
 def test_train_click_a_node_hide_its_label_see_who_changes(studio_url, page):
@@ -39,6 +47,33 @@ def test_train_click_a_node_hide_its_label_see_who_changes(studio_url, page):
     expect(page.locator(".st-key-edits")).to_contain_text("without the label of")
     assert page.get_by_test_id("stException").count() == 0
     assert page.foreign == []
+
+
+def test_the_opening_data_train_while_one_watches(studio_url, page, told):
+    page.goto(f"{studio_url}/Collective")
+    train = page.locator(".st-key-train button")
+    train.click()
+    trained(page)  # now every worker has loaded what is compiled
+    firsts, ends = zip(*(timed(page) for _ in range(2)))
+    told("Collective, opening data: Train to the first point", *firsts)
+    told("Collective, opening data: Train to GB, RGB and MGB done", *ends)
+    expect(page.locator(".st-key-verdict")).to_contain_text("Error, on the hidden labels")
+    assert page.get_by_test_id("stException").count() == 0
+
+
+def timed(page: Page) -> tuple[float, float]:
+    """Train again; return the seconds to the first point of the curves, and to the end of all three."""
+    idle(page)
+    before = run_of(page)
+    seen = page.locator(".st-key-collective_error [data-version]").evaluate_all(
+        "all => all.map(e => e.dataset.version)"
+    )
+    pressed = time.monotonic()
+    page.locator(".st-key-train button").click()
+    page.wait_for_function(FRESH, arg=[before, seen], timeout=TRAINING, polling=20)
+    first = time.monotonic() - pressed
+    page.wait_for_function(ENDED, arg=before, timeout=TRAINING, polling=20)
+    return first, time.monotonic() - pressed
 
 
 def click(page: Page) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 import zipfile
 from pathlib import Path
-from statistics import median
 
 import pytest
 from e2e_studio import PATIENCE, TRAINING, idle, retrain, run_of, studio, trained
@@ -26,20 +25,6 @@ FRESH = (
 """Whether a chart shows what it did not show before, of another run."""
 RESTED = "() => new Promise(done => requestIdleCallback(() => requestIdleCallback(done)))"
 """Resolves when the browser has drawn all it has."""
-
-
-@pytest.fixture
-def told(capsys):
-    """Print a measured time past pytest's capture; times are told, never asserted."""
-
-    def tell(what: str, *seconds: float) -> None:
-        words = f"{median(seconds):.2f} s"
-        if len(seconds) > 1:
-            words += f" (median of {len(seconds)}, {min(seconds):.2f} to {max(seconds):.2f})"
-        with capsys.disabled():
-            print(f"\n  {what}: {words}")  # noqa: T201
-
-    return tell
 
 
 def state(page: Page):

@@ -9,6 +9,7 @@ import numpy as np
 import streamlit as st
 
 import hetcore as hc
+from hetcore.collective.estimator import sizes
 from hetcore.data import HetData
 from hetcore.figures import basic
 from hetcore.figures import graph as figures_graph
@@ -92,7 +93,7 @@ def controls(data: HetData, title: str) -> dict[str, Any]:
     )
     stages = parameter_slider(hc.MGBClassifier.n_iterations, "stages")
     depth = parameter_slider(hc.MGBClassifier.max_depth, "levels", PRINTED_DEPTH if printed else DEPTH)
-    params = {"n_iterations": stages, "max_depth": depth} | _trees(printed, numbers)
+    params = {"n_iterations": stages, "max_depth": depth} | _trees(data, printed)
     with st.expander("More parameters"):
         params |= _more(data, printed)
         seed = int(
@@ -108,13 +109,20 @@ def _depth_follows() -> None:
     st.session_state["levels"] = PRINTED_DEPTH if st.session_state["to the letter"] else DEPTH
 
 
-def _trees(printed: bool, numbers: bool) -> dict[str, Any]:
+def _sized(parameter: Any, key: str, data: HetData) -> Any:
+    """Draw the slider of a parameter whose default depends on the number of classes; each default has its own key."""
+    n_outputs = len(data.classes) if data.target_kind == "classification" else 1
+    start, usual = sizes(n_outputs)[parameter.name], sizes(1)[parameter.name]
+    return parameter_slider(parameter, key if start == usual else f"{key} {start}", start, name=key)
+
+
+def _trees(data: HetData, printed: bool) -> dict[str, Any]:
     """Draw shrinkage and leaf, which the printed algorithm sets itself."""
     if printed:
         st.caption("As printed: no shrinkage, median leaves.")
         return {}
-    rate = parameter_slider(hc.MGBClassifier.learning_rate, "shrinkage")
-    if not numbers:
+    rate = _sized(hc.MGBClassifier.learning_rate, "shrinkage", data)
+    if data.target_kind == "classification":
         return {"learning_rate": rate}
     leaf = st.segmented_control(
         "Leaf",
@@ -129,7 +137,7 @@ def _trees(printed: bool, numbers: bool) -> dict[str, Any]:
 def _more(data: HetData, printed: bool) -> dict[str, Any]:
     params: dict[str, Any] = {}
     if not printed:
-        params["first_trees"] = parameter_slider(hc.MGBClassifier.first_trees, "first")
+        params["first_trees"] = _sized(hc.MGBClassifier.first_trees, "first", data)
         params["trees_per_stage"] = parameter_slider(hc.MGBClassifier.trees_per_stage, "trees")
         params["summary"] = st.selectbox(
             "Neighbours by their",

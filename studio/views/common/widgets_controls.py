@@ -58,12 +58,12 @@ def _allowed(value: Any, limits: Limits | None) -> Any:
     return value if value in limits.choices else None
 
 
-def slider(label: str, low: Any, high: Any, start: Any, step: Any, key: str, help: str) -> Any:
-    """Draw a slider over the numbers from `low` to `high`."""
-    return st.slider(label, low, high, step=step, key=held(key, start, Limits(low, high)), help=help)
+def slider(label: str, low: Any, high: Any, start: Any, step: Any, key: str, help: str, name: str = "") -> Any:
+    """Draw a slider over the numbers from `low` to `high`; `name` as in `held`."""
+    return st.slider(label, low, high, step=step, key=held(key, start, Limits(low, high), name), help=help)
 
 
-def parameter_slider(parameter: Parameter, key: str, start: Any = None) -> Any:
+def parameter_slider(parameter: Parameter, key: str, start: Any = None, name: str = "") -> Any:
     """Draw the slider of a declared parameter: label, ends, step, default and help stand with the method.
 
     Parameters
@@ -74,11 +74,12 @@ def parameter_slider(parameter: Parameter, key: str, start: Any = None) -> Any:
         In the session and in the address.
     start : optional
         Where it begins, if not at the method's default.
+    name : str, optional
+        In the address; the key unless given.
     """
     label, low, high, step = parameter.slider
-    return slider(
-        label, low, high, start=parameter.default if start is None else start, step=step, key=key, help=parameter.help
-    )
+    start = parameter.default if start is None else start
+    return slider(label, low, high, start=start, step=step, key=key, help=parameter.help, name=name)
 
 
 def multiselect(label: str, options: Sequence[str], key: str, name: str, **more: Any) -> list[str]:

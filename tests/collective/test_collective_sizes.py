@@ -1,0 +1,60 @@
+"""What is not done where it need not be: GB sweeps nothing; trees of many classes see fewer bins and columns."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+import hetcore as hc
+from datasets.planted.autocorrelated import make_autocorrelated_graph
+from hetcore.collective import inference
+from hetcore.collective.estimator import sizes
+from hetcore.collective.stages import Grower
+from hetcore.data.splits import label_split
+from tests.collective.test_collective import small
+
+
+@pytest.mark.parametrize("printed", [False, True])
+@pytest.mark.parametrize("linked", [False, True])
+def test_gb_sweeps_nothing(printed, linked, monkeypatch):
+    data = make_autocorrelated_graph(120, residual_correlation=0.6, seed=0)[0]
+    swept = []
+    counted = lambda *given: swept.append(1) or inference_sweep(*given)  # noqa: E731
+    inference_sweep = inference.sweep
+    monkeypatch.setattr(inference, "sweep", counted)
+    given = data if linked else hc.HetData(data.sources, None, pl.DataFrame({"id": data.ids, "y": data.y}))
+    y = label_split(given, 0.5, seed=0)
+    small(hc.GBRegressor, as_printed=printed).fit(given, y, eval_y=given.y).predict(given)
+    assert not swept
+    small(hc.RGBRegressor, as_printed=printed).fit(data, y).predict(data)
+    assert swept
+
+
+def planted_classes(n_classes):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 60))
+    y = np.argmax(X[:, :n_classes] + 0.3 * rng.normal(size=(120, n_classes)), axis=1).astype(str)
+    ids = [f"n{i:03d}" for i in range(120)]
+    table = pl.DataFrame(X, schema=[f"x{k}" for k in range(60)]).insert_column(0, pl.Series("id", ids))
+    edges = pl.DataFrame({"source": ids[:-1], "target": ids[1:]})
+    return hc.HetData({"t": table}, {"g": edges}, pl.DataFrame({"id": ids, "y": y}))
+
+
+@pytest.mark.parametrize(("n_classes", "bins", "most"), [(5, 120, None), (6, 32, 40)])
+def test_trees_of_many_classes_see_fewer_bins_and_columns(n_classes, bins, most, monkeypatch):
+    data, seen = planted_classes(n_classes), []
+    drawn = Grower._drawn
+    monkeypatch.setattr(Grower, "_drawn", lambda self, *given: seen.append(self) or drawn(self, *given))
+    model = small(hc.MGBClassifier, column_sample=1.0).fit(data)
+    assert model.model_.columns.mapper.n_bins.max() == bins
+    assert {grower.most_columns for grower in seen} == {most}
+    assert drawn(seen[0], np.arange(500, dtype=np.int32)).size == (500 if most is None else 45)
+    assert drawn(seen[0], np.arange(60, dtype=np.int32)).size == (60 if most is None else 40)
+    assert model.get_params()["learning_rate"] is None
+    assert {grower.learning_rate for grower in seen} == {sizes(n_classes)["learning_rate"]}
+
+
+def test_what_is_asked_for_counts_also_with_many_classes():
+    data = planted_classes(6)
+    asked = small(hc.MGBClassifier, learning_rate=0.05, first_trees=7).fit(data)
+    usual = small(hc.MGBClassifier, first_trees=7).fit(data)
+    assert (asked.predict_proba(data) != usual.predict_proba(data)).any()
