@@ -82,8 +82,7 @@ PARTS = {
         "TrAdaBoost against adapt",
         "benchmarks.speed.transfer",
         "at least 20 times faster than adapt.",
-        "adapt needs TensorFlow; where it was installed, it took 96 times as long "
-        "([results.md](results.md)).",
+        "adapt needs TensorFlow; where it was installed, it took 96 times as long ([results.md](results.md)).",
     ),
     "heteroscedastic": Part(
         "Mean and deviation against NGBoost and CatBoost",
@@ -110,12 +109,12 @@ def section(part: Part) -> str:
     started = time.perf_counter()
     command = [sys.executable, "-W", "ignore", "-m", *part.command.split()]
     done = subprocess.run(command, capture_output=True, text=True)
-    said = done.stdout.strip() or "Nothing was printed."
+    output = done.stdout.strip() or "Nothing was printed."
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
-        said += f"\n\nIt ended early: {last}"
+        output += f"\n\nIt ended early: {last}"
     sys.stderr.write(f"{part.title}: {time.perf_counter() - started:.0f} s\n")
-    body = said if "\n|---" in f"\n{said}" else f"```\n{said}\n```"
+    body = output if "\n|---" in f"\n{output}" else f"```\n{output}\n```"
     word = f"\n{part.word}\n" if part.word else ""
     return f"## {part.title}\n\n`python -m {part.command}`. Aim: {part.aim}\n\n{body}\n{word}"
 

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 ROOT = Path(__file__).resolve().parent.parent
-ROOMS = ("hetcore", "datasets", "experiments", "studio", "pages", "benchmarks", "tests")
+PACKAGES = ("hetcore", "datasets", "experiments", "studio", "pages", "benchmarks", "tests")
 Sources = dict[PurePosixPath, str]
 
 
@@ -94,11 +94,13 @@ def _of_class(node: ast.ClassDef) -> Iterator[tuple[str, int]]:
 def table(files: Sources) -> dict[str, str]:
     """Return the rows of one commit."""
     rows = {}
-    for room in ROOMS:
+    for package in PACKAGES:
         texts = [
-            text for path, text in files.items() if path.parts[0] == room or (room == "pages" and path.name == "app.py")
+            text
+            for path, text in files.items()
+            if path.parts[0] == package or (package == "pages" and path.name == "app.py")
         ]
-        rows[f"{room}: files, lines"] = f"{len(texts)}, {sum(text.count(chr(10)) for text in texts):,}"
+        rows[f"{package}: files, lines"] = f"{len(texts)}, {sum(text.count(chr(10)) for text in texts):,}"
     folders = Counter(path.parent for path in files)
     folder, most = max(folders.items(), key=lambda each: each[1])
     rows["most .py files in a folder"] = f"{most} ({folder})"

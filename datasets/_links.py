@@ -73,9 +73,9 @@ def shared_edges(table: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
     polars.DataFrame
         `source`, `target`, `weight` (how many values the two share).
     """
-    holders = pl.concat([table.select("id", value=pl.col(column)) for column in columns]).drop_nulls().unique()
+    entries = pl.concat([table.select("id", value=pl.col(column)) for column in columns]).drop_nulls().unique()
     place = table.select("id").with_row_index("place")
-    holders = holders.join(place, on="id", maintain_order="left")
-    pairs = holders.join(holders, on="value", suffix="_other").filter(pl.col("place") < pl.col("place_other"))
+    entries = entries.join(place, on="id", maintain_order="left")
+    pairs = entries.join(entries, on="value", suffix="_other").filter(pl.col("place") < pl.col("place_other"))
     counted = pairs.group_by("id", "place", "id_other", "place_other").agg(weight=pl.len().cast(pl.Float64))
     return counted.sort("place", "place_other").select(source="id", target="id_other", weight="weight")

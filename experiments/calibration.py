@@ -26,17 +26,17 @@ LEAST_SPREAD = 1e-3  # of a peer's deviation, in that of the labels: quantiles m
 LEFT_OUT = 0.1  # of the training rows, by which peers stop
 CALIBRATING = 0.2  # of the training rows, by which an interval is made to hold its share
 
-Said = tuple[NDArray, NDArray | None, float]
+Prediction = tuple[NDArray, NDArray | None, float]
 
 
-def _hgbm(X: NDArray, y: NDArray, later: NDArray) -> Said:
+def _hgbm(X: NDArray, y: NDArray, later: NDArray) -> Prediction:
     model = HGBMRegressor().fit(X, y)
     mean, deviation = model.predict(later, return_std=True)
     low, high = model.predict_interval(later, 0.9)
     return mean, deviation, float(((high - low) / (2.0 * deviation))[0])
 
 
-def _catboost(X: NDArray, y: NDArray, later: NDArray, stopped: bool = True) -> Said:
+def _catboost(X: NDArray, y: NDArray, later: NDArray, stopped: bool = True) -> Prediction:
     from catboost import CatBoostRegressor, Pool
 
     model = CatBoostRegressor(
@@ -44,27 +44,27 @@ def _catboost(X: NDArray, y: NDArray, later: NDArray, stopped: bool = True) -> S
     )
     kept = int((1.0 - LEFT_OUT) * y.size) if stopped else y.size
     given = {"eval_set": Pool(X[kept:], y[kept:]), "early_stopping_rounds": 50} if stopped else {}
-    said = model.fit(X[:kept], y[:kept], **given).predict(later)
-    return said[:, 0], np.sqrt(said[:, 1]), Z90
+    predicted = model.fit(X[:kept], y[:kept], **given).predict(later)
+    return predicted[:, 0], np.sqrt(predicted[:, 1]), Z90
 
 
-def _squared(X: NDArray, y: NDArray, later: NDArray) -> Said:
+def _squared(X: NDArray, y: NDArray, later: NDArray) -> Prediction:
     from catboost import CatBoostRegressor
 
     model = CatBoostRegressor(verbose=False, thread_count=1, random_seed=0, allow_writing_files=False)
     return model.fit(X, y).predict(later), None, Z90
 
 
-def _ngboost(X: NDArray, y: NDArray, later: NDArray, stopped: bool = True) -> Said:
+def _ngboost(X: NDArray, y: NDArray, later: NDArray, stopped: bool = True) -> Prediction:
     from ngboost import NGBRegressor
 
     model, kept = NGBRegressor(verbose=False, random_state=0), int((1.0 - LEFT_OUT) * y.size) if stopped else y.size
     given = {"X_val": X[kept:], "Y_val": y[kept:], "early_stopping_rounds": 50} if stopped else {}
-    said = model.fit(np.nan_to_num(X[:kept]), y[:kept], **given).pred_dist(np.nan_to_num(later))
-    return said.loc, said.scale, Z90
+    predicted = model.fit(np.nan_to_num(X[:kept]), y[:kept], **given).pred_dist(np.nan_to_num(later))
+    return predicted.loc, predicted.scale, Z90
 
 
-def _quantiles(X: NDArray, y: NDArray, later: NDArray) -> Said:
+def _quantiles(X: NDArray, y: NDArray, later: NDArray) -> Prediction:
     """Two LightGBM models, of the 5% and of the 95% quantile: mean and deviation are of the normal between them."""
     from lightgbm import LGBMRegressor
 
@@ -76,7 +76,7 @@ def _quantiles(X: NDArray, y: NDArray, later: NDArray) -> Said:
     return 0.5 * (ends[0] + ends[1]), deviation, Z90
 
 
-def _conformal(X: NDArray, y: NDArray, later: NDArray) -> Said:
+def _conformal(X: NDArray, y: NDArray, later: NDArray) -> Prediction:
     """Histogram boosting and one width for all, by residuals of a fifth of the training rows."""
     from sklearn.ensemble import HistGradientBoostingRegressor
 
@@ -88,7 +88,7 @@ def _conformal(X: NDArray, y: NDArray, later: NDArray) -> Said:
     return model.predict(later), np.full(len(later), deviation), float(width)
 
 
-PREDICTORS: dict[str, Callable[[NDArray, NDArray, NDArray], Said]] = {
+PREDICTORS: dict[str, Callable[[NDArray, NDArray, NDArray], Prediction]] = {
     "HGBM": _hgbm,
     "CatBoost, squared error": _squared,
     "CatBoost": lambda *rows: _catboost(*rows, stopped=False),

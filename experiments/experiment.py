@@ -145,10 +145,10 @@ def _place(part: str) -> tuple[int, int, str]:
 
 
 def _read(path: Path) -> Experiment:
-    told = tomllib.loads(path.read_text("utf-8"))
-    lists = {scope: {k: _values(v) for k, v in told.pop(scope, {}).items()} for scope in ("cells", "page")}
-    words = {name: tuple(told.pop(name, ())) for name in ("claim", "place", "number", "why")}
-    return Experiment(name=path.stem, **words, **lists, **told)
+    fields = tomllib.loads(path.read_text("utf-8"))
+    lists = {scope: {k: _values(v) for k, v in fields.pop(scope, {}).items()} for scope in ("cells", "page")}
+    words = {name: tuple(fields.pop(name, ())) for name in ("claim", "place", "number", "why")}
+    return Experiment(name=path.stem, **words, **lists, **fields)
 
 
 def _values(given: Any) -> list[Any]:

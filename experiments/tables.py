@@ -30,7 +30,7 @@ def claimed(outcomes: Iterable[Outcome], results: str | None = None) -> str:
     """Return a row for each sentence that a paper claims: where, its number, ours, the verdict."""
     outcomes = list(outcomes)
     counts = Counter(claim.verdict for each in outcomes for claim in each.claims)
-    told = ", ".join(f"{word}: {counts[word]}" for word in (HOLDS, IN_PART, NO, NOT_RUN) if counts[word])
+    tally = ", ".join(f"{word}: {counts[word]}" for word in (HOLDS, IN_PART, NO, NOT_RUN) if counts[word])
     lines = [
         "# What the papers claim, and what came out here\n",
         f"Printed by `python -m experiments all{_where(results)} --claims`. A number under *ours* is the mean paired "
@@ -38,7 +38,7 @@ def claimed(outcomes: Iterable[Outcome], results: str | None = None) -> str:
         "standard errors in the claim's favour and against it. A place is a data set and a setting. A claim *holds* "
         "where that is so at every place, *in part* where it is at half of them and fewer speak against, else *no*. "
         f"It is judged on the method as printed; what stands in for data that can't be had is on the Papers page.\n\n"
-        f"{told}.",
+        f"{tally}.",
     ]
     for paper, words in PAPERS.items():
         rows = [row for each in outcomes if each.experiment.paper == paper for row in map(_row(each), each.claims)]

@@ -104,8 +104,8 @@ def run_cell(data: str, method: str, run: int) -> dict[str, Any]:
         model.fit(given, fitted, eval_y=given.y, callbacks=[events.append])
     seconds, n = time.perf_counter() - started, len(validated)
     best = int(np.argmax([f1_score(each[:n], codes[validated]) for each in scores]))
-    told = scores[best][n:]
-    cell = {"F1": f1_score(told, codes[hidden]), "error": error_rate(told, codes[hidden]), "round": best + 1}
+    held = scores[best][n:]
+    cell = {"F1": f1_score(held, codes[hidden]), "error": error_rate(held, codes[hidden]), "round": best + 1}
     cell |= {"risk": events[-1].losses["train"], "held_out_risk": events[-1].losses["held_out"]}
     steps = sorted(event.detail["step_seconds"] for event in events if "step_seconds" in event.detail)
     return cell | {"seconds": round(seconds, 2)} | ({"step_seconds": steps[len(steps) // 2]} if steps else {})

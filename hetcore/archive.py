@@ -203,8 +203,8 @@ def _no_constant(name: str) -> Any:
 
 def reason(error: Exception) -> str:
     """Return an error's type and text, in one line of at most 200 characters."""
-    said = " ".join(f"{type(error).__name__}: {error}".split())
-    return said if len(said) <= 200 else f"{said[:199]}…"
+    sentence = " ".join(f"{type(error).__name__}: {error}".split())
+    return sentence if len(sentence) <= 200 else f"{sentence[:199]}…"
 
 
 # Arrays ---------------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""From checked arrays to a grown tree: the fixed-point rows, the room to work in, and the threads."""
+"""From checked arrays to a grown tree: the fixed-point rows, the scratch to work in, and the threads."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from hetcore.kernels.layout import (
     LEAF_DTYPE,
     N_STATE,
     NODE_DTYPE,
+    PackedLayout,
     Problem,
-    Room,
+    Scratch,
     TreeParams,
-    Words,
     Work,
-    make_room,
+    make_scratch,
 )
-from hetcore.kernels.packed_sums import fill_words
+from hetcore.kernels.packed_sums import pack_rows
 
 __all__ = ["WRONG", "Table", "executor", "grow_checked", "most_leaves", "readable", "slots"]
 
@@ -76,27 +76,27 @@ def grow_checked(
     work = _work(problem, params, rows, n_parts)
     values = _buffer("values", (work.nodes.shape[0], gradients.shape[1]), np.float64)
     row_leaf = np.empty(n, np.int32) if table.rows is None else np.full(n, -1, np.int32)
-    rooms = [_room(t, problem) for t in range(n_parts)]
+    scratches = [_scratch(t, problem) for t in range(n_parts)]
     if n_parts == 1:
-        n_nodes = grower.grow_tree(problem, params, work, rooms[0], values, row_leaf, grower.WHOLE)
+        n_nodes = grower.grow_tree(problem, params, work, scratches[0], values, row_leaf, grower.WHOLE)
     else:
-        n_nodes = _grow_parts(problem, params, work, rooms=rooms, values=values, row_leaf=row_leaf)
+        n_nodes = _grow_parts(problem, params, work, scratches=scratches, values=values, row_leaf=row_leaf)
     return work.nodes[:n_nodes].copy(), values[:n_nodes].copy(), row_leaf
 
 
 def _grow_parts(
-    problem: Problem, params: TreeParams, work: Work, rooms: list[Room], values: np.ndarray, row_leaf: np.ndarray
+    problem: Problem, params: TreeParams, work: Work, scratches: list[Scratch], values: np.ndarray, row_leaf: np.ndarray
 ) -> int:
-    """Do what `grower.grow_tree` does, with one thread for each room; the tree is the same, bit for bit."""
-    threads = executor(len(rooms) - 1)
+    """Do what `grower.grow_tree` does, with one thread for each scratch; the tree is the same, bit for bit."""
+    threads = executor(len(scratches) - 1)
 
     def do(phase: int, t: int = 0) -> int:
-        return grower.grow_tree(problem, params, work, rooms[t], values, row_leaf, phase)
+        return grower.grow_tree(problem, params, work, scratches[t], values, row_leaf, phase)
 
     do(grower.START)
     going = True
     while going:
-        others = [threads.submit(do, grower.SEARCH, t) for t in range(1, len(rooms))]
+        others = [threads.submit(do, grower.SEARCH, t) for t in range(1, len(scratches))]
         do(grower.SEARCH)
         for other in others:
             other.result()
@@ -114,9 +114,9 @@ def _problem(table: Table, rows: np.ndarray, gradients: np.ndarray, hessians: np
     """Put the gradients and hessians of `rows` into words."""
     used = gradients.shape[1] + hessians.shape[1]
     width = used if used <= 2 else -4 * (-used // 4)
-    reading = Words(np.empty(width), gradients.shape[1], hessians.shape[1], rows.size.bit_length())
-    words = _buffer("words", (gradients.shape[0], width), np.int64)
-    wrong = fill_words(gradients, hessians, rows, words, reading)
+    layout = PackedLayout(np.empty(width), gradients.shape[1], hessians.shape[1], rows.size.bit_length())
+    packed = _buffer("packed", (gradients.shape[0], width), np.int64)
+    wrong = pack_rows(gradients, hessians, rows, packed, layout)
     if wrong:
         raise DataError(WRONG[wrong])
     offsets = np.zeros(table.columns.size + 1, np.int64)
@@ -128,8 +128,8 @@ def _problem(table: Table, rows: np.ndarray, gradients: np.ndarray, hessians: np
         columns=table.columns,
         n_bins=table.n_bins,
         offsets=offsets,
-        words=words,
-        reading=reading,
+        packed=packed,
+        layout=layout,
         kept_rows=kept_rows,
     )
 
@@ -144,24 +144,24 @@ def most_leaves(params: TreeParams, m: int) -> int:
     return min(limits)
 
 
-def slots(params: TreeParams, m: int, kept_rows: int, words: int) -> int:
+def slots(params: TreeParams, m: int, kept_rows: int, packed: int) -> int:
     """Return how many histograms of so many words are kept at most, for a tree over m rows."""
     n_leaves = most_leaves(params, m)
     # branch by branch, smaller child first, at most log2(m) histograms wait
     waiting = n_leaves if params.max_leaf_nodes > 0 else min(n_leaves, m.bit_length() + 2)
     waiting = min(waiting, m // max(kept_rows, 1) + 2)  # waiting nodes share no row
-    return max(min(waiting, _POOL_BYTES // (8 * words)), 1)
+    return max(min(waiting, _POOL_BYTES // (8 * packed)), 1)
 
 
 def _work(problem: Problem, params: TreeParams, rows: np.ndarray, n_parts: int) -> Work:
-    """Find room for growing a tree over `rows`, its columns searched in `n_parts` parts."""
-    m, width, bins = rows.size, problem.words.shape[1], int(problem.offsets[-1])
+    """Find scratch for growing a tree over `rows`, its columns searched in `n_parts` parts."""
+    m, width, bins = rows.size, problem.packed.shape[1], int(problem.offsets[-1])
     capacity = 2 * most_leaves(params, m) - 1
     n_slots = slots(params, m, problem.kept_rows, bins * width)
     pool = _buffer("pool", (n_slots, bins, width), np.int64)
     return Work(
         rows=rows,
-        spare=_buffer("spare", (m,), np.uint32),
+        buffer=_buffer("buffer", (m,), np.uint32),
         ordered=_buffer("ordered", (m, width), np.int64),
         pool=pool,
         flat_pool=pool.reshape(n_slots, -1),
@@ -180,7 +180,7 @@ class _Kept(threading.local):
 
     def __init__(self) -> None:
         self.buffers: dict[str, np.ndarray] = {}
-        self.rooms: dict[int, Room] = {}
+        self.scratches: dict[int, Scratch] = {}
         self.numbers = np.empty(0, np.uint32)
 
 
@@ -201,13 +201,13 @@ def _buffer(name: str, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
     return kept[:size].view(dtype).reshape(shape)
 
 
-def _room(part: int, problem: Problem) -> Room:
+def _scratch(part: int, problem: Problem) -> Scratch:
     """Return scratch for one part of the columns."""
-    width, n_outputs = problem.words.shape[1], problem.reading.n_outputs
-    room = _kept.rooms.get(part)
-    if room is None or room.zeros.size != width or room.outputs.shape[2] != n_outputs:
-        room = _kept.rooms[part] = make_room(width, n_outputs, part)
-    return room
+    width, n_outputs = problem.packed.shape[1], problem.layout.n_outputs
+    scratch = _kept.scratches.get(part)
+    if scratch is None or scratch.zeros.size != width or scratch.outputs.shape[2] != n_outputs:
+        scratch = _kept.scratches[part] = make_scratch(width, n_outputs, part)
+    return scratch
 
 
 def _numbered(n: int) -> np.ndarray:

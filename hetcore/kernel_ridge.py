@@ -153,10 +153,10 @@ class Smoother:
         phi = self._features.values
         projected = self._vectors.T @ (phi.T @ (self.weights[:, None] * target))
         self.coefficients = self._vectors @ (self._inverse[:, None] * projected)
-        said = phi @ self.coefficients
+        predicted = phi @ self.coefficients
         own = target[self.labelled]
-        said[self.labelled] = own - (own - said[self.labelled]) / (1.0 - self._leverage)[:, None]
-        return said
+        predicted[self.labelled] = own - (own - predicted[self.labelled]) / (1.0 - self._leverage)[:, None]
+        return predicted
 
     def to_arrays(self) -> dict[str, NDArray]:
         """Return what predicts new rows as arrays that `SmoothPrediction` takes."""

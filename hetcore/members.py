@@ -16,7 +16,17 @@ from numpy.typing import NDArray
 
 from hetcore.errors import DataError
 from hetcore.growing import WRONG, executor, most_leaves, readable, slots
-from hetcore.kernels.layout import LEAF_DTYPE, N_STATE, NODE_DTYPE, Problem, Room, TreeParams, Words, Work, make_room
+from hetcore.kernels.layout import (
+    LEAF_DTYPE,
+    N_STATE,
+    NODE_DTYPE,
+    PackedLayout,
+    Problem,
+    Scratch,
+    TreeParams,
+    Work,
+    make_scratch,
+)
 from hetcore.kernels.members import Grown, Parts, add_members, grow_members
 from hetcore.trees import Tree
 
@@ -45,7 +55,7 @@ class MemberGrower:
         self.binned, self.n_bins, self.shape, self.params, self.n_jobs = readable(binned), n_bins, shape, params, n_jobs
         self.parts: Parts | None = None
         self._room_rows = 0
-        self._rooms: list[tuple[Problem, Work, Room, NDArray, NDArray]] = []
+        self._scratches: list[tuple[Problem, Work, Scratch, NDArray, NDArray]] = []
 
     def use(self, rows: Sequence[NDArray[np.int32]], columns: Sequence[NDArray[np.int32]]) -> None:
         """Set the rows and the columns of each member, as many columns for each."""
@@ -58,9 +68,9 @@ class MemberGrower:
         largest = max(part.size for part in rows)
         if largest > self._room_rows:
             threads, self._room_rows = max(1, min(self.n_jobs, len(rows))), largest
-            self._rooms = [self._room(largest) for _ in range(threads)]
+            self._scratches = [self._scratch(largest) for _ in range(threads)]
 
-    def _room(self, m: int) -> tuple[Problem, Work, Room, NDArray, NDArray]:
+    def _scratch(self, m: int) -> tuple[Problem, Work, Scratch, NDArray, NDArray]:
         """Return what one thread works in, for at most m rows."""
         n_outputs, n_hessians = self.shape
         n, used = self.binned.shape[1], n_outputs + n_hessians
@@ -68,23 +78,23 @@ class MemberGrower:
         bins = int(np.sort(self.n_bins + 1)[-self.parts.columns.shape[1] :].sum())
         # measured: below about this many rows a bin, building costs less than storing, loading and subtracting
         kept_rows = int((1 + width / 8) * bins / self.parts.columns.shape[1])
-        reading = Words(np.empty(width), n_outputs, n_hessians, m.bit_length())
+        layout = PackedLayout(np.empty(width), n_outputs, n_hessians, m.bit_length())
         columns, n_bins, offsets = (part[0] for part in self.parts[2:])
-        words = np.zeros((n, width), np.int64)
+        packed = np.zeros((n, width), np.int64)
         problem = Problem(
             binned=self.binned,
             columns=columns,
             n_bins=n_bins,
             offsets=offsets,
-            words=words,
-            reading=reading,
+            packed=packed,
+            layout=layout,
             kept_rows=kept_rows,
         )
         leaves, n_slots = most_leaves(self.params, m), slots(self.params, m, kept_rows, bins * width)
         pool, capacity = np.empty((n_slots, bins, width), np.int64), 2 * leaves - 1
         work = Work(
             rows=np.empty(m, np.uint32),
-            spare=np.empty(m, np.uint32),
+            buffer=np.empty(m, np.uint32),
             ordered=np.empty((m, width), np.int64),
             pool=pool,
             flat_pool=pool.reshape(n_slots, -1),
@@ -97,7 +107,7 @@ class MemberGrower:
             found=np.empty((1, 2, 4)),
         )
         buffers, begins = np.empty((3, n), np.uint32), np.empty((capacity, 2), np.int64)
-        return problem, work, make_room(width, n_outputs), buffers, begins
+        return problem, work, make_scratch(width, n_outputs), buffers, begins
 
     def grow(self, gradients: NDArray[np.float32], hessians: NDArray[np.float32]) -> Grown:
         """Grow a tree for each member.
@@ -115,21 +125,21 @@ class MemberGrower:
         DataError
             If a gradient or hessian is not finite, or a hessian is negative.
         """
-        n_members, capacity = gradients.shape[0], self._rooms[0][1].nodes.size
+        n_members, capacity = gradients.shape[0], self._scratches[0][1].nodes.size
         grown = Grown(
             np.empty((n_members, capacity), NODE_DTYPE),
             np.zeros((n_members, capacity, self.shape[0])),
             np.empty(n_members, np.int64),
             np.empty((n_members, self.binned.shape[1]), np.int32),
         )
-        bounds = [n_members * t // len(self._rooms) for t in range(len(self._rooms) + 1)]
+        bounds = [n_members * t // len(self._scratches) for t in range(len(self._scratches) + 1)]
 
         def some(t: int) -> int:
-            problem, work, room, buffers, begins = self._rooms[t]
-            given = self.params, work, room, gradients, hessians, grown, buffers, begins
+            problem, work, scratch, buffers, begins = self._scratches[t]
+            given = self.params, work, scratch, gradients, hessians, grown, buffers, begins
             return grow_members(problem, self.parts, bounds[t], bounds[t + 1], *given)
 
-        others = [executor(len(self._rooms) - 1).submit(some, t) for t in range(1, len(self._rooms))]
+        others = [executor(len(self._scratches) - 1).submit(some, t) for t in range(1, len(self._scratches))]
         wrong = max([some(0), *(other.result() for other in others)])
         if wrong:
             raise DataError(WRONG[wrong])

@@ -107,8 +107,8 @@ def log_loss(y_true: ArrayLike, probabilities: ArrayLike, classes: ArrayLike) ->
         raise DataError(
             f"probabilities has shape {probabilities.shape} for {len(classes)} classes: give one column each."
         )
-    told = np.where(true[:, None] == classes, probabilities, 0.0).sum(axis=1)
-    return float(-np.log(np.maximum(told, SMALLEST_PROBABILITY)).mean())
+    likelihoods = np.where(true[:, None] == classes, probabilities, 0.0).sum(axis=1)
+    return float(-np.log(np.maximum(likelihoods, SMALLEST_PROBABILITY)).mean())
 
 
 def rmse(y_true: ArrayLike, y_pred: ArrayLike) -> float:

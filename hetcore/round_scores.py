@@ -25,7 +25,7 @@ def shares(values: NDArray, names: list[str]) -> dict[str, float]:
 def describe(
     problem: Problem,
     raw: NDArray,
-    honest: NDArray,
+    out_of_fold: NDArray,
     alone: Mapping[str, tuple[NDArray, NDArray]],
 ) -> dict[str, Any]:
     """Return losses, residual autocorrelation and detail of a round.
@@ -33,24 +33,24 @@ def describe(
     Parameters
     ----------
     problem : Problem
-    raw, honest : (n, K) float64
+    raw, out_of_fold : (n, K) float64
         Scores as trained, and with labelled rows scored by learners that did not see them.
     alone : mapping of str to ((n, K) scores, (n,) bool)
         By table: what it says alone, and which instances it has.
     """
     scale, labelled, scored = problem.scale, problem.labelled, problem.scored
-    sets = {"train": (raw, problem.target, labelled), "left_out": (honest, problem.target, labelled)}
+    sets = {"train": (raw, problem.target, labelled), "left_out": (out_of_fold, problem.target, labelled)}
     if scored.any():
         sets["held_out"] = (raw, problem.truth, scored)
-    judged, truth, rows = sets.get("held_out", sets["left_out"])
+    scores, truth, rows = sets.get("held_out", sets["left_out"])
     detail = {
         "metric_name": "error" if scale.is_classifier else "RMSE",
         "metric": {name: metric(scale, f[of], y[of]) for name, (f, y, of) in sets.items()},
         "per_source": {name: _metric_on(scale, f, truth, rows & has) for name, (f, has) in alone.items()},
         "disagreement": _disagreement(scale, raw, alone),
     }
-    residual = truth[rows] - scale.fitted(judged[rows])
-    along = {name: correlation_along(residual, links) for name, links in problem.judged_links.items()}
+    residual = truth[rows] - scale.fitted(scores[rows])
+    along = {name: correlation_along(residual, links) for name, links in problem.validation_links.items()}
     return {
         "losses": {name: float(scale.loss.value(f[of], y[of]).mean()) for name, (f, y, of) in sets.items()},
         "residual_autocorrelation": along,
@@ -71,8 +71,8 @@ def _metric_on(scale: Scale, raw: NDArray, truth: NDArray, rows: NDArray) -> flo
 
 def _disagreement(scale: Scale, raw: NDArray, alone: Mapping[str, tuple[NDArray, NDArray]]) -> float:
     """Return how far tables differ from the ensemble: share of other classes, or mean distance in the label's unit."""
-    said = [_distance(scale, f[has], raw[has]) for f, has in alone.values() if has.any()]
-    return float(np.concatenate(said).mean()) if said else float("nan")
+    distances = [_distance(scale, f[has], raw[has]) for f, has in alone.values() if has.any()]
+    return float(np.concatenate(distances).mean()) if distances else float("nan")
 
 
 def _distance(scale: Scale, one: NDArray, other: NDArray) -> NDArray:

@@ -114,7 +114,7 @@ class Problem:
         return np.where(self.labelled[:, None], self.target - shift, 0.0)
 
     @cached_property
-    def judged_links(self) -> dict[str, Any]:
+    def validation_links(self) -> dict[str, Any]:
         """By graph, its links (m, m) between the rows whose residuals are looked at: the scored, else the labelled."""
         rows = self.scored if self.scored.any() else self.labelled
         return {name: links_among(graph, rows) for name, graph in self.data.graphs.items()}
@@ -135,12 +135,12 @@ class Problem:
         scale = _scale(data, labelled, task)
         scored, truth = np.zeros(data.n, bool), np.zeros((data.n, scale.n_outputs))
         if eval_y is not None:
-            judged = data.with_target(eval_y, task)
+            evaluated = data.with_target(eval_y, task)
             known = set(scale.classes)
-            scored = judged.labelled & ~labelled
+            scored = evaluated.labelled & ~labelled
             if scale.is_classifier:
-                scored = scored & np.array([label in known for label in judged.y])
-            truth = scale.codes(judged.y, scored)
+                scored = scored & np.array([label in known for label in evaluated.y])
+            truth = scale.codes(evaluated.y, scored)
         return cls(
             data=data, scale=scale, target=scale.codes(data.y, labelled), labelled=labelled, scored=scored, truth=truth
         )

@@ -94,7 +94,7 @@ class Kind(NamedTuple):
     fields: Mapping[str, Field]
     run: Callable[..., Any]
     code: str
-    spoils: bool = False
+    corrupts: bool = False
     """Whether it changes labels, and so comes last and only to those that are trained on."""
     chooses: bool = False
     """Whether it chooses the labels to train on."""
@@ -180,20 +180,20 @@ OPERATIONS: dict[str, Kind] = {
         {"name": NAME, "share": NUMBER, "seed": SEED},
         _flip_source,
         "with_flipped_labels({share}, seed={seed}, source={name})",
-        spoils=True,
+        corrupts=True,
     ),
     "flip_labels": Kind(
         {"share": NUMBER, "seed": SEED},
         HetData.with_flipped_labels,
         "with_flipped_labels({share}, seed={seed})",
-        spoils=True,
+        corrupts=True,
     ),
-    "forget_labels": Kind({"ids": NAMES}, HetData.hide_labels, "hide_labels({ids})", spoils=True),
+    "forget_labels": Kind({"ids": NAMES}, HetData.hide_labels, "hide_labels({ids})", corrupts=True),
     "label_noise": Kind(
         {"share": NUMBER, "sd": NUMBER, "seed": SEED},
         HetData.with_label_noise,
         "with_label_noise({share}, sd={sd}, seed={seed})",
-        spoils=True,
+        corrupts=True,
     ),
 }
 
@@ -256,7 +256,7 @@ def apply(data: HetData, operations: Iterable[Mapping[str, Any]]) -> Scenario:
 def _ordered(operations: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the operations in order, the choice of labels after the others, what spoils labels last."""
     kinds = [OPERATIONS[operation["op"]] for operation in operations]
-    return [operations[k] for k in sorted(range(len(kinds)), key=lambda k: (kinds[k].spoils, kinds[k].chooses))]
+    return [operations[k] for k in sorted(range(len(kinds)), key=lambda k: (kinds[k].corrupts, kinds[k].chooses))]
 
 
 def _run(data: HetData, operation: dict[str, Any]) -> Any:
@@ -296,6 +296,6 @@ def as_code(operations: Iterable[Mapping[str, Any]]) -> str:
 def _line(operation: dict[str, Any], chosen: bool) -> str:
     kind = OPERATIONS[operation["op"]]
     code = kind.code.format(**{key: repr(value) for key, value in operation.items()})
-    if not kind.spoils:
+    if not kind.corrupts:
         return code
     return f"y = data.with_target(y, data.target_kind).{code}.y" if chosen else f"data = data.{code}"

@@ -24,7 +24,7 @@ from starlette.routing import Route
 from studio.limits import MIB
 from studio.server_uploads import UploadBudget
 
-__all__ = ["MIDDLEWARE", "PLOTLY_ADDRESS", "ROUTES", "asks_for_login", "person", "why_not"]
+__all__ = ["MIDDLEWARE", "PLOTLY_ADDRESS", "ROUTES", "needs_login", "person", "why_not"]
 
 PLOTLY_ADDRESS = "/studio-assets/plotly.min.js"
 POLICY = (
@@ -152,7 +152,7 @@ def _is_loopback(address: str) -> bool:
         return False
 
 
-def asks_for_login() -> bool:
+def needs_login() -> bool:
     """Whether people log in here: the secrets have a section [auth], or are there and cannot be read."""
     try:
         return "auth" in st.secrets
@@ -171,7 +171,7 @@ def person() -> str:
 
 def why_not() -> str:
     """Return why the studio must not start, empty if it may."""
-    if asks_for_login():
+    if needs_login():
         return _login_failure()
     address = st.get_option("server.address") or "0.0.0.0"  # noqa: S104 - what Streamlit takes then
     if _is_loopback(address) or os.environ.get("HETCORE_BEHIND_LOGIN") == "1":

@@ -113,16 +113,16 @@ def fuzz(family: str, seconds: int) -> tuple[str, list[str]]:
             str(seconds),
         ]
         process = subprocess.run(command, capture_output=True, text=True, errors="replace")  # noqa: PLW1510
-        said = dict(re.findall(r"stat::(\w+):\s+(\d+)", process.stderr))
+        statistics = dict(re.findall(r"stat::(\w+):\s+(\d+)", process.stderr))
         covered = re.findall(r"cov: (\d+) ft: (\d+)", process.stderr)
-        told = Path(place) / "findings"
-        found = [json.loads(line) for line in told.read_text().splitlines()] if told.exists() else []
+        report = Path(place) / "findings"
+        found = [json.loads(line) for line in report.read_text().splitlines()] if report.exists() else []
         ends = [path for path in Path(place).glob("*-*") if path.name.startswith(("crash", "timeout", "oom", "slow"))]
         found += [(path.name.partition("-")[0], path.read_bytes()[:2000].hex()) for path in ends]
         size = sum(1 for _ in corpus.iterdir())
-    if "number_of_executed_units" not in said and not ends:
+    if "number_of_executed_units" not in statistics and not ends:
         raise RuntimeError(process.stderr[-2000:])
-    executions = int(said.get("number_of_executed_units", 0))
+    executions = int(statistics.get("number_of_executed_units", 0))
     edges = f"{int(covered[-1][0]):,}" if covered else "?"
     row = f"| {family} | {given:,} | {size:,} | {executions:,} | {seconds} | {edges} | {len(found)} |"
     return row, [f"{family}: {what}\n    {data}" for what, data in found]

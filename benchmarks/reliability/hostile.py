@@ -65,14 +65,14 @@ def main() -> int:
     _table(results)
     seconds = np.array([found.seconds for found, _ in sum(results.values(), [])])
     slowest = max(
-        ((found.seconds, said) for each in results.values() for found, said in each), key=lambda pair: pair[0]
+        ((found.seconds, text) for each in results.values() for found, text in each), key=lambda pair: pair[0]
     )
     print(f"\n{len(seconds)} files in {len(results)} formats; {len(wrong)} at fault")
     spread = f"median {np.median(seconds):.3f}, 95% {np.quantile(seconds, 0.95):.3f}"
     print(f"seconds: {spread}, worst {slowest[0]:.2f} ({slowest[1]})")
     print(f"memory: {most / MIB:,.0f} MiB at most in a reader, {grown / MIB:+,.0f} MiB in the studio")
-    for said in wrong:
-        print(said)
+    for text in wrong:
+        print(text)
     return 1 if wrong else 0
 
 

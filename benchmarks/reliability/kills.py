@@ -34,9 +34,9 @@ def stored(kills: int) -> None:
     """Kill writers of runs."""
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "tests.jobs.kills", folder, str(kills), "1"]
-        said = json.loads(subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout)
-    faults = said.pop("faults")
-    print(f"storing: {said}; lost or torn: {len(faults)} {faults[:3]}", flush=True)
+        report = json.loads(subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout)
+    faults = report.pop("faults")
+    print(f"storing: {report}; lost or torn: {len(faults)} {faults[:3]}", flush=True)
 
 
 def trained(kills: int) -> None:

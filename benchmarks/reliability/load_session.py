@@ -57,7 +57,7 @@ class Visitor:
         self._answered: asyncio.Future[float] | None = None
         self._timers: dict[str, asyncio.Task[None]] = {}
         self._new: dict[str, Any] = {}
-        self._told: list[str] = []
+        self._new_texts: list[str] = []
         self._asked_for: set[str] = set()
         self._begun = False
         self.widgets: dict[str, Any] = {}
@@ -135,7 +135,7 @@ class Visitor:
     def _take(self, message: ForwardMsg) -> None:
         kind = message.WhichOneof("type")
         if kind == "new_session":
-            self._new, self._told, self._asked_for = {}, [], set()
+            self._new, self._new_texts, self._asked_for = {}, [], set()
             asked = self._pages.get(self._page)
             self._begun = self._begun or asked in (None, message.new_session.page_script_hash)
         elif kind == "navigation":
@@ -153,9 +153,9 @@ class Visitor:
     def _finish(self, how: int) -> None:
         if how == FRAGMENT:
             self.widgets |= self._new
-            self.texts = [*self.texts, *self._told][-50:]
+            self.texts = [*self.texts, *self._new_texts][-50:]
         elif how == FINISHED:
-            self.widgets, self.texts = self._new, self._told
+            self.widgets, self.texts = self._new, self._new_texts
             for fragment in set(self._timers) - self._asked_for:
                 self._timers.pop(fragment).cancel()
             if self._begun and self._answered is not None and not self._answered.done():
@@ -169,7 +169,7 @@ class Visitor:
         elif kind == "exception":
             self.errors.append(f"{element.exception.type}: {element.exception.message}"[:200])
         elif kind in ("markdown", "alert"):
-            self._told.append(getattr(element, kind).body)
+            self._new_texts.append(getattr(element, kind).body)
 
     def _poll(self, fragment: str, interval: float) -> None:
         async def again() -> None:

@@ -39,14 +39,14 @@ def work(name: str, start: int, stop: int) -> None:
     """Try the files of a class; print what became of each as it is tried."""
     warnings.simplefilter("ignore")
     model = model_files.fitted(name)
-    content, said = dumps(model), model_files.answers(name, model)
+    content, expected = dumps(model), model_files.answers(name, model)
     print("ready", flush=True)
     for k in range(start, stop):
         kind, file = changed(name, content, k)
         print(k, end=" ", flush=True)
         faulthandler.dump_traceback_later(HANG, exit=True)
         began = time.process_time()
-        found = verdict(name, file, said)
+        found = verdict(name, file, expected)
         seconds = time.process_time() - began
         faulthandler.cancel_dump_traceback_later()
         print(json.dumps([kind, found, seconds]), flush=True)
@@ -115,19 +115,19 @@ def main(arguments: argparse.Namespace) -> int:
     """Print a row for each class, and what is at fault; return 1 if a process ended, hung or took a damaged file."""
     names = arguments.classes or model_files.NAMES
     total: Counter[str] = Counter()
-    told, began = [], time.perf_counter()
+    findings, began = [], time.perf_counter()
     columns = ("refused", "same", "other", "at fault", "damaged, not refused", "hang", "death")
     print("| class | files | " + " | ".join(columns) + " | worst s |\n" + "|---" * (len(columns) + 3) + "|", flush=True)
     for name in names:
         counts, faults, worst = fuzz(name, -(-arguments.files // len(names)))
         row = " | ".join(f"{counts[column]:,}" for column in columns)
         print(f"| {name} | {sum(counts.values()):,} | {row} | {worst:.2f} |", flush=True)
-        total, told = total + counts, told + faults
+        total, findings = total + counts, findings + faults
     row = " | ".join(f"{total[column]:,}" for column in columns)
     print(
         f"| all | {sum(total.values()):,} | {row} | |\n\n{(time.perf_counter() - began) / 60:.1f} minutes", flush=True
     )
-    print("\n".join(told[:200]))
+    print("\n".join(findings[:200]))
     return 1 if any(total[bad] for bad in columns[3:]) else 0
 
 

@@ -50,8 +50,8 @@ def damages(base: Path, runs: dict, place: Path, count: int) -> int:
         outcome, wrong = store_faults.after_damage(place / str(k), changed, runs)
         found[outcome] += 1
         faults += bool(wrong)
-        for said in wrong:
-            print(f"damage {k}: {said}")
+        for text in wrong:
+            print(f"damage {k}: {text}")
     print("\n| damages | noticed | harmless: the same data | at fault |\n|---|---|---|---|")
     print(f"| {count:,} | {found['noticed']:,} | {found['harmless']:,} | {faults} |")
     return faults

@@ -5,8 +5,8 @@
 
 Each fit runs in a process of its own, so that its peak memory is its own; seconds are of the processor, one thread. A
 round is the median of the rounds after the consensus is settled. The slope is that of log seconds over log size: 1 is
-linear. The graph part is what `hearsay` does, once a fit: each instance hears its neighbours' mean. A plain read sums
-the indices and the weights of the same graphs, one after the other.
+linear. The graph part is what `neighbor_sums` does, once a fit: each instance gets its neighbours' mean. A plain read
+sums the indices and the weights of the same graphs, one after the other.
 """
 
 from __future__ import annotations
@@ -50,16 +50,16 @@ def measure(n: int, n_graphs: int, links: float, rounds: int) -> dict[str, float
 
 def graph_part(data: object) -> dict[str, float]:
     """Time what neighbours say over all graphs, and one plain read of them."""
-    from hetcore.kernels.csr import hearsay
+    from hetcore.kernels.csr import neighbor_sums
 
     rng = np.random.default_rng(0)
-    says = rng.standard_normal((1, data.n, 2))
-    hears, voices = np.zeros(data.n, np.int64), np.ones(data.n)
+    messages = rng.standard_normal((1, data.n, 2))
+    kinds, neighbor_weights = np.zeros(data.n, np.int64), np.ones(data.n)
     graphs = [graph for graph in data.graphs.values() if graph.indices.size]
 
     def listen() -> None:
         for graph in graphs:
-            hearsay(graph.indptr, graph.indices, graph.weights, says, voices, hears)
+            neighbor_sums(graph.indptr, graph.indices, graph.weights, messages, neighbor_weights, kinds)
 
     def read() -> None:
         for graph in graphs:
@@ -67,7 +67,7 @@ def graph_part(data: object) -> dict[str, float]:
 
     def multiply() -> None:
         for graph in graphs:
-            graph.adjacency() @ says[0]
+            graph.adjacency() @ messages[0]
 
     listen()
     return {task.__name__: _seconds(task) for task in (listen, read, multiply)}
@@ -127,7 +127,7 @@ def size_of(dimension: str, n: int, n_graphs: int, links: float) -> float:
 
 def slopes() -> None:
     """Print a table a dimension, and the slopes."""
-    told = []
+    slopes = []
     for dimension, cases in SIZES.items():
         head()
         found = [apart(*case, 16) for case in cases]
@@ -135,9 +135,9 @@ def slopes() -> None:
             show(case, each)
         sizes = np.log([size_of(dimension, *case) for case in cases])
         steps = {part: np.polyfit(sizes, np.log([each[part] for each in found]), 1)[0] for part in ("fit", "round")}
-        told.append(f"Slope over {dimension}: fit {steps['fit']:.2f}, a later round {steps['round']:.2f}.")
+        slopes.append(f"Slope over {dimension}: fit {steps['fit']:.2f}, a later round {steps['round']:.2f}.")
         print()
-    print("\n".join(told))
+    print("\n".join(slopes))
 
 
 if __name__ == "__main__":

@@ -105,7 +105,7 @@ def bytes_line(data: hc.HetData, K: int, client: Client) -> list[str]:
     ):
         counted = float(np.median(sent[rounds])), float(np.median(received[rounds]))
         cells = [f"{data.n:,}", str(K), kind]
-        cells += [f"{_mb(mine)} ({mine / said:.2f})" for mine, said in zip(counted, formula)]
+        cells += [f"{_mb(mine)} ({mine / expected:.2f})" for mine, expected in zip(counted, formula)]
         lines.append(_row([*cells, _mb(sum(counted)), _mb(float(np.median(wire[rounds]))), _mb(loaded.sum())]))
     return lines
 

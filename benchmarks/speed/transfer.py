@@ -48,7 +48,7 @@ class Plain:
         X, y, n = np.vstack([Xs, Xt]), np.append(ys, yt), len(ys)
         w = np.full(len(y), 1.0 / len(y))
         beta = 1.0 / (1.0 + np.sqrt(2.0 * np.log(n) / ROUNDS))
-        self.said = []
+        self.output = []
         for _ in range(ROUNDS):
             w /= w.sum()
             stump = DecisionTreeClassifier(max_depth=1).fit(X, y, sample_weight=w)
@@ -57,12 +57,12 @@ class Plain:
             error = min(max(error, 1e-10), 0.49)
             w[:n] *= beta ** wrong[:n]
             w[n:] *= ((1.0 - error) / error) ** wrong[n:]
-            self.said.append((0.5 * np.log((1.0 - error) / error), stump))
+            self.output.append((0.5 * np.log((1.0 - error) / error), stump))
         return self
 
     def predict(self, X: NDArray) -> NDArray:
         """Predict by the later half."""
-        late = self.said[ROUNDS // 2 :]
+        late = self.output[ROUNDS // 2 :]
         return (sum(alpha * (2.0 * stump.predict(X) - 1.0) for alpha, stump in late) > 0).astype(np.int64)
 
 
@@ -93,8 +93,8 @@ def _adapt() -> tuple[Callable[..., Any] | None, str]:
 def main() -> None:
     warnings.simplefilter("ignore")
     warm_up()
-    adapt, said = _adapt()
-    print(said)
+    adapt, output = _adapt()
+    print(output)
     fits = {"hetcore": _ours, "plain NumPy + scikit-learn": _plain} | ({"adapt": adapt} if adapt else {})
     seconds, errors = ({name: [] for name in fits} for _ in range(2))
     _ours(*problem(99)[:4])

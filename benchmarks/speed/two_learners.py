@@ -11,16 +11,16 @@ from statistics import median
 
 import numpy as np
 
-from hetcore.multimodal.line_search import Line, bayes_step, newton_step
+from hetcore.multimodal.line_search import RiskAlongStep, bayes_step, newton_step
 
 SIZES = ((2_000, 10), (20_000, 3), (100_000, 2))
 REPEATS = 5
 
 
-def _line(n: int, K: int) -> Line:
+def _line(n: int, K: int) -> RiskAlongStep:
     rng = np.random.default_rng(0)
     y = rng.integers(K, size=n)
-    return Line(rng.normal(size=(n, K)), rng.normal(size=(2, n, K)) + 0.5 * np.eye(K)[y], y)
+    return RiskAlongStep(rng.normal(size=(n, K)), rng.normal(size=(2, n, K)) + 0.5 * np.eye(K)[y], y)
 
 
 def _seconds(of: Callable[..., object], *args: object) -> float:
@@ -33,12 +33,12 @@ def main() -> None:
     print("| rows | classes | one evaluation, s | Newton, s | Bayes, s | Newton is faster | log risk: Newton | Bayes |")
     print("|---|---|---|---|---|---|---|---|")
     for n, K in SIZES:
-        line, told = _line(n, K), []
+        line, timings = _line(n, K), []
         for seed in range(REPEATS):
             rng = np.random.default_rng(seed)
-            told.append((_seconds(newton_step, line, rng), _seconds(bayes_step, line, rng)))
+            timings.append((_seconds(newton_step, line, rng), _seconds(bayes_step, line, rng)))
         once = median(_seconds(line.model, np.zeros(2)) for _ in range(REPEATS))
-        newton, bayes = (median(each) for each in zip(*told))
+        newton, bayes = (median(each) for each in zip(*timings))
         values = line.value(newton_step(line, rng)), line.value(bayes_step(line, rng))
         row = f"| {n:,} | {K} | {once:.5f} | {newton:.4f} | {bayes:.2f} | {bayes / newton:.0f} times"
         print(f"{row} | {values[0]:.6f} | {values[1]:.6f} |", flush=True)

@@ -122,8 +122,8 @@ def make_domains(
             agreement[name] = float(((X @ own.T).argmax(axis=1) == y).mean())
             way = rng.normal(size=n_features)
             X = X + shifts[j] * np.sqrt(n_features) * way / np.linalg.norm(way)
-        tables[name], told = _frames(name, X, y)
-        targets.append(told if j < p else told.filter(pl.Series(rng.permutation(sizes[j]) < labelled * sizes[j])))
+        tables[name], known = _frames(name, X, y)
+        targets.append(known if j < p else known.filter(pl.Series(rng.permutation(sizes[j]) < labelled * sizes[j])))
     kinds = {name: dict.fromkeys(table.columns[1:], "real") for name, table in tables.items()}
     truth = DomainTruth(*(dict(zip(names, each)) for each in (related, shifts, noises)), rules, agreement)
     return assemble(Frames(tables, {}, pl.concat(targets), kinds)), truth

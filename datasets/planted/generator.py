@@ -139,16 +139,16 @@ def make_heterogeneous(
     wanted = _each("homophily", homophily, n_graphs)
     pairs = [planting.assortative_pairs(y, alike, round(n * degree / 2), rng) for alike in wanted]
     columns = [planting.carrying_columns(view[row], n_features, missing, rng) for view, row in zip(views, mask)]
-    told = np.sort(rng.permutation(n)[: round(labelled * n)])
+    labelled_rows = np.sort(rng.permutation(n)[: round(labelled * n)])
     names = _numbered("source", n_sources) + _numbered("noise", n_noise_sources)
     graphs = dict(zip(_numbered("graph", n_graphs), pairs))
     alike = {name: planting.realised_homophily(y, pair) for name, pair in graphs.items()}
     truth = Truth(dict(zip(names, shares)), alike, signal.squeeze(), y, mask)
-    return assemble(_frames(dict(zip(names, columns)), graphs, truth, told)), truth
+    return assemble(_frames(dict(zip(names, columns)), graphs, truth, labelled_rows)), truth
 
 
 def _frames(
-    columns: Mapping[str, np.ndarray], graphs: Mapping[str, np.ndarray], truth: Truth, told: np.ndarray
+    columns: Mapping[str, np.ndarray], graphs: Mapping[str, np.ndarray], truth: Truth, labelled_rows: np.ndarray
 ) -> Frames:
     n = len(truth.y)
     ids = np.array([f"instance-{row:0{len(str(n))}d}" for row in range(1, n + 1)])
@@ -156,7 +156,7 @@ def _frames(
     return Frames(
         sources=tables,
         graphs={g: pl.DataFrame({"source": ids[p[:, 0]], "target": ids[p[:, 1]]}) for g, p in graphs.items()},
-        target=pl.DataFrame({"id": ids[told], "y": truth.y[told]}),
+        target=pl.DataFrame({"id": ids[labelled_rows], "y": truth.y[labelled_rows]}),
         kinds={name: dict.fromkeys(table.columns[1:], "real") for name, table in tables.items()},
     )
 

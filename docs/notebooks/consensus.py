@@ -30,6 +30,6 @@ plain = hc.GBCRegressor(n_iterations=15, random_state=0).fit(data.select(graphs=
 print(f"RMSE {model.history_['metric:held_out'][-1]:.3f} with the graphs, ", end="")
 print(f"{plain.history_['metric:held_out'][-1]:.3f} without")
 best = max(plain.source_weights_, key=plain.source_weights_.get)
-spoilt = data.select(graphs=[]).with_noise(best, sd=3.0, seed=0)
-noisy = hc.GBCRegressor(n_iterations=15, random_state=0).fit(spoilt, y, eval_y=data.y)
+noisy_data = data.select(graphs=[]).with_noise(best, sd=3.0, seed=0)
+noisy = hc.GBCRegressor(n_iterations=15, random_state=0).fit(noisy_data, y, eval_y=data.y)
 print(f"weight of {best}: {plain.source_weights_[best]:.2f}, with noise {noisy.source_weights_[best]:.2f}")

@@ -120,9 +120,9 @@ class SelfTraining:
             self._learner.fit(rows, labels)
             scores = self._learner.scores()[pool]
             return scores.argmax(axis=1), scores.max(axis=1)
-        folds, said = dealt_folds(labels, N_COMMITTEE, rng), []
+        folds, predicted = dealt_folds(labels, N_COMMITTEE, rng), []
         for fold in np.unique(folds):
             kept = folds != fold if (folds != fold).any() else folds == fold
             self._learner.fit(rows[kept], labels[kept])
-            said.append(self._learner.scores()[pool])
-        return np.mean(said, axis=0), -np.std(said, axis=0)
+            predicted.append(self._learner.scores()[pool])
+        return np.mean(predicted, axis=0), -np.std(predicted, axis=0)

@@ -92,20 +92,20 @@ def best_joined(
     encoded, labels = Encoded(data), Labels.of(data)
     tried, n_folds = learners(labels.rows.size, random_state), min(N_FOLDS, labels.rows.size)
     folds = dealt_folds(labels.target, n_folds, np.random.default_rng(random_state))
-    told = _Telling(len(tried) * n_folds * (n_folds > 1) + 1, list(callbacks))
+    progress = _Progress(len(tried) * n_folds * (n_folds > 1) + 1, list(callbacks))
     losses: dict[str, list[float]] = {name: [] for name in tried}
     for name, fold in _turns(tried, n_folds):
         out = folds == fold
         losses[name] += _losses(_scores(tried[name], encoded, labels.kept(~out)), labels, labels.rows[out]).tolist()
-        if told.after(name):
+        if progress.after(name):
             return None
     found = {name: _metric(np.array(each), labels) for name, each in losses.items() if each}
     best = min(found, key=lambda name: found[name]) if found else next(iter(tried))
     scores = _scores(tried[best], encoded, labels)
     return (
         None
-        if told.after(best)
-        else _judged(best, scores, data, labels=labels, eval_y=eval_y, found=found, n_folds=n_folds)
+        if progress.after(best)
+        else _compared(best, scores, data, labels=labels, eval_y=eval_y, found=found, n_folds=n_folds)
     )
 
 
@@ -114,7 +114,7 @@ def _turns(tried: Iterable[str], n_folds: int) -> Iterator[tuple[str, int]]:
     return ((name, fold) for name in tried for fold in range(n_folds if n_folds > 1 else 0))
 
 
-class _Telling:
+class _Progress:
     """Tells the callbacks of each fit, and whether one of them wants to stop."""
 
     def __init__(self, total: int, callbacks: list[Callback]) -> None:
@@ -136,15 +136,15 @@ def _scores(learner: TransductivePeer, encoded: Encoded, labels: Labels) -> NDAr
 def _losses(scores: NDArray, labels: Labels, rows: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return 0 or 1, or the squared error, of some labelled rows."""
     truth = labels.target[np.searchsorted(labels.rows, rows)]
-    said = scores[rows]
-    return (said.argmax(axis=1) != truth).astype(float) if labels.n_classes else (said - truth) ** 2
+    predicted = scores[rows]
+    return (predicted.argmax(axis=1) != truth).astype(float) if labels.n_classes else (predicted - truth) ** 2
 
 
 def _metric(losses: NDArray, labels: Labels) -> float:
     return float(losses.mean() if labels.n_classes else np.sqrt(losses.mean()))
 
 
-def _judged(
+def _compared(
     name: str, scores: NDArray, data: HetData, labels: Labels, eval_y: Any, found: dict[str, float], n_folds: int
 ) -> BestJoined:
     """Score the chosen learner on the labels to score by; a class that the known labels lack is always missed."""

@@ -257,7 +257,7 @@ def _best_temperature(decisions: NDArray, y: NDArray) -> float:
     """Return the temperature in [1/100, 100] at which the softmax of the decision values has the least log loss."""
 
     def loss(log_temperature: float) -> float:
-        told = log_softmax(decisions / np.exp(log_temperature), axis=1)[np.arange(len(y)), y]
-        return -np.maximum(told, -50.0).mean()
+        log_likelihoods = log_softmax(decisions / np.exp(log_temperature), axis=1)[np.arange(len(y)), y]
+        return -np.maximum(log_likelihoods, -50.0).mean()
 
     return float(np.exp(minimize_scalar(loss, bounds=(-np.log(100), np.log(100)), method="bounded").x))

@@ -160,7 +160,7 @@ class NeighborMeansGBDT(JoinedGBDT):
     def _labels_of(self, data: HetData) -> NDArray[np.float64]:
         """Return the training labels of the data's instances, (n, 1) or (n, K) as 0 and 1; NaN where unknown."""
         place = positions(data.id_series, self._ids)
-        told = (place >= 0) & self._known[place]
+        known = (place >= 0) & self._known[place]
         labels = self._labels[place]
         columns = labels[:, None] == np.arange(len(self.classes_)) if len(self.classes_) else labels[:, None]
-        return np.where(told[:, None], columns, np.nan)
+        return np.where(known[:, None], columns, np.nan)

@@ -77,9 +77,9 @@ def histogram_scores(
         options["max_iter"] = n_iterations
     codes = np.where(table.categories < 0, np.nan, table.categories)
     X = np.hstack([table.numbers, codes]).astype(np.float32)
-    told = np.arange(X.shape[1]) >= table.numbers.shape[1]
+    coded = np.arange(X.shape[1]) >= table.numbers.shape[1]
     maker = HistGradientBoostingClassifier if labels.n_classes else HistGradientBoostingRegressor
-    model = maker(categorical_features=told if told.any() else None, **options).fit(X[labels.rows], labels.target)
+    model = maker(categorical_features=coded if coded.any() else None, **options).fit(X[labels.rows], labels.target)
     return placed(model.predict_proba(X), model.classes_, labels.n_classes) if labels.n_classes else model.predict(X)
 
 

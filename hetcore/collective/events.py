@@ -46,7 +46,7 @@ def described(state: Any, graphs: Mapping[str, Graph], unit: TargetTransform) ->
         "visits": list(state.asked.visits) if state.features else [],
         "moving": list(state.asked.moving) if state.features else [],
     }
-    along = {name: correlation_along(residual[rows, None], problem.judged_links[name]) for name in graphs}
+    along = {name: correlation_along(residual[rows, None], problem.validation_links[name]) for name in graphs}
     return {
         "losses": {name: _loss(*each, scale) for name, each in sets.items()},
         "residual_autocorrelation": along,

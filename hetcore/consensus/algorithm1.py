@@ -52,7 +52,7 @@ from numpy.typing import NDArray
 
 from hetcore.binning import BinMapper
 from hetcore.consensus.executor import Executor, LocalExecutor, SourceState
-from hetcore.consensus.predictor import Memory, in_no_table, said_by_neighbours
+from hetcore.consensus.predictor import Memory, in_no_table, neighbour_averages
 from hetcore.consensus.source_learners import Grown
 from hetcore.data import Graph, HetData
 from hetcore.data.encoding import SourceEncoder
@@ -399,7 +399,7 @@ class PrintedModel(Stored):
         if bare.any() and data.graphs:
             margins = raw[:, 1:] if self.scale.n_outputs == 2 else raw
             values, _ = self.memory.recall(data, margins, 1.0)
-            average, has = said_by_neighbours(data, graph_weights, values)
+            average, has = neighbour_averages(data, graph_weights, values)
             raw[bare & has] = _spread(average, self.scale)[bare & has]
         return self.scale.fitted(raw)
 

@@ -1,4 +1,4 @@
-"""What neighbours say over the links of a graph, and the links of several graphs joined to one."""
+"""Means of the neighbours over the links of a graph, and the links of several graphs joined to one."""
 
 from __future__ import annotations
 
@@ -9,33 +9,47 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hetcore.data import Graph
-from hetcore.kernels.csr import hearsay
+from hetcore.kernels.csr import neighbor_sums
 
-__all__ = ["averaged", "graph_columns", "heard", "joint_links", "mean_weight"]
+__all__ = ["averaged", "averaged_by_kind", "graph_columns", "joint_links", "mean_weight"]
 
 JOINT_POWER = 3
 
 
-def averaged(links: Any, unit: float, values: NDArray, voices: NDArray, shrinkage: float) -> tuple[NDArray, NDArray]:
-    """Return the neighbours' total voice (n,) and shrunk average (n, K), with links counted in units of `unit`."""
-    return heard(
-        links, unit, values[None], voices=voices, hears=np.zeros(links.shape[0], np.int64), shrinkage=shrinkage
+def averaged(
+    links: Any, unit: float, values: NDArray, neighbor_weights: NDArray, shrinkage: float
+) -> tuple[NDArray, NDArray]:
+    """Return the neighbours' total weight (n,) and shrunk average (n, K), with links counted in units of `unit`."""
+    return averaged_by_kind(
+        links,
+        unit,
+        values[None],
+        neighbor_weights=neighbor_weights,
+        kinds=np.zeros(links.shape[0], np.int64),
+        shrinkage=shrinkage,
     )
 
 
-def heard(
-    links: Any, unit: float, told: NDArray, voices: NDArray, hears: NDArray[np.int64], shrinkage: float
+def averaged_by_kind(
+    links: Any,
+    unit: float,
+    messages: NDArray,
+    neighbor_weights: NDArray,
+    kinds: NDArray[np.int64],
+    shrinkage: float,
 ) -> tuple[NDArray, NDArray]:
-    """Return `averaged` where `told` (s, n, K) differs by the kind of listener, `hears` (n,)."""
+    """Return `averaged` where `messages` (s, n, K) differ by the kind of receiver, `kinds` (n,)."""
     ends = links.indptr.astype(np.int32, copy=False), links.indices.astype(np.int32, copy=False)
-    sums, totals = hearsay(*ends, links.data, np.asarray(told, np.float64), np.asarray(voices, np.float64), hears)
-    voice = totals / unit
-    return voice, sums / (unit * (voice + shrinkage)[:, None] + 1e-300)
+    sums, totals = neighbor_sums(
+        *ends, links.data, np.asarray(messages, np.float64), np.asarray(neighbor_weights, np.float64), kinds
+    )
+    weight = totals / unit
+    return weight, sums / (unit * (weight + shrinkage)[:, None] + 1e-300)
 
 
-def graph_columns(score: NDArray, voice: NDArray) -> NDArray[np.float32]:
-    """Return neighbour averages (m, K) and the logarithm of 1 + their voice as one table (m, K + 1)."""
-    return np.column_stack([score, np.log1p(voice)]).astype(np.float32)
+def graph_columns(score: NDArray, weight: NDArray) -> NDArray[np.float32]:
+    """Return neighbour averages (m, K) and the logarithm of 1 + their weight as one table (m, K + 1)."""
+    return np.column_stack([score, np.log1p(weight)]).astype(np.float32)
 
 
 def mean_weight(links: Any) -> float:
@@ -46,8 +60,8 @@ def mean_weight(links: Any) -> float:
 def joint_links(graphs: Mapping[str, Graph], units: Mapping[str, float]) -> Any:
     """Return the links of all graphs in one (n, n), each with the cube of its weight summed over the graphs.
 
-    Two films that share director, writer and actors are closer than two that share one of them: what a neighbour by
-    several graphs says counts for more than the graphs' averages, taken one by one, can tell.
+    Two films that share director, writer and actors are closer than two that share one of them: a neighbour by
+    several graphs counts for more than the graphs' averages, taken one by one, can tell.
     """
     links = sum(_in_units(graph, units[name]) for name, graph in graphs.items() if name in units).tocsr()
     links.data = links.data**JOINT_POWER

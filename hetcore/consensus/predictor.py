@@ -17,12 +17,12 @@ from hetcore.data.identity import positions
 from hetcore.forest import Forest
 from hetcore.kernel_ridge import SmoothPrediction
 from hetcore.parameters import Domain, Interval, Whole
-from hetcore.schema import IDS, SHARES, Part, Parts, Stored, array, declared
+from hetcore.schema import IDS, SHARES, Part, Parts, Stored, Value, array, declared
 from hetcore.targets import Scale
 
-__all__ = ["Columns", "Memory", "StagewiseModel", "in_no_table", "said_by_neighbours"]
+__all__ = ["Columns", "Memory", "StagewiseModel", "in_no_table", "neighbour_averages"]
 
-SHRINKAGE = 2.0  # neighbours' voices that the prior counts for
+SHRINKAGE = 2.0  # neighbours' weights that the prior counts for
 
 
 @dataclass
@@ -66,37 +66,37 @@ class Columns(Stored):
                 trees[rows] = self.forest.predict(self.mapper.transform(X))
         return smooth, trees, covers
 
-    def graph_scores(self, links: Any, values: NDArray, voices: NDArray) -> tuple[NDArray, NDArray]:
-        """Return f and T (n, K) of a graph's links (n, n), given what each instance says and how loudly."""
+    def graph_scores(self, links: Any, values: NDArray, neighbor_weights: NDArray) -> tuple[NDArray, NDArray]:
+        """Return f and T (n, K) of a graph's links (n, n), given the message of each instance and its weight."""
         trees = np.zeros_like(values)
-        voice, score = averaged(links, self.unit, values, voices, SHRINKAGE)
+        weight, score = averaged(links, self.unit, values, neighbor_weights, SHRINKAGE)
         covers = np.diff(links.indptr) > 0
         if len(self.forest) and covers.any():
-            trees[covers] = self.forest.predict(self.mapper.transform(graph_columns(score[covers], voice[covers])))
+            trees[covers] = self.forest.predict(self.mapper.transform(graph_columns(score[covers], weight[covers])))
         return score, trees
 
 
 @dataclass
 class Memory(Stored):
-    """The training instances: ids, what each says to its neighbours (centred), and how loudly."""
+    """The training instances: ids, their messages to neighbours (centred), and their weights."""
 
     ids: Any = declared(IDS)
     values: NDArray[np.float32] = array("n K", np.float32)
-    voices: NDArray[np.float32] = array("n", np.float32, low=0)
+    weights: NDArray[np.float32] = array("n", np.float32, low=0, key="voices")
 
     def _fault(self, sizes: dict[str, int]) -> str:
         return "" if len(self.ids) == sizes["n"] else "The model file does not remember one row for each of its ids"
 
-    def recall(self, data: HetData, otherwise: NDArray, voice: float) -> tuple[NDArray, NDArray]:
-        """Return values (n, K) and voices (n,) for `data`; instances not met in training say `otherwise`."""
+    def recall(self, data: HetData, otherwise: NDArray, weight: float) -> tuple[NDArray, NDArray]:
+        """Return values (n, K) and weights (n,) for `data`; `otherwise` and `weight` for unseen instances."""
         place = positions(data.id_series, self.ids)
         met = place >= 0
-        values, voices = otherwise.copy(), np.full(data.n, voice)
-        values[met], voices[met] = self.values[place[met]], self.voices[place[met]]
-        return values, voices
+        values, weights = otherwise.copy(), np.full(data.n, weight)
+        values[met], weights[met] = self.values[place[met]], self.weights[place[met]]
+        return values, weights
 
 
-def said_by_neighbours(data: HetData, weights: Mapping[str, float], values: NDArray) -> tuple[NDArray, NDArray]:
+def neighbour_averages(data: HetData, weights: Mapping[str, float], values: NDArray) -> tuple[NDArray, NDArray]:
     """Return the weighted average (n, K) of the neighbours' values over the graphs, and where there is one (n,)."""
     total, mass = np.zeros_like(values), np.zeros(data.n)
     for name in filter(data.graphs.__contains__, weights):
@@ -124,7 +124,7 @@ class StagewiseModel(Stored):
     kind = "stagewise"
     _stored = {
         "memory": Part(Memory, "K", inline=True), "parts": Parts(Columns, "K"), "n_tables": Whole(1),
-        "gamma": Interval(0, 1), "stranger_voice": Interval(0, 1e9), "joint_shares": SHARES,
+        "gamma": Interval(0, 1), "unseen_weight": Value(Interval(0, 1e9), key="stranger_voice"), "joint_shares": SHARES,
     }  # fmt: skip
 
     def __init__(
@@ -134,11 +134,11 @@ class StagewiseModel(Stored):
         graphs: list[Columns],
         memory: Memory,
         gamma: float,
-        stranger_voice: float,
+        unseen_weight: float,
         joint_shares: dict[str, float],
     ) -> None:
         self.scale, self.tables, self.graphs = scale, tables, graphs
-        self.memory, self.gamma, self.stranger_voice = memory, gamma, stranger_voice
+        self.memory, self.gamma, self.unseen_weight = memory, gamma, unseen_weight
         self.joint_shares = joint_shares  # of the joint links, the last of `graphs`; empty without them
 
     @property
@@ -153,14 +153,14 @@ class StagewiseModel(Stored):
         factor = gap_factor(np.array([part.size for part in self.tables]), covers, self.gamma)[:, None]
         adds = [factor * part.scale * score + trees for part, (score, trees, _) in zip(self.tables, scores)]
         alone = self.scale.centred(self.scale.prior + sum(adds))
-        values, voices = self.memory.recall(data, alone, self.stranger_voice)
-        return adds + self._graph_adds(data, values, voices, factor)
+        values, weights = self.memory.recall(data, alone, self.unseen_weight)
+        return adds + self._graph_adds(data, values, weights, factor)
 
-    def _graph_adds(self, data: HetData, values: NDArray, voices: NDArray, factor: NDArray) -> list[NDArray]:
+    def _graph_adds(self, data: HetData, values: NDArray, weights: NDArray, factor: NDArray) -> list[NDArray]:
         """Return what each graph adds (n, K); what the joint links add is shared out among those that `data` has."""
 
         def added(part: Columns, links: Any) -> NDArray:
-            score, trees = part.graph_scores(links, values, voices)
+            score, trees = part.graph_scores(links, values, weights)
             return factor * part.scale * score + trees
 
         parts = self.graphs[:-1] if self.joint_shares else self.graphs
@@ -183,7 +183,7 @@ class StagewiseModel(Stored):
         if bare.any() and data.graphs:
             shift = self.scale.mean if self.scale.is_classifier else 0.0
             values, _ = self.memory.recall(data, fitted - shift, 1.0)
-            average, has = said_by_neighbours(data, graph_weights, values)
+            average, has = neighbour_averages(data, graph_weights, values)
             fitted[bare & has] = average[bare & has] + shift
         if not self.scale.is_classifier:
             return fitted
@@ -191,7 +191,7 @@ class StagewiseModel(Stored):
         return shares / shares.sum(axis=1, keepdims=True)
 
     def _held(self) -> dict[str, Any]:
-        names = ("memory", "gamma", "stranger_voice", "joint_shares")
+        names = ("memory", "gamma", "unseen_weight", "joint_shares")
         rest = {"parts": [*self.tables, *self.graphs], "n_tables": len(self.tables)}
         return {name: getattr(self, name) for name in names} | rest
 
@@ -207,7 +207,7 @@ class StagewiseModel(Stored):
 
 
 def gap_factor(sizes: NDArray, covers: NDArray, gamma: float) -> NDArray[np.float64]:
-    """Return g (n,): how much louder the tables that an instance has speak for those (p, n) that it lacks."""
+    """Return g (n,): how much more the tables that an instance has count for those (p, n) that it lacks."""
     total = sizes.sum()
     present = sizes @ covers
     if total <= 0:

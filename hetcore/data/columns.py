@@ -30,9 +30,9 @@ def clean_columns(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[Finding]]:
     """Return the frame with plain types and without infinite values, and what was changed or left out."""
     columns, findings = {}, []
     for series in frame.iter_columns():
-        column, refusal = (None, _NAMED) if PATTERN.fullmatch(series.name) else plain(series)
+        column, why_not = (None, _NAMED) if PATTERN.fullmatch(series.name) else plain(series)
         if column is None:
-            findings.append(Finding("unusable_column", f"column {quoted(series.name)}", 1, refusal))
+            findings.append(Finding("unusable_column", f"column {quoted(series.name)}", 1, why_not))
         else:
             columns[series.name] = column
     cleaned, counts = _without_infinities(pl.DataFrame(list(columns.values())))

@@ -136,8 +136,8 @@ def _suspects(frame: pl.DataFrame, codes: NDArray[np.int64], numeric: bool) -> d
     for start in range(0, len(numbers), AT_ONCE):
         some = frame.select(pl.col(numbers[start : start + AT_ONCE]).cast(pl.Float64))
         passed = _ordered(some[:FEW], codes[:FEW], numeric, 2.5 * ALMOST)
-        found |= dict.fromkeys(passed, "") | _told(some.select(passed), codes, numeric, frame.width)
-        found |= {} if numeric else _told_by_gaps(some, codes, frame.width)
+        found |= dict.fromkeys(passed, "") | _reasons(some.select(passed), codes, numeric, frame.width)
+        found |= {} if numeric else _by_gaps(some, codes, frame.width)
     for name, dtype in frame.schema.items():
         if dtype == pl.String and _promising(frame[name][:FEW], codes[:FEW]):
             found[name] = _of_words(frame[name], codes, numeric, frame.width)
@@ -160,18 +160,18 @@ def _ordered(frame: pl.DataFrame, codes: NDArray[np.int64], numeric: bool, most:
     return [name for name, value in zip(frame.columns, values) if value <= allowed]
 
 
-def _told(frame: pl.DataFrame, codes: NDArray[np.int64], numeric: bool, d: int) -> dict[str, str]:
-    said = {}
+def _reasons(frame: pl.DataFrame, codes: NDArray[np.int64], numeric: bool, d: int) -> dict[str, str]:
+    reasons = {}
     for name in frame.columns:
         given = frame[name].is_not_null() & frame[name].is_not_nan().fill_null(False)
         some = np.unique(codes[given.to_numpy()], return_inverse=True)[1]
         telling = len(some) > 0 and _telling(some, numeric, d)
         if telling and _ordered(frame.filter(given).select(name), some, numeric, ALMOST):
-            said[name] = f"predicts the label alone almost perfectly in {counted(len(some), 'row')}"
-    return said
+            reasons[name] = f"predicts the label alone almost perfectly in {counted(len(some), 'row')}"
+    return reasons
 
 
-def _told_by_gaps(frame: pl.DataFrame, codes: NDArray[np.int64], d: int) -> dict[str, str]:
+def _by_gaps(frame: pl.DataFrame, codes: NDArray[np.int64], d: int) -> dict[str, str]:
     """Return words on the columns whose missing cells alone predict the class almost perfectly."""
     with_gaps = [name for name, count in zip(frame.columns, frame.null_count().row(0)) if count]
     gaps = frame.select(pl.col(with_gaps).is_null().cast(pl.Float64)) if with_gaps else frame.clear().select([])

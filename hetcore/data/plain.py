@@ -156,8 +156,8 @@ def _stacked(sources: Sequence[Source]) -> Source:
             "The sources share no column, so they can't be domains of one task: give each the same columns."
         )
     frame = pl.concat([source.frame.select(shared) for source in sources], how="vertical_relaxed")
-    said = {column: {source.kinds[column] for source in sources} for column in shared}
-    agreed = {column: kinds.pop() for column, kinds in said.items() if len(kinds) == 1 and kinds != {"binary"}}
+    kinds_of = {column: {source.kinds[column] for source in sources} for column in shared}
+    agreed = {column: kinds.pop() for column, kinds in kinds_of.items() if len(kinds) == 1 and kinds != {"binary"}}
     return Source(ids, frame, agreed)
 
 

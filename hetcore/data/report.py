@@ -47,8 +47,8 @@ class Finding:
         return replace(self, where=f"{place}, {self.where}" if self.where else place)
 
     def __str__(self) -> str:
-        said = f"{self.message}{_examples(self)}."
-        return f"{self.where}: {said}" if self.where else said
+        sentence = f"{self.message}{_examples(self)}."
+        return f"{self.where}: {sentence}" if self.where else sentence
 
 
 def _examples(finding: Finding) -> str:

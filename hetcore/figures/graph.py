@@ -186,10 +186,10 @@ def _nodes(
     marker |= {"coloraxis": "coloraxis"} if look.axis else {}
     if mute:
         marker = {"symbol": symbol, "size": 0.6 * size, "line": {"width": 0}, "color": GREY}
-    said = [escape(str(names[i])) + (f"<br>{look.text[i]}" if look.text is not None else "") for i in rows]
+    texts = [escape(str(names[i])) + (f"<br>{look.text[i]}" if look.text is not None else "") for i in rows]
     return {
         "type": "scattergl", "mode": "markers", "x": places[rows, 0], "y": places[rows, 1], "marker": marker,
-        "customdata": rows, "text": said, "hovertemplate": "%{text}<extra></extra>", "showlegend": False,
+        "customdata": rows, "text": texts, "hovertemplate": "%{text}<extra></extra>", "showlegend": False,
     }  # fmt: skip
 
 

@@ -112,13 +112,13 @@ def cloud(
 
 
 def deviations(
-    said: ArrayLike, seen: ArrayLike, titles: tuple[str, str], squares: bool = True, windows: int = 12
+    predicted: ArrayLike, seen: ArrayLike, titles: tuple[str, str], squares: bool = True, windows: int = 12
 ) -> Figure:
     """Draw what rows do against what was said of them, in windows of as many rows: a dot on the line is honest.
 
     Parameters
     ----------
-    said, seen : (n,) array-like of float
+    predicted, seen : (n,) array-like of float
         Learned deviation and residual; or learned and realised shares, with `squares=False`.
     titles : (str, str)
         Of both.
@@ -126,9 +126,9 @@ def deviations(
         Whether a window is told by its root mean square, else by its mean.
     windows : int, default=12
     """
-    said, seen = np.asarray(said, float), np.asarray(seen, float)
-    parts = [part for part in np.array_split(np.argsort(said, kind="stable"), windows) if len(part)]
-    x, y = (np.array([_middle(each[part], squares) for part in parts]) for each in (said, seen))
+    predicted, seen = np.asarray(predicted, float), np.asarray(seen, float)
+    parts = [part for part in np.array_split(np.argsort(predicted, kind="stable"), windows) if len(part)]
+    x, y = (np.array([_middle(each[part], squares) for part in parts]) for each in (predicted, seen))
     top = float(max(x.max(initial=0.0), y.max(initial=0.0)) * 1.05) or 1.0
     dotted = {"color": GREY, "dash": "dot", "width": 1.5}
     look = {"marker": {"color": COLOURS[0], "size": 9}, "line": {"color": COLOURS[0], "width": 1}}

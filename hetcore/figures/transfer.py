@@ -118,8 +118,8 @@ def side_by_side(
     stretched = {name: _level(x, y, longest) for name, (x, y) in (pale or {}).items()}
     figure["data"] = lines([], {}, "", "", pale=stretched, order=order)["data"]
     for name, (x, y) in runs.items():
-        told = _level(x, y, longest)
-        figure["data"] += lines(told[0], {name: told[1]}, "", "", order=order, dashed=[name] * (len(x) == 1))["data"]
+        at = _level(x, y, longest)
+        figure["data"] += lines(at[0], {name: at[1]}, "", "", order=order, dashed=[name] * (len(x) == 1))["data"]
     if level is not None:
         mark = {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": level, "y1": level}
         figure["layout"]["shapes"] = [mark | {"line": {"color": GREY, "width": 1, "dash": "dot"}}]

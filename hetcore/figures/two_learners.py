@@ -86,22 +86,22 @@ def per_source(
         for source, y in lines.items():
             look = _look(source, order)
             line = {"color": look["colour"], "width": 2, "dash": DASHES[place % len(DASHES)]}
-            said = (names or {}).get(source, source) + (f" · {model}" if len(series) > 1 else "")
-            traces.append(_line(np.arange(1, len(y) + 1), y, said, line) | {"marker": {"symbol": look["marker"]}})
+            label = (names or {}).get(source, source) + (f" · {model}" if len(series) > 1 else "")
+            traces.append(_line(np.arange(1, len(y) + 1), y, label, line) | {"marker": {"symbol": look["marker"]}})
     return {"data": traces, "layout": _layout("round", y_title)}
 
 
-def confusion(truth: ArrayLike, said: ArrayLike) -> Figure:
+def confusion(truth: ArrayLike, predicted: ArrayLike) -> Figure:
     """Draw how many rows of each class are predicted to be of which; of many classes those with the most rows.
 
     Parameters
     ----------
-    truth, said : (n,) array-like of str
+    truth, predicted : (n,) array-like of str
     """
-    truth, said = np.asarray(truth, str), np.asarray(said, str)
-    known, counts = np.unique(np.concatenate([truth, said]), return_counts=True)
+    truth, predicted = np.asarray(truth, str), np.asarray(predicted, str)
+    known, counts = np.unique(np.concatenate([truth, predicted]), return_counts=True)
     kept = known[np.sort(np.argsort(-counts, kind="stable")[:MOST_CLASSES])]
-    z = np.array([[int(((truth == row) & (said == column)).sum()) for column in kept] for row in kept])
+    z = np.array([[int(((truth == row) & (predicted == column)).sum()) for column in kept] for row in kept])
     share = z / np.maximum(z.sum(axis=1, keepdims=True), 1)
     trace = {
         "type": "heatmap", "z": share, "x": kept.tolist(), "y": kept.tolist(), "zmin": 0, "zmax": 1,

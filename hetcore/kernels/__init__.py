@@ -1,4 +1,4 @@
-"""The only room with numba: arrays in, arrays out."""
+"""The only package with numba: arrays in, arrays out."""
 
 from hetcore.kernels.cache import cache_folder, kernel
 from hetcore.kernels.warm import warm_up

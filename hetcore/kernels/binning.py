@@ -71,8 +71,8 @@ def _find_thresholds(values, max_bins, out):
     """
     m, n_cuts, in_bin, i = values.shape[0], 0, 0, 0
     n_distinct, n_heavy, rest = survey_runs(values, max_bins)
-    spare, run = max(max_bins - n_heavy, 1), run_length(values, 0)
-    share = rest / spare
+    buffer, run = max(max_bins - n_heavy, 1), run_length(values, 0)
+    share = rest / buffer
     while i + run < m and n_cuts < max_bins - 1:
         following = run_length(values, i + run)
         heavy, heavy_next = run * max_bins >= m, following * max_bins >= m
@@ -83,8 +83,8 @@ def _find_thresholds(values, max_bins, out):
             out[n_cuts] = between(values[i + run - 1], values[i + run])
             n_cuts += 1
             in_bin = 0
-            spare -= 0 if heavy else 1
-            share = rest / max(spare, 1)
+            buffer -= 0 if heavy else 1
+            share = rest / max(buffer, 1)
         i += run
         run = following
     return n_cuts

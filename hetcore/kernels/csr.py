@@ -1,4 +1,4 @@
-"""What neighbours say in a graph in CSR: `indices[indptr[i]:indptr[i + 1]]` are the neighbours of i."""
+"""Sums over neighbours in a graph in CSR: `indices[indptr[i]:indptr[i + 1]]` are the neighbours of i."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import numpy as np
 from hetcore.kernels.cache import kernel
 
 
-def _hearsay(indptr, indices, weights, values, voices, hears):
-    """Add up what the neighbours say, each with its voice, in one pass; who listens decides which of several says.
+def _neighbor_sums(indptr, indices, weights, values, neighbor_weights, kinds):
+    """Add up the neighbours' values, each times its weight, in one pass; who receives decides which of several values.
 
     Parameters
     ----------
@@ -17,31 +17,31 @@ def _hearsay(indptr, indices, weights, values, voices, hears):
     weights : (e,) float32
         Not negative.
     values : (s, n, K) float64
-        What each instance says, to each of s kinds of listeners.
-    voices : (n,) float64
-        How loudly each instance speaks; the silent (0) are passed over.
-    hears : (n,) int64
-        Kind of listener of each instance, in 0..s-1.
+        The message of each instance to each of s kinds of receivers.
+    neighbor_weights : (n,) float64
+        Weight of each instance as a neighbour; those of weight 0 are passed over.
+    kinds : (n,) int64
+        Kind of receiver that each instance is, in 0..s-1.
 
     Returns
     -------
     sums : (n, K) float64
-        Weight times voice times value, over the neighbours.
+        Link weight times neighbour weight times value, over the neighbours.
     totals : (n,) float64
-        Weight times voice.
+        Link weight times neighbour weight.
     """
     n, width = indptr.shape[0] - 1, values.shape[2]
     sums, totals = np.zeros((n, width)), np.zeros(n)
     for i in range(n):
-        said = values[hears[i]]
+        messages = values[kinds[i]]
         for e in range(indptr[i], indptr[i + 1]):
             j = indices[e]
-            voice = voices[j] * weights[e]
-            if voice > 0.0:
-                totals[i] += voice
+            weight = neighbor_weights[j] * weights[e]
+            if weight > 0.0:
+                totals[i] += weight
                 for k in range(width):
-                    sums[i, k] += voice * said[j, k]
+                    sums[i, k] += weight * messages[j, k]
     return sums, totals
 
 
-hearsay = kernel(_hearsay)
+neighbor_sums = kernel(_neighbor_sums)

@@ -30,7 +30,7 @@ from hetcore.kernels.layout import (
     WANTED,
 )
 from hetcore.kernels.nodes import apply_split, may_split, new_leaf, pick, release_slot, set_built
-from hetcore.kernels.packed_sums import output_hessian, word_value
+from hetcore.kernels.packed_sums import output_hessian, packed_value
 from hetcore.kernels.splitting import node_terms, scan_column
 
 WHOLE, START, SEARCH, ADVANCE, FINISH = range(5)  # phases of `grow_tree`
@@ -56,8 +56,8 @@ def _split_leaf(node, problem, params, work):
     small, big = apply_split(node, problem, work)
     if work.nodes[small].count > work.nodes[big].count:
         small, big = big, small
-    room = work.state[N_NODES] + 2 <= work.nodes.shape[0]
-    wanted = room and may_split(work.nodes[big], params)
+    scratch = work.state[N_NODES] + 2 <= work.nodes.shape[0]
+    wanted = scratch and may_split(work.nodes[big], params)
     slot = work.leaves[node].slot
     set_built(small, wanted and may_split(work.nodes[small], params), problem, work)
     for c in range(work.totals.shape[1]):
@@ -72,34 +72,36 @@ def _split_leaf(node, problem, params, work):
 split_leaf = kernel(_split_leaf, allocates=False, inner=True)
 
 
-def _search(problem, params, work, room):
+def _search(problem, params, work, scratch):
     """Lines 4 and 5 for one part of the columns: build, subtract, find the best splits.
 
     Parameters
     ----------
-    room : Room
-        `room.part` says which of the equal parts of the columns, as many as `work.found` has places.
+    scratch : Scratch
+        `scratch.part` says which of the equal parts of the columns, as many as `work.found` has places.
     """
-    built, rest, reading, found = work.state[BUILT], max(work.state[REST], 0), problem.reading, work.found[room.part]
+    built, rest, layout, found = work.state[BUILT], max(work.state[REST], 0), problem.layout, work.found[scratch.part]
     wanted, follows = work.state[WANTED] == 1, work.state[REST] >= 0
     kept, parent = work.state[BUILT_SLOT], work.state[REST_SLOT]
     found[:, COLUMN] = -1.0
-    one = node_terms(work.totals[built], reading, params, room.outputs[0])
-    two = node_terms(work.totals[rest], reading, params, room.outputs[1])
+    one = node_terms(work.totals[built], layout, params, scratch.outputs[0])
+    two = node_terms(work.totals[rest], layout, params, scratch.outputs[1])
     found[0, KEY] = one.floor
     found[1, KEY] = two.floor
     if not wanted and not follows:
         return
     rows = work.rows[work.leaves[built].start : work.leaves[built].stop]
-    part, n_columns, n_parts, width = room.part, problem.columns.shape[0], work.found.shape[0], problem.words.shape[1]
+    part, n_columns, n_parts = scratch.part, problem.columns.shape[0], work.found.shape[0]
+    width = problem.packed.shape[1]
     stop = n_columns * (part + 1) // n_parts
     for j in range(n_columns * part // n_parts, stop, GROUP):
         end = min(j + GROUP, stop)
-        build_group(room.histograms, problem.binned, problem.columns[j:end], problem.n_bins[j:end], rows, work.ordered)
+        columns, bins = problem.columns[j:end], problem.n_bins[j:end]
+        build_group(scratch.histograms, problem.binned, columns, bins, rows, work.ordered)
         for q in range(j, end):
-            n, first, new, flat = problem.n_bins[q], problem.offsets[q], room.histograms[q - j], room.flat[q - j]
+            n, first, new, flat = problem.n_bins[q], problem.offsets[q], scratch.histograms[q - j], scratch.flat[q - j]
             place = slice(first * width, problem.offsets[q + 1] * width)
-            if wanted and scan_column(new[:n], new[MISSING_BIN], one, reading, room.outputs[0], room, found[0]):
+            if wanted and scan_column(new[:n], new[MISSING_BIN], one, layout, scratch.outputs[0], scratch, found[0]):
                 found[0, COLUMN] = q
             if kept >= 0:
                 store(flat, work.flat_pool[kept, place], width)
@@ -107,19 +109,19 @@ def _search(problem, params, work, room):
                 subtract(flat, work.flat_pool[parent, place], width)
                 old = work.pool[parent, first : first + n]
                 missing = work.pool[parent, first + n]
-                if scan_column(old, missing, two, reading, room.outputs[1], room, found[1]):
+                if scan_column(old, missing, two, layout, scratch.outputs[1], scratch, found[1]):
                     found[1, COLUMN] = q
 
 
 search = kernel(_search, allocates=False, inner=True)
 
 
-def _settle(node, slot, problem, params, work, room, best):
+def _settle(node, slot, problem, params, work, scratch, best):
     """Note the best split of `node` and open it, or give its slot back if it has none."""
     if best[COLUMN] < 0:
         release_slot(slot, work.free, work.state)
         return
-    terms = node_terms(work.totals[node], problem.reading, params, room.outputs[0])
+    terms = node_terms(work.totals[node], problem.layout, params, scratch.outputs[0])
     record, leaf = work.nodes[node], work.leaves[node]
     if record.count < problem.kept_rows:
         release_slot(slot, work.free, work.state)
@@ -137,7 +139,7 @@ def _settle(node, slot, problem, params, work, room, best):
 settle = kernel(_settle, allocates=False, inner=True)
 
 
-def _conclude(problem, params, work, room):
+def _conclude(problem, params, work, scratch):
     """Line 5: of the splits found over parts of the columns, keep the best, the first among equals."""
     found = work.found
     for t in range(1, found.shape[0]):
@@ -147,17 +149,17 @@ def _conclude(problem, params, work, room):
                     found[0, i, c] = found[t, i, c]
     # the smaller child last, which a branch-first tree then takes next: few histograms wait
     if work.state[REST] >= 0:
-        settle(work.state[REST], work.state[REST_SLOT], problem, params, work, room, found[0, 1])
+        settle(work.state[REST], work.state[REST_SLOT], problem, params, work, scratch, found[0, 1])
     if work.state[WANTED] == 1:
-        settle(work.state[BUILT], work.state[BUILT_SLOT], problem, params, work, room, found[0, 0])
+        settle(work.state[BUILT], work.state[BUILT_SLOT], problem, params, work, scratch, found[0, 0])
 
 
 conclude = kernel(_conclude, allocates=False, inner=True)
 
 
-def _advance(problem, params, work, room):
+def _advance(problem, params, work, scratch):
     """Line 5, then 2 to 4: prepare the next search; return False if the tree is done."""
-    conclude(problem, params, work, room)
+    conclude(problem, params, work, scratch)
     queued = work.state[QUEUED]
     if queued >= 0:
         work.state[REST] = -1
@@ -175,11 +177,11 @@ advance = kernel(_advance, allocates=False, inner=True)
 
 def _finish(problem, params, work, values, row_leaf):
     """Write the nodes' -G / (H + l2) to `values` (capacity, K) and the rows' leaves to `row_leaf` (n,)."""
-    reading = problem.reading
+    layout = problem.layout
     for node in range(work.state[N_NODES]):
-        for k in range(reading.n_outputs):
-            weight = output_hessian(work.totals[node], reading, k) + params.l2
-            values[node, k] = -word_value(work.totals[node], reading, k) / weight if weight > 0.0 else 0.0
+        for k in range(layout.n_outputs):
+            weight = output_hessian(work.totals[node], layout, k) + params.l2
+            values[node, k] = -packed_value(work.totals[node], layout, k) / weight if weight > 0.0 else 0.0
         record, leaf = work.nodes[node], work.leaves[node]
         if record.left < 0:
             new_leaf(record, leaf, leaf.start, leaf.stop, record.depth)
@@ -190,8 +192,8 @@ def _finish(problem, params, work, values, row_leaf):
 finish = kernel(_finish, allocates=False, inner=True)
 
 
-def _grow_tree(problem, params, work, room, values, row_leaf, phase):
-    """Grow a tree on one thread, or do one phase of that: several threads share the search, each for its `room.part`.
+def _grow_tree(problem, params, work, scratch, values, row_leaf, phase):
+    """Grow a tree on one thread, or do one phase of that: several threads share the search, each its `scratch.part`.
 
     Parameters
     ----------
@@ -199,7 +201,7 @@ def _grow_tree(problem, params, work, room, values, row_leaf, phase):
     params : TreeParams
     work : Work
         `work.rows` names the rows; the tree is left in `work.nodes`.
-    room : Room
+    scratch : Scratch
     values : (capacity, K) float64
         Receives the value of each node.
     row_leaf : (n,) int32
@@ -215,12 +217,12 @@ def _grow_tree(problem, params, work, room, values, row_leaf, phase):
     if phase == WHOLE or phase == START:
         start(problem, params, work)
     if phase == SEARCH:
-        search(problem, params, work, room)
+        search(problem, params, work, scratch)
     if phase == ADVANCE:
-        return int(advance(problem, params, work, room))
+        return int(advance(problem, params, work, scratch))
     while phase == WHOLE:
-        search(problem, params, work, room)
-        if not advance(problem, params, work, room):
+        search(problem, params, work, scratch)
+        if not advance(problem, params, work, scratch):
             break
     if phase == WHOLE or phase == FINISH:
         finish(problem, params, work, values, row_leaf)

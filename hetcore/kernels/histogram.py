@@ -1,4 +1,6 @@
-"""Histograms of one node: sums of its rows' words by bin, for a group of columns at a time. See `layout` for words.
+"""Histograms of one node: sums of its rows' words by bin, for a group of columns at a time.
+
+A word is defined in `hetcore.kernels.layout`.
 
 Four columns side by side share the reading of the rows, and while one waits for its bin the others go on.
 """

@@ -69,7 +69,7 @@ class TreeParams(NamedTuple):
     min_gain: float = 0.0
 
 
-class Words(NamedTuple):
+class PackedLayout(NamedTuple):
     """How to read the words of a row or of a sum of rows.
 
     Attributes
@@ -100,9 +100,9 @@ class Problem(NamedTuple):
         Their bins, the missing one not counted.
     offsets : (c + 1,) int64
         Where their bins begin in a histogram; a feature's missing bin comes after its other bins.
-    words : (n, W) int64
+    packed : (n, W) int64
         The rows in fixed point.
-    reading : Words
+    layout : PackedLayout
     kept_rows : int
         Fewest rows of a node whose histograms are kept for subtraction: those of a smaller one cost more to keep.
     """
@@ -111,8 +111,8 @@ class Problem(NamedTuple):
     columns: np.ndarray
     n_bins: np.ndarray
     offsets: np.ndarray
-    words: np.ndarray
-    reading: Words
+    packed: np.ndarray
+    layout: PackedLayout
     kept_rows: int
 
 
@@ -140,7 +140,7 @@ class NodeTerms(NamedTuple):
     floor: float
 
 
-class Room(NamedTuple):
+class Scratch(NamedTuple):
     """Scratch of one thread for one column after the other.
 
     Attributes
@@ -149,7 +149,7 @@ class Room(NamedTuple):
         Those of the columns at hand, the same memory twice.
     bins : (256,) uint8
         Bins that hold rows.
-    words : (2, 256) int64
+    packed : (2, 256) int64
         The counting word left of each cut; another word.
     reals : (3, 256) float64
         Hessians left of each cut; its key times a * b; a * b.
@@ -164,17 +164,17 @@ class Room(NamedTuple):
     histograms: np.ndarray
     flat: np.ndarray
     bins: np.ndarray
-    words: np.ndarray
+    packed: np.ndarray
     reals: np.ndarray
     zeros: np.ndarray
     part: int
     outputs: np.ndarray
 
 
-def make_room(width: int, n_outputs: int, part: int = 0) -> Room:
+def make_scratch(width: int, n_outputs: int, part: int = 0) -> Scratch:
     """Return scratch for one part of the columns, words of `width` and `n_outputs` outputs."""
     histograms = np.empty((GROUP, 256, width), np.int64)
-    return Room(
+    return Scratch(
         histograms,
         histograms.reshape(GROUP, -1),
         np.empty(256, np.uint8),
@@ -191,7 +191,7 @@ class Work(NamedTuple):
 
     Attributes
     ----------
-    rows, spare : (m,) uint32
+    rows, buffer : (m,) uint32
         The rows, those of a node side by side; room to partition them.
     ordered : (m, W) int64
         The words of the node at hand in the order of its rows.
@@ -212,7 +212,7 @@ class Work(NamedTuple):
     """
 
     rows: np.ndarray
-    spare: np.ndarray
+    buffer: np.ndarray
     ordered: np.ndarray
     pool: np.ndarray
     flat_pool: np.ndarray

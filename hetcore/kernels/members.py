@@ -9,7 +9,7 @@ import numpy as np
 from hetcore.kernels.cache import kernel
 from hetcore.kernels.grower import WHOLE, grow_tree
 from hetcore.kernels.layout import Problem, Work
-from hetcore.kernels.packed_sums import fill_words
+from hetcore.kernels.packed_sums import pack_rows
 from hetcore.kernels.predictor import drop_rows
 
 
@@ -54,21 +54,21 @@ class Grown(NamedTuple):
     leaves: np.ndarray
 
 
-def _fall(binned, nodes, leaf, rest, order, spare, begins):
+def _fall(binned, nodes, leaf, rest, order, buffer, begins):
     """Write to `leaf` (n,) the leaf of each row that has -1 there: they fall through the tree.
 
     Parameters
     ----------
-    rest, order, spare : (n,) uint32
-        Room for the numbers of those rows.
+    rest, order, buffer : (n,) uint32
+        Scratch for the numbers of those rows.
     begins : (capacity, 2) int64
-        Room.
+        Scratch.
     """
     n = 0
     for i in range(leaf.shape[0]):
         rest[n] = i
         n += leaf[i] < 0
-    drop_rows(binned, rest[:n], nodes, order[:n], spare, begins)
+    drop_rows(binned, rest[:n], nodes, order[:n], buffer, begins)
     for node in range(nodes.shape[0]):
         if nodes[node].left < 0:
             for i in range(begins[node, 0], begins[node, 1]):
@@ -78,7 +78,7 @@ def _fall(binned, nodes, leaf, rest, order, spare, begins):
 fall = kernel(_fall, allocates=False)
 
 
-def _grow_members(problem, parts, first, stop, params, work, room, gradients, hessians, grown, buffers, begins):
+def _grow_members(problem, parts, first, stop, params, work, scratch, gradients, hessians, grown, buffers, begins):
     """Grow a tree for each of the members first..stop-1.
 
     Parameters
@@ -87,20 +87,20 @@ def _grow_members(problem, parts, first, stop, params, work, room, gradients, he
         Its columns, bins and offsets are those of `parts`, member by member.
     parts : Parts
     params : TreeParams
-    work, room : Work, Room
-        Room for the largest member.
+    work, scratch : Work, Scratch
+        Scratch for the largest member.
     gradients, hessians : (M, n, K) and (M, n, P) float32
     grown : Grown
         Receives the trees.
     buffers : (3, n) uint32
-        Room.
+        Scratch.
     begins : (capacity, 2) int64
-        Room.
+        Scratch.
 
     Returns
     -------
     int
-        0, or as `fill_words`.
+        0, or as `pack_rows`.
     """
     for k in range(first, stop):
         rows = parts.rows[parts.starts[k] : parts.starts[k + 1]]
@@ -109,8 +109,8 @@ def _grow_members(problem, parts, first, stop, params, work, room, gradients, he
             parts.columns[k],
             parts.n_bins[k],
             parts.offsets[k],
-            problem.words,
-            problem.reading,
+            problem.packed,
+            problem.layout,
             problem.kept_rows,
         )
         moved = work.rows[: rows.shape[0]]
@@ -118,7 +118,7 @@ def _grow_members(problem, parts, first, stop, params, work, room, gradients, he
             moved[i] = rows[i]
         mine = Work(
             moved,
-            work.spare,
+            work.buffer,
             work.ordered,
             work.pool,
             work.flat_pool,
@@ -130,11 +130,11 @@ def _grow_members(problem, parts, first, stop, params, work, room, gradients, he
             work.state,
             work.found,
         )
-        wrong = fill_words(gradients[k], hessians[k], rows, own.words, own.reading)
+        wrong = pack_rows(gradients[k], hessians[k], rows, own.packed, own.layout)
         if wrong != 0:
             return wrong
         grown.leaves[k] = -1
-        size = grow_tree(own, params, mine, room, grown.values[k], grown.leaves[k], WHOLE)
+        size = grow_tree(own, params, mine, scratch, grown.values[k], grown.leaves[k], WHOLE)
         grown.sizes[k] = size
         for node in range(size):
             grown.nodes[k, node] = work.nodes[node]

@@ -6,7 +6,7 @@ import numpy as np
 
 from hetcore.kernels.cache import kernel
 from hetcore.kernels.layout import BUILT, BUILT_SLOT, N_FREE, N_NODES, N_OPEN, WANTED
-from hetcore.kernels.packed_sums import gather_words
+from hetcore.kernels.packed_sums import gather_packed
 from hetcore.kernels.splitting import UNKNOWN
 
 
@@ -61,7 +61,7 @@ release_slot = kernel(_release_slot, allocates=False, inner=True)
 def _set_built(node, wanted, problem, work):
     """Make `node` the one whose histograms are built from its rows: gather their words, sum them, find a slot."""
     leaf = work.leaves[node]
-    gather_words(problem.words, work.rows[leaf.start : leaf.stop], work.ordered, work.totals[node])
+    gather_packed(problem.packed, work.rows[leaf.start : leaf.stop], work.ordered, work.totals[node])
     work.state[BUILT] = node
     work.state[WANTED] = wanted
     kept = wanted and leaf.stop - leaf.start >= problem.kept_rows
@@ -71,7 +71,7 @@ def _set_built(node, wanted, problem, work):
 set_built = kernel(_set_built, allocates=False, inner=True)
 
 
-def _partition(bins, threshold, missing_left, rows, spare):
+def _partition(bins, threshold, missing_left, rows, buffer):
     """Move the rows that go left to the front of `rows`, both parts in their old order; return how many there are."""
     n_left, n_right = 0, 0
     for i in range(rows.shape[0]):
@@ -79,11 +79,11 @@ def _partition(bins, threshold, missing_left, rows, spare):
         # adding missing_left turns the missing bin 255 into 0 and every other bin into bin + 1
         goes_left = np.uint8(bins[r] + missing_left) <= threshold + missing_left
         rows[n_left] = r
-        spare[n_right] = r
+        buffer[n_right] = r
         n_left += goes_left
         n_right += not goes_left
     for i in range(n_right):
-        rows[n_left + i] = spare[i]
+        rows[n_left + i] = buffer[i]
     return n_left
 
 
@@ -114,7 +114,7 @@ def _apply_split(node, problem, work):
     rows = work.rows[leaf.start : leaf.stop]
     bins = problem.binned[record.feature]
     side = 0 if record.missing_left == UNKNOWN else record.missing_left
-    n_left = partition(bins, np.int64(record.threshold_bin), np.int64(side), rows, work.spare)
+    n_left = partition(bins, np.int64(record.threshold_bin), np.int64(side), rows, work.buffer)
     if record.missing_left == UNKNOWN:  # none in training: a later one goes with the majority
         work.nodes[node].missing_left = 2 * n_left > record.count
     work.nodes[node].left = left

@@ -1,4 +1,4 @@
-"""Rows in fixed point: from float gradients and hessians to words and back. See `layout` for words."""
+"""Rows in fixed point: from float gradients and hessians to words and back. See `hetcore.kernels.layout` for words."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ def _absolute_sum(values, rows, c):
 absolute_sum = kernel(_absolute_sum, allocates=False, reorders=True)
 
 
-def _fill_words(gradients, hessians, rows, words, reading):
-    """Write the gradients (n, K) and hessians (n, P) of `rows` to words, and find the units of `reading`.
+def _pack_rows(gradients, hessians, rows, packed, layout):
+    """Write the gradients (n, K) and hessians (n, P) of `rows` to words, and find the units of `layout`.
 
     Sums stay below 2**61, or that less the bits of the count. Returns 0, or 1 if a value is not finite, or 2 if a
     hessian is negative.
     """
     n_outputs, last = gradients.shape[1], gradients.shape[1] + hessians.shape[1] - 1
-    units, smallest = reading.units, 0.0
-    for c in range(words.shape[1]):
+    units, smallest = layout.units, 0.0
+    for c in range(packed.shape[1]):
         total, low = 0.0, 0.0
         if c < n_outputs:
             total, _ = absolute_sum(gradients, rows, c)
@@ -49,67 +49,67 @@ def _fill_words(gradients, hessians, rows, words, reading):
         if not np.isfinite(total):
             return 1
         smallest = min(smallest, low)
-        units[c] = unit_for(total, 61 - (reading.count_bits if c == last else 0))
+        units[c] = unit_for(total, 61 - (layout.count_bits if c == last else 0))
     one = np.int64(1)
-    for c in range(words.shape[1]):
+    for c in range(packed.shape[1]):
         values, inverse = gradients[:, c] if c < n_outputs else hessians[:, min(c, last) - n_outputs], 1.0 / units[c]
-        shift, more = (np.int64(reading.count_bits), one) if c == last else (np.int64(0), np.int64(0))
+        shift, more = (np.int64(layout.count_bits), one) if c == last else (np.int64(0), np.int64(0))
         for r in rows:
-            words[r, c] = (np.int64(np.rint(values[r] * inverse)) << shift) + more if c <= last else 0
+            packed[r, c] = (np.int64(np.rint(values[r] * inverse)) << shift) + more if c <= last else 0
     return 2 if smallest < 0.0 else 0
 
 
-fill_words = kernel(_fill_words, allocates=False)
+pack_rows = kernel(_pack_rows, allocates=False)
 
 
-def _gather_words(words, rows, ordered, total):
+def _gather_packed(packed, rows, ordered, total):
     """Copy the words of `rows` to `ordered`, row after row, and write their sums to `total` (W,)."""
     total[:] = 0
     for i in range(rows.shape[0]):
-        for c in range(words.shape[1]):
-            word = words[rows[i], c]
+        for c in range(packed.shape[1]):
+            word = packed[rows[i], c]
             ordered[i, c] = word
             total[c] += word
 
 
-gather_words = kernel(_gather_words, allocates=False)
+gather_packed = kernel(_gather_packed, allocates=False)
 
 
-def _word_value(words, reading, c):
+def _packed_value(packed, layout, c):
     """Return what word c of a row or sum stands for."""
-    word = words[c]
-    if c == reading.n_outputs + reading.n_hessians - 1:
-        word >>= reading.count_bits
-    return np.float64(word) * reading.units[c]
+    word = packed[c]
+    if c == layout.n_outputs + layout.n_hessians - 1:
+        word >>= layout.count_bits
+    return np.float64(word) * layout.units[c]
 
 
-word_value = kernel(_word_value, allocates=False)
+packed_value = kernel(_packed_value, allocates=False)
 
 
-def _word_count(words, reading):
+def _packed_count(packed, layout):
     """Return the number of rows of a sum."""
-    return words[reading.n_outputs + reading.n_hessians - 1] & ((np.int64(1) << reading.count_bits) - 1)
+    return packed[layout.n_outputs + layout.n_hessians - 1] & ((np.int64(1) << layout.count_bits) - 1)
 
 
-word_count = kernel(_word_count, allocates=False)
+packed_count = kernel(_packed_count, allocates=False)
 
 
-def _output_hessian(words, reading, k):
+def _output_hessian(packed, layout, k):
     """Return the sum of hessians of output k."""
-    if reading.n_hessians == 0:
-        return np.float64(word_count(words, reading))
-    return word_value(words, reading, reading.n_outputs + (k if reading.n_hessians > 1 else 0))
+    if layout.n_hessians == 0:
+        return np.float64(packed_count(packed, layout))
+    return packed_value(packed, layout, layout.n_outputs + (k if layout.n_hessians > 1 else 0))
 
 
 output_hessian = kernel(_output_hessian, allocates=False)
 
 
-def _mean_hessian(words, reading):
+def _mean_hessian(packed, layout):
     """Return a sum of hessians: the shared one, or their mean over the outputs."""
-    n = max(reading.n_hessians, 1)
+    n = max(layout.n_hessians, 1)
     value = 0.0
     for k in range(n):
-        value += output_hessian(words, reading, k)
+        value += output_hessian(packed, layout, k)
     return value / n
 
 

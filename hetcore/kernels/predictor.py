@@ -13,7 +13,7 @@ from hetcore.kernels.cache import kernel
 _BLOCK = 4096  # rows that fall together: their bins stay in the cache while all trees pass
 
 
-def _sort_sides(bins, rows, limit, missing_left, order, spare):
+def _sort_sides(bins, rows, limit, missing_left, order, buffer):
     """Bring the places of the rows that go left to the front of `order` (m,); return how many there are.
 
     A row goes left whose bin plus `missing_left`, in 8 bits, is at most `limit`: 1 turns the missing bin 255 into 0.
@@ -23,18 +23,18 @@ def _sort_sides(bins, rows, limit, missing_left, order, spare):
         place = order[i]
         goes_left = np.uint8(bins[rows[place]] + missing_left) <= limit
         order[n_left] = place
-        spare[n_right] = place
+        buffer[n_right] = place
         n_left += goes_left
         n_right += not goes_left
     for i in range(n_right):
-        order[n_left + i] = spare[i]
+        order[n_left + i] = buffer[i]
     return n_left
 
 
 sort_sides = kernel(_sort_sides, allocates=False)
 
 
-def _drop_rows(binned, rows, nodes, order, spare, begins):
+def _drop_rows(binned, rows, nodes, order, buffer, begins):
     """Let rows fall through one tree.
 
     Parameters
@@ -42,7 +42,7 @@ def _drop_rows(binned, rows, nodes, order, spare, begins):
     binned : (d, n) uint8
     rows : (m,) uint32
     nodes : (n_nodes,) NODE_DTYPE
-    order, spare : (m,) uint32
+    order, buffer : (m,) uint32
         `order` receives the places of the rows in `rows`, those of a leaf side by side.
     begins : (n_nodes, 2) int64
         Receives where in `order` each node's rows begin and end.
@@ -56,7 +56,7 @@ def _drop_rows(binned, rows, nodes, order, spare, begins):
         if record.left >= 0:
             side = np.int64(record.missing_left)
             limit, inside = np.int64(record.threshold_bin) + side, order[begin:end]
-            middle = begin + sort_sides(binned[record.feature], rows, limit, side, inside, spare)
+            middle = begin + sort_sides(binned[record.feature], rows, limit, side, inside, buffer)
             begins[record.left, 0] = begin
             begins[record.left, 1] = middle
             begins[record.right, 0] = middle
@@ -68,11 +68,11 @@ drop_rows = kernel(_drop_rows, allocates=False)
 
 def _find_leaves(binned, rows, nodes, leaf):
     """Write to `leaf` (m,) int32 the leaf of one tree for each of `rows` (m,) uint32."""
-    order, spare = np.empty(_BLOCK, np.uint32), np.empty(_BLOCK, np.uint32)
+    order, buffer = np.empty(_BLOCK, np.uint32), np.empty(_BLOCK, np.uint32)
     begins = np.empty((nodes.shape[0], 2), np.int64)
     for first in range(0, rows.shape[0], _BLOCK):
         block = rows[first : first + _BLOCK]
-        drop_rows(binned, block, nodes, order[: block.shape[0]], spare, begins)
+        drop_rows(binned, block, nodes, order[: block.shape[0]], buffer, begins)
         for node in range(nodes.shape[0]):
             if nodes[node].left < 0:
                 for i in range(begins[node, 0], begins[node, 1]):
@@ -107,13 +107,13 @@ def _predict_forest(binned, rows, nodes, values, starts, scales, out):
     scales : (n_trees,) float64
     out : (m, K) float64
     """
-    order, spare = np.empty(_BLOCK, np.uint32), np.empty(_BLOCK, np.uint32)
+    order, buffer = np.empty(_BLOCK, np.uint32), np.empty(_BLOCK, np.uint32)
     begins = np.empty((nodes.shape[0], 2), np.int64)
     for first in range(0, rows.shape[0], _BLOCK):
         block = rows[first : first + _BLOCK]
         for t in range(scales.shape[0]):
             tree = nodes[starts[t] : starts[t + 1]]
-            drop_rows(binned, block, tree, order[: block.shape[0]], spare, begins)
+            drop_rows(binned, block, tree, order[: block.shape[0]], buffer, begins)
             for node in range(tree.shape[0]):
                 if tree[node].left < 0:
                     for k in range(out.shape[1]):

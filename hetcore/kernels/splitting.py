@@ -21,29 +21,29 @@ import numpy as np
 
 from hetcore.kernels.cache import kernel
 from hetcore.kernels.layout import BIN, KEY, MISSING_LEFT, NodeTerms
-from hetcore.kernels.packed_sums import mean_hessian, output_hessian, word_count, word_value
+from hetcore.kernels.packed_sums import mean_hessian, output_hessian, packed_count, packed_value
 
 UNKNOWN = 2  # `missing_left` of a split that met no missing row
 _NOISE = 1e-24  # gain over G^2 / H that rounding alone can make of equal means
 _TINY = 1e-30  # a hessian sum that is none
 
 
-def _node_terms(total, reading, params, outputs):
+def _node_terms(total, layout, params, outputs):
     """Return what the splits of a node have in common; `outputs` (2, K) receives G_k / s_k and s_k."""
     scale, penalty, score = 1.0, 0.0, 0.0
-    for k in range(reading.n_outputs):
-        gradient, hessian = word_value(total, reading, k), output_hessian(total, reading, k)
+    for k in range(layout.n_outputs):
+        gradient, hessian = packed_value(total, layout, k), output_hessian(total, layout, k)
         s = max(hessian + 2.0 * params.l2, _TINY)
         outputs[0, k] = gradient / s
         outputs[1, k] = s
         part = gradient * gradient / max(hessian + params.l2, _TINY)
         score += part
         penalty += part * params.l2 / s
-        if reading.n_hessians <= 1:
+        if layout.n_hessians <= 1:
             scale = s
     fewest, lightest = params.min_samples_leaf, max(params.min_child_weight, _TINY)
-    hessian = mean_hessian(total, reading)
-    most, heaviest = word_count(total, reading) - fewest, hessian - lightest
+    hessian = mean_hessian(total, layout)
+    most, heaviest = packed_count(total, layout) - fewest, hessian - lightest
     floor = (penalty + params.min_gain + _NOISE * score) / scale
     return NodeTerms(fewest, most, lightest, heaviest, hessian, params.l2, scale, penalty, floor)
 
@@ -62,16 +62,16 @@ def _running_sums(histogram, start, c, sums):
 running_sums = kernel(_running_sums, allocates=False)
 
 
-def _any_better(gradients, shift, slope, sums, reading, node, key):
+def _any_better(gradients, shift, slope, sums, layout, node, key):
     """Tell whether a single output has a legal cut better than `key`; `gradients`, `sums` (n_bins,) are its words.
 
     One vector loop: it dismisses nearly all columns.
     """
-    bits, better = reading.count_bits, 0
-    unit, heft, mask = reading.units[0], 1.0, (np.int64(1) << bits) - 1
+    bits, better = layout.count_bits, 0
+    unit, heft, mask = layout.units[0], 1.0, (np.int64(1) << bits) - 1
     move, keep = 0, mask
-    if reading.n_hessians > 0:
-        move, keep, heft = bits, np.int64(-1), reading.units[1]
+    if layout.n_hessians > 0:
+        move, keep, heft = bits, np.int64(-1), layout.units[1]
     for b in range(sums.shape[0]):
         count, weight = sums[b] & mask, np.float64((sums[b] >> move) & keep) * heft
         a = weight + node.l2
@@ -84,17 +84,17 @@ def _any_better(gradients, shift, slope, sums, reading, node, key):
 any_better = kernel(_any_better, allocates=False)
 
 
-def _may_improve(histogram, start, node, reading, outputs, room, best):
+def _may_improve(histogram, start, node, layout, outputs, scratch, best):
     """Tell whether a cut of this column can beat `best`: exact and fast for one output, true for more."""
-    if reading.n_outputs > 1:
+    if layout.n_outputs > 1:
         return True
-    n, last = histogram.shape[0], reading.n_hessians
-    running_sums(histogram, start, last, room.words[0, :n])
+    n, last = histogram.shape[0], layout.n_hessians
+    running_sums(histogram, start, last, scratch.packed[0, :n])
     if last == 0:
-        words = room.words[0, :n]
-        return any_better(words, reading.count_bits, outputs[0, 0], words, reading, node, best[KEY])
-    running_sums(histogram, start, 0, room.words[1, :n])
-    return any_better(room.words[1, :n], 0, outputs[0, 0], room.words[0, :n], reading, node, best[KEY])
+        packed = scratch.packed[0, :n]
+        return any_better(packed, layout.count_bits, outputs[0, 0], packed, layout, node, best[KEY])
+    running_sums(histogram, start, 0, scratch.packed[1, :n])
+    return any_better(scratch.packed[1, :n], 0, outputs[0, 0], scratch.packed[0, :n], layout, node, best[KEY])
 
 
 may_improve = kernel(_may_improve, allocates=False, inner=True)
@@ -132,18 +132,18 @@ def _add_values(sums, shift, unit, out):
 add_values = kernel(_add_values, allocates=False)
 
 
-def _cut_weights(histogram, bins, start, reading, sums, others, weights):
+def _cut_weights(histogram, bins, start, layout, sums, others, weights):
     """Write the hessians left of the cuts to `weights` (j,), the counting word left of them to `sums` (j,)."""
-    n_hessians, last = reading.n_hessians, reading.n_outputs + reading.n_hessians - 1
-    mask = (np.int64(1) << reading.count_bits) - 1
+    n_hessians, last = layout.n_hessians, layout.n_outputs + layout.n_hessians - 1
+    mask = (np.int64(1) << layout.count_bits) - 1
     sums_at(histogram, bins, start, last, sums)
     for j in range(sums.shape[0]):
         weights[j] = np.float64(sums[j] & mask) if n_hessians == 0 else 0.0
-    for c in range(reading.n_outputs, last):
+    for c in range(layout.n_outputs, last):
         sums_at(histogram, bins, start, c, others)
-        add_values(others, 0, reading.units[c] / n_hessians, weights)
+        add_values(others, 0, layout.units[c] / n_hessians, weights)
     if n_hessians > 0:
-        add_values(sums, reading.count_bits, reading.units[last] / n_hessians, weights)
+        add_values(sums, layout.count_bits, layout.units[last] / n_hessians, weights)
 
 
 cut_weights = kernel(_cut_weights, allocates=False, inner=True)
@@ -170,14 +170,14 @@ def _add_squares(sums, shift, unit, slope, l2, weights, values):
 add_squares = kernel(_add_squares, allocates=False)
 
 
-def _add_shared(histogram, bins, start, node, reading, outputs, room):
-    """Add to room.reals[1] the squares D_k^2 of all outputs, which share a hessian."""
-    n, last = bins.shape[0], reading.n_outputs + reading.n_hessians - 1
-    others, weights, values = room.words[1, :n], room.reals[0, :n], room.reals[1, :n]
-    for k in range(reading.n_outputs):
+def _add_shared(histogram, bins, start, node, layout, outputs, scratch):
+    """Add to scratch.reals[1] the squares D_k^2 of all outputs, which share a hessian."""
+    n, last = bins.shape[0], layout.n_outputs + layout.n_hessians - 1
+    others, weights, values = scratch.packed[1, :n], scratch.reals[0, :n], scratch.reals[1, :n]
+    for k in range(layout.n_outputs):
         sums_at(histogram, bins, start, k, others)
-        shift = reading.count_bits if k == last else 0
-        add_squares(others, shift, reading.units[k], outputs[0, k], node.l2, weights, values)
+        shift = layout.count_bits if k == last else 0
+        add_squares(others, shift, layout.units[k], outputs[0, k], node.l2, weights, values)
 
 
 add_shared = kernel(_add_shared, allocates=False, inner=True)
@@ -194,17 +194,18 @@ def _add_quotients(sums, unit, slope, s, hessians, values):
 add_quotients = kernel(_add_quotients, allocates=False)
 
 
-def _add_own(histogram, bins, start, node, reading, outputs, room):
-    """Add to room.reals[1] the quotients of all outputs, each with its own hessian, and make legal products 1."""
-    n, last = bins.shape[0], reading.n_outputs + reading.n_hessians - 1
-    others, hessians, values, products = room.words[1, :n], room.reals[0, :n], room.reals[1, :n], room.reals[2, :n]
-    for k in range(reading.n_outputs):
-        at = reading.n_outputs + k
+def _add_own(histogram, bins, start, node, layout, outputs, scratch):
+    """Add to scratch.reals[1] the quotients of all outputs, each with its own hessian, and make legal products 1."""
+    n, last = bins.shape[0], layout.n_outputs + layout.n_hessians - 1
+    others = scratch.packed[1, :n]
+    hessians, values, products = scratch.reals[0, :n], scratch.reals[1, :n], scratch.reals[2, :n]
+    for k in range(layout.n_outputs):
+        at = layout.n_outputs + k
         hessians[:] = node.l2
         sums_at(histogram, bins, start, at, others)
-        add_values(others, reading.count_bits if at == last else 0, reading.units[at], hessians)
+        add_values(others, layout.count_bits if at == last else 0, layout.units[at], hessians)
         sums_at(histogram, bins, start, k, others)
-        add_quotients(others, reading.units[k], outputs[0, k], outputs[1, k], hessians, values)
+        add_quotients(others, layout.units[k], outputs[0, k], outputs[1, k], hessians, values)
     for j in range(n):
         products[j] = 1.0 if products[j] < np.inf else np.inf
 
@@ -227,21 +228,21 @@ def _best_cut(values, products, key):
 best_cut = kernel(_best_cut, allocates=False)
 
 
-def _scan_cuts(histogram, start, node, reading, outputs, room, best):
+def _scan_cuts(histogram, start, node, layout, outputs, scratch, best):
     """Improve `best` by the cuts of one column when the words `start` (W,), its missing rows or none, go left."""
-    if not may_improve(histogram, start, node, reading, outputs, room, best):
+    if not may_improve(histogram, start, node, layout, outputs, scratch, best):
         return False
-    last, mask = reading.n_outputs + reading.n_hessians - 1, (np.int64(1) << reading.count_bits) - 1
-    n = filled_bins(histogram, last, mask, room.bins)
-    bins, sums, weights = room.bins[:n], room.words[0, :n], room.reals[0, :n]
-    values, products = room.reals[1, :n], room.reals[2, :n]
-    cut_weights(histogram, bins, start, reading, sums, room.words[1, :n], weights)
+    last, mask = layout.n_outputs + layout.n_hessians - 1, (np.int64(1) << layout.count_bits) - 1
+    n = filled_bins(histogram, last, mask, scratch.bins)
+    bins, sums, weights = scratch.bins[:n], scratch.packed[0, :n], scratch.reals[0, :n]
+    values, products = scratch.reals[1, :n], scratch.reals[2, :n]
+    cut_weights(histogram, bins, start, layout, sums, scratch.packed[1, :n], weights)
     cut_products(sums, weights, mask, node, products)
     values[:] = 0.0
-    if reading.n_hessians > 1:
-        add_own(histogram, bins, start, node, reading, outputs, room)
+    if layout.n_hessians > 1:
+        add_own(histogram, bins, start, node, layout, outputs, scratch)
     else:
-        add_shared(histogram, bins, start, node, reading, outputs, room)
+        add_shared(histogram, bins, start, node, layout, outputs, scratch)
     key, at = best_cut(values, products, best[KEY])
     if at >= 0:
         best[KEY], best[BIN] = key, bins[at]
@@ -251,7 +252,7 @@ def _scan_cuts(histogram, start, node, reading, outputs, room, best):
 scan_cuts = kernel(_scan_cuts, allocates=False, inner=True)
 
 
-def _scan_column(histogram, missing, node, reading, outputs, room, best):
+def _scan_column(histogram, missing, node, layout, outputs, scratch, best):
     """Improve `best` by the splits of one column of a node.
 
     Parameters
@@ -260,10 +261,10 @@ def _scan_column(histogram, missing, node, reading, outputs, room, best):
     missing : (W,) int64
         Sums over the column's missing rows.
     node : NodeTerms
-    reading : Words
+    layout : PackedLayout
     outputs : (2, K) float64
         G_k / s_k and s_k of the node.
-    room : Room
+    scratch : Scratch
     best : (4,) float64
         Key, column, bin and side of the missing rows of the best split so far; the column is the caller's to set.
 
@@ -272,11 +273,11 @@ def _scan_column(histogram, missing, node, reading, outputs, room, best):
     bool
         Whether `best` changed.
     """
-    n_missing = word_count(missing, reading)
-    better = scan_cuts(histogram, room.zeros, node, reading, outputs, room, best)
+    n_missing = packed_count(missing, layout)
+    better = scan_cuts(histogram, scratch.zeros, node, layout, outputs, scratch, best)
     if better:
         best[MISSING_LEFT] = 0 if n_missing > 0 else UNKNOWN
-    if n_missing > 0 and scan_cuts(histogram, missing, node, reading, outputs, room, best):
+    if n_missing > 0 and scan_cuts(histogram, missing, node, layout, outputs, scratch, best):
         best[MISSING_LEFT] = 1
         better = True
     return better

@@ -34,8 +34,8 @@ def _generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any
     to, width = _row(context, builder, signature.args[0], *arguments[:2])
     by, _ = _row(context, builder, signature.args[2], *arguments[2:])
     with cgutils.for_range_slice(builder, _WORD(0), width, _WORD(4), inc=True) as (c, _):
-        sums, words = (builder.bitcast(builder.gep(row, [c]), _FOUR_WORDS.as_pointer()) for row in (to, by))
-        total = builder.add(builder.load(sums, align=8), builder.load(words, align=8))
+        sums, packed = (builder.bitcast(builder.gep(row, [c]), _FOUR_WORDS.as_pointer()) for row in (to, by))
+        total = builder.add(builder.load(sums, align=8), builder.load(packed, align=8))
         builder.store(total, sums, align=8)
     return context.get_dummy_value()
 

@@ -20,7 +20,16 @@ from hetcore.kernels import (
     simplex,
 )
 from hetcore.kernels import packed_sums as fixed
-from hetcore.kernels.layout import LEAF_DTYPE, N_STATE, NODE_DTYPE, Problem, TreeParams, Words, Work, make_room
+from hetcore.kernels.layout import (
+    LEAF_DTYPE,
+    N_STATE,
+    NODE_DTYPE,
+    PackedLayout,
+    Problem,
+    TreeParams,
+    Work,
+    make_scratch,
+)
 
 __all__ = ["warm_up"]
 
@@ -34,8 +43,8 @@ def _bins() -> None:
 def _tree() -> None:
     gradients, rows, problem, work = _toy()
     values, row_leaf = np.zeros((3, 1)), np.zeros(3, np.int32)
-    fixed.fill_words(gradients, gradients, rows, problem.words, problem.reading)
-    grower.grow_tree(problem, TreeParams(), work, make_room(4, 1), values, row_leaf, grower.WHOLE)
+    fixed.pack_rows(gradients, gradients, rows, problem.packed, problem.layout)
+    grower.grow_tree(problem, TreeParams(), work, make_scratch(4, 1), values, row_leaf, grower.WHOLE)
 
 
 def _members() -> None:
@@ -44,23 +53,23 @@ def _members() -> None:
     parts = members.Parts(rows, np.array([0, 3]), *places)
     one, leaves = np.zeros(1, np.int64), np.zeros((1, 3), np.int32)
     grown = members.Grown(np.zeros((1, 3), NODE_DTYPE), np.zeros((1, 3, 1)), one, leaves)
-    room, limits, given = make_room(4, 1), TreeParams(), gradients[None]
+    scratch, limits, given = make_scratch(4, 1), TreeParams(), gradients[None]
     buffers, begins = np.zeros((3, 3), np.uint32), np.zeros((3, 2), np.int64)
-    members.grow_members(problem, parts, 0, 1, limits, work, room, given, given.copy(), grown, buffers, begins)
+    members.grow_members(problem, parts, 0, 1, limits, work, scratch, given, given.copy(), grown, buffers, begins)
     members.add_members(np.zeros((1, 3, 1)), leaves, grown.values, 1.0)
 
 
 def _toy() -> tuple[np.ndarray, np.ndarray, Problem, Work]:
     """Return gradients, rows, and what a tree over three rows of one column is grown in."""
     gradients, rows = np.ones((3, 1), np.float32), np.arange(3, dtype=np.uint32)
-    words, reading = np.zeros((3, 4), np.int64), Words(np.ones(4), 1, 1, 2)
+    packed, layout = np.zeros((3, 4), np.int64), PackedLayout(np.ones(4), 1, 1, 2)
     columns, offsets = np.zeros(1, np.int32), np.array([0, 2])
-    problem = Problem(np.zeros((1, 3), np.uint8), columns, columns + np.int32(1), offsets, words, reading, 1)
+    problem = Problem(np.zeros((1, 3), np.uint8), columns, columns + np.int32(1), offsets, packed, layout, 1)
     pool, totals, state = np.zeros((1, 2, 4), np.int64), np.zeros((3, 4), np.int64), np.zeros(N_STATE, np.int64)
     nodes, leaves, free = np.zeros(3, NODE_DTYPE), np.zeros(3, LEAF_DTYPE), np.zeros(1, np.int64)
     open_, found = np.zeros(3, np.int64), np.zeros((1, 2, 4))
     flat = pool.reshape(1, -1)
-    work = Work(rows, rows.copy(), words.copy(), pool, flat, free, nodes, leaves, totals, open_, state, found)
+    work = Work(rows, rows.copy(), packed.copy(), pool, flat, free, nodes, leaves, totals, open_, state, found)
     return gradients, rows, problem, work
 
 
@@ -79,7 +88,7 @@ def _medians() -> None:
 
 def _graphs() -> None:
     pairs = np.array([0, 1, 2], np.int32), np.array([1, 0], np.int32), np.ones(2, np.float32)
-    csr.hearsay(*pairs, np.zeros((1, 2, 1)), np.ones(2), np.zeros(2, np.int64))
+    csr.neighbor_sums(*pairs, np.zeros((1, 2, 1)), np.ones(2), np.zeros(2, np.int64))
 
 
 def _weights() -> None:

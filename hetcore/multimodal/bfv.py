@@ -74,16 +74,16 @@ class Training:
         """Return the fields of `RoundEnd`."""
         problem = self.problem
         sets = {"train": (problem.labelled, problem.target), "held_out": (problem.scored, problem.truth)}
-        judged = {
+        evaluated = {
             name: (self.scores[rows], codes[rows].argmax(axis=1)) for name, (rows, codes) in sets.items() if rows.any()
         }
         detail = {
             "metric_name": "error",
-            "metric": {name: error_rate(scores, y) for name, (scores, y) in judged.items()},
-            "F1": {name: f1_score(scores, y) for name, (scores, y) in judged.items()},
+            "metric": {name: error_rate(scores, y) for name, (scores, y) in evaluated.items()},
+            "F1": {name: f1_score(scores, y) for name, (scores, y) in evaluated.items()},
             "seconds": {"trees": self.tree_seconds, "network": self.seconds},
         }
-        losses = {name: _cross_entropy(scores, y) for name, (scores, y) in judged.items()}
+        losses = {name: _cross_entropy(scores, y) for name, (scores, y) in evaluated.items()}
         return {"losses": losses, "detail": detail}
 
 

@@ -98,8 +98,8 @@ class BranchNetwork:
         with deep.seeded(self.seed) as torch:
             codes = torch.from_numpy(np.asarray(y, np.int64))
 
-            def loss(said: Any, rows: Any) -> Any:
-                return torch.nn.functional.cross_entropy(said, codes[rows])
+            def loss(predicted: Any, rows: Any) -> Any:
+                return torch.nn.functional.cross_entropy(predicted, codes[rows])
 
             deep.train(self.module, _flat(inputs), loss, epochs=1, seed=self.seed, start=t)
 

@@ -104,11 +104,11 @@ def two_branches(shapes: Sequence[Sequence[int]], n_outputs: int, hidden: Sequen
             self.last = nn.Linear(width * (len(shapes) if fusion == "concatenation" else 1), n_outputs)
 
         def forward(self, *inputs: Any) -> Any:
-            said = [branch(x) * mask for branch, x, mask in zip(self.branches, inputs[::2], inputs[1::2])]
+            predicted = [branch(x) * mask for branch, x, mask in zip(self.branches, inputs[::2], inputs[1::2])]
             if fusion == "concatenation":
-                return self.last(torch.cat(said, dim=1))
-            meet = torch.ones_like(said[0])
-            for each, mask in zip(said, inputs[1::2]):
+                return self.last(torch.cat(predicted, dim=1))
+            meet = torch.ones_like(predicted[0])
+            for each, mask in zip(predicted, inputs[1::2]):
                 meet = meet * (each + 1.0 - mask)
             return self.last(meet)
 
@@ -159,12 +159,12 @@ def outputs(module: Any, inputs: Sequence[NDArray]) -> NDArray[np.float64]:
     """Return what a module says of some rows, (m, K)."""
     torch = torch_module()
     module.eval()
-    said = []
+    predicted = []
     with torch.inference_mode():
         for first in range(0, len(inputs[0]), CHUNK):
             batch = [torch.from_numpy(np.ascontiguousarray(each[first : first + CHUNK])) for each in inputs]
-            said.append(module(*batch).numpy())
-    return np.concatenate(said).astype(np.float64)
+            predicted.append(module(*batch).numpy())
+    return np.concatenate(predicted).astype(np.float64)
 
 
 def arrays_of(module: Any) -> dict[str, NDArray]:
@@ -221,8 +221,8 @@ class ConvolutionalLearner:
             target = torch.from_numpy(np.asarray(W, np.float32))
             weight = None if sample_weight is None else torch.from_numpy(np.asarray(sample_weight, np.float32)[:, None])
 
-            def loss(said: Any, rows: Any) -> Any:
-                squares = (said - target[rows]) ** 2
+            def loss(predicted: Any, rows: Any) -> Any:
+                squares = (predicted - target[rows]) ** 2
                 return squares.mean() if weight is None else (squares * weight[rows]).mean()
 
             train(self.module, [channels_first(X)], loss, self.epochs, self.random_state)

@@ -98,7 +98,7 @@ class Trees(Stored):
         Returns
         -------
         tree : Tree
-        said : (M, K) float64
+        predicted : (M, K) float64
             For all M records of the source.
         """
         gradients, hessians, unit = _tree_task(target, exact)
@@ -285,7 +285,7 @@ class Dense(Stored):
         weighted = weights is not None and "sample_weight" in inspect.signature(candidate.fit).parameters
         candidate.fit(self.X[rows], target / unit, **({"sample_weight": weights} if weighted else {}))
         unit = 0.0 if nothing else unit
-        return (candidate, unit), _said(candidate, self.X, self.n_outputs) * unit
+        return (candidate, unit), _outputs_of(candidate, self.X, self.n_outputs) * unit
 
     def keep(self, candidate: tuple[Any, float], step: float) -> None:
         """Add a learner."""
@@ -296,7 +296,7 @@ class Dense(Stored):
         """Return the sum of the kept learners for the records of a source, (m, K)."""
         X, total = self.inputs.transform(source), np.zeros((source.n_rows, self.n_outputs))
         for learner, step in self.kept:
-            total += step * _said(learner, X, self.n_outputs)
+            total += step * _outputs_of(learner, X, self.n_outputs)
         return total
 
     @property
@@ -350,9 +350,9 @@ def _check_learner(learner: Any) -> None:
         raise ParameterError(f"A learner of type {name} lacks fit(X, W) or predict(X): give one that has both.")
 
 
-def _said(learner: Any, X: NDArray, n_outputs: int) -> NDArray[np.float64]:
-    said = np.asarray(learner.predict(X), np.float64).reshape(len(X), -1)
-    if said.shape[1] != n_outputs or not np.isfinite(said).all():
+def _outputs_of(learner: Any, X: NDArray, n_outputs: int) -> NDArray[np.float64]:
+    predicted = np.asarray(learner.predict(X), np.float64).reshape(len(X), -1)
+    if predicted.shape[1] != n_outputs or not np.isfinite(predicted).all():
         rule = f"predict must return finite numbers of shape ({len(X)}, {n_outputs})"
-        raise DataError(f"The learner {type(learner).__name__} returned {said.shape}: {rule}.")
-    return said
+        raise DataError(f"The learner {type(learner).__name__} returned {predicted.shape}: {rule}.")
+    return predicted

@@ -18,7 +18,7 @@ from scipy.stats import norm
 
 from hetcore.multimodal.risk import exponents
 
-__all__ = ["STEPS", "Line", "bayes_step", "fixed_step", "grid_step", "newton_step"]
+__all__ = ["STEPS", "RiskAlongStep", "bayes_step", "fixed_step", "grid_step", "newton_step"]
 
 FIXED = 0.1
 HIGHEST_STEP = 4.0
@@ -28,7 +28,7 @@ MOST_ROUNDS, TOLERANCE = 30, 1e-10
 RIDGE = 1e-9
 
 
-class Line:
+class RiskAlongStep:
     """The risk of f + sum_j s_j g_j as a function of s.
 
     Parameters
@@ -64,7 +64,7 @@ class Line:
         return float(top + np.log(total) - self._log_n), weighted.sum(axis=1), weighted @ self.slopes.T
 
 
-def newton_step(line: Line, rng: np.random.Generator) -> NDArray[np.float64]:
+def newton_step(line: RiskAlongStep, rng: np.random.Generator) -> NDArray[np.float64]:
     """Return the steps (p,) of least risk, by damped Newton from zero.
 
     A learner that separates all rows has its minimum at infinity: every Newton step then lowers each exponent by about
@@ -86,7 +86,7 @@ def newton_step(line: Line, rng: np.random.Generator) -> NDArray[np.float64]:
     return steps
 
 
-def _damped(line: Line, steps: NDArray, move: NDArray, value: float, slope: float) -> float:
+def _damped(line: RiskAlongStep, steps: NDArray, move: NDArray, value: float, slope: float) -> float:
     """Return the largest of 1, 1/2, 1/4, ... that lowers the risk enough, 0 if none does."""
     for halving in range(40):
         size = 0.5**halving
@@ -95,12 +95,12 @@ def _damped(line: Line, steps: NDArray, move: NDArray, value: float, slope: floa
     return 0.0
 
 
-def fixed_step(line: Line, rng: np.random.Generator) -> NDArray[np.float64]:
+def fixed_step(line: RiskAlongStep, rng: np.random.Generator) -> NDArray[np.float64]:
     """Return 0.1 for every learner, (p,)."""
     return np.full(len(line.slopes), FIXED)
 
 
-def grid_step(line: Line, rng: np.random.Generator) -> NDArray[np.float64]:
+def grid_step(line: RiskAlongStep, rng: np.random.Generator) -> NDArray[np.float64]:
     """Return the best (p,) of a grid of 9 values in [0, 4] a learner, one learner at a time beyond two."""
     p, values = len(line.slopes), np.linspace(0.0, HIGHEST_STEP, GRID)
     if p <= 2:
@@ -113,7 +113,7 @@ def grid_step(line: Line, rng: np.random.Generator) -> NDArray[np.float64]:
     return steps
 
 
-def bayes_step(line: Line, rng: np.random.Generator) -> NDArray[np.float64]:
+def bayes_step(line: RiskAlongStep, rng: np.random.Generator) -> NDArray[np.float64]:
     """Return the best (p,) of 10 random points in [0, 4]^p and 20 of largest expected improvement."""
     p = len(line.slopes)
     points = rng.uniform(0.0, HIGHEST_STEP, (N_RANDOM, p))
@@ -141,7 +141,7 @@ def _expected_improvement(points: NDArray, values: NDArray, candidates: NDArray)
     return gap * norm.cdf(gap / deviation) + deviation * norm.pdf(gap / deviation)
 
 
-STEPS: dict[str, Callable[[Line, np.random.Generator], NDArray[np.float64]]] = {
+STEPS: dict[str, Callable[[RiskAlongStep, np.random.Generator], NDArray[np.float64]]] = {
     "newton": newton_step,
     "bayes": bayes_step,
     "grid": grid_step,

@@ -49,8 +49,8 @@ class ObliviousTrees(Stored):
         with tempfile.TemporaryDirectory(prefix="hetcore-") as folder:
             path = Path(folder) / "trees.json"
             model.save_model(str(path), format="json")
-            told = json.loads(path.read_text(encoding="utf-8"))
-        trees, (scale, bias) = told["oblivious_trees"], told["scale_and_bias"]
+            given = json.loads(path.read_text(encoding="utf-8"))
+        trees, (scale, bias) = given["oblivious_trees"], given["scale_and_bias"]
         depth, k = max(1, *(len(tree["splits"] or ()) for tree in trees)), len(bias)
         made = cls(
             np.zeros((len(trees), depth), np.int32),

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hetcore.multimodal.learners import Dense, Trees
-from hetcore.multimodal.line_search import FIXED, STEPS, Line
+from hetcore.multimodal.line_search import FIXED, STEPS, RiskAlongStep
 from hetcore.multimodal.risk import Exact, direction, log_risk, printed_target, tilted
 from hetcore.round_scores import shares
 from hetcore.targets import Problem
@@ -70,12 +70,12 @@ class TwoLearners:
 
     def round(self) -> None:
         """Fit the learners to w (1) or to the second-order targets, choose the steps, add both."""
-        fitted, judged = self._rows()
-        self.left_out = judged if len(judged) < self.problem.labelled.sum() else judged[:0]
+        fitted, validation = self._rows()
+        self.left_out = validation if len(validation) < self.problem.labelled.sum() else validation[:0]
         self.seconds, self.step_seconds = dict.fromkeys(self.modalities, 0.0), 0.0
         round_of = {1: self._first_order, 2: self._second_order}[self.params["order"]]
-        candidates, moves, steps = round_of(fitted, judged)
-        self._credit(Line(self.scores[judged], moves[:, judged], self.y[judged]), steps)
+        candidates, moves, steps = round_of(fitted, validation)
+        self._credit(RiskAlongStep(self.scores[validation], moves[:, validation], self.y[validation]), steps)
         self.steps = steps
         for (name, modality), candidate, move, step in zip(self.modalities.items(), candidates, moves, steps):
             shrunk = self.params["learning_rate"] * step
@@ -105,25 +105,25 @@ class TwoLearners:
         if not has.any():
             return None, move
         own = None if exact is None else exact.take(has)
-        candidate, said = self.modalities[name].fit(self.record[name][rows[has]], target[has], None, own)
-        move[self.problem.data.rows(name)] = said
+        candidate, predicted = self.modalities[name].fit(self.record[name][rows[has]], target[has], None, own)
+        move[self.problem.data.rows(name)] = predicted
         self.seconds[name] += time.perf_counter() - started
         return candidate, move
 
-    def _choose(self, moves: NDArray, judged: NDArray) -> NDArray[np.float64]:
+    def _choose(self, moves: NDArray, validation: NDArray) -> NDArray[np.float64]:
         started = time.perf_counter()
-        line = Line(self.scores[judged], moves[:, judged], self.y[judged])
+        line = RiskAlongStep(self.scores[validation], moves[:, validation], self.y[validation])
         steps = STEPS[self.params["step"]](line, self.rng)
         self.step_seconds += time.perf_counter() - started
         return steps
 
-    def _first_order(self, fitted: NDArray, judged: NDArray) -> tuple[list[Any], NDArray, NDArray]:
+    def _first_order(self, fitted: NDArray, validation: NDArray) -> tuple[list[Any], NDArray, NDArray]:
         w = direction(self.scores[fitted], self.y[fitted])
         found = [self._fit(name, fitted, w, None) for name in self.modalities]
         moves = np.stack([move for _, move in found])
-        return [candidate for candidate, _ in found], moves, self._choose(moves, judged)
+        return [candidate for candidate, _ in found], moves, self._choose(moves, validation)
 
-    def _second_order(self, fitted: NDArray, judged: NDArray) -> tuple[list[Any], NDArray, NDArray]:
+    def _second_order(self, fitted: NDArray, validation: NDArray) -> tuple[list[Any], NDArray, NDArray]:
         """Run the inner loop over (7), (8) and the steps; return the learners of least risk."""
         moves = np.zeros((len(self.modalities), *self.scores.shape))
         candidates: list[Any] = [None] * len(moves)
@@ -133,8 +133,8 @@ class TwoLearners:
                 target, exact = self._second_target(j, fitted, moves, steps)
                 candidates[j], moves[j] = self._fit(name, fitted, target, exact)
                 steps = np.where(np.arange(len(steps)) == j, 1.0, steps) if exact is not None else steps
-            steps = self._choose(moves, judged)
-            risk = log_risk((self.scores + np.tensordot(steps, moves, 1))[judged], self.y[judged])
+            steps = self._choose(moves, validation)
+            risk = log_risk((self.scores + np.tensordot(steps, moves, 1))[validation], self.y[validation])
             if best is None or risk < best[0]:
                 best = (risk, list(candidates), moves.copy(), steps)
         return best[1:]
@@ -150,7 +150,7 @@ class TwoLearners:
         others = np.where(np.arange(len(steps)) == j, 0.0, steps)
         return np.tensordot(others, moves[:, fitted], 1), Exact(scores, y)
 
-    def _credit(self, line: Line, steps: NDArray) -> None:
+    def _credit(self, line: RiskAlongStep, steps: NDArray) -> None:
         """Share the fall of the log risk among the sources: each's slope, integrated along the step."""
         slopes = sum(weight * line.model(at * steps)[1] for at, weight in zip(NODES, NODE_WEIGHTS))
         for name, fall in zip(self.modalities, -steps * slopes):
@@ -206,7 +206,7 @@ def error_rate(scores: NDArray, y: NDArray) -> float:
 
 def f1_score(scores: NDArray, y: NDArray) -> float:
     """Return the macro F1 in [0, 1] of the classes that occur or are predicted."""
-    K, said = scores.shape[1], scores.argmax(axis=1)
-    hits = np.bincount(y[said == y], minlength=K)
-    named = np.bincount(said, minlength=K) + np.bincount(y, minlength=K)
+    K, predicted = scores.shape[1], scores.argmax(axis=1)
+    hits = np.bincount(y[predicted == y], minlength=K)
+    named = np.bincount(predicted, minlength=K) + np.bincount(y, minlength=K)
     return float((2 * hits[named > 0] / named[named > 0]).mean())

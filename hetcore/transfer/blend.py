@@ -170,7 +170,7 @@ class State:
     def shares(self) -> NDArray[np.float64]:
         """Return the share of each candidate tried so far in the blend; they sum to 1."""
         halves = 1.0 if self.signs.shape[1] == 1 else 0.5
-        errors = np.array([halves * ((self.own_signs - said) ** 2).sum() for said in self.left_out])
+        errors = np.array([halves * ((self.own_signs - predicted) ** 2).sum() for predicted in self.left_out])
         logs = np.log([candidate.prior for candidate in self.tried]) - TRUST * errors
         shares = np.exp(logs - logs.max())
         return shares / shares.sum()
@@ -269,8 +269,8 @@ class RidgeTransferClassifier(KernelEstimator):
         held_out = None if problem.held_out is None else state.held_out @ blend[:-1] + blend[-1]
         view = self._measured(problem, state.own[:, : len(blend)] @ blend, held_out)
         codes = problem.codes[problem.target]
-        said = np.tensordot(shares, np.stack(state.left_out), 1)
-        loss, error = scored(codes, self._probabilities(said))
+        predicted = np.tensordot(shares, np.stack(state.left_out), 1)
+        loss, error = scored(codes, self._probabilities(predicted))
         view["losses"]["left_out"], view["detail"]["metric"]["left_out"] = loss, error
         mass = state.masses()
         view["source_weights"] = dict(zip(problem.names, mass[1:].tolist()))

@@ -205,8 +205,8 @@ def _ridge(Z: NDArray, y: NDArray, candidate: Candidate) -> LinearMachine:
     return LinearMachine(candidate.domain, weights[:, None], np.array([mean - centre @ weights]))
 
 
-def _trees(binned: NDArray, y: NDArray, n_classes: int, n_bins: NDArray, told: bool) -> TreeMachine:
-    """Boost trees on bins (d + 1, n), the last row of which is the domain, looked at where they are `told` of it."""
+def _trees(binned: NDArray, y: NDArray, n_classes: int, n_bins: NDArray, with_domain: bool) -> TreeMachine:
+    """Boost trees on bins (d + 1, n), the last row of which is the domain, which they see `with_domain`."""
     n, rng = len(y), np.random.default_rng(0)
     params = TreeParams(
         max_depth=-1,
@@ -223,7 +223,7 @@ def _trees(binned: NDArray, y: NDArray, n_classes: int, n_bins: NDArray, told: b
     for _ in range(N_ROUNDS):
         shares = softmax(scores, axis=1) if n_classes else scores
         hessians = np.maximum(shares * (1.0 - shares), 1e-6).astype(np.float32) if n_classes else None
-        columns = _columns(len(binned) - 1, told, rng)
+        columns = _columns(len(binned) - 1, with_domain, rng)
         tree = grow(
             binned,
             (shares - truth).astype(np.float32),
@@ -238,7 +238,7 @@ def _trees(binned: NDArray, y: NDArray, n_classes: int, n_bins: NDArray, told: b
     return TreeMachine(forest, start)
 
 
-def _columns(d: int, told: bool, rng: np.random.Generator) -> NDArray[np.int32]:
-    """Return the columns that a tree looks at: all, or two fifths of many, and the domain's where it is told of it."""
+def _columns(d: int, with_domain: bool, rng: np.random.Generator) -> NDArray[np.int32]:
+    """Return the columns that a tree looks at: all, or two fifths of many, and the domain's with `with_domain`."""
     chosen = np.arange(d) if d <= MANY else np.sort(rng.permutation(d)[: 2 * d // 5])
-    return np.append(chosen, d if told else []).astype(np.int32)
+    return np.append(chosen, d if with_domain else []).astype(np.int32)

@@ -249,21 +249,21 @@ class TransferEstimator(ClassifierMixin, TransferBase):
 
     def _measured(self, problem: TransferProblem, train: NDArray, held_out: NDArray | None) -> dict[str, Any]:
         """Return losses and metric of scores (n, K) for the target's training rows and for the held-out rows."""
-        said = {"train": scored(problem.codes[problem.target], self._probabilities(train))}
+        measured = {"train": scored(problem.codes[problem.target], self._probabilities(train))}
         if held_out is not None:
-            said["held_out"] = scored(problem.held_out.codes, self._probabilities(held_out))
-        metric = {name: error for name, (_, error) in said.items()}
+            measured["held_out"] = scored(problem.held_out.codes, self._probabilities(held_out))
+        metric = {name: error for name, (_, error) in measured.items()}
         return {
-            "losses": {name: loss for name, (loss, _) in said.items()},
+            "losses": {name: loss for name, (loss, _) in measured.items()},
             "detail": {"metric_name": "error", "metric": metric},
         }
 
 
 def scored(codes: NDArray, probabilities: NDArray) -> tuple[float, float]:
     """Return mean log loss in nats and share of wrong labels; a class never trained on counts as wrong."""
-    told = np.where(codes >= 0, probabilities[np.arange(len(codes)), np.maximum(codes, 0)], 0.0)
+    likelihoods = np.where(codes >= 0, probabilities[np.arange(len(codes)), np.maximum(codes, 0)], 0.0)
     wrong = probabilities.argmax(axis=1) != codes
-    return float(-np.log(np.maximum(told, 1e-15)).mean()), float(wrong.mean())
+    return float(-np.log(np.maximum(likelihoods, 1e-15)).mean()), float(wrong.mean())
 
 
 def _labelled(X: Any, y: Any, sample_domain: Any) -> tuple[Any, Any, Any]:

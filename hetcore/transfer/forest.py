@@ -127,12 +127,12 @@ class State:
         np.add.at(counts, (leaf[rows], self.problem.codes[rows]), 1.0)
         leaves = np.flatnonzero(tree.nodes["left"] < 0)
         has = counts[leaves].sum(axis=1) > 0
-        told, bare = leaves[has], leaves[~has]
-        tree.values[told] = counts[told] / counts[told].sum(axis=1, keepdims=True)
+        reached, bare = leaves[has], leaves[~has]
+        tree.values[reached] = counts[reached] / counts[reached].sum(axis=1, keepdims=True)
         if len(bare):
             mean, variance = self._gaussians(leaf, leaves)
             nearest = leaf_distances(mean[~has], variance[~has], mean[has], variance[has]).argmin(axis=1)
-            tree.values[bare] = tree.values[told[nearest]]
+            tree.values[bare] = tree.values[reached[nearest]]
         self.propagated = len(bare) / len(leaves)
 
     def _gaussians(self, leaf: NDArray, leaves: NDArray) -> tuple[NDArray, NDArray]:

@@ -25,7 +25,7 @@ from hetcore.transfer.estimator import TransferProblem
 from hetcore.transfer.rounds import Boosting
 
 __all__ = [
-    "ANCHORS", "BOOSTED", "ETAS", "Candidate", "Judged", "Search", "anchor", "first_eta", "folds_of", "log_loss",
+    "ANCHORS", "BOOSTED", "ETAS", "Candidate", "Evaluated", "Search", "anchor", "first_eta", "folds_of", "log_loss",
 ]  # fmt: skip
 
 ETAS = (0.0, 0.03, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
@@ -43,7 +43,7 @@ class Candidate(NamedTuple):
     eta: float = np.nan
 
 
-class Judged(NamedTuple):
+class Evaluated(NamedTuple):
     """A candidate by the target's left-out rows.
 
     Attributes
@@ -108,7 +108,7 @@ class Search:
     boosting: Callable[..., Boosting]
     n_rounds: int
     seed: int | None
-    known: dict[Candidate, Judged] = field(default_factory=dict)
+    known: dict[Candidate, Evaluated] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.target = self.problem.target
@@ -122,7 +122,7 @@ class Search:
         """Whether a row of the target can be left out."""
         return len(self.target) > 1
 
-    def judged(self, candidate: Candidate) -> Judged:
+    def evaluated(self, candidate: Candidate) -> Evaluated:
         """Return what the left-out rows say of a candidate."""
         if candidate not in self.known:
             scores = self._scores(candidate)
@@ -132,7 +132,7 @@ class Search:
             tau = STEEPNESSES[int(np.argmin(totals))]
             wrong = (scores[:, 0] > 0) != (self.codes == 1) if scores.shape[1] == 1 else scores.argmax(1) != self.codes
             loss = float(log_loss(scores, self.codes, tau).mean())
-            self.known[candidate] = Judged(candidate, loss, float(wrong.mean()), tau, float(min(totals)))
+            self.known[candidate] = Evaluated(candidate, loss, float(wrong.mean()), tau, float(min(totals)))
         return self.known[candidate]
 
     def _scores(self, candidate: Candidate) -> NDArray[np.float64]:
@@ -154,30 +154,30 @@ class Search:
             pass
         return part.running.mean()[1]
 
-    def penalised(self, judged: Judged) -> float:
+    def penalised(self, evaluated: Evaluated) -> float:
         """Return what eta is chosen by: the loss and how far eta is from where few rows leave it."""
-        distance = np.log(max(judged.candidate.eta, 0.01) / first_eta(len(self.target)))
-        return judged.total + PRIOR * distance**2
+        distance = np.log(max(evaluated.candidate.eta, 0.01) / first_eta(len(self.target)))
+        return evaluated.total + PRIOR * distance**2
 
     def best_learner(self, eta: float) -> str:
         """Return the learner of least loss at an eta."""
-        return min(self.learners, key=lambda name: self.judged(Candidate(BOOSTED, name, eta)).total)
+        return min(self.learners, key=lambda name: self.evaluated(Candidate(BOOSTED, name, eta)).total)
 
     def best_eta(self, learner: str) -> float:
         """Return the eta of the path that the left-out rows choose."""
-        path = [self.judged(Candidate(BOOSTED, learner, eta)) for eta in ETAS]
+        path = [self.evaluated(Candidate(BOOSTED, learner, eta)) for eta in ETAS]
         return min(path, key=self.penalised).candidate.eta
 
-    def guarded(self, learner: str, eta: float) -> Judged:
+    def guarded(self, learner: str, eta: float) -> Evaluated:
         """Return boosting at that eta, or the target alone or all pooled where the left-out rows lose less by it."""
-        boosted = self.judged(Candidate(BOOSTED, learner, eta))
-        anchors = [self.judged(Candidate(kind, name)) for kind in ANCHORS for name in self.learners]
-        safest = min(anchors, key=lambda judged: judged.total)
+        boosted = self.evaluated(Candidate(BOOSTED, learner, eta))
+        anchors = [self.evaluated(Candidate(kind, name)) for kind in ANCHORS for name in self.learners]
+        safest = min(anchors, key=lambda evaluated: evaluated.total)
         return safest if safest.total < boosted.total - MARGIN else boosted
 
     def path(self) -> dict[str, list[Any]]:
         """Return every candidate that was judged: kind, learner, eta (None of an anchor), loss, error."""
-        rows = sorted(self.known.values(), key=lambda judged: tuple(map(str, judged.candidate[:2])))
+        rows = sorted(self.known.values(), key=lambda evaluated: tuple(map(str, evaluated.candidate[:2])))
         return {
             "kind": [each.candidate.kind for each in rows],
             "learner": [each.candidate.learner for each in rows],

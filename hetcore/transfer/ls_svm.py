@@ -55,8 +55,8 @@ def left_out_residuals(solved: NDArray, diagonal: NDArray, given: NDArray) -> ND
 
     The duals (n, q) divided by the diagonal (n,) of the inverse of the LS-SVM's matrix, which is 0 for an only row.
     """
-    told = diagonal > np.finfo(float).tiny
-    return np.where(told[:, None], solved / np.where(told, diagonal, 1.0)[:, None], given)
+    solvable = diagonal > np.finfo(float).tiny
+    return np.where(solvable[:, None], solved / np.where(solvable, diagonal, 1.0)[:, None], given)
 
 
 def balance(signs: NDArray, balanced: bool) -> NDArray[np.float64]:
@@ -85,5 +85,5 @@ def best_cost(problems: Iterable[tuple[NDArray, NDArray]], balanced: bool, unit:
 
 def _left_out_error(kernel: NDArray, signs: NDArray, C: float, balanced: bool) -> float:
     solved, _, diagonal = ls_svm(kernel, signs[:, None], C * balance(signs, balanced))
-    told = signs - left_out_residuals(solved, diagonal, signs[:, None])[:, 0]
-    return float((told * signs <= 0).mean())
+    left_out = signs - left_out_residuals(solved, diagonal, signs[:, None])[:, 0]
+    return float((left_out * signs <= 0).mean())

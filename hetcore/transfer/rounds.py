@@ -229,9 +229,9 @@ class TaskSelection:
     ----------
     models : list
         H, the learners.
-    said : (H, n_T) float64
+    predicted : (H, n_T) float64
         What each learner says of the target's rows.
-    said_held_out : (H, m) float64
+    held_out_votes : (H, m) float64
     origin : (H,) int64
         The source of each learner, from 1; 0 for one of the target's own.
     signs : (n_T,) float64
@@ -241,8 +241,8 @@ class TaskSelection:
     """
 
     models: list[Any]
-    said: NDArray
-    said_held_out: NDArray
+    predicted: NDArray
+    held_out_votes: NDArray
     origin: NDArray
     signs: NDArray
     running: RunningScores
@@ -258,11 +258,11 @@ class TaskSelection:
 
     def round(self) -> bool:
         """Do one round; return whether there is nothing left to do."""
-        if self.done or not len(self.said):
+        if self.done or not len(self.predicted):
             self.alpha, self.done = 0.0, True
             return True
         weights = np.exp(self.log_weights)
-        errors = (self.said != self.signs) @ weights
+        errors = (self.predicted != self.signs) @ weights
         flipped = errors > 0.5  # h says the opposite of what is so: take -h
         errors = np.where(flipped, 1.0 - errors, errors)
         best = int(errors.argmin())
@@ -275,11 +275,11 @@ class TaskSelection:
         return False
 
     def _take(self, best: int, sign: float) -> None:
-        votes = sign * self.said[best]
+        votes = sign * self.predicted[best]
         self.log_weights[votes != self.signs] += 2.0 * self.alpha
         self.log_weights -= logsumexp(self.log_weights)
         self.chosen.append((best, sign * self.alpha))
-        self.running.add(self.alpha, votes, sign * self.said_held_out[best])
+        self.running.add(self.alpha, votes, sign * self.held_out_votes[best])
 
     def masses(self, n_sources: int) -> NDArray[np.float64]:
         """Return the share of all alpha that learners of the target (first) and of each source hold."""

@@ -82,9 +82,9 @@ class State:
         self.folds = folds_of(groups, N_FOLDS, self.seed)
         n_target = len(problem.target)
         self.candidates = candidates(problem.names, n_target, problem.X.shape[1] > WIDE)
-        heard = SOURCE_ROWS**2 / (SOURCE_ROWS + n_target)
+        source_weight = SOURCE_ROWS**2 / (SOURCE_ROWS + n_target)
         self.own = problem.domain == 0
-        self.weights = np.where(self.own, 1.0, heard / max(len(problem.X) - n_target, 1))
+        self.weights = np.where(self.own, 1.0, source_weight / max(len(problem.X) - n_target, 1))
 
     def round(self) -> bool:
         """Try one more candidate."""

@@ -173,15 +173,15 @@ class TaskTrAdaBoostClassifier(Cap, TransferBoosting):
 
     def _selection(self, problem: TransferProblem, models: list, origin: NDArray, signs: NDArray) -> TaskSelection:
         target, n_held_out = problem.target, self._n_held_out(problem)
-        said, said_held_out = np.zeros((len(models), len(target))), np.zeros((len(models), n_held_out))
+        predicted, held_out_votes = np.zeros((len(models), len(target))), np.zeros((len(models), n_held_out))
         for h, model in enumerate(models):
-            said[h] = self._learner.votes(model, target)
-            said_held_out[h] = self._learner.votes_of(model, self._held_out_rows)
+            predicted[h] = self._learner.votes(model, target)
+            held_out_votes[h] = self._learner.votes_of(model, self._held_out_rows)
         running = RunningScores((len(target), n_held_out), False)
         return TaskSelection(
             models=models,
-            said=said,
-            said_held_out=said_held_out,
+            predicted=predicted,
+            held_out_votes=held_out_votes,
             origin=origin,
             signs=signs[target],
             running=running,

@@ -35,7 +35,7 @@ from hetcore.schema import Value
 from hetcore.transfer.boosting import Helps, State, TransferBoosting, alpha_source
 from hetcore.transfer.estimator import TransferProblem
 from hetcore.transfer.learners import TreeLearner, TreeVotes, learner_for
-from hetcore.transfer.left_out import ANCHORS, BOOSTED, FIRST_STEEPNESS, Candidate, Judged, Search, anchor, first_eta
+from hetcore.transfer.left_out import ANCHORS, BOOSTED, FIRST_STEEPNESS, Candidate, Evaluated, Search, anchor, first_eta
 from hetcore.transfer.linear_learner import LinearLearner
 from hetcore.transfer.ordering import by_content
 from hetcore.transfer.rounds import Boosting, RunningScores, WeightUpdate
@@ -201,13 +201,13 @@ class WeightedMultiSourceTrAdaBoostClassifier(Helps, TransferBoosting):
             found["tree"] = TreeLearner(problem.X, self.max_depth, self._soft)
         return found
 
-    def _chosen(self, search: Search) -> Judged:
+    def _chosen(self, search: Search) -> Evaluated:
         """Return learner, eta and kind, by the left-out rows where there is a choice and a row to leave out."""
         name, eta = next(iter(search.learners)), self._given_eta()
         first = first_eta(len(search.target))
         if not search.possible or not self._helped:
             self.eta_ = first if eta is None else eta
-            return Judged(Candidate(BOOSTED, name, self.eta_), np.nan, np.nan, FIRST_STEEPNESS, np.nan)
+            return Evaluated(Candidate(BOOSTED, name, self.eta_), np.nan, np.nan, FIRST_STEEPNESS, np.nan)
         if len(search.learners) > 1:
             name = search.best_learner(first if eta is None else eta)
         if eta is None:
@@ -215,7 +215,7 @@ class WeightedMultiSourceTrAdaBoostClassifier(Helps, TransferBoosting):
         self.eta_ = eta
         if self.guard:
             return search.guarded(name, eta)
-        return search.judged(Candidate(BOOSTED, name, eta))
+        return search.evaluated(Candidate(BOOSTED, name, eta))
 
     def _given_eta(self) -> float | None:
         """Return eta by the formulas or as given; None where the left-out rows are to choose."""

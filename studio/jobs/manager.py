@@ -333,8 +333,8 @@ class Manager:
         if job is None or (not started and any(other.alive() for other in self.workers)):
             return None
         digests = self._packer.known(job.task)
-        holders = [other for other in self.workers if other.phase == "ready" and other.holds(digests)]
-        if holders and worker not in holders:
+        having = [other for other in self.workers if other.phase == "ready" and other.holds(digests)]
+        if having and worker not in having:
             return None
         self.changed.notify_all()
         return self._jobs.take()

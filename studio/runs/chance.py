@@ -28,7 +28,7 @@ SEEDS = 10
 CONFIDENCE = 0.95
 SCORED = ("held_out", "left_out", "train")
 """Rows that a training is judged by, the first that there are."""
-Told = Mapping[str, Any]
+Setting = Mapping[str, Any]
 """A setting: "estimator", "params", "operations" and "fit"."""
 
 
@@ -72,14 +72,14 @@ def sentence(found: Difference, metric: str) -> str:
     return f"{metric} {mean}{unit} ({low} to {high}) over {found.n} seeds: {word}"
 
 
-def with_seed(setting: Told, seed: int) -> dict[str, Any]:
+def with_seed(setting: Setting, seed: int) -> dict[str, Any]:
     """Return a setting whose every draw begins with this seed."""
     operations = [{**each, "seed": seed} if "seed" in each else dict(each) for each in setting["operations"]]
     return {**setting, "params": {**setting["params"], "random_state": seed}, "operations": operations}
 
 
 def over_seeds(
-    data: HetData, first: Told, second: Told, seeds: Sequence[int], callbacks: Iterable[Callback] = ()
+    data: HetData, first: Setting, second: Setting, seeds: Sequence[int], callbacks: Iterable[Callback] = ()
 ) -> dict[str, Any]:
     """Train both settings with each seed and return their metrics.
 
@@ -98,20 +98,20 @@ def over_seeds(
     dict
         "metric" and "pairs": a list of two numbers a seed.
     """
-    told: dict[str, Any] = {"metric": "", "pairs": []}
+    outcome: dict[str, Any] = {"metric": "", "pairs": []}
     for place, seed in enumerate(seeds):
         scores = [_scores(data, with_seed(setting, seed)) for setting in (first, second)]
         rows = next((rows for rows in SCORED if all(rows in each for each in scores)), None)
         if rows is None:
-            return told
-        told = {"metric": scores[0]["metric"], "pairs": [*told["pairs"], [each[rows] for each in scores]]}
-        event = RoundEnd("chance", place, len(seeds), {}, detail=told)
+            return outcome
+        outcome = {"metric": scores[0]["metric"], "pairs": [*outcome["pairs"], [each[rows] for each in scores]]}
+        event = RoundEnd("chance", place, len(seeds), {}, detail=outcome)
         if any([callback(event) for callback in callbacks]):
             break
-    return told
+    return outcome
 
 
-def _scores(data: HetData, setting: Told) -> dict[str, Any]:
+def _scores(data: HetData, setting: Setting) -> dict[str, Any]:
     from studio.jobs.worker_tasks import perform  # which names this module among those it may call
 
     task = TrainingTask(
@@ -125,7 +125,7 @@ def _scores(data: HetData, setting: Told) -> dict[str, Any]:
 
 
 def progress(events: Sequence[RoundEnd]) -> dict[str, Any]:
-    """Return what `over_seeds` told last."""
+    """Return the last outcome of `over_seeds`."""
     return dict(events[-1].detail) if events else {"metric": "", "pairs": []}
 
 

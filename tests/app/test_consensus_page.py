@@ -59,17 +59,17 @@ def test_the_example_is_there_and_nothing_trains_unasked(page):
 def test_training_shows_error_weights_and_what_to_take_away(page):
     page = _train(page)
     assert not page.exception
-    told = {metric.label: metric.value for metric in page.metric if not metric.label.startswith("Without")}
-    assert list(told) == ["Error, held out", "Round", "Heaviest source", "Seconds"]
-    assert told["Round"].endswith(" of 40")  # the fit ends when the consensus no longer improves
-    assert float(told["Error, held out"].rstrip("%")) < 5
+    metrics = {metric.label: metric.value for metric in page.metric if not metric.label.startswith("Without")}
+    assert list(metrics) == ["Error, held out", "Round", "Heaviest source", "Seconds"]
+    assert metrics["Round"].endswith(" of 40")  # the fit ends when the consensus no longer improves
+    assert float(metrics["Error, held out"].rstrip("%")) < 5
     assert not page.get("download_button")  # made when the tab opens
-    said = _words(page)
-    assert r"What one would do without consensus: **SVM on all tables joined\: 50\.0%**" in said
-    assert "Consensus pays" in said or "3 folds of the known labels alone" in said
+    text = _words(page)
+    assert r"What one would do without consensus: **SVM on all tables joined\: 50\.0%**" in text
+    assert "Consensus pays" in text or "3 folds of the known labels alone" in text
     line = page.session_state["drawn"]["error"]["data"][-1]
     assert line["name"] == "SVM, tables joined" and line["y"] == [0.5, 0.5]
-    assert "chosen out of fold" in said  # λ1
+    assert "chosen out of fold" in text  # λ1
     page.session_state["after"] = "Take away"
     labels = {each.proto.label for each in page.run().get("download_button")}
     assert labels >= {"Predictions (CSV)", "Predictions (Parquet)", "Model", "Figure (HTML)", "Script", "Notebook"}
@@ -77,7 +77,7 @@ def test_training_shows_error_weights_and_what_to_take_away(page):
 
 
 @pytest.mark.slow
-def test_a_moved_control_retrains_and_is_told(page):
+def test_a_moved_control_retrains_and_is_reported(page):
     page = _train(page)
     first = _run(page)
     page.slider(key="l0").set_value(1.0).run()
@@ -85,8 +85,8 @@ def test_a_moved_control_retrains_and_is_told(page):
         page.button(key="train").click().run()
     page = _ended(page)
     assert _run(page) != first
-    said = next(each.value for each in page.info if "λ0 0" in each.value)
-    assert "1" in said and page.button(key="chance change start")
+    text = next(each.value for each in page.info if "λ0 0" in each.value)
+    assert "1" in text and page.button(key="chance change start")
 
 
 def test_without_a_source_there_is_a_sentence_and_no_button(page):
@@ -151,14 +151,14 @@ def test_a_training_that_waits_says_what_for_and_can_stop_it(page):
 
 @pytest.mark.parametrize("change, shown", [(0.00049, None), (-0.0004, None), (0.002, "+0.2 points")])
 def test_a_change_of_nothing_has_no_arrow(change, shown, monkeypatch):
-    told = []
-    monkeypatch.setattr(widgets.st, "metric", lambda label, value, delta=None, **_: told.append(delta))
+    metrics = []
+    monkeypatch.setattr(widgets.st, "metric", lambda label, value, delta=None, **_: metrics.append(delta))
 
     def event(error):
         return RoundEnd("GBC", 0, 1, {}, {"a": 1.0}, detail={"metric": {"held_out": error}, "metric_name": "error"})
 
     widgets.headline([event(0.1 + change)], [event(0.1)])
-    assert told[0] == shown
+    assert metrics[0] == shown
 
 
 @pytest.mark.slow

@@ -164,7 +164,7 @@ def test_a_table_without_a_column_beside_the_ids_is_refused(page):
 TWICE = csv(person=IDS[:-1] + IDS[:1], height=list(range(40)))
 ELSEWHERE = csv(person=[f"q{i}" for i in range(40)], height=[i + 0.5 for i in range(40)])
 INFINITE = csv(person=IDS, height=["1.5"] * 39 + ["inf"])
-STRANGERS = csv(source=IDS[:-1], target=["nobody", *IDS[2:]])
+ANONYMOUS = csv(source=IDS[:-1], target=["nobody", *IDS[2:]])
 NO_LABEL = csv(person=IDS, label=pl.Series([None] * 40, dtype=pl.String))
 ONE_CLASS = csv(person=IDS, label=["good"] * 40)
 BAD_DATA = {
@@ -174,7 +174,7 @@ BAD_DATA = {
     "labels all missing": ({"people__csv": TABLE, "labels__csv": NO_LABEL}, {}, "there is no label"),
     "one class": ({"people__csv": TABLE, "labels__csv": ONE_CLASS}, {}, "all labels are"),
     "infinite": ({"people__csv": INFINITE}, {}, "1 value infinite"),
-    "unknown ids": ({"people__csv": TABLE, "friends__csv": STRANGERS}, {}, "1 id that no source"),
+    "unknown ids": ({"people__csv": TABLE, "friends__csv": ANONYMOUS}, {}, "1 id that no source"),
     "no table": ({"friends__csv": EDGES}, {}, "no table to learn from"),
 }
 
@@ -194,7 +194,7 @@ def test_data_that_cannot_be_used_leave_those_in_use(page, case):
     assert numbers(page)["Instances"] == "1,797"
 
 
-def test_a_column_that_gives_the_label_away_is_said_and_left_out(page):
+def test_a_column_that_gives_the_label_away_is_reported_and_left_out(page):
     train = csv(id=IDS, x=[i * i % 11 for i in range(40)], y=["a", "b"] * 20)
     labels = csv(id=IDS[:20], y=["a", "b"] * 10)
     use(upload(page, train__csv=train, labels__csv=labels))
@@ -212,15 +212,15 @@ def test_a_column_that_gives_the_label_away_is_said_and_left_out(page):
     assert len(page.error) == 1 and page.session_state["uploaded"] is used
 
 
-def test_ids_that_nearly_match_are_said_and_written_the_same_way(page):
+def test_ids_that_nearly_match_are_reported_and_written_the_same_way(page):
     marks = csv(person=[i.upper() for i in IDS], label=["good", "bad", "Good", "fair"] * 10)
     use(upload(page, people__csv=TABLE, marks__csv=marks))
     assert len(page.error) == 1 and "Write ids and classes the same way" in {button.label for button in page.button}
     some = [i.upper() if k < 5 else i for k, i in enumerate(IDS)]
     mixed = csv(person=some, label=["good", "bad", "Good", "fair"] * 10)
     use(upload(page, people__csv=TABLE, marks__csv=mixed))
-    said = " ".join(plain(error.value) for error in page.error)
-    assert "5 ids written in several ways" in said and "1 class written in several ways" in said
+    message = " ".join(plain(error.value) for error in page.error)
+    assert "5 ids written in several ways" in message and "1 class written in several ways" in message
     press(page, "Write ids and classes the same way")
     used = page.session_state["uploaded"]
     assert not page.error and used.data.n == 40 and used.recipe["spelling"] == ["case"]
@@ -228,7 +228,7 @@ def test_ids_that_nearly_match_are_said_and_written_the_same_way(page):
 
 
 def test_a_flaw_may_be_accepted(page):
-    upload(page, people__csv=TABLE, friends__csv=STRANGERS)
+    upload(page, people__csv=TABLE, friends__csv=ANONYMOUS)
     press(use(page), "Use them as they are")
     assert errors(page) == []
     assert numbers(page)["Instances"] == "41"
@@ -260,7 +260,7 @@ def test_names_of_files_and_columns_are_shown_as_they_are(page):
     assert "\\<img src\\=x\\>" in shown and not re.search(r"(?<!\\)<", shown) and "/" not in shown
 
 
-def test_what_if_operations_are_told_and_undone(page):
+def test_what_if_operations_are_reported_and_undone(page):
     page.slider(key="what_if_sd").set_value(2.0).run()
     press(page, "Apply")
     assert errors(page) == []
@@ -293,6 +293,6 @@ def test_a_list_of_ids_is_taken_for_a_graph_and_its_first_row_can_be_switched(pa
     assert "pairs\\.csv** · 40 edges" in " ".join(each.value for each in page.markdown)
 
 
-def test_that_nothing_can_be_trained_is_said_before_the_data_are_used(page):
+def test_that_nothing_can_be_trained_is_reported_before_the_data_are_used(page):
     upload(page, people__csv=csv(person=IDS, height=[150.5 + i for i in range(40)]))
     assert any("nothing can be trained" in each.value for each in page.warning)

@@ -43,7 +43,7 @@ def test_has_one_primary_button_and_three_cards():
 
 def test_says_how_ready_it_is():
     app = opened()
-    assert any(said in words(app) for said in ("Ready to train", "Compiling, first run only", "Starting the training"))
+    assert any(text in words(app) for text in ("Ready to train", "Compiling, first run only", "Starting the training"))
 
 
 def test_names_other_data_from_the_address():

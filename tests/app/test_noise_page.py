@@ -51,10 +51,10 @@ def test_the_page_says_what_to_do_and_nothing_trains_unasked():
 def test_numbers_show_both_errors_bands_and_calibration():
     page = trained(opened("planted_noise"), "Table")
     assert [metric.label for metric in page.metric] == ["RMSE of HGBM", "RMSE of GBM", "Round", "Seconds"]
-    said = words(page)
-    assert "RMSE on held-out labels: **HGBM" in said
-    assert "HGBM: 9" in said or "HGBM: 8" in said  # per cent of the labels within the 90% band
-    assert "against the planted one; rank correlation 0.9" in said
+    text = words(page)
+    assert "RMSE on held-out labels: **HGBM" in text
+    assert "HGBM: 9" in text or "HGBM: 8" in text  # per cent of the labels within the 90% band
+    assert "against the planted one; rank correlation 0.9" in text
     labels = {each.proto.label for each in page.get("download_button")}
     assert labels >= {"Predictions (CSV)", "Model", "Figure (HTML)", "Script", "Notebook"}
 
@@ -69,14 +69,14 @@ def test_bands_run_along_a_feature_and_show_residuals():
 
 def test_flipped_labels_are_found_among_the_distrusted():
     page = trained(opened("planted_flips", flipped=20), "Table")
-    said = words(page)
-    assert "Error on held-out labels" in said and "most distrusted rows have a corrupted label" in said
+    text = words(page)
+    assert "Error on held-out labels" in text and "most distrusted rows have a corrupted label" in text
     table = next(frame.value for frame in page.dataframe if "corrupted" in frame.value.columns)
     assert set(table.columns) >= {"id", "weight", "label", "prediction", "label before", "corrupted"}
     assert table["weight"].is_monotonic_increasing
 
 
-def test_a_moved_slider_retrains_and_is_told():
+def test_a_moved_slider_retrains_and_is_reported():
     page = trained(opened("planted_flips", flipped=20), "Table")
     first = dict(page.session_state["live Noise Table"].runs)
     page.slider(key="flipped").set_value(30).run()
@@ -112,7 +112,7 @@ def test_each_mode_has_trainings_of_its_own():
 
 
 @pytest.mark.parametrize(("mode", "sentence"), [("Matrix", "no matrix"), ("Tensor", "no tensor")])
-def test_data_that_do_not_fit_are_told_and_an_example_is_offered(mode, sentence):
+def test_data_that_do_not_fit_are_reported_and_an_example_is_offered(mode, sentence):
     page = opened("planted_noise", mode)
     assert not page.exception and sentence in page.warning[0].value
     name = {"Matrix": "planted_ratings", "Tensor": "planted_sensors"}[mode]

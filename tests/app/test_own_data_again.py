@@ -43,8 +43,8 @@ def _query(app):
 
 def _metrics(app):
     """Return the numbers of the run itself."""
-    told = {metric.label: metric.value for metric in app.metric}
-    return {label: told[label] for label in ("Error, held out", "Round", "Seconds")}
+    settings = {metric.label: metric.value for metric in app.metric}
+    return {label: settings[label] for label in ("Error, held out", "Round", "Seconds")}
 
 
 def _story(app):

@@ -52,7 +52,7 @@ def test_the_page_opens_on_an_experiment_whose_data_are_here(page, tmp_path, mon
 
 
 @pytest.mark.parametrize("wrong, verdict", [(False, "Holds"), (True, "Doesn't hold here")])
-def test_what_was_run_is_judged(page, tmp_path, wrong, verdict):
+def test_what_was_run_is_evaluated(page, tmp_path, wrong, verdict):
     _fill(tmp_path, wrong)
     page.query_params["part"] = "gbc-figure-3"
     page.run()

@@ -102,8 +102,8 @@ def test_two_runs_are_compared_by_settings_curves_weights_and_instances(owner):
     differing = app.dataframe[2].value
     assert list(differing["setting"]) == ["λ0"]
     assert list(differing.iloc[0])[1:] == ["2", "1"]
-    said = words(app).replace("\\", "")
-    assert "1 of 2 predictions differ between 1 and 2. Of the 1 with a known label, 1 is right in 1" in said
+    text = words(app).replace("\\", "")
+    assert "1 of 2 predictions differ between 1 and 2. Of the 1 with a known label, 1 is right in 1" in text
     assert "Not kept" not in words(app)
 
 
@@ -127,9 +127,9 @@ def test_runs_of_different_methods_and_measures_are_compared_on_an_axis_each(own
     app = opened(owner, chosen_runs=[first, second, third])
     assert not app.exception
     assert list(app.dataframe[1].value["method"]) == ["GBCClassifier", "GBCClassifier", "MGBRegressor"]
-    told = app.dataframe[2].value.set_index("setting")
-    assert list(told.loc["changes to the data"])[-1] == "trained on 50% of the labels"
-    assert list(told.loc["leaf"]) == ["–", "–", "median"] and "graph" in told.index
+    settings = app.dataframe[2].value.set_index("setting")
+    assert list(settings.loc["changes to the data"])[-1] == "trained on 50% of the labels"
+    assert list(settings.loc["leaf"]) == ["–", "–", "median"] and "graph" in settings.index
     assert "Judged by error and RMSE" in words(app) and "no instance in common" in words(app)
 
 
@@ -155,7 +155,7 @@ def test_a_run_of_files_that_are_gone_cannot_be_reopened(owner):
     assert button(app, "Reopen").disabled
 
 
-def test_a_trouble_of_the_store_is_told(owner, monkeypatch):
+def test_a_trouble_of_the_store_is_reported(owner, monkeypatch):
     monkeypatch.setattr(store.RunStore, "warning", property(lambda _: "The database is [locked]."))
     monkeypatch.setattr(store.shared(), "list", lambda owner: [])
     assert "locked" in opened(owner).warning[0].value

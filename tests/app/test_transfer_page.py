@@ -103,12 +103,12 @@ def test_methods_train_side_by_side_and_the_wrong_rows_come_first(page):
 
 
 @pytest.mark.slow
-def test_a_corrupted_source_is_told_beside_the_run_before(page):
+def test_a_corrupted_source_is_reported_beside_the_run_before(page):
     page = trained(page)
     page = again(page.selectbox(key="spoilt").set_value("near").run())
     page = again(page.slider(key="spoilt_share").set_value(80).run())
-    said = page.success[0].value.replace("\\", "")
-    assert "with 80% of the labels of near flipped" in said and said.count("error") == 3
+    text = page.success[0].value.replace("\\", "")
+    assert "with 80% of the labels of near flipped" in text and text.count("error") == 3
 
 
 def test_eta_is_the_formulas_or_by_hand(page):
@@ -131,7 +131,7 @@ def test_without_a_source_or_a_method_there_is_a_sentence_and_no_button(page):
     assert not page.exception
 
 
-def test_the_curve_is_measured_in_the_background_and_judged(page):
+def test_the_curve_is_measured_in_the_background_and_evaluated(page):
     page.slider(key="draws").set_value(2).run()
     page.multiselect(key="methods").set_value(["No transfer", "MultiSource"]).run()
     page.button(key="measure").click().run()

@@ -59,9 +59,9 @@ def test_models_side_by_side_then_a_source_fails():
     page = trained(opened(two_rounds=6, two_epochs=8))
     labels = [metric.label.replace("\\", "") for metric in page.metric]
     assert labels == ["F1 of Trees on table", "F1 of Network on image", "F1 of Together"]
-    said = words(page)
-    assert "against" in said and "F1, held out:" in said
-    assert "Without image, F1: " in said and "Trees on table" in said.split("Without image, F1: ")[1]
+    text = words(page)
+    assert "against" in text and "F1, held out:" in text
+    assert "Without image, F1: " in text and "Trees on table" in text.split("Without image, F1: ")[1]
     page = page.selectbox(key="fails").set_value("table").run()
     page = ended(page)
     assert "Without table, F1: " in words(page)
@@ -126,5 +126,5 @@ def test_names_are_shown_as_they_are_and_any_number_of_sources_is_taken():
     page = page.multiselect(key="modalities Your data").set_value([evil]).run()
     assert "at least two" in words(page) and page.button(key="train").disabled
     page = trained(page.multiselect(key="modalities Your data").set_value([evil, "two"]).run())
-    said = " ".join(element.value for element in (*page.success, *page.caption, *page.markdown, *page.info))
-    assert "](http" not in said and "<b>" not in said and "<i>" not in said
+    text = " ".join(element.value for element in (*page.success, *page.caption, *page.markdown, *page.info))
+    assert "](http" not in text and "<b>" not in text and "<i>" not in text

@@ -155,10 +155,10 @@ def test_probabilities_are_as_sure_as_they_are_right():
     machine = KernelMachine(2, [1.0], [1.0, 0.3], 4, 0)
     machine.prepare(joined_of(tables))
     machine.fit(np.arange(600), y[:600])
-    told = machine.scores()[600:]
-    right = (told.argmax(axis=1) == y[600:]).mean()
-    assert told.max(axis=1).mean() == pytest.approx(right, abs=0.06)
-    assert metrics.log_loss(y[600:], told, [0, 1]) < 0.62
+    probabilities = machine.scores()[600:]
+    right = (probabilities.argmax(axis=1) == y[600:]).mean()
+    assert probabilities.max(axis=1).mean() == pytest.approx(right, abs=0.06)
+    assert metrics.log_loss(y[600:], probabilities, [0, 1]) < 0.62
 
 
 @pytest.mark.parametrize("learner", [KernelMachine(3, [1.0], [1.0], 5, 0), BoostedTrees(3, 0, iterations=5)])
@@ -207,11 +207,11 @@ def test_planted_classes_are_predicted_well_beyond_chance(estimator, classes):
     y = label_split(classes, 0.6, seed=1)
     rest = held_out(classes, y)
     fitted = clone(estimator).fit(classes, y)
-    predicted, told = fitted.predict(classes), fitted.predict_proba(classes)
+    predicted, probabilities = fitted.predict(classes), fitted.predict_proba(classes)
     assert fitted.classes_.tolist() == classes.classes
     assert metrics.error_rate(classes.y[rest], predicted[rest]) < 0.5
-    assert told.shape == (classes.n, 3) and told.sum(axis=1) == pytest.approx(1.0)
-    assert metrics.log_loss(classes.y[rest], told[rest], fitted.classes_) < np.log(3)
+    assert probabilities.shape == (classes.n, 3) and probabilities.sum(axis=1) == pytest.approx(1.0)
+    assert metrics.log_loss(classes.y[rest], probabilities[rest], fitted.classes_) < np.log(3)
 
 
 @pytest.mark.parametrize("estimator", ALL, ids=named)

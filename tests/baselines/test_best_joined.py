@@ -43,8 +43,8 @@ def test_it_scores_like_the_learner_it_chose(target):
     y, rest = split(data, 30)
     found = best_joined(data, y, rest)
     kind = {"linear model": JoinedLinear, "SVM": JoinedSupportVectors}[found.name]
-    said = kind().fit(data, y).predict(data)[30:]
-    losses = said != data.y[30:] if target == "class" else (said - data.y[30:]) ** 2
+    predicted = kind().fit(data, y).predict(data)[30:]
+    losses = predicted != data.y[30:] if target == "class" else (predicted - data.y[30:]) ** 2
     np.testing.assert_allclose(found.losses, losses.astype(float))
     assert found.held_out == pytest.approx(losses.mean() if target == "class" else np.sqrt(losses.mean()))
     assert found.cross_validated[found.name] == min(found.cross_validated.values())

@@ -48,7 +48,7 @@ def test_a_fitted_model_survives_a_fit_that_fails(name):
 
 
 @EACH
-def test_the_frame_is_that_of_the_base_and_stops_when_told(name):
+def test_the_frame_is_that_of_the_base_and_stops_when_asked(name):
     model = clone(model_files.fitted(name))
     quietly(model, name, lambda event: True)
     assert isinstance(model, Estimator) and find(name)._fit is Estimator._fit

@@ -57,16 +57,16 @@ def test_a_file_of_every_format_loads_for_ever(folder, name):
     if name not in RENAMED.get(folder.name, ()):
         stored, arrays = _state_in(content)
         state, now = model._get_state()
-        now_told = json.loads(json.dumps(state))
-        assert {key: now_told[key] for key in stored} == stored  # what is new since then has its value for old files
+        written = json.loads(json.dumps(state))
+        assert {key: written[key] for key in stored} == stored  # what is new since then has its value for old files
         assert [(key, a.dtype, a.shape, a.tobytes()) for key, a in now.items()] == arrays
-    told = json.loads((folder / "answers.json").read_text(encoding="utf-8"))
-    expected = np.array([float.fromhex(value) for value in told[name]])
-    said = model_files.answers(name, model).ravel()
-    if told["machine"] == model_files.machine() and name not in LINEAR_ALGEBRA:
-        assert_array_equal(said, expected)
-    assert_allclose(said, expected, **({"rtol": 1e-5, "atol": 1e-7} if name in LINEAR_ALGEBRA else {"rtol": 1e-9}))
-    assert_array_equal(model_files.answers(name, load(dumps(model))).ravel(), said)
+    stored_answers = json.loads((folder / "answers.json").read_text(encoding="utf-8"))
+    expected = np.array([float.fromhex(value) for value in stored_answers[name]])
+    predicted = model_files.answers(name, model).ravel()
+    if stored_answers["machine"] == model_files.machine() and name not in LINEAR_ALGEBRA:
+        assert_array_equal(predicted, expected)
+    assert_allclose(predicted, expected, **({"rtol": 1e-5, "atol": 1e-7} if name in LINEAR_ALGEBRA else {"rtol": 1e-9}))
+    assert_array_equal(model_files.answers(name, load(dumps(model))).ravel(), predicted)
 
 
 # What models fitted by commit 292701f answered on the data of `tests/model_files`, of the methods that did not change
@@ -87,18 +87,18 @@ def test_a_model_is_in_the_first_fits_or_among_those_that_changed():
 
 @pytest.mark.parametrize("name", sorted(set(FIRST) - {"machine"}))
 def test_a_method_that_did_not_change_is_fitted_as_at_first(name):
-    said = model_files.answers(name, model_files.fitted(name)).ravel()
+    predicted = model_files.answers(name, model_files.fitted(name)).ravel()
     expected = np.array([float.fromhex(value) for value in FIRST[name]])
     if FIRST["machine"] == model_files.machine() and name not in LINEAR_ALGEBRA:
-        assert_array_equal(said, expected)
-    assert_allclose(said, expected, rtol=1e-5, atol=1e-6)
+        assert_array_equal(predicted, expected)
+    assert_allclose(predicted, expected, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("name", [*RENAMED["format_1"], "TransferClassifier"])
 def test_forged_files_of_format_1_are_refused_or_predict(name):
     content = (FORMATS[0] / f"{name}.hetcore").read_bytes()
-    said = model_files.answers(name, load(content))
-    verdicts = [(k, verdict(name, changed(name, content, k)[1], said)) for k in range(0, 400, 2)]
+    predicted = model_files.answers(name, load(content))
+    verdicts = [(k, verdict(name, changed(name, content, k)[1], predicted)) for k in range(0, 400, 2)]
     assert [wrong for wrong in verdicts if wrong[1] not in ("refused", "same", "other")] == []
     assert {what for _, what in verdicts} > {"refused"}
 
@@ -122,9 +122,9 @@ def test_every_class_that_can_be_saved_has_golden_files():
 @EACH
 def test_changed_files_are_refused_or_predict(name):
     model = model_files.fitted(name)
-    content, said = dumps(model), model_files.answers(name, model)
+    content, predicted = dumps(model), model_files.answers(name, model)
     found = [(*changed(name, content, k), k) for k in range(FILES // len(model_files.NAMES) + 1)]
-    verdicts = [(kind, k, verdict(name, file, said)) for kind, file, k in found]
+    verdicts = [(kind, k, verdict(name, file, predicted)) for kind, file, k in found]
     assert {what for kind, _, what in verdicts if kind == "damaged"} == {"refused"}
     assert [wrong for wrong in verdicts if wrong[2] not in ("refused", "same", "other")] == []
     assert {what for kind, _, what in verdicts if kind == "forged"} > {"refused"}  # some forgeries are good ones
@@ -227,7 +227,7 @@ def test_a_file_that_says_it_is_of_another_class_is_refused_or_predicts(name):
         assert type(model) is getattr(importlib.import_module(persistence.CLASSES[other]), other)
 
 
-def test_forgeries_are_told_apart_from_damage():
+def test_forgeries_are_distinguished_from_damage():
     content = dumps(model_files.fitted("HMF"))
     file = next(file for k in range(99) if (file := forged(content, np.random.default_rng(k))) != content)
     assert resealed(file[:-SEAL]) == file

@@ -504,7 +504,7 @@ def test_saving_leaves_no_file_open(model, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("start", [b"\x80", b"\x1f\x8b", b"x\x9c", b"BZh", b"(dp", b"cjoblib"])
-def test_pickles_and_what_pickles_are_packed_in_are_told(start):
+def test_pickles_and_what_pickles_are_packed_in_are_reported(start):
     for tail in (b"", b"abcd"):
         with pytest.raises(ModelFileError, match="never opens pickles"):
             load(start + tail)

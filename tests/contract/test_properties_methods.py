@@ -40,29 +40,29 @@ def assert_lawful(case):
         event(f"refused: {error}"[:60])
         assert str(error).endswith(".") and "\n" not in str(error)
         return False
-    said = numbers(model, case.asked)
-    assert np.isfinite(said).all()
+    predicted = numbers(model, case.asked)
+    assert np.isfinite(predicted).all()
     if hasattr(model, "classes_"):
-        assert_allclose(said.sum(axis=1), 1.0, rtol=1e-9)
-        assert (said >= 0).all() and said.shape[1] == len(model.classes_)
+        assert_allclose(predicted.sum(axis=1), 1.0, rtol=1e-9)
+        assert (predicted >= 0).all() and predicted.shape[1] == len(model.classes_)
         assert set(model.predict(case.asked)) <= set(model.classes_)
-    elif said.shape[1] == 2:
-        assert (said[:, 1] >= 0).all()
-    assert_told(model)
-    assert_array_equal(numbers(load(dumps(model)), case.asked), said)
+    elif predicted.shape[1] == 2:
+        assert (predicted[:, 1] >= 0).all()
+    assert_defined(model)
+    assert_array_equal(numbers(load(dumps(model)), case.asked), predicted)
     if case.twice:
-        assert_array_equal(numbers(case.fitted(), case.asked), said)
+        assert_array_equal(numbers(case.fitted(), case.asked), predicted)
     return True
 
 
-def assert_told(model):
+def assert_defined(model):
     """Hold what a model tells of its rounds and weights to its laws."""
     assert 1 <= model.n_iterations_
     history = model.history_
     for name in history.columns:
         values = history[name].drop_nulls().to_numpy()
-        told = values if name.split(":")[0] not in MAY_BE_UNDEFINED else values[~np.isnan(values)]
-        assert np.isfinite(told).all(), name
+        defined = values if name.split(":")[0] not in MAY_BE_UNDEFINED else values[~np.isnan(values)]
+        assert np.isfinite(defined).all(), name
     for name in ("source_weights_", "graph_weights_"):
         values = np.array(list(getattr(model, name, {}).values()))
         assert (values >= 0).all() and (values <= 1).all()

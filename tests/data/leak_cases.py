@@ -181,9 +181,9 @@ def found(case: Case, seed: int = 0) -> list[Leak]:
 if __name__ == "__main__":
     counts = {True: 0, False: 0}
     for each in CASES:
-        said = sum(bool(found(each, seed)) for seed in range(10))
-        counts[each.leaks] += said
-        if said != 10 * each.leaks:
-            sys.stdout.write(f"{'leak' if each.leaks else 'look-alike'}, {each.name}: said in {said} of 10 draws\n")
+        times = sum(bool(found(each, seed)) for seed in range(10))
+        counts[each.leaks] += times
+        if times != 10 * each.leaks:
+            sys.stdout.write(f"{'leak' if each.leaks else 'look-alike'}, {each.name}: said in {times} of 10 draws\n")
     sys.stdout.write(f"{counts[True]} of {10 * len(LEAKS)} draws of {len(LEAKS)} planted leaks found\n")
     sys.stdout.write(f"{counts[False]} of {10 * len(INNOCENT)} draws of {len(INNOCENT)} look-alikes said by mistake\n")

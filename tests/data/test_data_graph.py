@@ -49,7 +49,7 @@ def test_edges_without_weights_weigh_one(columns):
     assert edge_set(graph) == {("a", "b", 1.0)}
 
 
-def test_columns_beside_the_edge_list_are_said_to_be_unused():
+def test_columns_beside_the_edge_list_are_reported_as_unused():
     graph = Graph(EDGES.with_columns(colour=pl.lit("red")))
     assert graph.n_edges == 2 and found(graph) == {"unused_column": 1}
 
@@ -144,7 +144,7 @@ def test_ids_of_a_matrix_that_repeat_are_one_node():
     assert found(graph)["merged_node"] == 1
 
 
-def test_a_graph_without_an_edge_is_said_to_have_none():
+def test_a_graph_without_an_edge_is_reported_to_have_none():
     empty = Graph(pl.DataFrame({"source": [], "target": []}, schema={"source": pl.String, "target": pl.String}))
     assert empty.n == 0 and empty.n_edges == 0 and found(empty) == {"no_edge": 0}
     nodes = nx.empty_graph(3)

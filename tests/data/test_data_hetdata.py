@@ -141,7 +141,7 @@ def test_the_task_is_guessed_from_the_labels(labels, kind, y):
         assert_array_equal(data.y, y)
 
 
-def test_the_task_can_be_said():
+def test_the_task_can_be_set():
     numbers = pl.DataFrame({"id": ["a", "b", "c"], "y": [3.0, 1.0, None]})
     assert hc.HetData({"one": ONE}, target=numbers, task="classification").y.tolist() == ["3", "1", None]
     texts = pl.DataFrame({"id": ["a", "b"], "y": ["3", " 1.5"]})
@@ -196,7 +196,7 @@ def test_infinite_labels_count_as_unlabelled():
     assert_array_equal(data.y, [1.0, np.nan, np.nan])
 
 
-def test_repeated_labels_keep_the_first_and_contradictions_are_said():
+def test_repeated_labels_keep_the_first_and_contradictions_are_reported():
     target = pl.DataFrame({"id": ["a", "a", "b", "b", None], "y": ["x", "y", "x", "x", "x"]})
     data = hc.HetData({"one": ONE}, target=target)
     assert data.y.tolist() == ["x", "x", None]

@@ -45,7 +45,7 @@ def test_a_share_of_the_numbers_gets_noise_of_the_stated_size(numbers):
     assert added[added != 0].std() == pytest.approx(0.5 * numbers.y[:900].std(), rel=0.1)
 
 
-def test_a_larger_share_spoils_the_same_rows_and_more(classes, numbers):
+def test_a_larger_share_corrupts_the_same_rows_and_more(classes, numbers):
     few, many = classes.with_flipped_labels(0.1, seed=1).y, classes.with_flipped_labels(0.3, seed=1).y
     hit = np.array([a != b for a, b in zip(classes.y, few)])
     assert hit.sum() == 90 and few[hit].tolist() == many[hit].tolist()
@@ -57,13 +57,13 @@ def test_a_larger_share_spoils_the_same_rows_and_more(classes, numbers):
 
 
 def test_a_change_can_be_repeated_and_leaves_the_original(classes, numbers):
-    for data, spoil in ((classes, hc.HetData.with_flipped_labels), (numbers, hc.HetData.with_label_noise)):
+    for data, corrupt in ((classes, hc.HetData.with_flipped_labels), (numbers, hc.HetData.with_label_noise)):
         before = data.digest()
-        assert spoil(data, 0.3, seed=2).digest() == spoil(data, 0.3, seed=2).digest() != before
-        assert spoil(data, 0.3, seed=2).digest() != spoil(data, 0.3, seed=4).digest()
-        assert data.digest() == before and spoil(data, 0.0).digest() == before
-        step = spoil(data, 0.3, seed=2).steps[-1]
-        assert eval(f"data.{step}", {"data": data}).digest() == spoil(data, 0.3, seed=2).digest()  # noqa: S307
+        assert corrupt(data, 0.3, seed=2).digest() == corrupt(data, 0.3, seed=2).digest() != before
+        assert corrupt(data, 0.3, seed=2).digest() != corrupt(data, 0.3, seed=4).digest()
+        assert data.digest() == before and corrupt(data, 0.0).digest() == before
+        step = corrupt(data, 0.3, seed=2).steps[-1]
+        assert eval(f"data.{step}", {"data": data}).digest() == corrupt(data, 0.3, seed=2).digest()  # noqa: S307
 
 
 def test_what_can_not_be_corrupted_is_refused_in_words(classes, numbers):

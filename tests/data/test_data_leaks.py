@@ -16,14 +16,14 @@ KNOWN_ALARMS = {"a very good feature"}
 
 
 @pytest.mark.parametrize("case", LEAKS, ids=lambda case: case.name)
-def test_every_planted_leak_is_said(case):
-    said = found(case)
-    assert len(said) == 1
-    assert said[0].message.endswith(("before the label", "out of the columns"))
+def test_every_planted_leak_is_reported(case):
+    findings = found(case)
+    assert len(findings) == 1
+    assert findings[0].message.endswith(("before the label", "out of the columns"))
 
 
 @pytest.mark.parametrize("case", INNOCENT, ids=lambda case: case.name)
-def test_look_alikes_are_not_said(case):
+def test_look_alikes_are_not_reported(case):
     assert [leak.message for leak in found(case)] == [] or case.name in KNOWN_ALARMS
 
 

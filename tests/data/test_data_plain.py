@@ -81,6 +81,6 @@ def test_records_need_their_columns_and_numbers(two_sites):
         codes(hc.HetData({"t": ages(["a", "b"], [1.0, 2.0])}, target=target, id_column="id"))
 
 
-def test_no_table_is_said():
+def test_no_table_is_reported():
     with pytest.raises(DataError):
         plain_table(hc.HetData({}, target=pl.DataFrame({"id": ["a", "b"], "y": [1.0, 2.0]}), id_column="id"))

@@ -244,7 +244,7 @@ def test_printing_is_one_modest_line():
     assert text == "Source(2 rows, 2 columns: 'x', 'y')"
 
 
-def test_a_column_whose_name_is_a_pattern_is_left_out_and_told():
+def test_a_column_whose_name_is_a_pattern_is_left_out_and_reported():
     source = Source(["a", "b"], pl.DataFrame({"*": [1, 2], "^x.*$": ["u", "v"], "x": [1.5, 2.5], "^": [1, 0]}))
     assert source.columns == ["x", "^"]
     assert [(finding.kind, finding.where) for finding in source.findings][:2] == [

@@ -24,7 +24,7 @@ PAIRS = [
 
 
 @pytest.mark.parametrize(("one", "other", "way"), PAIRS)
-def test_each_way_is_said_and_made_the_same_by_itself(one, other, way):
+def test_each_way_is_reported_and_made_the_same_by_itself(one, other, way):
     rest = [f"z{k}z" for k in range(5)]
     left = pl.DataFrame({"id": [one, *rest], "x": range(6)})
     right = pl.DataFrame({"id": [other, *rest], "y": range(6)})

@@ -44,8 +44,8 @@ def test_labels_are_flipped_as_often_as_planted():
 @pytest.mark.parametrize("name", MAKERS)
 def test_an_entry_is_what_its_maker_makes_each_time(name):
     assert datasets.load(name).digest() == MAKERS[name]()[0].digest() != MAKERS[name](seed=1)[0].digest()
-    told = datasets.planted_deviation(name)
-    assert told.columns == ["id", "planted"] and told["id"].to_list() == datasets.load(name).ids.tolist()
+    known = datasets.planted_deviation(name)
+    assert known.columns == ["id", "planted"] and known["id"].to_list() == datasets.load(name).ids.tolist()
 
 
 def test_ratings_and_sensors_are_records_of_codes():

@@ -143,7 +143,7 @@ def test_the_deal_is_by_the_order_of_the_families_checksums():
     assert found == dealt
 
 
-def test_every_file_is_fixed_by_commit_and_checksum_and_its_terms_are_told():
+def test_every_file_is_fixed_by_commit_and_checksum_and_its_terms_are_reported():
     assert set(_files.FILES) == set(_sources.SOURCES)
     for commit, paths in _files.FILES.values():
         assert re.fullmatch(r"[0-9a-f]{40}", commit)

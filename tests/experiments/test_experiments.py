@@ -213,7 +213,7 @@ def test_every_file_is_whole(name):
 
 
 @pytest.mark.parametrize("name", names())
-def test_every_sentence_of_a_claim_is_judged_by_rules_that_can_be_read(name):
+def test_every_sentence_of_a_claim_is_evaluated_by_rules_that_can_be_read(name):
     found, given = info(name), info(name).verdict["rules"]
     methods = set(found.cells["method"])
     assert {rule["claim"] for rule in ({"claim": 1} | rule for rule in given) if not rule.get("beside")} == set(
@@ -260,7 +260,7 @@ def test_rules_by_hand(toy, rule, held, against):
     assert (found.held, found.against) == (held, against)
 
 
-def test_a_comparison_is_told_as_numbers(toy):
+def test_a_comparison_is_reported_as_numbers(toy):
     found = _compared({"theirs": "bad", "says": "below"}, good=(0.1, 0.2), bad=(0.2, 0.4))
     assert (found.difference, found.relative) == pytest.approx((-0.15, -0.5))
     # Each place has differences that are 0.002 apart, a standard error of 0.001; two places have 0.001 / sqrt 2.

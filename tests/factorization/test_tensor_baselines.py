@@ -55,7 +55,7 @@ def test_tucker_fills_in_a_tensor_of_low_rank():
     assert np.sqrt(np.mean((model.predict(asked) - truth) ** 2)) < 0.25 * spread
 
 
-def test_a_missing_tensorly_is_told_in_a_sentence(monkeypatch):
+def test_a_missing_tensorly_is_reported_in_a_sentence(monkeypatch):
     monkeypatch.setitem(sys.modules, "tensorly", None)
     with pytest.raises(ParameterError, match="Tucker needs the package tensorly: install it"):
         Tucker().fit(X, Y)

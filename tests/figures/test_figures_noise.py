@@ -47,7 +47,7 @@ def test_a_band_holds_the_share_of_labels_that_are_drawn_inside():
     assert np.all(low["y"] < high["y"]) and np.all(np.diff(high["y"]) > 0)  # the spread grows with x
 
 
-def test_residuals_that_spread_as_said_lie_on_the_line():
+def test_residuals_that_spread_as_predicted_lie_on_the_line():
     seen = figures.deviations(SPREAD, Y, TITLES)["data"][1]
     assert np.allclose(seen["x"], seen["y"], rtol=0.2) and len(seen["x"]) == 12
 

@@ -79,10 +79,10 @@ def faults(case: Case, found: Outcome) -> list[str]:
     return wrong
 
 
-def _faults_of_sentence(case: Case, said: str) -> list[str]:
-    wrong = [f"no sentence: {said!r}"] if len(said) >= 300 or "\n" in said or not said.endswith((".", "…")) else []
-    wrong += [f"names {word}" for word in ("Traceback", "site-packages", "/usr/", "/home/") if word in said]
-    wrong += [] if case.name in said else [f"does not name {case.name}: {said}"]
+def _faults_of_sentence(case: Case, text: str) -> list[str]:
+    wrong = [f"no sentence: {text!r}"] if len(text) >= 300 or "\n" in text or not text.endswith((".", "…")) else []
+    wrong += [f"names {word}" for word in ("Traceback", "site-packages", "/usr/", "/home/") if word in text]
+    wrong += [] if case.name in text else [f"does not name {case.name}: {text}"]
     if case.answer == "":
-        wrong += [f"refused: {said}"]
-    return wrong + ([f"not {case.answer!r}: {said}"] if case.answer and not re.search(case.answer, said) else [])
+        wrong += [f"refused: {text}"]
+    return wrong + ([f"not {case.answer!r}: {text}"] if case.answer and not re.search(case.answer, text) else [])

@@ -130,10 +130,10 @@ def _sheet(*rows: str) -> str:
 
 
 def _cell(place: str, value: object, kind: str = "", formula: str = "") -> str:
-    told = f' t="{kind}"' if kind else ""
+    kind_attribute = f' t="{kind}"' if kind else ""
     made = f"<f>{formula}</f>" if formula else ""
     inner = f"<is><t>{value}</t></is>" if kind == "inlineStr" else f"{made}<v>{value}</v>" if value != "" else made
-    return f'<c r="{place}"{told}>{inner}</c>'
+    return f'<c r="{place}"{kind_attribute}>{inner}</c>'
 
 
 def _words(row: int, *words: str) -> str:

@@ -99,13 +99,13 @@ def test_every_file_says_what_it_is():
 
 @pytest.mark.parametrize("folder", ["hetcore", "datasets", "studio"])
 def test_documented_parameters_are_those_of_the_signature(folder):
-    said = [(dotted(path), *offer) for path in FILES if ROOT / folder in path.parents for offer in functions(path)]
+    offers = [(dotted(path), *offer) for path in FILES if ROOT / folder in path.parents for offer in functions(path)]
     wrong = [
         (module, name, documented(docstring) ^ arguments(function))
-        for module, name, function, docstring in said
+        for module, name, function, docstring in offers
         if documented(docstring) is not None and documented(docstring) != arguments(function)
     ]
-    assert said and wrong == []
+    assert offers and wrong == []
 
 
 def test_kernels_have_slow_twins_of_the_same_name():

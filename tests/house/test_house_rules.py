@@ -13,7 +13,7 @@ from tests.house.test_house import FILES, ROOT, TREES, dotted
 
 KERNELS = sorted((ROOT / "hetcore" / "kernels").glob("*.py"))
 # Its docstring says once what the same five methods of every encoder do.
-SAID_ONCE = {"hetcore.data.column_encoders"}
+DOCUMENTED_ONCE = {"hetcore.data.column_encoders"}
 # Who may pickle: parcels and messages between the studio and the workers that it started.
 WORKER_PIPE = {"studio.jobs.data_refs", "studio.jobs.worker", "studio.jobs.worker_main"}
 PICKLERS = {"pickle", "marshal", "shelve", "dill", "cloudpickle"}
@@ -35,7 +35,7 @@ def offers(path: Path) -> Iterator[tuple[str, str]]:
 
 @pytest.mark.parametrize("folder", ["hetcore", "datasets", "studio"])
 def test_all_that_is_offered_says_what_it_does(folder):
-    paths = [path for path in FILES if ROOT / folder in path.parents and dotted(path) not in SAID_ONCE]
+    paths = [path for path in FILES if ROOT / folder in path.parents and dotted(path) not in DOCUMENTED_ONCE]
     found = [(f"{dotted(path)}.{name}", text) for path in paths for name, text in offers(path)]
     assert len(found) > 10
     assert [name for name, text in found if not text] == []
@@ -88,8 +88,8 @@ def test_nothing_reads_pickles_or_runs_text():
 
 def test_the_rules_see_dangers():
     code = "import pickle\nfrom marshal import loads\nnp.load(f)\nx = eval('1')\nnp.load(f, allow_pickle=False)"
-    said = sorted(_dangers(ast.parse(code), False))
-    assert said == ["calls eval", "imports marshal", "imports pickle", "may read pickles from arrays"]
+    dangers = sorted(_dangers(ast.parse(code), False))
+    assert dangers == ["calls eval", "imports marshal", "imports pickle", "may read pickles from arrays"]
     assert sorted(_dangers(ast.parse(code), True)) == ["calls eval", "may read pickles from arrays"]
 
 
@@ -108,8 +108,8 @@ LONGEST = 40
 
 def _code_lines(function: ast.FunctionDef, lines: list[str]) -> int:
     first = function.body[0]
-    said = range(first.lineno, first.end_lineno + 1) if ast.get_docstring(function) else ()
-    places = (n for n in range(function.lineno, function.end_lineno + 1) if n not in said)
+    docstring_lines = range(first.lineno, first.end_lineno + 1) if ast.get_docstring(function) else ()
+    places = (n for n in range(function.lineno, function.end_lineno + 1) if n not in docstring_lines)
     return sum(bool(line) and not line.startswith("#") for line in (lines[n - 1].strip() for n in places))
 
 

@@ -52,9 +52,9 @@ def test_ten_lines_print_what_stands_below_them(tmp_path, monkeypatch, capsys):
     (tmp_path / "ten.py").write_text(code, encoding="utf-8")
     made = runpy.run_path("ten.py")
     error, weights = numbers(capsys.readouterr().out)
-    said_error, said_weights = numbers(blocks("text")[0])
-    assert error == pytest.approx(said_error, abs=ERROR_TOLERANCE)
-    assert weights == pytest.approx(said_weights, abs=WEIGHT_TOLERANCE)
+    printed_error, printed_weights = numbers(blocks("text")[0])
+    assert error == pytest.approx(printed_error, abs=ERROR_TOLERANCE)
+    assert weights == pytest.approx(printed_weights, abs=WEIGHT_TOLERANCE)
     assert (hc.load("digits.hetcore").predict(made["data"]) == made["model"].predict(made["data"])).all()
 
 

@@ -37,11 +37,11 @@ def kills(folder: Path, count: int, seed: int) -> dict[str, object]:
     for _ in range(count):
         acknowledged += killed_writer(folder, rng)
         started = time.perf_counter()
-        found = told(lambda write, sure=acknowledged: write(json.dumps(looked(folder, sure)) + "\n"))
+        found = written(lambda write, sure=acknowledged: write(json.dumps(looked(folder, sure)) + "\n"))
         slowest = max(slowest, time.perf_counter() - started)
-        said = json.loads(found) if found else {"faults": ["the look at the database died"], "runs": 0}
-        faults += said["faults"]
-        stored = said["runs"]
+        output = json.loads(found) if found else {"faults": ["the look at the database died"], "runs": 0}
+        faults += output["faults"]
+        stored = output["runs"]
     return {
         "kills": count, "acknowledged": len(acknowledged), "unacknowledged": stored - len(acknowledged),
         "faults": faults, "slowest": round(slowest, 3),
@@ -58,8 +58,8 @@ def killed_writer(folder: Path, rng: random.Random) -> list[str]:
     os.close(writing)
     sure, before = [], rng.randrange(RUNS_BEFORE_KILL)
     share, usual = rng.random(), 0.02
-    with os.fdopen(reading) as said:
-        for line in said:
+    with os.fdopen(reading) as output:
+        for line in output:
             if line.startswith("begins"):
                 began = time.perf_counter()
                 if len(sure) == before:
@@ -88,7 +88,7 @@ def forever(folder: Path, say: Callable[[str], object]) -> None:
         say(store.add(Run(OWNER, "Consensus", "GBCClassifier", "digits"), model=MODEL) + "\n")
 
 
-def told(do: Callable[[Callable[[str], object]], None]) -> str:
+def written(do: Callable[[Callable[[str], object]], None]) -> str:
     """Do something in a forked process; return what it wrote."""
     reading, writing = os.pipe()
     pid = os.fork()
@@ -99,8 +99,8 @@ def told(do: Callable[[Callable[[str], object]], None]) -> str:
         finally:
             os._exit(0)
     os.close(writing)
-    with os.fdopen(reading) as said:
-        words = said.read()
+    with os.fdopen(reading) as output:
+        words = output.read()
     os.waitpid(pid, 0)
     return words
 

@@ -34,6 +34,6 @@ def test_data_that_a_page_looks_at_are_packed_again():
 
 
 @pytest.mark.parametrize("busy", [Busy(10**6), Busy(1, "another reason")])
-def test_what_does_not_pass_is_told(busy):
+def test_what_does_not_pass_is_reported(busy):
     with pytest.raises(RuntimeError, match=busy.words):
         data_refs.Packer().pack(FunctionTask("f", {"data": busy}))

@@ -90,18 +90,18 @@ def test_a_run_sends_its_rounds_and_leaves_its_result(studio):
 
 
 @pytest.mark.slow
-def test_the_end_is_told_once_with_the_result_watched_or_not(single):
-    studio, told = single(), []
-    first = studio.submit(task(n_iterations=2), "anna", on_end=lambda status, result: told.append((status, result)))
+def test_the_end_is_reported_once_with_the_result_watched_or_not(single):
+    studio, ends = single(), []
+    first = studio.submit(task(n_iterations=2), "anna", on_end=lambda status, result: ends.append((status, result)))
     broken = studio.submit(task("BrokenRegressor"), "anna", on_end=lambda status, result: 1 / 0)
     running = studio.submit(task("EndlessRegressor"), "anna")
-    waiting = studio.submit(task(), "anna", on_end=lambda status, result: told.append((status, result)))
+    waiting = studio.submit(task(), "anna", on_end=lambda status, result: ends.append((status, result)))
     until(studio, running, lambda status: status.rounds > 0)
     studio.stop(waiting)
     studio.stop(running)
     ended(studio, running)
-    assert [(status.run_id, status.state) for status, _ in told] == [(first, "finished"), (waiting, "stopped")]
-    assert told[0][1].history.height == 2 and told[1][1] is None
+    assert [(status.run_id, status.state) for status, _ in ends] == [(first, "finished"), (waiting, "stopped")]
+    assert ends[0][1].history.height == 2 and ends[1][1] is None
     assert studio.status(broken).state == "failed"
 
 
@@ -181,7 +181,7 @@ def test_a_run_that_does_not_hear_is_cut_off(studio):
     assert studio.result(run_id) is None
 
 
-def test_a_stop_is_told_before_the_predictions_are_made_and_does_not_cut_them_off(studio, tmp_path):
+def test_a_stop_is_reported_before_the_predictions_are_made_and_does_not_cut_them_off(studio, tmp_path):
     gate = tmp_path / "gate"
     os.mkfifo(gate)
     run_id = studio.submit(task("PonderingRegressor", gate=str(gate)), "anna")

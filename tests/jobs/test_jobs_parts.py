@@ -54,15 +54,15 @@ def test_a_stopped_run_of_long_rounds_has_more_time():
 
 
 def test_the_time_left_never_counts_up():
-    job, told = Job("run", "anna", task(), False, 0.0), []
+    job, remaining = Job("run", "anna", task(), False, 0.0), []
     job.leave_queue(0.0)
     ends = [1.0, 2.0, 6.0, 7.0, 20.0, 21.0]  # a slow third and a slower fifth round
     for second in range(24):
         for _ in [end for end in ends if end == second]:
             job.take_message("round", RoundEnd("TinyRegressor", len(job.events), 6, {"train": 1.0}), float(second))
         left = job.status(float(second), 0, "queued").seconds_left
-        told += [] if left is None else [left]
-    assert told[0] == 5.0 and told == sorted(told, reverse=True) and told[-1] == 0.0
+        remaining += [] if left is None else [left]
+    assert remaining[0] == 5.0 and remaining == sorted(remaining, reverse=True) and remaining[-1] == 0.0
 
 
 def test_a_pause_does_not_count_for_the_time_left():
@@ -110,8 +110,8 @@ def test_limits_come_from_the_machine_or_the_environment(monkeypatch):
     monkeypatch.setenv("HETCORE_WORKERS", "3")
     monkeypatch.setenv("HETCORE_WORKER_GIB", "1.5")
     monkeypatch.setenv("HETCORE_IDLE_MINUTES", "2")
-    told = from_environment()
-    assert (told.workers, told.memory, told.idle_seconds) == (3, 1.5 * GIB, 120)
+    settings = from_environment()
+    assert (settings.workers, settings.memory, settings.idle_seconds) == (3, 1.5 * GIB, 120)
     monkeypatch.setenv("HETCORE_WORKERS", "many")
     with pytest.raises(ParameterError, match="HETCORE_WORKERS='many' must be a number"):
         from_environment()

@@ -28,9 +28,9 @@ PARAMS = {"n_iterations": 8, "max_depth": 2}
 def test_a_hundred_kills_while_runs_are_stored_lose_and_tear_nothing(tmp_path):
     command = [sys.executable, "-m", "tests.jobs.kills", str(tmp_path), str(KILLS), "0"]
     done = subprocess.run(command, env=child_environment(), cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
-    said = json.loads(done.stdout)
-    assert said["faults"] == [] and said["kills"] == KILLS
-    assert said["acknowledged"] > KILLS / 2
+    output = json.loads(done.stdout)
+    assert output["faults"] == [] and output["kills"] == KILLS
+    assert output["acknowledged"] > KILLS / 2
 
 
 @pytest.fixture(scope="module")

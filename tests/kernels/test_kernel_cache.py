@@ -108,7 +108,7 @@ def test_warm_up_leaves_nothing_to_compile():
     from hetcore.trees import BinMapper, Forest, grow, set_leaf_medians
 
     warm_up()
-    entries = [packed_sums.fill_words, grower.grow_tree, predictor.find_leaves, predictor.add_leaf_values]
+    entries = [packed_sums.pack_rows, grower.grow_tree, predictor.find_leaves, predictor.add_leaf_values]
     entries += [predictor.predict_forest, medians.leaf_medians]
     before = [len(entry.signatures) for entry in entries]
     X = np.random.default_rng(0).normal(size=(100, 3))

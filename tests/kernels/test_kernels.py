@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from hetcore.kernels.histogram import build_group
-from hetcore.kernels.layout import KEY, TreeParams, Words, make_room
-from hetcore.kernels.packed_sums import fill_words
+from hetcore.kernels.layout import KEY, PackedLayout, TreeParams, make_scratch
+from hetcore.kernels.packed_sums import pack_rows
 from hetcore.kernels.splitting import node_terms, scan_column
 from tests.naive import binning as naive_binning
 from tests.naive import histogram as naive_histogram
@@ -64,7 +64,7 @@ def test_thresholds_and_bins(values, max_bins):
         agree("binning", "count_below", values[-1], cuts, n_cuts)
 
 
-def made_words(n=200, n_outputs=1, n_hessians=0, seed=0):
+def packed_table(n=200, n_outputs=1, n_hessians=0, seed=0):
     """Return gradients, hessians, rows, words and how to read them."""
     rng = np.random.default_rng(seed)
     gradients = rng.normal(size=(n, n_outputs)).astype(np.float32)
@@ -72,10 +72,10 @@ def made_words(n=200, n_outputs=1, n_hessians=0, seed=0):
     rows = np.sort(rng.permutation(n)[: max(1, n * 3 // 4)]).astype(np.uint32)
     used = n_outputs + n_hessians
     width = used if used <= 2 else -4 * (-used // 4)
-    reading = Words(np.ones(width), n_outputs, n_hessians, int(len(rows)).bit_length())
-    words = np.zeros((n, width), np.int64)
-    assert naive_sums.fill_words(gradients, hessians, rows, words, reading) == 0
-    return gradients, hessians, rows, words, reading
+    layout = PackedLayout(np.ones(width), n_outputs, n_hessians, int(len(rows)).bit_length())
+    packed = np.zeros((n, width), np.int64)
+    assert naive_sums.pack_rows(gradients, hessians, rows, packed, layout) == 0
+    return gradients, hessians, rows, packed, layout
 
 
 SHAPES = [(1, 0), (1, 1), (2, 0), (3, 1), (4, 4), (10, 1)]
@@ -84,17 +84,17 @@ SHAPES = [(1, 0), (1, 1), (2, 0), (3, 1), (4, 4), (10, 1)]
 @pytest.mark.parametrize("n_outputs,n_hessians", SHAPES)
 @pytest.mark.parametrize("n", [1, 2, 200])
 def test_words(n, n_outputs, n_hessians):
-    gradients, hessians, rows, words, reading = made_words(n, n_outputs, n_hessians)
-    agree("packed_sums", "fill_words", gradients, hessians, rows, np.zeros_like(words), reading)
+    gradients, hessians, rows, packed, layout = packed_table(n, n_outputs, n_hessians)
+    agree("packed_sums", "fill_words", gradients, hessians, rows, np.zeros_like(packed), layout)
     agree("packed_sums", "absolute_sum", gradients, rows, n_outputs - 1)
-    agree("packed_sums", "gather_words", words, rows, np.zeros_like(words[rows]), np.zeros_like(words[0]))
-    total = words[rows].sum(axis=0)
-    assert agree("packed_sums", "word_count", total, reading) == len(rows)
-    agree("packed_sums", "mean_hessian", total, reading)
+    agree("packed_sums", "gather_words", packed, rows, np.zeros_like(packed[rows]), np.zeros_like(packed[0]))
+    total = packed[rows].sum(axis=0)
+    assert agree("packed_sums", "word_count", total, layout) == len(rows)
+    agree("packed_sums", "mean_hessian", total, layout)
     for k in range(n_outputs):
-        value = agree("packed_sums", "word_value", total, reading, k)
+        value = agree("packed_sums", "word_value", total, layout, k)
         np.testing.assert_allclose(value, gradients[rows, k].sum(dtype=float), atol=1e-6)
-        agree("packed_sums", "output_hessian", total, reading, k)
+        agree("packed_sums", "output_hessian", total, layout, k)
 
 
 @pytest.mark.parametrize("total,bits", [(0.0, 40), (1.0, 40), (0.75, 61), (3e-30, 50), (1e30, 61), (1024.0, 10)])
@@ -105,13 +105,13 @@ def test_units(total, bits):
 
 
 def test_words_tell_what_is_wrong():
-    gradients, hessians, rows, words, reading = made_words(50, 1, 1)
+    gradients, hessians, rows, packed, layout = packed_table(50, 1, 1)
     cases = (gradients, np.nan, 1), (gradients, np.inf, 1), (hessians, np.nan, 1), (hessians, -1, 2)
     for array, value, code in cases:
         broken = array.copy()
         broken[rows[3]] = value
         pair = (broken, hessians) if array is gradients else (gradients, broken)
-        assert fill_words(*pair, rows, words, reading) == code == naive_sums.fill_words(*pair, rows, words, reading)
+        assert pack_rows(*pair, rows, packed, layout) == code == naive_sums.pack_rows(*pair, rows, packed, layout)
 
 
 def made_table(n=200, d=6, bins=20, missing=0.1, seed=0):
@@ -124,10 +124,10 @@ def made_table(n=200, d=6, bins=20, missing=0.1, seed=0):
 @pytest.mark.parametrize("n_outputs,n_hessians", SHAPES)
 @pytest.mark.parametrize("group", [[3], [0, 5], [4, 1, 2], [0, 1, 2, 3]])
 def test_histograms(n_outputs, n_hessians, group):
-    _, _, rows, words, _ = made_words(200, n_outputs, n_hessians)
-    binned, width = made_table(), words.shape[1]
+    _, _, rows, packed, _ = packed_table(200, n_outputs, n_hessians)
+    binned, width = made_table(), packed.shape[1]
     scratch, columns = np.zeros((4, 256, width), np.int64), np.array(group, np.int32)
-    args = (scratch, binned, columns, np.full(len(group), 20, np.int32), rows, words[rows])
+    args = (scratch, binned, columns, np.full(len(group), 20, np.int32), rows, packed[rows])
     ours, twin = copies(args), copies(args)
     build_group(*ours)
     naive_histogram.build_group(*twin)
@@ -136,7 +136,7 @@ def test_histograms(n_outputs, n_hessians, group):
     agree("histogram", "store", flat, compact, width)
     agree("histogram", "subtract", flat, compact, width)
     name = {1: "add_single", 2: "add_double"}.get(width, "add_many")
-    agree("histogram", name, scratch, binned, columns, rows, words[rows])
+    agree("histogram", name, scratch, binned, columns, rows, packed[rows])
 
 
 class RoomWithTotal:
@@ -151,17 +151,17 @@ class RoomWithTotal:
 @pytest.mark.parametrize("missing", [0.0, 0.3])
 @pytest.mark.parametrize("limits", [(1, 0.0), (20, 0.0), (1, 30.0), (300, 0.0)])
 def test_best_split_of_a_column(n_outputs, n_hessians, l2, missing, limits):
-    _, _, rows, words, reading = made_words(200, n_outputs, n_hessians)
+    _, _, rows, packed, layout = packed_table(200, n_outputs, n_hessians)
     params = TreeParams(min_samples_leaf=limits[0], min_child_weight=limits[1], l2=l2)
-    full, total = np.zeros((256, words.shape[1]), np.int64), words[rows].sum(axis=0)
-    naive_histogram.add_column(full, made_table(missing=missing)[0], rows, words[rows])
+    full, total = np.zeros((256, packed.shape[1]), np.int64), packed[rows].sum(axis=0)
+    naive_histogram.add_column(full, made_table(missing=missing)[0], rows, packed[rows])
     outputs = np.zeros((2, n_outputs))
-    node = node_terms(total, reading, params, outputs)
-    twin = naive_splitting.node_terms(total, reading, params, outputs.copy())
+    node = node_terms(total, layout, params, outputs)
+    twin = naive_splitting.node_terms(total, layout, params, outputs.copy())
     np.testing.assert_allclose(node, twin, rtol=1e-9, atol=1e-12)
     ours, twin = np.array([node.floor, -1, -1, -1]), np.array([node.floor, -1, -1, -1])
-    task = full[:20], full[255], node, reading, outputs
-    found = scan_column(*task, make_room(words.shape[1], n_outputs), ours)
+    task = full[:20], full[255], node, layout, outputs
+    found = scan_column(*task, make_scratch(packed.shape[1], n_outputs), ours)
     assert found == naive_splitting.scan_column(*task, RoomWithTotal(total), twin)
     np.testing.assert_allclose(ours, twin, rtol=1e-7)
     assert found == (limits[0] < 300)
@@ -170,26 +170,26 @@ def test_best_split_of_a_column(n_outputs, n_hessians, l2, missing, limits):
 
 def test_loops_over_cuts():
     rng = np.random.default_rng(0)
-    _, _, rows, words, reading = made_words(200, 1, 1)
+    _, _, rows, packed, layout = packed_table(200, 1, 1)
     histogram = np.zeros((30, 2), np.int64)
-    np.add.at(histogram, rng.integers(0, 30, len(rows)) // 3 * 3, words[rows])
-    start, bins, mask = words[rows[:3]].sum(axis=0), np.zeros(256, np.uint8), 2**reading.count_bits - 1
+    np.add.at(histogram, rng.integers(0, 30, len(rows)) // 3 * 3, packed[rows])
+    start, bins, mask = packed[rows[:3]].sum(axis=0), np.zeros(256, np.uint8), 2**layout.count_bits - 1
     n = agree("splitting", "filled_bins", histogram, 1, mask, bins, compare=[])
     assert n == 10
     filled = (np.arange(10) * 3).astype(np.uint8)
     agree("splitting", "sums_at", histogram, filled, start, 1, np.zeros(10, np.int64))
     agree("splitting", "running_sums", histogram, start, 1, np.zeros(30, np.int64))
     sums, weights = np.cumsum(histogram[:, 1]), np.sort(rng.random(30)) * 60
-    agree("splitting", "add_values", sums, reading.count_bits, 0.3, rng.random(30))
-    agree("splitting", "add_squares", sums, reading.count_bits, 1e-9, 0.4, 1.0, weights, rng.random(30))
+    agree("splitting", "add_values", sums, layout.count_bits, 0.3, rng.random(30))
+    agree("splitting", "add_squares", sums, layout.count_bits, 1e-9, 0.4, 1.0, weights, rng.random(30))
     agree("splitting", "add_quotients", sums, 1e-9, 0.4, 61.0, weights, rng.random(30))
-    node = node_terms(words[rows].sum(axis=0), reading, TreeParams(min_samples_leaf=9), np.zeros((2, 1)))
+    node = node_terms(packed[rows].sum(axis=0), layout, TreeParams(min_samples_leaf=9), np.zeros((2, 1)))
     agree("splitting", "cut_products", sums, weights, mask, node, np.zeros(30))
     values, products = rng.random(30), np.where(rng.random(30) < 0.3, np.inf, rng.random(30))
     for key in (0.0, 1.0, 1e9):
         agree("splitting", "best_cut", values, products, key)
     gradients = np.cumsum(histogram[:, 0])
-    task = "splitting", "any_better", gradients, 0, 0.1, sums, reading, node
+    task = "splitting", "any_better", gradients, 0, 0.1, sums, layout, node
     assert {agree(*task, key) for key in (1e-9, 1e9)} == {True, False}
 
 

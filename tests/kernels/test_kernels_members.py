@@ -64,11 +64,11 @@ def test_scores_get_the_values_of_their_leaves():
     assert_allclose(scores, twin, rtol=1e-14)
 
 
-@pytest.mark.parametrize(("at", "value", "said"), [(2, np.nan, "not all finite"), (3, -1.0, "must not be negative")])
-def test_gradients_that_no_tree_can_follow_are_refused(at, value, said):
+@pytest.mark.parametrize(("at", "value", "text"), [(2, np.nan, "not all finite"), (3, -1.0, "must not be negative")])
+def test_gradients_that_no_tree_can_follow_are_refused(at, value, text):
     given = made(shape=(1, 1))
     given[at][1, given[4][1][0]] = value
     grower = MemberGrower(given[0], given[1], (1, 1), PARAMS)
     grower.use(given[4], given[5])
-    with pytest.raises(hc.DataError, match=said):
+    with pytest.raises(hc.DataError, match=text):
         grower.grow(given[2], given[3])

@@ -74,9 +74,11 @@ def test_rows_without_weight_are_no_part_of_a_median():
     assert values[0, 0] == 2.0
 
 
-def test_what_the_silent_say_is_not_even_looked_at():
+def test_messages_of_weight_zero_are_not_even_looked_at():
     graph = np.array([0, 2, 2, 2], np.int32), np.array([1, 2], np.int32), np.ones(2, np.float32)
-    sums, _ = csr.hearsay(*graph, np.array([[[0.0], [np.nan], [3.0]]]), np.array([1.0, 0, 1]), np.zeros(3, np.int64))
+    sums, _ = csr.neighbor_sums(
+        *graph, np.array([[[0.0], [np.nan], [3.0]]]), np.array([1.0, 0, 1]), np.zeros(3, np.int64)
+    )
     assert sums[:, 0].tolist() == [3.0, 0.0, 0.0]
 
 
@@ -97,7 +99,7 @@ def test_thresholds_where_a_value_is_just_heavy(max_bins):
         assert_array_equal(ours[:n_cuts], twin[:n_cuts])
 
 
-class Watched(np.ndarray):
+class Recorded(np.ndarray):
     """Losses that count how often they are looked at."""
 
     looks = 0
@@ -113,8 +115,8 @@ STEPS = [([1, 2], 4), ([1, 10], 5), ([1e-3, 1e3], 12), ([1e-3, 1, 2, 3, 1000], 9
 @pytest.mark.parametrize(("losses", "steps"), STEPS)
 def test_newton_needs_few_steps_to_the_temperature(losses, steps):
     losses = np.array(losses, float)
-    watched = losses.view(Watched)
+    recorded = losses.view(Recorded)
     with np.errstate(all="ignore"):
-        u = float(_log_temperature(watched))
-    assert watched.looks <= steps * losses.size  # halving alone takes some fifty
+        u = float(_log_temperature(recorded))
+    assert recorded.looks <= steps * losses.size  # halving alone takes some fifty
     np.testing.assert_allclose(np.exp(-losses / np.exp(u)).sum(), 1.0, rtol=1e-12)

@@ -159,8 +159,8 @@ def asked(name: str) -> Any:
 
 def answers(name: str, model: Any) -> np.ndarray:
     """Return what the model says: probabilities of classes, or values."""
-    said = (model.predict_proba if hasattr(model, "predict_proba") else model.predict)(asked(name))
-    return np.asarray(said, dtype=np.float64)
+    predicted = (model.predict_proba if hasattr(model, "predict_proba") else model.predict)(asked(name))
+    return np.asarray(predicted, dtype=np.float64)
 
 
 def machine() -> str:

@@ -8,8 +8,8 @@ from tests.model_files import FOLDER, NAMES, answers, fitted, machine
 
 folder = FOLDER / f"format_{FORMAT}"
 folder.mkdir(exist_ok=True)
-said = {"machine": machine()}
+predicted = {"machine": machine()}
 for name in NAMES:
     save(fitted(name), folder / f"{name}.hetcore")
-    said[name] = [value.hex() for value in answers(name, fitted(name)).ravel().tolist()]
-(folder / "answers.json").write_text(json.dumps(said, indent=0) + "\n", encoding="utf-8")
+    predicted[name] = [value.hex() for value in answers(name, fitted(name)).ravel().tolist()]
+(folder / "answers.json").write_text(json.dumps(predicted, indent=0) + "\n", encoding="utf-8")

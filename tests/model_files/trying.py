@@ -34,14 +34,14 @@ def changed(name: str, content: bytes, k: int) -> tuple[str, bytes]:
     raise AssertionError(f"No change of a {name} could be written.")
 
 
-def verdict(name: str, content: bytes, said: np.ndarray) -> str:
+def verdict(name: str, content: bytes, predicted: np.ndarray) -> str:
     """Return what becomes of a file."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # forged numbers may overflow
-        return _verdict(name, content, said)
+        return _verdict(name, content, predicted)
 
 
-def _verdict(name: str, content: bytes, said: np.ndarray) -> str:
+def _verdict(name: str, content: bytes, predicted: np.ndarray) -> str:
     try:
         model = load(content)
     except ModelFileError as error:
@@ -54,4 +54,4 @@ def _verdict(name: str, content: bytes, said: np.ndarray) -> str:
         return "refused"
     except Exception as error:  # noqa: BLE001 - to be told
         return f"predict: {type(error).__name__}: {error}"
-    return "same" if again.shape == said.shape and (again == said).all() else "other"
+    return "same" if again.shape == predicted.shape and (again == predicted).all() else "other"

@@ -34,9 +34,9 @@ def test_a_convolutional_learner_fits_vectors():
 def test_rows_of_weight_zero_are_not_fitted():
     X, right = bars()
     W, weight = np.eye(2)[right] - 0.5, (right == 0).astype(float)
-    said = deep.ConvolutionalLearner(epochs=15).fit(X, W, weight).predict(X)
-    assert_allclose(said[right == 0], W[right == 0], atol=0.3)
-    assert np.abs(said - W)[right == 1].mean() > 0.5
+    predicted = deep.ConvolutionalLearner(epochs=15).fit(X, W, weight).predict(X)
+    assert_allclose(predicted[right == 0], W[right == 0], atol=0.3)
+    assert np.abs(predicted - W)[right == 1].mean() > 0.5
 
 
 def test_training_leaves_the_random_numbers_and_threads_of_pytorch_alone():
@@ -56,18 +56,18 @@ def test_passes_one_by_one_are_passes_at_once():
     X = np.random.default_rng(0).normal(size=(300, 3)).astype(np.float32)
     target = torch.from_numpy(X.sum(axis=1, keepdims=True))
 
-    def loss(said, rows):
-        return ((said - target[rows]) ** 2).mean()
+    def loss(predicted, rows):
+        return ((predicted - target[rows]) ** 2).mean()
 
-    said = []
+    predicted = []
     for parts in ((4,), (1, 2, 1)):
         with deep.seeded(0):
             module, done = torch.nn.Linear(3, 1), 0
             for epochs in parts:
                 deep.train(module, [X], loss, epochs, seed=5, start=done)
                 done += epochs
-            said.append(deep.outputs(module, [X]))
-    assert_array_equal(*said)
+            predicted.append(deep.outputs(module, [X]))
+    assert_array_equal(*predicted)
 
 
 @pytest.mark.parametrize("fusion", ["concatenation", "product"])
@@ -76,11 +76,11 @@ def test_a_branch_without_its_input_is_neutral(fusion):
         both = deep.two_branches([(3,), (4,)], 2, (5,), fusion)
     x, z = np.random.default_rng(0).normal(size=(2, 6, 4)).astype(np.float32)
     has, lacks = np.ones((6, 1), np.float32), np.zeros((6, 1), np.float32)
-    said = deep.outputs(both, [x[:, :3], has, z, lacks])
-    assert_allclose(said, deep.outputs(both, [x[:, :3], has, 5 * z, lacks]))
+    predicted = deep.outputs(both, [x[:, :3], has, z, lacks])
+    assert_allclose(predicted, deep.outputs(both, [x[:, :3], has, 5 * z, lacks]))
     weights = deep.arrays_of(both)
     hidden = np.maximum(x[:, :3] @ weights["branches.0.0.weight"].T + weights["branches.0.0.bias"], 0)
-    assert_allclose(said, hidden @ weights["last.weight"][:, :5].T + weights["last.bias"], atol=1e-5)
+    assert_allclose(predicted, hidden @ weights["last.weight"][:, :5].T + weights["last.bias"], atol=1e-5)
 
 
 def test_a_network_of_images_boosts_and_is_saved():

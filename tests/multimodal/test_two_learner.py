@@ -179,8 +179,8 @@ def test_wrong_data_are_named():
 def test_text_is_a_modality_with_a_network():
     data, y, truth = halves()
     words = np.where(truth.image == 1, "a bar that stands tall", "a bar that lies flat")
-    told = pl.DataFrame({"note": [f"{word} number {i % 7}" for i, word in enumerate(words)]})
-    sources = {"table": data.sources["table"], "note": hc.Source(data.ids, told, {"note": "text"})}
+    notes = pl.DataFrame({"note": [f"{word} number {i % 7}" for i, word in enumerate(words)]})
+    sources = {"table": data.sources["table"], "note": hc.Source(data.ids, notes, {"note": "text"})}
     both = hc.HetData(sources, target=pl.DataFrame({"id": data.ids, "y": data.y}))
     model = hc.TwoWeakLearnerClassifier(n_iterations=10, epochs=10, min_samples_leaf=5).fit(both, y)
     assert model.modalities_["note"].kind == "network" and error(model, both, y) < 0.25

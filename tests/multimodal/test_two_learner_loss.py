@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from hetcore.multimodal import risk as loss
-from hetcore.multimodal.line_search import STEPS, Line, bayes_step, fixed_step, grid_step, newton_step
+from hetcore.multimodal.line_search import STEPS, RiskAlongStep, bayes_step, fixed_step, grid_step, newton_step
 
 
 def random_case(seed, n=40, K=3, p=2, size=1.0):
@@ -132,7 +132,7 @@ def test_scores_of_ten_thousand_do_not_overflow():
             assert np.isfinite(of(scores, y)).all() and np.abs(of(scores, y)).max() > 0
         exact = loss.Exact(scores, y)
         assert np.isfinite(exact.target(moves[0])).all() and np.isfinite(exact.row_weights()).all()
-        line = Line(scores, moves, y)
+        line = RiskAlongStep(scores, moves, y)
         steps = newton_step(line, np.random.default_rng(0))
     assert np.isfinite(steps).all() and line.value(steps) < line.value(np.zeros(2))
 
@@ -152,7 +152,7 @@ def test_a_constant_for_all_scores_of_a_row_changes_nothing():
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_newton_beats_a_fine_grid(seed):
-    line = Line(*random_case(seed, n=200))
+    line = RiskAlongStep(*random_case(seed, n=200))
     steps = newton_step(line, np.random.default_rng(0))
     axis = np.linspace(-2, 4, 121)
     best = min(line.value(np.array(each)) for each in itertools.product(axis, axis))
@@ -164,17 +164,19 @@ def test_newton_beats_a_fine_grid(seed):
 
 def test_newton_takes_any_number_of_learners_and_equal_ones():
     scores, moves, y = random_case(3, n=150, p=4)
-    line = Line(scores, np.concatenate([moves, moves[:1]]), y)
+    line = RiskAlongStep(scores, np.concatenate([moves, moves[:1]]), y)
     steps = newton_step(line, np.random.default_rng(0))
     assert steps.shape == (5,) and np.isfinite(steps).all()
     assert_allclose(
-        line.value(steps), Line(scores, moves, y).value(newton_step(Line(scores, moves, y), None)), atol=1e-7
+        line.value(steps),
+        RiskAlongStep(scores, moves, y).value(newton_step(RiskAlongStep(scores, moves, y), None)),
+        atol=1e-7,
     )
 
 
 def test_newton_stops_where_a_learner_separates_all_rows():
     y = np.arange(30) % 3
-    line = Line(np.zeros((30, 3)), np.eye(3)[y][None], y)
+    line = RiskAlongStep(np.zeros((30, 3)), np.eye(3)[y][None], y)
     steps = newton_step(line, np.random.default_rng(0))
     assert np.isfinite(steps).all() and line.value(steps) < -10
 
@@ -182,14 +184,14 @@ def test_newton_stops_where_a_learner_separates_all_rows():
 def test_a_silent_learner_gets_no_step():
     scores, moves, y = random_case(11)
     moves[1] = 0.0
-    steps = newton_step(Line(scores, moves, y), np.random.default_rng(0))
-    alone = newton_step(Line(scores, moves[:1], y), np.random.default_rng(0))
+    steps = newton_step(RiskAlongStep(scores, moves, y), np.random.default_rng(0))
+    alone = newton_step(RiskAlongStep(scores, moves[:1], y), np.random.default_rng(0))
     assert steps[1] == 0.0 and steps[0] == pytest.approx(alone[0], rel=1e-6)
 
 
 @given(st.integers(0, 10_000), st.integers(2, 4), st.integers(1, 3), st.floats(0, 1))
 def test_the_risk_is_convex_in_the_steps(seed, K, p, share):
-    line = Line(*random_case(seed, n=12, K=K, p=p))
+    line = RiskAlongStep(*random_case(seed, n=12, K=K, p=p))
     a, b = np.random.default_rng(seed).normal(0, 2, (2, p))
     between = line.value(share * a + (1 - share) * b)
     assert between <= share * line.value(a) + (1 - share) * line.value(b) + 1e-9
@@ -198,13 +200,13 @@ def test_the_risk_is_convex_in_the_steps(seed, K, p, share):
 
 @pytest.mark.parametrize("step", list(STEPS))
 def test_newton_is_never_above_the_other_steps(step):
-    line = Line(*random_case(12, n=80))
+    line = RiskAlongStep(*random_case(12, n=80))
     steps = STEPS[step](line, np.random.default_rng(1))
     assert line.value(newton_step(line, None)) <= line.value(steps) + 1e-12
 
 
 def test_the_papers_steps_stay_in_their_domain_and_repeat():
-    line, many = Line(*random_case(13)), Line(*random_case(13, p=3))
+    line, many = RiskAlongStep(*random_case(13)), RiskAlongStep(*random_case(13, p=3))
     assert_allclose(fixed_step(line, None), 0.1)
     for of in (grid_step, bayes_step):
         steps = of(line, np.random.default_rng(2))

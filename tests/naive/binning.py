@@ -23,15 +23,15 @@ def survey_runs(values, max_bins):
 def find_thresholds(values, max_bins, out):
     distinct, counts = np.unique(values, return_counts=True)
     heavy = counts >= len(values) / max_bins
-    cuts, in_bin, spare = [], 0, max(max_bins - heavy.sum(), 1)
-    share = counts[~heavy].sum() / spare
+    cuts, in_bin, buffer = [], 0, max(max_bins - heavy.sum(), 1)
+    share = counts[~heavy].sum() / buffer
     for i in range(len(distinct) - 1):
         in_bin += counts[i]
         full = in_bin >= share / 2 if heavy[i + 1] else in_bin + counts[i + 1] / 2 >= share
         if heavy[i] or full or len(distinct) <= max_bins:
             cuts.append(between(distinct[i], distinct[i + 1]))
-            spare, in_bin = spare - (not heavy[i]), 0
-            share = counts[i + 1 :][~heavy[i + 1 :]].sum() / max(spare, 1)
+            buffer, in_bin = buffer - (not heavy[i]), 0
+            share = counts[i + 1 :][~heavy[i + 1 :]].sum() / max(buffer, 1)
         if len(cuts) == max_bins - 1:
             break
     out[: len(cuts)] = cuts

@@ -19,44 +19,44 @@ def absolute_sum(values, rows, c):
     return np.abs(chosen).sum(), chosen.min(initial=np.inf)
 
 
-def fill_words(gradients, hessians, rows, words, reading):
+def pack_rows(gradients, hessians, rows, packed, layout):
     given = np.hstack([gradients, hessians]).astype(float)
     if not np.isfinite(given[rows]).all():
         return 1
-    for c in range(words.shape[1]):
+    for c in range(packed.shape[1]):
         last = c == given.shape[1] - 1
         if c >= given.shape[1]:
-            words[rows, c], reading.units[c] = 0, 1.0
+            packed[rows, c], layout.units[c] = 0, 1.0
             continue
-        reading.units[c] = unit_for(np.abs(given[rows, c]).sum(), 61 - reading.count_bits if last else 61)
-        exact = np.rint(given[rows, c] / reading.units[c]).astype(np.int64)
-        words[rows, c] = exact * 2**reading.count_bits + 1 if last else exact
+        layout.units[c] = unit_for(np.abs(given[rows, c]).sum(), 61 - layout.count_bits if last else 61)
+        exact = np.rint(given[rows, c] / layout.units[c]).astype(np.int64)
+        packed[rows, c] = exact * 2**layout.count_bits + 1 if last else exact
     return 2 if (hessians[rows] < 0).any() else 0
 
 
-def gather_words(words, rows, ordered, total):
-    ordered[: len(rows)] = words[rows]
-    total[:] = words[rows].sum(axis=0)
+def gather_packed(packed, rows, ordered, total):
+    ordered[: len(rows)] = packed[rows]
+    total[:] = packed[rows].sum(axis=0)
 
 
-def _last(reading):
-    return reading.n_outputs + reading.n_hessians - 1
+def _last(layout):
+    return layout.n_outputs + layout.n_hessians - 1
 
 
-def word_value(words, reading, c):
-    word = int(words[c]) // 2**reading.count_bits if c == _last(reading) else int(words[c])
-    return float(word) * reading.units[c]
+def packed_value(packed, layout, c):
+    word = int(packed[c]) // 2**layout.count_bits if c == _last(layout) else int(packed[c])
+    return float(word) * layout.units[c]
 
 
-def word_count(words, reading):
-    return int(words[_last(reading)]) % 2**reading.count_bits
+def packed_count(packed, layout):
+    return int(packed[_last(layout)]) % 2**layout.count_bits
 
 
-def output_hessian(words, reading, k):
-    if reading.n_hessians == 0:
-        return float(word_count(words, reading))
-    return word_value(words, reading, reading.n_outputs + (k if reading.n_hessians > 1 else 0))
+def output_hessian(packed, layout, k):
+    if layout.n_hessians == 0:
+        return float(packed_count(packed, layout))
+    return packed_value(packed, layout, layout.n_outputs + (k if layout.n_hessians > 1 else 0))
 
 
-def mean_hessian(words, reading):
-    return float(np.mean([output_hessian(words, reading, k) for k in range(max(reading.n_hessians, 1))]))
+def mean_hessian(packed, layout):
+    return float(np.mean([output_hessian(packed, layout, k) for k in range(max(layout.n_hessians, 1))]))

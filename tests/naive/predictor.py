@@ -3,7 +3,7 @@
 import numpy as np
 
 
-def sort_sides(bins, rows, limit, missing_left, order, spare):
+def sort_sides(bins, rows, limit, missing_left, order, buffer):
     left = (bins[rows[order]].astype(int) + missing_left) % 256 <= limit
     order[:] = np.concatenate([order[left], order[~left]])
     return int(left.sum())

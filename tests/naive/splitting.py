@@ -3,19 +3,19 @@
 import numpy as np
 
 from hetcore.kernels.layout import BIN, KEY, MISSING_LEFT, NodeTerms
-from tests.naive.packed_sums import mean_hessian, output_hessian, word_count, word_value
+from tests.naive.packed_sums import mean_hessian, output_hessian, packed_count, packed_value
 
 
-def node_terms(total, reading, params, outputs):
-    G = np.array([word_value(total, reading, k) for k in range(reading.n_outputs)])
-    H = np.array([output_hessian(total, reading, k) for k in range(reading.n_outputs)])
+def node_terms(total, layout, params, outputs):
+    G = np.array([packed_value(total, layout, k) for k in range(layout.n_outputs)])
+    H = np.array([output_hessian(total, layout, k) for k in range(layout.n_outputs)])
     outputs[1] = np.maximum(H + 2 * params.l2, 1e-30)
     outputs[0] = G / outputs[1]
     score = G**2 / np.maximum(H + params.l2, 1e-30)
     penalty = (score * params.l2 / outputs[1]).sum()
-    scale = outputs[1][-1] if reading.n_hessians <= 1 else 1.0
-    lightest, hessian = max(params.min_child_weight, 1e-30), mean_hessian(total, reading)
-    most = word_count(total, reading) - params.min_samples_leaf
+    scale = outputs[1][-1] if layout.n_hessians <= 1 else 1.0
+    lightest, hessian = max(params.min_child_weight, 1e-30), mean_hessian(total, layout)
+    most = packed_count(total, layout) - params.min_samples_leaf
     floor = (penalty + params.min_gain + 1e-24 * score.sum()) / scale
     return NodeTerms(
         params.min_samples_leaf, most, lightest, hessian - lightest, hessian, params.l2, scale, penalty, floor
@@ -64,46 +64,46 @@ def best_cut(values, products, key):
     return key, at
 
 
-def any_better(gradients, shift, slope, sums, reading, node, key):
-    mask = 2**reading.count_bits - 1
+def any_better(gradients, shift, slope, sums, layout, node, key):
+    mask = 2**layout.count_bits - 1
     weights = (sums & mask).astype(float)
-    if reading.n_hessians:
-        weights = (sums // 2**reading.count_bits) * reading.units[1]
+    if layout.n_hessians:
+        weights = (sums // 2**layout.count_bits) * layout.units[1]
     products, values = np.empty(len(sums)), np.zeros(len(sums))
     cut_products(sums, weights, mask, node, products)
-    add_squares(gradients, shift, reading.units[0], slope, node.l2, weights, values)
+    add_squares(gradients, shift, layout.units[0], slope, node.l2, weights, values)
     return bool((values > key * products).any())
 
 
-def cut_key(left, total, reading, node):
+def cut_key(left, total, layout, node):
     """Return the key of one cut from its left words, NaN where a side has too few rows or too little weight."""
     right = total - left
     for side in (left, right):
-        if word_count(side, reading) < node.fewest or mean_hessian(side, reading) < node.lightest:
+        if packed_count(side, layout) < node.fewest or mean_hessian(side, layout) < node.lightest:
             return np.nan
     gain = 0.0
-    for k in range(reading.n_outputs):
-        for words, sign in ((left, 1), (right, 1), (total, -1)):
-            gain += sign * word_value(words, reading, k) ** 2 / (output_hessian(words, reading, k) + node.l2)
+    for k in range(layout.n_outputs):
+        for packed, sign in ((left, 1), (right, 1), (total, -1)):
+            gain += sign * packed_value(packed, layout, k) ** 2 / (output_hessian(packed, layout, k) + node.l2)
     return (gain + node.penalty) / node.scale
 
 
-def scan_cuts(histogram, start, node, reading, outputs, room, best):
-    total, left, better = room.total, start.copy(), False
+def scan_cuts(histogram, start, node, layout, outputs, scratch, best):
+    total, left, better = scratch.total, start.copy(), False
     for b in range(len(histogram)):
         left += histogram[b]
-        key = cut_key(left, total, reading, node)
+        key = cut_key(left, total, layout, node)
         if key > best[KEY] * (1 + 1e-12):
             best[KEY], best[BIN], better = key, b, True
     return better
 
 
-def scan_column(histogram, missing, node, reading, outputs, room, best):
-    """As the kernel, but that `room.total` (W,) holds the sums over the node."""
-    n_missing = word_count(missing, reading)
-    better = scan_cuts(histogram, np.zeros_like(missing), node, reading, outputs, room, best)
+def scan_column(histogram, missing, node, layout, outputs, scratch, best):
+    """As the kernel, but that `scratch.total` (W,) holds the sums over the node."""
+    n_missing = packed_count(missing, layout)
+    better = scan_cuts(histogram, np.zeros_like(missing), node, layout, outputs, scratch, best)
     if better:
         best[MISSING_LEFT] = 0 if n_missing else 2
-    if n_missing and scan_cuts(histogram, missing, node, reading, outputs, room, best):
+    if n_missing and scan_cuts(histogram, missing, node, layout, outputs, scratch, best):
         best[MISSING_LEFT], better = 1, True
     return better

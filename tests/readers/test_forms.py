@@ -56,8 +56,8 @@ def test_known_labels_are_trained_on_and_hidden_ones_score(data, form, monkeypat
     frame = result.predictions
     assert frame["held_out"].count() == 20 and frame["label"].count() == 20
     truth = dict(zip(data.ids, data.y))
-    told = frame.with_columns(pl.coalesce("label", "held_out").alias("y"))
-    assert all(truth[one] == y for one, y in zip(told["id"], told["y"]))
+    labelled = frame.with_columns(pl.coalesce("label", "held_out").alias("y"))
+    assert all(truth[one] == y for one, y in zip(labelled["id"], labelled["y"]))
     assert frame["std"].to_list() == [0.5] * 40
     assert result.scores["metric"] == "RMSE" and result.scores["held_out"] > 0
 

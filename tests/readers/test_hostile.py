@@ -54,7 +54,7 @@ def test_what_was_loaded_stays_and_the_reader_lives_through_the_worst():
 
 
 @pytest.mark.parametrize("label", PROJECTS)
-def test_files_that_go_badly_together_are_told(label):
+def test_files_that_go_badly_together_are_reported(label):
     project = PROJECTS[label]
     try:
         hard, kinds = _used(project)
@@ -63,7 +63,7 @@ def test_files_that_go_badly_together_are_told(label):
     assert bool(hard) == bool(project.hard)
     assert re.search(project.hard, " ".join(hard))
     assert set(project.finds) <= kinds
-    assert all(len(said) < 300 and said.endswith((".", "…")) for said in hard)
+    assert all(len(message) < 300 and message.endswith((".", "…")) for message in hard)
 
 
 def _used(project):

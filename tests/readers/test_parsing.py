@@ -113,11 +113,11 @@ SIZES = [
 ]
 
 
-@pytest.mark.parametrize(("limits", "good", "bad", "said"), SIZES)
-def test_tables_may_have_as_much_as_the_limits_and_no_more(limited, limits, good, bad, said):
+@pytest.mark.parametrize(("limits", "good", "bad", "message"), SIZES)
+def test_tables_may_have_as_much_as_the_limits_and_no_more(limited, limits, good, bad, message):
     limited(column_names, **limits)
     column_names.refuse_size("a.csv", *good)
-    with pytest.raises(DataError, match=said):
+    with pytest.raises(DataError, match=message):
         column_names.refuse_size("a.csv", *bad)
 
 
@@ -259,7 +259,7 @@ UTF_16 = [
 
 
 @pytest.mark.parametrize(("content", "codec"), UTF_16)
-def test_utf_16_is_told_by_its_nul_bytes(content, codec):
+def test_utf_16_is_recognised_by_its_nul_bytes(content, codec):
     assert decoding._utf16_without_mark(content) == codec
 
 
@@ -317,12 +317,12 @@ def test_truth_values_of_json():
     assert frame["x"].to_list() == [False, None]
 
 
-@pytest.mark.parametrize(("strange", "told"), [(1, True), (2, False)])
-def test_a_column_of_numbers_but_for_one_in_twenty_is_told(strange, told):
+@pytest.mark.parametrize(("strange", "reported"), [(1, True), (2, False)])
+def test_a_column_of_numbers_but_for_one_in_twenty_is_reported(strange, reported):
     content = b"id,x\n" + b"a,1\n" * (20 - strange) + b"a,one\n" * strange
     words, frame = table(content)
     assert frame.schema["x"] == pl.String
-    assert [found[0] for found in words["findings"]] == (["not_a_number"] if told else [])
+    assert [found[0] for found in words["findings"]] == (["not_a_number"] if reported else [])
 
 
 def test_the_delimiter_is_what_cuts_most_lines_alike():
@@ -371,7 +371,7 @@ LABELS = '<key id="k" for="node" attr.name="label"/>'
 
 
 @pytest.mark.parametrize(("nodes_by", "names"), [("label", ["A", "B"]), ("id", ["1", "2"])])
-def test_nodes_of_graphml_are_named_as_told(nodes_by, names):
+def test_nodes_of_graphml_are_named_as_asked(nodes_by, names):
     body = NODES + '<edge source="1" target="2" sourceport="p"/><edge source="2" target="1" targetport="p"/>'
     words, (edges, nodes) = graph(hostile.graphml(body, header=LABELS), "g.graphml", nodes_by=nodes_by)
     assert nodes["id"].to_list() == names
@@ -453,7 +453,7 @@ def test_typed_columns_keep_the_words_of_the_reader():
 # What is told ---------------------------------------------------------------------------------------------------------
 
 
-def test_what_an_edge_list_was_taken_for_is_told():
+def test_what_an_edge_list_was_taken_for_is_reported():
     words, (edges,) = graph(b"source,target,weight,x,y\na,b,NA,1,2\nc,d,2,3,4\n")
     assert words["guesses"] == ["commas between columns", "edges from 'source' to 'target'", "weights in 'weight'"]
     unused = [["unused_column", "", 2, "2 columns are not used", ["x", "y"]]]
@@ -476,8 +476,8 @@ def test_the_first_weight_that_is_no_number_is_named():
 
 def test_graphs_of_nodes_tell_what_they_lack():
     edges = [("a", "b", "2"), *((f"{k}", "b", None) for k in range(7))]
-    found = graphs.finished_graph("g", ["a", "b"], [{}, {}], edges, ["told"])
-    assert found.guesses == ["told"]
+    found = graphs.finished_graph("g", ["a", "b"], [{}, {}], edges, ["reported"])
+    assert found.guesses == ["reported"]
     assert found.edges["weight"].to_list() == [2.0] + [1.0] * 7
     kinds = {each.kind: each for each in found.findings}
     assert kinds["missing_weight"].count == 7
@@ -490,20 +490,20 @@ def test_graphs_of_nodes_tell_what_they_lack():
 
 def test_a_symmetric_matrix_has_no_direction_and_a_general_one_may():
     entries = b"2 2 1\n2 1\n"
-    said = [
+    message = [
         [found[0] for found in graph(b"%%MatrixMarket matrix coordinate pattern " + kind, "g.mtx")[0]["findings"]]
         for kind in (b"symmetric\n" + entries, b"general\n" + entries, b"general\n2 2 2\n1 2\n2 1\n")
     ]
-    assert said == [[], ["directed"], []]
+    assert message == [[], ["directed"], []]
 
 
 @pytest.mark.parametrize(
-    ("kind", "told"), [("", []), (' edgedefault="undirected"', []), (' edgedefault="directed"', ["directed"])]
+    ("kind", "reported"), [("", []), (' edgedefault="undirected"', []), (' edgedefault="directed"', ["directed"])]
 )
-def test_graphml_has_a_direction_where_it_says_so(kind, told):
+def test_graphml_has_a_direction_where_it_says_so(kind, reported):
     body = '<node id="a"/><node id="b"/><edge source="a" target="b"/>'
     content = f'<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><graph{kind}>{body}</graph></graphml>'.encode()
-    assert [found[0] for found in graph(content, "g.graphml")[0]["findings"]] == told
+    assert [found[0] for found in graph(content, "g.graphml")[0]["findings"]] == reported
 
 
 def test_xml_may_be_as_deep_and_its_tags_as_long_as_the_limits(limited):
@@ -520,13 +520,13 @@ def test_xml_may_be_as_deep_and_its_tags_as_long_as_the_limits(limited):
 
 
 def test_gml_needs_ids_of_nodes_and_ends_of_edges():
-    for body, said in (
+    for body, message in (
         ('node [ id "" ]', "node 1 has no id"),
         ("node [ id [ x 1 ] ]", "node 1 has no id"),
         ("node [ id 1 ] edge [ source 1 ]", "edge 1 has no target"),
         ("node [ id 1 ] node [ id 1 ]", "the node '1' twice"),
     ):
-        with pytest.raises(DataError, match=said):
+        with pytest.raises(DataError, match=message):
             graph(f"graph [ {body} ]".encode(), "g.gml")
     words, (edges, nodes) = graph(b'graph [ node [ id 1 label "a" ] edge [ source 1 target 2 value 3 ] ]', "g.gml")
     assert edges.rows() == [("a", "2", 3.0)] and nodes["id"].to_list() == ["a"]

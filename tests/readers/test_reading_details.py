@@ -84,9 +84,9 @@ def test_a_sheet_that_is_seen_goes_before_a_hidden_one_and_hidden_ones_are_named
     assert preview.frame["x"].to_list() == [2]
     (found,) = [finding for finding in preview.findings if finding.kind == "hidden_sheet"]
     assert found.count == 2 and found.examples == ("Secret", "Deep") and "read" not in found.message
-    told = preview_table("a.xlsx", content, Options(sheet="Secret"))
-    assert told.frame["x"].to_list() == [1]
-    assert "of which one was read" in next(f.message for f in told.findings if f.kind == "hidden_sheet")
+    preview_of = preview_table("a.xlsx", content, Options(sheet="Secret"))
+    assert preview_of.frame["x"].to_list() == [1]
+    assert "of which one was read" in next(f.message for f in preview_of.findings if f.kind == "hidden_sheet")
     assert not [f for f in preview_table("b.xlsx", workbook(("One", "visible", "1"))).findings if "hidden" in f.kind]
 
 

@@ -52,7 +52,7 @@ def test_the_header_that_was_chosen_is_in_the_recipe_and_reads_the_same_edges():
     assert "a" not in set(recipes.build(recipe, files.__getitem__).ids)
 
 
-def test_the_first_row_is_told_of_text_and_not_of_other_formats():
+def test_the_first_row_is_asked_of_text_and_not_of_other_formats():
     assert upload_schema.first_row(_read("pairs.csv", "a,b\n" + PAIRS)) is True
     assert upload_schema.first_row(_read("pairs.csv", PAIRS, "graph")) is False
     graphml = '<graphml><graph edgedefault="undirected"><node id="a"/><node id="b"/><edge source="a" target="b"/>'
@@ -87,7 +87,7 @@ def test_days_and_months_that_could_be_exchanged_stay_text():
     assert read_table("days.csv", b"film;day\na;3/4/2015\nb;5/6/2015\n")["day"].to_list() == ["3/4/2015", "5/6/2015"]
 
 
-def test_a_date_is_said_to_be_one():
+def test_a_date_is_recognised_as_one():
     days = "film,day\n" + "".join(f"{name},2015-01-{1 + i % 28:02d}\n" for i, name in enumerate(IDS))
     assert _read("days.csv", days).kinds["day"] == ("real", "dates from 2015-01-01 to 2015-01-28")
 

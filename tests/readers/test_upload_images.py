@@ -67,7 +67,7 @@ def test_the_first_frame_of_an_animation_is_taken():
     assert "1 image with several frames: the first is taken" in str(preview_images("a.zip", content).findings[0])
 
 
-def test_other_files_are_left_out_and_said():
+def test_other_files_are_left_out_and_reported():
     preview = preview_images(
         "p.zip", packed({"1.png": encoded(picture()), "notes.txt": b"x", "__MACOSX/._1.png": b"x"})
     )

@@ -101,7 +101,7 @@ GOOD = [
 
 
 @pytest.mark.parametrize(("label", "content", "expected", "guesses"), GOOD, ids=[case[0] for case in GOOD])
-def test_good_tables_are_read_and_guesses_told(label, content, expected, guesses):
+def test_good_tables_are_read_and_guesses_reported(label, content, expected, guesses):
     preview = preview_table("file.txt", content)
     assert preview.frame.to_dict(as_series=False) == expected
     assert set(guesses) <= set(preview.guesses)
@@ -305,7 +305,7 @@ def test_good_graphs_are_read(label, content, expected):
     assert edges("graph.txt", content) == expected
 
 
-def test_a_header_of_an_edge_list_can_be_told():
+def test_a_header_of_an_edge_list_can_be_set():
     assert edges("g.csv", b"film,actor\nF1,Ann\n", Options(header=True)) == [("F1", "Ann")]
     assert edges("g.csv", b"a,film,actor\n1,F1,Ann\n", Options(header=True, ends=("actor", "film"))) == [("Ann", "F1")]
     with pytest.raises(DataError, match="no column 'x'"):

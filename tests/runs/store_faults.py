@@ -120,9 +120,9 @@ def after_a_failing_write(base: Path, folder: Path, runs: dict[str, Run], faults
         renamed, gone = _renamed(store, first), store.delete("anna", second)
         added.append(_added(store))
         store.list("anna")  # what is said must outlive the next look
-        told = bool(store.warning) or not store._memory.count()
+        noticed = bool(store.warning) or not store._memory.count()
     added.append(_added(store))
-    wrong = [] if told or not faults.fired or _all_there(store, added) else ["a fault that nobody was told of"]
+    wrong = [] if noticed or not faults.fired or _all_there(store, added) else ["a fault that nobody was told of"]
     wrong += [
         f"{run_id} is not in the list" for run_id in added if run_id not in {run.id for run in store.list("anna")}
     ]
@@ -189,16 +189,16 @@ def after_damage(folder: Path, content: bytes, runs: dict[str, Run]) -> tuple[st
     (folder / "runs.db").write_bytes(content)
     store = RunStore(folder=folder)
     listed, wrong = store.list("anna"), []
-    told = bool(store.warning)
+    noticed = bool(store.warning)
     for run in listed:
         wrong += [] if dataclasses.replace(run, blobs={}) == runs.get(run.id) else [f"{run.id} came back changed"]
         try:
             wrong += [] if store.model("anna", run.id) == content_of(run.id) else [f"the model of {run.id} changed"]
         except (DataError, LookupError):
-            told = True
-    wrong += [] if told or len(listed) == len(runs) else ["runs are missing and nobody was told"]
+            noticed = True
+    wrong += [] if noticed or len(listed) == len(runs) else ["runs are missing and nobody was told"]
     added = store.add(a_run())
     wrong += [] if added in {run.id for run in store.list("anna")} else ["nothing can be added"]
     wrong += [f"no sentence: {store.warning}"] if len(store.warning) > 300 else []
     store.close()
-    return "noticed" if told or store.warning else "harmless", wrong
+    return "noticed" if noticed or store.warning else "harmless", wrong

@@ -38,15 +38,15 @@ def test_the_interval_is_that_of_the_paired_test():
      ([(0.1, 0.2), (0.1, 0.21), (0.1, 0.2)], "beyond chance: higher"), ([(0.1, 0.1)] * 3, "within chance")],
 )  # fmt: skip
 def test_the_sentence_says_the_interval_and_the_word(pairs, word):
-    said = chance.sentence(chance.difference(pairs), "error")
-    assert said.endswith(f"over {len(pairs)} seeds: {word}") and "points (" in said
+    text = chance.sentence(chance.difference(pairs), "error")
+    assert text.endswith(f"over {len(pairs)} seeds: {word}") and "points (" in text
     assert "points" not in chance.sentence(chance.difference(pairs), "RMSE")
 
 
 def test_a_seed_is_that_of_every_draw_of_both_settings():
     noise = {"op": "noise", "name": "good", "sd": 1.0, "seed": 3}
-    told = chance.with_seed({**SETTING, "operations": [noise, HALF, {"op": "drop_source", "name": "noise"}]}, 5)
-    assert [each.get("seed") for each in told["operations"]] == [5, 5, None] and told["params"]["random_state"] == 5
+    result = chance.with_seed({**SETTING, "operations": [noise, HALF, {"op": "drop_source", "name": "noise"}]}, 5)
+    assert [each.get("seed") for each in result["operations"]] == [5, 5, None] and result["params"]["random_state"] == 5
     assert HALF["seed"] == 7 and "random_state" not in SETTING["params"]
 
 
@@ -54,9 +54,9 @@ def test_without_the_only_source_that_knows_it_is_worse_beyond_chance_and_it_can
     first = {**SETTING, "operations": [HALF]}
     second = {**SETTING, "operations": [HALF, {"op": "drop_source", "name": "good"}]}
     seen = []
-    told = chance.over_seeds(_data(), first, second, range(4), [lambda event: seen.append(event) or False])
-    assert told["metric"] == "RMSE" and len(told["pairs"]) == 4 and chance.progress(seen) == told
-    found = chance.difference(told["pairs"])
+    result = chance.over_seeds(_data(), first, second, range(4), [lambda event: seen.append(event) or False])
+    assert result["metric"] == "RMSE" and len(result["pairs"]) == 4 and chance.progress(seen) == result
+    found = chance.difference(result["pairs"])
     assert found.low > 0 and not found.within_chance
     same = chance.over_seeds(_data(), first, first, range(2))
     assert [a == b for a, b in same["pairs"]] == [True, True]

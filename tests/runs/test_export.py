@@ -81,8 +81,8 @@ def test_the_script_of_an_uploaded_data_set_repeats_the_run(tmp_path):
 @pytest.mark.slow
 def test_the_script_scores_what_was_hidden(tmp_path):
     run = a_run(data=UPLOADED, operations=[{"op": "labels", "fraction": 0.6, "seed": 0}])
-    said = executed(export.script_of_run(run), tmp_path)
-    assert "on held-out labels" in said and said.split()[-1] == repr(result_of(run))
+    message = executed(export.script_of_run(run), tmp_path)
+    assert "on held-out labels" in message and message.split()[-1] == repr(result_of(run))
 
 
 @pytest.mark.slow

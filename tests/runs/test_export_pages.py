@@ -116,13 +116,13 @@ def trained(place: int) -> tuple[Run, RunResult]:
     return run, result
 
 
-def said_by(cells: list[str]) -> tuple[str, dict[str, Any]]:
+def printed_by(cells: list[str]) -> tuple[str, dict[str, Any]]:
     """Return what code prints, cell by cell, and the names that it leaves."""
     names: dict[str, Any] = {"__name__": "__main__"}
-    with contextlib.redirect_stdout(io.StringIO()) as said:
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
         for cell in cells:
             exec(compile(cell, "exported", "exec"), names)  # noqa: S102 - what an exported script does
-    return said.getvalue(), names
+    return printed.getvalue(), names
 
 
 def code_cells(notebook: bytes) -> list[str]:
@@ -139,8 +139,8 @@ def expected(result: RunResult) -> str:
 @pytest.mark.parametrize("place", range(len(CASES)), ids=map(str, CASES))
 def test_script_and_notebook_print_the_number_of_the_run(place):
     run, result = trained(place)
-    script, _ = said_by([export.script_of_run(run)])
-    notebook, names = said_by(code_cells(export.notebook_of_run(run)))
+    script, _ = printed_by([export.script_of_run(run)])
+    notebook, names = printed_by(code_cells(export.notebook_of_run(run)))
     assert script == notebook and script.split()[-1] == expected(result)
     rows = names["X"] if "X" in names else names["data"]
     assert list(names["model"].predict(rows)) == result.predictions["prediction"].to_list()
@@ -173,8 +173,8 @@ def test_a_kernel_runs_the_notebook(tmp_path):
         env=child_environment()
     )
     outputs = [output for cell in done.cells for output in cell.get("outputs", ())]
-    said = [output["text"] for output in outputs if output.output_type == "stream"]
-    assert said[-1].split()[-1] == expected(result)
+    printed = [output["text"] for output in outputs if output.output_type == "stream"]
+    assert printed[-1].split()[-1] == expected(result)
 
 
 @pytest.mark.slow

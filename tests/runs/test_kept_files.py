@@ -81,7 +81,7 @@ def _events() -> list[RoundEnd]:
     ]
 
 
-def test_rounds_come_back_as_they_were_and_damage_is_said():
+def test_rounds_come_back_as_they_were_and_damage_is_reported():
     packed = restoring.to_bytes(_events())
     back = restoring.from_bytes(packed)
     assert [event.losses for event in back] == [event.losses for event in _events()]

@@ -15,23 +15,23 @@ def run(method: str = "GBCClassifier", metric: str = "error", **settings) -> Run
     return Run("anna", "Consensus", method, "digits_views", settings=given, results={"scores": {"metric": metric}})
 
 
-def predictions(said, **more) -> pl.DataFrame:
+def predictions(text, **more) -> pl.DataFrame:
     """Return predictions of the instances a, b, c."""
-    return pl.DataFrame({"id": list("abc")} | more | {"prediction": said})
+    return pl.DataFrame({"id": list("abc")} | more | {"prediction": text})
 
 
-def test_only_settings_that_differ_are_told_and_in_words():
+def test_only_settings_that_differ_are_reported_and_in_words():
     noisy = [{"op": "noise", "name": "fou", "sd": 2.0, "seed": 0}]
     runs = {"1. a": run(params={"lambda0": 1.0, "max_depth": 3}),
             "2. b": run(params={"lambda0": 0.5, "max_depth": 3}, operations=noisy)}  # fmt: skip
-    told = {row[0]: row[1:] for row in compare.differing(runs).rows()}
-    assert told == {"changes to the data": ("none", "with noise of 2 sd in fou"), "λ0": ("1", "0.5")}
+    differences = {row[0]: row[1:] for row in compare.differing(runs).rows()}
+    assert differences == {"changes to the data": ("none", "with noise of 2 sd in fou"), "λ0": ("1", "0.5")}
     assert compare.differing({"1. a": run(), "2. b": run()}).is_empty()
 
 
 def test_an_operation_of_another_version_is_no_failure():
-    told = compare.differing({"1. a": run(operations=[{"op": "fly"}]), "2. b": run()}).rows()
-    assert told == [("changes to the data", "a change that this studio does not know", "none")]
+    differences = compare.differing({"1. a": run(operations=[{"op": "fly"}]), "2. b": run()}).rows()
+    assert differences == [("changes to the data", "a change that this studio does not know", "none")]
 
 
 def test_each_measure_has_an_axis_and_each_run_its_colour():
@@ -53,9 +53,9 @@ def test_who_is_right_where_classes_differ():
     second = predictions(["x", "y", "x"])
     differ = compare.instances({"1. a": first, "2. b": second})
     assert differ.select("id", "truth", "right").rows() == [("b", "y", "2"), ("c", None, None)]
-    said = compare.differing_text({"1. a": first, "2. b": second}, differ)
-    assert said.startswith("2 of 3 predictions differ between 1 and 2. Of the 1 with a known label, ")
-    assert said.endswith("1 is right in 0, 2 is right in 1.")
+    text = compare.differing_text({"1. a": first, "2. b": second}, differ)
+    assert text.startswith("2 of 3 predictions differ between 1 and 2. Of the 1 with a known label, ")
+    assert text.endswith("1 is right in 0, 2 is right in 1.")
 
 
 def test_numbers_are_sorted_by_how_far_they_lie_apart():

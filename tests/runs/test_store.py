@@ -164,7 +164,7 @@ def test_names_with_anything_in_them_are_data(anywhere):
 # Faults ---------------------------------------------------------------------------------------------------------------
 
 
-def test_a_folder_that_cannot_be_written_is_told(tmp_path):
+def test_a_folder_that_cannot_be_written_is_reported(tmp_path):
     (tmp_path / "file").write_text("in the way")
     store = RunStore(folder=tmp_path / "file")
     assert "cannot be opened" in store.warning and "in memory" in store.warning
@@ -198,7 +198,7 @@ def test_a_locked_database_makes_runs_wait_in_memory_until_it_is_free(opened, fo
     assert opened().model("anna", waiting.id) == b"m"
 
 
-def test_a_full_disk_is_told_and_loses_nothing(opened):
+def test_a_full_disk_is_reported_and_loses_nothing(opened):
     store = opened()
     kept = store.add(a_run())
     with store._database._begin() as connection:
@@ -245,7 +245,7 @@ def change(folder: Path, statement: str) -> None:
     connection.close()
 
 
-def test_a_changed_row_is_left_out_and_told(opened, folder):
+def test_a_changed_row_is_left_out_and_reported(opened, folder):
     store = opened()
     good, bad = store.add(a_run()), store.add(a_run())
     store.close()
@@ -351,8 +351,8 @@ def test_processes_and_threads_can_write_at_once(opened, folder):
     with ThreadPoolExecutor(4) as pool:
         ids = list(pool.map(lambda _: store.add(a_run()), range(20)))
     for writer in writers:
-        said, _ = writer.communicate()
-        ids += said.split()
+        output, _ = writer.communicate()
+        ids += output.split()
     assert len(ids) == 50 and set(ids) == {run.id for run in store.list("anna")}
     assert store.warning == ""
 
@@ -384,7 +384,7 @@ def test_runs_wait_in_memory_while_the_server_is_gone_and_move_when_it_is_back()
     store.close()
 
 
-def test_a_database_url_without_driver_or_server_is_told(monkeypatch, tmp_path):
+def test_a_database_url_without_driver_or_server_is_reported(monkeypatch, tmp_path):
     monkeypatch.setenv("HETCORE_DATABASE_URL", "postgresql+nodriver://user:secret@localhost/x")
     store = RunStore(folder=tmp_path)
     assert "cannot be opened" in store.warning and "secret" not in store.warning

@@ -139,7 +139,7 @@ def test_a_run_whose_studio_was_killed_is_interrupted(opened, folder):
     assert (run.id, run.status) == (killed.stdout.strip(), "interrupted")
 
 
-def test_processes_are_told_apart():
+def test_processes_are_distinguished():
     assert process.is_alive(process.here())
     host, number, started = process.here().rsplit(" ", 2)
     assert not process.is_alive(f"{host} {number} {float(started) - 60:.2f}")  # its number was another's before

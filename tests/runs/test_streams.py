@@ -40,7 +40,7 @@ def test_a_table_comes_back(compression):
 
 
 def test_a_table_is_written_while_another_thread_reads_it():
-    told = subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-c", TOGETHER], env=child_environment(), capture_output=True, text=True, timeout=120
     )
-    assert told.stdout == "done\n", told.stderr
+    assert done.stdout == "done\n", done.stderr

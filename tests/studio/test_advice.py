@@ -88,6 +88,6 @@ def test_every_page_that_is_advised_is_there():
 
 @pytest.mark.parametrize("make, page, words", CASES)
 def test_the_advice_is_one_sentence_with_the_share_of_labels(make, page, words):
-    said = advise(make()).text
-    assert "\n" not in said and ". " not in said
-    assert "%" in said or "records" in said
+    message = advise(make()).text
+    assert "\n" not in message and ". " not in message
+    assert "%" in message or "records" in message

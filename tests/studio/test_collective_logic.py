@@ -77,28 +77,28 @@ def ran(label: str, values: list[float], moran: float, best: int = 1) -> list[Ro
 
 
 @pytest.mark.parametrize(
-    ("mgb", "moran", "said"),
+    ("mgb", "moran", "message"),
     [
         (8.0, 0.01, "saves 20.0% of the error of GB here. What MGB leaves is noise along links"),
         (10.05, 0.1, "hardly changes the error (-0.5%) here. What MGB leaves is still alike along links"),
         (12.0, -0.1, "costs 20.0% of the error of GB here. What MGB leaves differs along links"),
     ],
 )
-def test_the_verdict_says_whether_neighbours_help_and_what_is_left(mgb, moran, said):
+def test_the_verdict_says_whether_neighbours_help_and_what_is_left(mgb, moran, message):
     events = {"GB": ran("GB", [11, 10], 0.2), "RGB": ran("RGB", [9, 9.5], 0.2), "MGB": ran("MGB", [9, mgb], moran)}
-    assert said in settings.verdict(events, "links")
+    assert message in settings.verdict(events, "links")
     assert settings.verdict(events, "links").startswith("RMSE, held out: GB 10, RGB 9.5")
 
 
 def test_the_verdict_says_how_many_predictions_still_moved():
     events = {"GB": ran("GB", [11, 10], 0.2), "MGB": ran("MGB", [9, 8], 0.0)}
     last = events["MGB"][-1].detail
-    for moving, visits, said in (
+    for moving, visits, message in (
         ([5, 0], [200, 9], "settled after 2 sweeps."),
         ([1], [200], "1 of 200 predictions (0.5%)"),
     ):
         last |= {"moving": moving, "visits": visits}
-        assert said in settings.verdict(events, "links")
+        assert message in settings.verdict(events, "links")
     assert "above the band of noise" in settings.verdict(events | {"MGB": ran("MGB", [9, 8], 0.3)}, "links")
 
 
@@ -128,12 +128,12 @@ def test_a_hidden_label_changes_the_neighbourhood_and_not_the_far_side(data, fit
     before = collective_edits.infer(content, data, [LABELS], [])
     after = collective_edits.infer(content, data, [LABELS], [{"op": "forget_labels", "ids": [data.ids[node]]}])
     moved = collective_edits.changes(before.predictions, after.predictions)
-    told = collective_edits.effects(data, [{"op": "forget_labels", "ids": [data.ids[node]]}], before, after)
-    assert told["id"].to_list() == moved["id"].to_list()
-    away = dict(zip(told["id"], told["links away"]))
-    assert all(away[one] == 1 for one in set(told["id"]) & set(near_of(graph, node, data)))
-    assert told["settled"].to_list() == [
-        not collective_edits.unsettled(before)[data.position[one]] for one in told["id"]
+    changes_found = collective_edits.effects(data, [{"op": "forget_labels", "ids": [data.ids[node]]}], before, after)
+    assert changes_found["id"].to_list() == moved["id"].to_list()
+    away = dict(zip(changes_found["id"], changes_found["links away"]))
+    assert all(away[one] == 1 for one in set(changes_found["id"]) & set(near_of(graph, node, data)))
+    assert changes_found["settled"].to_list() == [
+        not collective_edits.unsettled(before)[data.position[one]] for one in changes_found["id"]
     ]
     assert set(moved["id"]) & set(near_of(graph, node, data)) and moved.height < data.n / 2
     assert moved["change"].abs().is_sorted(descending=True)
@@ -180,7 +180,7 @@ def test_one_node_s_neighbours_and_columns(data):
     assert about.height == sum(len(source.kinds) for source in data.sources.values())
 
 
-def test_data_that_do_not_fit_are_told_so(data):
+def test_data_that_do_not_fit_are_reported(data):
     assert settings.why_not(data) == ""
     assert "these data have none" in settings.why_not(data.select(graphs=[]))
     assert "have no label" in settings.why_not(data.with_target(None))

@@ -20,11 +20,11 @@ def event(**metric):
     return SimpleNamespace(detail={"metric": metric})
 
 
-def predictions(said):
-    return pl.DataFrame({"held_out": [None, "a", "a", "b", "b"], "prediction": ["a", *said]})
+def predictions(text):
+    return pl.DataFrame({"held_out": [None, "a", "a", "b", "b"], "prediction": ["a", *text]})
 
 
-def test_a_lambda_is_told_with_the_loss_that_chose_it():
+def test_a_lambda_is_reported_with_the_loss_that_chose_it():
     detail = {"choices": {"lambda1": 0.3}, "paths": {"lambda1": [(0.0, 0.5), (0.3, 0.4), (1.0, 0.6)]}}
     assert words.why(detail) == [
         "λ1 = 0.3, chosen out of fold: the left-out loss is 0.4 with it, 20.0% less than without."
@@ -41,7 +41,7 @@ def test_the_chosen_lambda_is_marked_on_its_path():
     assert list(line["y"]) == [0.5, 0.4, 0.3] and star["x"] == [2.0] and star["y"] == [0.3]
 
 
-def test_the_heaviest_views_are_told_and_the_rest_is_one():
+def test_the_heaviest_views_are_reported_and_the_rest_is_one():
     parts = {f"view {k}": {"a": 0.01 * k, "b": 0.001} for k in range(12)}
     found = words.dealt({"dealt": parts})
     assert list(found)[0] == "view 11" and len(found) == words.MOST_VIEWS + 1
@@ -54,20 +54,20 @@ def test_the_heaviest_views_are_told_and_the_rest_is_one():
     ("ours", "said", "pays"),
     [(0.0, "aabb", "No difference"), (0.5, "baab", "No difference"), (1.0, "bbaa", "No difference")],
 )
-def test_four_rows_show_no_difference(ours, said, pays):
-    both = without.compared(FOUND, event(held_out=ours), predictions(said))
+def test_four_rows_show_no_difference(ours, text, pays):
+    both = without.compared(FOUND, event(held_out=ours), predictions(text))
     assert both.difference == pytest.approx(ours - 0.5)
-    assert without.told(FOUND, both).startswith(pays)
+    assert without.verdict(FOUND, both).startswith(pays)
 
 
-def test_a_difference_beyond_two_standard_errors_is_told():
+def test_a_difference_beyond_two_standard_errors_is_reported():
     many = FOUND | {"losses": np.tile(FOUND["losses"], 50)}
     rows = pl.concat([predictions("aabb")] * 50)
     both = without.compared(many, event(held_out=0.0), rows)
-    assert both.pays is True and "Consensus pays on these data: 0.0% against 50.0%" in without.told(many, both)
+    assert both.pays is True and "Consensus pays on these data: 0.0% against 50.0%" in without.verdict(many, both)
     both = without.compared(many, event(held_out=1.0), pl.concat([predictions("bbaa")] * 50))
-    assert both.pays is False and "does not pay" in without.told(many, both)
-    assert without.told(many, without.compared(many, event(held_out=0.1))) == "Consensus: 10.0%."
+    assert both.pays is False and "does not pay" in without.verdict(many, both)
+    assert without.verdict(many, without.compared(many, event(held_out=0.1))) == "Consensus: 10.0%."
 
 
 def test_without_hidden_labels_errors_within_the_labels_are_compared():

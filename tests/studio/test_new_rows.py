@@ -43,11 +43,11 @@ def test_each_difference_is_a_sentence_and_the_rest_is_predicted(trained):
     given = pl.DataFrame({"title": ["a", "b"], "budget": ["0.9", "much"], "tongue": ["x", "y"], "length": [9.0, 0.5]})
     rows = new_rows.matched(data, {"new.csv": given})
     assert rows.sources == {"new.csv": "words"}
-    told = " ".join(rows.warnings)
-    assert "The model does not know 'budget' of new.csv" in told
-    assert "2 values of 'tongue' never seen, such as 'x'" in told
-    assert "1 value of 'length' outside" in told
-    assert "No file is of 'money'" in told
+    warned = " ".join(rows.warnings)
+    assert "The model does not know 'budget' of new.csv" in warned
+    assert "2 values of 'tongue' never seen, such as 'x'" in warned
+    assert "1 value of 'length' outside" in warned
+    assert "No file is of 'money'" in warned
     found = new_rows.predict(model_files.dumps(model), rows.data)
     assert found["id"].to_list() == ["a", "b"] and found["sources"].to_list() == [1, 1]
     assert set(found["prediction"]) <= {"comedy", "drama"}
@@ -56,9 +56,9 @@ def test_each_difference_is_a_sentence_and_the_rest_is_predicted(trained):
 def test_missing_columns_and_words_for_numbers_are_missing_values(trained):
     data, model, _ = trained
     rows = new_rows.matched(data, {"new.csv": pl.DataFrame({"budget": ["0.9", "much", "1.1"]})})
-    told = " ".join(rows.warnings)
-    assert "new.csv lacks 'screens': taken as missing." in told and "no id column" in told
-    assert "1 value of 'budget' no number, such as 'much': taken as missing." in told
+    warned = " ".join(rows.warnings)
+    assert "new.csv lacks 'screens': taken as missing." in warned and "no id column" in warned
+    assert "1 value of 'budget' no number, such as 'much': taken as missing." in warned
     found = new_rows.predict(model_files.dumps(model), rows.data)
     assert found["id"].to_list() == ["new 1", "new 2", "new 3"] and found["prediction"].null_count() == 0
 

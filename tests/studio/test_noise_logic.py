@@ -100,7 +100,7 @@ def test_corrupted_rows_are_those_that_were_changed_and_trained_on(flips):
     assert noise_rows.corrupted(data, operations[:1]).is_empty()
 
 
-def test_noise_is_told_by_the_number_before():
+def test_noise_is_reported_by_the_number_before():
     data = datasets.load("planted_noise")
     wrong = noise_rows.corrupted(data, noise.operations_of(data, 0.5, 0.1, 2.0, 0))
     assert wrong.height == 75 and wrong.schema["was"] == pl.Float64
@@ -142,9 +142,9 @@ def test_blind_draws_are_taken_out_of_probabilities():
     sure, share = 0.9, 0.2  # the class itself: (0.9 - 0.2 / 2) / 0.8 = 1
     frame = pl.DataFrame({"id": ["a", "b"], "label": [None, None], "held_out": ["x", "y"], "prediction": ["x", "x"],
                           "p:x": [sure, 0.6], "p:y": [1 - sure, 0.4], "deviation": [share, 0.0]})  # fmt: skip
-    said, right = noise_rows.reliability(frame)
-    assert said[9] == pytest.approx(1.0) and right[9] == 1.0
-    assert said[6] == pytest.approx(0.6) or said[5] == pytest.approx(0.6)
+    sentence, right = noise_rows.reliability(frame)
+    assert sentence[9] == pytest.approx(1.0) and right[9] == 1.0
+    assert sentence[6] == pytest.approx(0.6) or sentence[5] == pytest.approx(0.6)
     assert noise_rows.reliability(frame.drop("held_out")) is None
 
 
@@ -162,11 +162,11 @@ def test_codes_are_listed_by_what_was_learned_of_them():
     setting = noise.settings("Matrix", data, {"n_iterations": 15, "n_factors": 4, "random_state": 0},
                              noise.operations_of(data, 0.8, 0, 0, 0), ("user", "item"))["HMF"]  # fmt: skip
     rows = noise_rows.scored_codes(ran(setting, data).predictions, data, ("user", "item"))
-    told = noise_rows.by_code(rows, "user")
-    assert told.height == 200 and told["deviation"].is_sorted(descending=True) and told["rows"].sum() == 15000
+    levels = noise_rows.by_code(rows, "user")
+    assert levels.height == 200 and levels["deviation"].is_sorted(descending=True) and levels["rows"].sum() == 15000
     planted = rows.join(datasets.planted_deviation("planted_ratings"), on="id")
     loud = planted.group_by("code:user").agg(pl.col("planted").mean()).sort("planted", descending=True).head(40)
-    assert len(set(loud["code:user"]) & set(told["user"].head(40))) >= 30
+    assert len(set(loud["code:user"]) & set(levels["user"].head(40))) >= 30
 
 
 def test_a_sensor_is_in_the_order_of_time():
@@ -192,8 +192,8 @@ def test_a_curve_fits_both_models_to_the_same_labels_and_can_be_stopped():
     assert events[-1].detail["metric_name"] == "error" and 0 <= cells[0]["value"] <= 1
     again = curve.curve(**arguments, callbacks=[lambda event: event.index == 2])
     assert again == cells[:3]
-    told = curve.bands(cells)
-    assert told["HGBM"][0] == [0.0, 0.1, 0.2, 0.3, 0.4] and len(told["GBM"][2]) == 5
+    levels = curve.bands(cells)
+    assert levels["HGBM"][0] == [0.0, 0.1, 0.2, 0.3, 0.4] and len(levels["GBM"][2]) == 5
     assert curve.verdict(cells, "HGBM", "GBM").startswith("HGBM is ahead of GBM at ")
 
 
@@ -213,9 +213,9 @@ def test_the_verdict_counts_levels_by_their_pairs():
         return [{"label": label, "level": level, "repeat": k, "value": 0.5 - gain * (label == "new")}
                 for k, gain in enumerate(gains) for label in ("new", "old")]  # fmt: skip
 
-    told = cells(0.0, [0.0, 0.0]) + cells(0.1, [0.1, 0.12]) + cells(0.2, [-0.1, -0.2]) + cells(0.3, [0.5, -0.5])
-    said = curve.verdict(told, "new", "old")
-    assert said == "new is ahead of old at 1 of 4 levels, and behind at 1, by more than a standard error."
+    levels = cells(0.0, [0.0, 0.0]) + cells(0.1, [0.1, 0.12]) + cells(0.2, [-0.1, -0.2]) + cells(0.3, [0.5, -0.5])
+    sentence = curve.verdict(levels, "new", "old")
+    assert sentence == "new is ahead of old at 1 of 4 levels, and behind at 1, by more than a standard error."
 
 
 def test_a_page_begins_with_what_the_data_are():
@@ -282,7 +282,7 @@ def _held(residuals, **more):
     return pl.DataFrame(rows | more)
 
 
-def test_what_the_weights_bought_is_said_with_its_standard_error():
+def test_what_the_weights_bought_is_reported_with_its_standard_error():
     rng = np.random.default_rng(0)
     errors = rng.normal(size=200)
     names = ("HGBM", "GBM")
@@ -292,6 +292,8 @@ def test_what_the_weights_bought_is_said_with_its_standard_error():
     even = noise_rows.bought(_held(errors), _held(rng.permutation(errors)), True, names)
     assert "What the weights bought is the band, not the mean" in even
     assert noise_rows.bought(_held([1.0]), _held([1.0]), True, names).startswith("Hold rows out")
-    classes = [pl.DataFrame({"id": ["a", "b", "c", "d"], "truth": list("xyxy"), "prediction": list(said), "held": True})
-               for said in ("xyxx", "yxyx")]  # fmt: skip
+    classes = [
+        pl.DataFrame({"id": ["a", "b", "c", "d"], "truth": list("xyxy"), "prediction": list(labels), "held": True})
+        for labels in ("xyxx", "yxyx")
+    ]
     assert "share of wrong classes of 1, HGBM with its weights 0.25" in noise_rows.bought(*classes, False, names)

@@ -93,7 +93,7 @@ def test_names_of_a_domain_and_all_names_can_be_allowed(monkeypatch):
 @pytest.mark.parametrize("parts, most", [(1, 1), (3, 3), (1_000, 51)], ids=["small", "in parts", "beyond the limit"])
 def test_a_refused_upload_is_read_before_the_answer(monkeypatch, parts, most):
     monkeypatch.setattr(st, "get_option", lambda name: 50)
-    told, left = [], [parts]
+    messages, left = [], [parts]
 
     async def refuse(scope, receive, send):
         await send({"type": "http.response.start", "status": 413, "headers": []})
@@ -101,37 +101,37 @@ def test_a_refused_upload_is_read_before_the_answer(monkeypatch, parts, most):
 
     async def receive():
         left[0] -= 1
-        told.append("part")
+        messages.append("part")
         return {"type": "http.request", "body": bytes(MIB), "more_body": left[0] > 0}
 
     async def send(message):
-        told.append(message["type"])
+        messages.append(message["type"])
 
     answering = server.WholeUploads(refuse)({"type": "http", "method": "PUT"}, receive, send)
     with pytest.raises(StopIteration):
         answering.send(None)
-    assert told == ["part"] * most + ["http.response.start", "http.response.body"]
+    assert messages == ["part"] * most + ["http.response.start", "http.response.body"]
 
 
 def test_an_upload_that_is_read_or_breaks_off_is_left_alone():
-    told = []
+    messages = []
     coming = [{"type": "http.request", "body": b"x", "more_body": True}, {"type": "http.disconnect"}]
 
     async def read(scope, receive, send):
         while (await receive())["type"] != "http.disconnect":
-            told.append("read")
+            messages.append("read")
         await send({"type": "http.response.start", "status": 400, "headers": []})
 
     async def receive():
         return coming.pop(0)
 
     async def send(message):
-        told.append(message["status"])
+        messages.append(message["status"])
 
     answering = server.WholeUploads(read)({"type": "http", "method": "PUT"}, receive, send)
     with pytest.raises(StopIteration):
         answering.send(None)
-    assert told == ["read", 400] and coming == []
+    assert messages == ["read", 400] and coming == []
 
 
 def test_other_messages_pass():
@@ -176,8 +176,8 @@ def refused(tmp_path, *options):
 
 @pytest.mark.slow
 def test_the_start_on_an_open_address_ends_in_words(tmp_path):
-    said = refused(tmp_path, "--server.address", "0.0.0.0")  # noqa: S104 - the address under test
-    assert "does not start on the address 0.0.0.0 without a login" in said
+    answer = refused(tmp_path, "--server.address", "0.0.0.0")  # noqa: S104 - the address under test
+    assert "does not start on the address 0.0.0.0 without a login" in answer
 
 
 @pytest.mark.slow
@@ -187,8 +187,8 @@ def test_the_start_on_an_open_address_ends_in_words(tmp_path):
 def test_secrets_that_cannot_be_read_do_not_open_the_studio(tmp_path, content):
     path = tmp_path / "secrets.toml"
     path.mkdir() if content is None else path.write_bytes(content.encode("latin-1"))
-    said = refused(tmp_path, "--secrets.files", str(path))
-    assert "does not start while its secrets cannot be read" in said
+    answer = refused(tmp_path, "--secrets.files", str(path))
+    assert "does not start while its secrets cannot be read" in answer
 
 
 @pytest.mark.parametrize(

@@ -90,7 +90,7 @@ def test_the_first_class_is_one_that_every_domain_has():
     assert settings.first_class(data.with_target(y)) in ("v", "w")
 
 
-def test_a_choice_that_cannot_be_trained_is_told_in_one_sentence():
+def test_a_choice_that_cannot_be_trained_is_reported_in_one_sentence():
     data = made("uvw")
     assert settings.problem(data, CHOICE) == ""
     assert "at least one domain" in settings.problem(data, Choice("home", ()))
@@ -143,8 +143,8 @@ def test_each_method_trains_in_a_worker_and_scores_the_targets_other_rows(name):
 def test_the_wrong_rows_come_first_side_by_side():
     ids = ["a", "b", "c", "d"]
     frames = {
-        name: pl.DataFrame({"id": ids, "held_out": ["u", "u", "v", None], "prediction": said})
-        for name, said in {"one": ["u", "v", "u", "u"], "two": ["u", "v", "v", "u"]}.items()
+        name: pl.DataFrame({"id": ids, "held_out": ["u", "u", "v", None], "prediction": text})
+        for name, text in {"one": ["u", "v", "u", "u"], "two": ["u", "v", "v", "u"]}.items()
     }
     table = settings.side_by_side(frames)
     assert table["id"].to_list() == ["b", "c", "a"] and table["wrong"].to_list() == [2, 1, 0]
@@ -152,13 +152,13 @@ def test_the_wrong_rows_come_first_side_by_side():
     assert settings.side_by_side({}).is_empty()
 
 
-def test_a_change_is_told_without_what_follows_from_it():
+def test_a_change_is_reported_without_what_follows_from_it():
     data = made()
     before = settings.settings(data, CHOICE, ["MultiSource"])["MultiSource"]
     changed = Choice("home", ("near",), None, 5, ("near", 0.5), n_iterations=5)
     after = settings.settings(data, changed, ["MultiSource"])["MultiSource"]
-    said = sentence(*(Outcome(tuple(each.operations), each.params, "error", 0.2) for each in (before, after)))
-    assert said == (
+    text = sentence(*(Outcome(tuple(each.operations), each.params, "error", 0.2) for each in (before, after)))
+    assert text == (
         "without the source hostile; with 5 examples a class of home; with 50% of the labels of near flipped: "
         "error stays at 20.0%."
     )
@@ -329,11 +329,11 @@ def _events(losses, alone, chosen="boosting"):
     return [SimpleNamespace(detail={"eta_path": path, "learner": "linear", "eta": 0.5, "chosen": chosen})]
 
 
-def test_where_transfer_begins_to_hurt_is_said():
+def test_where_transfer_begins_to_hurt_is_reported():
     path = eta.path_of(_events({0.0: 0.6, 0.5: 0.3, 5.0: 0.7}, 0.5))
     assert path.etas == [0.0, 0.5, 5.0] and path.alone == 0.5 and path.pooled is None
-    said = eta.story(path)
-    assert "η = 0.5 is best (0.300 nats)" in said and "from η = 5 on and at η = 0 and less transfer hurts" in said
+    text = eta.story(path)
+    assert "η = 0.5 is best (0.300 nats)" in text and "from η = 5 on and at η = 0 and less transfer hurts" in text
     noisy = eta.story(eta.path_of(_events({0.0: 0.4, 0.2: 0.7, 0.5: 0.3, 1.0: 0.6, 5.0: 0.4}, 0.5)))
     assert "; at η = 0.2, 1 transfer hurts." in noisy
     assert "at every η." in eta.story(eta.path_of(_events({0.0: 0.4, 0.5: 0.3}, 0.5)))

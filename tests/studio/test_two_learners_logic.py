@@ -121,8 +121,8 @@ def test_a_source_that_fails_costs_those_that_read_it(fitted):
     assert list(f1[FIRST]) == ["0", "0.5", "1", "2", "4", "blank"]
     assert len(set(f1["Trees on table"].values())) == 1
     rows = hc.metrics.known_targets(scenario.eval_y)
-    said = models[FIRST].predict(data.select(sources=["table"]))[rows]
-    assert f1[FIRST]["blank"] == hc.metrics.macro_f1(scenario.eval_y[rows], said)
+    sentence = models[FIRST].predict(data.select(sources=["table"]))[rows]
+    assert f1[FIRST]["blank"] == hc.metrics.macro_f1(scenario.eval_y[rows], sentence)
     assert f1[FIRST]["0"] > f1[FIRST]["4"] and f1[FIRST]["0"] > f1[FIRST]["blank"] + 0.1
     words = whatif.summary(cells, "image")
     assert words.startswith("Without image, F1: Trees on table") and "→" in words

@@ -120,7 +120,7 @@ def test_numbers_are_blended_too():
     assert sum(model.blend_.values()) == pytest.approx(1.0) and set(model.source_weights_) == {"kin", "foe"}
 
 
-def test_what_is_no_number_is_said():
+def test_what_is_no_number_is_reported():
     X, y, domain, _ = planted()
     with pytest.raises(hc.DataError, match="TransferClassifier classes"):
         hc.TransferRegressor().fit(X, np.array(["a", "b"])[y % 2], domain)

@@ -50,25 +50,25 @@ def test_closed_form_leave_one_out_is_the_brute_force_one(balanced, n_classes):
     X_own, width = X[own], 1.0 / (X.shape[1] * X.var())
     for k in range(model.left_out_.shape[1]):
         signs = np.where(y == (k if n_classes > 2 else 1), 1.0, -1.0)
-        said = []
+        predicted = []
         for j in (1, 2, 3):
             rows = domain == j
             K = kernel_matrix(X[rows], X[rows], "rbf", width)
             dual, shift = brute_ls_svm(K, signs[rows], 0.7 * balance(signs[rows], balanced))
-            said.append(kernel_matrix(X_own, X[rows], "rbf", width) @ dual + shift)
+            predicted.append(kernel_matrix(X_own, X[rows], "rbf", width) @ dual + shift)
         own_signs, zeta = signs[own], balance(signs[own], balanced)
-        beta = _beta(own_signs, np.array(said), X_own, costs=0.7 * zeta, width=width, zeta=zeta)
-        lent = beta @ np.array(said)
+        beta = _beta(own_signs, np.array(predicted), X_own, costs=0.7 * zeta, width=width, zeta=zeta)
+        lent = beta @ np.array(predicted)
         for i in range(own.sum()):
             rest = np.arange(own.sum()) != i
             K = kernel_matrix(X_own[rest], X_own[rest], "rbf", width)
             dual, shift = brute_ls_svm(K, (own_signs - lent)[rest], 0.7 * zeta[rest])
-            told = kernel_matrix(X_own[i : i + 1], X_own[rest], "rbf", width) @ dual + shift + lent[i]
-            assert model.left_out_[i, k] == pytest.approx(told[0], abs=1e-4)  # beta's steps magnify rounding
+            outputs = kernel_matrix(X_own[i : i + 1], X_own[rest], "rbf", width) @ dual + shift + lent[i]
+            assert model.left_out_[i, k] == pytest.approx(outputs[0], abs=1e-4)  # beta's steps magnify rounding
 
 
-def _beta(signs, said, X, costs, width, zeta):
-    solved, _, diagonal = ls_svm(kernel_matrix(X, X, "rbf", width), np.column_stack([signs, said.T]), costs)
+def _beta(signs, predicted, X, costs, width, zeta):
+    solved, _, diagonal = ls_svm(kernel_matrix(X, X, "rbf", width), np.column_stack([signs, predicted.T]), costs)
     residuals = solved / diagonal[:, None]
     return best_beta(residuals[:, 0], residuals[:, 1:], signs, zeta)
 
@@ -186,29 +186,29 @@ def brute_blend(X, y, domain, C=1.0):
     own, d = np.flatnonzero(domain < 0), X.shape[1]
     Z = (X - X.mean(axis=0)) / X.std(axis=0) / np.sqrt(d)
     signs = np.where(y == 1, 1.0, -1.0)
-    told, errors = [], []
+    outputs, errors = [], []
     for candidate in candidates(["1", "2", "3"]):
         weight = np.where(domain < 0, 1.0, np.append(candidate.rho, 0.0)[domain - 1])
         levels = (domain[:, None] == [1, 2, 3]) / np.sqrt(candidate.penalty)  # a column whose own penalty is 1
-        said = []
+        predicted = []
         for i in own:
             used = np.flatnonzero((weight > 0) & (np.arange(len(y)) != i))
             features = np.hstack([Z * np.sqrt(C * candidate.cost), levels])
             dual, shift = brute_ls_svm(features[used] @ features[used].T, signs[used], weight[used])
-            said.append(features[i] @ features[used].T @ dual + shift)
-        told.append(said)
-        errors.append(((signs[own] - np.array(said)) ** 2).sum())
+            predicted.append(features[i] @ features[used].T @ dual + shift)
+        outputs.append(predicted)
+        errors.append(((signs[own] - np.array(predicted)) ** 2).sum())
     raw = np.exp(-TRUST * (np.array(errors) - min(errors)))
     raw[:3] *= PRIOR
-    return np.array(told), raw / raw.sum()
+    return np.array(outputs), raw / raw.sum()
 
 
 def test_the_blend_is_that_of_brute_force_leave_one_out():
     X, y, domain, _ = planted(n_target=7, n_source=12)
-    told, shares = brute_blend(X, y, domain)
+    outputs, shares = brute_blend(X, y, domain)
     model = hc.RidgeTransferClassifier().fit(X, y, domain)
     np.testing.assert_allclose(list(model.blend_.values()), shares, atol=1e-8)
-    wrong = (np.tensordot(shares, told, 1) > 0) != (y[domain < 0] == 1)
+    wrong = (np.tensordot(shares, outputs, 1) > 0) != (y[domain < 0] == 1)
     assert model.left_out_error_ == pytest.approx(wrong.mean())
     assert list(model.blend_)[2:5] == ["target only, 100 C", "all x 0.01", "all x 0.01, own intercept"]
     assert len(model.blend_) == 3 + 2 * 5 * 4

@@ -27,7 +27,7 @@ class Scripted:
     """A learner that says what a script says: fit returns the next list of signs."""
 
     def __init__(self, script):
-        self.script, self.fits = [np.array(said, float) for said in script], []
+        self.script, self.fits = [np.array(predicted, float) for predicted in script], []
 
     def fit(self, rows, signs, weights):
         self.fits.append((rows, signs, weights / weights.sum()))
@@ -94,8 +94,8 @@ def test_one_step_of_tradaboost():
 
 def test_one_step_of_multisource_takes_the_source_that_helps_most():
     signs, domain = [1, -1, 1, -1, 1, -1, 1], [1, 1, 2, 2, 0, 0, 0]
-    said = [[1, -1, 1, -1, -1, 1, 1], [-1, -1, 1, -1, 1, -1, -1]]  # wrong on two target rows; on one
-    part = boosting(said, signs, domain, [[0, 1, 4, 5, 6], [2, 3, 4, 5, 6]])
+    predicted = [[1, -1, 1, -1, -1, 1, 1], [-1, -1, 1, -1, 1, -1, -1]]  # wrong on two target rows; on one
+    part = boosting(predicted, signs, domain, [[0, 1, 4, 5, 6], [2, 3, 4, 5, 6]])
     part.round()
     assert part.epsilon == pytest.approx(1 / 3) and part.alpha == pytest.approx(0.5 * np.log(2))
     raw = np.array([np.exp(-0.2), 1, 1, 1, 1, 1, 2])  # every source is judged by the chosen h, not by its own
@@ -104,22 +104,22 @@ def test_one_step_of_multisource_takes_the_source_that_helps_most():
 
 
 def test_one_step_of_the_weighted_update():
-    signs, domain, said = [1, 1, 1, 1, 1], [1, 1, 0, 0, 0], [[-1, 1, -1, 1, 1]]
-    part = boosting(said, signs, domain, [range(5)], WeightUpdate(0.1, target_power=3.0, source_power=2.0))
+    signs, domain, predicted = [1, 1, 1, 1, 1], [1, 1, 0, 0, 0], [[-1, 1, -1, 1, 1]]
+    part = boosting(predicted, signs, domain, [range(5)], WeightUpdate(0.1, target_power=3.0, source_power=2.0))
     part.round()
     raw = np.array([np.exp(-0.1 * 2 * 2), 1, 2**3, 1, 1])  # (3), (4): eta multiplies the exponents
     np.testing.assert_allclose(np.exp(part.log_weights), raw / raw.sum(), rtol=1e-14)
-    part = boosting(said, signs, domain, [range(5)], WeightUpdate(0.1, log_lift=np.log(5.0)))
+    part = boosting(predicted, signs, domain, [range(5)], WeightUpdate(0.1, log_lift=np.log(5.0)))
     part.round()
     raw = np.array([np.exp(-0.2), 1, 10, 5, 5])  # every target row is worth eta times more
     np.testing.assert_allclose(np.exp(part.log_weights), raw / raw.sum(), rtol=1e-14)
 
 
 def test_one_step_of_task_takes_the_best_learner_or_its_opposite():
-    said = np.array([[1, 1, -1, -1], [1, 1, 1, -1], [-1, 1, 1, -1.0]])
+    predicted = np.array([[1, 1, -1, -1], [1, 1, 1, -1], [-1, 1, 1, -1.0]])
     part = TaskSelection(
         ["a", "b", "c"],
-        said,
+        predicted,
         np.zeros((3, 0)),
         origin=np.array([1, 2, 2]),
         signs=np.array([1, -1, -1, -1.0]),
@@ -237,7 +237,7 @@ def test_where_no_round_helps_the_last_learner_speaks():
 
 
 @pytest.mark.parametrize("cls", [hc.MultiSourceTrAdaBoostClassifier, hc.WeightedMultiSourceTrAdaBoostClassifier])
-def test_fewer_source_rows_than_rounds_is_said(cls):
+def test_fewer_source_rows_than_rounds_is_reported(cls):
     X, y, domain, _ = planted(flips=(0.0, 0.0), n_source=10)
     with pytest.raises(hc.ParameterError, match="n_iterations=21.*n_S=20.*imaginary.*source_rate='hedge'"):
         classic(cls, n_iterations=21).fit(X, y, domain)
@@ -248,8 +248,8 @@ def test_fewer_source_rows_than_rounds_is_said(cls):
 
 def test_weights_that_would_underflow_stay_apart():
     # e^(-2 * 400 * t) is 0 in float64 after one round, yet row 0 (wrong 3 times) stays below row 1 (wrong twice)
-    said = [[-1, -1, -1, 1, 1], [-1, -1, 1, -1, 1], [-1, 1, 1, 1, -1]]
-    part = boosting(said, [1, 1, 1, 1, 1], [1, 1, 0, 0, 0], [range(5)], WeightUpdate(400.0))
+    predicted = [[-1, -1, -1, 1, 1], [-1, -1, 1, -1, 1], [-1, 1, 1, 1, -1]]
+    part = boosting(predicted, [1, 1, 1, 1, 1], [1, 1, 0, 0, 0], [range(5)], WeightUpdate(400.0))
     for _ in range(3):
         part.round()
     logs = part.log_weights

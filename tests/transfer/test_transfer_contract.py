@@ -123,7 +123,7 @@ def test_sources_are_numbered_and_named(name):
 
 
 @pytest.mark.parametrize("name", QUICK)
-def test_what_is_wrong_with_the_domains_is_said(name):
+def test_what_is_wrong_with_the_domains_is_reported(name):
     X, y, domain, _ = planted(n_source=20)
     for given, words in (
         (np.abs(domain), "No labelled row is of the target"),

@@ -79,7 +79,7 @@ def test_losses_of_zero_share_all_the_weight():
     assert_array_equal(self_normalised([0]), [1])
 
 
-def test_tiny_losses_are_told_apart():
+def test_tiny_losses_are_distinguished():
     assert_allclose(self_normalised([1e-300, 1e-299]), self_normalised([1, 10]), rtol=1e-9)
 
 

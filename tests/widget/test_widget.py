@@ -154,7 +154,7 @@ def test_an_error_of_a_fit_is_a_sentence_and_the_last_model_stays(data):
         (hc.GBCRegressor(), False, "The data have no labels: give a target to HetData, or y to watch."),
     ],
 )
-def test_what_cannot_be_trained_is_said_at_once(data, estimator, labelled, words):
+def test_what_cannot_be_trained_is_reported_at_once(data, estimator, labelled, words):
     given = data if labelled else hc.HetData(data.sources)
     widget = hc.watch(estimator, given)
     assert widget.state == "failed" and widget.message.startswith(words) and widget.message.count("\n") == 0
@@ -193,14 +193,14 @@ def test_a_live_view_says_that_a_fit_failed(data):
 
 
 def test_a_trainer_does_one_fit_at_a_time_and_ends():
-    told, go = [], threading.Event()
-    trainer = Trainer(lambda kind, content: told.append((kind, content)))
+    sent, go = [], threading.Event()
+    trainer = Trainer(lambda kind, content: sent.append((kind, content)))
     trainer.start(lambda callback: go.wait(SECONDS))
-    trainer.start(lambda callback: told.append("a second one"))
+    trainer.start(lambda callback: sent.append("a second one"))
     go.set()
-    assert trainer.wait(SECONDS) and told == [("done", (True, False))]
+    assert trainer.wait(SECONDS) and sent == [("done", (True, False))]
     trainer.start(lambda callback: 1 / 0)
-    assert trainer.wait(SECONDS) and told[-1] == (
+    assert trainer.wait(SECONDS) and sent[-1] == (
         "failed",
         "The training stopped with ZeroDivisionError: division by zero",
     )

@@ -15,7 +15,7 @@ import streamlit as st
 from studio.jobs import manager
 from studio.messages import number, shown
 from studio.runs import restoring
-from studio.server import PLOTLY_ADDRESS, asks_for_login, person
+from studio.server import PLOTLY_ADDRESS, needs_login, person
 from studio.views.common.widgets_menu import chart_config, menu
 from studio.views.common.widgets_timeline import CHART, ROUND, TIMELINE
 
@@ -71,7 +71,7 @@ def frame(title: str) -> None:
 
 def _log_in() -> bool:
     """Let nobody past who has not logged in where that is asked for; return whether it is."""
-    if not asks_for_login():
+    if not needs_login():
         return False
     if not person():
         st.title("hetcore studio")

@@ -33,7 +33,7 @@ def over_seeds(data: HetData, first: Setting, second: Setting, owner: str, key: 
     key : str
         Tells one comparison of a page from another.
     """
-    pair = [_told(first), _told(second)]
+    pair = [_setting_of(first), _setting_of(second)]
     if chance.with_seed(pair[0], 0) == chance.with_seed(pair[1], 0):
         st.caption("The two settings differ by their seed alone: there is nothing to compare.")
         return
@@ -47,7 +47,7 @@ def over_seeds(data: HetData, first: Setting, second: Setting, owner: str, key: 
         _watch(asked[1], owner, key)
 
 
-def _told(setting: Setting) -> dict[str, Any]:
+def _setting_of(setting: Setting) -> dict[str, Any]:
     return {"estimator": setting.estimator, "params": dict(setting.params), "operations": list(setting.operations),
             "fit": dict(setting.fit)}  # fmt: skip
 
@@ -77,32 +77,32 @@ def _watch(run: str, owner: str, key: str) -> None:
 
     @st.fragment(run_every=EVERY if active else None)
     def look() -> None:
-        status, told = jobs.manager().status(run, owner), chance.progress(jobs.manager().events(run))
+        status, outcome = jobs.manager().status(run, owner), chance.progress(jobs.manager().events(run))
         if status.active:
-            done = f"{len(told['pairs'])} of {chance.SEEDS} pairs"
+            done = f"{len(outcome['pairs'])} of {chance.SEEDS} pairs"
             left = f", {status.seconds_left:.0f} s left" if status.seconds_left else ""
-            st.progress(len(told["pairs"]) / chance.SEEDS, text=f"Two trainings a seed: {done}{left}")
+            st.progress(len(outcome["pairs"]) / chance.SEEDS, text=f"Two trainings a seed: {done}{left}")
             st.button("Stop comparing", key=f"chance {key} stop", on_click=_stop, args=(run, owner))
         elif status.state == "failed":
             st.error(escape(status.message))
-        if (found := chance.difference(told["pairs"])) is not None:
-            _show(found, told, key)
+        if (found := chance.difference(outcome["pairs"])) is not None:
+            _show(found, outcome, key)
         if active and not status.active:
             st.rerun()
 
     look()
 
 
-def _show(found: chance.Difference, told: dict[str, Any], key: str) -> None:
-    said = f"{chance.levels(told['pairs'], told['metric'])}; {chance.sentence(found, told['metric'])}"
-    st.markdown(f"**{escape(said)}.** The interval holds 95 of 100 such draws from these data.")
-    chart(_figure(found, told), f"chance {key} figure", said)
+def _show(found: chance.Difference, outcome: dict[str, Any], key: str) -> None:
+    sentence = f"{chance.levels(outcome['pairs'], outcome['metric'])}; {chance.sentence(found, outcome['metric'])}"
+    st.markdown(f"**{escape(sentence)}.** The interval holds 95 of 100 such draws from these data.")
+    chart(_figure(found, outcome), f"chance {key} figure", sentence)
 
 
-def _figure(found: chance.Difference, told: dict[str, Any]) -> dict[str, Any]:
+def _figure(found: chance.Difference, outcome: dict[str, Any]) -> dict[str, Any]:
     """Draw the difference of each seed, their mean and its interval."""
-    scale = 100.0 if told["metric"] == "error" else 1.0
-    each = scale * np.diff(np.asarray(told["pairs"], float), axis=1).ravel()
+    scale = 100.0 if outcome["metric"] == "error" else 1.0
+    each = scale * np.diff(np.asarray(outcome["pairs"], float), axis=1).ravel()
     colour = basic.COLOURS[0]
     dots = {"type": "scatter", "mode": "markers", "name": "a seed", "x": each, "y": np.zeros(len(each)),
             "marker": {"color": colour, "size": 9, "opacity": 0.5}}  # fmt: skip
@@ -110,7 +110,7 @@ def _figure(found: chance.Difference, told: dict[str, Any]) -> dict[str, Any]:
            "arrayminus": [scale * (found.mean - found.low)]}  # fmt: skip
     mean = {"type": "scatter", "mode": "markers", "name": "mean and interval", "x": [scale * found.mean], "y": [1.0],
             "error_x": bar, "marker": {"color": basic.COLOURS[1], "symbol": "diamond", "size": 11}}  # fmt: skip
-    title = f"difference of the {told['metric']}" + (", points" if scale > 1 else "")
+    title = f"difference of the {outcome['metric']}" + (", points" if scale > 1 else "")
     figure = basic.lines([], {}, title, "")
     figure["data"] = [dots, mean]
     figure["layout"]["height"] = 190

@@ -81,17 +81,17 @@ def timeline(events: Events, run: str, total: int, ended: bool, fresh: bool, *, 
 def texts(events: Events) -> list[str]:
     """Return what is told of each round of a single training: its error, and its heaviest source."""
     rounds = next(iter(events.values())) if len(events) == 1 else ()
-    return [_told(event) for event in rounds] if len(rounds) <= MOST_TEXTS else []
+    return [_summary(event) for event in rounds] if len(rounds) <= MOST_TEXTS else []
 
 
-def _told(event: Any) -> str:
+def _summary(event: Any) -> str:
     metric, name = event.detail.get("metric") or {}, event.detail.get("metric_name", "loss")
     value = next((metric[rows] for rows in ("held_out", "left_out", "train") if rows in metric), None)
-    told = [] if value is None else [f"{name} {number(value, name)}"]
+    parts = [] if value is None else [f"{name} {number(value, name)}"]
     if event.source_weights:
         heaviest = max(event.source_weights, key=event.source_weights.get)
-        told.append(f"most weight: {heaviest} {event.source_weights[heaviest]:.2f}")
-    return " · ".join(told)
+        parts.append(f"most weight: {heaviest} {event.source_weights[heaviest]:.2f}")
+    return " · ".join(parts)
 
 
 def html() -> str:

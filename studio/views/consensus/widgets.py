@@ -116,8 +116,8 @@ def curves(
         st.caption("Source weights by round")
         live_chart(drawn["weights"], "live_weights", points)
     say()
-    if said := words.why(events[-1].detail):
-        st.caption(escape(" ".join(said)))
+    if sentences := words.why(events[-1].detail):
+        st.caption(escape(" ".join(sentences)))
     tabs = {
         "Views": "views",
         "Loss": "loss",
@@ -147,8 +147,8 @@ def views(drawn: Mapping[str, Any], events: Sequence[Any], data: HetData) -> Non
     st.caption("Which views a source's weight comes from: all bars together are the consensus, 1.")
     names = [*data.source_names, *(f"graph {name}" for name in data.graph_names)]
     parts = words.dealt(last)
-    told = [name for name in names if any(name in part for part in parts.values())]
-    live_chart(basic.stacked(parts, "part of the consensus", told), "live_dealt", len(events))
+    names_drawn = [name for name in names if any(name in part for part in parts.values())]
+    live_chart(basic.stacked(parts, "part of the consensus", names_drawn), "live_dealt", len(events))
     left, right = st.columns(2)
     with left:
         st.caption("Weights of the heaviest views by round")
@@ -173,8 +173,8 @@ def one_instance(result: Any, data: HetData, history_sources: Sequence[str]) -> 
     )
     row = frame.filter(pl.col("id") == chosen).row(0, named=True)
     truth = row["label"] if row["label"] is not None else row["held_out"]
-    said = f"Predicted **{escape(_shown(row['prediction']))}**"
-    st.markdown(said + (f", labelled **{escape(_shown(truth))}**." if truth is not None else ", no label known."))
+    sentence = f"Predicted **{escape(_shown(row['prediction']))}**"
+    st.markdown(sentence + (f", labelled **{escape(_shown(truth))}**." if truth is not None else ", no label known."))
     adds = result.contributions.filter(pl.col("id") == chosen).drop("id").row(0, named=True)
     graphs = [f"graph {name}" if name in data.sources else name for name in data.graph_names]
     names = dict(zip(contribution_columns(data.source_names, data.graph_names), [*data.source_names, *graphs]))

@@ -110,7 +110,7 @@ class Without:
         """Say what came of it beside a training's last round, and its predictions if it ended."""
         if (found := self.found()) is not None:
             both = without.compared(found, event, predictions)
-            st.markdown(f"{WHAT}: **{escape(without.sentence(found))}**. {escape(without.told(found, both))}")
+            st.markdown(f"{WHAT}: **{escape(without.sentence(found))}**. {escape(without.verdict(found, both))}")
             st.caption(escape(without.chosen_among(found)))
 
     def _progress(self, status: Any) -> None:

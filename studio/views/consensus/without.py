@@ -18,7 +18,7 @@ from studio import scenarios
 from studio.messages import number
 
 __all__ = [
-    "TASK", "Compared", "chosen_among", "compared", "joined", "keep", "kept", "key_of", "level", "sentence", "told",
+    "TASK", "Compared", "chosen_among", "compared", "joined", "keep", "kept", "key_of", "level", "sentence", "verdict",
 ]  # fmt: skip
 
 TASK = "studio.views.consensus.without:joined"
@@ -130,7 +130,7 @@ def sentence(found: Mapping[str, Any]) -> str:
     return f"{found['name']} on all tables joined: {number(level(found), found['metric_name'])}"
 
 
-def told(found: Mapping[str, Any], both: Compared) -> str:
+def verdict(found: Mapping[str, Any], both: Compared) -> str:
     """Say whether consensus pays."""
     ours, theirs = (number(value, found["metric_name"]) for value in (both.ours, both.theirs))
     if not np.isfinite(both.standard_error):

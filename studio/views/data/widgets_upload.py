@@ -43,7 +43,7 @@ def upload_panel() -> None:
     if not uploads:
         st.caption("One row an instance, one column its id: the same ids in every table. A graph is a list of edges.")
         return
-    _meeting(uploads)
+    _alignment(uploads)
 
 
 def _take_files() -> None:
@@ -137,8 +137,8 @@ def _with_header(name: str, content: bytes, upload: Upload) -> Upload:
     if guess is None:
         return upload
     key = f"first row {name} {upload.role}"
-    told = _choice("First row", [True, False], guess, key, format_func=FIRST_ROW.get, help="Guessed from its cells.")
-    return upload if told == guess else _read(name, content, upload.role, told)
+    choice = _choice("First row", [True, False], guess, key, format_func=FIRST_ROW.get, help="Guessed from its cells.")
+    return upload if choice == guess else _read(name, content, upload.role, choice)
 
 
 def _size(upload: Upload) -> str:
@@ -187,7 +187,7 @@ def _kinds_changed(uploads: Sequence[Upload]) -> dict[str, dict[str, str]]:
     return {upload.name: log.get(f"kinds {upload.name} {upload.digest[:12]}", {}) for upload in uploads}
 
 
-def _meeting(uploads: Sequence[Upload]) -> None:
+def _alignment(uploads: Sequence[Upload]) -> None:
     """Choose what the files have in common, and the labels; the main button uses them."""
     st.subheader("How they fit together")
     ids = _ids(uploads)
@@ -273,9 +273,9 @@ def _label(uploads: Sequence[Upload], ids: dict[str, str]) -> tuple[Label | None
     with where:
         shared = upload_schema.domain_columns(uploads)
         options = [NO_LABELS, *tables, *([upload_schema.EACH] if shared else [])]
-        told = "Each table: its rows are of its own, a domain. A file: its labels are for the same ids in all tables."
+        hint = "Each table: its rows are of its own, a domain. A file: its labels are for the same ids in all tables."
         first = guess.file if guess else NO_LABELS
-        file = _choice("Labels in", options, first, "label file", format_func=lambda f: FILES.get(f, f), help=told)
+        file = _choice("Labels in", options, first, "label file", format_func=lambda f: FILES.get(f, f), help=hint)
     if file == NO_LABELS:
         text = "No label is chosen: the data can be looked at, but nothing can be trained. Choose the file it is in."
         st.warning(text, icon=":material/label_off:")
@@ -288,11 +288,11 @@ def _label(uploads: Sequence[Upload], ids: dict[str, str]) -> tuple[Label | None
     task, why = upload_schema.guess_task(table[column])
     with kind:
         options = list(TASK_WORDS)
-        told = _choice(
+        choice = _choice(
             "The labels are", options, task, f"task {file} {column}", format_func=TASK_WORDS.get,
             help=f"Guessed from {escape(why)}.",
         )  # fmt: skip
-    return Label(file, column), told
+    return Label(file, column), choice
 
 
 def _attempt(compose: Callable[[], dict[str, Any]], stamp: str, digests: dict[str, str]) -> None:

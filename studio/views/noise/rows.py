@@ -25,7 +25,7 @@ TIMES = ("time", "hour", "date", "epoch", "day", "minute", "step", "mode2")
 def corrupted(data: HetData, operations: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
     """Return the rows whose label was corrupted: "id", "was" (the label before)."""
     checked = scenarios.checked(operations)
-    clean = [operation for operation in checked if not scenarios.OPERATIONS[operation["op"]].spoils]
+    clean = [operation for operation in checked if not scenarios.OPERATIONS[operation["op"]].corrupts]
     schema = {"id": pl.String, "was": pl.String if data.target_kind == "classification" else pl.Float64}
     if len(clean) == len(checked):
         return pl.DataFrame(schema=schema)

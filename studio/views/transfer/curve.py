@@ -78,7 +78,7 @@ def curve(
         The details, one for each fit.
     """
     started, cells = time.perf_counter(), []
-    spoiling = [op for op in done if scenarios.OPERATIONS[op["op"]].spoils]
+    spoiling = [op for op in done if scenarios.OPERATIONS[op["op"]].corrupts]
     plain = scenarios.apply(data, [op for op in done if op not in spoiling]).data
     rows = forms.placed(plain, {"form": "domains", "target": target})
     total, held = repeats * len(sizes) * len(methods), None
