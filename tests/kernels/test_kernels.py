@@ -83,16 +83,16 @@ SHAPES = [(1, 0), (1, 1), (2, 0), (3, 1), (4, 4), (10, 1)]
 
 @pytest.mark.parametrize("n_outputs,n_hessians", SHAPES)
 @pytest.mark.parametrize("n", [1, 2, 200])
-def test_words(n, n_outputs, n_hessians):
+def test_packed_sums(n, n_outputs, n_hessians):
     gradients, hessians, rows, packed, layout = packed_table(n, n_outputs, n_hessians)
-    agree("packed_sums", "fill_words", gradients, hessians, rows, np.zeros_like(packed), layout)
+    agree("packed_sums", "pack_rows", gradients, hessians, rows, np.zeros_like(packed), layout)
     agree("packed_sums", "absolute_sum", gradients, rows, n_outputs - 1)
-    agree("packed_sums", "gather_words", packed, rows, np.zeros_like(packed[rows]), np.zeros_like(packed[0]))
+    agree("packed_sums", "gather_packed", packed, rows, np.zeros_like(packed[rows]), np.zeros_like(packed[0]))
     total = packed[rows].sum(axis=0)
-    assert agree("packed_sums", "word_count", total, layout) == len(rows)
+    assert agree("packed_sums", "packed_count", total, layout) == len(rows)
     agree("packed_sums", "mean_hessian", total, layout)
     for k in range(n_outputs):
-        value = agree("packed_sums", "word_value", total, layout, k)
+        value = agree("packed_sums", "packed_value", total, layout, k)
         np.testing.assert_allclose(value, gradients[rows, k].sum(dtype=float), atol=1e-6)
         agree("packed_sums", "output_hessian", total, layout, k)
 
@@ -104,7 +104,7 @@ def test_units(total, bits):
     assert total == 0 or total / unit >= 2.0 ** (bits - 1)
 
 
-def test_words_tell_what_is_wrong():
+def test_packing_says_what_is_wrong():
     gradients, hessians, rows, packed, layout = packed_table(50, 1, 1)
     cases = (gradients, np.nan, 1), (gradients, np.inf, 1), (hessians, np.nan, 1), (hessians, -1, 2)
     for array, value, code in cases:

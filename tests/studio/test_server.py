@@ -154,7 +154,7 @@ def test_other_messages_pass():
 )
 def test_an_open_address_needs_a_login(monkeypatch, address, login, environment, starts):
     monkeypatch.setattr(st, "get_option", lambda name: address)
-    monkeypatch.setattr(server, "asks_for_login", lambda: login)
+    monkeypatch.setattr(server, "needs_login", lambda: login)
     monkeypatch.setattr(st, "secrets", {"auth": AUTH})
     monkeypatch.setenv("HETCORE_BEHIND_LOGIN", environment)
     words = server.why_not()
@@ -253,7 +253,7 @@ def test_no_message_is_left_to_the_memory_of_a_browser_that_may_have_forgotten_i
 
 def test_nobody_passes_without_a_login(monkeypatch):
     for module in ("views.common.widgets", "session"):
-        monkeypatch.setattr(f"studio.{module}.asks_for_login", lambda: True)
+        monkeypatch.setattr(f"studio.{module}.needs_login", lambda: True)
     page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
     assert not page.exception
     assert [button.label for button in page.button] == ["Log in"]
