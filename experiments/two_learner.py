@@ -16,7 +16,7 @@ import numpy as np
 import hetcore as hc
 from hetcore.data import HetData
 from hetcore.data.splits import label_split
-from hetcore.multimodal.rounds import error_rate, f1_score
+from hetcore.metrics import error_rate, macro_f1_of_codes
 
 __all__ = ["BASELINE", "DATA", "METHODS", "PEOPLE", "STEPS", "run_cell"]
 
@@ -103,9 +103,10 @@ def run_cell(data: str, method: str, run: int) -> dict[str, Any]:
         warnings.simplefilter("ignore")  # networks warn of their few passes
         model.fit(given, fitted, eval_y=given.y, callbacks=[events.append])
     seconds, n = time.perf_counter() - started, len(validated)
-    best = int(np.argmax([f1_score(each[:n], codes[validated]) for each in scores]))
+    best = int(np.argmax([macro_f1_of_codes(codes[validated], each[:n].argmax(axis=1)) for each in scores]))
     held = scores[best][n:]
-    cell = {"F1": f1_score(held, codes[hidden]), "error": error_rate(held, codes[hidden]), "round": best + 1}
+    truth, predicted = codes[hidden], held.argmax(axis=1)
+    cell = {"F1": macro_f1_of_codes(truth, predicted), "error": error_rate(truth, predicted), "round": best + 1}
     cell |= {"risk": events[-1].losses["train"], "held_out_risk": events[-1].losses["held_out"]}
     steps = sorted(event.detail["step_seconds"] for event in events if "step_seconds" in event.detail)
     return cell | {"seconds": round(seconds, 2)} | ({"step_seconds": steps[len(steps) // 2]} if steps else {})

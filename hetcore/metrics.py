@@ -24,6 +24,7 @@ __all__ = [
     "links_among",
     "log_loss",
     "macro_f1",
+    "macro_f1_of_codes",
     "mae",
     "morans_i",
     "morans_i_band",
@@ -78,10 +79,15 @@ def macro_f1(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     """
     true, pred = _known_rows(y_true, y_pred)
     _, codes = np.unique(np.concatenate([true, pred]).astype(str), return_inverse=True)
-    true, pred, size = codes[: len(true)], codes[len(true) :], codes.max() + 1
+    return macro_f1_of_codes(codes[: len(true)], codes[len(true) :])
+
+
+def macro_f1_of_codes(true: NDArray[np.int64], pred: NDArray[np.int64]) -> float:
+    """Return `macro_f1` of class codes (m,), each 0 or more and known."""
+    size = max(true.max(), pred.max()) + 1
     hits = np.bincount(true[true == pred], minlength=size)
     named = np.bincount(true, minlength=size) + np.bincount(pred, minlength=size)
-    return float(np.mean(2 * hits / named))
+    return float(np.mean(2 * hits[named > 0] / named[named > 0]))
 
 
 def log_loss(y_true: ArrayLike, probabilities: ArrayLike, classes: ArrayLike) -> float:

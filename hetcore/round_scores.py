@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hetcore.metrics import correlation_along
+from hetcore.metrics import correlation_along, error_rate
 from hetcore.numerics import root_mean_square
 from hetcore.targets import Problem, Scale
 
@@ -61,7 +61,7 @@ def describe(
 def metric(scale: Scale, raw: NDArray, truth: NDArray) -> float:
     """Return the error rate in [0, 1], or the RMSE in the labels' unit."""
     if scale.is_classifier:
-        return float((raw.argmax(axis=1) != truth.argmax(axis=1)).mean())
+        return error_rate(truth.argmax(axis=1), raw.argmax(axis=1))
     return root_mean_square(raw - truth) * scale.deviation
 
 

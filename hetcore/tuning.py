@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from hetcore.data import HetData
 from hetcore.data.text import listed
 from hetcore.errors import DataError, ParameterError
+from hetcore.sampling import stratified
 
 __all__ = ["CrossValidation", "cross_validate", "stratified_folds"]
 
@@ -215,9 +216,8 @@ def stratified_folds(data: HetData, n_folds: int, random_state: int | None = 0) 
         raise DataError(f"There are {len(labelled):,} labels for {n_folds} folds: give more labels or fewer folds.")
     y = data.y[labelled]
     y = y.astype(str) if data.target_kind == "classification" else y.astype(float)
-    order = np.lexsort((np.random.default_rng(random_state).random(len(y)), y))
     fold = np.full(data.n, -1)
-    fold[labelled[order]] = np.arange(len(y)) % n_folds
+    fold[labelled] = stratified(y, n_folds, np.random.default_rng(random_state))
     if data.target_kind == "classification":
         _check_classes(y, fold[labelled], n_folds)
     return fold

@@ -10,10 +10,10 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from hetcore.baselines.features import Joined, JoinedFeatures
-from hetcore.baselines.learners import dealt_folds
 from hetcore.data import HetData
 from hetcore.errors import DataError, ParameterError
 from hetcore.parameters import Declared, Interval, Whole, param
+from hetcore.sampling import stratified
 
 __all__ = ["Baseline", "SelfTraining"]
 
@@ -120,7 +120,7 @@ class SelfTraining:
             self._learner.fit(rows, labels)
             scores = self._learner.scores()[pool]
             return scores.argmax(axis=1), scores.max(axis=1)
-        folds, predicted = dealt_folds(labels, N_COMMITTEE, rng), []
+        folds, predicted = stratified(labels, N_COMMITTEE, rng), []
         for fold in np.unique(folds):
             kept = folds != fold if (folds != fold).any() else folds == fold
             self._learner.fit(rows[kept], labels[kept])

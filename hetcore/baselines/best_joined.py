@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from hetcore.baselines.encoded import Encoded
 from hetcore.baselines.joined import JoinedCatBoost, JoinedHistogramBoosting, JoinedLinear, JoinedSupportVectors
 from hetcore.baselines.labels import Labels, TransductivePeer
-from hetcore.baselines.learners import dealt_folds
 from hetcore.data import HetData
 from hetcore.events import Callback, RoundEnd
+from hetcore.sampling import stratified
 
 __all__ = ["BestJoined", "best_joined"]
 
@@ -91,7 +91,7 @@ def best_joined(
     data = data if y is None else data.with_target(y, task=data.target_kind)
     encoded, labels = Encoded(data), Labels.of(data)
     tried, n_folds = learners(labels.rows.size, random_state), min(N_FOLDS, labels.rows.size)
-    folds = dealt_folds(labels.target, n_folds, np.random.default_rng(random_state))
+    folds = stratified(labels.target, n_folds, np.random.default_rng(random_state))
     progress = _Progress(len(tried) * n_folds * (n_folds > 1) + 1, list(callbacks))
     losses: dict[str, list[float]] = {name: [] for name in tried}
     for name, fold in _turns(tried, n_folds):

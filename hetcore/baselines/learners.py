@@ -18,24 +18,14 @@ from scipy.special import log_softmax, softmax
 from sklearn.svm import SVC, SVR
 
 from hetcore.baselines.features import Joined
+from hetcore.sampling import stratified
 
-__all__ = ["BoostedTrees", "KernelMachine", "dealt_folds"]
+__all__ = ["BoostedTrees", "KernelMachine"]
 
 BLOCK = 4096  # rows of a kernel matrix at once
 N_BINS = 32  # the error of CatBoost's 254 within its spread on mfeat and the movies, up to three times faster
 WIDENINGS, COST_FACTOR, WIDTH_FACTOR = 4, 10.0, 3.0
 FLAT = -1e9  # decision value of a class that the training rows lack
-
-
-def dealt_folds(y: NDArray, n_folds: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return a fold number (m,) for each row: rows are dealt in the order of y, equal ones shuffled.
-
-    So the folds have nearly the same share of each class, or the same spread of numbers, whatever the class sizes are.
-    """
-    order = np.lexsort((rng.random(len(y)), y))
-    folds = np.empty(len(y), dtype=np.int64)
-    folds[order] = np.arange(len(y)) % n_folds
-    return folds
 
 
 class KernelMachine:
@@ -142,7 +132,7 @@ class KernelMachine:
 
     def _best_of_grid(self, distances: NDArray, y: NDArray) -> tuple[float, float]:
         """Return cost and width of least held-out loss (at equal loss the smallest), and set the temperature there."""
-        folds, held_out = dealt_folds(y, self.n_folds, self._rng), {}
+        folds, held_out = stratified(y, self.n_folds, self._rng), {}
         for _ in range(4 * WIDENINGS + 1 if self.widen else 1):
             for cost, width in self.grid:
                 if (cost, width) not in held_out:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from hetcore.baselines.encoded import Encoded, adjacency
 from hetcore.baselines.labels import Labels
-from hetcore.baselines.learners import dealt_folds
+from hetcore.sampling import stratified
 
 __all__ = ["neighbor_columns", "two_hops"]
 
@@ -41,7 +41,7 @@ def neighbor_columns(encoded: Encoded, labels: Labels, hops: int, seed: int | No
     """
     blocks = [np.empty((encoded.n, 0))]
     folds = np.full(encoded.n, -1)
-    folds[labels.rows] = dealt_folds(labels.target, N_FOLDS, np.random.default_rng(seed))
+    folds[labels.rows] = stratified(labels.target, N_FOLDS, np.random.default_rng(seed))
     for links in map(adjacency, encoded.graphs):
         blocks += [_label_columns(links, labels, folds, hop) for hop in range(1, hops + 1)]
     for links in _graphs_of_means(encoded):

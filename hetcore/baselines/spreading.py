@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 
 from hetcore.baselines.encoded import Encoded, averaging_operator, symmetric_operator
 from hetcore.baselines.labels import Labels, TransductivePeer
-from hetcore.baselines.learners import dealt_folds
 from hetcore.baselines.scoring import histogram_scores, linear_scores
+from hetcore.sampling import stratified
 
 __all__ = ["CorrectAndSmooth", "LabelPropagation", "SimpleGraphConvolution"]
 
@@ -115,7 +115,7 @@ class CorrectAndSmooth(TransductivePeer):
 
     def _scores(self, encoded: Encoded, labels: Labels) -> NDArray[np.float64]:
         rows, base = labels.rows, self._base(encoded, labels)
-        folds = dealt_folds(labels.target, 3, np.random.default_rng(self.random_state))
+        folds = stratified(labels.target, 3, np.random.default_rng(self.random_state))
         residual = np.zeros_like(base)
         for fold in np.unique(folds) if len(rows) > 2 else ():
             out = rows[folds == fold]

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from hetcore.baselines.encoded import Encoded
 from hetcore.baselines.labels import Labels, TransductivePeer
-from hetcore.baselines.learners import dealt_folds
 from hetcore.baselines.neighbors import neighbor_columns
 from hetcore.baselines.scoring import histogram_scores, linear_scores
+from hetcore.sampling import stratified
 
 __all__ = ["Stack"]
 
@@ -44,7 +44,7 @@ class Stack(TransductivePeer):
         columns = self._side_by_side(learners, labels)
         if len(labels.rows) < 2 * self.n_folds:
             return np.mean([learner(labels) for learner in learners], axis=0)
-        folds = dealt_folds(labels.target, self.n_folds, np.random.default_rng(self.random_state))
+        folds = stratified(labels.target, self.n_folds, np.random.default_rng(self.random_state))
         for fold in range(self.n_folds):
             out = labels.rows[folds == fold]
             columns[out] = self._side_by_side(learners, labels.kept(folds != fold))[out]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hetcore.collective.target_transform import TargetTransform
 from hetcore.data import Graph
-from hetcore.metrics import correlation_along, morans_i, morans_i_band
+from hetcore.metrics import correlation_along, error_rate, morans_i, morans_i_band
 from hetcore.numerics import root_mean_square
 
 __all__ = ["described"]
@@ -72,7 +72,7 @@ def _loss(fitted: NDArray, target: NDArray, scale: Any) -> float:
 def _metric(fitted: NDArray, target: NDArray, scale: Any, unit: TargetTransform) -> float:
     """Return the share of wrong classes, or the RMSE in the labels' unit."""
     if scale.is_classifier:
-        return float((fitted.argmax(axis=1) != target.argmax(axis=1)).mean())
+        return error_rate(target.argmax(axis=1), fitted.argmax(axis=1))
     true = TargetTransform(unit.log).back(scale.labels(target))
     return root_mean_square(unit.back(scale.labels(fitted)) - true)
 

@@ -30,6 +30,7 @@ from hetcore.consensus.table_columns import Projection, TableColumns, Tables
 from hetcore.data import HetData
 from hetcore.errors import DataError
 from hetcore.parameters import Domain
+from hetcore.sampling import dealt_in_order
 from hetcore.schema import TEXTS, Array, Part, Parts, Stored, Value
 from hetcore.targets import Problem
 
@@ -100,11 +101,8 @@ def dealt_folds(problem: Problem, n_folds: int, seed: Any) -> NDArray[np.int64]:
     """Deal the labelled rows to folds alike in class or number; return each instance's fold (n,), -1 if unlabelled."""
     rng, rows = np.random.default_rng(seed), np.flatnonzero(problem.labelled)
     key = problem.target.argmax(axis=1) if problem.scale.is_classifier else problem.target[:, 0]
-    rows = rng.permutation(rows)
-    rows = rows[np.argsort(key[rows], kind="stable")]
-    deal = np.concatenate([rng.permutation(n_folds) for _ in range(-(-rows.size // n_folds))])
     fold = np.full(len(problem.labelled), -1, np.int64)
-    fold[rows] = deal[: rows.size]
+    fold[rows] = dealt_in_order(key[rows], rng.permutation(rows.size), n_folds, rng)
     return fold
 
 

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from hetcore.forest import Forest
 from hetcore.heteroscedastic.objectives import Base
 from hetcore.members import Grown, MemberGrower, add_members, trees_of
+from hetcore.sampling import dealt_in_order
 from hetcore.trees import TreeParams
 
-__all__ = ["CVFolds", "ForestEnsemble", "Scores", "Sample", "TreeRules", "fold_numbers", "mixed_share", "set_leaves"]
+__all__ = ["CVFolds", "ForestEnsemble", "Scores", "Sample", "TreeRules", "mixed_share", "set_leaves"]
 
 LEAST_FALL = 1e-4  # of the loss on left-out rows, relative to it, that counts as an improvement
 LEAST_COLUMNS = 3  # that a tree may split by
@@ -56,7 +57,7 @@ class CVFolds(NamedTuple):
     @classmethod
     def of(cls, n: int, strata: NDArray | None, folds: int, rng: np.random.Generator) -> CVFolds:
         """Part n rows into folds, classes (n,) spread evenly over them."""
-        fold = fold_numbers(n, strata, folds, rng)
+        fold = dealt_in_order(strata, rng.permutation(n), folds)
         seen = np.ones((1, n), bool) if folds == 1 else fold != np.arange(folds)[:, None]
         rows = [np.flatnonzero(own).astype(np.int32) for own in seen]
         return cls(fold * n + np.arange(n), rows, seen / seen.sum(axis=1, keepdims=True))
@@ -209,16 +210,6 @@ def _drawn(numbers: NDArray[np.int32], share: float, least: int, rng: np.random.
     if count >= numbers.size:
         return numbers
     return np.sort(rng.choice(numbers, count, replace=False))
-
-
-def fold_numbers(n: int, strata: NDArray | None, folds: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return the part (n,) of each row, parts of nearly equal size, each class spread evenly over them."""
-    order = rng.permutation(n)
-    if strata is not None:
-        order = order[np.argsort(strata[order], kind="stable")]
-    fold = np.empty(n, np.int64)
-    fold[order] = np.arange(n) % folds
-    return fold
 
 
 def mixed_share(alike: NDArray, weighed: NDArray, target: NDArray, weights: NDArray) -> float:

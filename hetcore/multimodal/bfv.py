@@ -28,6 +28,7 @@ from scipy.special import log_softmax, softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from hetcore import metrics
 from hetcore.base import BoostedEstimator
 from hetcore.data import HetData
 from hetcore.data.text import listed
@@ -38,7 +39,6 @@ from hetcore.multimodal.branch_networks import NETWORKS
 from hetcore.multimodal.branches import Branch
 from hetcore.multimodal.learners import Inputs, default_learner, scaling
 from hetcore.multimodal.parameters import CLASS_NAMES, HIDDEN, SOURCE
-from hetcore.multimodal.rounds import error_rate, f1_score
 from hetcore.parameters import OneOf, Seed, Slider, Whole, param
 from hetcore.registry import MemoryNeed, estimator
 from hetcore.schema import Parts, block, prefixed
@@ -77,10 +77,11 @@ class Training:
         evaluated = {
             name: (self.scores[rows], codes[rows].argmax(axis=1)) for name, (rows, codes) in sets.items() if rows.any()
         }
+        labels = {name: (y, scores.argmax(axis=1)) for name, (scores, y) in evaluated.items()}
         detail = {
             "metric_name": "error",
-            "metric": {name: error_rate(scores, y) for name, (scores, y) in evaluated.items()},
-            "F1": {name: f1_score(scores, y) for name, (scores, y) in evaluated.items()},
+            "metric": {name: metrics.error_rate(*each) for name, each in labels.items()},
+            "F1": {name: metrics.macro_f1_of_codes(*each) for name, each in labels.items()},
             "seconds": {"trees": self.tree_seconds, "network": self.seconds},
         }
         losses = {name: _cross_entropy(scores, y) for name, (scores, y) in evaluated.items()}

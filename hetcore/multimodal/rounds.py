@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hetcore import metrics
 from hetcore.multimodal.learners import Dense, Trees
 from hetcore.multimodal.line_search import FIXED, STEPS, RiskAlongStep
 from hetcore.multimodal.risk import Exact, direction, log_risk, printed_target, tilted
 from hetcore.round_scores import shares
 from hetcore.targets import Problem
 
-__all__ = ["TwoLearners", "error_rate", "f1_score"]
+__all__ = ["TwoLearners"]
 
 LARGEST_LOG = 700.0
 NODES = (0.0, 0.25, 0.5, 0.75, 1.0)  # Boole's rule: the fall of the risk along a step is smooth
@@ -170,10 +171,11 @@ class TwoLearners:
         if self.left_out.size:
             losses["left_out"] = _risk(self.scores[self.left_out], self.y[self.left_out])
         rows, y = sets.get("held_out", sets["train"])
+        codes = {name: (of[at], self.scores[at].argmax(axis=1)) for name, (at, of) in sets.items()}
         detail = {
             "metric_name": "error",
-            "metric": {name: error_rate(self.scores[at], of[at]) for name, (at, of) in sets.items()},
-            "F1": {name: f1_score(self.scores[at], of[at]) for name, (at, of) in sets.items()},
+            "metric": {name: metrics.error_rate(*each) for name, each in codes.items()},
+            "F1": {name: metrics.macro_f1_of_codes(*each) for name, each in codes.items()},
             "steps": {name: float(step) for name, step in zip(self.modalities, self.steps)},
             "moved": dict(self.moved),
             "seconds": dict(self.seconds),
@@ -185,7 +187,9 @@ class TwoLearners:
     def _alone(self, name: str, rows: NDArray, y: NDArray) -> float:
         """Return the error of one source's part alone, over those of the rows that it has."""
         has = rows[self.record[name][rows] >= 0]
-        return error_rate(self.prior + self.parts[name][has], y[has]) if has.size else float("nan")
+        if not has.size:
+            return float("nan")
+        return metrics.error_rate(y[has], (self.prior + self.parts[name][has]).argmax(axis=1))
 
 
 def _records(rows: NDArray, n: int) -> NDArray[np.int64]:
@@ -197,16 +201,3 @@ def _records(rows: NDArray, n: int) -> NDArray[np.int64]:
 
 def _risk(scores: NDArray, y: NDArray) -> float:
     return float(np.exp(min(log_risk(scores, y), LARGEST_LOG)))
-
-
-def error_rate(scores: NDArray, y: NDArray) -> float:
-    """Return the share in [0, 1] of rows whose highest score is another class than y."""
-    return float((scores.argmax(axis=1) != y).mean())
-
-
-def f1_score(scores: NDArray, y: NDArray) -> float:
-    """Return the macro F1 in [0, 1] of the classes that occur or are predicted."""
-    K, predicted = scores.shape[1], scores.argmax(axis=1)
-    hits = np.bincount(y[predicted == y], minlength=K)
-    named = np.bincount(predicted, minlength=K) + np.bincount(y, minlength=K)
-    return float((2 * hits[named > 0] / named[named > 0]).mean())

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax
 
+from hetcore.sampling import stratified
 from hetcore.transfer.estimator import TransferProblem
 from hetcore.transfer.rounds import Boosting
 
@@ -73,11 +74,7 @@ def first_eta(n_target: int) -> float:
 
 def folds_of(codes: NDArray, most: int, seed: int | None) -> NDArray[np.int64]:
     """Return the fold of each row (n,): rows of a class are dealt out in turn, at most `most` folds."""
-    rng = np.random.default_rng(seed)
-    order = np.argsort(codes + rng.random(len(codes)) / 2.0, kind="stable")
-    folds = np.empty(len(codes), np.int64)
-    folds[order] = np.arange(len(codes)) % min(most, len(codes))
-    return folds
+    return stratified(codes, min(most, len(codes)), np.random.default_rng(seed))
 
 
 def log_loss(scores: NDArray, codes: NDArray, steepness: float) -> NDArray[np.float64]:

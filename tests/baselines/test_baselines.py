@@ -14,9 +14,10 @@ import datasets
 from hetcore import HetData, metrics
 from hetcore.baselines import peers
 from hetcore.baselines.features import Joined, JoinedFeatures, neighbor_means
-from hetcore.baselines.learners import BoostedTrees, KernelMachine, dealt_folds
+from hetcore.baselines.learners import BoostedTrees, KernelMachine
 from hetcore.data.splits import label_split
 from hetcore.errors import DataError, ParameterError
+from hetcore.sampling import stratified
 
 FAST = {"n_iterations": 40, "learning_rate": 0.2, "max_depth": 3, "column_sample": 1.0}
 SVMS = [peers.JoinedSVM(), peers.SelfTrainedSVM()]
@@ -182,7 +183,7 @@ def test_trees_take_the_links_that_vary_over_the_rows():
 
 def test_folds_are_dealt_by_class():
     y = np.repeat([0, 1, 2], [10, 5, 1])
-    folds = dealt_folds(y, 5, np.random.default_rng(0))
+    folds = stratified(y, 5, np.random.default_rng(0))
     assert np.bincount(folds[y == 0]).tolist() == [2] * 5 and np.bincount(folds[y == 1]).tolist() == [1] * 5
 
 

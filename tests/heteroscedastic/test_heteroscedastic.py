@@ -11,8 +11,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import datasets
 import hetcore as hc
 from hetcore.data.plain import plain_table
-from hetcore.heteroscedastic.forest_ensemble import EVEN_SHARE, fold_numbers, mixed_share
+from hetcore.heteroscedastic.forest_ensemble import EVEN_SHARE, mixed_share
 from hetcore.heteroscedastic.predictor import calibrate
+from hetcore.sampling import dealt_in_order
 from hetcore.trees import BinMapper, TreeParams, grow
 
 FEW = {"n_iterations": 12, "max_leaf_nodes": 4}
@@ -105,7 +106,7 @@ def test_the_model_is_the_mean_of_members_that_lack_one_part_each(noisy):
     X, y = (part[:200] for part in noisy[:2])
     given = WHOLE | {"deviation": "constant", "n_iterations": 8, "patience": None, "min_samples_leaf": 3}
     model = hc.HGBMRegressor(folds=4, learning_rate=0.1, **given).fit(X, y)
-    fold = fold_numbers(200, None, 4, np.random.default_rng(0))
+    fold = dealt_in_order(None, np.random.default_rng(0).permutation(200), 4)
     mapper = BinMapper().fit(X.astype(np.float32))
     binned, target, said = mapper.transform(X.astype(np.float32)), (y - y.mean()) / y.std(), 0.0
     for k in range(4):
@@ -122,7 +123,7 @@ def test_the_model_is_the_mean_of_members_that_lack_one_part_each(noisy):
 
 def test_parts_are_even_and_each_class_is_spread_over_them():
     classes = np.repeat([0, 1], [40, 12])
-    fold = fold_numbers(52, classes, 4, np.random.default_rng(1))
+    fold = dealt_in_order(classes, np.random.default_rng(1).permutation(52), 4)
     assert_array_equal(np.bincount(fold), [13] * 4)
     assert_array_equal(np.bincount(fold[classes == 1]), [3] * 4)
 
