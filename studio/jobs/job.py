@@ -6,9 +6,8 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
-from studio.jobs.data_refs import without_data
 from studio.jobs.fair_queue import FairQueue
-from studio.jobs.protocol import ENDED, FunctionTask, RunResult, Status, TrainingTask, UnknownRunError
+from studio.jobs.protocol import ENDED, FunctionTask, RunResult, Status, TrainingTask, UnknownRunError, without_data
 from studio.limits import JobLimits
 
 __all__ = ["Job", "Jobs"]

@@ -26,9 +26,17 @@ from typing import Any
 from hetcore.player import ORDERS
 from studio import limits
 from studio.jobs import memory
-from studio.jobs.data_refs import Packer, without_data
 from studio.jobs.job import Job, Jobs
-from studio.jobs.protocol import ENDED, FunctionTask, RunResult, Status, TrainingTask, UnknownRunError
+from studio.jobs.protocol import (
+    ENDED,
+    FunctionTask,
+    Packer,
+    RunResult,
+    Status,
+    TrainingTask,
+    UnknownRunError,
+    without_data,
+)
 from studio.jobs.worker import NICENESS, Worker
 from studio.messages import explained
 

@@ -15,7 +15,7 @@ import pyarrow.parquet
 from hetcore.errors import DataError
 from studio.limits import UPLOADS
 from studio.messages import shown
-from studio.readers.column_names import column_names, refuse_size
+from studio.readers.columns import column_names, refuse_size
 from studio.readers.parsed import ParsedTable
 
 __all__ = ["read_arrow", "read_parquet"]

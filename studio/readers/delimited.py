@@ -17,7 +17,7 @@ from hetcore.data.report import Finding
 from hetcore.data.text import counted
 from hetcore.errors import DataError
 from studio.limits import UPLOADS
-from studio.readers.column_names import column_names, end_columns, looks_like_id, refuse_size
+from studio.readers.columns import column_names, end_columns, looks_like_id, refuse_size
 from studio.readers.decoding import as_utf8
 from studio.readers.parsed import ParsedTable
 

@@ -12,7 +12,7 @@ import polars as pl
 from hetcore.data.identity import as_ids
 from hetcore.data.text import quoted
 from hetcore.errors import DataError
-from studio.readers.column_names import looks_like_id
+from studio.readers.columns import looks_like_id
 
 __all__ = ["ROW_ID", "domain_table", "guess_id", "own_labels", "shared_columns"]
 

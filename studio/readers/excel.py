@@ -18,7 +18,7 @@ from hetcore.errors import DataError
 from studio.limits import UPLOADS
 from studio.messages import shown
 from studio.readers.archives import BROKEN_ZIP, refuse_many_entries
-from studio.readers.column_names import column_names, refuse_size
+from studio.readers.columns import column_names, refuse_size
 from studio.readers.delimited import has_header
 from studio.readers.parsed import ParsedTable
 

@@ -13,8 +13,7 @@ from hetcore.data.text import counted
 from hetcore.errors import DataError
 from studio.limits import UPLOADS
 from studio.messages import shown
-from studio.readers.column_names import WEIGHT_NAMES, column_names, end_columns
-from studio.readers.column_types import typed
+from studio.readers.columns import WEIGHT_NAMES, column_names, end_columns, typed
 from studio.readers.parsed import ParsedGraph, ParsedTable
 
 __all__ = ["directed", "edges_of_table", "finished_graph", "limited", "node_names"]

@@ -11,7 +11,7 @@ import polars as pl
 from hetcore.errors import DataError
 from studio.limits import UPLOADS
 from studio.messages import shown
-from studio.readers.column_names import column_names, refuse_size
+from studio.readers.columns import column_names, refuse_size
 from studio.readers.decoding import as_utf8
 from studio.readers.graphs import directed, finished_graph
 from studio.readers.parsed import ParsedGraph, ParsedTable

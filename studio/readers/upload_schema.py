@@ -22,7 +22,7 @@ from hetcore.data.text import counted, quoted
 from hetcore.errors import DataError
 from studio.messages import shown
 from studio.readers import domain_tables
-from studio.readers.column_names import end_columns, looks_like_id
+from studio.readers.columns import end_columns, looks_like_id
 from studio.uploads import Options, preview_graph, preview_images, preview_table
 
 __all__ = [

@@ -6,7 +6,7 @@ import pickle
 
 import pytest
 
-from studio.jobs import data_refs
+from studio.jobs import protocol
 from studio.jobs.protocol import DataRef, FunctionTask
 
 
@@ -27,7 +27,7 @@ class Busy:
 
 
 def test_data_that_a_page_looks_at_are_packed_again():
-    packed = data_refs.Packer().pack(FunctionTask("f", {"data": Busy(3), "name": "g"}))
+    packed = protocol.Packer().pack(FunctionTask("f", {"data": Busy(3), "name": "g"}))
     reference = packed.task.kwargs["data"]
     assert isinstance(reference, DataRef) and packed.task.kwargs["name"] == "g"
     assert pickle.loads(packed.payload(reference.digest)).content == 1
@@ -36,4 +36,4 @@ def test_data_that_a_page_looks_at_are_packed_again():
 @pytest.mark.parametrize("busy", [Busy(10**6), Busy(1, "another reason")])
 def test_what_does_not_pass_is_reported(busy):
     with pytest.raises(RuntimeError, match=busy.words):
-        data_refs.Packer().pack(FunctionTask("f", {"data": busy}))
+        protocol.Packer().pack(FunctionTask("f", {"data": busy}))

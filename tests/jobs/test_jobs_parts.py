@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from hetcore.errors import ParameterError
 from hetcore.events import RoundEnd
 from hetcore.player import Player
-from studio.jobs.data_refs import Packer
 from studio.jobs.fair_queue import FairQueue
 from studio.jobs.job import Job
 from studio.jobs.manager import Manager, TrainingTask
+from studio.jobs.protocol import Packer
 from studio.jobs.worker import Worker
 from studio.limits import GIB, from_environment
 from tests.jobs.studio_stubs import TinyData

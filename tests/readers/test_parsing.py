@@ -32,7 +32,7 @@ from studio.readers import (
     xml_graphs,
 )
 from studio.readers import images as parsing_images
-from studio.readers.column_types import typed
+from studio.readers.columns import typed
 from studio.streams import from_stream
 from tests import hostile
 
@@ -560,7 +560,7 @@ def test_columns_are_typed_in_parts_of_any_size(monkeypatch):
     content = b"id,a,b,c\nr,1,2.5,x\ns,,,\n"
     whole = table(content)[1]
     for cells in (1, 2, 4):
-        monkeypatch.setattr("studio.readers.column_types._CELLS", cells)
+        monkeypatch.setattr("studio.readers.columns._CELLS", cells)
         assert table(content)[1].equals(whole) and table(content)[1].schema == whole.schema
     assert whole.rows() == [("r", 1, 2.5, "x"), ("s", None, None, None)]
 

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from studio.readers import upload_schema
-from studio.readers.column_names import end_columns
+from studio.readers.columns import end_columns
 from studio.uploads import Options, preview_graph, preview_images, preview_table, read_table
 
 ENDS = [

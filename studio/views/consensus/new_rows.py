@@ -16,7 +16,7 @@ from hetcore.data import HetData, Source
 from hetcore.data.kinds import as_numbers, as_text, levels
 from hetcore.data.text import counted, listed, quoted
 from hetcore.errors import DataError
-from studio.readers.column_names import looks_like_id
+from studio.readers.columns import looks_like_id
 
 __all__ = ["NewRows", "matched", "predict"]
 
