@@ -29,7 +29,9 @@ import numpy as np
 from hetcore.checks import finite, flag, whole
 from hetcore.errors import ParameterError
 
-__all__ = ["Declared", "Domain", "Flag", "Interval", "OneOf", "Parameter", "Seed", "Slider", "Whole", "param"]
+__all__ = [
+    "REQUIRED", "Declared", "Domain", "Flag", "Interval", "OneOf", "Parameter", "Seed", "Slider", "Whole", "param",
+]  # fmt: skip
 
 
 # Domains --------------------------------------------------------------------------------------------------------------

@@ -17,27 +17,18 @@ from numpy.typing import NDArray
 from hetcore.baselines.encoded import Encoded, symmetric_operator
 from hetcore.baselines.labels import Labels, TransductivePeer
 from hetcore.multimodal import deep
+from hetcore.parameters import Whole, param
 
 __all__ = ["GraphConvolutionalNetwork"]
 
 
 class GraphConvolutionalNetwork(TransductivePeer):
-    """Two-layer GCN on the joined table and all graphs.
-
-    Parameters
-    ----------
-    hidden : int, default=64
-        Hidden units.
-    n_steps : int, default=200
-        Steps of Adam on all rows.
-    random_state : int, default=0
-        Seed.
-    """
+    """Two-layer GCN on the joined table and all graphs."""
 
     needs_graph = True
-
-    def __init__(self, hidden: int = 64, n_steps: int = 200, random_state: int = 0) -> None:
-        self.hidden, self.n_steps, self.random_state = hidden, n_steps, random_state
+    hidden: int = param(64, Whole(1), "Hidden units.")
+    n_steps: int = param(200, Whole(1), "Steps of Adam on all rows.")
+    random_state: int = param(0, Whole(0), "Seed.")
 
     def _scores(self, encoded: Encoded, labels: Labels) -> NDArray[np.float64]:
         with deep.seeded(self.random_state) as torch:

@@ -15,6 +15,7 @@ from hetcore.baselines.encoded import Encoded
 from hetcore.data import HetData
 from hetcore.data.identity import positions
 from hetcore.errors import DataError, ParameterError
+from hetcore.parameters import Declared
 
 __all__ = ["Labels", "TransductivePeer"]
 
@@ -78,7 +79,7 @@ class Labels:
         return scores if self.n_classes else scores[:, 0]
 
 
-class TransductivePeer(BaseEstimator):
+class TransductivePeer(Declared, BaseEstimator):
     """Frame of a peer that sees all instances and some labels, and predicts those instances.
 
     A peer writes `_scores(encoded, labels)`: probabilities (n, K), or numbers (n,).
@@ -104,7 +105,10 @@ class TransductivePeer(BaseEstimator):
         ------
         DataError
             If no instance is labelled, or the peer needs a graph and there is none.
+        ParameterError
+            If a parameter is outside its domain.
         """
+        self._check_parameters()
         data = data if y is None else data.with_target(y, task=data.target_kind)
         labels = Labels.of(data)
         if self.needs_graph and not data.graphs:

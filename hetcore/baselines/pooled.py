@@ -18,7 +18,7 @@ from sklearn.base import BaseEstimator
 from hetcore.baselines.encoded import TreeTable
 from hetcore.baselines.labels import Labels
 from hetcore.baselines.scoring import MANY_COLUMNS, catboost_scores, histogram_scores, linear_scores
-from hetcore.errors import ParameterError
+from hetcore.parameters import Declared, OneOf, Seed, param
 
 __all__ = ["TRANSFER_PEERS", "PooledLearner"]
 
@@ -29,30 +29,13 @@ WIDE_COST = 0.01
 """C of logistic regression on more than a hundred columns."""
 
 
-class PooledLearner(BaseEstimator):
-    """One learner over several domains; predicts rows of the target.
+class PooledLearner(Declared, BaseEstimator):
+    """One learner over several domains; predicts rows of the target."""
 
-    Parameters
-    ----------
-    learner : {"linear", "histogram", "catboost"}, default="linear"
-        Logistic regression or ridge, histogram boosting, CatBoost.
-    rows : {"target", "all"}, default="all"
-        Which rows it learns from.
-    adapted : {"", "column", "coral", "augmented"}, default=""
-        Whether the domain is a column (a category for trees, a column of 0 and 1 each for linear models), or what a
-        linear learner does to the columns.
-    random_state : int or None, default=0
-        Seed.
-    """
-
-    def __init__(
-        self,
-        learner: str = "linear",
-        rows: str = "all",
-        adapted: str = "",
-        random_state: int | None = 0,
-    ) -> None:
-        self.learner, self.rows, self.adapted, self.random_state = learner, rows, adapted, random_state
+    learner: str = param("linear", OneOf(*LEARNERS), "Logistic regression or ridge, histogram boosting, CatBoost.")
+    rows: str = param("all", OneOf(*ROWS), "Which rows it learns from.")
+    adapted: str = param("", OneOf(*ADAPTED), "Whether the domain is a column, or what a linear learner does to them.")
+    random_state: int | None = param(0, Seed(), "Seed.")
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_domain: ArrayLike) -> PooledLearner:
         """Keep the rows; learning waits for `predict`, since columns are scaled over both.
@@ -66,10 +49,7 @@ class PooledLearner(BaseEstimator):
         sample_domain : (n,) array-like of int
             k > 0 for a row of source k, negative for a row of the target.
         """
-        asked = (("learner", self.learner, LEARNERS), ("rows", self.rows, ROWS), ("adapted", self.adapted, ADAPTED))
-        for name, value, known in asked:
-            if value not in known:
-                raise ParameterError(f"{name}={value!r} is not known: give one of {', '.join(known)}.")
+        self._check_parameters()
         X, y, domain = np.asarray(X, np.float64), np.asarray(y), np.asarray(sample_domain)
         used = domain < 0 if self.rows == "target" else np.ones(len(X), bool)
         self._X, self._y, self._domain = X[used], y[used], domain[used]

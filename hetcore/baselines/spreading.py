@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from hetcore.baselines.encoded import Encoded, averaging_operator, symmetric_operator
 from hetcore.baselines.labels import Labels, TransductivePeer
 from hetcore.baselines.scoring import histogram_scores, linear_scores
+from hetcore.parameters import Interval, Seed, Whole, param
 from hetcore.sampling import stratified
 
 __all__ = ["CorrectAndSmooth", "LabelPropagation", "SimpleGraphConvolution"]
@@ -39,20 +40,11 @@ def _shares(scores: NDArray, prior: NDArray) -> NDArray[np.float64]:
 
 
 class LabelPropagation(TransductivePeer):
-    """Label propagation over all graphs together.
-
-    Parameters
-    ----------
-    alpha : float, default=0.9
-        Share in (0, 1) that a step takes from the neighbours.
-    n_steps : int, default=50
-        Steps.
-    """
+    """Label propagation over all graphs together."""
 
     needs_graph = True
-
-    def __init__(self, alpha: float = 0.9, n_steps: int = 50) -> None:
-        self.alpha, self.n_steps = alpha, n_steps
+    alpha: float = param(0.9, Interval(0, 1, "()"), "Share that a step takes from the neighbours.")
+    n_steps: int = param(50, Whole(1), "Steps.")
 
     def _scores(self, encoded: Encoded, labels: Labels) -> NDArray[np.float64]:
         operator = symmetric_operator(encoded.links)
@@ -73,18 +65,10 @@ class LabelPropagation(TransductivePeer):
 
 
 class SimpleGraphConvolution(TransductivePeer):
-    """SGC: columns smoothed along the links, then a linear model.
-
-    Parameters
-    ----------
-    n_steps : int, default=2
-        Smoothing steps.
-    """
+    """SGC: columns smoothed along the links, then a linear model."""
 
     needs_graph = True
-
-    def __init__(self, n_steps: int = 2) -> None:
-        self.n_steps = n_steps
+    n_steps: int = param(2, Whole(0), "Smoothing steps.")
 
     def _scores(self, encoded: Encoded, labels: Labels) -> NDArray[np.float64]:
         operator, X = symmetric_operator(encoded.links, loops=1.0), encoded.linear
@@ -97,21 +81,12 @@ class CorrectAndSmooth(TransductivePeer):
     """Correct & Smooth over histogram boosting on the joined table.
 
     Residuals are those of three folds: on its own training rows a boosted learner has next to none.
-
-    Parameters
-    ----------
-    alpha : float, default=0.8
-        Share in (0, 1) that a step takes from the neighbours.
-    n_steps : int, default=30
-        Steps of either part.
-    random_state : int or None, default=0
-        Seed.
     """
 
     needs_graph = True
-
-    def __init__(self, alpha: float = 0.8, n_steps: int = 30, random_state: int | None = 0) -> None:
-        self.alpha, self.n_steps, self.random_state = alpha, n_steps, random_state
+    alpha: float = param(0.8, Interval(0, 1, "()"), "Share that a step takes from the neighbours.")
+    n_steps: int = param(30, Whole(1), "Steps of either part.")
+    random_state: int | None = param(0, Seed(), "Seed.")
 
     def _scores(self, encoded: Encoded, labels: Labels) -> NDArray[np.float64]:
         rows, base = labels.rows, self._base(encoded, labels)

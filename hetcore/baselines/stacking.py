@@ -16,6 +16,7 @@ from hetcore.baselines.encoded import Encoded
 from hetcore.baselines.labels import Labels, TransductivePeer
 from hetcore.baselines.neighbors import neighbor_columns
 from hetcore.baselines.scoring import histogram_scores, linear_scores
+from hetcore.parameters import Seed, Whole, param
 from hetcore.sampling import stratified
 
 __all__ = ["Stack"]
@@ -24,20 +25,11 @@ Learner = Callable[[Labels], NDArray[np.float64]]
 
 
 class Stack(TransductivePeer):
-    """Stacked learners; logistic regression or ridge on top of their out-of-fold scores.
+    """Stacked learners; logistic regression or ridge on top of their out-of-fold scores."""
 
-    Parameters
-    ----------
-    n_folds : int, default=3
-        Folds.
-    n_iterations : int, default=60
-        Trees of each boosted learner.
-    random_state : int or None, default=0
-        Seed.
-    """
-
-    def __init__(self, n_folds: int = 3, n_iterations: int = 60, random_state: int | None = 0) -> None:
-        self.n_folds, self.n_iterations, self.random_state = n_folds, n_iterations, random_state
+    n_folds: int = param(3, Whole(2), "Folds.")
+    n_iterations: int = param(60, Whole(1), "Trees of each boosted learner.")
+    random_state: int | None = param(0, Seed(), "Seed.")
 
     def _scores(self, encoded: Encoded, labels: Labels) -> NDArray[np.float64]:
         learners = self._learners(encoded)

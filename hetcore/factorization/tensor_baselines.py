@@ -14,15 +14,22 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from hetcore.checks import whole
 from hetcore.errors import ParameterError
 from hetcore.factorization.codes import CodeBook, as_codes
 from hetcore.factorization.estimator import entries_of
 from hetcore.factorization.sgd import Entries
+from hetcore.parameters import REQUIRED, Declared, Domain, Interval, Whole, param
 
 __all__ = ["InverseDistance", "NearestSensors", "Tucker"]
 
+RANKS = Domain(
+    lambda v: len(v) == 3 and all(whole(each) and each >= 1 for each in v), "three whole numbers, each at least 1"
+)
+PLACES = Domain(lambda v: isinstance(v, Mapping), "a mapping of sensor codes to coordinates")
 
-class _DenseRegressor(RegressorMixin, BaseEstimator):
+
+class _DenseRegressor(RegressorMixin, Declared, BaseEstimator):
     """Fits a whole tensor from its observed cells and looks predictions up."""
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Any:
@@ -45,6 +52,7 @@ class _DenseRegressor(RegressorMixin, BaseEstimator):
         DataError
             If X has another shape, a code is missing, or a value is no finite number.
         """
+        self._check_parameters()
         entries, book = entries_of(X, y, 3, None)
         self._book, self.n_features_in_ = book, 3
         tensor = np.full([codes.size for codes in book.codes], np.nan)
@@ -76,23 +84,13 @@ class _DenseRegressor(RegressorMixin, BaseEstimator):
 
 
 class Tucker(_DenseRegressor):
-    """Tucker decomposition of what the partially observed tensor is beside each sensor's means, by tensorly (optional).
+    """Tucker decomposition of what the partially observed tensor is beside each sensor's means, by tensorly."""
 
-    Parameters
-    ----------
-    ranks : sequence of int, default=(5, 5, 2)
-        Of the core, per mode; a mode with fewer codes has their number.
-    n_iterations : int, default=100
-        Of filling and fitting again.
-    """
-
-    def __init__(self, ranks: Sequence[int] = (5, 5, 2), n_iterations: int = 100) -> None:
-        self.ranks, self.n_iterations = ranks, n_iterations
+    ranks: Sequence[int] = param((5, 5, 2), RANKS, "Of the core, per mode; a mode with fewer codes has their number.")
+    n_iterations: int = param(100, Whole(1), "Of filling and fitting again.")
 
     def _filled(self, tensor: NDArray[np.float64], entries: Entries, book: CodeBook) -> NDArray[np.float64]:
         tucker, rebuilt = _tensorly()
-        if len(self.ranks) != 3 or min(self.ranks) < 1:
-            raise ParameterError(f"ranks={self.ranks!r} must be three whole numbers, each at least 1.")
         ranks = [min(rank, size, tensor.size // size) for rank, size in zip(self.ranks, tensor.shape)]
         mask, start = ~np.isnan(tensor), own_means(tensor)
         centred = np.where(mask, tensor - start, 0.0)
@@ -128,9 +126,12 @@ def own_means(tensor: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 class _Spatial(_DenseRegressor):
+    """What looks at a sensor's neighbours in space."""
+
+    positions: Mapping[Any, Sequence[float]] = param(REQUIRED, PLACES, "Sensor code to its coordinates, in any unit.")
+
     def _filled(self, tensor: NDArray[np.float64], entries: Entries, book: CodeBook) -> NDArray[np.float64]:
         """Return the weighted mean of other sensors at the same time, else its own mean."""
-        self._check()
         columns = tensor.reshape(len(tensor), -1)
         means = np.stack([self._mean_of(distances, columns, s) for s, distances in enumerate(self._distances(book))])
         return np.where(np.isnan(means), own_means(tensor).reshape(columns.shape), means).reshape(tensor.shape)
@@ -145,21 +146,9 @@ class _Spatial(_DenseRegressor):
 
 
 class NearestSensors(_Spatial):
-    """Spatial kNN: the mean of the k nearest other sensors that were observed at the same time.
+    """Spatial kNN: the mean of the k nearest other sensors that were observed at the same time."""
 
-    Parameters
-    ----------
-    positions : mapping
-        Sensor code -> its coordinates, in any unit.
-    n_neighbors : int, default=5
-    """
-
-    def __init__(self, positions: Mapping[Any, Sequence[float]], n_neighbors: int = 5) -> None:
-        self.positions, self.n_neighbors = positions, n_neighbors
-
-    def _check(self) -> None:
-        if self.n_neighbors < 1:
-            raise ParameterError(f"n_neighbors={self.n_neighbors!r} must be a whole number, at least 1.")
+    n_neighbors: int = param(5, Whole(1), "k.")
 
     def _mean_of(self, distances: NDArray, columns: NDArray, sensor: int) -> NDArray[np.float64]:
         order = np.argsort(distances, kind="stable")
@@ -172,21 +161,9 @@ class NearestSensors(_Spatial):
 
 
 class InverseDistance(_Spatial):
-    """IDW: the mean of all other sensors observed at the same time, weighted by distance to a negative power.
+    """IDW: the mean of all other sensors observed at the same time, weighted by distance to a negative power."""
 
-    Parameters
-    ----------
-    positions : mapping
-        Sensor code -> its coordinates, in any unit.
-    power : float, default=2.0
-    """
-
-    def __init__(self, positions: Mapping[Any, Sequence[float]], power: float = 2.0) -> None:
-        self.positions, self.power = positions, power
-
-    def _check(self) -> None:
-        if not 0 <= self.power < np.inf:
-            raise ParameterError(f"power={self.power!r} must be a finite number, at least 0: 2 is usual.")
+    power: float = param(2.0, Interval(0, cure="2 is usual"), "The power.")
 
     def _mean_of(self, distances: NDArray, columns: NDArray, sensor: int) -> NDArray[np.float64]:
         others = np.maximum(np.delete(distances, sensor), 1e-9)
