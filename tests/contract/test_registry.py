@@ -5,22 +5,23 @@ from __future__ import annotations
 import inspect
 import subprocess
 import sys
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from sklearn.base import BaseEstimator, RegressorMixin, is_classifier
-from sklearn.utils.validation import validate_data
+from sklearn.base import RegressorMixin, is_classifier
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 import hetcore as hc
 from hetcore import registry
-from hetcore.base import boost
-from hetcore.errors import ModelFileError
+from hetcore.base import Estimator
 from hetcore.model_files import dumps, load
-from hetcore.parameters import Declared, Interval, Slider, Whole, param
+from hetcore.parameters import Interval, Slider, Whole, param
 from hetcore.registry import METHODS, MemoryNeed, estimator, find
+from hetcore.schema import Array
 from studio.jobs import memory
 from tests import model_files
 from tests.contract import test_model_files as contract
@@ -37,38 +38,42 @@ def toy():
     METHODS.pop(ShrunkenMean.__name__)
 
 
-class ShrunkenMean(RegressorMixin, Declared, BaseEstimator):
+class ShrunkenMean(RegressorMixin, Estimator):
     """The mean label, approached in rounds."""
+
+    _stored = {"n_iterations": Whole(1), "n_features_in": Whole(1), "mean": Array("")}
 
     n_iterations: int = param(10, Whole(1), "Rounds.", Slider("Rounds", 1, 50, 1))
     learning_rate: float = param(0.5, Interval(0, 1, "(]"), "Share of what is left that a round adds.")
 
     def fit(self, X, y, sample_weight=None, *, callbacks=(), eval_set=None):
-        self._check_parameters()
-        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
-        self.mean_, self._labels = 0.0, np.asarray(y, np.float64)
-        boost(self, lambda: self, callbacks)
-        return self
+        return self._fit(callbacks, X, y)
 
-    def round(self):
-        self.mean_ += self.learning_rate * float(np.mean(self._labels - self.mean_))
+    def _problem(self, X, y):
+        return validate_data(self, X, y, dtype=np.float64, y_numeric=True)[1]
+
+    def _start(self, y):
+        return Approach(y.astype(np.float64), self.learning_rate)
 
     def _view(self, state):
-        return {"losses": {"train": float(np.mean(np.abs(self._labels - self.mean_)))}}
+        return {"losses": {"train": float(np.mean(np.abs(state.y - state.mean)))}}
 
     def _finish(self, state):
-        del self._labels
+        self.mean_ = np.array(state.mean)
 
     def predict(self, X):
-        return np.full(len(validate_data(self, X, reset=False)), self.mean_)
+        check_is_fitted(self)
+        return np.full(len(validate_data(self, X, reset=False)), float(self.mean_))
 
-    def _get_state(self):
-        return {"n_iterations": self.n_iterations_, "d": self.n_features_in_}, {"mean": np.array([self.mean_])}
 
-    def _set_state(self, meta, arrays):
-        if arrays["mean"].shape != (1,) or not np.isfinite(arrays["mean"]).all():
-            raise ModelFileError("The mean of the model file is no number: save the model again.")
-        self.mean_, self.n_iterations_, self.n_features_in_ = float(arrays["mean"][0]), meta["n_iterations"], meta["d"]
+@dataclass
+class Approach:
+    y: np.ndarray
+    rate: float
+    mean: float = 0.0
+
+    def round(self):
+        self.mean += self.rate * float(np.mean(self.y - self.mean))
 
 
 def test_the_decorator_registers_a_method():
