@@ -164,8 +164,6 @@ class Parameter:
     words : str
         What it does, with the paper's symbol, in sentences for the docstring; the first one is the slider's help.
     slider : Slider or None
-    keyword : bool
-        Whether it can be given by its name only.
     name, kind : str
         Its name and its type in words, from the class that declares it.
     """
@@ -174,7 +172,6 @@ class Parameter:
     domain: Domain
     words: str
     slider: Slider | None = None
-    keyword: bool = False
     name: str = ""
     kind: str = ""
 
@@ -213,9 +210,9 @@ class Parameter:
 REQUIRED = inspect.Parameter.empty
 
 
-def param(default: Any, domain: Domain, words: str, slider: Slider | None = None, *, keyword: bool = False) -> Any:
+def param(default: Any, domain: Domain, words: str, slider: Slider | None = None) -> Any:
     """Declare a parameter; see `Parameter`."""
-    return Parameter(default, domain, words, slider, keyword)
+    return Parameter(default, domain, words, slider)
 
 
 @dataclass_transform(field_specifiers=(param,))
@@ -223,6 +220,8 @@ class Declared:
     """Base of the estimators whose parameters are declared; see the module's docstring."""
 
     _parameters: dict[str, Parameter]
+    _positional: tuple[str, ...] | None = None
+    """Parameters that may be given by position, the rest by name only; None is all."""
 
     def __init_subclass__(cls, first: Sequence[str] = (), **more: Any) -> None:
         """Make the constructor and the docstring.
@@ -266,9 +265,9 @@ def _constructor(cls: type) -> Callable[..., None]:
     """Return an `__init__` that stores its arguments, with the signature of the declared parameters."""
     kinds = inspect.Parameter
     given = [kinds("self", kinds.POSITIONAL_OR_KEYWORD)]
-    ordered = sorted(cls._parameters.values(), key=lambda each: each.keyword)
-    for each in ordered:
-        kind = kinds.KEYWORD_ONLY if each.keyword else kinds.POSITIONAL_OR_KEYWORD
+    by_name = {name: cls._positional is not None and name not in cls._positional for name in cls._parameters}
+    for each in sorted(cls._parameters.values(), key=lambda each: by_name[each.name]):
+        kind = kinds.KEYWORD_ONLY if by_name[each.name] else kinds.POSITIONAL_OR_KEYWORD
         given.append(kinds(each.name, kind, default=each.default, annotation=each.kind))
     signature = inspect.Signature(given)
 

@@ -23,6 +23,8 @@ N_COMMITTEE = 3
 class Baseline(Declared, BaseEstimator):
     """The frame: join, learn from the labelled rows, score any data."""
 
+    _positional = ()
+
     def fit(self, data: HetData, y: Any = None) -> Baseline:
         """Learn from the labelled instances.
 
@@ -96,8 +98,8 @@ class SelfTraining:
     without a third of the labelled rows (regression).
     """
 
-    n_rounds: int = param(3, Whole(0), "Rounds of self-training.", keyword=True)
-    share: float = param(0.25, Interval(0, 1, "(]"), "Share of the unlabelled rows that each round adds.", keyword=True)
+    n_rounds: int = param(3, Whole(0), "Rounds of self-training.")
+    share: float = param(0.25, Interval(0, 1, "(]"), "Share of the unlabelled rows that each round adds.")
 
     def _learn(self, labelled: NDArray[np.int64], unlabelled: NDArray[np.int64]) -> None:
         rng = np.random.default_rng(self.random_state)

@@ -60,19 +60,16 @@ class JoinedSVM(Baseline):
 
     fill = "mean"
 
-    adjacency: bool = param(
-        True, Flag(), "Whether the graphs' adjacency rows are joined, or the tables alone.", keyword=True
-    )
-    costs: Sequence[float] = param((1.0, 10.0), POSITIVES, "Costs C to choose from.", keyword=True)
+    adjacency: bool = param(True, Flag(), "Whether the graphs' adjacency rows are joined, or the tables alone.")
+    costs: Sequence[float] = param((1.0, 10.0), POSITIVES, "Costs C to choose from.")
     widths: Sequence[float] = param(
         (0.1, 0.3, 1.0),
         POSITIVES,
         "Kernel widths to choose from: the kernel is exp(-width |a - b|^2 / v), v the total variance of the columns.",
-        keyword=True,
     )
-    n_folds: int = param(5, Whole(2), "Folds of the cross-validation.", keyword=True)
-    widen: bool = param(False, Flag(), "Whether the grid grows while its best lies on an edge.", keyword=True)
-    random_state: int | None = param(0, Seed(), "Seed of the folds.", keyword=True)
+    n_folds: int = param(5, Whole(2), "Folds of the cross-validation.")
+    widen: bool = param(False, Flag(), "Whether the grid grows while its best lies on an edge.")
+    random_state: int | None = param(0, Seed(), "Seed of the folds.")
 
     def _new_learner(self, n_classes: int) -> KernelMachine:
         return KernelMachine(
@@ -101,31 +98,24 @@ class JoinedGBDT(Baseline):
         Sorted; empty after a regression.
     """
 
-    adjacency: bool = param(
-        True, Flag(), "Whether the graphs' adjacency rows are joined, or the tables alone.", keyword=True
-    )
-    n_iterations: int = param(600, Whole(1), "Trees.", keyword=True)
+    adjacency: bool = param(True, Flag(), "Whether the graphs' adjacency rows are joined, or the tables alone.")
+    n_iterations: int = param(600, Whole(1), "Trees.")
     learning_rate: float | None = param(
-        0.03,
-        Interval(0, 1, "(]").or_none(),
-        "Shrinkage; None lets CatBoost choose by the number of rows and trees.",
-        keyword=True,
+        0.03, Interval(0, 1, "(]").or_none(), "Shrinkage; None lets CatBoost choose by the number of rows and trees."
     )
-    max_depth: int = param(4, Whole(1, 16), "Depth of a tree.", keyword=True)
+    max_depth: int = param(4, Whole(1, 16), "Depth of a tree.")
     column_sample: float = param(
         0.2,
         Interval(0, 1, "(]"),
         "Share of the columns that each split looks at. The joined tables are wide: on those measured, 0.2 has the "
         "error of 1 within its spread, several times faster.",
-        keyword=True,
     )
     fill: str = param(
         "mean",
         OneOf("mean", "nan"),
         "What missing cells become: the column's mean as in eq. (5.20), or left to the trees.",
-        keyword=True,
     )
-    random_state: int | None = param(0, Seed(), "Seed.", keyword=True)
+    random_state: int | None = param(0, Seed(), "Seed.")
 
     def _new_learner(self, n_classes: int) -> BoostedTrees:
         return BoostedTrees(

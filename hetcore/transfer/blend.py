@@ -221,9 +221,7 @@ class RidgeTransferClassifier(KernelEstimator):
         KernelEstimator.kernel,
         words="Over standardised columns: a.b / d, or exp(-gamma |a - b|^2) with at most 1,000 support points.",
     )
-    random_state: int | None = param(
-        0, Seed(), "Seed of the support points, where there are more rows than that.", keyword=True
-    )
+    random_state: int | None = param(0, Seed(), "Seed of the support points, where there are more rows than that.")
 
     def _total(self, problem: TransferProblem) -> int:
         return len(candidates(problem.names))

@@ -23,10 +23,7 @@ class Cap:
     """The parameter of the cap on alpha_t, beyond the papers."""
 
     cap_alpha: bool = param(
-        True,
-        Flag(),
-        "Whether alpha_t is at most that of half a target row wrong; as printed it is not.",
-        keyword=True,
+        True, Flag(), "Whether alpha_t is at most that of half a target row wrong; as printed it is not."
     )
 
 
@@ -34,10 +31,7 @@ class Helps(Cap):
     """Parameters of what keeps boosting alive, beyond the papers."""
 
     reset: bool = param(
-        True,
-        Flag(),
-        "Whether the target's weights are set back once where no source helps; as printed they are not.",
-        keyword=True,
+        True, Flag(), "Whether the target's weights are set back once where no source helps; as printed they are not."
     )
 
 
@@ -57,23 +51,18 @@ class TransferBoosting(TransferEstimator):
     """What the boosted transfer classifiers share."""
 
     _stored = TransferEstimator._stored | {"_votes": VoteSums()}
+    _positional = ("estimator",)
 
     estimator: Any = param(
         None,
         Domain(lambda v: v is None or hasattr(v, "fit"), "a scikit-learn classifier, or None for trees of our own"),
         "The weak learner, which must take sample weights; by default a tree of our own, which allows missing values.",
     )
-    n_iterations: int = param(100, Whole(1), "M, rounds at most.", Slider("Rounds M", 5, 200, 5), keyword=True)
+    n_iterations: int = param(100, Whole(1), "M, rounds at most.", Slider("Rounds M", 5, 200, 5))
     max_depth: int = param(
-        1,
-        Whole(1, 30, cure="1 is a stump"),
-        "Depth of a tree of our own; 1 is a stump.",
-        Slider("Depth", 1, 8, 1),
-        keyword=True,
+        1, Whole(1, 30, cure="1 is a stump"), "Depth of a tree of our own; 1 is a stump.", Slider("Depth", 1, 8, 1)
     )
-    random_state: int | None = param(
-        0, Seed(), "Seed of foreign estimators; trees of our own draw nothing.", keyword=True
-    )
+    random_state: int | None = param(0, Seed(), "Seed of foreign estimators; trees of our own draw nothing.")
 
     _soft = False  # whether a leaf says the mean sign of its rows
     _steepness = 2.0

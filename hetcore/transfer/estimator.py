@@ -85,6 +85,7 @@ class TransferBase(Estimator):
     """Base of what learns for a target domain from source domains too; `_problem` checks rows and labels."""
 
     _allows_missing = False
+    _positional = ()
     _stored = {
         "n_features_in": Value(Whole(1, 10**9), key="n_features"), "_feature_names": Value(NAMES, key="feature_names"),
         "n_iterations": Whole(1, 10**9), "source_weights": SHARES,
@@ -97,7 +98,6 @@ class TransferBase(Estimator):
             "a list of texts, one for each source number, or None",
         ),
         'Name of source 1, 2, ...; by default "1", "2", ....',
-        keyword=True,
     )
 
     def fit(

@@ -192,17 +192,13 @@ class TransferForestClassifier(TransferEstimator):
         0.8,
         Interval(0, 1, cure="0 looks at the target only"),
         "Share of the sources in the gain of a split; 0 looks at the target only.",
-        keyword=True,
     )
     summed: bool = param(
-        False,
-        Flag(),
-        "Whether each source's gain counts in full, as (2) is printed, or by its share of the rows.",
-        keyword=True,
+        False, Flag(), "Whether each source's gain counts in full, as (2) is printed, or by its share of the rows."
     )
-    n_iterations: int = param(3, Whole(1), "Trees; a round is a tree.", keyword=True)
-    max_depth: int = param(10, Whole(1, 30), "Depth of a tree.", keyword=True)
-    random_state: int | None = param(0, Seed(), "Seed of the columns that a node looks at.", keyword=True)
+    n_iterations: int = param(3, Whole(1), "Trees; a round is a tree.")
+    max_depth: int = param(10, Whole(1, 30), "Depth of a tree.")
+    random_state: int | None = param(0, Seed(), "Seed of the columns that a node looks at.")
 
     def _start(self, problem: TransferProblem) -> State:
         gamma = float(self.gamma) if problem.names else 0.0

@@ -78,14 +78,13 @@ class KernelEstimator(TransferEstimator):
 
     _stored = TransferEstimator._stored | {"_model": Part(KernelScores, "d K", key="model")}
 
-    kernel: str = param("linear", OneOf(*KERNELS), "a.b, or exp(-gamma |a - b|^2).", keyword=True)
+    kernel: str = param("linear", OneOf(*KERNELS), "a.b, or exp(-gamma |a - b|^2).")
     gamma: float | str = param(
         "scale",
         Domain(lambda v: v == "scale" if isinstance(v, str) else finite(v) and v > 0, "'scale' or above 0"),
         'Of the RBF kernel, above 0; "scale" is 1 / (columns * variance of all cells).',
-        keyword=True,
     )
-    C: float = param(1.0, Interval(0, ends="()"), "Cost of errors.", keyword=True)
+    C: float = param(1.0, Interval(0, ends="()"), "Cost of errors.")
 
     def _problem(self, X: Any, y: Any, sample_domain: Any, eval_set: Any) -> TransferProblem:
         problem = super()._problem(X, y, sample_domain, eval_set)

@@ -192,17 +192,15 @@ class MultiKTClassifier(KernelEstimator):
         1.0,
         Domain(lambda v: v == "auto" if isinstance(v, str) else finite(v) and v > 0, "'auto' or above 0"),
         'Cost of errors; "auto" is that of least leave-one-out error on the sources, 1 without any.',
-        keyword=True,
     )
-    balanced: bool = param(True, Flag(), "Whether both signs count alike however many rows they have.", keyword=True)
+    balanced: bool = param(True, Flag(), "Whether both signs count alike however many rows they have.")
     loss: str = param(
         SQUARES,
         OneOf(SQUARES, HINGE),
         'What a target row costs: the square of y - f, or as printed in (1) that of max(0, 1 - y f), "squared hinge".',
-        keyword=True,
     )
     transfer: bool = param(
-        True, Flag(), "Whether sources count; without, all beta_j are 0: the paper's no-transfer SVM.", keyword=True
+        True, Flag(), "Whether sources count; without, all beta_j are 0: the paper's no-transfer SVM."
     )
 
     def _start(self, problem: TransferProblem) -> State:

@@ -164,7 +164,7 @@ class Blend:
 
     _allows_missing = True
     _blended = {"_design": Part(Design, "d m", at="", inline=True), "_machines": Machines(), "blend": SHARES}
-    random_state: int | None = param(0, Seed(), "Seed of the folds.", keyword=True)
+    random_state: int | None = param(0, Seed(), "Seed of the folds.")
 
     def _total(self, problem: TransferProblem) -> int:
         return len(candidates(problem.names, len(problem.target), problem.X.shape[1] > WIDE))

@@ -77,9 +77,8 @@ class TrAdaBoostClassifier(Helps, TransferBoosting):
         OneOf("hedge", "ratio"),
         "alpha_S, how fast wrong source rows lose weight: with 2 ln(n_S) / M as Dai et al. print it, or with "
         "2 ln(n_S / M), much faster, as Yao and Doretto do.",
-        keyword=True,
     )
-    vote: str = param("later half", OneOf("later half", "all"), "Rounds that vote.", keyword=True)
+    vote: str = param("later half", OneOf("later half", "all"), "Rounds that vote.")
 
     @property
     def _late(self) -> bool:
@@ -114,7 +113,6 @@ class MultiSourceTrAdaBoostClassifier(Helps, TransferBoosting):
         OneOf("ratio", "hedge"),
         "alpha_S, how fast wrong source rows lose weight: with 2 ln(n_S / M), as printed, imaginary for fewer source "
         "rows than rounds; or with 2 ln(n_S) / M, as in TrAdaBoost.",
-        keyword=True,
     )
 
 
@@ -141,7 +139,7 @@ class TaskTrAdaBoostClassifier(Cap, TransferBoosting):
     the sum of alpha_t so far that learners from each source hold, and "target_mass" that of the target's own.
     """
 
-    gamma: float = param(0.0, Interval(0), "A source's learner is kept when its alpha_t is above this.", keyword=True)
+    gamma: float = param(0.0, Interval(0), "A source's learner is kept when its alpha_t is above this.")
 
     def _part(self, problem: TransferProblem, signs: NDArray) -> Any:
         if not problem.names:

@@ -113,11 +113,8 @@ class WeightedMultiSourceTrAdaBoostClassifier(Helps, TransferBoosting):
         OneOf("auto", "linear", "tree"),
         "Where `estimator` is None: ridge regression, a tree of `max_depth`, or the better of both on the target's "
         'left-out rows. "linear" votes softly only.',
-        keyword=True,
     )
-    votes: str = param(
-        "soft", OneOf("soft", "hard"), "Whether learners of our own vote in [-1, 1], or +1 or -1.", keyword=True
-    )
+    votes: str = param("soft", OneOf("soft", "hard"), "Whether learners of our own vote in [-1, 1], or +1 or -1.")
     eta: float | str = param(
         "auto",
         Domain(
@@ -126,41 +123,35 @@ class WeightedMultiSourceTrAdaBoostClassifier(Helps, TransferBoosting):
         ),
         'By the target\'s left-out rows ("auto"), 100 n_T / n_S ("linear"), 100 n_T^2 / n_S ("squared"), or a number '
         "of at least 0.",
-        keyword=True,
     )
     update: str = param(
         "exponential",
         OneOf("exponential", "multiplicative"),
         "Whether eta multiplies the exponents of (3) and (4), or the weights in each round.",
-        keyword=True,
     )
     eta_on: str | None = param(
         None,
         OneOf(None, "target", "source", "both"),
         'Whose update has eta. By default "both" for update="exponential", as printed, and "target" for '
         '"multiplicative": there "both", as printed, does nothing, because step 4 divides the common factor away.',
-        keyword=True,
     )
     guard: bool = param(
         True,
         Flag(),
         'Whether "target only" or "all pooled" is taken where it loses less than boosting on the target\'s left-out '
         "rows.",
-        keyword=True,
     )
     as_printed: bool = param(
         False,
         Flag(),
         "The algorithm to the letter: hard votes of trees of `max_depth` or of `estimator`, candidates of one source "
         'each, no cap on alpha_t, no reset, no guard, alpha_S by "ratio", eta "linear" for "auto", on both updates.',
-        keyword=True,
     )
     source_rate: str = param(
         "auto",
         OneOf("auto", "ratio", "hedge"),
         "alpha_S, how fast wrong source rows lose weight: with 2 ln(n_S / M), as printed, imaginary for fewer source "
         "rows than rounds; with 2 ln(n_S) / M, as in TrAdaBoost; or the larger of both.",
-        keyword=True,
     )
 
     _stored = TransferBoosting._stored | {

@@ -29,11 +29,13 @@ class Toy(Sampling, Declared, BaseEstimator):
     nothing_ : None
     """
 
+    _positional = ("subsample", "rounds", "kind", "depth")
+
     rounds: int = param(40, Whole(1), "Rounds N. As many as it takes.", Slider("Rounds N", 5, 200, 5))
     kind: str = param("a", OneOf("a", "b", None), "Which of them.")
     depth: int = param(3, Whole(1, also={-1: "no limit"}), "Depth of the trees.")
-    exact: bool = param(False, Flag(), "To the letter.", keyword=True)
-    seed: int | None = param(0, Seed(), "Seed.", keyword=True)
+    exact: bool = param(False, Flag(), "To the letter.")
+    seed: int | None = param(0, Seed(), "Seed.")
 
 
 class Smaller(Toy, first=("path",)):
