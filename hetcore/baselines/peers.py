@@ -65,7 +65,7 @@ class JoinedSVM(Baseline):
     widths: Sequence[float] = param(
         (0.1, 0.3, 1.0),
         POSITIVES,
-        "Kernel widths to choose from: the kernel is exp(-width |a - b|^2 / v), v the total variance of the columns.",
+        "Widths to choose from: the kernel is exp(-width |a - b|^2 / v), v the columns' variance.",
     )
     n_folds: int = param(5, Whole(2), "Folds of the cross-validation.")
     widen: bool = param(False, Flag(), "Whether the grid grows while its best lies on an edge.")
@@ -111,9 +111,7 @@ class JoinedGBDT(Baseline):
         "error of 1 within its spread, several times faster.",
     )
     fill: str = param(
-        "mean",
-        OneOf("mean", "nan"),
-        "What missing cells become: the column's mean as in eq. (5.20), or left to the trees.",
+        "mean", OneOf("mean", "nan"), "What missing cells become: the column's mean, (5.20), or left to the trees."
     )
     random_state: int | None = param(0, Seed(), "Seed.")
 

@@ -61,12 +61,7 @@ __all__ = ["HMF", "HTF", "MatrixFactorization", "TensorFactorization"]
 class Factors:
     """Parameters of the factors."""
 
-    n_factors: int = param(
-        50,
-        Whole(0, 10_000, cure="0 leaves the biases"),
-        "Factors D; 0 leaves mean and biases.",
-        Slider("Factors D", 0, 100, 1),
-    )
+    n_factors: int = param(50, Whole(0, 10_000), "Factors D; 0 leaves the biases.", Slider("Factors D", 0, 100, 1))
     n_iterations: int = param(60, Whole(1), "Epochs at most.", Slider("Epochs", 5, 200, 5))
     learning_rate: float = param(
         0.07, Interval(0, 10, "(]", "0.07 is a good start"), "Of AdaGrad.", Slider("Learning rate η", 0.01, 1.0, 0.01)
@@ -79,9 +74,7 @@ class Factors:
         Slider("Penalty λ", 0.0, 1.0, 0.001),
     )
     regularisation_power: float = param(
-        0.25,
-        Interval(0, 1),
-        "p: a code with n entries has lambda (100 / n)^p; 0 is the same for all, 1 a prior of the same total.",
+        0.25, Interval(0, 1), "p: a code with n entries has lambda (100 / n)^p; 0 is one for all, 1 one total for all."
     )
     bias_regularisation: float = param(0.02, Interval(0, 1e6), "lambda of the biases.")
 
@@ -111,9 +104,7 @@ class Deviations:
         "fits without deviation, each of `deviation_start` epochs. Below: from the errors of the first epochs.",
     )
     deviation_start: int = param(
-        1,
-        Whole(1),
-        "Epochs before deviations are learned; their common level is the mean squared error of the last of those.",
+        1, Whole(1), "Epochs before deviations are learned, at the level of the last one's mean squared error."
     )
     deviation_epochs: int = param(
         7, Whole(1), "Epochs in which they are learned; then they stand. `as_printed` learns them in all epochs."
@@ -129,8 +120,8 @@ class Stopping:
     clip: bool = param(True, Flag(), "Whether predictions keep within the range of the training values.")
     validation_fraction: float = param(
         0.1,
-        Interval(0, 1, "[)", "0 keeps every entry for training"),
-        "Share of the entries that is not trained on but tells when to stop; the best epoch is kept.",
+        Interval(0, 1, "[)", "0 trains on all"),
+        "Share of the entries that tells when to stop; the best epoch is kept.",
     )
     patience: int = param(5, Whole(1), "Epochs without a gain on them before stopping.", Slider("Patience", 1, 50, 1))
     as_printed: bool = param(

@@ -104,7 +104,7 @@ class TwoWeakLearnerClassifier(ClassifierMixin, BoostedEstimator):
     order: int = param(
         1,
         replace(OneOf(1, 2), words="1 (2WL) or 2 (2WL2O)"),
-        "First order (2WL), or second order with its inner loop (2WL2O).",
+        "First order (2WL), or second with an inner loop (2WL2O).",
     )
     step: str = param(
         "newton",
@@ -115,7 +115,7 @@ class TwoWeakLearnerClassifier(ClassifierMixin, BoostedEstimator):
     hessian: str = param(
         "printed",
         OneOf("printed", "exact"),
-        "The second-order form, for order 2: our reading of the paper's, or the quadratic form as it is.",
+        "The second-order form, for order 2: as we read the paper, or the quadratic form.",
     )
     n_iterations: int = param(30, Whole(1), "Rounds N.", Slider("Rounds N", 1, 100, 1))
     inner_iterations: int = param(
@@ -130,10 +130,7 @@ class TwoWeakLearnerClassifier(ClassifierMixin, BoostedEstimator):
         "By default a tree for a table, a network for an array and for a table with text.",
     )
     learning_rate: float = param(
-        0.5,
-        Interval(0, 1, "(]", "1 takes every step whole"),
-        "Shrinkage of the steps.",
-        Slider("Shrinkage", 0.05, 1.0, 0.05),
+        0.5, Interval(0, 1, "(]"), "Shrinkage of the steps; 1 takes them whole.", Slider("Shrinkage", 0.05, 1.0, 0.05)
     )
     subsample: float = param(
         0.8,

@@ -189,9 +189,7 @@ class TransferForestClassifier(TransferEstimator):
     }  # fmt: skip
 
     gamma: float = param(
-        0.8,
-        Interval(0, 1, cure="0 looks at the target only"),
-        "Share of the sources in the gain of a split; 0 looks at the target only.",
+        0.8, Interval(0, 1), "Share of the sources in the gain of a split; 0 looks at the target only."
     )
     summed: bool = param(
         False, Flag(), "Whether each source's gain counts in full, as (2) is printed, or by its share of the rows."

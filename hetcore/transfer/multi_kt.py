@@ -197,7 +197,7 @@ class MultiKTClassifier(KernelEstimator):
     loss: str = param(
         SQUARES,
         OneOf(SQUARES, HINGE),
-        'What a target row costs: the square of y - f, or as printed in (1) that of max(0, 1 - y f), "squared hinge".',
+        'Cost of a target row: (y - f)^2, or as printed in (1) max(0, 1 - y f)^2, "squared hinge".',
     )
     transfer: bool = param(
         True, Flag(), "Whether sources count; without, all beta_j are 0: the paper's no-transfer SVM."

@@ -127,7 +127,7 @@ class WeightedMultiSourceTrAdaBoostClassifier(Helps, TransferBoosting):
     update: str = param(
         "exponential",
         OneOf("exponential", "multiplicative"),
-        "Whether eta multiplies the exponents of (3) and (4), or the weights in each round.",
+        "Whether eta multiplies the exponents of (3) and (4), or weights.",
     )
     eta_on: str | None = param(
         None,
@@ -136,10 +136,7 @@ class WeightedMultiSourceTrAdaBoostClassifier(Helps, TransferBoosting):
         '"multiplicative": there "both", as printed, does nothing, because step 4 divides the common factor away.',
     )
     guard: bool = param(
-        True,
-        Flag(),
-        'Whether "target only" or "all pooled" is taken where it loses less than boosting on the target\'s left-out '
-        "rows.",
+        True, Flag(), 'Whether "target only" or "all pooled" is taken where left-out target rows say so.'
     )
     as_printed: bool = param(
         False,
