@@ -63,9 +63,7 @@ class JoinedSVM(Baseline):
     adjacency: bool = param(True, Flag(), "Whether the graphs' adjacency rows are joined, or the tables alone.")
     costs: Sequence[float] = param((1.0, 10.0), POSITIVES, "Costs C to choose from.")
     widths: Sequence[float] = param(
-        (0.1, 0.3, 1.0),
-        POSITIVES,
-        "Widths to choose from: the kernel is exp(-width |a - b|^2 / v), v the columns' variance.",
+        (0.1, 0.3, 1.0), POSITIVES, "Widths to choose from: exp(-width |a - b|^2 / v), v the columns' variance."
     )
     n_folds: int = param(5, Whole(2), "Folds of the cross-validation.")
     widen: bool = param(False, Flag(), "Whether the grid grows while its best lies on an edge.")

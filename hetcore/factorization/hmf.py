@@ -121,7 +121,7 @@ class Stopping:
     validation_fraction: float = param(
         0.1,
         Interval(0, 1, "[)", "0 trains on all"),
-        "Share of the entries that tells when to stop; the best epoch is kept.",
+        "Share of the entries that says when to stop; the best epoch stays.",
     )
     patience: int = param(5, Whole(1), "Epochs without a gain on them before stopping.", Slider("Patience", 1, 50, 1))
     as_printed: bool = param(

@@ -102,9 +102,7 @@ class TwoWeakLearnerClassifier(ClassifierMixin, BoostedEstimator):
     }  # fmt: skip
 
     order: int = param(
-        1,
-        replace(OneOf(1, 2), words="1 (2WL) or 2 (2WL2O)"),
-        "First order (2WL), or second with an inner loop (2WL2O).",
+        1, replace(OneOf(1, 2), words="1 (2WL) or 2 (2WL2O)"), "First order (2WL), or second with inner rounds (2WL2O)."
     )
     step: str = param(
         "newton",
@@ -113,9 +111,7 @@ class TwoWeakLearnerClassifier(ClassifierMixin, BoostedEstimator):
         "values there; 0.1.",
     )
     hessian: str = param(
-        "printed",
-        OneOf("printed", "exact"),
-        "The second-order form, for order 2: as we read the paper, or the quadratic form.",
+        "printed", OneOf("printed", "exact"), "The form of order 2: as we read the paper, or the quadratic form."
     )
     n_iterations: int = param(30, Whole(1), "Rounds N.", Slider("Rounds N", 1, 100, 1))
     inner_iterations: int = param(

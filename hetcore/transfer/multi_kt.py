@@ -197,7 +197,7 @@ class MultiKTClassifier(KernelEstimator):
     loss: str = param(
         SQUARES,
         OneOf(SQUARES, HINGE),
-        'Cost of a target row: (y - f)^2, or as printed in (1) max(0, 1 - y f)^2, "squared hinge".',
+        'Cost of a row: (y - f)^2, or as printed in (1) max(0, 1 - y f)^2, "squared hinge".',
     )
     transfer: bool = param(
         True, Flag(), "Whether sources count; without, all beta_j are 0: the paper's no-transfer SVM."
