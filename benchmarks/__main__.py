@@ -50,7 +50,7 @@ PARTS = {
         "100 rounds on two cores in at most 24 GiB.",
         "The graph part is paid once a fit. Its aim of two plain reads is missed: who listens looks up 500,000 "
         "values in random order, and scipy's own product of the same matrices takes many plain reads too. Tried: "
-        "values and voices packed in one array of float64 or float32, 0% to 15% faster.",
+        "values and weights packed in one array of float64 or float32, 0% to 15% faster.",
     ),
     "classes": Part("K classes", "benchmarks.speed.classes", "well under K fits."),
     "cluster": Part(

@@ -34,7 +34,7 @@ Departures of the default from the paper (`as_printed=True` does without them)
 - Weights are relative, mean sigma^2 / sigma^2 with a mean of 1 over the entries, so that lambda means the same with and
   without deviations, whatever the noise.
 - In a matrix, the weight of an entry counts for its share of the prior, too: a user with noise is not pulled to 0 the
-  more, only heard the less by others.
+  more, only weighted less by others.
 - Values are centred and scaled to deviation 1, so that no parameter depends on their unit; Delta is a share of the
   mean squared error when deviations begin to be learned.
 - In a tensor, factors of a mode with many codes are pulled to their mean, not to 0: a sensor of which little is known

@@ -114,7 +114,7 @@ def cloud(
 def deviations(
     predicted: ArrayLike, seen: ArrayLike, titles: tuple[str, str], squares: bool = True, windows: int = 12
 ) -> Figure:
-    """Draw what rows do against what was said of them, in windows of as many rows: a dot on the line is honest.
+    """Draw what rows do against what was predicted, in windows of as many rows: a dot on the line is calibrated.
 
     Parameters
     ----------
@@ -185,21 +185,21 @@ def histograms(groups: Mapping[str, ArrayLike], title: str, y_title: str, bins: 
 
 
 def found(hits: ArrayLike, share: float) -> Figure:
-    """Draw how many of the spoilt rows are among the most distrusted ones.
+    """Draw how many of the corrupted rows are among the most distrusted ones.
 
     Parameters
     ----------
     hits : (n,) array-like of bool
-        Whether a row was spoilt, the most distrusted first; at least one was.
+        Whether a row was corrupted, the most distrusted first; at least one was.
     share : float
-        Of all rows that were spoilt, where the search would end if it made no mistake.
+        Of all rows that were corrupted, where the search would end if it made no mistake.
     """
     hits = np.asarray(hits, bool)
     looked = np.concatenate([[0], np.arange(1, len(hits) + 1)]) / len(hits)
     caught = np.concatenate([[0], np.cumsum(hits)]) / max(hits.sum(), 1)
     best = np.minimum(looked / max(share, 1e-12), 1.0)
     series = {"by distrust": caught, "without a mistake": best, "by chance": looked}
-    figure = lines(looked, series, "rows looked at", "spoilt rows found", dashed=["without a mistake", "by chance"])
+    figure = lines(looked, series, "rows looked at", "corrupted rows found", dashed=["without a mistake", "by chance"])
     for trace, colour in zip(figure["data"], (COLOURS[0], GREY, GREY)):
         trace["mode"], trace["line"]["color"] = "lines", colour
     figure["data"][2]["line"]["dash"] = "dot"
@@ -250,7 +250,7 @@ def levels(
     titles: tuple[str, str],
     order: Sequence[str],
 ) -> Figure:
-    """Draw the error of each model by the share of spoilt or known labels, one standard error around it.
+    """Draw the error of each model by the share of corrupted or known labels, one standard error around it.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 r"""The shares of the candidates of a transfer blend: first among those of a kind, then between the kinds.
 
-A kind is "all" (fitted to all rows), "target only", or one source with the target. Within "all" source rows are heard
+A kind is "all" (fitted to all rows), "target only", or one source with the target. Within "all" source rows count
 too: they say which machine suits the data. Between the kinds only target rows are, since a source row is as foreign to
 a machine on the target alone as the target's rows are to one on the sources. With q_gi = sum_c s_c p_ci the mix of kind
 g, p_0 twice as much for "all" as for each other kind, and kappa = `PRIOR_ROWS`,
