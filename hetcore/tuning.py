@@ -25,9 +25,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from hetcore.data import HetData
+from hetcore.data.splits import stratified
 from hetcore.data.text import listed
 from hetcore.errors import DataError, ParameterError
-from hetcore.sampling import stratified
 
 __all__ = ["CrossValidation", "cross_validate", "stratified_folds"]
 

@@ -11,9 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from hetcore.baselines.features import Joined, JoinedFeatures
 from hetcore.data import HetData
+from hetcore.data.splits import stratified
 from hetcore.errors import DataError, ParameterError
 from hetcore.parameters import Declared, Interval, Whole, param
-from hetcore.sampling import stratified
 
 __all__ = ["Baseline", "SelfTraining"]
 

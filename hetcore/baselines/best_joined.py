@@ -19,8 +19,8 @@ from hetcore.baselines.encoded import Encoded
 from hetcore.baselines.joined import JoinedCatBoost, JoinedHistogramBoosting, JoinedLinear, JoinedSupportVectors
 from hetcore.baselines.labels import Labels, TransductivePeer
 from hetcore.data import HetData
+from hetcore.data.splits import stratified
 from hetcore.events import Callback, RoundEnd
-from hetcore.sampling import stratified
 
 __all__ = ["BestJoined", "best_joined"]
 

@@ -18,7 +18,7 @@ from scipy.special import log_softmax, softmax
 from sklearn.svm import SVC, SVR
 
 from hetcore.baselines.features import Joined
-from hetcore.sampling import stratified
+from hetcore.data.splits import stratified
 
 __all__ = ["BoostedTrees", "KernelMachine"]
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from hetcore.baselines.encoded import Encoded, adjacency
 from hetcore.baselines.labels import Labels
-from hetcore.sampling import stratified
+from hetcore.data.splits import stratified
 
 __all__ = ["neighbor_columns", "two_hops"]
 

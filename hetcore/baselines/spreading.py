@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 from hetcore.baselines.encoded import Encoded, averaging_operator, symmetric_operator
 from hetcore.baselines.labels import Labels, TransductivePeer
 from hetcore.baselines.scoring import histogram_scores, linear_scores
+from hetcore.data.splits import stratified
 from hetcore.parameters import Interval, Seed, Whole, param
-from hetcore.sampling import stratified
 
 __all__ = ["CorrectAndSmooth", "LabelPropagation", "SimpleGraphConvolution"]
 

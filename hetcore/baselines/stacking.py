@@ -16,8 +16,8 @@ from hetcore.baselines.encoded import Encoded
 from hetcore.baselines.labels import Labels, TransductivePeer
 from hetcore.baselines.neighbors import neighbor_columns
 from hetcore.baselines.scoring import histogram_scores, linear_scores
+from hetcore.data.splits import stratified
 from hetcore.parameters import Seed, Whole, param
-from hetcore.sampling import stratified
 
 __all__ = ["Stack"]
 

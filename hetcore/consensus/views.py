@@ -28,9 +28,9 @@ from hetcore.consensus.neighbor_columns import KnownLabels, feature_means, label
 from hetcore.consensus.outputs import Outputs
 from hetcore.consensus.table_columns import Projection, TableColumns, Tables
 from hetcore.data import HetData
+from hetcore.data.splits import dealt_in_order
 from hetcore.errors import DataError
 from hetcore.parameters import Domain
-from hetcore.sampling import dealt_in_order
 from hetcore.schema import TEXTS, Array, Part, Parts, Stored, Value
 from hetcore.targets import Problem
 

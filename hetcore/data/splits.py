@@ -1,4 +1,4 @@
-"""Settings of an experiment: which labels are known, which instances lose sources, one class against the others."""
+"""Settings of an experiment: which labels are known, which instances lose sources; and folds that are alike."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hetcore.data.hetdata import HetData
 from hetcore.data.text import listed, quoted
 from hetcore.errors import DataError, ParameterError
 
-__all__ = ["label_split", "non_overlapping", "one_against_rest", "target_split"]
+__all__ = ["dealt_in_order", "label_split", "non_overlapping", "one_against_rest", "stratified", "target_split"]
 
 STRATA = 10
 
@@ -206,3 +206,52 @@ def one_against_rest(data: HetData, label: str, seed: int = 0) -> HetData:
     y[~data.labelled] = None
     step = f"one_against_rest({label!r}, seed={seed!r})"
     return data.with_target(y, "classification")._taken(np.flatnonzero(keep), step)
+
+
+def stratified(key: NDArray, n_folds: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Return a fold number for each row: rows are dealt in the order of a key, equal ones shuffled.
+
+    So the folds have nearly the same share of each class, or the same spread of numbers, whatever the class sizes are.
+
+    Parameters
+    ----------
+    key : (m,) array
+        Classes or numbers.
+    n_folds : int
+    rng : numpy Generator
+
+    Returns
+    -------
+    (m,) int64
+        In 0..n_folds-1; sizes differ by at most 1.
+    """
+    return dealt_in_order(key, np.argsort(rng.random(len(key)), kind="stable"), n_folds)
+
+
+def dealt_in_order(
+    key: NDArray | None, order: NDArray[np.int64], n_folds: int, rng: np.random.Generator | None = None
+) -> NDArray[np.int64]:
+    """Return a fold number for each row, where the order of rows with the same key is given.
+
+    Parameters
+    ----------
+    key : (m,) array or None
+        By which the rows are sorted first.
+    order : (m,) int64
+        0..m-1, shuffled.
+    n_folds : int
+    rng : numpy Generator, optional
+        If given, the folds take turns in an order that is drawn anew each time; else 0, 1, ...
+
+    Returns
+    -------
+    (m,) int64
+    """
+    sorted_rows = order if key is None else order[np.argsort(key[order], kind="stable")]
+    if rng is None:
+        turns = np.arange(order.size) % n_folds
+    else:
+        turns = np.concatenate([rng.permutation(n_folds) for _ in range(-(-order.size // n_folds))])[: order.size]
+    fold = np.empty(order.size, np.int64)
+    fold[sorted_rows] = turns
+    return fold

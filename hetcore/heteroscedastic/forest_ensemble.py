@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hetcore.data.splits import dealt_in_order
 from hetcore.forest import Forest
 from hetcore.heteroscedastic.objectives import Base
 from hetcore.members import Grown, MemberGrower, add_members, trees_of
-from hetcore.sampling import dealt_in_order
 from hetcore.trees import TreeParams
 
 __all__ = ["CVFolds", "ForestEnsemble", "Scores", "Sample", "TreeRules", "mixed_share", "set_leaves"]

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax
 
-from hetcore.sampling import stratified
+from hetcore.data.splits import stratified
 from hetcore.transfer.estimator import TransferProblem
 from hetcore.transfer.rounds import Boosting
 

@@ -15,9 +15,8 @@ from hetcore import HetData, metrics
 from hetcore.baselines import peers
 from hetcore.baselines.features import Joined, JoinedFeatures, neighbor_means
 from hetcore.baselines.learners import BoostedTrees, KernelMachine
-from hetcore.data.splits import label_split
+from hetcore.data.splits import label_split, stratified
 from hetcore.errors import DataError, ParameterError
-from hetcore.sampling import stratified
 
 FAST = {"n_iterations": 40, "learning_rate": 0.2, "max_depth": 3, "column_sample": 1.0}
 SVMS = [peers.JoinedSVM(), peers.SelfTrainedSVM()]

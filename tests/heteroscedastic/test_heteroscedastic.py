@@ -11,9 +11,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import datasets
 import hetcore as hc
 from hetcore.data.plain import plain_table
+from hetcore.data.splits import dealt_in_order
 from hetcore.heteroscedastic.forest_ensemble import EVEN_SHARE, mixed_share
 from hetcore.heteroscedastic.predictor import calibrate
-from hetcore.sampling import dealt_in_order
 from hetcore.trees import BinMapper, TreeParams, grow
 
 FEW = {"n_iterations": 12, "max_leaf_nodes": 4}

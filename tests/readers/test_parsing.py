@@ -19,11 +19,10 @@ from studio.limits import UPLOADS
 from studio.readers import (
     archives,
     binary,
-    column_names,
+    columns,
     decoding,
     delimited,
     excel,
-    formats,
     gml,
     graphs,
     json_records,
@@ -115,10 +114,10 @@ SIZES = [
 
 @pytest.mark.parametrize(("limits", "good", "bad", "message"), SIZES)
 def test_tables_may_have_as_much_as_the_limits_and_no_more(limited, limits, good, bad, message):
-    limited(column_names, **limits)
-    column_names.refuse_size("a.csv", *good)
+    limited(columns, **limits)
+    columns.refuse_size("a.csv", *good)
     with pytest.raises(DataError, match=message):
-        column_names.refuse_size("a.csv", *bad)
+        columns.refuse_size("a.csv", *bad)
 
 
 def test_graphs_may_have_as_many_edges_as_the_limit(limited):
@@ -199,12 +198,12 @@ def test_words_in_arrow_may_unpack_to_a_quarter_of_the_memory(limited):
 
 def test_rows_of_arrow_batches_are_counted(limited):
     content = hostile.arrow(pl.DataFrame({"id": ["a", "b"], "x": [1.0, 2.0]}))
-    limited(column_names, rows=2)
+    limited(columns, rows=2)
     assert binary.read_arrow("a", content, {}).frame.height == 2
-    limited(column_names, rows=1)
+    limited(columns, rows=1)
     with pytest.raises(DataError, match="2 rows, more than 1"):
         binary.read_arrow("a", content, {})
-    limited(column_names, rows=1, edges=2)
+    limited(columns, rows=1, edges=2)
     assert binary.read_arrow("a", content, {"edges": True}).frame.height == 2
 
 
@@ -265,9 +264,9 @@ def test_utf_16_is_recognised_by_its_nul_bytes(content, codec):
 
 def test_a_euro_sign_of_cp1252_is_no_pickle():
     assert table(b"\x80,x\na,1\n")[1].columns == ["€", "x"]
-    assert formats.recognised("a.csv", "table", b"\x80,x\na,1\n") == "delimited"
+    assert parsing.recognised("a.csv", "table", b"\x80,x\na,1\n") == "delimited"
     with pytest.raises(DataError, match="pickle"):
-        formats.recognised("a.csv", "table", b"\x80\x04\x95")
+        parsing.recognised("a.csv", "table", b"\x80\x04\x95")
 
 
 def test_more_than_half_of_the_strange_bytes_must_be_utf_8_for_a_mix():
@@ -280,9 +279,9 @@ def test_more_than_half_of_the_strange_bytes_must_be_utf_8_for_a_mix():
 
 
 def test_repeated_names_are_numbered_from_two():
-    assert column_names.column_names(["x", "x", "x"])[0] == ["x", "x_2", "x_3"]
-    assert column_names.column_names(["x", "x", "x_2"])[0] == ["x", "x_3", "x_2"]
-    names, found = column_names.column_names([" a ", "", "*", "b" * 1001, "b" * 1000])
+    assert columns.column_names(["x", "x", "x"])[0] == ["x", "x_2", "x_3"]
+    assert columns.column_names(["x", "x", "x_2"])[0] == ["x", "x_3", "x_2"]
+    names, found = columns.column_names([" a ", "", "*", "b" * 1001, "b" * 1000])
     assert names == ["a", "column_2", "*_", "b" * 1000 + "_2", "b" * 1000]
     assert [(each.kind, each.count, each.examples) for each in found] == [
         ("blank_header", 1, ("column_2",)),
@@ -293,12 +292,12 @@ def test_repeated_names_are_numbered_from_two():
 
 @pytest.mark.parametrize("name", ["id", " ID ", "user_id", "UserId", "userIDs", "film-id", "name", "row", "key"])
 def test_names_of_ids(name):
-    assert column_names.looks_like_id(name)
+    assert columns.looks_like_id(name)
 
 
 @pytest.mark.parametrize("name", ["paid", "x", "idx", "identity", "David"])
 def test_names_of_no_ids(name):
-    assert not column_names.looks_like_id(name)
+    assert not columns.looks_like_id(name)
 
 
 def test_types_are_those_of_the_cells():
@@ -571,7 +570,7 @@ def test_binary_columns_without_a_type_are_numbers():
 
 
 def test_columns_of_arrow_are_counted_before_its_rows(limited):
-    limited(column_names, columns=1)
+    limited(columns, columns=1)
     with pytest.raises(DataError, match="has 2 columns, more than 1"):
         binary.read_arrow("a", hostile.arrow(pl.DataFrame({"id": [], "x": []})), {})
 

@@ -51,7 +51,7 @@ def test_the_heaviest_views_are_reported_and_the_rest_is_one():
 
 
 @pytest.mark.parametrize(
-    ("ours", "said", "pays"),
+    ("ours", "text", "pays"),
     [(0.0, "aabb", "No difference"), (0.5, "baab", "No difference"), (1.0, "bbaa", "No difference")],
 )
 def test_four_rows_show_no_difference(ours, text, pays):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from hetcore.sampling import dealt_in_order, stratified
+from hetcore.data.splits import dealt_in_order, stratified
 
 
 @pytest.mark.parametrize("n_folds", [2, 5])
