@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import is_classifier
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from hetcore.base import Estimator
-from hetcore.checks import rows_to_score_by
-from hetcore.events import Callback
 from hetcore.heteroscedastic.boosting import Rounds
 from hetcore.heteroscedastic.forest_ensemble import Sample, Scores
 from hetcore.heteroscedastic.objectives import make_link
 from hetcore.heteroscedastic.predictor import DeviationModel, fitted_model
+from hetcore.heteroscedastic.rows import RowsEstimator
 from hetcore.numerics import to_float32
 from hetcore.parameters import Flag, Interval, OneOf, Seed, Slider, Whole, param
 from hetcore.schema import Array, Part
@@ -26,7 +23,6 @@ from hetcore.trees import BinMapper
 __all__ = ["DeviationBoosting"]
 
 
-NUMBERS = {"dtype": [np.float64, np.float32], "ensure_all_finite": "allow-nan"}
 PRINTED: dict[str, Any] = {
     "folds": 1,
     "link": "sigmoid",
@@ -51,7 +47,7 @@ class DeviationProblem(NamedTuple):
     used: NDArray[np.bool_]
 
 
-class DeviationBoosting(Estimator):
+class DeviationBoosting(RowsEstimator):
     """A label forest and a deviation forest; subclasses say what labels are.
 
     Attributes
@@ -70,6 +66,7 @@ class DeviationBoosting(Estimator):
         "n_iterations": Whole(1), "best_iteration": Whole(1), "model": Part(DeviationModel, "K d", at=""),
         "instance_weights": Array("n", low=0),
     }  # fmt: skip
+    _x_checks = {"dtype": [np.float64, np.float32], "ensure_all_finite": "allow-nan"}
     _y_checks: dict[str, Any] = {}
     _unit: tuple[float, float] = (0.0, 1.0)
     model_: DeviationModel
@@ -157,49 +154,11 @@ class DeviationBoosting(Estimator):
         "Whether half of the model, more or less as left-out rows say, is a label forest that counts all rows alike.",
     )
 
-    def fit(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        *,
-        callbacks: Iterable[Callback] = (),
-        eval_set: tuple[ArrayLike, ArrayLike] | None = None,
-    ) -> Any:
-        """Fit label and deviation.
-
-        Parameters
-        ----------
-        X : (n, d) array-like
-            Numbers; NaN is missing.
-        y : (n,) array-like
-            Numbers, or class labels.
-        sample_weight : (n,) array-like, optional
-            At least 0; a row of weight 0 takes no part.
-        callbacks : iterable of callable, default=()
-            Each is called after every round with a `RoundEnd` and may return True to stop.
-        eval_set : (X, y), optional
-            Rows to score each round by ("held_out"), never trained on.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ParameterError
-            If a parameter is outside its domain.
-        DataError
-            If the labels hold a single class, or `eval_set` does not fit.
-        """
-        return self._fit(callbacks, X, y, sample_weight, eval_set)
-
     def _problem(self, X: Any, y: Any, sample_weight: Any, eval_set: Any) -> DeviationProblem:
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None: give a label for each row.")
-        X, y = validate_data(self, X, y, **NUMBERS, **self._y_checks)
+        X, y, weights = self._checked_rows(X, y, sample_weight)
         X = to_float32(X)
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         used = weights > 0
         weights, labels = weights[used] / weights[used].mean(), np.asarray(y)[used]
         base, mapper = self._base(self._targets(labels, weights)), BinMapper().fit(X[used])
@@ -218,9 +177,9 @@ class DeviationBoosting(Estimator):
         return params | PRINTED if self.as_printed else params
 
     def _validation(self, eval_set: tuple[ArrayLike, ArrayLike] | None, mapper: BinMapper) -> Sample | None:
-        if eval_set is None:
+        if (rows := self._rows_to_score(eval_set)) is None:
             return None
-        X, y = rows_to_score_by(self, eval_set, **NUMBERS)
+        X, y = rows
         return Sample(mapper.transform(to_float32(X)), self._base(self._coded(y)), np.ones(X.shape[0]))
 
     def _finish(self, state: Rounds) -> None:
@@ -230,7 +189,7 @@ class DeviationBoosting(Estimator):
 
     def _checked(self, X: ArrayLike) -> Scores:
         check_is_fitted(self)
-        return self.model_.raw(to_float32(validate_data(self, X, **NUMBERS, reset=False)))
+        return self.model_.raw(to_float32(validate_data(self, X, **self._x_checks, reset=False)))
 
     def _restored(self, sizes: dict[str, int]) -> str:
         self.model_ = replace(self.model_, link=make_link(self._params()))

@@ -42,11 +42,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 
-from hetcore.checks import check_coverage
 from hetcore.heteroscedastic.boosting import Z90, Rounds
 from hetcore.heteroscedastic.estimator import DeviationBoosting
 from hetcore.heteroscedastic.forest_ensemble import Sample, Scores
 from hetcore.heteroscedastic.objectives import Numbers
+from hetcore.heteroscedastic.rows import IntervalMixin, spread_event
 from hetcore.numerics import mean_and_deviation
 from hetcore.parameters import Flag, Interval, OneOf, param
 from hetcore.registry import MemoryNeed, estimator
@@ -55,7 +55,7 @@ __all__ = ["HGBMRegressor"]
 
 
 @estimator(MemoryNeed(cell=45))
-class HGBMRegressor(RegressorMixin, DeviationBoosting):
+class HGBMRegressor(IntervalMixin, RegressorMixin, DeviationBoosting):
     """Heteroscedastic gradient boosting for numbers: a prediction with its standard deviation.
 
     Each event (`RoundEnd`) is one round. Its `losses` are mean negative log likelihoods of the standardised labels,
@@ -106,16 +106,8 @@ class HGBMRegressor(RegressorMixin, DeviationBoosting):
 
     def _view(self, state: Rounds) -> dict[str, Any]:
         scale, sets = state.scale(state.out_of_fold), state.sets()
-        spreads = {name: _spread(state, scale, *each) for name, each in sets.items()}
-        return {
-            "losses": {name: state.nll(*each, scale) for name, each in sets.items()},
-            "detail": {
-                "metric_name": "RMSE",
-                "metric": {name: self._unit[1] * rmse for name, (rmse, _, _) in spreads.items()},
-                "coverage90": {name: share for name, (_, share, _) in spreads.items()},
-                "mean_sigma": {name: self._unit[1] * sigma for name, (_, _, sigma) in spreads.items()},
-            },
-        }
+        measured = {name: (state.nll(*each, scale), *_spread(state, scale, *each)) for name, each in sets.items()}
+        return spread_event(measured, self._unit[1])
 
     def predict(self, X: ArrayLike, return_std: bool = False) -> Any:
         """Predict the label of each row.
@@ -135,31 +127,8 @@ class HGBMRegressor(RegressorMixin, DeviationBoosting):
         mean = self.model_.mean(scores)
         return (mean, self.model_.deviation(scores)) if return_std else mean
 
-    def predict_interval(self, X: ArrayLike, coverage: float = 0.9) -> tuple[NDArray, NDArray]:
-        """Return the ends of an interval that holds the label of a row with probability `coverage`.
-
-        The mean, plus or minus as many standard deviations as hold that share of the left-out rows, were they
-        predicted by all members; with `folds=1`, as many as hold that share of a normal distribution.
-
-        Parameters
-        ----------
-        X : (n, d) array-like
-        coverage : float, default=0.9
-            In (0, 1).
-
-        Returns
-        -------
-        (n,) float64, (n,) float64, in the labels' unit
-
-        Raises
-        ------
-        ParameterError
-            If `coverage` is outside (0, 1).
-        """
-        check_coverage(coverage)
-        mean, deviation = self.predict(X, return_std=True)
-        width = self.model_.width(coverage) * deviation
-        return mean - width, mean + width
+    def _width(self, coverage: float) -> float:
+        return self.model_.width(coverage)
 
     def _sizes(self, meta: dict[str, Any]) -> dict[str, int]:
         return {"K": 1}

@@ -25,12 +25,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from hetcore.base import Estimator
-from hetcore.checks import rows_to_score_by
 from hetcore.errors import DataError
 from hetcore.events import Callback
+from hetcore.heteroscedastic.rows import RowsEstimator
 from hetcore.parameters import Flag, Interval, Whole, param
 from hetcore.registry import MemoryNeed, estimator
 from hetcore.schema import Array
@@ -65,7 +64,7 @@ class Solution:
 
 
 @estimator(MemoryNeed(cell=45))
-class HLR(RegressorMixin, Estimator):
+class HLR(RegressorMixin, RowsEstimator):
     """Heteroscedastic (weighted) linear regression as the paper has it, (1) to (4).
 
     Its only event (`RoundEnd`) has the losses "train", the weighted mean of squared errors, and "held_out" (with
@@ -133,13 +132,11 @@ class HLR(RegressorMixin, Estimator):
         return self._fit(callbacks, X, y, sample_weight, squared_errors, eval_set=eval_set)
 
     def _problem(self, X: Any, y: Any, sample_weight: Any, squared_errors: Any, eval_set: Any) -> Solution:
-        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        X, y, weights = self._checked_rows(X, y, sample_weight)
         roots = np.sqrt(weights / weights.max()) / _deviations(squared_errors, y.size)
         validation = None
-        if eval_set is not None:
-            validation_X, validation_y = rows_to_score_by(self, eval_set, dtype=np.float64)
-            validation = self._columns(validation_X), validation_y.astype(np.float64)
+        if (rows := self._rows_to_score(eval_set)) is not None:
+            validation = self._columns(rows[0]), rows[1].astype(np.float64)
         columns = self._columns(X)
         return Solution(columns, y.astype(np.float64), roots, validation, np.zeros(columns.shape[1]))
 

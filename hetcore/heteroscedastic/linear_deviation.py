@@ -19,7 +19,6 @@ Reference: Harvey, A. C. (1976). Estimating regression models with multiplicativ
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,13 +26,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import norm
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from hetcore.base import Estimator
-from hetcore.checks import check_coverage, rows_to_score_by
 from hetcore.errors import DataError
-from hetcore.events import Callback
 from hetcore.heteroscedastic.likelihoods import GaussianDeviation
+from hetcore.heteroscedastic.rows import IntervalMixin, RowsEstimator, spread_event
 from hetcore.numerics import mean_and_deviation, means_and_deviations
 from hetcore.parameters import Interval, OneOf, Whole, param
 from hetcore.registry import MemoryNeed, estimator
@@ -131,7 +128,7 @@ class Alternation:
 
 
 @estimator(MemoryNeed(cell=45))
-class HeteroscedasticLinearRegression(RegressorMixin, Estimator):
+class HeteroscedasticLinearRegression(IntervalMixin, RegressorMixin, RowsEstimator):
     """Linear regression with a linear model of ln sigma^2, learned from the residuals.
 
     Each event (`RoundEnd`) is one pass over both halves. Its `losses` are mean negative log likelihoods of the
@@ -168,44 +165,8 @@ class HeteroscedasticLinearRegression(RegressorMixin, Estimator):
     deviation: str = param("learned", OneOf("learned", "constant"), '"constant" is ridge regression, exactly.')
     tol: float = param(1e-8, Interval(0), "Fall of (4) a row at which the fit ends.")
 
-    def fit(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        *,
-        callbacks: Iterable[Callback] = (),
-        eval_set: tuple[ArrayLike, ArrayLike] | None = None,
-    ) -> HeteroscedasticLinearRegression:
-        """Fit label and deviation.
-
-        Parameters
-        ----------
-        X : (n, d) array-like
-        y : (n,) array-like
-        sample_weight : (n,) array-like, optional
-            At least 0.
-        callbacks : iterable of callable, default=()
-            Each is called after every round with a `RoundEnd` and may return True to stop.
-        eval_set : (X, y), optional
-            Rows to score each round by ("held_out"), never trained on.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ParameterError
-            If a parameter is outside its domain.
-        DataError
-            If `eval_set` does not fit.
-        """
-        return self._fit(callbacks, X, y, sample_weight, eval_set)
-
     def _problem(self, X: Any, y: Any, sample_weight: Any, eval_set: Any) -> tuple[Rows, Rows | None]:
-        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        X, y, weights = self._checked_rows(X, y, sample_weight)
         self._measure(X, y.astype(np.float64), weights)
         return self._rows(X, y, weights), self._validation(eval_set)
 
@@ -223,24 +184,14 @@ class HeteroscedasticLinearRegression(RegressorMixin, Estimator):
         return Rows(np.column_stack([columns, np.ones(len(X))]), labels, weights)
 
     def _validation(self, eval_set: tuple[ArrayLike, ArrayLike] | None) -> Rows | None:
-        if eval_set is None:
+        if (rows := self._rows_to_score(eval_set)) is None:
             return None
-        X, y = rows_to_score_by(self, eval_set, dtype=np.float64)
+        X, y = rows
         return self._rows(X, y.astype(np.float64), np.ones(len(X)))
 
     def _view(self, state: Alternation) -> dict[str, Any]:
         sets = {"train": state.train} | ({} if state.held_out is None else {"held_out": state.held_out})
-        measured = {name: state.measured(rows) for name, rows in sets.items()}
-        unit = self._unit[1]
-        return {
-            "losses": {name: each[0] for name, each in measured.items()},
-            "detail": {
-                "metric_name": "RMSE",
-                "metric": {name: unit * each[1] for name, each in measured.items()},
-                "coverage90": {name: each[2] for name, each in measured.items()},
-                "mean_sigma": {name: unit * each[3] for name, each in measured.items()},
-            },
-        }
+        return spread_event({name: state.measured(rows) for name, rows in sets.items()}, self._unit[1])
 
     def _finish(self, state: Alternation) -> None:
         (means, deviations), (mean, unit) = self._columns, self._unit
@@ -276,28 +227,8 @@ class HeteroscedasticLinearRegression(RegressorMixin, Estimator):
         log_variance = X @ self.deviation_coef_ + self.deviation_intercept_
         return mean, np.exp(0.5 * np.clip(log_variance, -MOST_LOG_VARIANCE, MOST_LOG_VARIANCE))
 
-    def predict_interval(self, X: ArrayLike, coverage: float = 0.9) -> tuple[NDArray, NDArray]:
-        """Return the ends of an interval that holds the label of a row with probability `coverage`, were it normal.
-
-        Parameters
-        ----------
-        X : (n, d) array-like
-        coverage : float, default=0.9
-            In (0, 1).
-
-        Returns
-        -------
-        (n,) float64, (n,) float64, in the labels' unit
-
-        Raises
-        ------
-        ParameterError
-            If `coverage` is outside (0, 1).
-        """
-        check_coverage(coverage)
-        mean, deviation = self.predict(X, return_std=True)
-        width = norm.ppf(0.5 + 0.5 * coverage) * deviation
-        return mean - width, mean + width
+    def _width(self, coverage: float) -> float:
+        return norm.ppf(0.5 + 0.5 * coverage)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "coef_")
