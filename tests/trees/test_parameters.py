@@ -41,6 +41,7 @@ class Toy(Sampling, Declared, BaseEstimator):
 class Smaller(Toy, first=("path",)):
     """A smaller toy."""
 
+    _positional = ("path", *Toy._positional)
     rounds = 5
     path: str = param("here", Domain(lambda v: isinstance(v, str), "a text"), "Where.")
 
