@@ -32,6 +32,7 @@ FUNCTIONS: set[str] = {
     "studio.views.consensus.new_rows:predict",
     "studio.views.consensus.without:joined",
     "studio.views.noise.curve:curve",
+    "studio.views.playground.plane:stages",
     "studio.views.transfer.curve:curve",
     "studio.views.two_learners.whatif:what_if",
 }

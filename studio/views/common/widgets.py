@@ -41,6 +41,7 @@ PAGES = (
     ("pages/5_Noise.py", "Noise", ":material/grain:"),
     ("pages/6_Two_learners.py", "Two learners", ":material/join_inner:"),
     ("pages/7_Papers.py", "Papers", ":material/menu_book:"),
+    ("pages/8_Playground.py", "Playground", ":material/blur_on:"),
     ("pages/9_Runs.py", "Runs", ":material/history:"),
 )
 PAUSE = 1.0

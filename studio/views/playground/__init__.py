@@ -1,0 +1,1 @@
+"""What the Playground page draws and does."""

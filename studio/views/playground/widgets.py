@@ -1,0 +1,140 @@
+"""What the Playground page draws: knobs, the plane as each source sees it, and the consensus, round by round."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import streamlit as st
+
+from studio.jobs import manager as jobs
+from studio.views.common.widgets import escape, live_chart
+from studio.views.common.widgets_controls import Limits, held, slider
+from studio.views.playground import plane
+from studio.views.playground.plane import ALL, KNOWS, SOURCES, Knobs
+
+__all__ = ["knobs", "pictures"]
+
+EVERY = 0.4
+"""Seconds between two looks at a training, and between two rounds that are played."""
+STATE = "playground"
+"""In the session: what `_State` has."""
+WORDS = {
+    "west": "sees well what lies in the west",
+    "east": "sees well what lies in the east",
+    "noise": "sees nothing of it",
+}
+
+
+def knobs() -> Knobs:
+    """Draw the knobs and return them."""
+    start = Knobs()
+    st.button("Regenerate", on_click=_regenerate, icon=":material/casino:", help="Another draw of the same kind.")
+    known = slider("Labels known, per cent", 5, 100, start=int(100 * start.known), step=5, key="plane_known",
+                   help="The others are hidden, and score it.")  # fmt: skip
+    noise = slider("Noise of the sources", 0.0, 2.0, start=start.noise, step=0.1, key="plane_noise",
+                   help="Deviation of what a source sees badly.")  # fmt: skip
+    key = held("plane_knows", start.knows, Limits(choices=KNOWS))
+    knows = st.selectbox("West and east know", KNOWS, key=key,
+                         help="Each sees a half of the plane well, or all of it with the noise.")  # fmt: skip
+    overlap = slider("Overlap of the classes", 0.0, 0.6, start=start.overlap, step=0.05, key="overlap",
+                     help="Deviation of each class around its curve.")  # fmt: skip
+    homophily = slider("Homophily, per cent", 0, 100, start=int(100 * start.homophily), step=10, key="homophily",
+                       help="Links of the graph that stay within a class.")  # fmt: skip
+    lambda0 = slider("λ0 · consensus", 0.0, 1.0, start=start.lambda0, step=0.1, key="plane_l0",
+                     help="Pull of the sources to each other.")  # fmt: skip
+    lambda1 = slider("λ1 · neighbours", 0.0, 1.0, start=start.lambda1, step=0.1, key="plane_l1",
+                     help="Pull of the links.")  # fmt: skip
+    key = held("plane_seed", start.seed, Limits(0, 9999))
+    seed = st.number_input("Seed", 0, 9999, key=key, help="Of the points, the links and the training.")
+    strengths = {"lambda0": lambda0, "lambda1": lambda1}
+    return Knobs(overlap, noise, knows, homophily / 100, known / 100, **strengths, seed=int(seed))
+
+
+def _regenerate() -> None:
+    st.session_state["plane_seed"] = (int(st.session_state["plane_seed"]) + 1) % 10_000
+
+
+def pictures(wanted: Knobs, owner: str) -> None:
+    """Train for the knobs unless that was done, and draw its stages as they come; a slider shows any of them."""
+    state = st.session_state.setdefault(STATE, {"knobs": None, "run": "", "shown": None})
+    _start(state, wanted, owner)
+    status = _status(state["run"], owner)
+    active = status is not None and status.active
+
+    @st.fragment(run_every=EVERY if active else None)
+    def look() -> None:
+        status = _status(state["run"], owner)
+        found = _found(state, status)
+        if found:
+            state["shown"] = (wanted, plane.scene(wanted), found)
+        with st.container(key="plane_state"):
+            _say(status, state["shown"])
+        with st.container(key="plane_picture"):
+            if state["shown"]:
+                _draw(*state["shown"][1:], busy=status is not None and status.active)
+        if active and not (status and status.active):
+            st.rerun()
+
+    look()
+
+
+def _found(state: Mapping[str, Any], status: Any) -> list[Mapping[str, Any]]:
+    """Return the stages that there are of the run."""
+    if status is None:
+        return []
+    return [event.detail for event in jobs.manager().events(state["run"])]
+
+
+def _start(state: dict[str, Any], wanted: Knobs, owner: str) -> None:
+    if state["knobs"] == wanted and (_status(state["run"], owner) is not None or state["shown"]):
+        return
+    if _status(state["run"], owner) is not None:
+        jobs.manager().stop(state["run"], owner)
+    try:
+        state["run"] = jobs.manager().run_task(plane.TASK, {"knobs": tuple(wanted)}, owner)
+    except ValueError as error:
+        st.error(escape(error))
+        state["run"] = ""
+    state["knobs"] = wanted
+
+
+def _status(run: str, owner: str) -> Any:
+    """Return where a run stands, None of one that is not known."""
+    try:
+        return jobs.manager().status(run, owner) if run else None
+    except jobs.UnknownRunError:
+        return None
+
+
+def _say(status: Any, shown: tuple[Any, ...] | None) -> None:
+    if status is not None and status.state == "failed":
+        st.error(escape(status.message))
+    elif status is not None and status.active and not status.rounds:
+        st.caption("Training." + (" The picture is the one before." if shown else ""))
+    elif status is not None and status.active:
+        st.caption(f"Training: {status.rounds} of {status.total} pictures.")
+    else:
+        st.caption("Shade: what is predicted of a place without links. Filled points have a label; the others score.")
+
+
+def _draw(scene: Mapping[str, Any], found: Sequence[Mapping[str, Any]], busy: bool) -> None:
+    """Draw the four planes of a round, two abreast; the last round while more come, the chosen one after."""
+    rounds = [stage["round"] for stage in found]
+    with st.container(key="plane_round"):
+        chosen = rounds[-1]
+        if not busy and len(rounds) > 1:
+            if st.session_state.get("plane_round_at") not in rounds:
+                st.session_state["plane_round_at"] = rounds[-1]
+            words = "What the consensus has learned after so many rounds."
+            chosen = st.select_slider("Round", rounds, key="plane_round_at", help=words)
+    stage = found[rounds.index(chosen)]
+    columns = st.columns(2)
+    for place, name in enumerate((ALL, *SOURCES)):
+        with columns[place % 2]:
+            if name == ALL:
+                alone = f"{stage['error_without_links']:.1%} without links"
+                st.markdown(f"**Consensus**: {stage['error']:.1%} wrong, {alone}")
+            else:
+                st.markdown(f"**{name.title()}**, weight {stage['weights'][name]:.2f}: {WORDS[name]}")
+            live_chart(plane.figure(scene, stage, name), f"plane_of_{name}", chosen)

@@ -1,0 +1,67 @@
+"""Made-up data in the plane: who sees what, links, and what a consensus predicts of each place, round by round."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hetcore.errors import ParameterError
+from studio.views.playground import plane
+from studio.views.playground.plane import SHAPE, STAGES, Knobs
+
+
+def _displaced(made, name):
+    seen = made.data.sources[name].frame.select("x", "y").to_numpy()
+    return np.linalg.norm(seen - made.places, axis=1)
+
+
+def test_each_source_sees_its_half_and_the_noise_sees_none():
+    made = plane.make(Knobs())
+    west = made.places[:, 0] <= plane.MIDDLE
+    assert _displaced(made, "west")[west].max() < 0.3 < np.median(_displaced(made, "west")[~west])
+    assert _displaced(made, "east")[~west].max() < 0.3 < np.median(_displaced(made, "east")[west])
+    everything = plane.make(Knobs(knows="everything", noise=0.0))
+    assert _displaced(everything, "west").max() == 0.0 == _displaced(everything, "east").max()
+    noise = made.data.sources["noise"].frame.select("x", "y").to_numpy()
+    assert abs(np.corrcoef(noise[:, 0], made.places[:, 0])[0, 1]) < 0.2
+
+
+@pytest.mark.parametrize("homophily", [0.0, 0.5, 1.0])
+def test_links_stay_within_a_class_as_often_as_asked(homophily):
+    made = plane.make(Knobs(homophily=homophily, n=400))
+    ends = made.data.y[made.links]
+    assert abs((ends[:, 0] == ends[:, 1]).mean() - homophily) < 0.06
+    assert made.data.graphs["friends"].n_edges <= len(made.links)
+
+
+def test_the_same_seed_makes_the_same_data_and_another_others():
+    assert plane.make(Knobs()).data.digest() == plane.make(Knobs()).data.digest()
+    assert plane.make(Knobs()).data.digest() != plane.make(Knobs(seed=1)).data.digest()
+
+
+@pytest.mark.parametrize("wrong", [{"noise": -1.0}, {"homophily": 1.5}, {"knows": "nothing"}, {"n": 3}])
+def test_knobs_outside_their_domain_are_refused(wrong):
+    with pytest.raises(ParameterError, match="no data in a plane"):
+        plane.make(Knobs(**wrong))
+
+
+def test_the_points_that_are_drawn_are_those_that_are_trained_on():
+    scene = plane.scene(Knobs(known=0.25))
+    assert sum(label is not None for label in scene["labels"]) == 50
+    stage = {"surfaces": dict.fromkeys(scene["points"], np.zeros(SHAPE[::-1]))}
+    drawn = {name: plane.figure(scene, stage, name)["data"] for name in scene["points"]}
+    points = [trace for trace in drawn["consensus"] if trace.get("mode") == "markers"]
+    assert sum(len(trace["x"]) for trace in points) == 200 and len(points) == 4
+    assert [len(traces) for traces in drawn.values()].count(6) == 1  # the links, with the consensus alone
+
+
+@pytest.mark.slow
+def test_the_consensus_is_right_and_the_noise_weighs_least_after_each_stage():
+    events = []
+    found = plane.stages(tuple(Knobs(n=120)), [lambda event: events.append(event) or len(events) == 3])
+    assert [stage["round"] for stage in found["stages"]] == list(STAGES[:3]) == [e.detail["round"] for e in events]
+    for stage in found["stages"]:
+        surfaces = {name: np.array(surface) for name, surface in stage["surfaces"].items()}
+        assert {surface.shape for surface in surfaces.values()} == {SHAPE[::-1]}
+        assert min(stage["weights"], key=stage["weights"].get) == "noise"
+        assert stage["error"] < 0.25 and surfaces["noise"].std() < surfaces["consensus"].std()
