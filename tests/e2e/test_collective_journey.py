@@ -57,7 +57,7 @@ def test_the_opening_data_train_while_one_watches(studio_url, page, told):
     firsts, ends = zip(*(timed(page) for _ in range(2)))
     told("Collective, opening data: Train to the first point", *firsts)
     told("Collective, opening data: Train to GB, RGB and MGB done", *ends)
-    expect(page.locator(".st-key-verdict")).to_contain_text("Error, on the hidden labels")
+    expect(page.locator(".st-key-verdict")).to_contain_text("Error, held out")
     assert page.get_by_test_id("stException").count() == 0
 
 
