@@ -26,8 +26,10 @@ from hetcore.consensus.executor import Executor, LocalExecutor
 from hetcore.consensus.neighbor_columns import KnownLabels
 from hetcore.consensus.outputs import Outputs
 from hetcore.consensus.smoothing import blended_links, graph_weights, smoothed
+from hetcore.consensus.stretching import stretch_of
 from hetcore.consensus.view_learners import BoostRule, SmoothLearner, TreeLearner, ViewContent
 from hetcore.consensus.view_state import ViewState
+from hetcore.consensus.view_sum import ViewSum, factors
 from hetcore.consensus.view_weights import (
     SHARPNESS,
     consensus,
@@ -49,7 +51,6 @@ LAMBDA1 = (0.0, 0.1, 0.3, 1.0, 3.0)
 LOOKS = (5, 10, 20, 40, 80, 160)  # rounds after which "auto" looks again for lambda1
 FEWEST_ROUNDS = 8
 WINDOW, LITTLE = 5, 0.003  # a fit ends when the consensus' loss falls by less than this share in so many rounds
-MOST_STRETCH = 3.0
 PULLED = 300  # unlabelled rows that are pulled at least; otherwise half as many as are labelled
 FAINT = 0.05  # of the largest weight, below which a view has no say in a pull
 LEARNERS = {"both": ("trees", "kernel", "linear"), "kernel": ("kernel", "linear"), "tree": ("trees",)}
@@ -65,7 +66,8 @@ class ViewBoosting:
     columns : ViewColumns
     views : list of ViewState
     weights : (v,) float64
-        w by view.
+        w by view, without that of their sum.
+    sum : ViewSum
     graph_weights : dict of str to float
         w^; all 0 where the graphs explain nothing.
     lambda0, lambda1, sharpness : float
@@ -119,6 +121,7 @@ class ViewBoosting:
         rule = self.rule(lambda0)
         self.views = [self._with_learner(each, seed, rule) for each, seed in made]
         self.weights = np.full(len(self.views), 1.0 / len(self.views))
+        self.sum = ViewSum(self.outputs, self.n_folds, len(self.views))
 
     def _chosen_lambda0(self, made: list[tuple[DataView, int]]) -> float:
         """Return the lambda0 with the lowest out-of-fold loss of the tables' smooth learners after a few rounds."""
@@ -194,27 +197,12 @@ class ViewBoosting:
             return None
         which = [not view.view.sees_labels for view in self.views]
         said = self.member_consensus(self.executor.pulled_members, self.pulled, which)
-        fitted = self.outputs.fitted(self.outputs.prior + self._stretch(said) * (said - self.outputs.prior))
+        known = self.problem.labelled
+        stretch = stretch_of(self.outputs, self.left_out[known], self.labels.codes[known], said)
+        fitted = self.outputs.fitted(self.outputs.prior + stretch * (said - self.outputs.prior))
         place = np.cumsum(self.pulled) - 1
         rows = [view.rows[self.pulled[view.rows]] if not view.view.sees_labels else view.rows[:0] for view in going]
         return [fitted[:, place[each]] for each in rows]
-
-    def _stretch(self, said: NDArray) -> float:
-        """Return by how much E of the pulled rows (F, u, k) is to be stretched so that it is of the labels' size.
-
-        Learners that are not done, or are held back by a penalty, say too little; pulled to that they would say less.
-        The slope is that of the labels on the out-of-fold scores, less its standard error. Members say as much of a
-        pulled row as of a labelled one that they have not seen; where they say more, the pull feeds on itself, and E
-        is stretched by less.
-        """
-        known, prior = self.problem.labelled, self.outputs.prior
-        change, codes = self.left_out[known] - prior, self.labels.codes[known]
-        fitted = self.outputs.fitted(self.left_out[known])
-        curved = float((self.outputs.curvature(fitted) * change**2).sum())
-        curved = max(curved, 1e-12)
-        step = float(((codes - fitted) * change).sum()) / curved - 1.0 / np.sqrt(curved)
-        ratio = np.sqrt((change**2).mean() / max(float(((said - prior) ** 2).mean()), 1e-300))
-        return float(max(1.0, min(1.0 + step, MOST_STRETCH) * min(1.0, ratio)))
 
     def member_consensus(self, asked: Any, some: NDArray[np.bool_], which: Any = True) -> NDArray[np.float64]:
         """Return E of some rows by fold (F, u, k), from the members that did not see that fold.
@@ -228,17 +216,17 @@ class ViewBoosting:
         which : (v,) bool, optional
             Views of E; all unless given.
         """
-        place = np.cumsum(some) - 1
-        weights = self.weights * which + 1e-12 * np.asarray(which)
-        used = [i for i, weight in enumerate(weights) if weight > FAINT * weights.max()]
+        place, prior = np.cumsum(some) - 1, self.outputs.prior
+        weights, of_sum = self.weights * which + 1e-12 * np.asarray(which), self.sum.weight if which is True else 0.0
+        have = weights + of_sum * self.sum.scales
+        used = [i for i, weight in enumerate(have) if weight > FAINT * have.max()]
+        covers = np.stack([self.views[i].covers[some] for i in used])
+        parts = factors(weights[used], of_sum, self.sum.scales[used], covers)
         total = np.zeros((self.n_folds, int(some.sum()), self.outputs.k))
-        mass = np.zeros(total.shape[1])
-        for i, said in zip(used, asked([self.views[i] for i in used])):
+        for part, i, said in zip(parts, used, asked([self.views[i] for i in used])):
             spots = place[self.views[i].rows[some[self.views[i].rows]]]
-            total[:, spots] += weights[i] * said
-            mass[spots] += weights[i]
-        met = mass > 0
-        return np.where(met[:, None], total / np.where(met, mass, 1.0)[:, None], self.outputs.prior)
+            total[:, spots] += part[spots, None] * (said - prior)
+        return prior + total
 
     def _weigh(self) -> None:
         """Lines 4 to 7."""
@@ -249,18 +237,27 @@ class ViewBoosting:
         losses = self.relative_losses()
         if self.params["weights"] == "learned":
             self.weights = fitted_mix(self.outputs, said, covers, codes, weights_of(losses, "entropy", 3.0))
+        elif self.params["weights"] == "equal":
+            self.weights = weights_of(losses, "equal", 1.0)
         else:
-            chosen = self.params["sharpness"] == "auto"
-            choices = sharpness_for(len(codes)) if chosen else (self.sharpness,)
-            tried = [weights_of(losses, self.params["weights"], q) for q in choices]
-            scores = [self._loss_of(weights, said, covers, codes) for weights in tried]
-            best = int(np.argmin(scores))
-            self.weights, self.sharpness = tried[best], choices[best]
+            self._weigh_with_sum(said, covers, codes, losses)
         self._combine()
         self._weigh_graphs()
         if self.params["lambda1"] == "auto" and self.n_rounds + 1 in LOOKS:
             self.choose_lambda1()
         self._smooth()
+
+    def _weigh_with_sum(self, said: NDArray, covers: NDArray, codes: NDArray, losses: NDArray) -> None:
+        """Line 5: the weights of the views and of their sum."""
+        rule, fold = self.params["weights"], self.labels.fold[self.problem.labelled]
+        self.sum.fit(said, covers, codes, fold, weights_of(losses, rule, SHARPNESS[0]))
+        self.sum.combine(said, said, covers, fold)
+        losses = np.append(losses, self.outputs.loss(self.sum.scores, codes).mean() / self._alone())
+        args = [*said, self.sum.scores], np.vstack([covers, self.sum.covers]), codes
+        choices = sharpness_for(len(codes)) if self.params["sharpness"] == "auto" else (self.sharpness,)
+        tried = [weights_of(losses, rule, q) for q in choices]
+        best = int(np.argmin([self._loss_of(weights, *args) for weights in tried]))
+        self.weights, self.sum.weight, self.sharpness = tried[best][:-1], float(tried[best][-1]), choices[best]
 
     def _loss_of(self, weights: NDArray, said: NDArray, covers: NDArray, codes: NDArray) -> float:
         return float(self.outputs.loss(consensus(weights, said, covers, self.outputs.prior), codes).mean())
@@ -268,17 +265,22 @@ class ViewBoosting:
     def relative_losses(self) -> NDArray[np.float64]:
         """Return l_i (v,) over the prior's loss, of all labelled rows: a view is the prior where it has no record."""
         labelled, codes = self.problem.labelled, self.labels.codes[self.problem.labelled]
-        alone = self.outputs.loss(np.tile(self.outputs.prior, (len(codes), 1)), codes).mean()
         losses = [self.outputs.loss(view.scores[labelled], codes).mean() for view in self.views]
-        return np.array(losses) / max(float(alone), 1e-300)
+        return np.array(losses) / self._alone()
+
+    def _alone(self) -> float:
+        """Return the prior's loss."""
+        codes = self.labels.codes[self.problem.labelled]
+        return max(float(self.outputs.loss(np.tile(self.outputs.prior, (len(codes), 1)), codes).mean()), 1e-300)
 
     def _combine(self) -> None:
         """Line 5: E with labelled rows as left out, and as trained."""
-        covers, labelled = np.stack([view.covers for view in self.views]), self.problem.labelled
-        args = covers[:, labelled], self.outputs.prior
-        self.left_out = consensus(self.weights, [view.scores for view in self.views], covers, self.outputs.prior)
-        self.trained = self.left_out.copy()
-        self.trained[labelled] = consensus(self.weights, [view.trained[labelled] for view in self.views], *args)
+        covers, prior = np.stack([view.covers for view in self.views]), self.outputs.prior
+        said, trained = [view.scores for view in self.views], [view.trained for view in self.views]
+        self.sum.combine(said, trained, covers, self.labels.fold)
+        weights, covers = np.append(self.weights, self.sum.weight), np.vstack([covers, self.sum.covers])
+        self.left_out = consensus(weights, [*said, self.sum.scores], covers, prior)
+        self.trained = consensus(weights, [*trained, self.sum.trained], covers, prior)
 
     def _weigh_graphs(self) -> None:
         """Line 6, from what the views without a graph say, labels where known."""
@@ -288,7 +290,7 @@ class ViewBoosting:
             plain = [i for i, view in enumerate(self.views) if not view.view.graphs]
             said = np.stack([self.views[i].scores for i in plain])
             covers = np.stack([self.views[i].covers for i in plain])
-            alone = consensus(self.weights[plain] + 1e-9, said, covers, self.outputs.prior)
+            alone = consensus(self.effective[plain] + 1e-9, said, covers, self.outputs.prior)
             known = self.problem.labelled[:, None]
             fitted = np.where(known, self.labels.codes, self.outputs.fitted(alone))
             self.graph_weights |= graph_weights(self.links, fitted)
@@ -380,7 +382,12 @@ class ViewBoosting:
 
     def dealt(self) -> NDArray[np.float64]:
         """Return the part of each view's weight that is each table's, then each graph's (v, p + q)."""
-        return self.weights[:, None] * self.shares()
+        return self.effective[:, None] * self.shares()
+
+    @property
+    def effective(self) -> NDArray[np.float64]:
+        """Each view's weight (v,), with its part of that of their sum."""
+        return self.sum.effective(self.weights, self.relative_losses())
 
     def source_weights(self, dealt: NDArray) -> dict[str, float]:
         """Return the sum of the views' weights that is each table's, normalised over the tables."""

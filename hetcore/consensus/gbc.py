@@ -28,6 +28,7 @@ Departures of the default from the paper
   labels, hidden by fold, and features. Each has trees, and a smooth learner (kernel ridge or linear).
 - Views are boosted side by side in folds of the labelled rows, so that every round has out-of-fold predictions. A view
   says what it said in its best round so far.
+- One more view is the sum of the others, scaled for the lowest out-of-fold loss (`hetcore.consensus.view_sum`).
 - Weights are (4.10) of out-of-fold losses to the power q (`sharpness`); q = 1 is the paper's. They enter E, lambda0's
   pull and the prediction. A table's weight is the sum over its views; that of a view of several is dealt to them by
   what each explains out of fold alone.
@@ -327,7 +328,7 @@ class _GBC(Tempering, BoostedEstimator):
 
 def _weights_of(state: ViewBoosting) -> dict[str, Any]:
     """Return the weights of sources, graphs and views, whose weight is dealt to which source, and what was chosen."""
-    weights = dict(zip([view.name for view in state.views], state.weights.tolist()))
+    weights = dict(zip([view.name for view in state.views], state.effective.tolist()))
     chosen = {"lambda0": state.lambda0, "lambda1": state.lambda1, "sharpness": state.sharpness}
     dealt = state.dealt()
     return {

@@ -17,7 +17,8 @@ from hetcore.consensus.neighbor_columns import KnownLabels
 from hetcore.consensus.outputs import Outputs
 from hetcore.consensus.smoothing import blended_links, smoothed
 from hetcore.consensus.view_learners import predict_with
-from hetcore.consensus.views import ViewColumns
+from hetcore.consensus.view_sum import factors
+from hetcore.consensus.views import DataView, ViewColumns
 from hetcore.data import HetData
 from hetcore.data.identity import positions
 from hetcore.errors import ModelFileError
@@ -85,6 +86,8 @@ class ViewModel(Stored):
         What each view's learner kept.
     weights : (v,) float64
         w by view.
+    scales : (v,) float64 or None
+        b of the sum of the views, whose own weight is what `weights` lacks of 1; None where they are not summed.
     shares : (v, p + q) float64
         How each view's contribution is dealt to tables and graphs.
     graph_weights : dict of str to float
@@ -98,6 +101,7 @@ class ViewModel(Stored):
         "weights": Array("v", low=0, high=1 + 1e-9), "shares": Array("v g", low=0, high=1 + 1e-9),
         "memory": Part(LabelMemory, "k", inline=True), "learners": Blocks(), "columns": Part(ViewColumns, at=""),
         "graph_weights": Value(SHARES, key="graphs"), "lambda1": Interval(0, 1e9),
+        "scales": Array("v", low=0, key="sum", optional=True),
     }  # fmt: skip
 
     def __init__(
@@ -106,12 +110,13 @@ class ViewModel(Stored):
         columns: ViewColumns,
         learners: list[dict[str, NDArray]],
         weights: NDArray[np.float64],
+        scales: NDArray[np.float64] | None,
         shares: NDArray[np.float64],
         graph_weights: dict[str, float],
         lambda1: float,
         memory: LabelMemory,
     ) -> None:
-        self.scale, self.columns, self.learners, self.weights = scale, columns, learners, weights
+        self.scale, self.columns, self.learners, self.weights, self.scales = scale, columns, learners, weights, scales
         self.shares, self.graph_weights, self.lambda1, self.memory = shares, graph_weights, lambda1, memory
 
     @cached_property
@@ -126,8 +131,8 @@ class ViewModel(Stored):
         ids = state.problem.data.id_series.filter(pl.Series(known))
         memory = LabelMemory(ids, labels.codes[known], labels.fold[known], state.working[known])
         weights = dict(state.graph_weights)
-        args = state.columns, state.finish(), state.weights, state.shares(), weights, state.lambda1, memory
-        return cls(state.problem.scale, *args)
+        given = state.columns, state.finish(), state.weights, state.sum.scales if state.sum.weight else None
+        return cls(state.problem.scale, *given, state.shares(), weights, state.lambda1, memory)
 
     @property
     def source_names(self) -> list[str]:
@@ -138,17 +143,22 @@ class ViewModel(Stored):
         labels, working = self.memory.of(data)
         present = self._present(data)
         parts = np.zeros((len(present), data.n, self.outputs.k))
-        mass = np.zeros(data.n)
-        for made, kept, weight, share in zip(
-            self.columns.transform(data, labels), self.learners, self.weights, self.shares
-        ):
-            mass[made.rows] += weight
-            if weight > 0 and made.rows.size:
-                said = weight * predict_with(kept, made.X, self.outputs)
+        views = self.columns.transform(data, labels)
+        for made, kept, factor, share in zip(views, self.learners, self._factors(data.n, views), self.shares):
+            if factor.any():
+                said = factor[made.rows, None] * predict_with(kept, made.X, self.outputs)
                 parts[:, made.rows] += _dealt(share, present[:, made.rows])[:, :, None] * said
-        parts /= np.where(mass > 0, mass, 1.0)[:, None]
         parts += self._smoothing(data, parts.sum(axis=0), labels, working, present)
         return [self.outputs.widened(part, self.scale.n_outputs) for part in parts]
+
+    def _factors(self, n: int, views: list[DataView]) -> NDArray[np.float64]:
+        """Return how much each view counts for each of n rows, (v, n)."""
+        covers = np.zeros((len(views), n), bool)
+        for row, made in zip(covers, views):
+            row[made.rows] = True
+        if self.scales is None:
+            return factors(self.weights, 0.0, np.zeros(len(views)), covers)
+        return factors(self.weights, max(0.0, 1.0 - float(self.weights.sum())), self.scales, covers)
 
     def _present(self, data: HetData) -> NDArray[np.bool_]:
         """Return which instances have each table and a link in each graph, (p + q, n)."""

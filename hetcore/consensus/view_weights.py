@@ -13,7 +13,7 @@ from hetcore.weights import weights_from_losses
 
 __all__ = ["SHARPNESS", "consensus", "deal", "explained", "fitted_mix", "sharpness_for", "weights_of"]
 
-SHARPNESS = (3.0, 1.0, 2.0, 4.5, 6.0, 9.0, 12.0, 18.0)  # that "auto" chooses from; 1 is the paper's
+SHARPNESS = (3.0, 1.0, 2.0, 4.5, 6.0, 9.0, 12.0, 18.0, 27.0, 36.0)  # that "auto" chooses from; 1 is the paper's
 LABELS_PER_SHARPNESS = 15  # labelled rows for each 1 of the largest sharpness above the first
 FAINT = 1e-9  # of the largest weight: views below it are skipped where others cover the same
 SURE = 1.0  # standard errors that a table's views must beat the prior by, for it to explain anything

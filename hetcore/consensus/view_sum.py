@@ -1,0 +1,199 @@
+"""The sum of the views: what sources know that no single one of them, and no average of them, says.
+
+An average is timid where views know different things: three tables that each point to a class make it surer than any of
+them. So one more view is a sum of the others,
+
+    f_s(x) = prior + sum_i b_i (f_i(x) - prior) ,   b >= 0 ,
+
+b being what gives the lowest out-of-fold loss, held to the weights of (4.10) as if these had been seen on `STRENGTH`
+more labelled rows. Its own out-of-fold scores take b without the fold that is scored; (4.10) weighs it like any view.
+Where the views that cover x hold less than 1 of sum b, the sum over them is stretched to 1 (or to sum b).
+
+References
+----------
+D. Wolpert, "Stacked generalization", Neural Networks 1992; L. Breiman, "Stacked regressions", Machine Learning 1996.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hetcore.consensus.outputs import Outputs
+
+__all__ = ["ViewSum", "factors", "nearest_scales", "summed"]
+
+STRENGTH = 10.0
+EVERY = 3  # rounds after which b is fitted anew
+MOST_SCORES = 100_000  # scores of a view that b is fitted to: more rows add nothing
+SURE = 1.0  # standard errors that a view must beat the prior by
+NEWTON_STEPS, HALVINGS, CLOSE = 20, 12, 1e-7
+
+
+class ViewSum:
+    """The sum of the views of a fit.
+
+    Attributes
+    ----------
+    scales : (v,) float64
+        b.
+    by_fold : (F, v) float64
+        b without the labels of each fold.
+    weight : float
+        w of the sum, by (4.10).
+    scores, trained : (n, k) float64
+        f_s; labelled rows out of fold, or as trained.
+    covers : (n,) bool
+    """
+
+    def __init__(self, outputs: Outputs, n_folds: int, n_views: int) -> None:
+        self.outputs, self.weight, self.age = outputs, 0.0, 0
+        self.scales = np.full(n_views, 1.0 / n_views)
+        self.by_fold = np.tile(self.scales, (n_folds, 1))
+
+    def fit(self, said: NDArray, covers: NDArray, codes: NDArray, fold: NDArray, weights: NDArray) -> None:
+        """Fit b to the out-of-fold scores of the labelled rows, in every third call.
+
+        Parameters
+        ----------
+        said : (v, l, k) float64
+        covers : (v, l) bool
+        codes : (l, k) float64
+        fold : (l,) int64
+        weights : (v,) float64
+            What b is held to.
+        """
+        self.age += 1
+        if (self.age - 1) % EVERY:
+            return
+        step = max(1, -(-codes.size // MOST_SCORES))
+        change = np.where(covers[:, ::step, None], said[:, ::step] - self.outputs.prior, 0.0)
+        codes, fold = codes[::step], fold[::step]
+        useful = self._explain(change, codes)
+        change, weights = change * useful[:, None, None], weights * useful
+        first = weights if self.age == 1 else self.scales * useful
+        self.scales = nearest_scales(self.outputs, change, codes, weights, first)
+        for k in range(len(self.by_fold)):
+            rows = fold != k
+            self.by_fold[k] = nearest_scales(self.outputs, change[:, rows], codes[rows], weights, self.scales)
+
+    def _explain(self, change: NDArray, codes: NDArray) -> NDArray[np.bool_]:
+        """Return which views (v,) clearly explain something; only those are summed."""
+        alone = self.outputs.loss(np.broadcast_to(self.outputs.prior, codes.shape), codes)
+        gains = alone - self.outputs.loss(change + self.outputs.prior, codes)
+        return gains.mean(axis=1) > SURE * gains.std(axis=1) / np.sqrt(max(1, len(codes)))
+
+    def combine(self, said: Sequence[NDArray], trained: Sequence[NDArray], covers: NDArray, fold: NDArray) -> None:
+        """Set the scores from what views say of all rows, (n, k) each.
+
+        Parameters
+        ----------
+        said, trained : sequence of (n, k) float64
+            Labelled rows by the members that did not see them, or as trained.
+        covers : (v, n) bool
+        fold : (n,) int64
+            -1 for unlabelled rows.
+        """
+        prior = self.outputs.prior
+        self.covers = covers[self.scales > 0].any(axis=0)
+        self.trained = summed(self.scales, trained, covers, prior)
+        self.scores = self.trained.copy()
+        for k, scales in enumerate(self.by_fold):
+            rows = np.flatnonzero(fold == k)
+            self.scores[rows] = summed(scales, [each[rows] for each in said], covers[:, rows], prior)
+
+    def effective(self, weights: NDArray, losses: NDArray) -> NDArray[np.float64]:
+        """Return w (v,) with the sum's weight dealt to views: by b times the share of the prior's loss explained."""
+        parts = self.scales * np.maximum(1.0 - losses, 0.0)
+        total = parts.sum()
+        return weights + self.weight * (parts / total if total > 0 else np.full(len(parts), 1.0 / len(parts)))
+
+
+def shares_of(scales: NDArray, covers: NDArray) -> NDArray[np.float64]:
+    """Return by what the sum over the views that cover a row (v, n) is divided, (n,): at most 1, 0 over none."""
+    whole = min(1.0, float(scales.sum()))
+    return np.minimum(1.0, (scales @ covers) / whole) if whole > 0 else np.zeros(covers.shape[1])
+
+
+def summed(scales: NDArray, said: Sequence[NDArray], covers: NDArray, prior: NDArray) -> NDArray[np.float64]:
+    """Return f_s (n, k) of what views say (v, n, k)."""
+    total = np.zeros_like(said[0])
+    for part, each in zip(factors(np.zeros_like(scales), 1.0, scales, covers), said):
+        if part.any():
+            total += part[:, None] * (each - prior)
+    return prior + total
+
+
+def factors(weights: NDArray, of_sum: float, scales: NDArray, covers: NDArray) -> NDArray[np.float64]:
+    """Return by what f_i - prior is multiplied in E - prior, (v, n), E having weights (v,) and that of the sum.
+
+    Parameters
+    ----------
+    weights : (v,) float64
+    of_sum : float
+    scales : (v,) float64
+        b.
+    covers : (v, n) bool
+    """
+    share = shares_of(scales, covers)
+    over = np.divide(of_sum, share, out=np.zeros_like(share), where=share > 0)
+    mass = weights @ covers + of_sum * (share > 0)
+    parts = (weights[:, None] + scales[:, None] * over) * covers
+    return np.divide(parts, mass, out=np.zeros_like(parts), where=mass > 0)
+
+
+def nearest_scales(
+    outputs: Outputs, change: NDArray, codes: NDArray, centre: NDArray, first: NDArray
+) -> NDArray[np.float64]:
+    """Return b >= 0 (v,) with the lowest mean loss of prior + sum b_i change_i, plus STRENGTH |b - centre|^2 / 2 n.
+
+    Projected Newton: scales that the slope holds at 0 stay, the others take a Newton step with backtracking.
+
+    Parameters
+    ----------
+    outputs : Outputs
+    change : (v, n, k) float64
+    codes : (n, k) float64
+    centre, first : (v,) float64
+        What b is held to, and where the steps begin.
+    """
+    if not len(codes):
+        return centre.copy()
+    pull, b = STRENGTH / len(codes), first.copy()
+
+    def value(b: NDArray) -> tuple[float, NDArray]:
+        scores = outputs.prior + np.tensordot(b, change, 1)
+        return float(outputs.loss(scores, codes).mean()) + 0.5 * pull * float(((b - centre) ** 2).sum()), scores
+
+    now, scores = value(b)
+    for _ in range(NEWTON_STEPS):
+        slope, curved = _model(outputs, change, codes, scores)
+        slope += pull * (b - centre)
+        free = (b > 0) | (slope < 0)
+        step = np.zeros_like(b)
+        step[free] = np.linalg.solve((curved + pull * np.eye(b.size))[np.ix_(free, free)], slope[free])
+        for halving in range(HALVINGS):
+            moved = np.maximum(b - step * 0.5**halving, 0.0)
+            new, scores = value(moved)
+            if new <= now:
+                break
+        else:
+            return b
+        done = now - new < CLOSE * max(abs(now), 1e-12)
+        b, now = moved, new
+        if done:
+            break
+    return b
+
+
+def _model(outputs: Outputs, change: NDArray, codes: NDArray, scores: NDArray) -> tuple[NDArray, NDArray]:
+    """Return slope (v,) and curvature (v, v) of the mean loss by b."""
+    fitted, n, flat = outputs.fitted(scores), len(codes), change.reshape(len(change), -1)
+    slope = flat @ (fitted - codes).ravel() / n
+    if outputs.k == 1:
+        return slope, (flat * outputs.curvature(fitted).ravel()) @ flat.T / n
+    weighted = change * fitted
+    mean = weighted.sum(axis=2)
+    return slope, (weighted.reshape(flat.shape) @ flat.T - mean @ mean.T) / n
