@@ -213,7 +213,7 @@ class Collective(BoostedEstimator):
         stack, base = state.predictor
         parts = base, stack.first(self.n_stages_), graphs, view.aggregation, how, ids, messages
         self.model_ = CollectiveModel(scale, self._columns, *parts)
-        self.smear_ = self._unit.smearing_factor
+        self.smearing_factor_ = self._unit.smearing_factor
         if scale.is_classifier:
             self.classes_ = scale.classes
         del self._columns, self._graphs, self._unit
@@ -228,7 +228,7 @@ class Collective(BoostedEstimator):
 
     @property
     def _learned_unit(self) -> TargetTransform:
-        return TargetTransform(getattr(self, "target_transform", None) == "log", self.smear_)
+        return TargetTransform(getattr(self, "target_transform", None) == "log", self.smearing_factor_)
 
     def predict(self, data: HetData, y: Any = None) -> NDArray:
         """Predict each instance, as if its own label were unknown, from its features and its neighbours.
@@ -270,13 +270,13 @@ class Collective(BoostedEstimator):
         traced: list[NDArray] = []
         self._fitted(data, y, traced)
         places = np.arange(data.n) if ids is None else np.array([data.position[each] for each in ids], np.int64)
-        said = np.stack(traced)[:, places]
+        predicted = np.stack(traced)[:, places]
         scale: Scale = self.model_.scale
         if scale.is_classifier:
-            return (said + scale.mean).astype(np.float32)
-        values = self._learned_unit.back(scale.labels(said))
+            return (predicted + scale.mean).astype(np.float32)
+        values = self._learned_unit.back(scale.labels(predicted))
         known = self._known(data, y)[places]
-        values[:, known] = TargetTransform(self._learned_unit.log).back(scale.labels(said[:, known]))
+        values[:, known] = TargetTransform(self._learned_unit.log).back(scale.labels(predicted[:, known]))
         return values.astype(np.float32)
 
     def _known(self, data: HetData, y: Any) -> NDArray[np.bool_]:
@@ -297,7 +297,8 @@ class Collective(BoostedEstimator):
         return cls, named, *state_of_today(meta, arrays, cls._task)
 
     _stored = {
-        "model": Part(CollectiveModel, "K", at="", inline=True), "smear": Interval(0, ends="()"),
+        "model": Part(CollectiveModel, "K", at="", inline=True),
+        "smearing_factor": Value(Interval(0, ends="()"), key="smear"),
         "n_iterations": Whole(1), "_task": Value(OneOf("classification", "regression"), key="task"),
     }  # fmt: skip
 

@@ -19,7 +19,7 @@ from hetcore.forest import Forest
 
 __all__ = ["is_of_format_1", "parameters_of_today", "state_of_today"]
 
-MANNER = {"linked", "as_printed", "weighted", "voice", "sweeps", "tol", "seed"}
+OLD_PARAMS = {"linked", "as_printed", "weighted", "voice", "sweeps", "tol", "seed"}
 NEIGHBORS = ("rf2", "rf3")
 
 
@@ -58,15 +58,16 @@ def state_of_today(
     ModelFileError
         If the state is none of hetcore 0.1.
     """
-    manner, width, K = meta["manner"], meta["n_own"], max(1, len(meta["scale"]["classes"]))
-    printed = isinstance(manner, dict) and manner.get("as_printed") is True
-    if not isinstance(manner, dict) or set(manner) != MANNER or type(width) is not int or not 0 <= width <= 1 << 20:
+    old_params, width, K = meta["manner"], meta["n_own"], max(1, len(meta["scale"]["classes"]))
+    printed = isinstance(old_params, dict) and old_params.get("as_printed") is True
+    known = isinstance(old_params, dict) and set(old_params) == OLD_PARAMS
+    if not known or type(width) is not int or not 0 <= width <= 1 << 20:
         raise ModelFileError("The model file's way to infer is not known: save the model again.")
     if printed and task == "classification":
         raise ModelFileError("The model file has classes as printed, which the paper has not: save the model again.")
-    how = {name: manner[name] for name in ("linked", "weighted", "sweeps", "tol", "seed")}
+    how = {name: old_params[name] for name in ("linked", "weighted", "sweeps", "tol", "seed")}
     how |= {"as_printed": False, "residuals": False, "estimate": "first", "direction": "both", "damping": 0.0}
-    how |= {"inferred_weight": manner["voice"], "start": "targets" if printed else "stages"}
+    how |= {"inferred_weight": old_params["voice"], "start": "targets" if printed else "stages"}
     columns = {"sources": meta["sources"], "feature_hops": 0, "label_hops": 0}
     kept = {name: meta[name] for name in ("scale", "graphs", "ids", "smear", "n_iterations", "task")}
     today = kept | {"columns": columns, "aggregation": meta["rules"], "how": how}

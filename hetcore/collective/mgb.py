@@ -88,10 +88,7 @@ class _Stages:
         Slider("Shrinkage", 0.01, 1.0, 0.01),
     )
     max_depth: int | None = param(
-        None,
-        Whole(1, also=NO_LIMIT).or_none(),
-        "Depth of the trees in splits; None is 4, and 5 as printed.",
-        Slider("Depth", 1, 8, 1),
+        None, Whole(1, also=NO_LIMIT).or_none(), "Depth of trees; None is 4, 5 as printed.", Slider("Depth", 1, 8, 1)
     )
     max_leaf_nodes: int = param(-1, Whole(2, also=NO_LIMIT), "Most leaves of a tree.")
     min_samples_leaf: int | None = param(
@@ -116,14 +113,10 @@ class _Neighbors:
 
     summary: str = param("mean", OneOf("mean", "median"), "How neighbours are summed up; the median as printed.")
     shrinkage: float = param(
-        3.0,
-        Interval(0, 1e9),
-        "Weight of a neighbour more whose message is zero (the mean target, no residual); none as printed.",
+        3.0, Interval(0, 1e9), "Weight of a further neighbour with message zero (the mean target); none as printed."
     )
     inferred_weight: float = param(
-        0.3,
-        Interval(0, 1),
-        "How much an instance whose label is inferred counts beside a known one's 1; 1 as printed.",
+        0.3, Interval(0, 1), "How much an inferred label counts beside a known one's 1; 1 as printed."
     )
     edge_weights: bool = param(
         True, Flag(), "Whether neighbours count by the weight of the edge, or by its sign; never as printed."
@@ -140,22 +133,16 @@ class _Neighbors:
     )
     counts: bool = param(True, Flag(), "Whether the neighbours' total weight is a column too; never as printed.")
     no_neighbor: str | None = param(
-        None,
-        OneOf("nan", "zero", None),
-        'What Rf1 to Rf3 are without a neighbour: "nan", the default, or "zero", which is as printed.',
+        None, OneOf("nan", "zero", None), 'Rf1 to Rf3 without a neighbour: "nan", the default, or "zero", as printed.'
     )
     sweeps: int | None = param(
         None, Whole(1).or_none(), "Sweeps of collective inference at most; None is 10, and 50 as printed."
     )
     damping: float = param(
-        0.0,
-        Interval(0, 0.99),
-        "Sweep t = 0, 1, ... goes (1 - damping)^t of the way from each prediction to the next; 0 as printed.",
+        0.0, Interval(0, 0.99), "Sweep t = 0, 1, ... goes (1 - damping)^t of the way to what is next; 0 as printed."
     )
     tol: float = param(
-        0.001,
-        Interval(0, 1e9),
-        "Inference ends when no prediction changes by more, in standard deviations of the target; 0 as printed.",
+        0.001, Interval(0, 1e9), "Inference ends when no prediction changes by more target deviations; 0 as printed."
     )
 
 
@@ -182,9 +169,7 @@ class _Rounds:
         "zero", OneOf("zero", "target"), "As printed only: Rf2 at the first stage, zero or the neighbours' targets."
     )
     estimate: str = param(
-        "first",
-        OneOf("first", "sum"),
-        "As printed only: an unknown neighbour's target in Rf1, what F_0 predicts or the sum of all stages.",
+        "first", OneOf("first", "sum"), "As printed only: an unknown neighbour's target in Rf1, by F_0 or all stages."
     )
 
 
@@ -193,9 +178,7 @@ class _Leaf:
 
     leaf: str = param("mean", OneOf("mean", "median"), "What a leaf predicts of its residuals; the median as printed.")
     target_transform: str | None = param(
-        None,
-        OneOf("log", None),
-        '"log" learns the logarithm of the target, which must be above 0; the RMSE stays in the labels\' unit.',
+        None, OneOf("log", None), '"log" learns the logarithm of a target above 0; the RMSE is in the labels\' unit.'
     )
     as_printed: bool = param(False, Flag(), "Run the paper's algorithm to the letter.")
 

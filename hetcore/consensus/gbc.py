@@ -158,30 +158,19 @@ class _GBC(Tempering, BoostedEstimator):
     )
     n_iterations: int = param(40, Whole(1), "Rounds N.", Slider("Rounds N", 5, 200, 5))
     learning_rate: float = param(
-        0.06,
-        Interval(0, 10, "(]", "0.1 is a good start"),
-        "Shrinkage of each tree's step.",
-        Slider("Learning rate η", 0.01, 1.0, 0.01),
+        0.06, Interval(0, 10, "(]"), "Shrinkage of a tree's step.", Slider("Learning rate η", 0.01, 1.0, 0.01)
     )
     max_depth: int = param(
         5, Whole(1, also={-1: "no limit"}), "Depth of the trees, in splits.", Slider("Depth", 1, 8, 1)
     )
     min_samples_leaf: int = param(3, Whole(1), "Fewest rows of a leaf.")
     l2: float = param(1.0, Interval(0, ends="()"), "Added under every leaf's Newton step.")
-    subsample: float = param(
-        0.7,
-        Interval(0, 1, "(]", "the share of the labelled rows that a tree is grown on"),
-        "Share of the labelled rows that a tree is grown on.",
-    )
+    subsample: float = param(0.7, Interval(0, 1, "(]"), "Share of the labelled rows that a tree is grown on.")
     column_sample: float = param(
-        0.3,
-        Interval(0, 1, "(]", "the share of its columns that a tree sees"),
-        "Share of a view's columns that a tree may split by; at least eight columns, at most 120.",
+        0.3, Interval(0, 1, "(]"), "Share of a view's columns that a tree may split by; 8 at least, 120 at most."
     )
     base_learner: str = param(
-        "both",
-        OneOf("both", "kernel", "tree"),
-        "Learners of the views: trees, smooth ones (kernel and linear), or both.",
+        "both", OneOf("both", "kernel", "tree"), "Learners of views: trees, smooth (kernel and linear) ones, or both."
     )
     weights: str = param(
         "entropy",
@@ -198,7 +187,7 @@ class _GBC(Tempering, BoostedEstimator):
     schedule: str = param(
         "sequential",
         OneOf("sequential", "parallel"),
-        "As printed, whether a source sees the others' newest values, or all start from the same state.",
+        "As printed, whether sources see others' newest values or the same state.",
     )
     as_printed: bool = param(False, Flag(), "Run the paper's Algorithm 1 to the letter; see its module.")
     random_state: int | None = param(0, Seed(), "Seed; an int makes a fit repeatable bit for bit on one thread count.")

@@ -78,11 +78,11 @@ def label_columns(links: Any, labels: KnownLabels) -> NDArray[np.float32]:
 
 
 def _columns(links: Any, spreading: Any, codes: NDArray, seen: NDArray[np.bool_]) -> NDArray[np.float64]:
-    told = np.column_stack([codes * seen[:, None], seen.astype(np.float64)])
-    one = links @ told
-    two, spread = links @ one, told
+    given_labels = np.column_stack([codes * seen[:, None], seen.astype(np.float64)])
+    one = links @ given_labels
+    two, spread = links @ one, given_labels
     for _ in range(SPREAD_STEPS):
-        spread = SPREAD_SHARE * (spreading @ spread) + (1.0 - SPREAD_SHARE) * told
+        spread = SPREAD_SHARE * (spreading @ spread) + (1.0 - SPREAD_SHARE) * given_labels
     means = [_means(each) for each in (one, two, spread)]
     counts = [np.log1p(one[:, -1:]), np.log1p(two[:, -1:]), np.log(spread[:, -1:] + 1e-9)]
     return np.hstack([*means, *counts])

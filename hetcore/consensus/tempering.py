@@ -26,9 +26,7 @@ class Tempering:
         "sums grow with the unlabelled rows.",
     )
     clamp_neighbors: bool = param(
-        False,
-        Flag(),
-        "As printed, whether a labelled neighbour counts with its label; the paper takes what is predicted for it.",
+        False, Flag(), "As printed, whether a labelled neighbour counts with its label, not its prediction."
     )
     left_out_weights: bool = param(
         False,

@@ -141,8 +141,8 @@ class ViewLearner:
         if self._able:
             self._step(pull)
         self.round = t + 1
-        said = self._of_labelled()
-        left_out = said[self.fold[self.own], np.arange(self.own.size)]
+        predicted = self._of_labelled()
+        left_out = predicted[self.fold[self.own], np.arange(self.own.size)]
         loss = float(self.outputs.loss(left_out, self.codes[self.own]).mean()) if self.own.size else np.inf
         if loss >= self.lowest and self.best >= 0:
             return Advanced(loss, self.best, None, None)
@@ -150,12 +150,12 @@ class ViewLearner:
         self._remember()
         scores = np.empty((len(self.fold), self.outputs.k))
         scores[self.own], scores[self.others] = left_out, self._mean_of_others()
-        return Advanced(loss, t, scores, said.mean(axis=0))
+        return Advanced(loss, t, scores, predicted.mean(axis=0))
 
     @property
     def _able(self) -> bool:
-        said = self._of_labelled()
-        far = max(said.max(initial=0.0), -said.min(initial=0.0))
+        predicted = self._of_labelled()
+        far = max(predicted.max(initial=0.0), -predicted.min(initial=0.0))
         return all(rows.size > 1 for rows in self.training) and float(far) < DIVERGED
 
     def _pulled_weight(self) -> float:
@@ -330,8 +330,8 @@ class SmoothLearner(ViewLearner):
     def _members_of(self, turned: NDArray, weights: NDArray) -> NDArray[np.float64]:
         """Return what members with some weights say of rows in the eigenvectors, (F, m, k)."""
         flat = turned @ _flat(weights)
-        said = flat.reshape(len(turned), *weights.shape[1:]).transpose(1, 0, 2) + self.outputs.prior
-        return said if self.range is None else np.clip(said, *self.range)
+        predicted = flat.reshape(len(turned), *weights.shape[1:]).transpose(1, 0, 2) + self.outputs.prior
+        return predicted if self.range is None else np.clip(predicted, *self.range)
 
     def members(self) -> NDArray[np.float64]:
         """Return what each member says of the unlabelled rows (F, m_u, k) in the best round."""
@@ -349,8 +349,8 @@ class SmoothLearner(ViewLearner):
         if self.range is None:
             return rows @ (self.vectors @ self.weights.mean(axis=1)) + self.outputs.prior
         flat = rows @ (self.vectors @ _flat(self.weights))
-        said = flat.reshape(len(rows), *self.weights.shape[1:]) + self.outputs.prior
-        return np.clip(said, *self.range).mean(axis=1)
+        predicted = flat.reshape(len(rows), *self.weights.shape[1:]) + self.outputs.prior
+        return np.clip(predicted, *self.range).mean(axis=1)
 
     def _remember(self) -> None:
         self._kept, self._kept_weights = self.scores, self.weights

@@ -206,9 +206,9 @@ class ViewColumns(Stored):
     ) -> dict[Any, tuple]:
         made, blocks, usable, first = {}, [], self._usable(present), len(tables.has)
         for place, (name, among) in enumerate(links.items(), first):
-            linked, said = present[place], label_columns(among, labels)
-            made[f"labels of {name}", True] = linked, said
-            made[f"labels of {name}", False] = linked, self._scaled(f"labels of {name}", said[:, :-3], learn)
+            linked, predicted = present[place], label_columns(among, labels)
+            made[f"labels of {name}", True] = linked, predicted
+            made[f"labels of {name}", False] = linked, self._scaled(f"labels of {name}", predicted[:, :-3], learn)
             smoothing = symmetric(among, loops=True)
             averaged = smoothing @ (smoothing @ tables.joined_smooth)
             if not self.tables.has_words:
@@ -217,7 +217,7 @@ class ViewColumns(Stored):
             made[f"smoothed over {name}", False] = somewhere & usable[place], averaged
             near = feature_means(among, tables.flat)
             degree = np.log1p(np.asarray(among.sum(axis=1))).reshape(-1, 1).astype(np.float32)
-            blocks += [said, near, feature_means(among, near), degree]
+            blocks += [predicted, near, feature_means(among, near), degree]
         graphs = np.hstack(blocks)
         smooth = np.hstack([tables.joined_smooth, self._scaled("graphs", graphs, learn)])
         covers = present.any(axis=0) & usable.all(axis=0)
@@ -237,12 +237,12 @@ class ViewColumns(Stored):
     def width(self, view: View, k: int) -> int:
         """Return how many columns a view has for k scores a row."""
         trees, tables = view.learner == "trees", self.tables
-        said, flat = 3 * k + 3, tables.flat_width
+        predicted, flat = 3 * k + 3, tables.flat_width
         joined = sum(tables.widths().values()) if trees else tables.smooth_width
         if not view.tables:
-            return said if trees else said - 3
+            return predicted if trees else predicted - 3
         if view.columns == "joined and graphs":
-            return joined + len(self.shown) * (said + 2 * flat + 1)
+            return joined + len(self.shown) * (predicted + 2 * flat + 1)
         if view.graphs or view.columns == "joined":
             return joined
         return (tables.widths() if trees else tables.smooth_widths())[view.tables[0]]

@@ -119,9 +119,7 @@ class Stopping:
 
     clip: bool = param(True, Flag(), "Whether predictions keep within the range of the training values.")
     validation_fraction: float = param(
-        0.1,
-        Interval(0, 1, "[)", "0 trains on all"),
-        "Share of the entries that says when to stop; the best epoch stays.",
+        0.1, Interval(0, 1, "[)", "0 trains on all"), "Share of entries that says when to stop; the best epoch stays."
     )
     patience: int = param(5, Whole(1), "Epochs without a gain on them before stopping.", Slider("Patience", 1, 50, 1))
     as_printed: bool = param(

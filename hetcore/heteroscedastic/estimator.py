@@ -75,10 +75,7 @@ class DeviationBoosting(RowsEstimator):
         500, Whole(1), "Rounds M at most; left-out rows say which are kept.", Slider("Rounds M", 10, 500, 10)
     )
     learning_rate: float = param(
-        0.1,
-        Interval(0, 1, "(]", "0.1 is a good start"),
-        "Shrinkage of the label's trees.",
-        Slider("Learning rate η", 0.02, 0.5, 0.02),
+        0.1, Interval(0, 1, "(]"), "Shrinkage of the label's trees.", Slider("Learning rate η", 0.02, 0.5, 0.02)
     )
     deviation_rate: float = param(
         0.1,
@@ -88,29 +85,20 @@ class DeviationBoosting(RowsEstimator):
     )
     max_depth: int = param(-1, Whole(1, also={-1: "no limit"}), "Depth of the trees, in splits.")
     max_leaf_nodes: int = param(
-        4,
-        Whole(2, also={-1: "no limit"}),
-        "Most leaves of a tree, grown best gain first.",
-        Slider("Leaves", 2, 32, 1),
+        4, Whole(2, also={-1: "no limit"}), "Most leaves of a tree, grown best gain first.", Slider("Leaves", 2, 32, 1)
     )
     min_samples_leaf: int = param(3, Whole(1), "Fewest rows of a leaf.")
     l2: float = param(1.0, Interval(0), "Penalty lambda of the leaves of the label's trees, in rows.")
     deviation_l2: float = param(
-        5.0,
-        Interval(0, ends="()", cure="it alone holds d where losses do not"),
-        "Penalty lambda-bar of the leaves of the deviation's trees.",
+        5.0, Interval(0, ends="()"), "Penalty lambda-bar of the leaves of the deviation's trees."
     )
     min_gain: float = param(0.0, Interval(0), "Gain gamma of (24) that a split must exceed.")
     subsample: float = param(0.5, Interval(0, 1, "(]"), "Share of its rows that a tree is grown on.")
     column_sample: float = param(
-        0.4,
-        Interval(0, 1, "(]"),
-        "Share of the columns that a tree may split by; three columns at least, where there are as many.",
+        0.4, Interval(0, 1, "(]"), "Share of the columns that a tree may split by; three columns at least."
     )
     deviation: str = param(
-        "learned",
-        OneOf("learned", "constant"),
-        '"constant" is least squares boosting, or logistic (softmax) boosting of classes, exactly.',
+        "learned", OneOf("learned", "constant"), '"constant" is least squares or logistic (softmax) boosting, exactly.'
     )
     link: str = param("sigmoid", OneOf("sigmoid"), "(10), a bounded weight.")
     weighting: float = param(
@@ -148,11 +136,7 @@ class DeviationBoosting(RowsEstimator):
     )
     random_state: int | None = param(0, Seed(), "Seed of parts and samples; an int makes a fit repeatable bit for bit.")
     n_jobs: int | None = param(None, Whole(1).or_none("None for 1"), "Threads, each for some members; None for 1.")
-    blend: bool = param(
-        True,
-        Flag(),
-        "Whether half of the model, more or less as left-out rows say, is a label forest that counts all rows alike.",
-    )
+    blend: bool = param(True, Flag(), "Whether about half of the model is a label forest that counts all rows alike.")
 
     def _problem(self, X: Any, y: Any, sample_weight: Any, eval_set: Any) -> DeviationProblem:
         if y is None:

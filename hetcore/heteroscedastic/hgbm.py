@@ -77,14 +77,10 @@ class HGBMRegressor(IntervalMixin, RegressorMixin, DeviationBoosting):
     column_sample = 1.0
     weighting = 0.5
     link: str = param(
-        "gaussian",
-        OneOf("gaussian", "sigmoid"),
-        "Likelihood in ln sigma^2, (6) with Omega = ln; or (10), a bounded weight.",
+        "gaussian", OneOf("gaussian", "sigmoid"), "Likelihood in ln sigma^2, (6) with Omega = ln; or (10)."
     )
     calibrated: bool = param(
-        True,
-        Flag(),
-        "Whether left-out rows shift and stretch ln sigma^2; nothing to calibrate by with `folds=1`.",
+        True, Flag(), "Whether left-out rows shift and stretch ln sigma^2; nothing to calibrate by with `folds=1`."
     )
     tail: float | None = param(
         None,

@@ -58,9 +58,7 @@ class HGBMClassifier(ClassifierMixin, DeviationBoosting):
 
     patience = 20
     link: str = param(
-        "flips",
-        OneOf("flips", "sigmoid"),
-        "A share eps(x) of the labels is drawn blindly; or (10), a bounded weight.",
+        "flips", OneOf("flips", "sigmoid"), "A share eps(x) of the labels is drawn blindly; or (10), a bounded weight."
     )
 
     def _targets(self, y: NDArray, weights: NDArray) -> NDArray:

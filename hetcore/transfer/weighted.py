@@ -127,7 +127,7 @@ class WeightedMultiSourceTrAdaBoostClassifier(Helps, TransferBoosting):
     update: str = param(
         "exponential",
         OneOf("exponential", "multiplicative"),
-        "Whether eta multiplies exponents, (3) and (4), or weights.",
+        "Whether eta multiplies exponents of (3), (4), or weights.",
     )
     eta_on: str | None = param(
         None,

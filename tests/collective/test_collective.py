@@ -63,12 +63,12 @@ def test_an_empty_graph_gives_gb_exactly(planted, printed):
     bare, one_less = without_edges(data), {"n_iterations": 2 - printed}
     models = [small(cls, as_printed=printed).fit(bare, y, eval_y=data.y) for cls in REGRESSORS[:2]]
     models.append(small(hc.MGBRegressor, as_printed=printed, **one_less).fit(bare, y, eval_y=data.y))
-    said = [model.predict(bare) for model in models]
-    assert said[0].std() > 0
-    np.testing.assert_array_equal(said[0], said[1])
+    predictions = [model.predict(bare) for model in models]
+    assert predictions[0].std() > 0
+    np.testing.assert_array_equal(predictions[0], predictions[1])
     rounding = 1e-12 if printed else 0.0  # GB's first tree comes after the mean, MGB's after nothing
-    np.testing.assert_allclose(said[0], said[2], rtol=rounding)
-    np.testing.assert_array_equal(said[0], models[0].predict(data))
+    np.testing.assert_allclose(predictions[0], predictions[2], rtol=rounding)
+    np.testing.assert_array_equal(predictions[0], models[0].predict(data))
     curves = [model.history_["metric:held_out"] for model in models]
     np.testing.assert_allclose(curves[0][int(printed) :], curves[2], rtol=rounding)
     assert not any(model.history_["metric:held_out"].is_null().any() for model in models)
@@ -100,10 +100,10 @@ def test_two_printed_stages_by_hand():
     model = hc.RGBRegressor(as_printed=True, n_iterations=2, max_depth=1).fit(data)
     # Rf1: a 1.5, b 1.5, c 1 | d 8.5, e 8.5, f 9. Split between: medians 1 and 9. Then residuals 0 0 1 | 0 0 -1: the
     # best split of Rf1 = 1, 1.5, 8.5, 9 cuts off c, whose leaf is +1, or f; the leaf of the others is 0.
-    said = dict(zip(data.ids, model.predict(data)))
-    assert said["a"] == said["b"] == pytest.approx(1.0)
-    assert said["d"] == said["e"] == pytest.approx(9.0)
-    assert (said["c"], said["f"]) in (
+    predictions = dict(zip(data.ids, model.predict(data)))
+    assert predictions["a"] == predictions["b"] == pytest.approx(1.0)
+    assert predictions["d"] == predictions["e"] == pytest.approx(9.0)
+    assert (predictions["c"], predictions["f"]) in (
         (pytest.approx(2.0), pytest.approx(9.0)),
         (pytest.approx(1.0), pytest.approx(8.0)),
     )
@@ -166,10 +166,10 @@ def test_the_unit_of_the_target_does_not_matter(planted):
     assert np.corrcoef(base, scaled)[0, 1] > 0.999
     positive = np.exp(y)
     logged = small(hc.MGBRegressor, target_transform="log").fit(data, positive)
-    said = logged.predict(data)
-    assert (said > 0).all()
+    predictions = logged.predict(data)
+    assert (predictions > 0).all()
     known = ~np.isnan(y)
-    assert rmse(said[known], positive[known]) < positive[known].std()
+    assert rmse(predictions[known], positive[known]) < positive[known].std()
     with pytest.raises(hc.DataError, match='target_transform="log" needs numbers above 0'):
         small(hc.MGBRegressor, target_transform="log").fit(data, y)
 
@@ -204,9 +204,9 @@ def test_instances_never_seen_are_predicted(planted):
     keep = data.ids[:300]
     part = data.drop_instances(list(data.ids[300:]))
     model = small(hc.MGBRegressor, first_trees=40).fit(part, y[:300])
-    said = model.predict(data)
-    assert said.shape == (400,) and part.n == len(keep)
-    assert np.corrcoef(said[300:], data.y[300:])[0, 1] > 0.5
+    predictions = model.predict(data)
+    assert predictions.shape == (400,) and part.n == len(keep)
+    assert np.corrcoef(predictions[300:], data.y[300:])[0, 1] > 0.5
 
 
 def test_a_trace_ends_at_the_prediction(planted):
@@ -215,8 +215,8 @@ def test_a_trace_ends_at_the_prediction(planted):
     asked, known = data.ids[np.isnan(y)][:5], data.ids[~np.isnan(y)][:2]
     trace = model.sweep_trace(data, [*asked, *known])
     assert trace.dtype == np.float32 and trace.shape[1] == 7
-    said = dict(zip(data.ids, model.predict(data)))
-    np.testing.assert_allclose(trace[-1, :5], [said[i] for i in asked], rtol=1e-6)
+    predictions = dict(zip(data.ids, model.predict(data)))
+    np.testing.assert_allclose(trace[-1, :5], [predictions[i] for i in asked], rtol=1e-6)
     np.testing.assert_allclose(trace[:, 5:], np.tile(y[~np.isnan(y)][:2], (len(trace), 1)), rtol=1e-6)
     every = model.sweep_trace(data)
     assert (every[0] != every[-1]).any()
@@ -230,11 +230,11 @@ def test_classes_are_inferred_together(classes):
     errors = {}
     for features in ((), ("rf1", "rf2", "rf3", "rf4")):
         model = small(hc.MGBClassifier, first_trees=30, features=features).fit(classes, y, eval_y=classes.y)
-        said, shares = model.predict(classes), model.predict_proba(classes)
+        predictions, shares = model.predict(classes), model.predict_proba(classes)
         assert list(model.classes_) == ["blue", "green", "red"]
         np.testing.assert_allclose(shares.sum(axis=1), 1.0)
-        np.testing.assert_array_equal(said, model.classes_[shares.argmax(axis=1)])
-        errors[features] = (said != classes.y)[hidden].mean()
+        np.testing.assert_array_equal(predictions, model.classes_[shares.argmax(axis=1)])
+        errors[features] = (predictions != classes.y)[hidden].mean()
     assert errors["rf1", "rf2", "rf3", "rf4"] < 0.6 * errors[()]
 
 

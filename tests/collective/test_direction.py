@@ -81,9 +81,9 @@ def test_a_directed_fit_is_saved_and_printed_too():
     y = label_split(data, 0.7, seed=0)
     for params in ({}, {"as_printed": True}):
         models = [small(hc.MGBRegressor, direction=way, **params).fit(data, y) for way in ("in", "out")]
-        said = [model.predict(data) for model in models]
-        assert (said[0] != said[1]).any()
-        np.testing.assert_array_equal(hc.load(dumps(models[0])).predict(data), said[0])
+        predicted = [model.predict(data) for model in models]
+        assert (predicted[0] != predicted[1]).any()
+        np.testing.assert_array_equal(hc.load(dumps(models[0])).predict(data), predicted[0])
 
 
 @pytest.mark.parametrize("name", ["polblogs", "bitcoin_otc"])
@@ -98,11 +98,11 @@ def test_real_graphs_keep_their_direction_and_sign(name):
     assert (arcs != arcs.T).nnz > 0 and ((arcs.data < 0).any() == (name == "bitcoin_otc"))
     y = label_split(directed, 0.6, seed=0)
     cls = hc.MGBRegressor if name == "bitcoin_otc" else hc.MGBClassifier
-    said = [small(cls, direction=way).fit(directed, y).predict(directed) for way in ("in", "out", "both")]
-    assert (said[0] != said[1]).any() and (said[0] != said[2]).any()
+    predicted = [small(cls, direction=way).fit(directed, y).predict(directed) for way in ("in", "out", "both")]
+    assert (predicted[0] != predicted[1]).any() and (predicted[0] != predicted[2]).any()
     hidden = ~directed.with_target(y, directed.target_kind).labelled
     if name == "polblogs":
-        assert all((each != directed.y)[hidden].mean() < 0.25 for each in said)
+        assert all((each != directed.y)[hidden].mean() < 0.25 for each in predicted)
     else:
         spread = directed.y[hidden].astype(float).std()
-        assert all(rmse(each[hidden], directed.y[hidden].astype(float)) < spread for each in said)
+        assert all(rmse(each[hidden], directed.y[hidden].astype(float)) < spread for each in predicted)

@@ -313,11 +313,11 @@ def test_a_loaded_model_is_the_same_to_the_bit(fitted):
 def test_one_pass_explains_what_each_question_answers(task, as_printed):
     data, _ = planted(task, n=40)
     fit = model(task, n_iterations=3, as_printed=as_printed).fit(data)
-    told = fit.explain(data)
+    explained = fit.explain(data)
     prediction, coverage = fit.predict(data, return_coverage=True)
-    assert np.array_equal(told.prediction, prediction) and np.array_equal(told.coverage, coverage)
-    assert np.array_equal(told.contributions, fit.contributions(data, graphs=True))
+    assert np.array_equal(explained.prediction, prediction) and np.array_equal(explained.coverage, coverage)
+    assert np.array_equal(explained.contributions, fit.contributions(data, graphs=True))
     if task == "classification":
-        assert np.array_equal(told.probabilities, fit.predict_proba(data))
+        assert np.array_equal(explained.probabilities, fit.predict_proba(data))
     else:
-        assert told.probabilities is None
+        assert explained.probabilities is None

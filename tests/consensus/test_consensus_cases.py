@@ -171,7 +171,7 @@ def test_one_table_and_no_graph(task, printed):
 
 
 @pytest.mark.parametrize("task,printed", KINDS)
-def test_a_source_is_judged_alone_on_the_rows_that_it_has(task, printed):
+def test_a_source_is_evaluated_alone_on_the_rows_that_it_has(task, printed):
     data, truth = planted(task, n_sources=1, n_noise_sources=0, n_graphs=0, coverage=1.0)
     some = pl.DataFrame({"id": data.ids[data.labelled][:30], "x": np.arange(30.0)})
     both = hc.HetData({**data.sources, "some": some}, target=(data.ids, data.y), task=task)

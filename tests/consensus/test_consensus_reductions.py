@@ -113,26 +113,26 @@ def test_a_labelled_row_is_scored_by_members_that_have_not_seen_its_label(learne
     row = int(np.flatnonzero(problem.labelled)[0])
     codes = content.codes.copy()
     codes[row] += 0.5
-    said = []
+    predicted = []
     for each in (content, content._replace(codes=codes)):
         made = kind(np.arange(data.n), problem.labelled, each)
         for t in range(4):
             made.advance(t)
         place = row if learner == "trees" else int(np.searchsorted(made.own, row))
-        said.append((made.scores[content.fold[row], place], made.scores))
-    assert_array_equal(said[0][0], said[1][0])
-    assert np.abs(said[0][1] - said[1][1]).max() > 1e-6
+        predicted.append((made.scores[content.fold[row], place], made.scores))
+    assert_array_equal(predicted[0][0], predicted[1][0])
+    assert np.abs(predicted[0][1] - predicted[1][1]).max() > 1e-6
 
 
 @pytest.mark.parametrize("learner", ["trees", "kernel", "linear"])
-def test_what_a_learner_keeps_predicts_what_it_said_in_its_best_round(learner):
+def test_what_a_learner_keeps_predicts_as_in_its_best_round(learner):
     data, _, _ = _levels()
     content, problem = _content(data, learner)
     made = (TreeLearner if learner == "trees" else SmoothLearner)(np.arange(data.n), problem.labelled, content)
     kept = None
     for t in range(12):
-        told = made.advance(t)
-        kept = told.scores if told.scores is not None else kept
+        advanced = made.advance(t)
+        kept = advanced.scores if advanced.scores is not None else kept
     others = ~problem.labelled
     assert_allclose(predict_with(made.keep(), content.X, made.outputs)[others], kept[others], rtol=1e-9, atol=1e-9)
 
@@ -215,7 +215,7 @@ def test_the_more_informative_table_gets_more_weight(task):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("task", TASKS)
-def test_an_assortative_graph_is_heard_and_a_random_one_is_not(task):
+def test_an_assortative_graph_is_used_and_a_random_one_is_not(task):
     data, truth = make_heterogeneous(
         400, 1, n_noise_sources=0, task=task, labelled=0.5, informativeness=0.3, seed=3, degree=10,
         homophily=(0.9, 0.0 if task == "regression" else 1 / 3),

@@ -127,7 +127,7 @@ def test_a_source_without_a_label_and_a_graph_without_a_link(client):
 # ---- callbacks -------------------------------------------------------------------------------------------------------
 
 
-def test_each_round_is_told_and_a_callback_stops_the_fit(client):
+def test_each_round_is_reported_and_a_callback_stops_the_fit(client):
     data, _ = planted("regression")
     events = []
     there = distributed.fit(
@@ -282,7 +282,7 @@ def test_without_workers_there_is_no_fit(threads, monkeypatch):
         distributed.fit(model("regression"), data, client)
 
 
-def test_what_a_worker_can_not_do_is_told_in_one_sentence(threads, monkeypatch):
+def test_what_a_worker_can_not_do_is_reported_in_one_sentence(threads, monkeypatch):
     data, _ = planted("regression")
 
     failures = []
@@ -377,8 +377,8 @@ def test_the_studio_trains_here_when_the_cluster_does_not_answer(monkeypatch):
     for address in ("tcp://127.0.0.1:1", "nonsense://x"):
         monkeypatch.setenv("HETCORE_DASK_ADDRESS", address)
         made = model("regression", random_state=0)
-        said = cluster_of_studio.fit(made, data, data.y, eval_y=truth)
-        assert said == f"The Dask cluster at {address} does not answer, so this training was done here; " + (
+        sentence = cluster_of_studio.fit(made, data, data.y, eval_y=truth)
+        assert sentence == f"The Dask cluster at {address} does not answer, so this training was done here; " + (
             "the result is the same."
         )
         assert same(here, made)

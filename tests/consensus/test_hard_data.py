@@ -38,7 +38,7 @@ def graph(pairs):
         "source": pl.String, "target": pl.String})  # fmt: skip
 
 
-def strangers_only(task):
+def unseen_only(task):
     """Return data with a graph none of whose links touches a record of a table."""
     ids, X, sources = tables()
     links = graph([(f"s{k}", f"s{k + 1}") for k in range(6)])
@@ -105,7 +105,7 @@ def lonely_class(task):
 
 
 CASES = [
-    strangers_only, without_links, half_linked, constant, only_constant, one_a_fold, two_labels, one_label, lonely_class
+    unseen_only, without_links, half_linked, constant, only_constant, one_a_fold, two_labels, one_label, lonely_class
 ]  # fmt: skip
 REFUSED = {"classification": [one_label], "regression": []}
 
@@ -122,7 +122,7 @@ def test_it_is_fitted_or_refused_in_a_sentence(task, printed, case):
         assert case in REFUSED[task] and str(error).endswith(".") and ". " not in str(error)
         return
     assert case not in REFUSED[task]
-    said = model.predict(data)
-    assert len(said) == data.n and (said.dtype == object or np.isfinite(said).all())
+    predicted = model.predict(data)
+    assert len(predicted) == data.n and (predicted.dtype == object or np.isfinite(predicted).all())
     assert sum(model.source_weights_.values()) == pytest.approx(1.0)
     assert all(np.isfinite(loss) for event in events for name, loss in event.losses.items() if name == "train")

@@ -129,8 +129,8 @@ def _order(data):
 
 
 def _neighbour_mean(f, covers, j):
-    said = [f["abcdefg".index(other)] for other in NEIGHBOURS["abcdefg"[j]] if covers["abcdefg".index(other)]]
-    return np.mean(said) if said else None
+    predicted = [f["abcdefg".index(other)] for other in NEIGHBOURS["abcdefg"[j]] if covers["abcdefg".index(other)]]
+    return np.mean(predicted) if predicted else None
 
 
 def _derivative(task, f, target):
@@ -226,7 +226,7 @@ def test_an_edge_with_an_end_that_a_source_lacks_says_nothing_of_that_source():
     assert_allclose(state._edge_loss(state.problem.data.graphs["g"])[0], np.mean(values), rtol=1e-12)
 
 
-def test_a_source_without_a_labelled_row_is_judged_as_the_prior():
+def test_a_source_without_a_labelled_row_is_evaluated_as_the_prior():
     data, _ = planted("regression", n_sources=1, n_noise_sources=0, n_graphs=0)
     strange = pl.DataFrame({"id": [f"q{k}" for k in range(30)], "x": np.arange(30.0)})
     both = hc.HetData({**data.sources, "strange": strange}, target=(data.ids, data.y))
@@ -249,9 +249,9 @@ def _objective_of(state, i, task, lambda0, lambda1, consensus, near):
     f = state.scores[i, rows, 0]
     value = loss.value(f[known], state.sign[rows[known], 0]).sum()
     value += lambda0 * loss.value(f[~known], consensus[rows[~known], 0]).sum()
-    said, has = near
-    heard = ~known & has[rows]
-    return value + lambda1 * loss.value(f[heard], said[rows[heard]]).sum()
+    predicted, has = near
+    with_neighbors = ~known & has[rows]
+    return value + lambda1 * loss.value(f[with_neighbors], predicted[rows[with_neighbors]]).sum()
 
 
 @pytest.mark.parametrize("task", TASKS)

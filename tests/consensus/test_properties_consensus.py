@@ -96,20 +96,20 @@ def params(draw):
 def test_any_data_give_a_finite_model_that_a_file_keeps(problem, values):
     data, task = problem
     fit = TASKS[task](**values).fit(data)
-    said, rests = scores(fit, data), fit.predict(data, return_coverage=True)[1]
-    assert np.isfinite(said).all()
+    predicted, rests = scores(fit, data), fit.predict(data, return_coverage=True)[1]
+    assert np.isfinite(predicted).all()
     assert set(rests) <= {"sources", "graphs", "none"}
     assert_array_equal(rests == "sources", data.mask.any(axis=0))
     if task == "classification":
-        assert_allclose(said.sum(axis=1), 1.0, rtol=1e-9)
-        assert (said >= 0).all()
+        assert_allclose(predicted.sum(axis=1), 1.0, rtol=1e-9)
+        assert (predicted >= 0).all()
     losses = fit.history_.select("^loss:.*$").to_numpy()
     assert np.isfinite(losses).all() and (losses >= 0).all()
     for weights in (fit.source_weights_, fit.graph_weights_):
         nothing = weights is fit.graph_weights_ and not any(weights.values())  # then the graphs explain nothing
         assert nothing or abs(sum(weights.values()) - 1) < 1e-9
     assert np.isfinite(fit.contributions(data, per_class=True, graphs=True)).all()
-    assert_array_equal(scores(load(dumps(fit)), data), said)
+    assert_array_equal(scores(load(dumps(fit)), data), predicted)
 
 
 def _turned(data, task, rng):

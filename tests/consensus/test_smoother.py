@@ -83,10 +83,10 @@ def test_the_fit_solves_the_normal_equations(n_outputs, pull):
     smoother, target, weights = _smoother(_table(), n_outputs=n_outputs, pull=pull)
     phi = smoother._features.values
     expected = _ridge(phi, weights, target, smoother.penalty)
-    said = smoother.fit(target)
+    predictions = smoother.fit(target)
     assert_allclose(smoother.coefficients, expected, atol=1e-6)
     others = np.setdiff1d(np.arange(60), smoother.labelled)
-    assert_allclose(said[others], (phi @ expected)[others], atol=1e-7)
+    assert_allclose(predictions[others], (phi @ expected)[others], atol=1e-7)
 
 
 @settings(max_examples=30, deadline=None)
@@ -95,7 +95,7 @@ def test_a_labelled_row_gets_what_a_refit_without_it_says(seed, n, n_outputs, pu
     X = _table(n, 3, seed)
     X[1 if repeated else 0] = X[0]
     smoother, target, weights = _smoother(X, min(n, max(2, n // 2)), n_outputs, pull, seed)
-    phi, said = smoother._features.values, smoother.fit(target)
+    phi, predictions = smoother._features.values, smoother.fit(target)
     for j in smoother.labelled:
         without = weights.copy()
         without[j] = 0.0
@@ -104,10 +104,10 @@ def test_a_labelled_row_gets_what_a_refit_without_it_says(seed, n, n_outputs, pu
         )
         if leverage < 0.998:
             expected = phi[j] @ _ridge(phi, without, target, smoother.penalty)
-            assert_allclose(said[j], expected, rtol=1e-5, atol=1e-6)
+            assert_allclose(predictions[j], expected, rtol=1e-5, atol=1e-6)
 
 
-def test_the_targets_of_a_row_never_reach_its_own_honest_fit():
+def test_the_targets_of_a_row_never_reach_its_own_out_of_fold_fit():
     smoother, target, _ = _smoother(_table())
     j = smoother.labelled[3]
     before = smoother.fit(target)[j].copy()
@@ -156,12 +156,13 @@ def test_a_smooth_function_is_learned_and_noise_is_not():
     labelled = np.arange(150)
     for signal, low, high in ((np.sin(X[:, :1]) + X[:, 1:2], 0.7, 1.0), (np.zeros((300, 1)), -0.1, 0.1)):
         target = signal + 0.3 * np.random.default_rng(2).normal(size=(300, 1))
-        said = Smoother([_features(X, True)], labelled, target[labelled], (np.arange(300) < 150) * 1.0).fit(target)
+        smoother = Smoother([_features(X, True)], labelled, target[labelled], (np.arange(300) < 150) * 1.0)
+        predictions = smoother.fit(target)
         unseen = np.arange(150, 300)
-        explained = 1 - ((said - target)[unseen] ** 2).mean() / (target[unseen] ** 2).mean()
+        explained = 1 - ((predictions - target)[unseen] ** 2).mean() / (target[unseen] ** 2).mean()
         assert low < explained < high
-        honest = 1 - ((said - target)[labelled] ** 2).mean() / (target[labelled] ** 2).mean()
-        assert abs(honest - explained) < 0.15
+        out_of_fold = 1 - ((predictions - target)[labelled] ** 2).mean() / (target[labelled] ** 2).mean()
+        assert abs(out_of_fold - explained) < 0.15
 
 
 # ---- prediction of any rows ------------------------------------------------------------------------------------------
@@ -199,20 +200,20 @@ def test_predicting_the_training_rows_gives_the_fit(name, standardise):
     labelled = np.arange(0, 40, 3)
     target = np.random.default_rng(5).normal(size=(40, 2))
     smoother = Smoother([_features(X, standardise)], labelled, target[labelled], (np.arange(40) % 3 == 0) * 1.0)
-    said = smoother.fit(target)
-    assert np.isfinite(said).all()
+    predictions = smoother.fit(target)
+    assert np.isfinite(predictions).all()
     predicted = SmoothPrediction(smoother.to_arrays()).predict(X)
     assert_allclose(predicted, smoother._features.values @ smoother.coefficients, atol=1e-6)
     others = np.arange(40) % 3 > 0
-    assert_allclose(predicted[others], said[others], atol=1e-6)
+    assert_allclose(predicted[others], predictions[others], atol=1e-6)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_a_table_of_one_row_or_few(n):
     X = _table(n)
     smoother = Smoother([_features(X, each) for each in (False, True)], np.array([0]), np.ones((1, 1)), np.ones(n))
-    said = smoother.fit(np.ones((n, 1)))
-    assert np.isfinite(said).all()
+    predictions = smoother.fit(np.ones((n, 1)))
+    assert np.isfinite(predictions).all()
     assert np.isfinite(SmoothPrediction(smoother.to_arrays()).predict(X * 100)).all()
 
 

@@ -10,15 +10,15 @@ from tests.consensus.test_consensus import planted
 
 
 @pytest.fixture(scope="module")
-def told():
+def fitted_events():
     data, _ = planted("classification")
     events = []
     model = hc.GBCClassifier(lambda0="auto", n_iterations=6).fit(data, callbacks=[events.append])
     return model, events
 
 
-def test_the_weight_of_a_view_is_dealt_to_its_tables_and_graphs(told):
-    model, events = told
+def test_the_weight_of_a_view_is_dealt_to_its_tables_and_graphs(fitted_events):
+    model, events = fitted_events
     last = events[-1]
     for view, weight in last.detail["views"].items():
         assert sum(last.detail["dealt"].get(view, {}).values()) == pytest.approx(weight, abs=1e-4)
@@ -27,8 +27,8 @@ def test_the_weight_of_a_view_is_dealt_to_its_tables_and_graphs(told):
     assert {name: value / total for name, value in held.items()} == pytest.approx(last.source_weights, abs=1e-4)
 
 
-def test_auto_takes_the_lambda_with_the_lowest_loss_told(told):
-    model, events = told
+def test_auto_takes_the_lambda_with_the_lowest_loss_reported(fitted_events):
+    model, events = fitted_events
     paths = events[-1].detail["paths"]
     assert set(paths) == {"lambda0", "lambda1"}
     for name, path in paths.items():

@@ -86,16 +86,16 @@ def test_smoothing_solves_what_it_says():
 
 
 def test_the_consensus_is_over_the_views_that_cover():
-    said, covers = np.array([[[1.0], [2.0], [3.0]], [[5.0], [6.0], [7.0]]]), np.array([[1, 1, 0], [1, 0, 0]], bool)
-    assert_allclose(consensus(np.array([0.25, 0.75]), said, covers, np.array([9.0]))[:, 0], [4.0, 2.0, 9.0])
+    predicted, covers = np.array([[[1.0], [2.0], [3.0]], [[5.0], [6.0], [7.0]]]), np.array([[1, 1, 0], [1, 0, 0]], bool)
+    assert_allclose(consensus(np.array([0.25, 0.75]), predicted, covers, np.array([9.0]))[:, 0], [4.0, 2.0, 9.0])
 
 
 def test_the_fitted_mix_finds_the_better_view():
     rng = np.random.default_rng(0)
     codes = rng.normal(size=(200, 1))
-    said = np.stack([codes + 0.1 * rng.normal(size=codes.shape), rng.normal(size=codes.shape)])
+    predicted = np.stack([codes + 0.1 * rng.normal(size=codes.shape), rng.normal(size=codes.shape)])
     outputs = Outputs(False, np.zeros(1))
-    weights = fitted_mix(outputs, said, np.ones((2, 200), bool), codes, np.array([0.5, 0.5]))
+    weights = fitted_mix(outputs, predicted, np.ones((2, 200), bool), codes, np.array([0.5, 0.5]))
     assert weights[0] > 0.95 and weights.sum() == pytest.approx(1.0)
 
 

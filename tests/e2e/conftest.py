@@ -60,7 +60,7 @@ def _foreign(url: str) -> list[str]:
 
 
 @pytest.fixture
-def told(capsys) -> Callable[..., None]:
+def report(capsys) -> Callable[..., None]:
     """Print a measured time past pytest's capture; times are told, never asserted."""
 
     def tell(what: str, *seconds: float) -> None:

@@ -49,14 +49,14 @@ def test_train_click_a_node_hide_its_label_see_who_changes(studio_url, page):
     assert page.foreign == []
 
 
-def test_the_opening_data_train_while_one_watches(studio_url, page, told):
+def test_the_opening_data_train_while_one_watches(studio_url, page, report):
     page.goto(f"{studio_url}/Collective")
     train = page.locator(".st-key-train button")
     train.click()
     trained(page)  # now every worker has loaded what is compiled
     firsts, ends = zip(*(timed(page) for _ in range(2)))
-    told("Collective, opening data: Train to the first point", *firsts)
-    told("Collective, opening data: Train to GB, RGB and MGB done", *ends)
+    report("Collective, opening data: Train to the first point", *firsts)
+    report("Collective, opening data: Train to GB, RGB and MGB done", *ends)
     expect(page.locator(".st-key-verdict")).to_contain_text("Error, held out")
     assert page.get_by_test_id("stException").count() == 0
 

@@ -82,7 +82,7 @@ def retrained(page: Page, before: str) -> None:
     expect(page.locator(".st-key-change")).to_be_visible()
 
 
-def test_from_opening_to_taking_away(studio_url, page, told, tmp_path):
+def test_from_opening_to_taking_away(studio_url, page, report, tmp_path):
     press_train(page, studio_url)
     await_points(page, "live_curves", 0)
     trained(page)
@@ -90,12 +90,12 @@ def test_from_opening_to_taking_away(studio_url, page, told, tmp_path):
     step_by_step(page)
     press_train(page, studio_url)  # as it is at first, now that every worker has compiled
     trained(page)
-    told("Train to the first point of the curve, warm", *(again(page) for _ in range(CLICKS)))
-    told("λ0 moved, to the final curve", *(slide(page, "λ0") for _ in range(CLICKS)))
+    report("Train to the first point of the curve, warm", *(again(page) for _ in range(CLICKS)))
+    report("λ0 moved, to the final curve", *(slide(page, "λ0") for _ in range(CLICKS)))
     before = run_of(page)
     page.get_by_text("λ1 chosen out of fold").click()
     retrained(page, before)
-    told("λ1 moved, to the final curve", *(slide(page, "λ1") for _ in range(CLICKS)))
+    report("λ1 moved, to the final curve", *(slide(page, "λ1") for _ in range(CLICKS)))
     files(page, tmp_path)
     page.get_by_role("link", name="Runs", exact=True).click()
     expect(page.get_by_role("heading", level=1, name="Runs")).to_be_visible()
@@ -169,12 +169,12 @@ def files(page: Page, folder: Path) -> None:
     assert "hc.GBCClassifier(" in saved(page, "Script", folder).read_text(encoding="utf-8")
 
 
-def test_first_ever_start_is_usable_while_it_compiles(page, told, tmp_path):
+def test_first_ever_start_is_usable_while_it_compiles(page, report, tmp_path):
     began = time.monotonic()
     with studio(tmp_path, HETCORE_CACHE=str(tmp_path / "cache")) as url:
         pressed = press_train(page, url)
-        told("first start ever, until Train was pressed", time.monotonic() - began)
+        report("first start ever, until Train was pressed", time.monotonic() - began)
         expect(page.get_by_text("ompiling, first run only").first).to_be_visible(timeout=PATIENCE)
         expect(state(page)).to_contain_text("finished", timeout=300_000)
-        told("first start ever, Train to the end of the training, compiling included", time.monotonic() - pressed)
+        report("first start ever, Train to the end of the training, compiling included", time.monotonic() - pressed)
     assert page.foreign == []

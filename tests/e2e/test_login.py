@@ -192,9 +192,9 @@ def test_a_name_with_markup_is_text(closed, provider, window):
     provider.people["Ben"]["name"] = MARKUP
     page = window()
     log_in(page, closed, "Ben")
-    said = page.get_by_test_id("stSidebar").get_by_text("Logged in as")
-    expect(said).to_contain_text('<img src=x onerror="window.poisoned=1"> **b** [l]')
-    assert said.locator("img, a, strong").count() == 0
+    sentence = page.get_by_test_id("stSidebar").get_by_text("Logged in as")
+    expect(sentence).to_contain_text('<img src=x onerror="window.poisoned=1"> **b** [l]')
+    assert sentence.locator("img, a, strong").count() == 0
     assert page.evaluate("window.poisoned") is None
 
 

@@ -12,7 +12,7 @@ RUNNING = 120_000
 """Milliseconds that forty small fits may take on a busy machine."""
 
 
-def test_a_claim_is_run_paused_and_judged(studio_url, page):
+def test_a_claim_is_run_paused_and_evaluated(studio_url, page):
     page.goto(f"{studio_url}/Papers?part=gbc-theorem-4.1")
     expect(page.get_by_role("heading", level=1, name="Papers")).to_be_visible()
     expect(page.locator(".st-key-claim")).to_contain_text("The paper claims")

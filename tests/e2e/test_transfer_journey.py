@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 pytestmark = pytest.mark.e2e
 
 
-def test_methods_learn_from_domains_and_a_corrupted_one_is_told(studio_url, page):
+def test_methods_learn_from_domains_and_a_corrupted_one_is_reported(studio_url, page):
     page.goto(f"{studio_url}/Transfer?data=planted_domains")
     page.get_by_role("button", name="Train", exact=True).click()
     trained(page)

@@ -63,7 +63,7 @@ def least_squares_boosting(X, y, later, rounds, rate, limits, weights=None):
     unit = np.sqrt(np.average((y - mean) ** 2, weights=weights))
     target = (y - mean) / unit
     f = np.full(y.size, np.average(target, weights=weights))
-    said = np.full(len(later), f[0])
+    predicted = np.full(len(later), f[0])
     for _ in range(rounds):
         counts = weights.astype(np.float32)
         tree = grow(
@@ -76,8 +76,8 @@ def least_squares_boosting(X, y, later, rounds, rate, limits, weights=None):
             n_bins=n_bins,
         )
         tree.add_to(f, binned, rate)
-        said += rate * tree.predict(mapper.transform(later.astype(np.float32)))[:, 0]
-    return mean + unit * said
+        predicted += rate * tree.predict(mapper.transform(later.astype(np.float32)))[:, 0]
+    return mean + unit * predicted
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -108,7 +108,7 @@ def test_the_model_is_the_mean_of_members_that_lack_one_part_each(noisy):
     model = hc.HGBMRegressor(folds=4, learning_rate=0.1, **given).fit(X, y)
     fold = dealt_in_order(None, np.random.default_rng(0).permutation(200), 4)
     mapper = BinMapper().fit(X.astype(np.float32))
-    binned, target, said = mapper.transform(X.astype(np.float32)), (y - y.mean()) / y.std(), 0.0
+    binned, target, predicted = mapper.transform(X.astype(np.float32)), (y - y.mean()) / y.std(), 0.0
     for k in range(4):
         rows, f = np.flatnonzero(fold != k).astype(np.int32), np.full(200, target.mean())
         for _ in range(8):
@@ -117,8 +117,8 @@ def test_the_model_is_the_mean_of_members_that_lack_one_part_each(noisy):
             grow(
                 binned, g, np.ones(200, np.float32), rows=rows, columns=None, params=limits, n_bins=mapper.n_bins
             ).add_to(f, binned, 0.1)
-        said = said + f / 4
-    assert_allclose(model.predict(X), y.mean() + y.std() * said, atol=1e-10)
+        predicted = predicted + f / 4
+    assert_allclose(model.predict(X), y.mean() + y.std() * predicted, atol=1e-10)
 
 
 def test_parts_are_even_and_each_class_is_spread_over_them():
@@ -223,8 +223,8 @@ def test_two_label_forests_are_mixed_by_left_out_rows_and_evenly_where_those_say
 def test_the_forest_of_rows_that_count_alike_is_boosting_with_a_constant_deviation(make, noisy, flipped, monkeypatch):
     X, y = (noisy if make is hc.HGBMRegressor else flipped)[:2]
     monkeypatch.setattr("hetcore.heteroscedastic.boosting.mixed_share", lambda *given: 0.0)
-    said = [make(n_iterations=40, **given).fit(X[:300], y[:300]) for given in ({}, {"deviation": "constant"})]
-    raw = [model.model_.raw(X.astype(np.float32)).f for model in said]
+    predicted = [make(n_iterations=40, **given).fit(X[:300], y[:300]) for given in ({}, {"deviation": "constant"})]
+    raw = [model.model_.raw(X.astype(np.float32)).f for model in predicted]
     assert_array_equal(*raw)
 
 
@@ -347,7 +347,7 @@ def test_missing_values_and_rows_of_no_weight(noisy):
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "predicted"),
     [
         ({"learning_rate": 0.0}, r"learning_rate=0.0 must be in \(0, 1\]"),
         ({"folds": 0}, "folds=0 must be a whole number, at least 1"),
@@ -357,8 +357,8 @@ def test_missing_values_and_rows_of_no_weight(noisy):
         ({"tail": -1.0}, "tail=-1.0 must be"),
     ],
 )
-def test_parameters_outside_their_domain_are_refused(given, said, noisy):
-    with pytest.raises(hc.ParameterError, match=said):
+def test_parameters_outside_their_domain_are_refused(given, predicted, noisy):
+    with pytest.raises(hc.ParameterError, match=predicted):
         hc.HGBMRegressor(**given).fit(noisy[0][:50], noisy[1][:50])
 
 
@@ -383,9 +383,10 @@ def test_calibration_finds_shift_and_slope():
 
 def test_the_same_seed_gives_the_same_bits_and_another_does_not(noisy):
     X, y, _ = noisy
-    said = [hc.HGBMRegressor(**FEW, random_state=seed).fit(X[:200], y[:200]).predict(X, True) for seed in (0, 0, 1)]
-    assert_array_equal(said[0], said[1])
-    assert (said[0][0] != said[2][0]).any()
+    models = [hc.HGBMRegressor(**FEW, random_state=seed).fit(X[:200], y[:200]) for seed in (0, 0, 1)]
+    predicted = [model.predict(X, True) for model in models]
+    assert_array_equal(predicted[0], predicted[1])
+    assert (predicted[0][0] != predicted[2][0]).any()
 
 
 def test_constant_labels_are_predicted_without_doubt():

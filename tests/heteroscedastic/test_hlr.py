@@ -65,8 +65,8 @@ def test_a_label_that_does_not_stray_is_met_exactly():
 
 
 @pytest.mark.parametrize(
-    ("given", "said"), [(np.ones(4), r"shape \(4,\) for 3 labels"), ([1.0, -1.0, 1.0], "negative or not finite")]
+    ("given", "text"), [(np.ones(4), r"shape \(4,\) for 3 labels"), ([1.0, -1.0, 1.0], "negative or not finite")]
 )
-def test_deviations_that_do_not_fit_are_refused(given, said):
-    with pytest.raises(hc.DataError, match=said):
+def test_deviations_that_do_not_fit_are_refused(given, text):
+    with pytest.raises(hc.DataError, match=text):
         hc.HLR().fit(np.eye(3), np.arange(3.0), squared_errors=given)
