@@ -29,10 +29,8 @@ CLASSES = {
 }  # fmt: skip
 PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 PYTHON = [path for path in sorted(ROOT.rglob("*.py")) if not {".venv", ".git", "build"} & set(path.parts)]
-# Rooms whose methods are being changed at the moment; each leaves the list with its issue.
-UNFINISHED = {
-    f"{root}{room}" for root in ("hetcore/", "tests/") for room in ("consensus", "collective", "heteroscedastic")
-} | {"tests/e2e"}
+# The default of consensus is being rewritten; these files leave the list with it.
+UNFINISHED = {f"hetcore/consensus/{name}.py" for name in ("boosting", "view_predictor", "view_weights")}
 
 
 def _names(tree: ast.Module) -> Iterator[str]:
@@ -65,7 +63,7 @@ def place_of(path: Path) -> str:
 @pytest.mark.parametrize("folder", sorted({place_of(path).split("/")[0] for path in PYTHON}))
 def test_no_name_is_a_fable(folder):
     paths = [path for path in PYTHON if place_of(path).split("/")[0] == folder]
-    paths = [path for path in paths if place_of(path.parent) not in UNFINISHED]
+    paths = [path for path in paths if place_of(path) not in UNFINISHED]
     found = {place_of(path): fables(path.read_text(encoding="utf-8"), path.stem) for path in paths}
     assert {path: names for path, names in found.items() if names} == {}
 
