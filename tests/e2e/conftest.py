@@ -61,7 +61,7 @@ def _foreign(url: str) -> list[str]:
 
 @pytest.fixture
 def report(capsys) -> Callable[..., None]:
-    """Print a measured time past pytest's capture; times are told, never asserted."""
+    """Print a measured time past pytest's capture; times are reported, never asserted."""
 
     def tell(what: str, *seconds: float) -> None:
         words = f"{median(seconds):.2f} s"
