@@ -12,7 +12,7 @@ __all__ = ["stretch_of"]
 MOST_STRETCH = 3.0
 
 
-def stretch_of(outputs: Outputs, left_out: NDArray, codes: NDArray, said: NDArray) -> float:
+def stretch_of(outputs: Outputs, left_out: NDArray, codes: NDArray, predicted: NDArray) -> float:
     """Return by how much E of the pulled rows is to be stretched so that it is of the labels' size.
 
     Learners that are not done, or are held back by a penalty, say too little; pulled to that they would say less. The
@@ -25,12 +25,12 @@ def stretch_of(outputs: Outputs, left_out: NDArray, codes: NDArray, said: NDArra
     outputs : Outputs
     left_out, codes : (l, k) float64
         Out-of-fold scores and targets of the labelled rows.
-    said : (F, u, k) float64
+    predicted : (F, u, k) float64
         E of the pulled rows by fold.
     """
     change = left_out - outputs.prior
     fitted = outputs.fitted(left_out)
     curved = max(float((outputs.curvature(fitted) * change**2).sum()), 1e-12)
     step = float(((codes - fitted) * change).sum()) / curved - 1.0 / np.sqrt(curved)
-    ratio = np.sqrt((change**2).mean() / max(float(((said - outputs.prior) ** 2).mean()), 1e-300))
+    ratio = np.sqrt((change**2).mean() / max(float(((predicted - outputs.prior) ** 2).mean()), 1e-300))
     return float(max(1.0, min(1.0 + step, MOST_STRETCH) * min(1.0, ratio)))

@@ -53,12 +53,12 @@ class ViewSum:
         self.scales = np.full(n_views, 1.0 / n_views)
         self.by_fold = np.tile(self.scales, (n_folds, 1))
 
-    def fit(self, said: NDArray, covers: NDArray, codes: NDArray, fold: NDArray, weights: NDArray) -> None:
+    def fit(self, predicted: NDArray, covers: NDArray, codes: NDArray, fold: NDArray, weights: NDArray) -> None:
         """Fit b to the out-of-fold scores of the labelled rows, in every third call.
 
         Parameters
         ----------
-        said : (v, l, k) float64
+        predicted : (v, l, k) float64
         covers : (v, l) bool
         codes : (l, k) float64
         fold : (l,) int64
@@ -69,7 +69,7 @@ class ViewSum:
         if (self.age - 1) % EVERY:
             return
         step = max(1, -(-codes.size // MOST_SCORES))
-        change = np.where(covers[:, ::step, None], said[:, ::step] - self.outputs.prior, 0.0)
+        change = np.where(covers[:, ::step, None], predicted[:, ::step] - self.outputs.prior, 0.0)
         codes, fold = codes[::step], fold[::step]
         useful = self._explain(change, codes)
         change, weights = change * useful[:, None, None], weights * useful
@@ -85,12 +85,12 @@ class ViewSum:
         gains = alone - self.outputs.loss(change + self.outputs.prior, codes)
         return gains.mean(axis=1) > SURE * gains.std(axis=1) / np.sqrt(max(1, len(codes)))
 
-    def combine(self, said: Sequence[NDArray], trained: Sequence[NDArray], covers: NDArray, fold: NDArray) -> None:
+    def combine(self, predicted: Sequence[NDArray], trained: Sequence[NDArray], covers: NDArray, fold: NDArray) -> None:
         """Set the scores from what views say of all rows, (n, k) each.
 
         Parameters
         ----------
-        said, trained : sequence of (n, k) float64
+        predicted, trained : sequence of (n, k) float64
             Labelled rows by the members that did not see them, or as trained.
         covers : (v, n) bool
         fold : (n,) int64
@@ -102,7 +102,7 @@ class ViewSum:
         self.scores = self.trained.copy()
         for k, scales in enumerate(self.by_fold):
             rows = np.flatnonzero(fold == k)
-            self.scores[rows] = summed(scales, [each[rows] for each in said], covers[:, rows], prior)
+            self.scores[rows] = summed(scales, [each[rows] for each in predicted], covers[:, rows], prior)
 
     def effective(self, weights: NDArray, losses: NDArray) -> NDArray[np.float64]:
         """Return w (v,) with the sum's weight dealt to views: by b times the share of the prior's loss explained."""
@@ -117,10 +117,10 @@ def shares_of(scales: NDArray, covers: NDArray) -> NDArray[np.float64]:
     return np.minimum(1.0, (scales @ covers) / whole) if whole > 0 else np.zeros(covers.shape[1])
 
 
-def summed(scales: NDArray, said: Sequence[NDArray], covers: NDArray, prior: NDArray) -> NDArray[np.float64]:
+def summed(scales: NDArray, predicted: Sequence[NDArray], covers: NDArray, prior: NDArray) -> NDArray[np.float64]:
     """Return f_s (n, k) of what views say (v, n, k)."""
-    total = np.zeros_like(said[0])
-    for part, each in zip(factors(np.zeros_like(scales), 1.0, scales, covers), said):
+    total = np.zeros_like(predicted[0])
+    for part, each in zip(factors(np.zeros_like(scales), 1.0, scales, covers), predicted):
         if part.any():
             total += part[:, None] * (each - prior)
     return prior + total

@@ -39,20 +39,20 @@ def sharpness_for(n_known: int) -> tuple[float, ...]:
     return tuple(q for q in SHARPNESS if q <= max(SHARPNESS[0], n_known / LABELS_PER_SHARPNESS))
 
 
-def consensus(weights: NDArray, said: Sequence[NDArray], covers: NDArray, prior: NDArray) -> NDArray[np.float64]:
+def consensus(weights: NDArray, predicted: Sequence[NDArray], covers: NDArray, prior: NDArray) -> NDArray[np.float64]:
     """Return E (n, k) of what views say (v, n, k), weights (v,) divided by their sum over those that cover (v, n)."""
     used = np.flatnonzero(weights > FAINT * weights.max(initial=0.0))
     if not np.array_equal(covers[used].any(axis=0), covers[weights > 0].any(axis=0)):
         used = np.flatnonzero(weights > 0)
-    mass, total = weights[used] @ covers[used], np.zeros_like(said[0])
+    mass, total = weights[used] @ covers[used], np.zeros_like(predicted[0])
     for i in used:
-        total += (weights[i] * covers[i])[:, None] * said[i]
+        total += (weights[i] * covers[i])[:, None] * predicted[i]
     some = mass > 0
     return np.where(some[:, None], total / np.where(some, mass, 1.0)[:, None], prior)
 
 
 def fitted_mix(
-    outputs: Outputs, said: NDArray, covers: NDArray, codes: NDArray, start: NDArray, strength: float = 1.0
+    outputs: Outputs, predicted: NDArray, covers: NDArray, codes: NDArray, start: NDArray, strength: float = 1.0
 ) -> NDArray[np.float64]:
     """Return the weights on the simplex with the lowest loss of the consensus plus KL(w, start) * strength / n.
 
@@ -61,23 +61,23 @@ def fitted_mix(
     Parameters
     ----------
     outputs : Outputs
-    said : (v, n, k) float64
+    predicted : (v, n, k) float64
     covers : (v, n) bool
     codes : (n, k) float64
     start : (v,) float64
     strength : float
     """
     start = np.maximum(start, 1e-6) / np.maximum(start, 1e-6).sum()
-    said = np.where(covers[:, :, None], said, outputs.prior)
+    predicted = np.where(covers[:, :, None], predicted, outputs.prior)
     n, weights, rate = len(codes), start.copy(), 1.0
 
     def value(w: NDArray) -> float:
         pull = strength / n * float(w @ np.log(w / start))
-        return float(outputs.loss(np.tensordot(w, said, 1), codes).mean()) + pull
+        return float(outputs.loss(np.tensordot(w, predicted, 1), codes).mean()) + pull
 
     now = value(weights)
     for _ in range(200):
-        slope = np.einsum("nk,vnk->v", outputs.fitted(np.tensordot(weights, said, 1)) - codes, said) / n
+        slope = np.einsum("nk,vnk->v", outputs.fitted(np.tensordot(weights, predicted, 1)) - codes, predicted) / n
         slope += strength / n * np.log(weights / start)
         while rate > 1e-4:
             moved = np.maximum(weights * np.exp(rate * (slope.min() - slope)), 1e-9)  # at most 1: nothing overflows

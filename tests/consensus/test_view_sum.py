@@ -50,20 +50,20 @@ def test_scales_without_a_row_are_the_weights():
 
 def test_a_row_that_few_views_cover_is_not_drawn_to_the_prior():
     prior, scales = np.array([1.0]), np.array([0.9, 0.6])
-    said = np.array([[[3.0], [3.0], [9.0]], [[4.0], [9.0], [9.0]]])
+    predicted = np.array([[[3.0], [3.0], [9.0]], [[4.0], [9.0], [9.0]]])
     covers = np.array([[1, 1, 0], [1, 0, 0]], bool)
     # both: .9 * 2 + .6 * 3; the first alone holds .9 of 1, so it counts once; none: the prior
-    assert_allclose(summed(scales, said, covers, prior)[:, 0], [4.6, 3.0, 1.0])
+    assert_allclose(summed(scales, predicted, covers, prior)[:, 0], [4.6, 3.0, 1.0])
 
 
 def test_factors_are_those_of_the_consensus_with_the_sum_as_a_view():
     rng = np.random.default_rng(0)
-    said, covers = rng.normal(size=(3, 50, 2)), rng.random((3, 50)) < 0.6
+    predicted, covers = rng.normal(size=(3, 50, 2)), rng.random((3, 50)) < 0.6
     prior, weights, scales = np.array([0.2, -0.1]), np.array([0.1, 0.3, 0.0]), np.array([0.0, 0.7, 0.9])
-    own = summed(scales, said, covers, prior)
-    views, having = [*said, own], np.vstack([covers, covers[1:].any(axis=0)])
+    own = summed(scales, predicted, covers, prior)
+    views, having = [*predicted, own], np.vstack([covers, covers[1:].any(axis=0)])
     parts = factors(weights, 0.6, scales, covers)
-    ours = prior + np.einsum("vn,vnk->nk", parts, said - prior)
+    ours = prior + np.einsum("vn,vnk->nk", parts, predicted - prior)
     assert_allclose(ours, consensus(np.append(weights, 0.6), views, having, prior), atol=1e-12)
     assert_array_equal(parts[~covers], 0.0)
 
@@ -71,14 +71,14 @@ def test_factors_are_those_of_the_consensus_with_the_sum_as_a_view():
 def test_a_view_that_explains_nothing_is_not_summed():
     rng = np.random.default_rng(0)
     codes = rng.normal(size=(200, 1))
-    said = np.stack([0.5 * codes, 0.5 * rng.normal(size=codes.shape)])
+    predicted = np.stack([0.5 * codes, 0.5 * rng.normal(size=codes.shape)])
     part = ViewSum(Outputs(False, np.zeros(1)), 5, 2)
     fold = np.arange(200) % 5
-    part.fit(said, np.ones((2, 200), bool), codes, fold, np.array([0.9, 0.1]))
+    part.fit(predicted, np.ones((2, 200), bool), codes, fold, np.array([0.9, 0.1]))
     noise = part.scales[1], *part.by_fold[:, 1]
     assert max(noise) < 0.01 and part.scales[0] > 1.8
-    part.combine(said, said, np.ones((2, 200), bool), fold)
-    assert_allclose(part.scores, part.scales[0] * said[0], rtol=0.05, atol=0.01)
+    part.combine(predicted, predicted, np.ones((2, 200), bool), fold)
+    assert_allclose(part.scores, part.scales[0] * predicted[0], rtol=0.05, atol=0.01)
 
 
 def test_tables_that_each_know_a_part_are_summed():
