@@ -14,13 +14,14 @@ from studio.runs import store, table
 from studio.server import MIDDLEWARE, ROUTES, why_not
 from studio.views.common.widgets import PAGES, escape, frame
 
-CONSENSUS, DATA, RUNS = "pages/2_Consensus.py", "pages/1_Data.py", "pages/9_Runs.py"
+CONSENSUS, DATA, PLAYGROUND = "pages/2_Consensus.py", "pages/1_Data.py", "pages/8_Playground.py"
+RUNS = "pages/9_Runs.py"
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 CARDS = (
     ("Explore", ":material/insights:", "Which sources help, and which only agree? Watch errors and weights round by "
      "round.", CONSENSUS, "Open Consensus"),
-    ("Teach", ":material/school:", "Add noise to a source, or drop one: its weight falls while the class looks on.",
-     CONSENSUS, "Try the what-if"),
+    ("Teach", ":material/school:", "A playground of made-up data, and lessons on the live pages: a few steps each, "
+     "checked.", PLAYGROUND, "Open the playground"),
     ("What if", ":material/upload_file:", "Your own tables and graphs. Ids need not match everywhere, labels may be "
      "few.", DATA, "Bring your data"),
 )  # fmt: skip

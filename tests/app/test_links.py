@@ -106,3 +106,11 @@ def test_what_is_shown_under_other_settings_says_so():
     words = " ".join(each.value for each in page.info)
     retrained = page.session_state["live Consensus"].runs["Consensus"] != run
     assert retrained or "trained with other settings: rounds 40 → 200" in words
+
+
+def test_a_link_opens_a_lesson_at_its_first_step_and_another_page_has_its_own():
+    page = opened(lesson="noise")
+    assert not page.exception and any("**A noisy source** · step 1 of 3" in each.value for each in page.markdown)
+    assert address(page)["lesson"] == "noise"
+    other = opened("3_Collective.py", lesson="noise")
+    assert not any("step 1 of" in each.value for each in other.markdown)

@@ -23,7 +23,7 @@ from studio import session
 from studio.jobs import manager as jobs
 from studio.runs import restoring
 from studio.runs.differences import Outcome, describe, sentence
-from studio.views.common import training
+from studio.views.common import training, widgets_lessons
 from studio.views.common.training import Setting
 from studio.views.common.widgets import escape
 from studio.views.common.widgets_controls import share, write
@@ -184,7 +184,10 @@ class LiveTrainings:
             )
             st.toggle("Pause updates", key="hold", help="The charts stand still; training goes on.")
             share()
+            lesson = widgets_lessons.choice(self.page)
         write()
+        done = kept is not None and not self.busy
+        widgets_lessons.panel(lesson, widgets_lessons.facts_of(kept, self.events(), done))
         asked = not busy and (pressed or stepped or st.session_state.pop("train_now", False))
         quick = changed and 0 < estimate < INSTANT
         if able and (asked or quick):
