@@ -16,6 +16,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+import sklearn.datasets
 from numpy.typing import NDArray
 
 from hetcore.data.plain import plain_table
@@ -29,16 +30,20 @@ CLASSIFICATIONS = ("thyroid", "heart", "breast_cancer", "diabetes", "german")
 NOISES = ("clean", "noisy")
 NOISY_SHARE, NOISE_VARIANCE = 0.2, 0.1
 
+BUNDLED = {"iris": "load_iris", "wine": "load_wine", "wisconsin": "load_breast_cancer"}  # of scikit-learn
 Table = tuple[NDArray, NDArray]
 
 
 @cache
 def table(name: str) -> Table:
-    """Return X and y of a data set."""
+    """Return X and y of a data set of the project, a problem of the suite, or a table of scikit-learn's."""
     import datasets  # beside hetcore, not below it: only experiments need it
     from datasets import suite
 
-    X, y, columns = plain_table((suite if name.startswith("noise_") else datasets).load(name))
+    if name in BUNDLED:
+        X, y = getattr(sklearn.datasets, BUNDLED[name])(return_X_y=True)
+        return X, y.astype(str)
+    X, y, columns = plain_table((suite if name in suite.names() else datasets).load(name))
     if name == "bodyfat":
         at = columns.index("Density")
         X[:, at], y = y, X[:, at].copy()
@@ -126,4 +131,3 @@ def _seen(X: NDArray, y: NDArray, kept: int) -> Table:
     rows = np.arange(kept, y.size)
     rows = rows if y.dtype.kind == "f" else rows[np.isin(y[rows], np.unique(y[:kept]))]
     return X[rows], y[rows]
-
