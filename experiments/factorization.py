@@ -3,7 +3,8 @@
 Key of a cell: data ("movielens_100k", "intel_lab", or the latter with noise on ten sensors), method, fraction (of the
 entries observed), split. "As printed" chooses rank, lambda, Delta and the epoch on a tenth of the training entries, as
 the paper does, among as many settings for one arm as for the other (`Chosen`); the other methods' were chosen on two or
-three other splits of the same data. Surprise and tensorly must be installed for their cells: requirements-bench.txt.
+three other splits of the same data. Surprise and tensorly must be installed for their cells (requirements-bench.txt),
+and PyTorch for AutoRec's (requirements-deep.txt).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy as np
 from scipy.stats import norm
 
 import hetcore as hc
+from experiments.autorec import AutoRec
 from hetcore.data.plain import codes
 from hetcore.factorization.tensor_baselines import InverseDistance, NearestSensors, Tucker
 
@@ -84,6 +86,7 @@ MATRIX = {
     "biased MF, as printed": lambda fraction: Chosen(hc.MatrixFactorization, **SLOW, n_factors=[10, 20, 50]),
     "Surprise SVD": lambda fraction: Surprise(),
     "Surprise SVD, tuned": lambda fraction: Surprise(**TUNED),
+    "AutoRec": lambda fraction: AutoRec(),
 }
 TENSOR = {
     "HTF": lambda fraction: hc.HTF(**WHOLE),
