@@ -57,7 +57,8 @@ def numbers_table(cells: pl.DataFrame) -> str:
         row = [name.removeprefix("noise_"), str(own.height), f"{own['nll'].mean():.2f}", *given, f"{ratio:.3f}"]
         rows.append([*row, f"{held:.3f}"])
     head = ["", "splits", "NLL of HGBM", *peers, "RMSE / CatBoost's", "90% intervals"]
-    counts = zip(("lowest NLL of all", "RMSE within 1% of CatBoost's or below", "intervals within 3 points"), reached)
+    bars = ("lowest NLL of all", "RMSE within 1% of CatBoost's or below", "intervals within 3 points")
+    counts = list(zip(bars, reached))[0 if peers else 1 :]
     told = "; ".join(f"{bar} {count} of {len(names)}" for bar, count in counts)
     return f"{_markdown(head, rows)}\n{told}.\n"
 
