@@ -18,7 +18,7 @@ import numpy as np
 from scipy.stats import norm
 
 import hetcore as hc
-from experiments.autorec import AutoRec
+from experiments.noise.autorec import AutoRec
 from hetcore.data.plain import codes
 from hetcore.factorization.tensor_baselines import InverseDistance, NearestSensors, Tucker
 

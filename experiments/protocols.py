@@ -36,7 +36,7 @@ PROTOCOLS = {
     "source_counts": Protocol("experiments.source_counts", "source_counts"),
     "planted": Protocol("experiments.planted", "planted"),
     "planted_lambda": Protocol("experiments.planted_lambda", "planted_lambda"),
-    "planted_ratings": Protocol("experiments.planted_ratings", "planted_ratings"),
+    "planted_ratings": Protocol("experiments.noise.planted_ratings", "planted_ratings"),
     "consensus": Protocol("experiments.consensus", "consensus"),
     "collective": Protocol("experiments.collective", "collective"),
     "customers": Protocol("experiments.customers", "customers"),

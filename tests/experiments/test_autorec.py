@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from experiments import autorec
-from experiments.autorec import AutoRec
+from experiments.noise import autorec
+from experiments.noise.autorec import AutoRec
 
 pytest.importorskip("torch")
 

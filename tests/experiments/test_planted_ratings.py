@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from experiments.heteroscedastic import table
-from experiments.planted_ratings import NOISE, planted_ratings, run_cell
+from experiments.noise.planted_ratings import NOISE, planted_ratings, run_cell
 
 
 def test_users_stray_alike_or_not_by_the_same_mean_square():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from experiments.spread_tables import classes_table, main, numbers_table
+from experiments.noise.spread_tables import classes_table, main, numbers_table
 
 
 def _numbers(method, split, nll, rmse, coverage90=None):

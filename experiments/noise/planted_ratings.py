@@ -17,8 +17,9 @@ from scipy.stats import spearmanr
 
 from experiments.factorization import MATRIX
 
-__all__ = ["NOISE", "SPREADS", "planted_ratings", "run_cell"]
+__all__ = ["METHODS", "NOISE", "SPREADS", "planted_ratings", "run_cell"]
 
+METHODS = tuple(MATRIX)
 SPREADS = {"even": 0.0, "uneven": 0.5, "very uneven": 1.0}
 SHAPE, RANK = (600, 400), 5
 BIAS, FACTORS, NOISE = 0.4, 0.6, 0.8  # deviations of biases, of what factors say, of the noise

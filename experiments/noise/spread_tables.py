@@ -1,7 +1,7 @@
 """Tables of HGBM beside its peers, from finished cells: likelihood, error and intervals of numbers; flipped classes.
 
-python -m experiments.spread_tables hgbm-uncertainty --results docs/results
-python -m experiments.spread_tables hgbm-classes --results docs/results
+python -m experiments.noise.spread_tables hgbm-uncertainty --results docs/results
+python -m experiments.noise.spread_tables hgbm-classes --results docs/results
 
 Differences are means over the splits that both methods have. A place is lost where the other's mean is better.
 """
@@ -59,8 +59,8 @@ def numbers_table(cells: pl.DataFrame) -> str:
     head = ["", "splits", "NLL of HGBM", *peers, "RMSE / CatBoost's", "90% intervals"]
     bars = ("lowest NLL of all", "RMSE within 1% of CatBoost's or below", "intervals within 3 points")
     counts = list(zip(bars, reached))[0 if peers else 1 :]
-    told = "; ".join(f"{bar} {count} of {len(names)}" for bar, count in counts)
-    return f"{_markdown(head, rows)}\n{told}.\n"
+    summary = "; ".join(f"{bar} {count} of {len(names)}" for bar, count in counts)
+    return f"{_markdown(head, rows)}\n{summary}.\n"
 
 
 def classes_table(cells: pl.DataFrame) -> str:
@@ -85,11 +85,11 @@ def classes_table(cells: pl.DataFrame) -> str:
         found = own["found"].mean() if "found" in own.columns else None
         rows.append([*row, "" if found is None else f"{found:.2f}"])
     head = ["", "flipped", "splits", "accuracy", *(f"less {peer}'s" for peer in peers), "flipped rows found"]
-    told = "; ".join(
+    summary = "; ".join(
         f"behind {peer} at {lost} of {n} places, beyond two standard errors at {seen}"
         for peer, (n, lost, seen) in behind.items()
     )
-    return f"{_markdown(head, rows)}\n{told}.\n"
+    return f"{_markdown(head, rows)}\n{summary}.\n"
 
 
 def _gap(ours: NDArray, theirs: NDArray) -> float:
@@ -107,7 +107,7 @@ def _markdown(head: list[str], rows: list[list[str]]) -> str:
 
 def main(arguments: list[str] | None = None) -> int:
     """Print the tables of experiments of the protocols "calibration" and "flips"."""
-    parser = argparse.ArgumentParser("python -m experiments.spread_tables", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser("python -m experiments.noise.spread_tables", description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="+", help="experiments, such as hgbm-uncertainty or hgbm-classes")
     parser.add_argument("--results", help="folder of the finished cells")
     args = parser.parse_args(arguments)
