@@ -77,7 +77,7 @@ def child(family: str, corpus: str, seconds: int) -> None:
             if len(str(error)) > 2000 or not str(error):
                 tell("a sentence of no length", data)
         except (MemoryError, RecursionError):
-            pass  # answered at the edge, in studio.readers.parsing.refusal
+            pass  # answered at the edge, in studio.readers.parsing.why_not
         except BaseException as error:  # noqa: B036 - a panic of polars is no Exception
             ours = [frame for frame in traceback.extract_tb(error.__traceback__) if str(ROOT) in frame.filename]
             where = [frame for frame in ours if ".venv" not in frame.filename][-1]
