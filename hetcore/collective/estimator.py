@@ -45,7 +45,7 @@ NONE = {"max_depth": (4, 5), "min_samples_leaf": (None, 1), "no_neighbor": ("nan
 def sizes(n_outputs: int) -> dict[str, Any]:
     """Return what None stands for by number of classes, 1 for numbers: the more, the dearer a tree."""
     several = n_outputs > SEVERAL
-    return {"first_trees": 150 if several else 400, "learning_rate": 0.1 if several else 0.05}
+    return {"first_trees": 75 if several else 400, "learning_rate": 0.15 if several else 0.05}
 
 
 class CollectiveProblem(NamedTuple):

@@ -72,7 +72,7 @@ class _Stages:
     first_trees: int | None = param(
         None,
         Whole(1).or_none(),
-        "Trees of F_0 at most; None is 400, and 150 of more than five classes; one as printed.",
+        "Trees of F_0 at most; None is 400, and 75 of more than five classes; one as printed.",
         Slider("Trees of the first stage", 1, 600, 1),
     )
     patience: int = param(
@@ -84,7 +84,7 @@ class _Stages:
     learning_rate: float | None = param(
         None,
         Interval(0, 1, "(]").or_none(),
-        "Shrinkage of each tree; None is 0.05, and 0.1 of more than five classes; 1 as printed.",
+        "Shrinkage of each tree; None is 0.05, and 0.15 of more than five classes; 1 as printed.",
         Slider("Shrinkage", 0.01, 1.0, 0.01),
     )
     max_depth: int | None = param(
