@@ -67,6 +67,8 @@ class ViewBoosting:
     views : list of ViewState
     weights : (v,) float64
         w by view, without that of their sum.
+    relative : (v,) float64
+        Each view's out-of-fold loss over the prior's.
     sum : ViewSum
     graph_weights : dict of str to float
         w^; all 0 where the graphs explain nothing.
@@ -120,7 +122,7 @@ class ViewBoosting:
         self.sharpness = SHARPNESS[0] if params["sharpness"] == "auto" else float(params["sharpness"])
         rule = self.rule(lambda0)
         self.views = [self._with_learner(each, seed, rule) for each, seed in made]
-        self.weights = np.full(len(self.views), 1.0 / len(self.views))
+        self.weights, self.relative = np.full(len(self.views), 1.0 / len(self.views)), np.ones(len(self.views))
         self.sum = ViewSum(self.outputs, self.n_folds, len(self.views))
 
     def _chosen_lambda0(self, made: list[tuple[DataView, int]]) -> float:
@@ -234,7 +236,7 @@ class ViewBoosting:
         said = np.stack([view.scores[labelled] for view in self.views])
         covers = np.stack([view.covers[labelled] for view in self.views])
         codes = self.labels.codes[labelled]
-        losses = self.relative_losses()
+        losses = self.relative = self.relative_losses()
         if self.params["weights"] == "learned":
             self.weights = fitted_mix(self.outputs, said, covers, codes, weights_of(losses, "entropy", 3.0))
         elif self.params["weights"] == "equal":
@@ -368,14 +370,14 @@ class ViewBoosting:
 
     def shares(self) -> NDArray[np.float64]:
         """Return each view's shares (v, p + q) in what its tables and graphs explain: rows sum to 1."""
-        losses, labelled = self.relative_losses(), self.problem.labelled
+        labelled = self.problem.labelled
         codes = self.labels.codes[labelled]
         prior = self.outputs.loss(np.tile(self.outputs.prior, (len(codes), 1)), codes)
         gains = {
             name: explained(prior, [self.outputs.loss(v.scores[labelled], codes) for v in self._own_views(name)])
             for name in self.columns.tables.names
         }
-        return deal([view.view for view in self.views], losses, gains, self.graph_weights)
+        return deal([view.view for view in self.views], self.relative, gains, self.graph_weights)
 
     def _own_views(self, table: str) -> list[ViewState]:
         return [view for view in self.views if view.view.tables == (table,) and not view.view.graphs]
@@ -387,7 +389,7 @@ class ViewBoosting:
     @property
     def effective(self) -> NDArray[np.float64]:
         """Each view's weight (v,), with its part of that of their sum."""
-        return self.sum.effective(self.weights, self.relative_losses())
+        return self.sum.effective(self.weights, self.relative)
 
     def source_weights(self, dealt: NDArray) -> dict[str, float]:
         """Return the sum of the views' weights that is each table's, normalised over the tables."""

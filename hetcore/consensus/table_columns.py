@@ -1,13 +1,13 @@
 """The columns of all tables as trees and as smooth learners take them; learned from the training data, used on any.
 
 Trees take a table's encoded columns as they are, NaN where a value or a record is missing; of more than 300 columns the
-300 that vary most, and 32 principal components of all. Smooth learners take columns of mean 0 and deviation 1 (words:
-rows of length 1), 0 where missing, 200 components of them where there are more.
+300 that vary most, and 32 principal components of all. Smooth learners take columns of mean 0 and deviation 1, at most
+4 from the mean (words: rows of length 1), 0 where missing, 200 components of them where there are more.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,6 +25,7 @@ MOST_TREE_COLUMNS = 300
 TREE_COMPONENTS = 32
 MOST_SMOOTH_COLUMNS = 200
 MOST_NEIGHBOR_COLUMNS = 60  # of which neighbours' means are taken; of more, those of 32 components
+FARTHEST = 4.0  # deviations
 WORDY = 0.8  # share of zeros from which a wide table of no negative number is taken for words
 
 
@@ -40,17 +41,22 @@ class Projection(Stored):
         Whether rows are then divided by their length.
     components : (d, r) float64 or None
         What they are multiplied with.
+    limit : (d,) float64 or None
+        Deviations from the mean beyond which a value counts as that far: a learner that is linear in a skewed column
+        would say anything of the few rows at its end. Infinite for a column of two values, which has no end; None with
+        `unit_rows`, and in files of before there was one.
     """
 
     _stored = {
         "center": Array("d"), "factor": Array("d"), "components": Array("d r", optional=True), "unit_rows": Flag(),
-        "projected": Flag(),
+        "projected": Flag(), "limit": Array("d", low=0, optional=True, allows="inf"),
     }  # fmt: skip
 
     center: NDArray[np.float64]
     factor: NDArray[np.float64]
     unit_rows: bool = False
     components: NDArray[np.float64] | None = None
+    limit: NDArray[np.float64] | None = None
 
     @classmethod
     def fit(cls, X: NDArray, unit_rows: bool = False, most: int | None = None, rank: int = 0) -> Projection:
@@ -63,15 +69,17 @@ class Projection(Stored):
             deviation = np.sqrt((np.where(known, X - center, 0.0) ** 2).sum(axis=0, dtype=np.float64) / len(X))
             varies = deviation > 1e-9 * np.maximum(np.abs(center), 1e-30)
             factor = np.divide(1.0, deviation, out=np.zeros_like(center), where=varies)
-        plain = cls(center, factor, unit_rows)
+        plain = cls(center, factor, unit_rows, None, None if unit_rows else np.where(_two_valued(X), np.inf, FARTHEST))
         if most is None or X.shape[1] <= most:
             return plain
-        return cls(center, factor, unit_rows, principal(plain(X), rank))
+        return replace(plain, components=principal(plain(X), rank))
 
     def __call__(self, X: NDArray) -> NDArray[np.float64]:
         """Return the columns (n, d or r) of X (n, d)."""
         rows = (X - self.center) * self.factor
         rows[np.isnan(rows)] = 0.0
+        if self.limit is not None:
+            np.clip(rows, -self.limit, self.limit, out=rows)
         if self.unit_rows:
             rows /= np.maximum(np.sqrt((rows**2).sum(axis=1, keepdims=True)), 1e-12)
         return rows if self.components is None else rows @ self.components
@@ -86,6 +94,12 @@ class Projection(Stored):
         if values.pop("projected") != (values["components"] is not None):
             raise ModelFileError("The columns of a view in the model file have no components: save the model again.")
         return cls(**values)
+
+
+def _two_valued(X: NDArray) -> NDArray[np.bool_]:
+    """Return which columns (d,) of X (n, d) have at most two values."""
+    low, high = np.where(np.isnan(X), np.inf, X).min(axis=0), np.where(np.isnan(X), -np.inf, X).max(axis=0)
+    return ((X == low) | (X == high) | np.isnan(X)).all(axis=0)
 
 
 def principal(rows: NDArray[np.float64], rank: int) -> NDArray[np.float64]:

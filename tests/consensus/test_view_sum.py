@@ -10,6 +10,7 @@ from scipy.optimize import minimize
 
 import hetcore as hc
 from hetcore.consensus.outputs import Outputs
+from hetcore.consensus.table_columns import Projection
 from hetcore.consensus.view_sum import STRENGTH, ViewSum, factors, nearest_scales, summed
 from hetcore.consensus.view_weights import consensus
 
@@ -93,3 +94,15 @@ def test_tables_that_each_know_a_part_are_summed():
     errors = [float(np.sqrt(((each.predict(data) - y)[150:] ** 2).mean())) for each in (fit, equal)]
     assert errors[0] < 0.7 * errors[1]
     assert fit.model_.scales.sum() > 1.0 and equal.model_.scales is None
+
+
+def test_a_value_far_out_counts_as_four_deviations():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=400), np.arange(400) < 4])
+    scaled = Projection.fit(X)
+    far = scaled(np.array([[1e6, 1.0], [-1e6, 0.0], [np.nan, np.nan]]))
+    assert_allclose(far[:, 0], [4.0, -4.0, 0.0])
+    assert far[0, 1] > 9.0  # two values have no end
+    assert_allclose(scaled(X)[:, 0], (X[:, 0] - X[:, 0].mean()) / X[:, 0].std())
+    words = Projection.fit(np.abs(X), unit_rows=True)
+    assert words.limit is None and Projection.fit(np.full((3, 1), np.nan)).limit[0] == np.inf
