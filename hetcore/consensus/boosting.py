@@ -198,10 +198,10 @@ class ViewBoosting:
         if not self.lambda0 or not self.pulled.any() or not self.n_rounds:
             return None
         which = [not view.view.sees_labels for view in self.views]
-        said = self.member_consensus(self.executor.pulled_members, self.pulled, which)
+        predicted = self.member_consensus(self.executor.pulled_members, self.pulled, which)
         known = self.problem.labelled
-        stretch = stretch_of(self.outputs, self.left_out[known], self.labels.codes[known], said)
-        fitted = self.outputs.fitted(self.outputs.prior + stretch * (said - self.outputs.prior))
+        stretch = stretch_of(self.outputs, self.left_out[known], self.labels.codes[known], predicted)
+        fitted = self.outputs.fitted(self.outputs.prior + stretch * (predicted - self.outputs.prior))
         place = np.cumsum(self.pulled) - 1
         rows = [view.rows[self.pulled[view.rows]] if not view.view.sees_labels else view.rows[:0] for view in going]
         return [fitted[:, place[each]] for each in rows]
@@ -225,44 +225,44 @@ class ViewBoosting:
         covers = np.stack([self.views[i].covers[some] for i in used])
         parts = factors(weights[used], of_sum, self.sum.scales[used], covers)
         total = np.zeros((self.n_folds, int(some.sum()), self.outputs.k))
-        for part, i, said in zip(parts, used, asked([self.views[i] for i in used])):
+        for part, i, predicted in zip(parts, used, asked([self.views[i] for i in used])):
             spots = place[self.views[i].rows[some[self.views[i].rows]]]
-            total[:, spots] += part[spots, None] * (said - prior)
+            total[:, spots] += part[spots, None] * (predicted - prior)
         return prior + total
 
     def _weigh(self) -> None:
         """Lines 4 to 7."""
         labelled = self.problem.labelled
-        said = np.stack([view.scores[labelled] for view in self.views])
+        predicted = np.stack([view.scores[labelled] for view in self.views])
         covers = np.stack([view.covers[labelled] for view in self.views])
         codes = self.labels.codes[labelled]
         losses = self.relative = self.relative_losses()
         if self.params["weights"] == "learned":
-            self.weights = fitted_mix(self.outputs, said, covers, codes, weights_of(losses, "entropy", 3.0))
+            self.weights = fitted_mix(self.outputs, predicted, covers, codes, weights_of(losses, "entropy", 3.0))
         elif self.params["weights"] == "equal":
             self.weights = weights_of(losses, "equal", 1.0)
         else:
-            self._weigh_with_sum(said, covers, codes, losses)
+            self._weigh_with_sum(predicted, covers, codes, losses)
         self._combine()
         self._weigh_graphs()
         if self.params["lambda1"] == "auto" and self.n_rounds + 1 in LOOKS:
             self.choose_lambda1()
         self._smooth()
 
-    def _weigh_with_sum(self, said: NDArray, covers: NDArray, codes: NDArray, losses: NDArray) -> None:
+    def _weigh_with_sum(self, predicted: NDArray, covers: NDArray, codes: NDArray, losses: NDArray) -> None:
         """Line 5: the weights of the views and of their sum."""
         rule, fold = self.params["weights"], self.labels.fold[self.problem.labelled]
-        self.sum.fit(said, covers, codes, fold, weights_of(losses, rule, SHARPNESS[0]))
-        self.sum.combine(said, said, covers, fold)
+        self.sum.fit(predicted, covers, codes, fold, weights_of(losses, rule, SHARPNESS[0]))
+        self.sum.combine(predicted, predicted, covers, fold)
         losses = np.append(losses, self.outputs.loss(self.sum.scores, codes).mean() / self._alone())
-        args = [*said, self.sum.scores], np.vstack([covers, self.sum.covers]), codes
+        args = [*predicted, self.sum.scores], np.vstack([covers, self.sum.covers]), codes
         choices = sharpness_for(len(codes)) if self.params["sharpness"] == "auto" else (self.sharpness,)
         tried = [weights_of(losses, rule, q) for q in choices]
         best = int(np.argmin([self._loss_of(weights, *args) for weights in tried]))
         self.weights, self.sum.weight, self.sharpness = tried[best][:-1], float(tried[best][-1]), choices[best]
 
-    def _loss_of(self, weights: NDArray, said: NDArray, covers: NDArray, codes: NDArray) -> float:
-        return float(self.outputs.loss(consensus(weights, said, covers, self.outputs.prior), codes).mean())
+    def _loss_of(self, weights: NDArray, predicted: NDArray, covers: NDArray, codes: NDArray) -> float:
+        return float(self.outputs.loss(consensus(weights, predicted, covers, self.outputs.prior), codes).mean())
 
     def relative_losses(self) -> NDArray[np.float64]:
         """Return l_i (v,) over the prior's loss, of all labelled rows: a view is the prior where it has no record."""
@@ -278,10 +278,10 @@ class ViewBoosting:
     def _combine(self) -> None:
         """Line 5: E with labelled rows as left out, and as trained."""
         covers, prior = np.stack([view.covers for view in self.views]), self.outputs.prior
-        said, trained = [view.scores for view in self.views], [view.trained for view in self.views]
-        self.sum.combine(said, trained, covers, self.labels.fold)
+        predicted, trained = [view.scores for view in self.views], [view.trained for view in self.views]
+        self.sum.combine(predicted, trained, covers, self.labels.fold)
         weights, covers = np.append(self.weights, self.sum.weight), np.vstack([covers, self.sum.covers])
-        self.left_out = consensus(weights, [*said, self.sum.scores], covers, prior)
+        self.left_out = consensus(weights, [*predicted, self.sum.scores], covers, prior)
         self.trained = consensus(weights, [*trained, self.sum.trained], covers, prior)
 
     def _weigh_graphs(self) -> None:
@@ -290,9 +290,9 @@ class ViewBoosting:
             self.graph_weights |= {name: 1.0 / len(self.links) for name in self.links}
         elif self.links:
             plain = [i for i, view in enumerate(self.views) if not view.view.graphs]
-            said = np.stack([self.views[i].scores for i in plain])
+            predicted = np.stack([self.views[i].scores for i in plain])
             covers = np.stack([self.views[i].covers for i in plain])
-            alone = consensus(self.effective[plain] + 1e-9, said, covers, self.outputs.prior)
+            alone = consensus(self.effective[plain] + 1e-9, predicted, covers, self.outputs.prior)
             known = self.problem.labelled[:, None]
             fitted = np.where(known, self.labels.codes, self.outputs.fitted(alone))
             self.graph_weights |= graph_weights(self.links, fitted)
@@ -321,8 +321,8 @@ class ViewBoosting:
                 rows = self.labels.fold == fold
                 scores = self.left_out.copy()
                 scores[~known] = members[fold]
-                said = smoothed(blend, scores, lambda1, known & ~rows, working)[rows]
-                found += self.outputs.loss(said, self.labels.codes[rows]).sum()
+                predicted = smoothed(blend, scores, lambda1, known & ~rows, working)[rows]
+                found += self.outputs.loss(predicted, self.labels.codes[rows]).sum()
             return found
 
         path: list[tuple[float, float]] = []
@@ -362,9 +362,9 @@ class ViewBoosting:
         found = {}
         for name in self.columns.tables.names:
             own = [i for i, view in enumerate(self.views) if view.view.tables == (name,) and not view.view.graphs]
-            said = np.stack([self.views[i].scores for i in own])
+            predicted = np.stack([self.views[i].scores for i in own])
             covers = np.stack([self.views[i].covers for i in own])
-            mixed = consensus(self.weights[own] + 1e-9, said, covers, self.outputs.prior)
+            mixed = consensus(self.weights[own] + 1e-9, predicted, covers, self.outputs.prior)
             found[name] = self._raw(mixed), covers[0]
         return found
 
