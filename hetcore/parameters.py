@@ -187,10 +187,12 @@ class Parameter:
         Raises
         ------
         ParameterError
-            Naming the parameter, its value and the rule.
+            Naming the parameter, its value, the rule, and the default where the rule names no cure.
         """
         if value not in self.domain:
-            raise ParameterError(f"{self.name}={value!r} must be {self.domain.words}.")
+            bare = ":" not in self.domain.words and self.default is not REQUIRED
+            cure = f": {self.default!r} is the default" if bare else ""
+            raise ParameterError(f"{self.name}={value!r} must be {self.domain.words}{cure}.")
 
     @property
     def help(self) -> str:

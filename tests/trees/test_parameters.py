@@ -96,12 +96,12 @@ def test_a_default_is_that_of_the_nearest_class():
     [
         ({"subsample": 0}, "subsample=0 must be in (0, 1]: 1 takes all."),
         ({"subsample": "x"}, "subsample='x' must be in (0, 1]: 1 takes all."),
-        ({"rounds": 1.5}, "rounds=1.5 must be a whole number, at least 1."),
-        ({"rounds": True}, "rounds=True must be a whole number, at least 1."),
-        ({"kind": "c"}, "kind='c' must be one of 'a', 'b', None."),
-        ({"depth": -2}, "depth=-2 must be a whole number, at least 1, or -1 for no limit."),
-        ({"exact": 1}, "exact=1 must be True or False."),
-        ({"seed": -1}, "seed=-1 must be a whole number, at least 0, or None."),
+        ({"rounds": 1.5}, "rounds=1.5 must be a whole number, at least 1: 40 is the default."),
+        ({"rounds": True}, "rounds=True must be a whole number, at least 1: 40 is the default."),
+        ({"kind": "c"}, "kind='c' must be one of 'a', 'b', None: 'a' is the default."),
+        ({"depth": -2}, "depth=-2 must be a whole number, at least 1, or -1 for no limit: 3 is the default."),
+        ({"exact": 1}, "exact=1 must be True or False: False is the default."),
+        ({"seed": -1}, "seed=-1 must be a whole number, at least 0, or None: 0 is the default."),
     ],
 )
 def test_a_value_outside_its_domain_is_named(given, sentence):
