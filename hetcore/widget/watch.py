@@ -75,7 +75,7 @@ class Watch(View):
             return
         known = values(estimator)
         super().__init__(title=_name(estimator), abilities=list(ORDERS), controls=controls(estimator), params=known)
-        self._trainer = Trainer(self._receive)
+        self._trainer = Trainer(self._follow)
         stop_on_interrupt(self._trainer)
 
     @traitlets.validate("params")
@@ -143,7 +143,7 @@ class Watch(View):
         model = clone(self._estimator).set_params(**self.trained)
         return model.fit(data, y, **{**more, "callbacks": [*more.get("callbacks", ()), callback]})
 
-    def _receive(self, kind: str, content: Any) -> None:
+    def _follow(self, kind: str, content: Any) -> None:
         """Take what the trainer tells; called from its thread."""
         if kind == "round":
             self._take(content)
