@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, TimeoutError, expect
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 30_000
@@ -112,6 +112,18 @@ def retrain(page: Page, before: str) -> None:
     idle(page)
     if run_of(page) == before:
         page.locator(".st-key-train button").click()
+
+
+def choose(page: Page, box: Locator, option: str) -> None:
+    """Take an option of a list, and open it again where the page, drawn anew in that moment, has closed it."""
+    wanted = page.get_by_role("option", name=option, exact=True)
+    for _ in range(6):
+        box.click()
+        try:
+            return wanted.click(timeout=PATIENCE / 6)
+        except TimeoutError:
+            page.keyboard.press("Escape")
+    pytest.fail(f"The option {option} was never there to be chosen.")
 
 
 def use_files(page: Page) -> None:

@@ -7,7 +7,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from e2e_studio import PATIENCE, TRAINING, idle, retrain, run_of, studio, trained
+from e2e_studio import PATIENCE, TRAINING, choose, idle, retrain, run_of, studio, trained
 from playwright.sync_api import Page, expect
 
 pytestmark = pytest.mark.e2e
@@ -153,8 +153,7 @@ def what_if(page: Page) -> None:
     retrained(page, before)
     expect(page.locator(".st-key-change")).to_contain_text("without the source fou")
     before = run_of(page)
-    page.get_by_test_id("stSelectbox").filter(has_text="Noise in a source").get_by_role("combobox").click()
-    page.get_by_role("option", name="pix", exact=True).click()
+    choose(page, page.get_by_test_id("stSelectbox").filter(has_text="Noise in a source").get_by_role("combobox"), "pix")
     retrained(page, before)
     expect(page.locator(".st-key-change")).to_contain_text("noise")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from e2e_studio import TRAINING, retrain, run_of, trained
+from e2e_studio import TRAINING, choose, retrain, run_of, trained
 from playwright.sync_api import expect
 
 pytestmark = pytest.mark.e2e
@@ -17,8 +17,7 @@ def test_methods_learn_from_domains_and_a_corrupted_one_is_reported(studio_url, 
     expect(page.locator(".st-key-live_mass [data-points]").first).to_be_visible()
     expect(page.get_by_text("of the target that no method saw")).to_be_visible()
     before = run_of(page)
-    page.get_by_role("combobox", name="Spoil a source").click()
-    page.get_by_role("option", name="kin").click()
+    choose(page, page.get_by_role("combobox", name="Spoil a source"), "kin")
     expect(page.get_by_role("slider", name="Labels flipped, per cent")).to_be_visible()
     retrain(page, before)
     expect(page.locator(".st-key-change")).to_contain_text("50% of the labels of kin flipped", timeout=TRAINING)
@@ -38,7 +37,6 @@ def test_a_fresh_session_takes_the_example_and_trains(studio_url, page):
         expect(page.locator(".st-key-teachers")).to_contain_text(name)
     expect(page.locator(".st-key-methods")).to_contain_text("Weighted MultiSource")
     before = run_of(page)
-    page.get_by_role("combobox", name="Spoil a source").click()
-    page.get_by_role("option", name="hostile").click()
+    choose(page, page.get_by_role("combobox", name="Spoil a source"), "hostile")
     retrain(page, before)
     expect(page.locator(".st-key-teachers")).to_contain_text("kin")
