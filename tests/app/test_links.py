@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from streamlit.proto.WidgetStates_pb2 import WidgetStates
 from streamlit.testing.v1 import AppTest
 
 from studio.jobs import manager
@@ -114,3 +115,12 @@ def test_a_link_opens_a_lesson_at_its_first_step_and_another_page_has_its_own():
     assert address(page)["lesson"] == "noise"
     other = opened("3_Collective.py", lesson="noise")
     assert not any("step 1 of" in each.value for each in other.markdown)
+
+
+def test_a_control_that_the_browser_never_heard_of_is_told_its_value_once_more():
+    page = opened(known="45")
+    assert page.slider(key="known").value == 45
+    page = page._run(WidgetStates())  # of a browser whose first run was cut short: it sends nothing
+    lost = page.slider(key="known")
+    assert lost.value == 45 and lost.proto.set_value and lost.proto.value == [45.0]
+    assert not page.run().slider(key="known").proto.set_value  # it knows now

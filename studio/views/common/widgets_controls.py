@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from hetcore.parameters import Parameter
 from studio import session, state
@@ -46,7 +47,23 @@ def held(key: str, start: Any, limits: Limits | None = None, name: str = "") -> 
         if value is None:
             value = _allowed(st.session_state.get(VALUES, {}).get(key), limits)
         st.session_state[key] = start if value is None else value
+    elif not _sent(key):  # set once more: whoever never heard of it would draw the control at its least, and mean it
+        st.session_state[key] = st.session_state[key]
     return key
+
+
+def _sent(key: str) -> bool:
+    """Return whether the browser sent a value of a widget with this run.
+
+    A run that is cut short by the next takes along what it has not sent, the values that it set included, and Streamlit
+    sends these no second time.
+    """
+    context = get_script_run_ctx(suppress_warning=True)
+    if context is None:
+        return True
+    session_state = context.session_state._state
+    widget = session_state._key_id_mapper.get_id_from_key(key)
+    return widget is not None and widget in session_state._new_widget_state
 
 
 def _allowed(value: Any, limits: Limits | None) -> Any:
