@@ -117,7 +117,7 @@ def test_a_link_opens_a_lesson_at_its_first_step_and_another_page_has_its_own():
     assert not any("step 1 of" in each.value for each in other.markdown)
 
 
-def test_a_control_that_the_browser_never_heard_of_is_told_its_value_once_more():
+def test_a_value_that_the_browser_never_got_is_sent_once_more():
     page = opened(known="45")
     assert page.slider(key="known").value == 45
     page = page._run(WidgetStates())  # of a browser whose first run was cut short: it sends nothing
