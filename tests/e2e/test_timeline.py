@@ -132,7 +132,7 @@ def test_the_first_training_of_a_fresh_browser_is_seen_from_its_first_round(stud
     bar = page.locator(".timeline")
     expect(bar).to_have_attribute("data-playing", "false", timeout=TRAINING)
     seen = page.evaluate("window.seen")
-    assert seen[0] == 1 and len(seen) >= 4, seen
+    assert seen == sorted(seen) and seen[0] == 1 < seen[-1], seen  # how many between is the machine's
     page.get_by_label("Round that the charts show").fill("7")
     expect(bar).to_have_attribute("data-round", "7")
     charts = page.locator(".live-chart[data-round]:visible")
