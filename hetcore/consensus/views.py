@@ -206,9 +206,9 @@ class ViewColumns(Stored):
     ) -> dict[Any, tuple]:
         made, blocks, usable, first = {}, [], self._usable(present), len(tables.has)
         for place, (name, among) in enumerate(links.items(), first):
-            linked, predicted = present[place], label_columns(among, labels)
-            made[f"labels of {name}", True] = linked, predicted
-            made[f"labels of {name}", False] = linked, self._scaled(f"labels of {name}", predicted[:, :-3], learn)
+            linked, near_labels = present[place], label_columns(among, labels)
+            made[f"labels of {name}", True] = linked, near_labels
+            made[f"labels of {name}", False] = linked, self._scaled(f"labels of {name}", near_labels[:, :-3], learn)
             smoothing = symmetric(among, loops=True)
             averaged = smoothing @ (smoothing @ tables.joined_smooth)
             if not self.tables.has_words:
@@ -217,7 +217,7 @@ class ViewColumns(Stored):
             made[f"smoothed over {name}", False] = somewhere & usable[place], averaged
             near = feature_means(among, tables.flat)
             degree = np.log1p(np.asarray(among.sum(axis=1))).reshape(-1, 1).astype(np.float32)
-            blocks += [predicted, near, feature_means(among, near), degree]
+            blocks += [near_labels, near, feature_means(among, near), degree]
         graphs = np.hstack(blocks)
         smooth = np.hstack([tables.joined_smooth, self._scaled("graphs", graphs, learn)])
         covers = present.any(axis=0) & usable.all(axis=0)
@@ -237,12 +237,12 @@ class ViewColumns(Stored):
     def width(self, view: View, k: int) -> int:
         """Return how many columns a view has for k scores a row."""
         trees, tables = view.learner == "trees", self.tables
-        predicted, flat = 3 * k + 3, tables.flat_width
+        near_labels, flat = 3 * k + 3, tables.flat_width
         joined = sum(tables.widths().values()) if trees else tables.smooth_width
         if not view.tables:
-            return predicted if trees else predicted - 3
+            return near_labels if trees else near_labels - 3
         if view.columns == "joined and graphs":
-            return joined + len(self.shown) * (predicted + 2 * flat + 1)
+            return joined + len(self.shown) * (near_labels + 2 * flat + 1)
         if view.graphs or view.columns == "joined":
             return joined
         return (tables.widths() if trees else tables.smooth_widths())[view.tables[0]]
@@ -261,12 +261,12 @@ class ViewColumns(Stored):
     def _fault(self, sizes: dict[str, int]) -> str:
         known = set(self.shown) <= {*self.units, ALL_GRAPHS} and set(self.views) <= set(self._all_views())
         if self.lacked is not None and len(self.lacked) != len(self.tables.names) + len(self.shown):
-            return "What may be missing from the views of the model file is not told of each table and graph"
+            return "The model file does not say of each table and graph whether it may be missing: save the model again"
         return "" if known and self.views else "The views of the model file are not those of its tables and graphs"
 
 
 def _lacked(present: NDArray[np.bool_], known: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return which parts (s,) enough of the known instances are without; all, where else no known one has the rest."""
+    """Return which parts (s,) enough known instances are without; all, where half of them would not be covered."""
     enough = max(1, min(SEEN_LACKING, int(known.sum()) // 20))
     lacked = (~present[:, known]).sum(axis=1) >= enough
     covered = (present[:, known] | lacked[:, None]).all(axis=0)

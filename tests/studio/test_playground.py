@@ -59,8 +59,8 @@ def test_the_points_that_are_drawn_are_those_that_are_trained_on():
 def test_the_consensus_is_right_and_the_noise_weighs_least_after_each_stage():
     events = []
     found = plane.stages(tuple(Knobs(n=120)), [lambda event: events.append(event) or len(events) == 3])
-    assert [stage["round"] for stage in found["stages"]] == list(STAGES[:3]) == [e.detail["round"] for e in events]
-    for stage in found["stages"]:
+    assert [stage["round"] for stage in found] == list(STAGES[:3]) == [e.detail["round"] for e in events]
+    for stage in found:
         surfaces = {name: np.array(surface) for name, surface in stage["surfaces"].items()}
         assert {surface.shape for surface in surfaces.values()} == {SHAPE[::-1]}
         assert min(stage["weights"], key=stage["weights"].get) == "noise"

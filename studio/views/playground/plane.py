@@ -124,7 +124,7 @@ def grid() -> tuple[NDArray, NDArray, NDArray]:
     return x, y, np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
 
 
-def stages(knobs: tuple[Any, ...], callbacks: Iterable[Callback] = ()) -> dict[str, Any]:
+def stages(knobs: tuple[Any, ...], callbacks: Iterable[Callback] = ()) -> list[dict[str, Any]]:
     """Train a consensus on made-up data and return what it predicts over the plane after each of `STAGES`.
 
     A fit that ends after a round is the same as a longer one up to there.
@@ -138,37 +138,41 @@ def stages(knobs: tuple[Any, ...], callbacks: Iterable[Callback] = ()) -> dict[s
 
     Returns
     -------
-    dict
-        "stages": a list of mappings: "round"; "surfaces" by source and "consensus", the probability of the second class
-        (SHAPE reversed) as nested lists; "weights" by source; "error" and "error_without_links" of the hidden labels.
-        "points" by source and "consensus": where each sees the instances (n, 2); "links" (m, 2); "labels" (n,) object,
-        None where hidden; "truth" (n,).
+    list of dict
+        "round"; "surfaces" by source and "consensus", the probability of the second class (SHAPE reversed) as nested
+        lists; "weights" by source; "error" and "error_without_links" of the hidden labels.
     """
-    knobs, found = Knobs(*knobs), []
-    plane = make(knobs)
-    y = splits.label_split(plane.data, knobs.known, seed=knobs.seed) if knobs.known < 1 else plane.data.y
+    chosen, found = Knobs(*knobs), []
+    plane = make(chosen)
     for place, rounds in enumerate(STAGES):
-        found.append(_stage(plane.data, y, knobs, rounds))
+        found.append(_stage(plane, chosen, rounds))
         event = RoundEnd("GBCClassifier", place, len(STAGES), {}, found[-1]["weights"], detail=found[-1])
         if any([callback(event) for callback in callbacks]) or found[-1]["round"] < rounds:  # it settled before
             break
-    return {"stages": found, **_scene(plane, y)}
+    return found
 
 
 def scene(knobs: Knobs) -> dict[str, Any]:
-    """Return what does not depend on training: "points", "links", "labels" and "truth" as `stages` has them."""
+    """Return what is drawn below the predictions.
+
+    "points" by source and "consensus", where each sees the instances (n, 2); "links" (m, 2); "labels" (n,) object, None
+    where hidden; "truth" (n,).
+    """
     plane = make(knobs)
-    y = splits.label_split(plane.data, knobs.known, seed=knobs.seed) if knobs.known < 1 else plane.data.y
-    return _scene(plane, y)
-
-
-def _scene(plane: Plane, y: NDArray) -> dict[str, Any]:
     points = {name: plane.data.sources[name].frame.select("x", "y").to_numpy() for name in SOURCES}
-    return {"points": points | {ALL: plane.places}, "links": plane.links, "labels": np.asarray(y, object),
+    return {"points": points | {ALL: plane.places}, "links": plane.links, "labels": _known(plane, knobs),
             "truth": plane.data.y}  # fmt: skip
 
 
-def _stage(data: HetData, y: NDArray, knobs: Knobs, rounds: int) -> dict[str, Any]:
+def _known(plane: Plane, knobs: Knobs) -> NDArray:
+    """Return the labels that are trained on, None where hidden, (n,) object."""
+    if knobs.known >= 1:
+        return np.asarray(plane.data.y, object)
+    return np.asarray(splits.label_split(plane.data, knobs.known, seed=knobs.seed), object)
+
+
+def _stage(plane: Plane, knobs: Knobs, rounds: int) -> dict[str, Any]:
+    data, y = plane.data, _known(plane, knobs)
     model = hc.GBCClassifier(
         n_iterations=STAGES[-1], lambda0=knobs.lambda0, lambda1=knobs.lambda1, random_state=knobs.seed
     )
@@ -202,7 +206,7 @@ def figure(scene: Mapping[str, Any], stage: Mapping[str, Any], name: str) -> dic
     Parameters
     ----------
     scene, stage : mapping
-        Of `stages`.
+        Of `scene` and `stages`.
     name : str
         A source, or "consensus", which shows the links too.
     """

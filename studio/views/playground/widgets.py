@@ -18,7 +18,7 @@ __all__ = ["knobs", "pictures"]
 EVERY = 0.4
 """Seconds between two looks at a training, and between two rounds that are played."""
 STATE = "playground"
-"""In the session: what `_State` has."""
+"""In the session: the knobs, their run and their points, and what is shown: (knobs, points, stages)."""
 WORDS = {
     "west": "sees well what lies in the west",
     "east": "sees well what lies in the east",
@@ -57,7 +57,7 @@ def _regenerate() -> None:
 
 def pictures(wanted: Knobs, owner: str) -> None:
     """Train for the knobs unless that was done, and draw its stages as they come; a slider shows any of them."""
-    state = st.session_state.setdefault(STATE, {"knobs": None, "run": "", "shown": None})
+    state = st.session_state.setdefault(STATE, {"knobs": None, "run": "", "scene": None, "shown": None})
     _start(state, wanted, owner)
     status = _status(state["run"], owner)
     active = status is not None and status.active
@@ -67,7 +67,7 @@ def pictures(wanted: Knobs, owner: str) -> None:
         status = _status(state["run"], owner)
         found = _found(state, status)
         if found:
-            state["shown"] = (wanted, plane.scene(wanted), found)
+            state["shown"] = (wanted, state["scene"], found)
         with st.container(key="plane_state"):
             _say(status, state["shown"])
         with st.container(key="plane_picture"):
@@ -96,7 +96,7 @@ def _start(state: dict[str, Any], wanted: Knobs, owner: str) -> None:
     except ValueError as error:
         st.error(escape(error))
         state["run"] = ""
-    state["knobs"] = wanted
+    state["knobs"], state["scene"] = wanted, plane.scene(wanted)
 
 
 def _status(run: str, owner: str) -> Any:
