@@ -81,6 +81,18 @@ def test_a_chart_of_an_earlier_round_holds_the_others_back(stage):
     stage.wait_for_function(EQUAL, arg=9)
 
 
+def test_a_chart_that_comes_late_turns_no_playing_round_back(stage):
+    stage.evaluate("window.tellBar('a', 9, false, true); window.tellChart(0, 9); window.tellChart(1, 9);")
+    stage.wait_for_function("() => { const [a, b] = window.rounds(); return a === 9 && b === 9; }")
+    stage.evaluate("window.tellChart(2, 5)")
+    stage.wait_for_function("() => window.rounds()[2] === 5")
+    assert stage.evaluate("window.rounds()") == [9, 9, 5]
+    stage.evaluate("window.tellBar('a', 12, true, false); for (const k of [0, 1, 2]) window.tellChart(k, 12);")
+    stage.wait_for_function(AT_END, arg=12)
+    shown = [rounds for chart, rounds in stage.evaluate("window.shown") if chart == "1"]
+    assert shown == sorted(shown)
+
+
 def test_a_method_of_few_rounds_holds_nobody_back(stage):
     stage.evaluate("window.tellBar('a', 12, true, true)")
     stage.evaluate("window.tellChart(0, 12, 12); window.tellChart(1, 2, 12); window.tellChart(2, 12, 12);")

@@ -79,7 +79,8 @@ async function showRound() {
     for (const node of t.charts) if (!node.isConnected) t.charts.delete(node);
     const charts = [...t.charts].filter(node => node.clientWidth && node.figure && !(node.old > performance.now()));
     const lasts = charts.filter(node => node.byRound).map(known);
-    const round = Math.min(t.round, ...lasts);
+    const reached = t.playing ? Math.min(t.shown ?? 0, t.round, t.about.last) : 0;  // a late chart turns nothing back
+    const round = Math.max(Math.min(t.round, ...lasts), reached);
     await Promise.all(charts.map(node => drawChart(node, round).catch(console.error)));
     if (lasts.length) {
       t.states += round !== t.shown;
@@ -134,7 +135,7 @@ function play() {
     exact = Math.min(Math.abs(exact - t.round) > 1.5 ? t.round : exact, available());
     exact = Math.min(exact + pace() * (now - before) / 1000, available());
     before = now;
-    if (Math.floor(exact) !== t.round) { t.round = Math.floor(exact); showRound(); }
+    if (Math.floor(exact) > t.round) { t.round = Math.floor(exact); showRound(); }
     if (t.about.ended && t.round >= t.about.last) t.playing = false;
     t.ticking = requestAnimationFrame(tick);
   };
@@ -144,7 +145,7 @@ function play() {
 function showBar() {
   const t = timeline(), bar = t.bar;
   if (!bar) return;
-  const round = Math.min(t.shown ?? t.about.last, t.about.last), slide = bar.querySelector("input");
+  const round = Math.min(t.shown ?? (t.playing ? 1 : t.about.last), t.about.last), slide = bar.querySelector("input");
   slide.max = Math.max(t.about.last, 1);
   slide.value = round;
   slide.setAttribute("aria-valuetext", `round ${round} of ${t.about.total}`);
