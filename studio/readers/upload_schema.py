@@ -253,7 +253,7 @@ def _guess_id(upload: Upload, unique: Mapping[str, Mapping[str, set]], nodes: li
 
 
 def guess_label(uploads: Sequence[Upload], ids: Mapping[str, str]) -> Label | None:
-    """Return where the labels seem to be: in a file of labels, else in a column named like one."""
+    """Return where the labels seem to be: in a file of labels, a column named like one, or the only one of few ids."""
     tables = [upload for upload in uploads if upload.role in TABULAR]
     if shared := [column for column in domain_columns(uploads) if column not in ids.values()]:
         named = [column for column in shared if column.strip().lower() in _LABEL_COLUMNS]
@@ -265,7 +265,16 @@ def guess_label(uploads: Sequence[Upload], ids: Mapping[str, str]) -> Label | No
         if named := _named_like_labels(columns):
             return Label(upload.name, named)
     few = [(upload.name, upload.frame.columns[-1]) for upload in tables if _few_values(upload, ids)]
-    return Label(*few[0]) if few else None
+    return _alone(tables, ids) or (Label(*few[0]) if few else None)
+
+
+def _alone(tables: Sequence[Upload], ids: Mapping[str, str]) -> Label | None:
+    """Return the one column of the only table that has an id, one column and fewer ids than all others."""
+    heights = sorted(upload.frame.height for upload in tables)
+    least = [upload for upload in tables if upload.frame.height == heights[0]]
+    if len(tables) < 2 or len(least) > 1 or least[0].frame.width != 2:
+        return None
+    return Label(least[0].name, next(column for column in least[0].frame.columns if column != ids.get(least[0].name)))
 
 
 def _named_like_labels(columns: Sequence[str]) -> str | None:

@@ -74,6 +74,15 @@ def test_numbers_at_the_end_that_are_called_nothing_are_no_label():
     assert upload_schema.guess_label([_read("films.csv", f"film,part,length\n{rows}")], {"films.csv": "film"}) is None
 
 
+@pytest.mark.parametrize(("rows", "guess"), [(20, ("profit.csv", "profit")), (30, None)])
+def test_the_one_column_of_fewer_ids_is_guessed_to_be_the_label(rows, guess):
+    sizes = "".join(f"s{k},{k * 0.5}\n" for k in range(30))
+    profits = "".join(f"s{k},{k * 1.5}\n" for k in range(rows))
+    files = [_read("shops.csv", f"shop,size\n{sizes}"), _read("profit.csv", f"shop,profit\n{profits}")]
+    found = upload_schema.guess_label(files, dict.fromkeys(("shops.csv", "profit.csv"), "shop"))
+    assert (found and (found.file, found.column)) == guess
+
+
 @pytest.mark.parametrize(
     "written", ["17.03.2015", "17 Mar 2015", "17 March 2015", "March 17, 2015", "Mar 17, 2015", "17/3/2015",
                 "3/17/2015", "2015/03/17", "2015-03-17"],
