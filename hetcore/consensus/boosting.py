@@ -293,9 +293,10 @@ class ViewBoosting:
             predicted = np.stack([self.views[i].scores for i in plain])
             covers = np.stack([self.views[i].covers for i in plain])
             alone = consensus(self.effective[plain] + 1e-9, predicted, covers, self.outputs.prior)
-            known = self.problem.labelled[:, None]
-            fitted = np.where(known, self.labels.codes, self.outputs.fitted(alone))
-            self.graph_weights |= graph_weights(self.links, fitted)
+            fitted, known = self.outputs.fitted(alone), self.problem.labelled
+            missed = self.labels.codes - fitted
+            fitted = np.where(known[:, None], self.labels.codes, fitted)
+            self.graph_weights |= graph_weights(self.links, fitted, missed, known)
 
     @property
     def working(self) -> NDArray[np.float64]:

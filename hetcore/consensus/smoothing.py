@@ -58,31 +58,42 @@ def smoothed(
     return now
 
 
-def graph_weights(links: Mapping[str, Any], fitted: NDArray) -> dict[str, float]:
+def graph_weights(
+    links: Mapping[str, Any], fitted: NDArray, missed: NDArray, labelled: NDArray[np.bool_]
+) -> dict[str, float]:
     """Return (4.11): a graph's weight by how much less its linked instances differ than any two do.
 
     With d_g the mean squared difference of `fitted` (n, k) over the links, over that of two instances drawn at random,
-    w^ is (4.10) of d_g cubed over the graphs whose d_g is clearly below 1. All weights are 0 where there is no such
-    graph: then the graphs explain nothing.
+    w^ is (4.10) of d_g cubed over the graphs whose d_g is clearly below 1. A graph of which it is not may still link
+    instances for which the tables miss alike: then d_g is of `missed` (n, k), the residuals of the `labelled` (n,). All
+    weights are 0 where there is no such graph: then the graphs explain nothing.
     """
-    weights = dict.fromkeys(links, 0.0)
-    ratios = {name: _ratio(each, fitted) for name, each in links.items()}
-    clear = {name: ratio for name, (ratio, slack) in ratios.items() if ratio < 1.0 - slack}
+    weights, clear = dict.fromkeys(links, 0.0), {}
+    for name, each in links.items():
+        for values, rows in ((fitted, None), (missed, labelled)):
+            ratio, slack = _ratio(each, values, rows)
+            if ratio < 1.0 - slack:
+                clear[name] = ratio
+                break
     if clear:
         found = self_normalised(np.array(list(clear.values())) ** GRAPH_SHARPNESS)
         weights |= dict(zip(clear, found.tolist()))
     return weights
 
 
-def _ratio(links: Any, fitted: NDArray) -> tuple[float, float]:
-    """Return d_g, and how far below 1 it must be to count."""
+def _ratio(links: Any, values: NDArray, rows: NDArray[np.bool_] | None) -> tuple[float, float]:
+    """Return d_g between those rows (n,), or all, and how far below 1 it must be to count."""
     ends = sparse.triu(links, k=1).tocoo()
-    linked = np.flatnonzero(np.diff(links.indptr) > 0)
-    if not ends.nnz:
+    a, b, weight = ends.row, ends.col, ends.data
+    if rows is not None:
+        inside = rows[a] & rows[b]
+        a, b, weight = a[inside], b[inside], weight[inside]
+    if not a.size:
         return 1.0, 1.0
-    step = max(1, ends.nnz // MOST_PAIRS)
-    a, b, weight = ends.row[::step], ends.col[::step], ends.data[::step]
-    apart = ((fitted[a] - fitted[b]) ** 2).sum(axis=1) @ weight / weight.sum()
-    spread = 2.0 * ((fitted[linked] - fitted[linked].mean(axis=0)) ** 2).sum(axis=1).mean()
+    linked = np.flatnonzero(np.bincount(np.concatenate([a, b])))
+    step = max(1, a.size // MOST_PAIRS)
+    a, b, weight = a[::step], b[::step], weight[::step]
+    apart = ((values[a] - values[b]) ** 2).sum(axis=1) @ weight / weight.sum()
+    spread = 2.0 * ((values[linked] - values[linked].mean(axis=0)) ** 2).sum(axis=1).mean()
     slack = SURE / np.sqrt(min(a.size, linked.size)) + 0.01
     return (float(apart / spread), slack) if spread > 0 else (1.0, 1.0)

@@ -104,11 +104,35 @@ def test_graphs_that_explain_nothing_have_no_weight():
     ends = rng.integers(0, 200, (800, 2))
     links = sparse.coo_array((np.ones(800), ends.T), shape=(200, 200)).tocsr()
     links = (links + links.T).tocsr()
-    fitted = rng.normal(size=(200, 1))
-    assert graph_weights({"random": links}, fitted) == {"random": 0.0}
-    place = np.argsort(fitted[:, 0])
-    near = sparse.coo_array((np.ones(199), (place[:-1], place[1:])), shape=(200, 200))
-    assert graph_weights({"random": links, "near": (near + near.T).tocsr()}, fitted) == {"random": 0.0, "near": 1.0}
+    fitted, missed, labelled = rng.normal(size=(200, 1)), rng.normal(size=(200, 1)), np.arange(200) < 150
+    assert graph_weights({"random": links}, fitted, missed, labelled) == {"random": 0.0}
+    near = _neighbours(fitted[:, 0])
+    both = {"random": links, "near": near}
+    assert graph_weights(both, fitted, missed, labelled) == {"random": 0.0, "near": 1.0}
+    of_missed = {"random": links, "near": _neighbours(missed[:, 0])}  # alike in what the tables miss alone
+    assert graph_weights(of_missed, fitted, missed, labelled) == {"random": 0.0, "near": 1.0}
+    missed[:150] = rng.normal(size=(150, 1))  # the labelled are not
+    assert graph_weights(of_missed, fitted, missed, labelled) == {"random": 0.0, "near": 0.0}
+
+
+def test_a_graph_that_links_what_the_tables_miss_has_a_weight():
+    rng = np.random.default_rng(1)
+    owner, column = rng.integers(0, 40, 300), rng.normal(size=300)
+    y = 3.0 * column + rng.normal(size=40)[owner] + 0.3 * rng.normal(size=300)
+    ids = [f"i{k}" for k in range(300)]
+    a, b = (ends for ends in np.nonzero(np.triu(owner[:, None] == owner, 1)))
+    links = pl.DataFrame({"source": [ids[k] for k in a], "target": [ids[k] for k in b]})
+    labels = pl.DataFrame({"id": ids[:200], "y": y[:200]})
+    data = hc.HetData({"table": pl.DataFrame({"id": ids, "x": column})}, {"owner": links}, target=labels)
+    fit = hc.GBCRegressor(n_iterations=10, random_state=0).fit(data)
+    assert fit.graph_weights_ == {"owner": 1.0}
+
+
+def _neighbours(values):
+    """Links of each instance with the next larger."""
+    place = np.argsort(values)
+    near = sparse.coo_array((np.ones(values.size - 1), (place[:-1], place[1:])), shape=(values.size, values.size))
+    return (near + near.T).tocsr()
 
 
 @pytest.mark.slow
