@@ -127,6 +127,15 @@ class Trees(Stored):
         """Add a tree."""
         self.forest.append(candidate, step)
 
+    def __len__(self) -> int:
+        """Return how many trees are kept."""
+        return len(self.forest)
+
+    def cut(self, count: int, weight: float) -> None:
+        """Keep the first trees, `weight` times."""
+        first, self.forest = self.forest.first(count), Forest(self.forest.n_outputs)
+        self.forest.extend(first, weight)
+
     def scores(self, source: Source) -> NDArray[np.float64]:
         """Return the sum of the kept trees for the records of a source, (m, K)."""
         return self.forest.predict(self.mapper.transform(self.encoder.transform(source)))
@@ -248,6 +257,9 @@ class Dense(Stored):
     inputs : Inputs
     n_outputs : int
         K.
+    scale_targets : bool, default=True
+        Whether learners are fitted to targets of root mean square 1, and what they say is multiplied back. The paper
+        does not; a network's pace depends on that unit, and w shrinks from round to round.
     """
 
     _stored = {
@@ -255,16 +267,17 @@ class Dense(Stored):
         "scale": Array("d", np.float32), "steps": Array("T"), "shape": SHAPE,
     }  # fmt: skip
 
-    def __init__(self, learner: Any, inputs: Inputs, n_outputs: int) -> None:
-        self.learner, self.inputs, self.n_outputs = learner, inputs, n_outputs
+    def __init__(self, learner: Any, inputs: Inputs, n_outputs: int, scale_targets: bool = True) -> None:
+        self.learner, self.inputs, self.n_outputs, self.scale_targets = learner, inputs, n_outputs, scale_targets
         self.kept: list[tuple[Any, float]] = []
         self._fits = 0
 
     @classmethod
-    def of(cls, source: Source, learner: Any, n_outputs: int) -> Dense:
+    def of(cls, source: Source, learner: Any, n_outputs: int, scale_targets: bool = True) -> Dense:
         """Scale a source's numbers."""
         _check_learner(learner)
-        modality = cls(learner, Inputs.of(source, bool(getattr(learner, "takes_images", False))), n_outputs)
+        inputs = Inputs.of(source, bool(getattr(learner, "takes_images", False)))
+        modality = cls(learner, inputs, n_outputs, scale_targets)
         modality.X = modality.inputs.transform(source)
         return modality
 
@@ -278,7 +291,7 @@ class Dense(Stored):
             rows, target, weights = np.zeros(1, np.int64), np.zeros((1, target.shape[1])), None
         elif exact is not None:
             target, weights = exact.target(target), exact.row_weights()
-        unit = _rms(target)
+        unit = _rms(target) if self.scale_targets else 1.0
         if hasattr(candidate, "random_state"):
             candidate.random_state = int(self.learner.random_state or 0) + self._fits
         self._fits += 1
@@ -291,6 +304,14 @@ class Dense(Stored):
         """Add a learner."""
         learner, unit = candidate
         self.kept.append((learner, step * unit))
+
+    def __len__(self) -> int:
+        """Return how many learners are kept."""
+        return len(self.kept)
+
+    def cut(self, count: int, weight: float) -> None:
+        """Keep the first learners, `weight` times."""
+        self.kept = [(learner, weight * step) for learner, step in self.kept[:count]]
 
     def scores(self, source: Source) -> NDArray[np.float64]:
         """Return the sum of the kept learners for the records of a source, (m, K)."""

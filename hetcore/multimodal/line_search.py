@@ -1,8 +1,10 @@
 r"""How far to go along each learner: the steps s = (eps, delta, ...) for R(f + sum_j s_j g_j).
 
 R along the learners is a sum of exponentials of affine functions of s, so it is convex, and so is its logarithm:
-`newton_step` finds the minimum exactly in a few evaluations. The others are the paper's: `bayes_step` (10 random points
-and 20 of a Gaussian process), `grid_step`, `fixed_step` (0.1).
+`newton_step` finds the minimum exactly in a few evaluations. The others are the paper's (section 4.2): `bayes_step`, 10
+random points and 20 of a Gaussian process; `grid_step`; `fixed_step`, 0.1. The paper prints no box for the search. It
+calls eps and delta learning rates, which in the boosting it compares with are in (0, 1], so [0, 1] is the box here;
+`highest` is another one.
 """
 
 from __future__ import annotations
@@ -21,7 +23,6 @@ from hetcore.multimodal.risk import exponents
 __all__ = ["STEPS", "RiskAlongStep", "bayes_step", "fixed_step", "grid_step", "newton_step"]
 
 FIXED = 0.1
-HIGHEST_STEP = 4.0
 GRID = 9
 N_RANDOM, N_GUIDED, N_CANDIDATES = 10, 20, 512
 MOST_ROUNDS, TOLERANCE = 30, 1e-10
@@ -64,7 +65,7 @@ class RiskAlongStep:
         return float(top + np.log(total) - self._log_n), weighted.sum(axis=1), weighted @ self.slopes.T
 
 
-def newton_step(line: RiskAlongStep, rng: np.random.Generator) -> NDArray[np.float64]:
+def newton_step(line: RiskAlongStep, rng: np.random.Generator, highest: float = 1.0) -> NDArray[np.float64]:
     """Return the steps (p,) of least risk, by damped Newton from zero.
 
     A learner that separates all rows has its minimum at infinity: every Newton step then lowers each exponent by about
@@ -95,14 +96,14 @@ def _damped(line: RiskAlongStep, steps: NDArray, move: NDArray, value: float, sl
     return 0.0
 
 
-def fixed_step(line: RiskAlongStep, rng: np.random.Generator) -> NDArray[np.float64]:
+def fixed_step(line: RiskAlongStep, rng: np.random.Generator, highest: float = 1.0) -> NDArray[np.float64]:
     """Return 0.1 for every learner, (p,)."""
     return np.full(len(line.slopes), FIXED)
 
 
-def grid_step(line: RiskAlongStep, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Return the best (p,) of a grid of 9 values in [0, 4] a learner, one learner at a time beyond two."""
-    p, values = len(line.slopes), np.linspace(0.0, HIGHEST_STEP, GRID)
+def grid_step(line: RiskAlongStep, rng: np.random.Generator, highest: float = 1.0) -> NDArray[np.float64]:
+    """Return the best (p,) of a grid of 9 values in [0, highest] a learner, one learner at a time beyond two."""
+    p, values = len(line.slopes), np.linspace(0.0, highest, GRID)
     if p <= 2:
         tried = [np.array(each) for each in itertools.product(values, repeat=p)]
         return tried[int(np.argmin([line.value(each) for each in tried]))]
@@ -113,13 +114,13 @@ def grid_step(line: RiskAlongStep, rng: np.random.Generator) -> NDArray[np.float
     return steps
 
 
-def bayes_step(line: RiskAlongStep, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Return the best (p,) of 10 random points in [0, 4]^p and 20 of largest expected improvement."""
+def bayes_step(line: RiskAlongStep, rng: np.random.Generator, highest: float = 1.0) -> NDArray[np.float64]:
+    """Return the best (p,) of 10 random points in [0, highest]^p and 20 of largest expected improvement."""
     p = len(line.slopes)
-    points = rng.uniform(0.0, HIGHEST_STEP, (N_RANDOM, p))
+    points = rng.uniform(0.0, highest, (N_RANDOM, p))
     values = np.array([line.value(point) for point in points])
     for _ in range(N_GUIDED):
-        candidates = rng.uniform(0.0, HIGHEST_STEP, (N_CANDIDATES, p))
+        candidates = rng.uniform(0.0, highest, (N_CANDIDATES, p))
         point = candidates[int(np.argmax(_expected_improvement(points, values, candidates)))]
         points, values = np.vstack([points, point]), np.append(values, line.value(point))
     return points[int(np.argmin(values))]
@@ -141,7 +142,7 @@ def _expected_improvement(points: NDArray, values: NDArray, candidates: NDArray)
     return gap * norm.cdf(gap / deviation) + deviation * norm.pdf(gap / deviation)
 
 
-STEPS: dict[str, Callable[[RiskAlongStep, np.random.Generator], NDArray[np.float64]]] = {
+STEPS: dict[str, Callable[..., NDArray[np.float64]]] = {
     "newton": newton_step,
     "bayes": bayes_step,
     "grid": grid_step,

@@ -13,7 +13,7 @@ from sklearn.neural_network import MLPRegressor
 
 from hetcore.errors import ModelFileError
 
-__all__ = ["NetworkLearner", "forward", "packed", "unpacked"]
+__all__ = ["LinearLearner", "NetworkLearner", "forward", "packed", "unpacked"]
 
 BATCH = 200
 Layers = list[tuple[NDArray[np.float32], NDArray[np.float32]]]
@@ -84,6 +84,41 @@ class NetworkLearner:
         for learner, layers in zip(learners, unpacked(arrays, size[0], n_outputs, count)):
             learner.layers = layers
         return learners
+
+
+class LinearLearner(NetworkLearner):
+    """Ridge least squares in closed form: a network without a hidden layer, and kept as one.
+
+    Parameters
+    ----------
+    l2 : float, default=1e-2
+        Ridge, as a share of the mean square of a column; the constant has none.
+    """
+
+    def __init__(self, l2: float = 1e-2) -> None:
+        self.l2 = l2
+        self.layers: Layers = []
+
+    def fit(self, X: NDArray, W: NDArray, sample_weight: NDArray | None = None) -> LinearLearner:
+        """Fit W (m, K) from X (m, d) float32, rows weighted by `sample_weight` (m,)."""
+        X, W = np.asarray(X, np.float64), np.asarray(W, np.float64)
+        weight = np.ones(len(X)) if sample_weight is None else np.asarray(sample_weight, np.float64)
+        total = weight.sum() or 1.0
+        centre, mean = weight @ X / total, weight @ W / total
+        Z = (X - centre) * np.sqrt(weight)[:, None]
+        V = (W - mean) * np.sqrt(weight)[:, None]
+        coefficients = _ridge(Z, V, self.l2)
+        self.layers = [(coefficients.astype(np.float32), (mean - centre @ coefficients).astype(np.float32))]
+        return self
+
+
+def _ridge(Z: NDArray, V: NDArray, l2: float) -> NDArray[np.float64]:
+    """Return the ridge coefficients (d, K), solved over columns or over rows, whichever are fewer."""
+    m, d = Z.shape
+    ridge = l2 * float((Z**2).sum()) / max(d, 1) + 1e-12
+    if d <= m:
+        return np.linalg.solve(Z.T @ Z + ridge * np.eye(d), Z.T @ V)
+    return Z.T @ np.linalg.solve(Z @ Z.T + ridge * np.eye(m), V)
 
 
 def packed(networks: Sequence[Layers]) -> dict[str, NDArray]:

@@ -1,6 +1,9 @@
-"""What the parameters and the classes of the two learners and of BFV+DNN may be, where both have them."""
+"""What the parameters of the two learners and of BFV+DNN may be, and which of them the paper's steps have."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -8,11 +11,22 @@ from hetcore.checks import whole
 from hetcore.parameters import Domain
 from hetcore.schema import TEXTS, Value
 
-__all__ = ["CLASS_NAMES", "HIDDEN", "LEARNERS", "SOURCE"]
+__all__ = ["CLASS_NAMES", "HIDDEN", "LEARNERS", "PRINTED", "SOURCE", "as_printed"]
 
-LEARNERS = ("tree", "network", "cnn")
+LEARNERS = ("tree", "linear", "network", "cnn")
 HIDDEN = Domain(lambda v: len(v) > 0 and all(whole(n) and n >= 1 for n in v), "whole numbers, such as (100, 50)")
 SOURCE = Domain(lambda v: v is None or isinstance(v, str), "the name of a source, or None")
 CLASS_NAMES = Value(
     Domain(lambda v: v in TEXTS and len(v) > 1, "two class names or more"), lambda v: np.array(v, object), list
 )
+PRINTED = {
+    "learning_rate": 1.0, "subsample": 1.0, "first_scores": "zero", "hessian": "printed", "kept_step": "fitted",
+    "scale_targets": False, "validation_fraction": 0.0,
+}  # fmt: skip
+"""What Algorithms 1 and 2 do where the default does otherwise: each is a parameter, a help that can be had alone."""
+
+
+def as_printed(params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parameters with the paper's steps: `PRINTED`, and Bayesian optimisation in Newton's place."""
+    step = "bayes" if params["step"] == "newton" else params["step"]
+    return {**params, **PRINTED, "step": step}

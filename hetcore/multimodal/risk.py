@@ -11,23 +11,22 @@ is at f_k = log P(k | x) + const, so softmax(f) is the probability.
 | symbol | here |
 |---|---|
 | w (1) | `direction`: w_i = 1/2 sum_k v_k exp(-<f, v_k> / 2), the negative gradient |
-| w~ (5) | `tilted`: w~_i = 1/2 sum_k v_k exp(-<f, v_k> / 4) |
-| w^ (6) | `curvature`: w^_i = 1/4 sum_k <v_k, v_k> exp(-<f, v_k> / 2), the trace of the Hessian |
+| w~ (5) | `tilted`: w~_i = sum_k v_k exp(-<f, v_k> / 4) |
+| w^ | `curvature`: w^_i = sum_k |v_k|^2 exp(-<f, v_k> / 2), below (5) in the paper |
 | (7), (8) | `printed_target` |
 | H_i | 1/4 sum_k v_k v_k' exp(-<f, v_k> / 2): `Exact` |
 
-Second order. With u = eps g + delta h, R(f + u) = R(f) - sum <u, w> + 1/2 sum_k <u, a_k>^2 + ..., where a_k = 1/2 v_k
-exp(-<f, v_k> / 4). The paper's appendix writes sum_k <g, a_k>^2 as <g, g> + 2 <g, w~> + w^, and <g, a><h, a> as
-<g + h, a>; neither is an identity. Setting the derivatives of that form to zero gives the targets
+Second order. The paper expands R(f + eps g + delta h) to the second order in the steps (appendix B) and writes the
+second derivatives as 1/4 sum_i (<g, g> + 2 <g, w~> + w^) and 1/2 sum_i (<g, w> + <h, w>). The true ones are
+1/4 sum_k <g, v_k>^2 exp(-<f, v_k> / 2) and its like: sum_k <g, a_k>^2 is not <g, g> + 2 <g, w~> + w^, and <g, a><h, a>
+is not <g + h, a>, so neither is an identity. What the paper fits follows from its own form, and is what is done here:
 
-    (7) g = (w - (eps + delta) w~) / eps,     (8) h = (w - (eps + delta) w~) / delta.
-
-The printed equations (5) to (8) were not at hand: w~, w^ and (7), (8) are our reading of the two rewritings above.
+    (7) g -> eps w - eps^2/4 w~ - eps delta/2 w,     (8) h -> delta w - delta^2/4 w~ - eps delta/2 w.
 
 `Exact` keeps the quadratic form as it is instead.
 
 Reference: A. Trevino Gavito, D. Klabjan, J. Utke, "Gradient-boosted based structured and unstructured learning", 2023
-(arXiv 2302.14299), sections 3.2, 3.3 and the appendix.
+(arXiv 2302.14299), section 3.2 and appendices A and B.
 """
 
 from __future__ import annotations
@@ -39,7 +38,6 @@ from scipy.special import logsumexp
 __all__ = ["Exact", "curvature", "direction", "exponents", "log_risk", "printed_target", "tilted"]
 
 HIGHEST = 300.0  # an exponent above it scales all weights down together: exp(600) is still a number, squared
-SMALLEST_STEP = 1e-3
 
 
 def exponents(scores: NDArray, y: NDArray) -> NDArray[np.float64]:
@@ -69,10 +67,10 @@ def _weights(scores: NDArray, y: NDArray, power: float) -> NDArray[np.float64]:
     return np.exp(power * (below - shift))
 
 
-def _spread(weights: NDArray, y: NDArray) -> NDArray[np.float64]:
-    """Return 1/2 sum_k v_k weight_k, (n, K), for weights that are 0 at k = y."""
-    spread = -0.5 * weights
-    spread[np.arange(len(y)), y] = 0.5 * weights.sum(axis=1)
+def _spread(weights: NDArray, y: NDArray, factor: float = 0.5) -> NDArray[np.float64]:
+    """Return factor * sum_k v_k weight_k, (n, K), for weights that are 0 at k = y."""
+    spread = -factor * weights
+    spread[np.arange(len(y)), y] = factor * weights.sum(axis=1)
     return spread
 
 
@@ -83,28 +81,30 @@ def direction(scores: NDArray, y: NDArray) -> NDArray[np.float64]:
 
 def tilted(scores: NDArray, y: NDArray) -> NDArray[np.float64]:
     """Return w~ of (5), (n, K), rows summing to zero."""
-    return _spread(_weights(scores, y, 0.5), y)
+    return _spread(_weights(scores, y, 0.5), y, 1.0)
 
 
 def curvature(scores: NDArray, y: NDArray) -> NDArray[np.float64]:
-    """Return w^ of (6), (n,): it does not move the minimum, so no target holds it."""
-    return 0.5 * _weights(scores, y, 1.0).sum(axis=1)
+    """Return w^ below (5), (n,): it does not move the minimum, so no target holds it; |v_k|^2 is 2 at k != y."""
+    return 2.0 * _weights(scores, y, 1.0).sum(axis=1)
 
 
 def printed_target(w: NDArray, w_tilde: NDArray, steps: NDArray, j: int) -> NDArray[np.float64]:
-    """Return the target (7), (8) of learner j at the steps so far, (n, K).
+    """Return the target (7), (8) of learner j at the steps e so far, (n, K).
+
+    It is e_j w - e_j^2/4 w~ - e_j (sum of the others)/2 w.
 
     Parameters
     ----------
     w, w_tilde : (n, K) float64
         (1) and (5).
     steps : (p,) float64
-        One per learner; one within 0.001 of zero counts as 0.001, for the target divides by it.
+        One per learner, eps and delta in the paper; with more than two, the mixed terms of all pairs add up.
     j : int
         Whose target.
     """
-    own = steps[j] if abs(steps[j]) >= SMALLEST_STEP else SMALLEST_STEP
-    return (w - steps.sum() * w_tilde) / own
+    own, others = steps[j], steps.sum() - steps[j]
+    return own * w - own**2 / 4 * w_tilde - own * others / 2 * w
 
 
 class Exact:

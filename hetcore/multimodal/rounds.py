@@ -1,4 +1,4 @@
-"""One round of the two weak learners, and what it came to."""
+"""One round of the two weak learners, Algorithms 1 and 2, and what it came to."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from hetcore import metrics
 from hetcore.multimodal.learners import Dense, Trees
 from hetcore.multimodal.line_search import FIXED, STEPS, RiskAlongStep
 from hetcore.multimodal.risk import Exact, direction, log_risk, printed_target, tilted
+from hetcore.multimodal.stopping import Stopping
 from hetcore.round_scores import shares
 from hetcore.targets import Problem
 
@@ -31,7 +32,7 @@ class TwoLearners:
     ----------
     problem : Problem
     params : dict
-        The estimator's parameters.
+        The estimator's parameters; with `as_printed` those that the paper's steps have.
     modalities : dict of str to Trees or Dense
         By source.
     rng : Generator
@@ -66,13 +67,15 @@ class TwoLearners:
         self.parts = {name: np.zeros((n, K)) for name in self.modalities}
         self.fall = dict.fromkeys(self.modalities, 0.0)
         self.steps = np.full(len(self.modalities), FIXED)
+        self.stopping = Stopping.of(self.problem, self.params, self.rng)
+        self.known = np.setdiff1d(np.flatnonzero(self.problem.labelled), self.stopping.rows)
         self.record = {name: _records(self.problem.data.rows(name), n) for name in self.modalities}
         self.scores = np.tile(self.prior, (n, 1))
 
-    def round(self) -> None:
-        """Fit the learners to w (1) or to the second-order targets, choose the steps, add both."""
+    def round(self) -> bool:
+        """Fit the learners to w (1) or to the second-order targets, choose the steps, add both; True to stop."""
         fitted, validation = self._rows()
-        self.left_out = validation if len(validation) < self.problem.labelled.sum() else validation[:0]
+        self.left_out = validation if len(validation) < len(self.known) else validation[:0]
         self.seconds, self.step_seconds = dict.fromkeys(self.modalities, 0.0), 0.0
         round_of = {1: self._first_order, 2: self._second_order}[self.params["order"]]
         candidates, moves, steps = round_of(fitted, validation)
@@ -85,10 +88,11 @@ class TwoLearners:
             self.parts[name] += shrunk * move
             self.scores += shrunk * move
             self.moved[name] = float(np.sqrt(np.mean((shrunk * move[self.problem.labelled]) ** 2)))
+        return self.stopping.ended(self.scores, self.parts, self.modalities)
 
     def _rows(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the labelled rows that learners are fitted to, and those that steps are chosen by."""
-        labelled = np.flatnonzero(self.problem.labelled)
+        labelled = self.known
         count = int(np.ceil(self.params["subsample"] * len(labelled)))
         if count == len(labelled):
             return labelled, labelled
@@ -114,7 +118,7 @@ class TwoLearners:
     def _choose(self, moves: NDArray, validation: NDArray) -> NDArray[np.float64]:
         started = time.perf_counter()
         line = RiskAlongStep(self.scores[validation], moves[:, validation], self.y[validation])
-        steps = STEPS[self.params["step"]](line, self.rng)
+        steps = STEPS[self.params["step"]](line, self.rng, self.params["largest_step"])
         self.step_seconds += time.perf_counter() - started
         return steps
 
@@ -125,11 +129,16 @@ class TwoLearners:
         return [candidate for candidate, _ in found], moves, self._choose(moves, validation)
 
     def _second_order(self, fitted: NDArray, validation: NDArray) -> tuple[list[Any], NDArray, NDArray]:
-        """Run the inner loop over (7), (8) and the steps; return the learners of least risk."""
+        """Run the inner loop j = 0 .. N2 of Algorithm 2; return learners and steps of the j* of least risk R_j.
+
+        R_j is the risk at (g_j, h_j, eps_(j+1), delta_(j+1)). The paper then goes on with eps_(j*), the steps that the
+        learners were fitted with: `kept_step="fitted"`; "chosen" goes on with eps_(j*+1), at which the risk was that.
+        """
         moves = np.zeros((len(self.modalities), *self.scores.shape))
         candidates: list[Any] = [None] * len(moves)
         steps, best = np.full(len(moves), FIXED), None
-        for _ in range(self.params["inner_iterations"]):
+        for _ in range(self.params["inner_iterations"] + 1):
+            before = steps
             for j, name in enumerate(self.modalities):
                 target, exact = self._second_target(j, fitted, moves, steps)
                 candidates[j], moves[j] = self._fit(name, fitted, target, exact)
@@ -137,7 +146,8 @@ class TwoLearners:
             steps = self._choose(moves, validation)
             risk = log_risk((self.scores + np.tensordot(steps, moves, 1))[validation], self.y[validation])
             if best is None or risk < best[0]:
-                best = (risk, list(candidates), moves.copy(), steps)
+                kept = before if self.params["kept_step"] == "fitted" else steps
+                best = (risk, list(candidates), moves.copy(), kept)
         return best[1:]
 
     def _second_target(
@@ -145,9 +155,8 @@ class TwoLearners:
     ) -> tuple[NDArray[np.float64], Exact | None]:
         scores, y = self.scores[fitted], self.y[fitted]
         if self.params["hessian"] == "printed":
-            w = direction(scores, y)
-            target = printed_target(w, tilted(scores, y), steps, j)
-            return (target if np.abs(target).max() > 1e-12 * np.abs(w).max() else w), None
+            within = np.clip(steps, 0.0, self.params["largest_step"])  # beyond it (7), (8) point uphill
+            return printed_target(direction(scores, y), tilted(scores, y), within, j), None
         others = np.where(np.arange(len(steps)) == j, 0.0, steps)
         return np.tensordot(others, moves[:, fitted], 1), Exact(scores, y)
 
@@ -164,13 +173,16 @@ class TwoLearners:
     def view(self) -> dict[str, Any]:
         """Return the fields of `RoundEnd`."""
         problem = self.problem
-        sets = {"train": (np.flatnonzero(problem.labelled), self.y)}
+        sets = {"train": (self.known, self.y)}
         if problem.scored.any():
             sets["held_out"] = (np.flatnonzero(problem.scored), problem.truth.argmax(axis=1))
         losses = {name: _risk(self.scores[rows], y[rows]) for name, (rows, y) in sets.items()}
-        if self.left_out.size:
-            losses["left_out"] = _risk(self.scores[self.left_out], self.y[self.left_out])
+        for name, rows in (("left_out", self.left_out), ("validation", self.stopping.rows)):
+            if rows.size:
+                losses[name] = _risk(self.scores[rows], self.y[rows])
         rows, y = sets.get("held_out", sets["train"])
+        if self.stopping.rows.size:
+            sets["validation"] = (self.stopping.rows, self.y)
         codes = {name: (of[at], self.scores[at].argmax(axis=1)) for name, (at, of) in sets.items()}
         detail = {
             "metric_name": "error",

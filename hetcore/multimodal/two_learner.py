@@ -13,26 +13,36 @@ fits every learner to the negative gradient of the multiclass exponential risk a
 | w, w~, w^ | (1), (5), (6): `hetcore.multimodal.risk` |
 | N, N2 | `n_iterations`, `inner_iterations` |
 
-Algorithm, first order (2WL)
+Algorithm 1, first order (2WL)
 
-1. f <- the constant of least risk.
+1. f <- 0.
 2. N times: w_i = 1/2 sum_k v_k exp(-<f, v_k> / 2) for every labelled row (1);
-3. fit g to w from one modality, h from the other, ..., each by least squares;
-4. (eps, delta, ...) <- least risk of f + eps g + delta h + ...; f <- f + eps g + delta h + ....
+3. fit g to w from one modality, h from the other, ..., each by least squares (2), (3);
+4. (eps, delta, ...) <- least risk of f + eps g + delta h + ... (4); f <- f + eps g + delta h + ....
 
-Second order (2WL2O): step 3 runs N2 times, each learner fitted to its target (7), (8), which holds the steps so far;
-the learners and steps of least risk are kept.
+Algorithm 2, second order (2WL2O): steps 3 and 4 run for j = 0 .. N2, from eps = delta = 0.1, each learner fitted to its
+target (7), (8), which holds the steps eps_j, delta_j; the j of least risk R_j is kept.
 
-Departures
+`as_printed=True` does that and nothing else: no shrinkage, all rows, Bayesian optimisation ("fixed" is 2WL_Fix). What
+the paper leaves open is named here: the box of that search is [0, `largest_step`], for the text calls eps and delta
+learning rates and prints no box; f^0 .. f^N are N rounds (the loop is printed as t = 0 .. N, the result as f^N); the
+inner loop is run as printed, N2 + 1 times (the text counts N2 networks a round); trees and a network of scikit-learn
+stand for the paper's trees and Keras networks.
+
+Departures of the default (each a parameter, to be had alone; `parameters.PRINTED` holds what the paper has)
 ----------
 - Differences f_y - f_k and a shift by the largest exponent: nothing overflows. The constant term k = y_i is left out.
+  Both are in the printed steps too: they change no number but by rounding.
 - The risk is convex in the steps: `step="newton"` finds them exactly. "bayes", "grid" and "fixed" are the paper's.
-- f starts at the log of the class shares, which is the constant of least risk, not at zero.
+- `first_scores="shares"`: f starts at the log of the class shares, the constant of least risk, not at zero.
 - Any number of modalities; an instance that lacks one gets nothing from it, neither in training nor in prediction.
-- `hessian="printed"` is our reading of the appendix, whose two rewritings of the quadratic form are no identities
-  (see `two_learner_loss`); "exact" keeps the quadratic form.
+- `hessian="exact"` keeps the quadratic form, where the paper's two rewritings are no identities (`risk`).
+- `kept_step="chosen"`: order 2 goes on with the steps at which its risk R_j was least, not with those before them.
 - `learning_rate` shrinks the steps; `subsample` below 1 fits learners to a share of the rows and chooses the steps on
   the rest, so that a network that learns its rows by heart is not trusted for it. Both are 1 in the paper.
+- `validation_fraction`: rows that nothing is fitted to end the training and weigh the modalities (`stopping`).
+- `learners=None`: the learner of a modality is the one that does best on left-out rows, boosted alone (`choosing`).
+- `scale_targets`: networks are fitted to targets of unit size.
 
 Reference: A. Trevino Gavito, D. Klabjan, J. Utke, "Gradient-boosted based structured and unstructured learning", 2023
 (arXiv 2302.14299).
@@ -51,15 +61,16 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from hetcore.base import BoostedEstimator
-from hetcore.data import HetData, Source
+from hetcore.data import HetData
 from hetcore.data.text import listed, quoted
 from hetcore.errors import DataError, ParameterError
+from hetcore.multimodal.choosing import candidates, compared
 from hetcore.multimodal.learners import MODALITIES, Dense, Trees, default_learner
 from hetcore.multimodal.line_search import STEPS
-from hetcore.multimodal.networks import NetworkLearner
-from hetcore.multimodal.parameters import CLASS_NAMES, HIDDEN, LEARNERS, SOURCE
+from hetcore.multimodal.networks import LinearLearner, NetworkLearner
+from hetcore.multimodal.parameters import CLASS_NAMES, HIDDEN, LEARNERS, SOURCE, as_printed
 from hetcore.multimodal.rounds import TwoLearners
-from hetcore.parameters import Domain, Interval, OneOf, Seed, Slider, Whole, param
+from hetcore.parameters import Domain, Flag, Interval, OneOf, Seed, Slider, Whole, param
 from hetcore.registry import MemoryNeed, estimator
 from hetcore.schema import SHARES, Array, Parts, Value
 from hetcore.targets import Problem
@@ -88,7 +99,15 @@ class TwoWeakLearnerClassifier(ClassifierMixin, BoostedEstimator):
         One row per round: "iteration", "seconds", "loss:SET", "metric:SET", "weight:SOURCE", "step:SOURCE",
         "per_source:SOURCE".
     n_iterations_ : int
-        Rounds done.
+        Rounds done; with validation rows the model is that after `kept_round_`.
+    kept_round_ : int
+        The round of least validation loss, the last one without validation rows.
+    part_weights_ : dict of str to float
+        What each modality counts in the model: 1 without validation rows.
+    learners_ : dict of str to object
+        The learner of each source.
+    comparison_ : dict of str to dict
+        Left-out log loss of each kind of learner by source, in nats, where the learner was not given.
 
     References
     ----------
@@ -104,29 +123,48 @@ class TwoWeakLearnerClassifier(ClassifierMixin, BoostedEstimator):
     order: int = param(
         1, replace(OneOf(1, 2), words="1 (2WL) or 2 (2WL2O)"), "First order (2WL), or second with inner rounds (2WL2O)."
     )
+    as_printed: bool = param(False, Flag(), "Run the paper's Algorithm 1 or 2 to the letter; see its module.")
     step: str = param(
         "newton",
         OneOf(*STEPS),
-        "How the steps are chosen: exactly; by 10 random points and 20 of a Gaussian process in [0, 4]; by a grid of 9 "
-        "values there; 0.1.",
+        "How the steps are chosen: exactly; by 10 random points and 20 of a Gaussian process; by a grid of 9 values; "
+        '0.1. With `as_printed`, "newton" is "bayes".',
+    )
+    largest_step: float = param(
+        1.0, Interval(0, 1e3, "(]"), "Steps by Bayesian optimisation and by grid are in [0, largest_step]."
     )
     hessian: str = param(
-        "printed", OneOf("printed", "exact"), "The form of order 2: as we read the paper, or the quadratic form."
+        "printed", OneOf("printed", "exact"), "The form of order 2: the paper's (7), (8), or the quadratic form."
     )
-    n_iterations: int = param(30, Whole(1), "Rounds N.", Slider("Rounds N", 1, 100, 1))
+    kept_step: str = param(
+        "chosen",
+        OneOf("chosen", "fitted"),
+        "Order 2 goes on with the steps at which its risk was least, or with those that its learners were fitted with.",
+    )
+    first_scores: str = param(
+        "shares", OneOf("shares", "zero"), "Where f starts: at the log of the class shares, or at 0."
+    )
+    n_iterations: int = param(200, Whole(1), "Rounds N at most.", Slider("Rounds N", 1, 500, 1))
     inner_iterations: int = param(
-        3, Whole(1), "Rounds N2 of the inner loop, for order 2.", Slider("Inner rounds N2", 1, 10, 1)
+        1, Whole(0), "N2 of the inner loop j = 0 .. N2 of order 2.", Slider("Inner rounds N2", 0, 10, 1)
     )
+    validation_fraction: float = param(
+        0.15, Interval(0, 0.5), "Share of the labelled rows that nothing is fitted to: they end the training; 0: none."
+    )
+    n_iter_no_change: int = param(20, Whole(1), "Rounds without a lower validation loss that end the training.")
     learners: Mapping[str, Any] | None = param(
         None,
         Domain(lambda v: v is None or isinstance(v, Mapping), "a dict of source to learner, or None"),
-        'By source: "tree", "network", "cnn" (needs PyTorch), or anything with fit(X, W) and predict(X), W being '
+        'By source: "tree", "linear", "network", "cnn" (needs PyTorch), or anything with fit(X, W) and predict(X), W '
+        "being "
         "(m, K); it gets encoded, standardised columns, or images (m, height, width, channels) if it has "
         "`takes_images = True`. "
-        "By default a tree for a table, a network for an array and for a table with text.",
+        "By default the one that does best on left-out rows; with `as_printed`, trees for a table, a network for an "
+        "array and for a table with text.",
     )
+    scale_targets: bool = param(True, Flag(), "Fit networks to targets of root mean square 1.")
     learning_rate: float = param(
-        0.5, Interval(0, 1, "(]"), "Shrinkage of the steps; 1 takes them whole.", Slider("Shrinkage", 0.05, 1.0, 0.05)
+        0.3, Interval(0, 1, "(]"), "Shrinkage of the steps; 1 takes them whole.", Slider("Shrinkage", 0.05, 1.0, 0.05)
     )
     subsample: float = param(
         0.8,
@@ -149,30 +187,46 @@ class TwoWeakLearnerClassifier(ClassifierMixin, BoostedEstimator):
             if name not in problem.data.sources:
                 known = listed(problem.data.sources)
                 raise ParameterError(f"learners names the source {quoted(name)}: name one of {known}.")
-        problem = self._with_sources(problem)
+        problem, params = self._with_sources(problem), self.get_params(deep=False)
+        params = as_printed(params) if self.as_printed else params
         seeds = np.random.default_rng(self.random_state)
         seed = int(seeds.integers(1 << 30))
-        sources = problem.data.sources
-        K = problem.scale.n_outputs
-        modalities = {name: self._modality(name, source, K, seed) for name, source in sources.items()}
         _check_covered(problem)
-        params = self.get_params(deep=False)
-        return TwoLearners(problem, params, modalities, seeds, problem.scale.prior)
+        self.comparison_: dict[str, dict[str, float]] = {}
+        self.learners_ = {name: self._learner(problem, name, params, seed) for name in problem.data.sources}
+        modalities = {name: self._modality(problem, name, learner, seed) for name, learner in self.learners_.items()}
+        prior = np.zeros(problem.scale.n_outputs) if params["first_scores"] == "zero" else problem.scale.prior
+        return TwoLearners(problem, params, modalities, seeds, prior)
 
     def _with_sources(self, problem: Problem) -> Problem:
         return problem
 
-    def _modality(self, name: str, source: Source, n_outputs: int, seed: int) -> Trees | Dense:
-        learner = (self.learners or {}).get(name, default_learner(source))
+    def _learner(self, problem: Problem, name: str, params: Mapping[str, Any], seed: int) -> Any:
+        """Return the learner of a source: the given one, or the one that left-out rows choose."""
+        source, given = problem.data.sources[name], (self.learners or {}).get(name)
+        if given is not None:
+            return given
+        if self.as_printed:
+            return default_learner(source)
+        kinds = candidates(source)
+        self.comparison_[name] = compared(
+            problem, name, kinds, lambda kind: self._modality(problem, name, kind, seed), params
+        )
+        return min(self.comparison_[name], key=self.comparison_[name].get)
+
+    def _modality(self, problem: Problem, name: str, learner: Any, seed: int) -> Trees | Dense:
+        source, n_outputs = problem.data.sources[name], problem.scale.n_outputs
         if isinstance(learner, str) and learner not in LEARNERS:
             raise ParameterError(f"The learner {learner!r} of {quoted(name)} must be one of {', '.join(LEARNERS)}.")
         if learner == "tree":
             return Trees.of(source, TreeParams(self.max_depth, -1, self.min_samples_leaf), n_outputs)
-        if learner == "network":
+        if learner == "linear":
+            learner = LinearLearner()
+        elif learner == "network":
             learner = NetworkLearner(self.hidden, self.epochs, seed)
         elif learner == "cnn":
             learner = MODALITIES["cnn"].learner_class()(epochs=self.epochs, random_state=seed)
-        return Dense.of(source, learner, n_outputs)
+        return Dense.of(source, learner, n_outputs, self.scale_targets and not self.as_printed)
 
     def _view(self, state: TwoLearners) -> dict[str, Any]:
         return state.view()
@@ -180,6 +234,8 @@ class TwoWeakLearnerClassifier(ClassifierMixin, BoostedEstimator):
     def _finish(self, state: TwoLearners) -> None:
         self.source_weights_ = state.weights()
         self.classes_, self.prior_ = state.problem.scale.classes, state.prior
+        self.part_weights_ = state.stopping.finish(state.prior, state.modalities)
+        self.kept_round_ = state.stopping.kept_round or state.stopping.round
         self.modalities_ = state.modalities
 
     def decision_function(self, data: HetData) -> NDArray[np.float64]:

@@ -77,6 +77,7 @@ CHANGED = {
     *("GBRegressor", "MGBClassifier", "MGBRegressor", "RGBRegressor"),  # neighbours' columns and labels, cross-fitted
     *("HGBMClassifier", "HGBMRegressor"),  # another ensemble, another stop
     "WeightedMultiSourceTrAdaBoostClassifier",  # eta by left-out rows
+    *("OneWeakLearnerClassifier", "TwoWeakLearnerClassifier"),  # learners by left-out rows, another stop
     *("HLR", "TransferClassifier", "TransferRegressor"),  # new under their names
 }
 

@@ -21,10 +21,11 @@ def error(model, data, y):
 
 def test_both_modalities_beat_either_alone_by_a_wide_margin():
     data, y, _ = halves(1500)
-    params = {"n_iterations": 10, "epochs": 10, "min_samples_leaf": 5}
-    both = error(hc.TwoWeakLearnerClassifier(**params).fit(data, y), data, y)
+    params, learners = {"n_iterations": 10, "epochs": 10, "min_samples_leaf": 5}, {"table": "tree", "image": "network"}
+    both = error(hc.TwoWeakLearnerClassifier(**params, learners=learners).fit(data, y), data, y)
     for source in data.sources:
-        alone = error(hc.OneWeakLearnerClassifier(source, **params).fit(data, y), data, y)
+        one = hc.OneWeakLearnerClassifier(source, **params, learners={source: learners[source]})
+        alone = error(one.fit(data, y), data, y)
         assert both < 0.25 and alone > 0.4 and alone > both + 0.2
 
 
@@ -154,7 +155,7 @@ def test_the_prior_is_where_the_scores_start():
     ({"step": "line"}, "step='line' must be one of 'newton'"),
     ({"subsample": 0}, "subsample=0 must be in"),
     ({"learners": {"sound": "tree"}}, "names the source 'sound'"),
-    ({"learners": {"image": "forest"}}, "must be one of tree, network, cnn"),
+    ({"learners": {"image": "forest"}}, "must be one of tree, linear, network, cnn"),
     ({"learners": {"image": object()}}, "lacks fit"),
     ({"hidden": ()}, r"hidden=\(\) must be whole numbers"),
 ])  # fmt: skip

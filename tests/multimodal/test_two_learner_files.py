@@ -16,9 +16,11 @@ from hetcore.multimodal import deep
 from tests.multimodal.two_modalities import FAST, halves
 
 BFV = {"n_iterations": 2, "n_stages": 4, "hidden": (6,)}
+LEARNERS = {"table": "tree", "image": "network"}
 torch = pytest.mark.skipif(not deep.has_torch(), reason=f"needs PyTorch: {deep.HOW}")
 MODELS = [
     hc.TwoWeakLearnerClassifier(**FAST),
+    hc.TwoWeakLearnerClassifier(**FAST | {"validation_fraction": 0.2}, learners={"image": "linear"}),
     hc.TwoWeakLearnerClassifier(**FAST, order=2, hessian="exact"),
     hc.OneWeakLearnerClassifier("image", **FAST),
     hc.BoostedFeatureNetworkClassifier(**BFV, network="scikit-learn"),
@@ -70,7 +72,7 @@ def _beyond(nodes):
 @pytest.mark.parametrize("edit", EDITS)
 def test_an_edited_array_is_refused(edit):
     data, y, _ = halves()
-    model = hc.TwoWeakLearnerClassifier(**FAST).fit(data, y)
+    model = hc.TwoWeakLearnerClassifier(**FAST, learners=LEARNERS).fit(data, y)
     meta, arrays = model._get_state()
     ending, change = EDITS[edit]
     key = first(arrays, ending)
@@ -88,7 +90,7 @@ def test_an_edited_array_is_refused(edit):
 ])  # fmt: skip
 def test_an_edited_fact_is_refused(change):
     data, y, _ = halves()
-    meta, arrays = hc.TwoWeakLearnerClassifier(**FAST).fit(data, y)._get_state()
+    meta, arrays = hc.TwoWeakLearnerClassifier(**FAST, learners=LEARNERS).fit(data, y)._get_state()
     meta = copy.deepcopy(meta)
     change(meta)
     with pytest.raises(ModelFileError):

@@ -8,7 +8,9 @@ import polars as pl
 import datasets
 import hetcore as hc
 
-FAST = {"n_iterations": 4, "epochs": 3, "max_depth": 3, "hidden": (8,), "min_samples_leaf": 10}
+FAST = {
+    "n_iterations": 4, "epochs": 3, "max_depth": 3, "hidden": (8,), "min_samples_leaf": 10, "validation_fraction": 0.0
+}  # fmt: skip
 
 
 def halves(n=300, missing=0.0, rule="pair", seed=0, held_out=0.4):

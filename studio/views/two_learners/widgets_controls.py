@@ -25,8 +25,8 @@ WORDS = {
 }
 STEPS = {
     "newton": "Newton: the exact minimum of the risk",
-    "bayes": "Bayesian optimisation: 30 tries in [0, 4], as in the paper",
-    "grid": "grid: 9 values in [0, 4]",
+    "bayes": "Bayesian optimisation: 30 tries in [0, 1], as in the paper",
+    "grid": "grid: 9 values in [0, 1]",
     "fixed": "fixed: 0.1",
 }
 

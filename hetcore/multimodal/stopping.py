@@ -1,0 +1,124 @@
+"""When the rounds of the two learners end, and what each modality then counts: both by rows that nothing was fitted to.
+
+A share of the labelled rows, each class in its share, is kept out of every round. Boosting ends once their loss has not
+fallen for some rounds, and the learners after the best round go. Last, the parts P_j of the modalities at that round
+are weighed: f = prior + sum_j a_j P_j with a_j >= 0 and the least mean log loss of those rows, and a ridge towards 1
+(no change). That calibrates the probabilities, and it is the guard too: a modality that misleads may count nothing, so
+that all together are on these rows never worse than the best part alone, but for the ridge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.special import log_softmax, softmax
+
+from hetcore.targets import Problem
+
+__all__ = ["Stopping", "log_loss", "part_weights", "stratified"]
+
+LEAST_ROWS = 20  # fewer say nothing of a round
+RIDGE = 1.0  # of the part weights: one row's worth of loss for a weight that is 1 off
+
+
+def stratified(y: NDArray, rows: NDArray, share: float, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Return a share of some rows, sorted, each class in its share and none without a row left.
+
+    Parameters
+    ----------
+    y : (n,) int
+        Class codes.
+    rows : (m,) int
+    share : float
+        In [0, 1).
+    rng : Generator
+    """
+    taken = []
+    for k in np.unique(y[rows]):
+        own = rng.permutation(rows[y[rows] == k])
+        taken.append(own[: min(round(share * len(own)), len(own) - 1)])
+    return np.sort(np.concatenate(taken))
+
+
+def log_loss(scores: NDArray, y: NDArray) -> float:
+    """Return the mean of -ln softmax(f)_y over rows, f (n, K) and y (n,) codes."""
+    return float(-log_softmax(scores, axis=1)[np.arange(len(y)), y].mean())
+
+
+def part_weights(prior: NDArray, parts: NDArray, y: NDArray) -> NDArray[np.float64]:
+    """Return the weights a (p,) >= 0 of least log loss of prior + sum_j a_j P_j, with a small ridge towards 1.
+
+    Parameters
+    ----------
+    prior : (K,) float64
+    parts : (p, n, K) float64
+    y : (n,) int
+        Class codes.
+    """
+    rows = np.arange(len(y))
+
+    def value(a: NDArray) -> tuple[float, NDArray]:
+        scores = prior + np.tensordot(a, parts, 1)
+        wrong = softmax(scores, axis=1)
+        wrong[rows, y] -= 1.0
+        slope = (parts * wrong).sum(axis=(1, 2)) / len(y)
+        pull = RIDGE / len(y)
+        return log_loss(scores, y) + 0.5 * pull * ((a - 1) ** 2).sum(), slope + pull * (a - 1)
+
+    found = minimize(value, np.ones(len(parts)), jac=True, method="L-BFGS-B", bounds=[(0.0, None)] * len(parts))
+    return found.x
+
+
+class Stopping:
+    """The rows that are kept out, and the best round so far.
+
+    Parameters
+    ----------
+    rows : (v,) int64
+        Rows of the data; none where there are too few labels, or `validation_fraction` is 0.
+    y : (n,) int
+        Class codes.
+    patience : int
+        Rounds without a lower loss that end the training.
+    """
+
+    def __init__(self, rows: NDArray[np.int64], y: NDArray, patience: int) -> None:
+        self.rows, self.y, self.patience = rows, y, patience
+        self.round, self.kept_round, self.best = 0, 0, np.inf
+        self.kept: dict[str, int] = {}
+        self.parts: NDArray[np.float64] | None = None
+
+    @classmethod
+    def of(cls, problem: Problem, params: Mapping[str, Any], rng: np.random.Generator) -> Stopping:
+        """Draw the rows."""
+        y, labelled = problem.target.argmax(axis=1), np.flatnonzero(problem.labelled)
+        rows = np.zeros(0, np.int64)
+        if params["validation_fraction"] > 0:
+            drawn = stratified(y, labelled, params["validation_fraction"], np.random.default_rng(rng.integers(1 << 30)))
+            rows = drawn if len(drawn) >= LEAST_ROWS else rows
+        return cls(rows, y, params["n_iter_no_change"])
+
+    def ended(self, scores: NDArray, parts: Mapping[str, NDArray], modalities: Mapping[str, Any]) -> bool:
+        """Look at a round's scores (n, K); return whether nothing was won for too long."""
+        self.round += 1
+        if not self.rows.size:
+            return False
+        loss = log_loss(scores[self.rows], self.y[self.rows])
+        if loss < self.best:
+            self.best, self.kept_round = loss, self.round
+            self.kept = {name: len(modality) for name, modality in modalities.items()}
+            self.parts = np.stack([each[self.rows] for each in parts.values()])
+        return self.round - self.kept_round >= self.patience
+
+    def finish(self, prior: NDArray, modalities: Mapping[str, Any]) -> dict[str, float]:
+        """Drop what came after the best round and weigh the modalities; return their weights a_j."""
+        if self.parts is None:
+            return dict.fromkeys(modalities, 1.0)
+        weights = part_weights(prior, self.parts, self.y[self.rows])
+        for (name, modality), weight in zip(modalities.items(), weights):
+            modality.cut(self.kept[name], float(weight))
+        return dict(zip(modalities, weights.tolist()))

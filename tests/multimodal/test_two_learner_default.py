@@ -1,0 +1,153 @@
+"""The default: learners by left-out rows, an end by validation rows, the weights of the modalities, missing ones."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import hetcore as hc
+from hetcore.multimodal.choosing import candidates
+from hetcore.multimodal.networks import LinearLearner
+from hetcore.multimodal.stopping import log_loss, part_weights, stratified
+
+TREES = {"first": "tree", "second": "tree"}
+
+
+def two_tables(n=400, seed=0, second=1.0, steep=3.0):
+    """Return two tables of two columns, whose first ones decide with a logistic chance; `second` 0 makes it noise."""
+    rng = np.random.default_rng(seed)
+    A, B = rng.normal(size=(2, n, 2))
+    y = np.where(rng.random(n) < 1 / (1 + np.exp(-steep * (A[:, 0] + second * B[:, 0]))), "yes", "no")
+    ids = [f"r{k}" for k in range(n)]
+    tables = {name: hc.Source(ids, pl.DataFrame(X, schema=["a", "b"])) for name, X in (("first", A), ("second", B))}
+    return hc.HetData(tables, target=pl.DataFrame({"id": ids, "y": y}))
+
+
+def split(data, share=0.5, seed=0):
+    y = data.y.copy()
+    hidden = np.random.default_rng(seed).random(data.n) < share
+    y[hidden] = None
+    return y, hidden
+
+
+def test_the_linear_learner_is_the_ridge_of_the_normal_equations():
+    rng = np.random.default_rng(0)
+    for m, d in ((50, 4), (6, 30)):  # over columns, over rows
+        X, W = rng.normal(size=(m, d)).astype(np.float32), rng.normal(size=(m, 3))
+        Z, V = X - X.mean(axis=0), W - W.mean(axis=0)
+        ridge = 1e-2 * float((Z.astype(float) ** 2).sum()) / d
+        solved = np.linalg.solve(Z.T.astype(float) @ Z + ridge * np.eye(d), Z.T @ V)
+        assert_allclose(LinearLearner().fit(X, W).predict(X), Z @ solved + W.mean(axis=0), atol=1e-4)
+    weight = np.r_[np.ones(40), np.zeros(10)]
+    X, W = rng.normal(size=(50, 2)), rng.normal(size=(50, 2))
+    kept = LinearLearner().fit(X[:40], W[:40])
+    assert_allclose(LinearLearner().fit(X, W, weight).layers[0][0], kept.layers[0][0], atol=1e-5)
+
+
+def test_each_modality_gets_the_learner_that_left_out_rows_choose():
+    data = two_tables(n=300)
+    model = hc.TwoWeakLearnerClassifier(n_iterations=2, epochs=2).fit(data)
+    for name, source in data.sources.items():
+        losses = model.comparison_[name]
+        assert list(losses) == candidates(source) and model.learners_[name] == min(losses, key=losses.get)
+        assert losses["linear"] < losses["tree"]  # what decides is linear
+    given = hc.TwoWeakLearnerClassifier(n_iterations=2, learners={"first": "tree"}, epochs=1).fit(data)
+    assert given.learners_["first"] == "tree" and list(given.comparison_) == ["second"]
+
+
+def test_few_labels_compare_nothing():
+    data = two_tables(n=30)
+    model = hc.TwoWeakLearnerClassifier(n_iterations=2).fit(data)
+    assert model.learners_ == TREES and model.part_weights_ == {"first": 1.0, "second": 1.0}
+    assert model.n_iterations_ == model.kept_round_ == 2
+
+
+def test_the_training_ends_where_the_validation_loss_stops_falling():
+    data = two_tables()
+    events = []
+    model = hc.TwoWeakLearnerClassifier(learners=TREES, n_iter_no_change=5, learning_rate=1.0, min_samples_leaf=2)
+    model.fit(data, callbacks=[events.append])
+    assert model.n_iterations_ == model.kept_round_ + 5 < model.n_iterations
+    assert {len(modality) for modality in model.modalities_.values()} == {model.kept_round_}
+    best = hc.TwoWeakLearnerClassifier(**model.get_params() | {"n_iterations": model.kept_round_}).fit(data)
+    assert_array_equal(best.predict_proba(data), model.predict_proba(data))
+
+
+def test_validation_rows_are_drawn_from_each_class_and_leave_some():
+    y, rng = np.r_[np.zeros(90, int), np.ones(10, int), 2], np.random.default_rng(0)
+    rows = stratified(y, np.arange(101), 0.2, rng)
+    assert_array_equal(np.bincount(y[rows], minlength=3), [18, 2, 0])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_part_weights_have_the_least_log_loss(seed):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(3, size=200)
+    parts = rng.normal(size=(2, 200, 3))
+    parts[0] += 2.0 * np.eye(3)[y]  # the second part is noise
+    prior = np.zeros(3)
+
+    def value(a):
+        return log_loss(np.tensordot(a, parts, 1), y) + 0.5 / 200 * ((np.asarray(a) - 1) ** 2).sum()
+
+    found = part_weights(prior, parts, y)
+    grid = min(value((a, b)) for a in np.linspace(0, 3, 61) for b in np.linspace(0, 3, 61))
+    assert value(found) <= grid + 1e-8 and found[1] < 0.2 * found[0]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_modality_of_noise_costs_nothing(seed):
+    data = two_tables(n=900, seed=seed, second=0.0)
+    y, hidden = split(data)
+    loss = {}
+    for names in (["first"], ["first", "second"]):
+        part = data.select(sources=names)
+        model = hc.TwoWeakLearnerClassifier(learners=dict.fromkeys(names, "tree"), max_depth=3).fit(part, y)
+        codes = np.searchsorted(model.classes_, list(data.y[hidden]))
+        loss[len(names)] = -np.log(model.predict_proba(part)[hidden][np.arange(hidden.sum()), codes])
+    worse = loss[2] - loss[1]
+    assert worse.mean() < 2 * worse.std() / np.sqrt(worse.size) + 0.005
+
+
+def test_both_are_better_than_either():
+    data = two_tables(n=900)
+    y, hidden = split(data)
+    wrong = {}
+    for names in (["first"], ["second"], ["first", "second"]):
+        model = hc.TwoWeakLearnerClassifier(learners=dict.fromkeys(names, "linear")).fit(data.select(sources=names), y)
+        wrong["".join(names)] = float((model.predict(data) != data.y)[hidden].mean())
+    assert wrong["firstsecond"] < min(wrong["first"], wrong["second"]) - 0.08
+
+
+def test_rows_without_a_modality_are_predicted_from_what_is_there():
+    data = two_tables(n=1200, second=1.0)
+    some = data.sources["second"].frame[:800]
+    sources = {"first": data.sources["first"], "second": hc.Source(data.ids[:800], some)}
+    holed = hc.HetData(sources, target=pl.DataFrame({"id": data.ids, "y": data.y}))
+    y, hidden = split(holed)
+    right = hc.TwoWeakLearnerClassifier(learners=TREES).fit(holed, y).predict(holed) == data.y
+    alone = hc.OneWeakLearnerClassifier("first", learners={"first": "tree"}).fit(holed, y).predict(holed) == data.y
+    lacks = hidden & (np.arange(1200) >= 800)
+    assert right[hidden & ~lacks].mean() > alone[hidden & ~lacks].mean() + 0.05
+    assert right[lacks].mean() > alone[lacks].mean() - 0.03 and alone[lacks].mean() > 0.65
+
+
+def test_probabilities_are_those_of_unseen_rows():
+    data = two_tables(n=2000)
+    y, hidden = split(data)
+    model = hc.TwoWeakLearnerClassifier(learners=TREES, max_depth=3).fit(data, y)
+    p = model.predict_proba(data)[hidden, 1]
+    happened = data.y[hidden] == model.classes_[1]
+    for low in (0.0, 0.5):
+        own = (p >= low) & (p < low + 0.5)
+        assert abs(p[own].mean() - happened[own].mean()) < 0.06
+
+
+def test_a_stop_by_a_callback_keeps_the_best_round():
+    data = two_tables()
+    model = hc.TwoWeakLearnerClassifier(learners=TREES)
+    model.fit(data, callbacks=[lambda event: event.index == 3])
+    assert model.n_iterations_ == 4 and 1 <= model.kept_round_ <= 4
+    assert len(model.modalities_["first"]) == model.kept_round_
