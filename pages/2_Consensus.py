@@ -20,6 +20,7 @@ from studio.views.common.widgets_chance import over_seeds
 from studio.views.common.widgets_controls import Limits, held, multiselect, parameter_slider, slider
 from studio.views.common.widgets_training import LiveTrainings
 from studio.views.consensus import widgets
+from studio.views.consensus.widgets_case import one_case
 from studio.views.consensus.widgets_new_rows import predict_new
 from studio.views.consensus.widgets_without import Without
 
@@ -134,6 +135,7 @@ def after(setting: Setting) -> None:
     tabs(
         {
             "One instance": lambda: widgets.one_instance(result, data, data.source_names),
+            "One case": lambda: case(setting, result),
             "New rows": lambda: predict_new(result.model, data, owner),
             "Pinned scenarios": lambda: pinned(setting, events),
             "Theorem 4.1": lambda: widgets.theorem(events),
@@ -141,6 +143,11 @@ def after(setting: Setting) -> None:
         },
         "after",
     )
+
+
+def case(setting: Setting, result: Any) -> None:
+    """Let the person edit an instance and see what the model says of it."""
+    one_case(result, data, setting.operations, owner, lambda like: widgets.neighbours(data, like, result.predictions))
 
 
 def take_away(setting: Setting, result: Any, events: Any) -> None:

@@ -16,7 +16,7 @@ from studio.views.common.curves import SCORED, by_name, figure, scored_rows
 from studio.views.common.widgets import chart, escape, live_chart, number
 from studio.views.consensus import words
 
-__all__ = ["curves", "explain", "figures_of", "headline", "one_instance", "theorem", "views"]
+__all__ = ["curves", "explain", "figures_of", "headline", "neighbours", "one_instance", "theorem", "views"]
 
 MOST_LINES, FAINT = 6, 0.005
 """Views whose weights are drawn by round, and the weight from which one is worth a line."""
@@ -184,10 +184,15 @@ def one_instance(result: Any, data: HetData, history_sources: Sequence[str]) -> 
         unit = "score" if data.target_kind == "classification" else "label's unit"
         chart(basic.contributions(values, [*data.source_names, *graphs], unit), "adds", "contributions")
     with right:
-        near = _neighbours(data, chosen, frame)
-        st.caption("Neighbours" if near.height else "This instance has no neighbour in a graph.")
-        if near.height:
-            st.dataframe(near, hide_index=True, width="stretch", height=280)
+        neighbours(data, chosen, frame)
+
+
+def neighbours(data: HetData, chosen: str, frame: pl.DataFrame) -> None:
+    """Show an instance's neighbours, their labels and what is predicted of them."""
+    near = _neighbours(data, chosen, frame)
+    st.caption("Neighbours" if near.height else "This instance has no neighbour in a graph.")
+    if near.height:
+        st.dataframe(near, hide_index=True, width="stretch", height=280, alt="Neighbours and their predictions")
 
 
 def _shown(value: Any) -> str:

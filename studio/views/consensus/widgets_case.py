@@ -1,0 +1,292 @@
+"""The tab that edits one case: what is predicted of it, what adds to that, how it moves, what would turn it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import polars as pl
+import streamlit as st
+
+from hetcore.data import HetData
+from hetcore.errors import DataError
+from hetcore.figures import basic
+from studio import scenarios
+from studio.jobs import manager as jobs
+from studio.views.common.widgets import chart, escape
+from studio.views.consensus import case_values
+from studio.views.consensus.case_nearest import Turned
+
+__all__ = ["one_case"]
+
+NEW = "a new one, of typical values"
+EDITS = "case edits"
+"""In the session: by stamp of model and instance, the values that were changed, by source and column."""
+ANSWERS = "case answers"
+DATA = "case data"
+MOST_IDS, MOST_ANSWERS = 1_000, 40
+BARS = 12
+"""Columns whose contributions have a bar of their own."""
+OFFERED = 4
+GREY = "#717581"
+PATIENCE = 90.0
+Values = dict[str, dict[str, Any]]
+
+
+class _Study(NamedTuple):
+    """Who is asked about a case: a model, among its data."""
+
+    model: bytes
+    data: HetData
+    owner: str
+
+    def ask(self, path: str, like: str | None, values: Values, **more: Any) -> Any:
+        """Return what a worker answers of a case, None where it can't; the same question is asked once."""
+        stamp = repr((path, hash(self.model), like, values, more))
+        answers = st.session_state.setdefault(ANSWERS, {})
+        if stamp not in answers:
+            found = self._asked(path, {"like": like, "values": values} | more)
+            if found is None:
+                return None
+            answers[stamp] = found
+            while len(answers) > MOST_ANSWERS:
+                answers.pop(next(iter(answers)))
+        return answers[stamp]
+
+    def _asked(self, path: str, kwargs: dict[str, Any]) -> Any:
+        try:
+            run = jobs.manager().run_task(path, {"model": self.model, "data": self.data} | kwargs, self.owner)
+        except ValueError as error:
+            st.error(escape(error))
+            return None
+        with st.spinner("Asking the model …"):
+            status = jobs.manager().wait(run, timeout=PATIENCE)
+        result = jobs.manager().result(run)
+        if status.state == "finished" and result is not None:
+            return result.value
+        jobs.manager().stop(run)
+        st.error(escape(status.message or "The workers are busy: stop a training, or try again."))
+        return None
+
+
+def one_case(
+    result: Any, data: HetData, operations: Sequence[Mapping[str, Any]], owner: str, neighbours: Callable[[str], None]
+) -> None:
+    """Let the person edit an instance, or a new one, and see what the model says of it.
+
+    Parameters
+    ----------
+    result : RunResult
+        Of a consensus.
+    data : HetData
+        Before the what-ifs of the training.
+    operations : sequence of dict
+        What-ifs of the training.
+    owner : str
+    neighbours : callable
+        Draws the neighbours of an instance.
+    """
+    if result.model is None or result.predictions is None:
+        st.caption("This method has no model file to ask.")
+        return
+    ids = result.predictions["id"].head(MOST_IDS).to_list()
+    chosen = st.selectbox("Case", [NEW, *ids], 1, key="case", help="Type to search.")
+    like = None if chosen == NEW else chosen
+    data = _trained_on(data, operations)
+    study = _Study(result.model, data, owner)
+    values: Values = st.session_state.setdefault(EDITS, {}).setdefault((hash(result.model), like), {})
+    recorded = study.ask("studio.views.consensus.case:explain", like, {})
+    if recorded is None:
+        return
+    _form(data, recorded, like, values)
+    shown = study.ask("studio.views.consensus.case:explain", like, values) if values else recorded
+    if shown is None:
+        return
+    _sentence(recorded, shown, values)
+    _contributions(shown)
+    left, right = st.columns(2)
+    with left:
+        _along(study, shown, like, values)
+    with right:
+        if shown.probabilities:
+            _nearest(study, like, values)
+    if like is not None:
+        neighbours(like)
+
+
+def _trained_on(data: HetData, operations: Sequence[Mapping[str, Any]]) -> HetData:
+    """Return the data after the what-ifs of a training, the same object as long as neither changes."""
+    kept = st.session_state.get(DATA)
+    if kept is None or kept[0] is not data or kept[1] != operations:
+        applied = scenarios.apply(data, list(operations)).data
+        kept = st.session_state[DATA] = (data, list(operations), applied)
+    return kept[2]
+
+
+def _columns(recorded: Any, data: HetData) -> dict[str, tuple[str, str]]:
+    """Return what can be edited by the name that it is shown under, what adds most first."""
+    held = [(source, column) for source, column, _ in recorded.columns if column]
+    known = set(held)
+    held += [(name, column) for name, source in data.sources.items() if source.frame is not None and name in
+             {each for each, *_ in recorded.columns} for column in source.frame.columns
+             if (name, column) not in known]  # fmt: skip
+    return {f"{source} · {column}": (source, column) for source, column in held}
+
+
+def _form(data: HetData, recorded: Any, like: str | None, values: Values) -> None:
+    """Draw the values of some columns, to be changed together."""
+    columns = _columns(recorded, data)
+    if not columns:
+        st.caption("This case has no column that can be changed.")
+        return
+    key = f"case columns {like}"
+    picked = st.multiselect("Columns to change", list(columns), list(columns)[:OFFERED], key=key,
+                            help="Those that add most to the prediction come first.")  # fmt: skip
+    record = case_values.record_of(data, like, values)
+    with st.form(f"case form {like}", border=False):
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            given = {columns[name]: _field(data, record, columns[name], name, like) for name in picked}
+        with st.container(horizontal=True):
+            pressed = st.form_submit_button("Predict", type="primary", icon=":material/bolt:")
+            back = "As recorded" if like else "Typical values"
+            st.form_submit_button(back, on_click=_forget, args=(like, list(columns), values))
+    if pressed:
+        _take(data, record, given, values)
+
+
+def _forget(like: str | None, names: Sequence[str], values: Values) -> None:
+    """Give a case its own values back, in its fields too."""
+    values.clear()
+    for name in names:
+        st.session_state.pop(f"case value {like} {name}", None)
+
+
+def _field(data: HetData, record: Any, column: tuple[str, str], name: str, like: str | None) -> Any:
+    """Draw the field of a column: text for numbers, so that it can be empty, and a choice for levels."""
+    source = data.sources[column[0]]
+    now = record[column[0]][column[1]][0] if column[0] in record else None
+    key, series = f"case value {like} {name}", source.frame[column[1]]
+    if series.dtype.is_nested():
+        st.text_input(escape(name), "numbers", key=key, disabled=True, width=150)
+        return now
+    if source.kinds[column[1]] in ("real", "text") or series.dtype.is_numeric():
+        return st.text_input(escape(name), _text(now), key=key, width=150, placeholder="missing")
+    levels = [None, *series.drop_nulls().unique().sort().head(200).to_list()]
+    levels += [now] if now not in levels else []
+    return st.selectbox(escape(name), levels, levels.index(now), key=key, width=150, format_func=_level)
+
+
+def _level(value: Any) -> str:
+    return "missing" if value is None else str(value)
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _take(data: HetData, record: Any, given: Mapping[tuple[str, str], Any], values: Values) -> None:
+    """Take the fields that differ from the case over into its values; say what does not fit."""
+    for (source, column), value in given.items():
+        now = record[source][column][0] if source in record else None
+        if value == now or value == _text(now):
+            continue
+        try:
+            case_values.read_value(data.sources[source], column, value)
+        except DataError as error:
+            st.error(escape(error))
+            return
+        values.setdefault(source, {})[column] = value
+
+
+def _sentence(recorded: Any, shown: Any, values: Values) -> None:
+    """Say what is predicted, and what was before the changes."""
+    sentence = f"Predicted **{escape(_shown(shown))}**"
+    pairs = [(column, value) for each in values.values() for column, value in each.items()]
+    if pairs:
+        text = ", ".join(f"{escape(column)} = {escape(_level(_text(value) or None))}" for column, value in pairs[:6])
+        sentence += f" with {text}{' …' if len(pairs) > 6 else ''}; before {escape(_shown(recorded))}"
+    st.markdown(f"{sentence}.")
+
+
+def _shown(explained: Any) -> str:
+    if explained.probabilities:
+        return f"{explained.prediction}, {explained.probabilities[explained.prediction]:.1%}"
+    return f"{explained.prediction:.4g}"
+
+
+def _contributions(shown: Any) -> None:
+    """Draw what sources and columns add."""
+    classes = bool(shown.probabilities)
+    left, right = st.columns(2)
+    with left:
+        st.caption("By source and graph: what each adds to the score")
+        figure = basic.contributions(shown.sources, list(shown.sources), "score" if classes else "label's unit")
+        chart(figure, "case sources", "contributions by source")
+    with right:
+        scale, unit = (100.0, "points") if classes else (1.0, "label's unit")
+        start = f"{shown.start:.1%}" if classes else f"{shown.start:.4g}"
+        end = f"{shown.value:.1%}" if classes else f"{shown.value:.4g}"
+        st.caption(f"By column: others' values give {start} on average; all bars together make it {end}")
+        bars = {_name(source, column): scale * adds for source, column, adds in shown.columns[:BARS]}
+        rest = shown.columns[BARS:]
+        if rest:
+            bars[f"{len(rest)} others"] = scale * sum(adds for *_, adds in rest)
+        figure, sources = basic.contributions(bars, ["-"], unit), list(shown.sources)
+        colours = [basic.style(sources.index(source))["colour"] for source, *_ in shown.columns[:BARS]]
+        figure["data"][0]["marker"]["color"] = colours + [GREY] * bool(rest)
+        chart(figure, "case columns", "contributions by column")
+
+
+def _name(source: str, column: str) -> str:
+    return f"{source} · {column}" if column else source
+
+
+def _along(study: _Study, shown: Any, like: str | None, values: Values) -> None:
+    """Draw what is predicted along a column."""
+    columns = {_name(source, column): (source, column) for source, column, _ in shown.columns if column}
+    if not columns:
+        return
+    name = st.selectbox("Along one column", list(columns), key=f"case along {like}")
+    source, column = columns[name]
+    found = study.ask("studio.views.consensus.case:along", like, values, of=(source, column))
+    if found is None:
+        return
+    points, curves = found
+    title = "probability" if shown.probabilities else "prediction"
+    if points and isinstance(points[0], int | float) and not isinstance(points[0], bool):
+        figure = basic.lines(points, curves, column, title)
+        if shown.probabilities:
+            figure["layout"]["yaxis"] |= {"range": [0, 1.02]}
+    else:
+        likely = shown.prediction if shown.probabilities else "prediction"
+        curve = curves.get(likely, next(iter(curves.values())))
+        title = f"probability of {likely}" if shown.probabilities else title
+        figure = basic.bars(dict(zip(map(str, points), curve)), title, ["-"])
+    chart(figure, "case along chart", f"prediction along {column}")
+
+
+def _nearest(study: _Study, like: str | None, values: Values) -> None:
+    """Look for the nearest change that turns the class, when asked."""
+    key = f"case nearest {like}"
+    if st.button("Nearest change that turns the class", key="nearest change", icon=":material/swap_calls:"):
+        st.session_state[key] = repr(values)
+    if st.session_state.get(key) != repr(values):
+        st.caption("A search over all columns: some seconds.")
+        return
+    found: Turned | None = study.ask("studio.views.consensus.case_nearest:nearest", like, values)
+    if found is None:
+        return
+    if not found.changes:
+        st.caption(f"No change of a few columns was found that turns {escape(found.before)}.")
+        return
+    st.markdown(f"**{escape(found.before)}** turns to **{escape(found.after)}** ({found.probability:.1%}) with:")
+    rows = [{"column": _name(each.source, each.column), "from": _text(each.before), "to": _text(each.after)}
+            for each in found.changes]  # fmt: skip
+    st.dataframe(pl.DataFrame(rows), hide_index=True, width="stretch", alt="The change that turns the class")
+    st.button("Take it over", key="take nearest", on_click=_take_over, args=(found, like, values))
+
+
+def _take_over(found: Turned, like: str | None, values: Values) -> None:
+    for each in found.changes:
+        values.setdefault(each.source, {})[each.column] = each.after
+        st.session_state.pop(f"case value {like} {_name(each.source, each.column)}", None)

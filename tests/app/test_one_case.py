@@ -1,0 +1,103 @@
+"""The tab of one case: values are changed in a form, the model is asked, and what does not fit is refused in words."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import polars as pl
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import hetcore as hc
+from hetcore import model_files
+from hetcore.data import HetData
+from studio.jobs import worker_tasks
+from studio.views.consensus import widgets_case
+
+N = 60
+
+
+@pytest.fixture(scope="module")
+def trained():
+    rng = np.random.default_rng(0)
+    y, ids = rng.integers(0, 2, N), [f"i{k}" for k in range(N)]
+    table = pl.DataFrame({"id": ids, "size": y + rng.normal(0, 0.3, N), "kind": np.array(["x", "y"])[y]})
+    data = HetData({"<b>one": table}, {}, (ids, np.array(["bad", "good"], object)[y]))
+    model = hc.GBCClassifier(n_iterations=3).fit(data)
+    predictions = pl.DataFrame({"id": ids, "prediction": model.predict(data).tolist()})
+    return SimpleNamespace(model=model_files.dumps(model), predictions=predictions), data
+
+
+@pytest.fixture
+def page(trained, monkeypatch):
+    def asked(study, path, kwargs):
+        return worker_tasks.find_function(path)(model=study.model, data=study.data, **kwargs)
+
+    def app(result, data):
+        import streamlit as st
+
+        from studio.views.consensus import widgets_case
+
+        st.fragment(widgets_case.one_case)(result, data, [], "me", lambda like: st.caption(f"Neighbours of {like}"))
+
+    monkeypatch.setattr(widgets_case._Study, "_asked", asked)
+    return AppTest.from_function(app, args=trained, default_timeout=30).run()
+
+
+def _predicted(page):
+    return next(each.value for each in page.markdown if each.value.startswith("Predicted"))
+
+
+def _press(page, label):
+    next(button for button in page.button if button.label == label).click()
+    return page.run()
+
+
+def test_a_changed_value_is_predicted_and_taken_back(page, trained):
+    assert not page.exception
+    before = _predicted(page)
+    assert trained[0].predictions["prediction"][0] in before
+    first = trained[1].sources["<b>one"].frame["size"][0]
+    page.text_input[0].set_value("-3" if first > 0.5 else "3")
+    page = _press(page, "Predict")
+    assert not page.exception
+    assert "with size = " in _predicted(page) and "before" in _predicted(page)
+    page = _press(page, "As recorded")
+    assert _predicted(page) == before
+
+
+def test_what_is_no_number_is_refused_and_nothing_changes(page):
+    before = _predicted(page)
+    page.text_input[0].set_value("much")
+    page = _press(page, "Predict")
+    assert "is no number" in page.error[0].value and _predicted(page) == before
+
+
+def test_the_nearest_change_is_looked_for_when_asked_and_taken_over(page):
+    before = _predicted(page)
+    assert "A search over all columns" in " ".join(each.value for each in page.caption)
+    page = _press(page, "Nearest change that turns the class")
+    assert any("turns to" in each.value for each in page.markdown)
+    page = _press(page, "Take it over")
+    assert not page.exception
+    changed = _predicted(page)
+    assert changed.split(",")[0] != before.split(",")[0] and "before" in changed
+
+
+def test_a_new_one_has_typical_values_and_no_neighbours(page):
+    assert any("Neighbours of i0" in each.value for each in page.caption)
+    page.selectbox(key="case").set_value(widgets_case.NEW).run()
+    assert not page.exception and _predicted(page)
+    assert not any("Neighbours" in each.value for each in page.caption)
+    assert page.selectbox(key="case value None <b>one · kind").options == ["missing", "x", "y"]
+
+
+def test_without_a_model_there_is_a_sentence(trained):
+    def app(data):
+        from types import SimpleNamespace
+
+        from studio.views.consensus import widgets_case
+
+        widgets_case.one_case(SimpleNamespace(model=None, predictions=None), data, [], "me", print)
+
+    page = AppTest.from_function(app, args=(trained[1],)).run()
+    assert "no model file" in page.caption[0].value
