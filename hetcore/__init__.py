@@ -21,6 +21,8 @@ _LAZY = (
     dict.fromkeys(("Graph", "HetData", "Source"), "hetcore.data")
     | dict.fromkeys(("EarlyStopping", "ProgressBar", "RoundEnd"), "hetcore.events")
     | {"load": "hetcore.model_files", "save": "hetcore.model_files", "views": "hetcore.consensus.views"}
+    | {"export": "hetcore.bundles.bundle"}
+    | dict.fromkeys(("read_data", "write_data"), "hetcore.bundles.data_files")
 )
 _MODULES = ("data", "distributed")  # `hetcore.distributed` needs no Dask until a client comes
 
@@ -35,9 +37,12 @@ __all__ = [
     "RoundEnd",
     "Source",
     *METHODS,
+    "export",
     "load",
+    "read_data",
     "save",
     "views",
+    "write_data",
 ]
 
 

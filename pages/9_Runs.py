@@ -14,7 +14,7 @@ from studio.runs import compare as run_compare
 from studio.runs import export, kept_files, reopening, restoring, store, table
 from studio.runs.run import Run
 from studio.views.common.widgets import chart, escape, frame
-from studio.views.common.widgets_downloads import figure_files
+from studio.views.common.widgets_downloads import EVERYTHING, ICON, STANDS_ALONE, figure_files
 
 CONSENSUS = "pages/2_Consensus.py"
 MOST_COMPARED = 8
@@ -178,6 +178,24 @@ def take_away(run: Run) -> None:
             st.download_button(
                 text, content, name, mime, key=f"take_{text}", icon=":material/download:", on_click="ignore"
             )
+        everything(run, session.owner())
+
+
+def everything(run: Run, owner: str) -> None:
+    """Offer the run with its data in one zip, where its data are an example or kept here."""
+    if "predictions" not in run.blobs or not restoring.has_data(owner, run):
+        return
+
+    def content() -> bytes:
+        runs = store.shared()
+        parts = runs.predictions(owner, run.id), runs.model(owner, run.id), runs.history(owner, run.id)
+        return export.bundle(run, restoring.data_of(owner, run), *parts)
+
+    name = export.file_name(table.label(run), "zip")
+    st.download_button(
+        EVERYTHING, content, name, "application/zip", key="take_everything", icon=ICON, on_click="ignore",
+        help=STANDS_ALONE,
+    )  # fmt: skip
 
 
 def numbered(runs: Sequence[Run]) -> dict[str, str]:

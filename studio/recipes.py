@@ -1,4 +1,4 @@
-"""How the data of a run came about, as JSON: built the same way by the studio and by the exported script.
+"""How the data of a run came about, as JSON: the files are read again from it when a run is reopened.
 
     {"example": "mfeat"}
     {
@@ -32,7 +32,7 @@ from hetcore.errors import DataError
 from studio.readers.domain_tables import ROW_ID, domain_table, own_labels
 from studio.uploads import Options, read_graph, read_images, read_table
 
-__all__ = ["as_code", "build", "checked", "files"]
+__all__ = ["build", "checked", "files"]
 
 Recipe = Mapping[str, Any]
 _PART = {"name": str, "file": str, "id": str, "column": str, "drop": list, "kinds": dict, "options": dict}
@@ -150,49 +150,3 @@ def _target(part: Mapping[str, Any], content: Callable[[str], bytes]) -> tuple[A
         if column not in table.columns:
             raise DataError(f"There is no column {quoted(column)} in {part['file']}: choose another for the target.")
     return table[part["id"]], table[part["column"]]
-
-
-def as_code(recipe: Recipe) -> str:
-    """Print a recipe as Python that leaves `data`; names and file names only as literals."""
-    recipe = checked(recipe)
-    if "example" in recipe:
-        return f"data = datasets.load({recipe['example']!r})"
-    sources = "".join(f"    {part['name']!r}: {_source_code(part)},\n" for part in recipe["sources"])
-    graphs = "".join(f"    {part['name']!r}: read_graph({_file_code(part)}),\n" for part in recipe.get("graphs") or ())
-    lines = [f"sources = {{\n{sources}}}", f"graphs = {{\n{graphs}}}" if graphs else "graphs = {}"]
-    arguments = "sources, graphs"
-    if target := recipe.get("target"):
-        lines.append(f"labels = read_table({_file_code(target)})")
-        arguments += f", (labels[{target['id']!r}], labels[{target['column']!r}])"
-    elif own := [part for part in recipe["sources"] if "label" in part]:
-        tables = "".join(f"    {part['name']!r}: ({_table_code(part)}, {part['label']!r}),\n" for part in own)
-        lines.append(f"labels = own_labels({{\n{tables}}})")
-        arguments += ", labels"
-    if recipe.get("task"):
-        arguments += f", task={recipe['task']!r}"
-    if recipe.get("spelling"):
-        arguments += f", spelling={list(recipe['spelling'])!r}"
-    return "\n".join([*lines, f"data = hc.HetData({arguments})"])
-
-
-def _source_code(part: Mapping[str, Any]) -> str:
-    if part.get("images"):
-        return f"read_images({_file_code(part)})"
-    gone = [*part.get("drop", []), *([part["label"]] if "label" in part else [])]
-    drop = f".drop({gone!r})" if gone else ""
-    kinds = f", {part['kinds']!r}" if part.get("kinds") else ""
-    column = ROW_ID if "label" in part else part["id"]
-    return f"hc.Source.from_frame({_table_code(part)}{drop}, {column!r}{kinds})"
-
-
-def _table_code(part: Mapping[str, Any]) -> str:
-    read = f"read_table({_file_code(part)})"
-    return f"domain_table({read}, {part['name']!r}, {part['id']!r})" if "label" in part else read
-
-
-def _file_code(part: Mapping[str, Any]) -> str:
-    options = ", ".join(
-        f"{key}={value!r}" for key, value in _options(part)._asdict().items() if key in part.get("options", ())
-    )
-    argument = f", Options({options})" if options else ""
-    return f"{part['file']!r}, (HERE / {part['file']!r}).read_bytes(){argument}"

@@ -104,6 +104,28 @@ class HetData(WhatIf, Views):
         notes += near_findings(pl.Series(self.classes, dtype=pl.String), "class", "classes", "target")
         self.report = Report(notes + leak_findings(find_leaks(self)))
 
+    @classmethod
+    def of_parts(
+        cls, id_series: pl.Series, sources: Mapping[str, Source], graphs: Mapping[str, Graph], **facts: Any
+    ) -> HetData:
+        """Return data of parts that are aligned already, such as those that were written: nothing is read or checked.
+
+        Parameters
+        ----------
+        id_series : polars Series of String (n,)
+        sources, graphs : mapping of str to Source, Graph
+            The graphs over these ids.
+        **facts
+            y (n,), target_kind, label_name, report and steps: see the class.
+        """
+        data = object.__new__(cls)
+        data.id_series, data.sources, data.graphs = id_series, dict(sources), dict(graphs)
+        data._row_positions = {name: positions(source.id_series, id_series) for name, source in sources.items()}
+        for name in ("y", "target_kind", "label_name", "report", "steps"):
+            setattr(data, name, facts[name])
+        data.y.flags.writeable = False
+        return data
+
     @property
     def n(self) -> int:
         """Instances."""

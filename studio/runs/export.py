@@ -1,30 +1,31 @@
-"""What a person takes away: predictions, the model, figures, and the run as a script or a notebook.
+"""What a person takes away: predictions, the model, figures, and the run as a script, a notebook or all in one zip.
 
-Text from users is written as a Python literal, a JSON string or a CSV cell, never as code, markup or a formula.
+Text from users is written as a Python literal, a JSON string or a CSV cell, never as code, markup or a formula. What is
+written uses hetcore alone, not the studio: a person's own data are read from the folder `data` of the zip.
 """
 
 from __future__ import annotations
 
-import ast
-import io
-import json
-import keyword
 import re
-import zipfile
 from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
 
 import hetcore as hc
-from hetcore.data.text import quoted
-from hetcore.errors import ParameterError
+from hetcore.bundles import bundle as bundles
+from hetcore.bundles import report
+from hetcore.bundles.code import HERE, Step, arguments, compared, notebook, script
+from hetcore.bundles.data_files import data_files, parquet
+from hetcore.data import HetData
+from hetcore.errors import DataError
 from studio import forms, recipes, scenarios
+from studio.runs.differences import operation_text
 from studio.runs.run import Run
 
 __all__ = ["bundle", "csv", "figure_html", "file_name", "notebook_of_run", "parquet", "script_of_run"]
 
-WHERE = "Run it where hetcore is installed: pip install -e . in its folder."
+WHERE = "pip install the wheel of hetcore from the zip of the run, or `pip install .` in its folder."
 _FORMULA = "^[=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20]"  # the last four are the wide ones of East Asian keyboards
 _DEVICES = {"con", "prn", "aux", "nul", *(f"{port}{k}" for port in ("com", "lpt") for k in range(1, 10))}
 
@@ -37,13 +38,6 @@ def csv(frame: pl.DataFrame) -> bytes:
     frame = frame.with_columns(safe)
     frame = frame.rename({name: f"'{name}" for name in frame.columns if re.match(_FORMULA, name)})
     return frame.write_csv().encode()
-
-
-def parquet(frame: pl.DataFrame) -> bytes:
-    """Return a table as Parquet, values as they are."""
-    buffer = io.BytesIO()
-    frame.write_parquet(buffer)
-    return buffer.getvalue()
 
 
 def figure_html(figure: Any, title: str = "hetcore") -> str:
@@ -76,83 +70,101 @@ def script_of_run(run: Run) -> str:
     ----------
     run : Run
         With `settings`: "data" (see `studio.recipes`), "operations" (see `studio.scenarios`), "params", and "fit" for
-        further arguments of fit. Uploaded files must lie beside the script under their names.
+        further arguments of fit. A person's own data must lie beside the script in the folder `data` of the zip.
 
     Raises
     ------
     ParameterError, DataError
         If the settings are not those of a run that can be repeated.
     """
-    head = f'"""Repeat a run of the hetcore studio and print its metric. {WHERE}"""\n\n'
-    return head + "\n\n".join(code for _, code in _steps(run)) + "\n"
+    return script(_steps(run), f"Repeat a run of the hetcore studio and print its metric. {WHERE}")
 
 
 def notebook_of_run(run: Run) -> bytes:
     """Return the run as a Jupyter notebook; raises as `script_of_run` does."""
-    cells = [_cell("markdown", f"# A run of the hetcore studio\n\n{WHERE}")]
-    for text, code in _steps(run):
-        cells += [_cell("markdown", text), _cell("code", code)]
-    kernel = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
-    notebook = {"nbformat": 4, "nbformat_minor": 5, "metadata": kernel, "cells": cells}
-    return json.dumps(_numbered(notebook), indent=1).encode()
+    return notebook(_steps(run), f"# A run of the hetcore studio\n\n{WHERE}")
 
 
-def bundle(run: Run, parts: Mapping[str, bytes]) -> bytes:
-    """Return a zip with the script, the notebook and other files by name; raises as `script_of_run` does."""
-    members = {"run.py": script_of_run(run).encode(), "run.ipynb": notebook_of_run(run), **parts}
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in members.items():
-            archive.writestr(name, content)
-    return buffer.getvalue()
+def bundle(run: Run, data: HetData, predictions: pl.DataFrame, model: bytes | None, history: Any = None) -> bytes:
+    """Return a zip in which the run stands alone: two commands in an empty folder do it again, bit for bit.
+
+    Parameters
+    ----------
+    run : Run
+    data : HetData
+        That the run was made on, before its operations.
+    predictions : polars DataFrame
+        Of the run, with a column `prediction`.
+    model : bytes or None
+        Its model file.
+    history : polars DataFrame, optional
+        Its rounds.
+
+    Raises
+    ------
+    ParameterError, DataError
+        As `script_of_run` does, and if the data are not those of the run.
+    """
+    if run.digest and run.digest != data.digest():
+        raise DataError("The data in use are not those of this run: reopen it first, or upload its files again.")
+    steps = _steps(run, alone=True)
+    if run.status != "stopped":  # one that was stopped by hand has fewer rounds than its settings say
+        steps.append(compared("X" if run.settings.get("form") else "data"))
+    files = {f"data/{name}": content for name, content in data_files(data).items()}
+    files |= {"predictions.parquet": parquet(predictions), "predictions.csv": csv(predictions)}
+    files |= {} if model is None else {"model.hetcore": model}
+    files["report.html"] = report.html(_facts(run, data, history)).encode()
+    return bundles.bundle(steps, files, run.method)
 
 
-def _cell(kind: str, source: str) -> dict[str, Any]:
-    more = {"execution_count": None, "outputs": []} if kind == "code" else {}
-    return {"cell_type": kind, "metadata": {}, "source": source.splitlines(keepends=True), **more}
-
-
-def _numbered(notebook: dict[str, Any]) -> dict[str, Any]:
-    for k, cell in enumerate(notebook["cells"]):
-        cell["id"] = f"cell-{k}"
-    return notebook
+def _facts(run: Run, data: HetData, history: Any) -> report.Facts:
+    scores = dict(run.results.get("scores") or {})
+    metric = str(scores.pop("metric", "error"))
+    words = {"held_out": "held-out", "train": "training"}
+    return report.Facts(
+        title=run.name or f"{run.method} on {run.dataset}",
+        method=run.method,
+        data=data,
+        params=run.settings.get("params") or {},
+        changes=[operation_text(each) for each in scenarios.checked(run.settings.get("operations") or ())],
+        scores={f"{metric} on {words[name]} labels": scores[name] for name in words if scores.get(name) is not None},
+        history=history,
+        source_weights=run.results.get("source_weights") or {},
+        graph_weights=run.results.get("graph_weights") or {},
+    )
 
 
 # The code of a run ----------------------------------------------------------------------------------------------------
 
 
-def _steps(run: Run) -> list[tuple[str, str]]:
-    """Return the steps of a run as (words without user text, code)."""
-    data = run.settings.get("data") or {"example": run.dataset}
+def _steps(run: Run, alone: bool = False) -> list[Step]:
+    """Return the steps of a run; `alone` reads an example too from the folder of its data."""
+    data = recipes.checked(run.settings.get("data") or {"example": run.dataset})
+    example = None if alone else data.get("example")
     operations = scenarios.checked(run.settings.get("operations") or ())
     with_labels = scenarios.choose(operations)
     form = run.settings.get("form") or {}
-    imports = _imports(run.method, data, operations, bool(form))
-    steps = [("What is needed.", imports), ("The data.", recipes.as_code(data))]
+    read = f"data = datasets.load({example!r})" if example else 'data = hc.read_data(HERE / "data")'
+    imports = _imports(run.method, example, operations, formed=bool(form), alone=alone)
+    steps = [Step("What is needed.", imports), Step("The data.", read)]
     if operations:
-        steps.append(("What if: the changes to the data.", scenarios.as_code(operations)))
+        steps.append(Step("What if: the changes to the data.", scenarios.as_code(operations)))
     if form:
-        steps.append(("The arrays that the method takes.", forms.as_code(form, with_labels)))
-    steps.append(("The training.", _training(run, with_labels, form)))
-    steps.append(("The result.", _scoring(with_labels, bool(form))))
-    for _, code in steps:
-        ast.parse(code)
+        steps.append(Step("The arrays that the method takes.", forms.as_code(form, with_labels)))
+    steps.append(Step("The training.", _training(run, with_labels, form)))
+    steps.append(Step("The result.", _scoring(with_labels, bool(form))))
     return steps
 
 
-def _imports(method: str, data: Mapping[str, Any], operations: list[dict[str, Any]], formed: bool) -> str:
-    lines = [] if "example" in data else ["from pathlib import Path", ""]
-    lines += ["import datasets"] if "example" in data else []
+def _imports(method: str, example: str | None, operations: list[dict[str, Any]], *, formed: bool, alone: bool) -> str:
+    lines = [] if example else ["from pathlib import Path", ""]
+    lines += ["import numpy as np", "import polars as pl", ""] if alone else []
+    lines += ["import datasets"] if example else []
     lines += ["import hetcore as hc", "from hetcore import metrics"]
-    lines += ["from hetcore.data import splits"] if "splits." in scenarios.as_code(operations) else []
     lines += [] if _of_hetcore(method) else [f"from {_module(method)} import {method}"]
     lines += ["from hetcore.data import plain"] if formed else []
-    if "example" not in data:
-        own = any("label" in part for part in data["sources"])
-        lines += ["from studio.readers.domain_tables import domain_table, own_labels"] if own else []
-        lines += ["from studio.uploads import Options, read_graph, read_images, read_table", ""]
-        lines += ['HERE = Path(__file__).parent if "__file__" in globals() else Path()']
-    return "\n".join(lines)
+    lines += ["from hetcore.data import splits"] if "splits." in scenarios.as_code(operations) else []
+    return "\n".join(lines if example else [*lines, "", HERE])
 
 
 def _of_hetcore(method: str) -> bool:
@@ -166,30 +178,11 @@ def _module(method: str) -> str:
 
 
 def _training(run: Run, with_labels: bool, form: Mapping[str, Any]) -> str:
-    params = "".join(
-        f"    {_name(key)}={_literal(key, value)},\n" for key, value in run.settings.get("params", {}).items()
-    )
-    fit = "".join(f", {_name(key)}={_literal(key, value)}" for key, value in run.settings.get("fit", {}).items())
+    params = "".join(f"    {each},\n" for each in arguments(run.settings.get("params") or {}))
+    fit = "".join(f", {each}" for each in arguments(run.settings.get("fit") or {}))
     maker = f"hc.{run.method}" if _of_hetcore(run.method) else run.method
     given = forms.fit_code(form) if form else "data, y" if with_labels else "data"
     return f"model = {maker}({chr(10) + params if params else ''})\nmodel.fit({given}{fit})"
-
-
-def _name(key: str) -> str:
-    if not key.isidentifier() or keyword.iskeyword(key):
-        raise ParameterError(f"{quoted(key)} is no name of a parameter: leave it out.")
-    return key
-
-
-def _literal(key: str, value: Any) -> str:
-    """Return a value as Python that reads back equal."""
-    text = repr(value)
-    try:
-        if ast.literal_eval(text) == value:
-            return text
-    except (ValueError, SyntaxError):
-        pass
-    raise ParameterError(f"{key}={quoted(value)} cannot be written into a script: use numbers, text, lists or None.")
 
 
 def _scoring(with_labels: bool, formed: bool) -> str:

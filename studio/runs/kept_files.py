@@ -6,9 +6,9 @@
     files.find(owner, run.digest)        # the name of the data that a run was trained on
     files.size(owner); files.forget(owner)
 
-They are kept byte by byte as they came, and not as tables: the recipe and the exported script read these files again,
-and what a changed reader would make of a table is seen. Each content is there once for all data that use it. Where the
-quota is reached, the data that were used longest ago go first. A file that is not what was kept counts as gone.
+They are kept byte by byte as they came, and not as tables: the recipe reads these files again, and what a changed
+reader would make of a table is seen. Each content is there once for all data that use it. Where the quota is reached,
+the data that were used longest ago go first. A file that is not what was kept counts as gone.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A stored run comes back to the job manager with its rounds: after a restart, and to reopen it."""
+"""A stored run comes back to the job manager with its rounds, after a restart and to reopen it; and so do its data."""
 
 from __future__ import annotations
 
@@ -11,14 +11,18 @@ from typing import Any
 
 import numpy as np
 
+import datasets
+from hetcore.data import HetData
 from hetcore.errors import DataError
 from hetcore.events import RoundEnd
+from studio import recipes
 from studio.jobs import manager
 from studio.jobs.protocol import RunResult, TrainingTask
-from studio.runs import store
+from studio.runs import kept_files, store
 from studio.runs.run import Run
+from studio.runs.table import example_of
 
-__all__ = ["from_bytes", "restore", "to_bytes"]
+__all__ = ["data_of", "from_bytes", "has_data", "restore", "to_bytes"]
 
 MOST_BYTES = 16 * 2**20
 """Of the rounds of one run, unpacked; those of a larger one are not kept."""
@@ -52,6 +56,27 @@ def from_bytes(content: bytes) -> list[RoundEnd]:
         return [RoundEnd(**fields) for fields in json.loads(unpacked)]
     except (zlib.error, ValueError, TypeError):
         raise DataError("The rounds of this run are damaged: train it again.") from None
+
+
+def has_data(owner: str, run: Run) -> bool:
+    """Return whether the data of an owner's run are an example, or kept here."""
+    return example_of(run) is not None or kept_files.shared().find(owner, run.digest) is not None
+
+
+def data_of(owner: str, run: Run) -> HetData:
+    """Return the data of an owner's run, as they were before its operations.
+
+    Raises
+    ------
+    LookupError
+        If its files are not kept (any more).
+    DataError
+        If they can't be read.
+    """
+    if (example := example_of(run)) is not None:
+        return datasets.load(example)
+    recipe, files = kept_files.shared().get(owner, kept_files.shared().find(owner, run.digest) or "")
+    return recipes.build(recipe, files.__getitem__)
 
 
 def restore(owner: str, run_id: str) -> bool:

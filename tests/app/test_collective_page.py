@@ -76,7 +76,7 @@ def test_three_models_train_and_a_verdict_is_given(page):
     ]  # fmt: skip
     assert "Inferring together saves" in words(page)
     labels = {each.proto.label for each in page.get("download_button")}
-    assert labels >= {"Predictions (CSV)", "Model", "Figure (HTML)", "Script", "Notebook"}
+    assert labels >= {"Predictions (CSV)", "Model", "Figure (HTML)", "Script", "Notebook", "Everything (ZIP)"}
     assert "hc.MGBRegressor(" in page.code[0].value and "graph=['links']" in page.code[0].value
 
 

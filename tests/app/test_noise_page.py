@@ -56,7 +56,7 @@ def test_numbers_show_both_errors_bands_and_calibration():
     assert "HGBM: 9" in text or "HGBM: 8" in text  # per cent of the labels within the 90% band
     assert "against the planted one; rank correlation 0.9" in text
     labels = {each.proto.label for each in page.get("download_button")}
-    assert labels >= {"Predictions (CSV)", "Model", "Figure (HTML)", "Script", "Notebook"}
+    assert labels >= {"Predictions (CSV)", "Model", "Figure (HTML)", "Script", "Notebook", "Everything (ZIP)"}
 
 
 def test_bands_run_along_a_feature_and_show_residuals():

@@ -137,7 +137,7 @@ def test_runs_are_taken_away_as_files(owner):
     stored(owner)
     app = opened(owner)
     labels = {button.label for button in app.get("download_button")}
-    assert {"Predictions (CSV)", "Predictions (Parquet)", "Model", "Script", "Notebook"} <= labels
+    assert {"Predictions (CSV)", "Predictions (Parquet)", "Model", "Script", "Notebook", "Everything (ZIP)"} <= labels
 
 
 def test_names_are_shown_as_they_are(owner):

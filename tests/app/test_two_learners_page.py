@@ -80,7 +80,7 @@ def test_all_models_can_be_trained_and_looked_at():
         "Together", "Together, 2nd order", "BFV + network", "Two branches",
     ]  # fmt: skip
     labels = {each.proto.label for each in page.get("download_button")}
-    assert labels >= {"Predictions (CSV)", "Model", "Figure (HTML)", "Script", "Notebook"}
+    assert labels >= {"Predictions (CSV)", "Model", "Figure (HTML)", "Script", "Notebook", "Everything (ZIP)"}
 
 
 def test_a_changed_control_is_compared_with_the_run_before():

@@ -1,7 +1,8 @@
-"""The wheel alone, beside its dependencies and without the studio's: it is complete, typed, and trains the README's lines."""
+"""The wheel alone, beside its dependencies and without the studio's: complete, and it trains the README's ten lines."""
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import shutil
@@ -16,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from hetcore.bundles import distribution
 from tests.house.test_packaging import ROOT, STUDIO_ONLY
 
 PACKAGES = ("hetcore", "datasets", "experiments")
@@ -66,6 +68,9 @@ def test_the_wheel_holds_every_file_of_the_library_and_none_of_the_studio(wheel)
     files = {path for name in PACKAGES for path in (ROOT / name).rglob("*") if path.is_file()}
     ours = {path.relative_to(ROOT).as_posix() for path in files if "__pycache__" not in path.parts}
     assert held == ours and {"hetcore/py.typed", "hetcore/widget/live.js"} <= held
+    with zipfile.ZipFile(wheel) as built, zipfile.ZipFile(io.BytesIO(distribution.wheel()[1])) as exported:
+        assert {name for name in exported.namelist() if ".dist-info/" not in name} == held
+        assert all(exported.read(name) == built.read(name) for name in held)
 
 
 @pytest.mark.slow

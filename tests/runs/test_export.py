@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tomllib
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,7 @@ from hypothesis import strategies as st
 
 import hetcore as hc
 from hetcore import metrics
+from hetcore.data import HetData
 from hetcore.errors import DataError, ParameterError
 from studio import recipes, scenarios
 from studio.jobs.manager import Manager, TrainingTask
@@ -60,11 +62,11 @@ def result_of(run: Run) -> float:
     return metrics.rmse(y if eval_y is None else eval_y, model.predict(data))
 
 
-def executed(script: str, folder: Path) -> str:
-    """Return what a script prints when it is run by Python in a folder of its own."""
+def executed(script: str, folder: Path, data: HetData | None = None) -> str:
+    """Return what a script prints when it is run by Python in a folder of its own, with the data beside it."""
     (folder / "run.py").write_text(script, encoding="utf-8")
-    for name, content in FILES.items():
-        (folder / name).write_bytes(content)
+    if data is not None:
+        hc.write_data(data, folder / "data")
     done = subprocess.run(
         [sys.executable, str(folder / "run.py")], env=child_environment(), capture_output=True, text=True, timeout=500
     )
@@ -72,16 +74,20 @@ def executed(script: str, folder: Path) -> str:
     return done.stdout
 
 
+def uploaded() -> HetData:
+    return recipes.build(UPLOADED, FILES.__getitem__)
+
+
 @pytest.mark.slow
 def test_the_script_of_an_uploaded_data_set_repeats_the_run(tmp_path):
     run = a_run(data=UPLOADED, operations=[{"op": "sample", "fraction": 0.9, "seed": 1}])
-    assert executed(export.script_of_run(run), tmp_path).split()[-1] == repr(result_of(run))
+    assert executed(export.script_of_run(run), tmp_path, uploaded()).split()[-1] == repr(result_of(run))
 
 
 @pytest.mark.slow
 def test_the_script_scores_what_was_hidden(tmp_path):
     run = a_run(data=UPLOADED, operations=[{"op": "labels", "fraction": 0.6, "seed": 0}])
-    message = executed(export.script_of_run(run), tmp_path)
+    message = executed(export.script_of_run(run), tmp_path, uploaded())
     assert "on held-out labels" in message and message.split()[-1] == repr(result_of(run))
 
 
@@ -91,7 +97,7 @@ def test_the_notebook_repeats_the_run(tmp_path):
     notebook = json.loads(export.notebook_of_run(run))
     assert notebook["nbformat"] == 4 and len({cell["id"] for cell in notebook["cells"]}) == len(notebook["cells"])
     code = "\n\n".join("".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code")
-    assert executed(code, tmp_path).split()[-1] == repr(result_of(run))
+    assert executed(code, tmp_path, uploaded()).split()[-1] == repr(result_of(run))
 
 
 @pytest.mark.slow
@@ -134,7 +140,7 @@ def test_the_script_of_two_learners_prints_its_number(tmp_path, label):
 def test_an_example_is_loaded_by_name():
     script = export.script_of_run(a_run())
     assert "data = datasets.load('planted')" in script and "from tests.jobs.studio_stubs import TinyRegressor" in script
-    assert "studio.uploads" not in script
+    assert "studio" not in "\n".join(line for line in script.splitlines() if "import" in line and "stubs" not in line)
 
 
 def test_methods_of_hetcore_need_no_import():
@@ -316,7 +322,27 @@ def test_a_figure_is_a_page_that_asks_nobody_and_runs_no_name():
 
 
 def test_a_bundle_has_everything():
-    content = export.bundle(a_run(), {"predictions.csv": b"id\n"})
+    run, predictions = a_run(data=UPLOADED), pl.DataFrame({"id": ["A", "=1"], "prediction": [1.5, 2.5]})
+    content = export.bundle(run, uploaded(), predictions, b"model")
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        assert set(archive.namelist()) == {"run.py", "run.ipynb", "predictions.csv"}
-        ast.parse(archive.read("run.py").decode())
+        files = {name: archive.read(name) for name in archive.namelist()}
+    data = {f"data/{name}.parquet" for name in ("instances", "source-1", "graph-1")}
+    wheel = f"hetcore-{hc.__version__}-py3-none-any.whl"
+    assert set(files) == data | {
+        "README.txt", "data/data.json", "model.hetcore", "predictions.csv", "predictions.parquet", "report.html",
+        "requirements.txt", "run.ipynb", "run.py", wheel,
+    }  # fmt: skip
+    assert "read_data" in files["run.py"].decode() and "compared" not in files["run.py"].decode()
+    assert b"'=1" in files["predictions.csv"] and files["model.hetcore"] == b"model"
+    assert files["requirements.txt"].decode().splitlines()[0] == f"./{wheel}"
+
+
+def test_the_data_of_a_bundle_are_those_of_the_run_and_one_that_was_stopped_is_not_compared():
+    predictions = pl.DataFrame({"prediction": [1.5]})
+    with pytest.raises(DataError, match="are not those of this run"):
+        export.bundle(replace(a_run(data=UPLOADED), digest="0" * 64), uploaded(), predictions, None)
+    for status, compares in (("finished", True), ("stopped", False)):
+        content = export.bundle(replace(a_run(data=UPLOADED), status=status), uploaded(), predictions, None)
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            assert ("bit for bit" in archive.read("run.py").decode()) == compares
+            assert "model.hetcore" not in archive.namelist()

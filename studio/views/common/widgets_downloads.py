@@ -1,4 +1,4 @@
-"""What a training page and the Runs page offer to take away: predictions, model, figures, script, notebook.
+"""What a training page and the Runs page offer to take away: predictions, model, figures, script, notebook, all in one.
 
 Files are made when they are asked for, so that a page is drawn without them.
 """
@@ -6,17 +6,22 @@ Files are made when they are asked for, so that a page is drawn without them.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
 
 from hetcore.errors import DataError, ParameterError
+from studio import session
 from studio.runs import export, rendering
+from studio.views.common import training
 from studio.views.common.widgets import escape
 
-__all__ = ["ICON", "downloads", "figure_files"]
+__all__ = ["EVERYTHING", "ICON", "STANDS_ALONE", "downloads", "figure_files"]
 
 ICON = ":material/download:"
+EVERYTHING = "Everything (ZIP)"
+STANDS_ALONE = "Data, script, notebook, model, report and hetcore itself: it runs in an empty folder."
 
 
 def downloads(run: Any, result: Any, drawn: Mapping[str, dict[str, Any]]) -> None:
@@ -31,6 +36,8 @@ def downloads(run: Any, result: Any, drawn: Mapping[str, dict[str, Any]]) -> Non
         if result.model is not None:
             _offer("Model", result.model, stem, "hetcore", "application/octet-stream")
         script = _code(run, stem)
+        if script and result.predictions is not None:
+            _everything(run, result, stem)
     figure_files(drawn, stem)
     if script:
         with st.expander("The code of this run"):
@@ -47,6 +54,17 @@ def _code(run: Any, stem: str) -> str:
     _offer("Script", script, stem, "py", "text/x-python")
     _offer("Notebook", notebook, stem, "ipynb", "application/x-ipynb+json")
     return script
+
+
+def _everything(run: Any, result: Any, stem: str) -> None:
+    """Offer the run with the data in use, which it was made on, in one zip."""
+    data = session.current().data
+    run = replace(run, status="stopped" if result.stopped else run.status, results=training.results_of(result))
+    st.download_button(
+        EVERYTHING, lambda: export.bundle(run, data, result.predictions, result.model, result.history),
+        export.file_name(stem, "zip"), "application/zip", key="take everything", icon=ICON, on_click="ignore",
+        help=STANDS_ALONE,
+    )  # fmt: skip
 
 
 def _offer(label: str, content: Any, stem: str, ending: str, mime: str) -> None:

@@ -1,0 +1,1 @@
+"""What stands alone: data as Parquet, a script, pinned requirements, model, report and wheel in one zip."""
