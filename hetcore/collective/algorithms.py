@@ -88,7 +88,7 @@ def algorithm4(
     **how
         `sweeps`, and what else `Inference.infer` takes.
     """
-    view.start_from_neighbors()
+    view.start_from_neighbors(np.concatenate([known, view.unknown]))
     if residuals:
         view.add_residuals(stages, known)
     view.begin(stages, 1.0)
@@ -216,7 +216,7 @@ class Algorithm3(_Letter):
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self.trained = np.zeros_like(self.target)  # y~
-        self.view.start_from_neighbors()
+        self.view.start_from_neighbors(self.labelled)
 
     def round(self) -> None:
         """Add a stage."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hetcore.data import Graph
-from hetcore.kernels.collective_columns import Aggregation, Net, relate
+from hetcore.kernels.collective_columns import Aggregation, Net, counting, relate
 from hetcore.kernels.collective_sweeps import Stages, State, add_stage_to, staged_scores, start, sweep
 
 __all__ = ["Inference", "net_of"]
@@ -96,7 +96,12 @@ class Inference:
         self.state.messages[rows, stage * K : (stage + 1) * K] = values
 
     def columns(
-        self, rows: NDArray, own: NDArray, stage: int, before: NDArray[np.float32] | None = None
+        self,
+        rows: NDArray,
+        own: NDArray,
+        stage: int,
+        before: NDArray[np.float32] | None = None,
+        net: Net | None = None,
     ) -> NDArray[np.float32]:
         """Return the relational columns (m, R) of a stage for `rows`, whose scores before it are `own` (m, K).
 
@@ -108,15 +113,17 @@ class Inference:
         before : (m, R) float32, optional
             What this gave for the stage before, where no message of that stage or an earlier one has changed since:
             then the messages of this stage alone are summed up.
+        net : Net, optional
+            What `counting` gave for these rows: the edges that count.
         """
         K = own.shape[1]
         if stage == 0 or before is None:
             seen = [0] if stage == 0 else [0, stage - 1, stage] if stage > 2 else list(range(stage + 1))
             blocks = np.concatenate([self.state.messages[:, each * K : (each + 1) * K] for each in seen], axis=1)
-            return self._related(rows, own, blocks, len(seen) - 1, self.aggregation)
+            return self._related(rows, own, blocks, self.aggregation, net)
         residual = self.aggregation._replace(fill_target=self.aggregation.fill_residual)
         messages = np.ascontiguousarray(self.state.messages[:, stage * K : (stage + 1) * K])
-        new, out = self._related(rows, own, messages, 0, residual), before.copy()
+        new, out = self._related(rows, own, messages, residual, net), before.copy()
         for at in range(0, out.shape[1] - K, 3 * K + 1):
             out[:, at + 2 * K : at + 3 * K] = before[:, at + K : at + 2 * K]
             out[:, at + K : at + 2 * K] = new[:, at : at + K]
@@ -124,30 +131,31 @@ class Inference:
         return out
 
     def _related(
-        self, rows: NDArray, own: NDArray, messages: NDArray, stage: int, aggregation: Aggregation
+        self, rows: NDArray, own: NDArray, messages: NDArray, aggregation: Aggregation, net: Net | None
     ) -> NDArray[np.float32]:
         """Return the relational columns (m, R) of a stage that some messages (n, (stage + 1) K) give."""
         n_graphs, K = self.net.indptr.shape[0], own.shape[1]
+        stage = messages.shape[1] // K - 1
         out = np.empty((rows.size, n_graphs * (3 * K + 1) + K), np.float32)
         given = messages, self.state.weights, rows.astype(np.int64), np.ascontiguousarray(own)
-        relate(self.net, aggregation, *given, stage, out)
+        relate(self.net if net is None else net, aggregation, *given, stage, out)
         return out
 
-    def start_from_neighbors(self) -> None:
-        """Let Rf4 at stage 0 be Rf1 of the first graph, from the known alone (paper, end of the experiments)."""
+    def start_from_neighbors(self, rows: NDArray[np.int64]) -> None:
+        """Let Rf4 of `rows` at stage 0 be Rf1 of the first graph, from the known alone (end of the experiments)."""
         K = self.scores.shape[1]
         self.state.weights[self.unknown] = 0.0
         if self.net.indptr.shape[0]:
-            self.state.initial[:] = self.columns(np.arange(len(self.scores)), self.state.initial, 0)[:, :K]
+            self.state.initial[rows] = self.columns(rows, self.state.initial[rows], 0)[:, :K]
 
     def add_residuals(self, stages: Stages, rows: NDArray[np.int64]) -> None:
         """Set known instances' residuals, stage by stage, from their known neighbours: Algorithm 4, lines 1 to 9."""
         self.state.weights[self.unknown] = 0.0
         target = self.state.messages[rows, : self.scores.shape[1]].copy()
-        scores, columns = stages.prior[rows].copy(), None
+        scores, columns, net = stages.prior[rows].copy(), None, counting(self.net, self.state.weights, rows)
         for stage in range(stages.begins.size - 2):
             own = self.state.initial[rows] if stage == 0 else scores
-            columns = self.columns(rows, own, stage, columns)
+            columns = self.columns(rows, own, stage, columns, net=net)
             add_stage_to(stages, stage, rows, columns, scores)
             self.set_messages(rows, stage + 1, target - scores)
 

@@ -12,9 +12,11 @@ from typing import NamedTuple
 import numpy as np
 
 from hetcore.kernels.cache import kernel
+from hetcore.kernels.lanes import LANES, LONGEST, Lanes, make_lanes, neighbor_medians, sort_lanes
 from hetcore.kernels.medians import weighted_median
 
 FEW = 100  # up to so many values of equal weight, counting is faster than selecting
+SEVERAL = 3  # columns from which they are sorted side by side
 
 
 class Net(NamedTuple):
@@ -53,6 +55,85 @@ class Aggregation(NamedTuple):
     fill_residual: float
 
 
+def _most_neighbors(net):
+    """Return the largest number of neighbours in a graph."""
+    most = 0
+    for g in range(net.indptr.shape[0]):
+        for i in range(net.indptr.shape[1] - 1):
+            most = max(most, net.indptr[g, i + 1] - net.indptr[g, i])
+    return most
+
+
+most_neighbors = kernel(_most_neighbors, allocates=False)
+
+
+class Scratch(NamedTuple):
+    """Room for the neighbours of an instance.
+
+    Attributes
+    ----------
+    found : (5, widest) float64
+        Who they are, their |weights|, values, and signs; and weights that are reordered with the values.
+    lanes : Lanes
+    """
+
+    found: np.ndarray
+    lanes: Lanes
+
+
+def _make_scratch(net):
+    """Return room for the neighbours of any instance."""
+    return Scratch(np.empty((5, most_neighbors(net))), make_lanes())
+
+
+make_scratch = kernel(_make_scratch)
+
+
+def _counting(net, weights, rows):
+    """Return the net without the edges of instances other than `rows` (m,), and without neighbours of weight 0.
+
+    Where columns are made again and again for the same rows, most of the time goes to neighbours that do not count.
+    """
+    indptr = np.zeros(net.indptr.shape, np.int64)
+    asked = np.zeros(weights.shape[0], np.bool_)
+    asked[rows] = True
+    indices, strengths, size = np.empty_like(net.indices), np.empty_like(net.weights), 0
+    for g in range(net.indptr.shape[0]):
+        for i in range(weights.shape[0]):
+            indptr[g, i] = size
+            for e in range(net.indptr[g, i], net.indptr[g, i + 1] if asked[i] else net.indptr[g, i]):
+                indices[size], strengths[size] = net.indices[e], net.weights[e]
+                size += weights[net.indices[e]] * net.weights[e] != 0.0
+        indptr[g, weights.shape[0]] = size
+    return Net(indptr, indices[:size].copy(), strengths[:size].copy())
+
+
+counting = kernel(_counting)
+
+
+def _gather(net, weights, g, i, found):
+    """Write the neighbours of i in graph g that count, their |weights| and signs, to found[0], [1] and [3].
+
+    Returns
+    -------
+    m : int
+        How many there are.
+    total : float
+        Their weight.
+    """
+    m, total = 0, 0.0
+    for e in range(net.indptr[g, i], net.indptr[g, i + 1]):
+        weight = net.weights[e] * weights[net.indices[e]]
+        found[0, m], found[1, m] = net.indices[e], abs(weight)
+        found[3, m] = 1.0 if weight > 0.0 else -1.0
+        total += found[1, m]
+        m += weight != 0.0  # no branch: which neighbours count can't be guessed, and a wrong guess costs more than both
+    return m, total
+
+
+gather = kernel(_gather, allocates=False)
+
+
 def _summarize(net, aggregation, messages, weights, i, n_outputs, summary, total, scratch):
     """Sum up the messages of the neighbours of i.
 
@@ -69,18 +150,11 @@ def _summarize(net, aggregation, messages, weights, i, n_outputs, summary, total
         Receives medians or means of the first S * K numbers of the messages.
     total : (G,) float64
         Receives the weight of the neighbours that count.
-    scratch : (4, widest) float64
+    scratch : Scratch
     """
-    width = summary.shape[1]
+    width, found = summary.shape[1], scratch.found
     for g in range(net.indptr.shape[0]):
-        m, total[g] = 0, 0.0
-        for e in range(net.indptr[g, i], net.indptr[g, i + 1]):
-            weight = net.weights[e] * weights[net.indices[e]]
-            if weight != 0.0:
-                scratch[0, m], scratch[1, m] = net.indices[e], abs(weight)
-                scratch[3, m] = 1.0 if weight > 0.0 else -1.0
-                total[g] += scratch[1, m]
-                m += 1
+        m, total[g] = gather(net, weights, g, i, found)
         if m == 0:
             summary[g, :n_outputs] = aggregation.fill_target
             summary[g, n_outputs:] = aggregation.fill_residual
@@ -89,8 +163,8 @@ def _summarize(net, aggregation, messages, weights, i, n_outputs, summary, total
         else:
             summary[g, :] = 0.0
             for at in range(m):
-                weight = scratch[3, at] * scratch[1, at] / (total[g] + aggregation.shrinkage)
-                j = np.int64(scratch[0, at])
+                weight = found[3, at] * found[1, at] / (total[g] + aggregation.shrinkage)
+                j = np.int64(found[0, at])
                 for c in range(width):
                     summary[g, c] += weight * messages[j, c]
 
@@ -117,28 +191,54 @@ def _middle(values):
 middle = kernel(_middle, allocates=False)
 
 
-def _column_medians(messages, scratch, m, medians):
-    """Write the weighted medians of the first columns of `messages` over rows scratch[0, :m].
+def _equal(found, m):
+    """Return whether the first m gathered neighbours count the same."""
+    for at in range(1, m):
+        if found[1, at] != found[1, 0]:
+            return False
+    return True
 
-    Their weights are scratch[1, :m], and scratch[3, :m] their signs.
-    """
-    even = m <= FEW
-    for at in range(m):
-        even = even and scratch[1, at] == scratch[1, 0]
-    weights = np.empty(0 if even else m)
+
+equal = kernel(_equal, allocates=False)
+
+
+def _medians_side_by_side(messages, scratch, m, medians):
+    """Do as `column_medians` for at most LONGEST neighbours of equal weight, LANES columns at once."""
+    found, values = scratch.found, scratch.lanes.values
+    for begin in range(0, medians.shape[0], LANES):
+        size = min(LANES, medians.shape[0] - begin)
+        for at in range(m):
+            j, sign = np.int64(found[0, at]), found[3, at]
+            for lane in range(size):
+                values[at, lane] = sign * messages[j, begin + lane]
+        sort_lanes(values, m)
+        for lane in range(size):
+            medians[begin + lane] = 0.5 * (values[(m - 1) // 2, lane] + values[m // 2, lane])
+
+
+medians_side_by_side = kernel(_medians_side_by_side, allocates=False)
+
+
+def _column_medians(messages, scratch, m, medians):
+    """Write the weighted medians of the first columns of `messages` over the m neighbours that were gathered."""
+    found = scratch.found
+    even = m <= FEW and equal(found, m)
+    if even and m <= LONGEST and medians.shape[0] >= SEVERAL:
+        medians_side_by_side(messages, scratch, m, medians)
+        return
     for c in range(medians.shape[0]):
         for at in range(m):
-            scratch[2, at] = scratch[3, at] * messages[np.int64(scratch[0, at]), c]
+            found[2, at] = found[3, at] * messages[np.int64(found[0, at]), c]
         if even:
-            medians[c] = middle(scratch[2, :m])
+            medians[c] = middle(found[2, :m])
         else:
             for at in range(m):
-                weights[at] = scratch[1, at]
-            medians[c] = weighted_median(scratch[2, :m], weights)
+                found[4, at] = found[1, at]
+            medians[c] = weighted_median(found[2, :m], found[4, :m])
 
 
-column_medians = kernel(_column_medians)
-summarize = kernel(_summarize)
+column_medians = kernel(_column_medians, allocates=False)
+summarize = kernel(_summarize, allocates=False)
 
 
 def _stage_columns(summary, total, own, stage, columns):
@@ -170,16 +270,44 @@ def _stage_columns(summary, total, own, stage, columns):
 stage_columns = kernel(_stage_columns, allocates=False)
 
 
-def _most_neighbors(net):
-    """Return the largest number of neighbours in a graph."""
-    most = 0
+def _take(lanes, lane, found, m):
+    """Put m gathered neighbours into a lane; return whether they fit there: few, and of the same weight."""
+    lanes.counts[lane] = 0
+    if m > LONGEST or not equal(found, m):
+        return False
+    for at in range(m):
+        lanes.near[at, lane], lanes.signs[at, lane] = np.int32(found[0, at]), found[3, at]
+    lanes.counts[lane] = m
+    return True
+
+
+take = kernel(_take, allocates=False)
+
+
+def _relate_lanes(net, aggregation, messages, weights, rows, own, out, scratch, summary, total):
+    """Do as `relate` under medians for at most LANES rows; `summary` (LANES, G, W) and `total` (LANES, G) are room."""
+    lanes, size, n_outputs, width = scratch.lanes, rows.shape[0], own.shape[1], summary.shape[2]
     for g in range(net.indptr.shape[0]):
-        for i in range(net.indptr.shape[1] - 1):
-            most = max(most, net.indptr[g, i + 1] - net.indptr[g, i])
-    return most
+        for lane in range(LANES):
+            lanes.counts[lane] = 0
+        for lane in range(size):
+            m, total[lane, g] = gather(net, weights, g, rows[lane], scratch.found)
+            if m == 0:
+                for c in range(width):
+                    fill = aggregation.fill_target if c < n_outputs else aggregation.fill_residual
+                    summary[lane, g, c] = fill
+            elif not take(lanes, lane, scratch.found, m):
+                column_medians(messages, scratch, m, summary[lane, g])
+        for c in range(width):
+            neighbor_medians(lanes, messages, c)
+            for lane in range(size):
+                if lanes.counts[lane] > 0:
+                    summary[lane, g, c] = lanes.medians[lane]
+    for lane in range(size):
+        stage_columns(summary[lane], total[lane], own[lane], width // n_outputs - 1, out[lane])
 
 
-most_neighbors = kernel(_most_neighbors, allocates=False)
+relate_lanes = kernel(_relate_lanes, allocates=False)
 
 
 def _relate(net, aggregation, messages, weights, rows, own, stage, out):
@@ -197,12 +325,17 @@ def _relate(net, aggregation, messages, weights, rows, own, stage, out):
     stage : int
     out : (m, R) float32
     """
-    n_graphs, n_outputs = net.indptr.shape[0], own.shape[1]
-    summary, total = np.zeros((n_graphs, (stage + 1) * n_outputs)), np.zeros(n_graphs)
-    scratch = np.empty((4, most_neighbors(net)))
-    for at in range(rows.shape[0]):
-        summarize(net, aggregation, messages, weights, rows[at], n_outputs, summary, total, scratch)
-        stage_columns(summary, total, own[at], stage, out[at])
+    n_graphs, n_outputs, scratch = net.indptr.shape[0], own.shape[1], make_scratch(net)
+    several = LANES if aggregation.median else 1
+    summary, total = np.zeros((several, n_graphs, (stage + 1) * n_outputs)), np.zeros((several, n_graphs))
+    for begin in range(0, rows.shape[0], several):
+        end = min(begin + several, rows.shape[0])
+        if aggregation.median:
+            given = rows[begin:end], own[begin:end], out[begin:end]
+            relate_lanes(net, aggregation, messages, weights, *given, scratch, summary, total)
+        else:
+            summarize(net, aggregation, messages, weights, rows[begin], n_outputs, summary[0], total[0], scratch)
+            stage_columns(summary[0], total[0], own[begin], stage, out[begin])
 
 
 relate = kernel(_relate)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hetcore.kernels.cache import kernel
-from hetcore.kernels.collective_columns import most_neighbors, stage_columns, summarize
+from hetcore.kernels.collective_columns import make_scratch, stage_columns, summarize
 from hetcore.kernels.layout import MISSING_BIN
 
 REMAINDER, STAGE, SUM_AND_STAGE = 0, 1, 2  # what an instance of unknown label sends: see `_send`
@@ -216,7 +216,7 @@ def _start(net, aggregation, stages, state, rows):
     n_outputs, n_graphs, n_stages = stages.prior.shape[1], net.indptr.shape[0], stages.begins.shape[0] - 1
     summary, total = np.zeros((n_graphs, n_stages * n_outputs)), np.zeros(n_graphs)
     columns = np.zeros(n_graphs * (3 * n_outputs + 1) + n_outputs, np.float32)
-    fitted, scratch = np.zeros((n_stages, n_outputs)), np.empty((4, most_neighbors(net)))
+    fitted, scratch = np.zeros((n_stages, n_outputs)), make_scratch(net)
     for i in rows:
         summarize(net, aggregation, state.messages, state.weights, i, n_outputs, summary, total, scratch)
         go_through(stages, i, summary, total, state.initial[i], columns, state.scores[i], fitted)
@@ -256,7 +256,7 @@ def _sweep(net, aggregation, stages, state, order, waiting, skip, step, tol):
     n_outputs, n_graphs, n_stages = stages.prior.shape[1], net.indptr.shape[0], stages.begins.shape[0] - 1
     summary, total = np.zeros((n_graphs, n_stages * n_outputs)), np.zeros(n_graphs)
     columns = np.zeros(n_graphs * (3 * n_outputs + 1) + n_outputs, np.float32)
-    fitted, scratch = np.zeros((n_stages, n_outputs)), np.empty((4, most_neighbors(net)))
+    fitted, scratch = np.zeros((n_stages, n_outputs)), make_scratch(net)
     largest, visits, moving = 0.0, 0, 0
     for i in order:
         if skip and not waiting[i]:
@@ -282,7 +282,7 @@ def _staged_scores(net, aggregation, stages, state, rows, out):
     n_outputs, n_graphs = stages.prior.shape[1], net.indptr.shape[0]
     summary, total = np.zeros((n_graphs, (stages.begins.shape[0] - 1) * n_outputs)), np.zeros(n_graphs)
     columns, score = np.zeros(n_graphs * (3 * n_outputs + 1) + n_outputs, np.float32), np.zeros(n_outputs)
-    scratch = np.empty((4, most_neighbors(net)))
+    scratch = make_scratch(net)
     for at in range(rows.shape[0]):
         i = rows[at]
         summarize(net, aggregation, state.messages, state.weights, i, n_outputs, summary, total, scratch)

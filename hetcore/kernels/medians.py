@@ -12,7 +12,7 @@ def _swap(values, weights, i, j):
     weights[i], weights[j] = weights[j], weights[i]
 
 
-swap = kernel(_swap)
+swap = kernel(_swap, allocates=False)
 
 
 def _median_of_three(values, low, high):
@@ -21,7 +21,7 @@ def _median_of_three(values, low, high):
     return max(min(a, b), min(max(a, b), c))
 
 
-median_of_three = kernel(_median_of_three)
+median_of_three = kernel(_median_of_three, allocates=False)
 
 
 def _three_way(values, weights, low, high, pivot):
@@ -40,7 +40,7 @@ def _three_way(values, weights, low, high, pivot):
     return less, more
 
 
-three_way = kernel(_three_way)
+three_way = kernel(_three_way, allocates=False)
 
 
 def _sum_between(values, low, high):
@@ -50,7 +50,7 @@ def _sum_between(values, low, high):
     return total
 
 
-sum_between = kernel(_sum_between)
+sum_between = kernel(_sum_between, allocates=False)
 
 
 def _weighted_median(values, weights):
@@ -80,7 +80,7 @@ def _weighted_median(values, weights):
     return np.nan
 
 
-weighted_median = kernel(_weighted_median)
+weighted_median = kernel(_weighted_median, allocates=False)
 
 
 def _group_by_leaf(leaf, n_nodes):

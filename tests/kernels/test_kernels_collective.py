@@ -5,7 +5,7 @@ import copy
 import numpy as np
 import pytest
 
-from hetcore.kernels import autocorrelation
+from hetcore.kernels import autocorrelation, lanes
 from hetcore.kernels import collective_columns as columns
 from hetcore.kernels import collective_sweeps as sweeps
 from hetcore.kernels.collective_sweeps import REMAINDER, STAGE, SUM_AND_STAGE
@@ -14,6 +14,7 @@ from tests.kernels.test_kernels_graph import made_graph
 from tests.naive import autocorrelation as naive_autocorrelation
 from tests.naive import collective_columns as naive_columns
 from tests.naive import collective_sweeps as naive_sweeps
+from tests.naive import lanes as naive_lanes
 
 
 def made_net(n=40, n_edges=120, n_graphs=2):
@@ -188,8 +189,8 @@ def test_ica2_by_hand_on_five_nodes(sends):
 def test_parts_of_a_visit():
     net, n = made_net(), 40
     state, _ = made_state(n, 2, 2)
-    scratch = np.empty((4, columns.most_neighbors(net)))
-    assert scratch.shape[1] == naive_columns.most_neighbors(net)
+    scratch = columns.make_scratch(net)
+    assert scratch.found.shape[1] == naive_columns.most_neighbors(net)
     for rule in RULES.values():
         for i in range(n):
             summary, total = np.zeros((2, 4)), np.zeros(2)
@@ -238,3 +239,41 @@ def test_shuffled_products():
     args = (*args[:4], args[4].astype(np.int32))
     theirs = naive_autocorrelation.cross_products(*args)
     np.testing.assert_allclose(autocorrelation.cross_products(*copy.deepcopy(args)), theirs, rtol=1e-12)
+
+
+def test_lanes_sort_as_lists_do():
+    rng = np.random.default_rng(0)
+    for m in range(lanes.LONGEST + 1):
+        values = rng.integers(0, 9, (lanes.LONGEST, lanes.LANES)).astype(float)  # with ties
+        ours, beyond = values.copy(), values[m:].copy()
+        lanes.sort_lanes(ours, m)
+        np.testing.assert_array_equal(ours[:m], naive_lanes.sort_lanes(values, m))
+        np.testing.assert_array_equal(ours[m:], beyond)
+
+
+def test_medians_side_by_side():
+    """Lists of every length up to the longest, and one that is selected from, under signs and many columns."""
+    n, rng = 60, np.random.default_rng(0)
+    ends = [rng.permutation(n)[:m] for m in (*range(lanes.LONGEST + 2), 50)]
+    indptr = np.zeros((1, n + 1), np.int64)
+    indptr[0, 1:] = np.cumsum([len(each) for each in ends] + [0] * (n - len(ends)))
+    weights = np.sign(rng.normal(size=indptr[0, -1])).astype(np.float32)
+    net = columns.Net(indptr, np.concatenate(ends).astype(np.int32), weights)
+    messages, rows, own = rng.normal(size=(n, 20)), np.arange(n), np.zeros((n, 1))
+    for stage, counts in ((0, np.ones(n)), (19, (rng.random(n) < 0.7).astype(float)), (1, rng.random(n))):
+        outs = np.zeros((3, n, 5), np.float32)
+        given = RULES["median"], messages[:, : stage + 1].copy(), counts, rows, own, stage
+        columns.relate(net, *given, outs[0])
+        naive_columns.relate(net, *given, outs[1])
+        columns.relate(columns.counting(net, counts, rows), *given, outs[2])
+        np.testing.assert_allclose(outs[0], outs[1], rtol=1e-6)
+        np.testing.assert_array_equal(outs[0], outs[2])
+
+
+def test_counting_leaves_what_counts():
+    net, n = made_net(), 40
+    weights, rows = np.where(np.arange(n) % 3, 0.0, 0.5), np.arange(0, n, 2)
+    ours, twin = columns.counting(net, weights, rows), naive_columns.counting(net, weights, rows)
+    for mine, theirs in zip(ours, twin):
+        np.testing.assert_array_equal(mine, theirs)
+    assert 0 < ours.indices.size < net.indices.size / 4

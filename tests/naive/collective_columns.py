@@ -47,3 +47,17 @@ def relate(net, aggregation, messages, weights, rows, own, stage, out):
 
 def most_neighbors(net):
     return int(np.diff(net.indptr, axis=1).max(initial=0))
+
+
+def counting(net, weights, rows):
+    """Return indptr, indices and weights of the edges from `rows` to instances that count."""
+    indices, strengths, indptr = [], [], np.zeros_like(net.indptr)
+    for g, begins in enumerate(net.indptr):
+        for i in range(len(begins) - 1):
+            indptr[g, i] = len(indices)
+            near = range(begins[i], begins[i + 1]) if i in rows else []
+            kept = [e for e in near if net.weights[e] * weights[net.indices[e]] != 0]
+            indices += net.indices[kept].tolist()
+            strengths += net.weights[kept].tolist()
+        indptr[g, -1] = len(indices)
+    return indptr, indices, strengths
