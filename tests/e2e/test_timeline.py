@@ -24,10 +24,10 @@ async ([chart, bar, html]) => {
   document.body.innerHTML = html + [0, 1, 2].map(
     k => `<div><div class="live-chart" id="${k}" style="width:300px;height:100px"></div></div>`).join("");
   const upTo = n => Array.from({ length: n }, (_, k) => k + 1);
-  const line = n => ({ x: upTo(n), y: upTo(n).map(x => 1 / x) });
-  window.tellChart = (k, n, round) => charts({ parentElement: document.getElementById(k).parentElement, data: {
+  const line = (n, axis) => ({ x: upTo(n).map(x => x - (axis === "stage")), y: upTo(n).map(x => 1 / x) });
+  window.tellChart = (k, n, round, axis = "round") => charts({ parentElement: document.getElementById(k).parentElement, data: {
     version: `${k} ${n}`, points: n, config: {}, round,
-    figure: JSON.stringify({ data: [line(n)], layout: { xaxis: { title: { text: "round" } }, yaxis: {} } }) } });
+    figure: JSON.stringify({ data: [line(n, axis)], layout: { xaxis: { title: { text: axis } }, yaxis: {} } }) } });
   window.tellBar = (run, last, ended, fresh) => bars({ parentElement: document.body, data: {
     run, last, total: 12, ended, fresh, texts: [] } });
   window.rounds = () => [...document.querySelectorAll(".live-chart")].map(node => Number(node.dataset.round));
@@ -117,6 +117,17 @@ def test_the_round_is_scrubbed_stepped_paused_and_replayed(stage):
     stage.get_by_role("button", name="Play the recording").click()
     stage.wait_for_function(AT_END, arg=12)
     stage.wait_for_function(EQUAL, arg=12)
+
+
+def test_stage_0_is_the_first_round_and_other_axes_stay_whole(stage):
+    axes = [[0, "stage"], [1, "epoch of a network"], [2, "sweep"]]
+    stage.evaluate("() => window.tellBar('a', 12, true, false)")
+    stage.evaluate("axes => { for (const [k, axis] of axes) window.tellChart(k, 12, undefined, axis); }", axes)
+    stage.wait_for_function(EQUAL.replace("window.rounds()", "window.rounds().slice(0, 2)"), arg=12)
+    stage.get_by_label("Round that the charts show").fill("4")
+    stage.wait_for_function(EQUAL.replace("window.rounds()", "window.rounds().slice(0, 2)"), arg=4)
+    last = {chart: rounds for chart, rounds in stage.evaluate("window.shown")}
+    assert last == {"0": 4, "1": 4, "2": 12}  # stages 0 to 3, epochs 1 to 4, all sweeps
 
 
 def test_another_training_begins_anew_and_the_keyboard_moves_it(stage):

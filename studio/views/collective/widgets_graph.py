@@ -216,7 +216,7 @@ def _picture(
     network_chart(figure, "network", name, picked)
     thin = f"{len(ends[0]):,} of " if len(ends[0]) < links.n_edges else ""
     lonely = int((links.degree == 0).sum())
-    alone = f" {counted(lonely, 'node')} without a link are not drawn." if lonely else ""
+    alone = f" Not drawn: {counted(lonely, 'node')} without a link." if lonely else ""
     st.caption(f"{thin}{counted(links.n_edges, 'edge')} shown, drag to move, scroll to zoom, click a node.{alone}")
 
 

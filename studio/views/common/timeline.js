@@ -1,6 +1,8 @@
 // Charts of one page that show the same round of a training, and the bar that plays, steps and scrubs it.
 // All modules of a page share window.studioTimeline; plotly() stands before this text.
 
+// By the first word of the x-axis of charts that the bar moves: how far a round is ahead of it, as stage 0 is round 1.
+const AXES = { round: 0, epoch: 0, stage: 1 };
 const PATIENCE = 400;  // milliseconds that a chart has to bring the figure of a new training, if it has another one
 
 function timeline() {
@@ -20,8 +22,9 @@ function takeFigure(node, data) {
   node.data = data;
   node.figure = JSON.parse(data.figure);
   const lines = node.figure.data.filter(trace => moves(trace, node.figure.data));
-  const rounds = lines.flatMap(trace => trace.x).filter(Number.isFinite);
-  node.byRound = node.figure.layout.xaxis?.title?.text === "round" && rounds.length > 0;
+  node.ahead = AXES[node.figure.layout.xaxis?.title?.text?.split(" ")[0]];
+  const rounds = lines.flatMap(trace => trace.x).filter(Number.isFinite).map(x => x + node.ahead);
+  node.byRound = node.ahead !== undefined && rounds.length > 0;
   node.last = node.byRound ? Math.max(...rounds) : Infinity;
   if (node.byRound) holdAxes(node.figure);
 }
@@ -45,9 +48,9 @@ function holdAxes(figure) {  // the axes of the whole training, so that a line i
   figure.layout.yaxis = { ...figure.layout.yaxis, range: [low - room, high + room] };
 }
 
-function upTo(trace, round, all) {
+function upTo(trace, last, all) {
   if (!moves(trace, all)) return trace;
-  const keep = values => Array.isArray(values) ? values.filter((_, k) => trace.x[k] <= round) : values;
+  const keep = values => Array.isArray(values) ? values.filter((_, k) => trace.x[k] <= last) : values;
   return { ...trace, x: keep(trace.x), y: keep(trace.y) };
 }
 
@@ -57,7 +60,8 @@ async function drawChart(node, round) {
   if (node.drawn === key) return;
   const style = getComputedStyle(node.parentElement);
   const layout = { ...node.figure.layout, font: { color: style.color, family: style.fontFamily }, uirevision: "keep" };
-  const traces = node.byRound ? node.figure.data.map(trace => upTo(trace, shown, node.figure.data)) : node.figure.data;
+  const all = node.figure.data;
+  const traces = node.byRound ? all.map(trace => upTo(trace, shown - node.ahead, all)) : all;
   const { version, points, config } = node.data;
   await window.Plotly.react(node, traces, layout, config);
   node.drawn = key;
