@@ -14,6 +14,7 @@ from studio.views.collective.widgets_edits import edits
 from studio.views.collective.widgets_graph import network
 from studio.views.collective.widgets_node import Trained
 from studio.views.common import training
+from studio.views.common.paired import Paired, against
 from studio.views.common.training import Setting
 from studio.views.common.widgets import escape, frame
 from studio.views.common.widgets_downloads import downloads
@@ -46,10 +47,15 @@ def usable(asked: dict[str, Setting]) -> bool:
     return False
 
 
+def to_plain() -> dict[str, Paired]:
+    """Return how RGB and MGB differ from GB on held-out instances, once all have ended."""
+    return {} if live.busy else against({label: live.result(label) for label in live.runs}, "GB")
+
+
 def draw(events: Any, before: Any) -> None:
     """Draw the trainings so far, pale beside them the ones before."""
     if all(events.values()) or not live.busy:
-        widgets.headline(events, graph)
+        widgets.headline(events, graph, to_plain())
     state["drawn collective"] = widgets.curves(events, before, graph)
 
 
@@ -64,7 +70,7 @@ def after(asked: dict[str, Setting]) -> None:
         with st.container(key="change"):
             st.success(escape(f"MGB: {training.difference(old, new)}"))
     with st.container(key="verdict"):
-        st.info(escape(collective.verdict(events, graph)), icon=":material/balance:")
+        st.info(escape(collective.verdict(events, graph, to_plain())), icon=":material/balance:")
 
 
 def trained() -> dict[str, Trained]:

@@ -25,7 +25,8 @@ async ([chart, bar, html]) => {
     k => `<div><div class="live-chart" id="${k}" style="width:300px;height:100px"></div></div>`).join("");
   const upTo = n => Array.from({ length: n }, (_, k) => k + 1);
   const line = (n, axis) => ({ x: upTo(n).map(x => x - (axis === "stage")), y: upTo(n).map(x => 1 / x) });
-  window.tellChart = (k, n, round, axis = "round") => charts({ parentElement: document.getElementById(k).parentElement, data: {
+  const parent = k => document.getElementById(k).parentElement;
+  window.tellChart = (k, n, round, axis = "round") => charts({ parentElement: parent(k), data: {
     version: `${k} ${n}`, points: n, config: {}, round,
     figure: JSON.stringify({ data: [line(n, axis)], layout: { xaxis: { title: { text: axis } }, yaxis: {} } }) } });
   window.tellBar = (run, last, ended, fresh) => bars({ parentElement: document.body, data: {

@@ -20,6 +20,7 @@ from studio.runs import export, reopening
 from studio.runs.run import Run
 from studio.views.collective import edits as collective_edits
 from studio.views.collective import settings
+from studio.views.common.paired import Paired
 from studio.views.common.training import run_of
 
 PARAMS = {
@@ -88,6 +89,15 @@ def test_the_verdict_says_whether_neighbours_help_and_what_is_left(mgb, moran, m
     events = {"GB": ran("GB", [11, 10], 0.2), "RGB": ran("RGB", [9, 9.5], 0.2), "MGB": ran("MGB", [9, mgb], moran)}
     assert message in settings.verdict(events, "links")
     assert settings.verdict(events, "links").startswith("RMSE, held out: GB 10, RGB 9.5")
+
+
+@pytest.mark.parametrize(
+    ("standard_error", "message"),
+    [(0.9, "saves 20.0% of the error of GB"), (1.1, "makes no difference to GB beyond two standard errors")],
+)
+def test_a_difference_within_chance_is_no_difference(standard_error, message):
+    events = {"GB": ran("GB", [11, 10], 0.2), "RGB": ran("RGB", [9, 9.5], 0.2), "MGB": ran("MGB", [9, 8], 0.1)}
+    assert message in settings.verdict(events, "links", {"MGB": Paired(-2.0, standard_error)})
 
 
 def test_the_verdict_says_how_many_predictions_still_moved():

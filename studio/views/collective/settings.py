@@ -11,6 +11,7 @@ import hetcore as hc
 from hetcore.data import HetData
 from studio.messages import shown
 from studio.views.common.curves import SCORED, Events, scored_set
+from studio.views.common.paired import Paired
 from studio.views.common.training import Setting
 
 __all__ = ["EXAMPLE", "FEATURES", "LABELS", "OFFLINE", "kept", "why_not", "settings", "verdict"]
@@ -82,8 +83,18 @@ def kept(events: Sequence[Any]) -> Any:
     return events[min(best, len(events) - 1)]
 
 
-def verdict(events: Events, graph: str) -> str:
-    """Say in two sentences whether collective inference pays here, and whether what is left is noise."""
+def verdict(events: Events, graph: str, to_plain: Mapping[str, Paired] | None = None) -> str:
+    """Say in two sentences whether collective inference pays here, and whether what is left is noise.
+
+    Parameters
+    ----------
+    events : mapping of str to sequence of RoundEnd
+        By label.
+    graph : str
+        What is left along.
+    to_plain : mapping of str to Paired, optional
+        By label, the difference to GB on held-out instances; without it, the errors alone are compared.
+    """
     scored = scored_set(events)
     ends = {label: kept(each) for label, each in events.items() if each}
     if not {"GB", "MGB"} <= set(ends):
@@ -94,6 +105,8 @@ def verdict(events: Events, graph: str) -> str:
     gain = 1 - metric["MGB"] / metric["GB"] if metric["GB"] else 0.0
     pays = f"hardly changes the error ({gain:+.1%})" if abs(gain) < WORTH else f"{'saves' if gain > 0 else 'costs'} "
     pays += "" if abs(gain) < WORTH else f"{abs(gain):.1%} of the error of GB"
+    if (gap := (to_plain or {}).get("MGB")) is not None and gap.less is None:
+        pays = "makes no difference to GB beyond two standard errors"
     title = "Error" if name == "error" else name
     left = _left(ends["MGB"], graph)
     both = " ".join(text for text in (left, settled(ends["MGB"])) if text)

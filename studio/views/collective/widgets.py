@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from hetcore.figures import graph as figures_graph
 from studio.views.collective import settings
 from studio.views.collective.settings import LABELS, kept
 from studio.views.common.curves import SCORED, Curves, Events, aligned, by_training, figure, metric_name, scored_set
+from studio.views.common.paired import Paired
 from studio.views.common.widgets import escape, live_chart, number
 from studio.views.common.widgets_controls import Limits, held, multiselect, parameter_slider, slider
 
@@ -174,17 +175,21 @@ def graph_shown(names: Sequence[str]) -> str:
 # Stage by stage -------------------------------------------------------------------------------------------------------
 
 
-def headline(events: Events, graph: str) -> None:
-    """Show the three errors, and what is left along the links."""
+def headline(events: Events, graph: str, to_plain: Mapping[str, Paired]) -> None:
+    """Show the three errors, where they are seen to differ from GB's by how much, and what is left along the links."""
     scored, ended = scored_set(events), all(each and each[-1].index + 1 == each[-1].total for each in events.values())
     shown = {label: kept(each) if ended else each[-1] for label, each in events.items() if each}
     base = shown["GB"].detail["metric"][scored] if "GB" in shown else 0.0
     with st.container(horizontal=True, gap="medium"):
         for label, event in shown.items():
             name, value = event.detail["metric_name"], event.detail["metric"][scored]
-            text = f"{value / base - 1:+.1%} to GB" if base and label != "GB" else None
-            title = f"{'Error' if name == 'error' else name} of {label}"
-            st.metric(title, number(value, name), text, delta_color="inverse", width="content")
+            title, gap = f"{'Error' if name == 'error' else name} of {label}", to_plain.get(label)
+            if gap is not None and gap.less is None:
+                look = {"delta": "within chance of GB", "delta_color": "off", "delta_arrow": "off"}
+            else:
+                text = f"{value / base - 1:+.1%} to GB" if base and label != "GB" else None
+                look = {"delta": text, "delta_color": "inverse"}
+            st.metric(title, number(value, name), width="content", **look)
         if "MGB" in shown:
             st.metric("Moran's I left", f"{shown['MGB'].detail['moran'].get(graph, np.nan):.3f}", width="content")
         st.metric("Seconds", f"{sum(event.seconds for event in shown.values()):.1f}", width="content")

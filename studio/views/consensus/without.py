@@ -16,6 +16,7 @@ from hetcore.data import HetData
 from hetcore.events import Callback
 from studio import scenarios
 from studio.messages import number
+from studio.views.common.paired import Paired, held_losses, paired
 
 __all__ = [
     "TASK", "Compared", "chosen_among", "compared", "joined", "keep", "kept", "key_of", "level", "sentence", "verdict",
@@ -24,8 +25,6 @@ __all__ = [
 TASK = "studio.views.consensus.without:joined"
 MOST_KEPT = 64
 """Comparisons that the studio remembers, each of a few kilobytes."""
-STANDARD_ERRORS = 2.0
-"""A difference is seen beyond this many."""
 _kept: OrderedDict[str, dict[str, Any]] = OrderedDict()
 _keeping = threading.Lock()
 
@@ -96,9 +95,7 @@ class Compared(NamedTuple):
     @property
     def pays(self) -> bool | None:
         """Whether consensus errs less, beyond two standard errors; None where that can't be seen."""
-        if not abs(self.difference) > STANDARD_ERRORS * self.standard_error:
-            return None
-        return self.difference < 0
+        return Paired(self.difference, self.standard_error).less
 
 
 def compared(found: Mapping[str, Any], event: Any, predictions: pl.DataFrame | None = None) -> Compared:
@@ -107,16 +104,10 @@ def compared(found: Mapping[str, Any], event: Any, predictions: pl.DataFrame | N
     if not np.isfinite(found["held_out"]):
         return Compared(metric.get("left_out", float("nan")), level(found))
     ours = metric.get("held_out", float("nan"))
-    if predictions is None or "held_out" not in predictions:
+    losses = held_losses(predictions)
+    if losses is None or losses.size != len(found["losses"]):
         return Compared(ours, found["held_out"])
-    rows = predictions.drop_nulls("held_out")
-    if rows.height != len(found["losses"]):
-        return Compared(ours, found["held_out"])
-    wrong = rows["prediction"] != rows["held_out"]
-    losses = wrong if found["metric_name"] == "error" else (rows["prediction"] - rows["held_out"]) ** 2
-    gaps = losses.to_numpy().astype(float) - found["losses"]
-    error = float(gaps.std(ddof=1) / np.sqrt(gaps.size)) if gaps.size > 1 else float("nan")
-    return Compared(ours, found["held_out"], float(gaps.mean()), error)
+    return Compared(ours, found["held_out"], *paired(losses, found["losses"]))
 
 
 def level(found: Mapping[str, Any]) -> float:

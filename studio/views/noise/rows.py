@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from hetcore.data import HetData, plain
 from studio import scenarios
+from studio.views.common.paired import paired
 
 __all__ = [
     "bought", "by_code", "distrusted", "guessed_time", "hits", "with_residuals", "rank_correlation", "reliability",
@@ -96,13 +97,12 @@ def bought(learned: pl.DataFrame, plain: pl.DataFrame, numbers: bool, names: tup
         costs = [(both["truth"] != both[column]).to_numpy().astype(float) for column in
                  ("prediction", "prediction of plain")]  # fmt: skip
         sizes, measure = [float(each.mean()) for each in costs], "share of wrong classes"
-    gap = costs[1] - costs[0]
-    seen = abs(gap.mean()) > 2.0 * gap.std(ddof=1) / np.sqrt(gap.size)
+    less = paired(*costs).less
     text = f"On {both.height:,} rows held out, {names[1]}, the mean model alone, has a {measure} of {sizes[1]:.3g}, "
     text += f"{names[0]} with its weights {sizes[0]:.3g}: "
-    if not seen:
+    if less is None:
         return text + "no difference beyond two standard errors. What the weights bought is the band, not the mean."
-    way = "less" if gap.mean() > 0 else "more"
+    way = "less" if less else "more"
     return text + f"the weights bought {abs(sizes[0] / max(sizes[1], 1e-300) - 1.0):.1%} {way} error."
 
 
