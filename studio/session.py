@@ -45,7 +45,7 @@ __all__ = [
 ]
 
 DEFAULT = "digits_views"
-SHOWN = ("data", "run", "labels", "curve")
+SHOWN = ("data", "run", "labels", "curve", "present")
 """In an address beside the controls: the example in use, and the trainings shown."""
 OWN = "own-"
 """In an address before the name of kept files, in place of an example's name."""

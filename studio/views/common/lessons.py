@@ -31,12 +31,18 @@ class Facts(NamedTuple):
         The finished trainings before them.
     finished : bool
         Whether those that are shown have finished.
+    runs : mapping of str to str
+        Their ids.
+    title : str
+        Of the data.
     """
 
     settings: Mapping[str, Setting] = {}
     events: Mapping[str, Sequence[Any]] = {}
     before: Mapping[str, tuple[Setting, Sequence[Any]]] = {}
     finished: bool = False
+    runs: Mapping[str, str] = {}
+    title: str = ""
 
 
 class Step(NamedTuple):

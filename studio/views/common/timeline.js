@@ -56,10 +56,11 @@ function upTo(trace, last, all) {
 
 async function drawChart(node, round) {
   const shown = node.byRound ? Math.min(round, node.last) : "all";
-  const key = `${node.taken} ${shown}`;
+  const style = getComputedStyle(node.parentElement), size = 12 * rootSize() / 16;
+  const key = `${node.taken} ${shown} ${style.color} ${size}`;
   if (node.drawn === key) return;
-  const style = getComputedStyle(node.parentElement);
-  const layout = { ...node.figure.layout, font: { color: style.color, family: style.fontFamily }, uirevision: "keep" };
+  const font = { color: style.color, family: style.fontFamily, size };
+  const layout = { ...node.figure.layout, font, uirevision: "keep" };
   const all = node.figure.data;
   const traces = node.byRound ? all.map(trace => upTo(trace, shown - node.ahead, all)) : all;
   const { version, points, config } = node.data;
@@ -95,7 +96,19 @@ async function showRound() {
   t.drawing = false;
 }
 
+function rootSize() {
+  return parseFloat(getComputedStyle(document.documentElement).fontSize) || 16;
+}
+
+function watchColours() {  // light, dark, and the size of letters may change while a page is open
+  const t = timeline(), app = document.querySelector("[data-testid='stApp']");
+  if (t.colours || !app) return;
+  t.colours = new MutationObserver(() => setTimeout(showRound, 50));
+  t.colours.observe(app, { attributes: true, attributeFilter: ["class"] });
+}
+
 function chartModule(component) {
+  watchColours();
   const node = component.parentElement.querySelector(".live-chart"), t = timeline();
   plotly(component.data.address).then(() => {
     takeFigure(node, component.data);

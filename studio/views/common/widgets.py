@@ -16,7 +16,7 @@ from studio.jobs import manager
 from studio.messages import number, shown
 from studio.runs import restoring
 from studio.server import PLOTLY_ADDRESS, needs_login, person
-from studio.views.common.widgets_menu import chart_config, menu
+from studio.views.common.widgets_menu import chart_config, letters, menu
 from studio.views.common.widgets_timeline import CHART, ROUND, TIMELINE
 
 __all__ = ["LOAD_PLOTLY", "PAGES", "chart", "escape", "frame", "live_chart", "number", "tabs"]
@@ -62,6 +62,7 @@ def frame(title: str) -> None:
         _forget_runs_of_others()
     with st.sidebar:
         menu(PAGES)
+        letters(title)
         if logged_in:
             if name := st.user.get("name") or st.user.get("email"):
                 st.caption(f"Logged in as {escape(shown(name))}.")

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from typing import Any
+from urllib.parse import urlencode
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
@@ -19,11 +20,13 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from hetcore.parameters import Parameter
 from studio import session, state
 from studio.state import Limits
+from studio.views.common import glossary
+from studio.views.common.widgets_present import NOTHING, PRESENT, present
 
 __all__ = ["Limits", "held", "multiselect", "parameter_slider", "share", "slider", "write"]
 
-NAMES, VALUES = "control names", "control values"
-"""In the session: the names in the address of this page's controls, and the value of every control there was."""
+NAMES, VALUES, LABELS = "control names", "control values", "control labels"
+"""In the session: names in the address of this page's controls, the value of every control there was, and labels."""
 
 
 def held(key: str, start: Any, limits: Limits | None = None, name: str = "") -> str:
@@ -77,7 +80,13 @@ def _allowed(value: Any, limits: Limits | None) -> Any:
 
 def slider(label: str, low: Any, high: Any, start: Any, step: Any, key: str, help: str, name: str = "") -> Any:
     """Draw a slider over the numbers from `low` to `high`; `name` as in `held`."""
+    _name_control(name or key, label)
+    help = glossary.with_equation(label, help)
     return st.slider(label, low, high, step=step, key=held(key, start, Limits(low, high), name), help=help)
+
+
+def _name_control(name: str, label: str) -> None:
+    st.session_state.setdefault(LABELS, {})[name] = label
 
 
 def parameter_slider(parameter: Parameter, key: str, start: Any = None, name: str = "") -> Any:
@@ -101,6 +110,7 @@ def parameter_slider(parameter: Parameter, key: str, start: Any = None, name: st
 
 def multiselect(label: str, options: Sequence[str], key: str, name: str, **more: Any) -> list[str]:
     """Draw a choice of several of some texts, all at first; `name` is its name in the address."""
+    _name_control(name, label)
     return st.multiselect(label, options, key=held(key, list(options), Limits(choices=options), name), **more)
 
 
@@ -115,7 +125,9 @@ def address_values() -> dict[str, str]:
 
 
 def write() -> None:
-    """Write the state of the page to its address; a long one under the id that it is kept by."""
+    """Write the state of the page to its address, a long one under the id that it is kept by; hide what a presenter
+    does not show."""
+    present(st.session_state.get(NAMES, {}))
     wanted = address_values()
     if sum(map(len, [*wanted, *wanted.values()])) > state.LONGEST:
         wanted = {"state": state.keep(wanted, session.states())}
@@ -123,6 +135,16 @@ def write() -> None:
     st.session_state[session.WRITTEN] = wanted
     if st.query_params.to_dict() != wanted:
         st.query_params.from_dict(wanted)
+
+
+def presenter_link(base: str, values: dict[str, str]) -> None:
+    """Offer the address in large type with the chosen controls only."""
+    labels, names = st.session_state.get(LABELS, {}), [*st.session_state.get(NAMES, {}).values()]
+    chosen = st.multiselect("To present: large type, with these controls only", names, [], key="presented controls",
+                            format_func=lambda name: labels.get(name, name))  # fmt: skip
+    plain = {name: value for name, value in values.items() if name != PRESENT}
+    whole = f"{state.address(base, plain, session.states())}&{urlencode({PRESENT: ','.join(chosen) or NOTHING})}"
+    st.code(whole, language=None, wrap_lines=True)
 
 
 def share() -> None:
@@ -134,5 +156,6 @@ def share() -> None:
     with opened:
         base = (st.context.url or "").partition("?")[0]
         st.code(state.address(base, address_values(), session.states()), language=None, wrap_lines=True)
+        presenter_link(base, address_values())
         if st.session_state.get("uploaded") is not None:
             st.caption("The link opens your uploaded data for you; anybody else needs the files.")

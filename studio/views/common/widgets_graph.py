@@ -24,13 +24,11 @@ function webgl() {
   }
   return canvas;
 }
-export default function (component) {
-  const { data, parentElement, setTriggerValue } = component;
-  const node = parentElement.querySelector(".network-chart");
-  node.pick = place => setTriggerValue("node", place);
-  if (node.dataset.version === data.version) return;
+function draw(node) {
+  const data = node.told, style = getComputedStyle(node.parentElement), drawn = `${data.version} ${style.color}`;
+  if (node.drawing === drawn) return;
+  node.drawing = drawn;
   const figure = JSON.parse(data.figure);
-  const style = getComputedStyle(parentElement);
   figure.layout.font = { color: style.color, family: style.fontFamily };
   figure.layout.uirevision = data.keeps;
   if (!webgl()) for (const trace of figure.data) if (trace.type === "scattergl") trace.type = "scatter";
@@ -44,6 +42,17 @@ export default function (component) {
       if (hit) node.pick(Number(hit.customdata));
     });
   });
+}
+export default function (component) {
+  const { data, parentElement, setTriggerValue } = component;
+  const node = parentElement.querySelector(".network-chart"), app = document.querySelector("[data-testid='stApp']");
+  node.pick = place => setTriggerValue("node", place);
+  node.told = data;
+  if (!node.watched && app) {  // light and dark may change while a page is open
+    node.watched = new MutationObserver(() => setTimeout(() => node.isConnected && draw(node), 50));
+    node.watched.observe(app, { attributes: true, attributeFilter: ["class"] });
+  }
+  draw(node);
 }
 """
 TYPES = {"float32": "f4", "float64": "f8", "int32": "i4", "uint8": "u1"}

@@ -1,4 +1,4 @@
-"""A lesson on a page that trains: its steps above the buttons, checked against what the page shows."""
+"""A lesson or a challenge on a page that trains, above the charts, checked against what the page shows."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from typing import Any
 
 import streamlit as st
 
-from studio.views.common import lessons
+import datasets
+from studio.views.common import challenges, lessons
+from studio.views.common.challenges import Attempt, Challenge
 from studio.views.common.lessons import Facts, Lesson
 from studio.views.common.widgets import escape
 from studio.views.common.widgets_controls import Limits, held
@@ -14,25 +16,33 @@ from studio.views.common.widgets_controls import Limits, held
 __all__ = ["choice", "facts_of", "panel"]
 
 NONE = "none"
+CHALLENGE = "challenge "
+TRIED = "challenge attempts"
+"""In the session: by title and run id, the attempts at a challenge."""
 DONE = "lesson steps done"
 """In the session: by lesson, how many of its steps are done."""
 
 
 def choice(page: str) -> str:
     """Draw the choice of a page's lessons, none at first, and return its key."""
-    there = lessons.of_page(page)
+    there = {key: f"Lesson: {lesson.title}" for key, lesson in lessons.of_page(page).items()}
+    there |= {f"{CHALLENGE}{key}": f"Challenge: {each.title}" for key, each in challenges.of_page(page).items()}
     if not there:
         return NONE
     options = [NONE, *there]
     key = held("lesson", NONE, Limits(choices=options))
     return st.selectbox(
         "Lesson", options, key=key, width=230, label_visibility="collapsed", help="Steps to do on this page.",
-        format_func=lambda each: f"Lesson: {there[each].title}" if each in there else "Lessons",
+        format_func=lambda each: there.get(each, "Lessons"),
     )  # fmt: skip
 
 
 def panel(chosen: str, facts: Facts) -> None:
-    """Draw the steps of a lesson as far as one has come."""
+    """Draw the steps of a lesson as far as one has come, or a challenge and its attempts."""
+    challenge = challenges.CHALLENGES.get(chosen.removeprefix(CHALLENGE)) if chosen.startswith(CHALLENGE) else None
+    if challenge is not None:
+        _challenge(challenge, facts)
+        return
     lesson = lessons.LESSONS.get(chosen)
     if lesson is None:
         return
@@ -50,6 +60,43 @@ def panel(chosen: str, facts: Facts) -> None:
             st.button("Once more", on_click=progress.pop, args=(chosen, None), icon=":material/replay:")
             return
         _current(chosen, lesson, at, facts)
+
+
+def _challenge(challenge: Challenge, facts: Facts) -> None:
+    """Draw a goal and the attempts so far, each training once."""
+    about = datasets.info(challenge.data)
+    tried = st.session_state.setdefault(TRIED, {}).setdefault(challenge.title, {})
+    label = next(iter(facts.settings), None)
+    if facts.finished and label is not None and facts.title == about.title:
+        found = challenges.attempt(challenge, facts.settings[label], facts.events[label])
+        if found is not None:
+            tried.setdefault(facts.runs[label], found)
+    with st.container(border=True, key="lesson_panel"):
+        st.markdown(f"**{challenge.title}** · {challenge.goal}")
+        if facts.title and facts.title != about.title:
+            st.caption(f"It is about {escape(about.title)}: choose it on the Data page.")
+        if tried:
+            st.dataframe(_attempts(tried, challenge), hide_index=True, width="stretch", alt="Attempts so far")
+        else:
+            st.caption("No attempt yet: set the controls and train.")
+        won = [number for number, each in enumerate(tried.values(), 1) if challenges.reached(challenge, each)]
+        if won:
+            st.success(f"Reached at attempt {won[0]}.", icon=":material/emoji_events:")
+
+
+def _attempts(tried: dict[str, Attempt], challenge: Challenge) -> list[dict[str, str]]:
+    """Return the attempts as rows, the newest first."""
+    rows = []
+    for number, each in enumerate(tried.values(), 1):
+        row = {"attempt": str(number), "error": f"{each.error:.1%}", "goal": _worth(challenge, each)}
+        rows.insert(0, row | {"settings": each.setting})
+    return rows
+
+
+def _worth(challenge: Challenge, tried: Attempt) -> str:
+    if tried.fault:
+        return f"does not count: {tried.fault}"
+    return "reached" if challenges.reached(challenge, tried) else "missed"
 
 
 def _place(lesson: Lesson, at: int) -> str:
@@ -74,4 +121,4 @@ def _current(chosen: str, lesson: Lesson, at: int, facts: Facts) -> None:
 
 def facts_of(kept: Any, events: Any, finished: bool) -> Facts:
     """Return what a page shows of its trainings, nothing without one."""
-    return Facts(kept.settings, events, kept.before, finished) if kept else Facts()
+    return Facts(kept.settings, events, kept.before, finished, runs=kept.runs, title=kept.title) if kept else Facts()

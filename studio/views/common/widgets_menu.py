@@ -8,8 +8,9 @@ from typing import Any
 import streamlit as st
 
 from hetcore.figures.basic import CONFIG
+from studio.views.common import glossary
 
-__all__ = ["chart_config", "menu"]
+__all__ = ["chart_config", "letters", "menu"]
 
 CLOSES = """
 const narrow = matchMedia("(max-width: 768px)");
@@ -38,6 +39,17 @@ def menu(pages: Sequence[tuple[str, str, str]]) -> None:
     text = "Zoom, pan and save buttons over each chart, where they may cover its legend."
     st.toggle("Chart tools", key=key, on_change=_remember, args=(key,), help=text)
     _closing()(key="menu closes", height=1)
+
+
+def letters(title: str) -> None:
+    """Draw the letters of a page, each with what it is and its equation for who hovers over it."""
+    terms = glossary.of_page(title)
+    if not terms:
+        return
+    st.caption("Letters on this page")
+    with st.container(horizontal=True, key="letters"):
+        for term in terms.values():
+            st.markdown(term.name, help=glossary.hover(term), width="content")
 
 
 def _remember(key: str) -> None:

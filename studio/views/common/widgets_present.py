@@ -1,0 +1,61 @@
+"""A page as it is projected: `?present=known,l0` shows it in large type, with these controls only and without the menu.
+
+The words are the controls' names in the address; "none" shows none. Everything stays as it was, and is only hidden.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+import streamlit as st
+
+__all__ = ["NOTHING", "PRESENT", "present", "presented", "style"]
+
+PRESENT, NOTHING = "present", "none"
+LARGE = "135%"
+ALWAYS = """
+html { font-size: LARGE !important; }
+[data-testid="stSidebar"], [data-testid="stExpandSidebarButton"], .st-key-hold, .st-key-share-link,
+.stExpander:not(:has(SHOWN)) { display: none !important; }
+"""
+
+
+def presented() -> list[str] | None:
+    """Return the names of the controls that are shown, None where all are, which is so unless it is presented."""
+    given = st.query_params.get(PRESENT)
+    return None if not given else [name for name in given.split(",") if name != NOTHING]
+
+
+def style(names: Mapping[str, str], shown: list[str]) -> str:
+    """Return the style of a page that is presented.
+
+    Parameters
+    ----------
+    names : mapping of str to str
+        Name in the address by key of each control.
+    shown : list of str
+        Names of those that are shown.
+    """
+    kept = [_selector(key) for key, name in names.items() if name in shown]
+    hidden = [_selector(key) for key, name in names.items() if name not in shown]
+    rules = ALWAYS.replace("LARGE", LARGE).replace("SHOWN", ", ".join(kept) or ".nothing")
+    return rules + (f"{', '.join(hidden)} {{ display: none !important; }}" if hidden else "")
+
+
+def _selector(key: str) -> str:
+    """Return the class that Streamlit gives the widget of a key."""
+    return ".st-key-" + re.sub(r"[^a-zA-Z0-9_-]", "-", key.strip())
+
+
+def present(names: Mapping[str, str]) -> None:
+    """Hide what is not presented, and offer the way back."""
+    shown = presented()
+    if shown is None:
+        return
+    st.html(f"<style>{style(names, shown)}</style>")
+    st.button("Show all controls", key="leave presenter", on_click=_leave, icon=":material/close_fullscreen:")
+
+
+def _leave() -> None:
+    st.query_params.pop(PRESENT, None)
