@@ -112,10 +112,11 @@ def test_a_corrupted_source_is_reported_beside_the_run_before(page):
 
 
 def test_eta_is_the_formulas_or_by_hand(page):
-    assert not page.select_slider
-    page.selectbox(key="eta_rule").set_value("by hand").run()
-    assert page.select_slider(key="eta").value == 1.0
+    assert page.select_slider(key="eta").value == 0.1  # before a training: where few rows leave it
+    page.selectbox(key="eta_rule").set_value("linear").run()
+    assert page.select_slider(key="eta").value == 10.0  # 100 n_T / n_S = 7.5
     page.select_slider(key="eta").set_value(20.0).run()
+    assert page.selectbox(key="eta_rule").value == "by hand"  # who moves the slider means it
     page.button(key="train").click().run()
     setting = page.session_state["live Transfer"].settings["Weighted MultiSource"]
     assert setting.params["eta"] == 20.0

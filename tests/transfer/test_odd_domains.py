@@ -1,4 +1,4 @@
-"""Domains as they come: of one class, of two rows, without a column, with columns in another order."""
+"""Domains as they come: of one class, of two rows, without a column, with columns in another order, noisy by turns."""
 
 from __future__ import annotations
 
@@ -67,3 +67,38 @@ def test_columns_in_another_order_are_the_same_columns():
     other = domains(HetData(turned, None, labels), "target")
     places = [other.feature_names.index(name) for name in plain.feature_names]
     np.testing.assert_array_equal(other.X[:, places], plain.X)
+
+
+def test_a_column_that_a_domain_lacks_is_left_out_of_tables():
+    tables = {
+        "source": pl.DataFrame({"id": ["s1", "s2"], "a": [0.1, 0.2], "b": [1.0, 2.0]}),
+        "target": pl.DataFrame({"id": ["t1", "t2"], "b": [3.0, 4.0]}),
+    }
+    labels = np.array(["s1", "s2", "t1", "t2"]), np.array(["x", "y", "x", "y"])
+    assert domains(HetData(tables, None, labels), "target").feature_names == ["b"]
+    tables["target"] = tables["target"].rename({"b": "c"})
+    with pytest.raises(hc.DataError, match="share no column"):
+        domains(HetData(tables, None, labels), "target")
+
+
+@pytest.mark.parametrize("name", ["TransferClassifier", "WeightedMultiSourceTrAdaBoostClassifier"])
+def test_of_domains_of_unequal_label_noise_the_clean_one_is_listened_to(name):
+    errors = []
+    for seed in range(2):
+        X, y, domain, (X_test, y_test) = planted(seed, n_target=20, flips=(0.0, 0.45), n_source=60)
+        model = getattr(hc, name)().fit(X, y, domain)
+        alone = getattr(hc, name)().fit(X[domain < 0], y[domain < 0], domain[domain < 0])
+        errors.append([1.0 - each.score(X_test, y_test) for each in (model, alone)])
+    mixed, alone = np.mean(errors, axis=0)
+    assert mixed < 0.8 * alone
+
+
+def test_of_numbers_of_unequal_noise_the_quiet_domain_is_listened_to():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(212, 5))
+    domain = np.repeat([1, 2, -1], [100, 100, 12])
+    y = X.sum(axis=1) + np.choose(np.maximum(domain, 0), [0.1, 0.1, 20.0]) * rng.normal(size=len(X))
+    model = hc.TransferRegressor(domain_names=["quiet", "noisy"]).fit(X, y, domain)
+    X_test = rng.normal(size=(300, 5))
+    assert model.source_weights_["quiet"] > 2 * model.source_weights_["noisy"]
+    assert np.sqrt(np.mean((model.predict(X_test) - X_test.sum(axis=1)) ** 2)) < 1.0

@@ -10,6 +10,7 @@ import streamlit as st
 
 from hetcore.data import HetData
 from hetcore.figures import transfer as figures
+from hetcore.transfer.left_out import first_eta
 from studio.views.common.curves import Events, aligned, by_name, by_training, scored_rows
 from studio.views.common.widgets import chart, escape, live_chart
 from studio.views.common.widgets_controls import Limits, held
@@ -21,7 +22,10 @@ __all__ = ["ORDER", "choose", "curves", "eta_control", "explain", "headline", "o
 ORDER = tuple(settings.METHODS)
 EXAMPLES = {"planted_domains": "made up, no download needed", "office_caltech": "four kinds of cameras and shops"}
 ETAS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0)
+LEAST = 0.005  # where 0 stands among their logarithms
 RULES = {"auto": "by left-out rows", "linear": "100 n_T / n_S", "squared": "100 n_T² / n_S", "by hand": "by hand"}
+WEIGHTED = "Weighted MultiSource"
+"""The method whose masses are drawn first: they move round by round."""
 SMALLEST = 0.05
 """Share of a blend that is worth a word."""
 
@@ -90,9 +94,12 @@ def eta_control(n_target: int, n_source: int, path: Path | None) -> str | float:
         "How fast the target's weights move beside the sources' (η of Weighted MultiSource).", format_func=RULES.get,
     )  # fmt: skip
     value = dict(zip(("linear", "squared"), marks.values())).get(rule)
-    if rule == "by hand":
-        text = "0: the target has no say, all domains count alike. 10 and more: little but the target counts."
-        value = st.select_slider("η by hand", ETAS, key=held("eta", 1.0, Limits(choices=ETAS)), help=text)
+    if rule != "by hand":
+        auto = first_eta(n_target) if path is None else path.eta
+        follow(auto if value is None else value)
+    text = "0: the target has no say, all domains count alike. 10 and more: little but the target counts."
+    by_hand = st.select_slider("η", ETAS, key=held("eta", 1.0, Limits(choices=ETAS)), help=text, on_change=take_over)
+    value = by_hand if rule == "by hand" else value
     if path is not None:
         marks = {"auto": path.eta}
     here = path.eta if rule == "auto" and path is not None else value
@@ -101,6 +108,17 @@ def eta_control(n_target: int, n_source: int, path: Path | None) -> str | float:
     st.caption(f"n_T = {n_target:,} target examples, n_S = {n_source:,} source rows.")
     st.caption(escape(story(path)) if path else "Train with η “by left-out rows” to see its curve here.")
     return float(value) if rule == "by hand" else rule
+
+
+def follow(eta: float) -> None:
+    """Let the slider show the step nearest, on its scale, to an η that is not chosen by hand."""
+    places = np.log(np.maximum(ETAS, LEAST))
+    st.session_state["eta"] = ETAS[int(np.abs(places - np.log(max(eta, LEAST))).argmin())]
+
+
+def take_over() -> None:
+    """Choose η by hand: whoever moves the slider means it."""
+    st.session_state["eta_rule"] = "by hand"
 
 
 # Round by round -------------------------------------------------------------------------------------------------------
@@ -170,15 +188,15 @@ def _mass(events: Events, data: HetData, target: str, before: Events, n_points: 
     if not able:
         st.caption("No method among these weighs sources.")
         return figures.masses([], {}, data.source_names, target)
-    start = next((label for label in able if len(events[label]) > 1), able[0])
-    if st.session_state.get("mass_of") not in able:
-        st.session_state["mass_of"] = start
-    label = st.session_state["mass_of"]
+    awaited = WEIGHTED in events and WEIGHTED not in able  # its masses are to come, and are drawn first
+    if st.session_state.get("mass_of") not in able and not awaited:
+        st.session_state["mass_of"] = WEIGHTED if WEIGHTED in able else able[0]
+    label = able[0] if awaited else st.session_state["mass_of"]
     now, old = (by_name(each.get(label, ()), _weights(target)) for each in (events, before))
     figure = figures.masses(*aligned(now), data.source_names, target, pale=old)
     st.caption(f"Share of all weight that each source keeps in {escape(label)}")
     live_chart(figure, "live_mass", n_points)
-    if len(able) > 1:
+    if len(able) > 1 and not awaited:
         st.selectbox("Weights of", able, key="mass_of", help="The method whose weights are drawn.")
     if blend := events[label][-1].detail.get("blend"):
         st.caption(escape(_blended(blend)))
