@@ -14,7 +14,7 @@ from datasets._dataset import Dataset
 from datasets._fetch import RemoteFile, fetch
 from hetcore.data import HetData, Source
 
-__all__ = ["COVERTYPE_SHAPES", "load", "pictures"]
+__all__ = ["COVERTYPE_SHAPES", "load", "pictures", "places"]
 
 PLACES = RemoteFile(
     "tbrk1608/ForestCoverType_Prediction",
@@ -68,6 +68,13 @@ def _shape(kind: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return box & (slope | (kind == 1)[:, None, None])
 
 
+def places() -> tuple[pl.DataFrame, np.ndarray, np.ndarray]:
+    """Return the terrain's 54 columns, the ids (n,) and the cover types less 1 (n,) of the 6,480 places."""
+    table = pl.read_csv(fetch(PLACES)).filter(pl.col("Cover_Type").is_in(list(TYPES)))
+    ids, kind = table["Id"].cast(pl.String).to_numpy().astype(str), table["Cover_Type"].to_numpy() - 1
+    return table.drop("Id", "Cover_Type"), ids, kind
+
+
 def load(seed: int = SEED) -> HetData:
     """Return the places as HetData: a table of 54 columns and 24 x 24 pictures of 6,480 places, 3 classes.
 
@@ -76,13 +83,10 @@ def load(seed: int = SEED) -> HetData:
     seed : int, default=7
         Seed of the pictures and of which of them show another type.
     """
-    table = pl.read_csv(fetch(PLACES)).filter(pl.col("Cover_Type").is_in(list(TYPES)))
-    ids = table["Id"].cast(pl.String)
-    kind = table["Cover_Type"].to_numpy() - 1
+    terrain, ids, kind = places()
     rng = np.random.default_rng(seed)
     shown = np.where(rng.random(len(kind)) < FLIPPED, (kind + rng.integers(1, 3, len(kind))) % 3, kind)
-    labels = table["Cover_Type"].replace_strict(TYPES, return_dtype=pl.String)
-    terrain = table.drop("Id", "Cover_Type")
+    labels = [TYPES[k + 1] for k in kind]
     flags = {name: "binary" for name in terrain.columns if name.startswith(("Wilderness", "Soil"))}
     flags = {name: kind for name, kind in flags.items() if terrain[name].n_unique() == 2}
     return HetData(

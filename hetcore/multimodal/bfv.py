@@ -2,8 +2,8 @@ r"""BFV+DNN: boosted feature vectors in the second branch of a network.
 
 1. Boost M stages of trees on the table (CatBoost); F_m(x) holds the N classes' raw scores after stage m.
 2. The boosted feature vector of x is [F_1(x), F_2(x) - F_1(x), ..., F_M(x) - F_(M-1)(x)], M N numbers.
-3. Train a network with a branch for the unstructured source and one for the boosted feature vector; the branches meet
-   by concatenation or by product before the last layer.
+3. Train a network with a branch for the unstructured source (DNN1) and one for the boosted feature vector (DNN2); the
+   branches meet by concatenation or by product, and DNN3 follows (Figure 1): `after_fusion`.
 
 `features="raw"` is the baseline without step 1: the second branch gets the table's columns. `features="none"` leaves
 the table out.
@@ -38,7 +38,7 @@ from hetcore.multimodal.boosted_vectors import BoostedFeatures, RawFeatures
 from hetcore.multimodal.branch_networks import NETWORKS
 from hetcore.multimodal.branches import Branch
 from hetcore.multimodal.learners import Inputs, default_learner, scaling
-from hetcore.multimodal.parameters import CLASS_NAMES, HIDDEN, SOURCE
+from hetcore.multimodal.parameters import AFTER, CLASS_NAMES, HIDDEN, SOURCE
 from hetcore.parameters import OneOf, Seed, Slider, Whole, param
 from hetcore.registry import MemoryNeed, estimator
 from hetcore.schema import Parts, block, prefixed
@@ -155,6 +155,9 @@ class BoostedFeatureNetworkClassifier(ClassifierMixin, BoostedEstimator):
     max_depth: int = param(4, Whole(1, 16), "Depth of its trees.")
     n_iterations: int = param(20, Whole(1), "Epochs.", Slider("Epochs of BFV and branches", 1, 100, 1))
     hidden: Sequence[int] = param((100, 50), HIDDEN, "Units of the dense layers of a branch.")
+    after_fusion: Sequence[int] = param(
+        (), AFTER, "Units of the layers after the branches meet, DNN3; none: the last, linear layer follows at once."
+    )
     random_state: int | None = param(0, Seed(), "Seed; an int makes a fit repeatable bit for bit.")
 
     def _start(self, problem: Problem) -> Training:
@@ -169,7 +172,9 @@ class BoostedFeatureNetworkClassifier(ClassifierMixin, BoostedEstimator):
             branches.append(self._table_branch(problem, seed))
         seconds = time.perf_counter() - started
         shapes = [branch.shape for branch in branches]
-        network = NETWORKS[kind](shapes, problem.scale.n_outputs, tuple(self.hidden), self.fusion, seed)
+        network = NETWORKS[kind](
+            shapes, problem.scale.n_outputs, tuple(self.hidden), self.fusion, seed, after=tuple(self.after_fusion)
+        )
         return Training(problem, branches, network, [branch.read(problem.data) for branch in branches], seconds)
 
     def _kind(self) -> str:
@@ -254,6 +259,8 @@ class BoostedFeatureNetworkClassifier(ClassifierMixin, BoostedEstimator):
 
     def _restored(self, sizes: dict[str, int]) -> str:
         (kind, weights), shapes = self.network_, [branch.shape for branch in self.branches_]
-        self.network_ = NETWORKS[kind](shapes, self.classes_.size, tuple(self.hidden), self.fusion, 0)
+        self.network_ = NETWORKS[kind](
+            shapes, self.classes_.size, tuple(self.hidden), self.fusion, 0, after=tuple(self.after_fusion)
+        )
         self.network_.restore(weights)
         return ""

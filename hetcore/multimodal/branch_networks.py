@@ -34,15 +34,24 @@ class JoinedNetwork:
     fusion : str
         "concatenation".
     seed : int
+    after : sequence of int, default=()
+        Units of further layers.
     """
 
     kind = "scikit-learn"
 
     def __init__(
-        self, shapes: Sequence[Sequence[int]], n_outputs: int, hidden: Sequence[int], fusion: str, seed: int
+        self,
+        shapes: Sequence[Sequence[int]],
+        n_outputs: int,
+        hidden: Sequence[int],
+        fusion: str,
+        seed: int,
+        *,
+        after: Sequence[int] = (),
     ) -> None:
         self.width, self.n_outputs = sum(int(np.prod(shape)) for shape in shapes), n_outputs
-        self._model = MLPClassifier(hidden_layer_sizes=tuple(hidden), batch_size=BATCH, random_state=seed)
+        self._model = MLPClassifier(hidden_layer_sizes=(*hidden, *after), batch_size=BATCH, random_state=seed)
         self.layers: list[tuple[NDArray, NDArray]] = []
 
     def epoch(self, inputs: Inputs, y: NDArray, t: int) -> None:
@@ -82,16 +91,25 @@ class BranchNetwork:
     hidden : sequence of int
     fusion : {"concatenation", "product"}
     seed : int
+    after : sequence of int, default=()
+        Units of the layers after the branches meet.
     """
 
     kind = "torch"
 
     def __init__(
-        self, shapes: Sequence[Sequence[int]], n_outputs: int, hidden: Sequence[int], fusion: str, seed: int
+        self,
+        shapes: Sequence[Sequence[int]],
+        n_outputs: int,
+        hidden: Sequence[int],
+        fusion: str,
+        seed: int,
+        *,
+        after: Sequence[int] = (),
     ) -> None:
         self.seed = seed
         with deep.seeded(seed):
-            self.module = deep.two_branches(shapes, n_outputs, hidden, fusion)
+            self.module = deep.two_branches(shapes, n_outputs, hidden, fusion, after=after)
 
     def epoch(self, inputs: Inputs, y: NDArray, t: int) -> None:
         """Pass over the rows once."""

@@ -21,7 +21,7 @@ __all__ = ["candidates", "compared"]
 
 MOST_ROWS, LEFT_OUT, ROUNDS = 2_000, 0.25, 10
 LEAST_ROWS = 40  # fewer cannot tell learners apart
-SMALLEST_IMAGE = 8  # pixels of a side, below which convolutions have nothing to do
+SMALLEST_IMAGE = 16  # pixels of a side, below which two poolings leave convolutions nothing to do
 HOW = {"learning_rate": 0.5, "subsample": 0.8, "validation_fraction": LEFT_OUT, "n_iter_no_change": ROUNDS, "order": 1}
 
 

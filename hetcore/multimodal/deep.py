@@ -80,7 +80,9 @@ def convolutions(shape: Sequence[int], n_outputs: int) -> Any:
     return nn.Sequential(*layers, nn.Flatten(), nn.Linear(channels * height * width, n_outputs))
 
 
-def two_branches(shapes: Sequence[Sequence[int]], n_outputs: int, hidden: Sequence[int], fusion: str) -> Any:
+def two_branches(
+    shapes: Sequence[Sequence[int]], n_outputs: int, hidden: Sequence[int], fusion: str, after: Sequence[int] = ()
+) -> Any:
     """Return a network with a branch for each input, called with an input and a mask (m, 1) a branch, in turn.
 
     Parameters
@@ -92,16 +94,20 @@ def two_branches(shapes: Sequence[Sequence[int]], n_outputs: int, hidden: Sequen
     hidden : sequence of int
         Units of a branch's dense layers; the last is what every branch ends with.
     fusion : {"concatenation", "product"}
-        How the branches meet before the last, linear layer. A branch without its input adds zeros, or ones.
+        How the branches meet. A branch without its input adds zeros, or ones.
+    after : sequence of int, default=()
+        Units of the layers between where they meet and the last, linear one: DNN3 of the paper's Figure 1.
     """
     torch = torch_module()
     nn, width = torch.nn, hidden[-1]
+    met = width * (len(shapes) if fusion == "concatenation" else 1)
 
     class Branches(nn.Module):
         def __init__(self) -> None:
             super().__init__()
             self.branches = nn.ModuleList([_branch(nn, shape, hidden) for shape in shapes])
-            self.last = nn.Linear(width * (len(shapes) if fusion == "concatenation" else 1), n_outputs)
+            last = nn.Linear([met, *after][-1], n_outputs)
+            self.last = nn.Sequential(*_dense(nn, [met, *after]), last) if after else last
 
         def forward(self, *inputs: Any) -> Any:
             predicted = [branch(x) * mask for branch, x, mask in zip(self.branches, inputs[::2], inputs[1::2])]
@@ -118,8 +124,12 @@ def two_branches(shapes: Sequence[Sequence[int]], n_outputs: int, hidden: Sequen
 def _branch(nn: Any, shape: Sequence[int], hidden: Sequence[int]) -> Any:
     if len(shape) == 3:
         return nn.Sequential(convolutions(shape, hidden[-1]), nn.ReLU())
-    widths = [*shape, *hidden]
-    return nn.Sequential(*(layer for a, b in zip(widths, hidden) for layer in (nn.Linear(a, b), nn.ReLU())))
+    return nn.Sequential(*_dense(nn, [*shape, *hidden]))
+
+
+def _dense(nn: Any, widths: Sequence[int]) -> list[Any]:
+    """Return rectified layers of some widths, the first of which goes in."""
+    return [layer for a, b in zip(widths, widths[1:]) for layer in (nn.Linear(a, b), nn.ReLU())]
 
 
 def train(

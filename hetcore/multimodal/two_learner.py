@@ -78,6 +78,8 @@ from hetcore.trees import TreeParams
 
 __all__ = ["OneWeakLearnerClassifier", "TwoWeakLearnerClassifier"]
 
+SLOW_RATE, FAST_RATE = 0.1, 0.3
+
 
 @estimator(MemoryNeed(cell=60, record=400, score=300))
 class TwoWeakLearnerClassifier(ClassifierMixin, BoostedEstimator):
@@ -102,12 +104,15 @@ class TwoWeakLearnerClassifier(ClassifierMixin, BoostedEstimator):
         Rounds done; with validation rows the model is that after `kept_round_`.
     kept_round_ : int
         The round of least validation loss, the last one without validation rows.
+    validation_rows_ : (v,) int64
+        Rows of the data that nothing was fitted to; a threshold can be chosen on them. Not kept in a file.
     part_weights_ : dict of str to float
         What each modality counts in the model: 1 without validation rows.
     learners_ : dict of str to object
         The learner of each source.
     comparison_ : dict of str to dict
-        Left-out log loss of each kind of learner by source, in nats, where the learner was not given.
+        Left-out log loss of each kind of learner by source, in nats, where the learner was not given. Like
+        `kept_round_`, `part_weights_` and `learners_` not kept in a file.
 
     References
     ----------
@@ -144,7 +149,7 @@ class TwoWeakLearnerClassifier(ClassifierMixin, BoostedEstimator):
     first_scores: str = param(
         "shares", OneOf("shares", "zero"), "Where f starts: at the log of the class shares, or at 0."
     )
-    n_iterations: int = param(200, Whole(1), "Rounds N at most.", Slider("Rounds N", 1, 500, 1))
+    n_iterations: int = param(300, Whole(1), "Rounds N at most.", Slider("Rounds N", 1, 500, 1))
     inner_iterations: int = param(
         1, Whole(0), "N2 of the inner loop j = 0 .. N2 of order 2.", Slider("Inner rounds N2", 0, 10, 1)
     )
@@ -163,8 +168,12 @@ class TwoWeakLearnerClassifier(ClassifierMixin, BoostedEstimator):
         "array and for a table with text.",
     )
     scale_targets: bool = param(True, Flag(), "Fit networks to targets of root mean square 1.")
-    learning_rate: float = param(
-        0.3, Interval(0, 1, "(]"), "Shrinkage of the steps; 1 takes them whole.", Slider("Shrinkage", 0.05, 1.0, 0.05)
+    learning_rate: float | None = param(
+        None,
+        Interval(0, 1, "(]").or_none(),
+        "Shrinkage of the steps; 1 takes them whole. None is 0.1, and 0.3 where a network is among the learners, for "
+        "its rounds take long.",
+        Slider("Shrinkage", 0.05, 1.0, 0.05),
     )
     subsample: float = param(
         0.8,
@@ -195,6 +204,9 @@ class TwoWeakLearnerClassifier(ClassifierMixin, BoostedEstimator):
         self.comparison_: dict[str, dict[str, float]] = {}
         self.learners_ = {name: self._learner(problem, name, params, seed) for name in problem.data.sources}
         modalities = {name: self._modality(problem, name, learner, seed) for name, learner in self.learners_.items()}
+        if params["learning_rate"] is None:
+            cheap = all(learner in ("tree", "linear") for learner in map(str, self.learners_.values()))
+            params["learning_rate"] = SLOW_RATE if cheap else FAST_RATE
         prior = np.zeros(problem.scale.n_outputs) if params["first_scores"] == "zero" else problem.scale.prior
         return TwoLearners(problem, params, modalities, seeds, prior)
 
@@ -236,6 +248,7 @@ class TwoWeakLearnerClassifier(ClassifierMixin, BoostedEstimator):
         self.classes_, self.prior_ = state.problem.scale.classes, state.prior
         self.part_weights_ = state.stopping.finish(state.prior, state.modalities)
         self.kept_round_ = state.stopping.kept_round or state.stopping.round
+        self.validation_rows_ = state.stopping.rows
         self.modalities_ = state.modalities
 
     def decision_function(self, data: HetData) -> NDArray[np.float64]:

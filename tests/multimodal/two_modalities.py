@@ -9,7 +9,8 @@ import datasets
 import hetcore as hc
 
 FAST = {
-    "n_iterations": 4, "epochs": 3, "max_depth": 3, "hidden": (8,), "min_samples_leaf": 10, "validation_fraction": 0.0
+    "n_iterations": 4, "epochs": 3, "max_depth": 3, "hidden": (8,), "min_samples_leaf": 10, "validation_fraction": 0.0,
+    "learning_rate": 0.5,
 }  # fmt: skip
 
 

@@ -178,7 +178,7 @@ def _more(models: Sequence[str]) -> dict[str, Any]:
 
 def _steps() -> dict[str, Any]:
     step = _choice("Steps ε, δ", STEPS, "two_step", "How the steps of a round are chosen.")
-    rate = parameter_slider(hc.TwoWeakLearnerClassifier.learning_rate, "two_rate")
+    rate = parameter_slider(hc.TwoWeakLearnerClassifier.learning_rate, "two_rate", 0.3)
     share = parameter_slider(hc.TwoWeakLearnerClassifier.subsample, "two_share")
     return {"step": step, "learning_rate": rate, "subsample": share}
 
