@@ -44,6 +44,6 @@ PROTOCOLS = {
     "heteroscedastic": Protocol("experiments.heteroscedastic", "heteroscedastic"),
     "calibration": Protocol("experiments.calibration", "deviation"),
     "transfer": Protocol("experiments.transfer", "transfer"),
-    "fair_fight": Protocol("experiments.fair_fight", "fair_fight"),
-    "two_learner": Protocol("experiments.two_learner", "two_learners"),
+    "fair_fight": Protocol("experiments.modalities.fair_fight", "fair_fight"),
+    "two_learner": Protocol("experiments.modalities.two_learner", "two_learners"),
 }

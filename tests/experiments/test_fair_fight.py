@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from experiments import fair_fight
+from experiments.modalities import fair_fight
 from hetcore.metrics import macro_f1_of_codes
 from hetcore.multimodal import deep
 from tests.multimodal.two_modalities import halves

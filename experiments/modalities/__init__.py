@@ -1,0 +1,1 @@
+"""What the two-learner paper shows, and a fair fight of arms on two modalities."""
