@@ -21,6 +21,7 @@ from studio.views.common.widgets_controls import Limits, held, multiselect, para
 from studio.views.common.widgets_training import LiveTrainings
 from studio.views.consensus import widgets
 from studio.views.consensus.widgets_case import one_case
+from studio.views.consensus.widgets_map import instances
 from studio.views.consensus.widgets_new_rows import predict_new
 from studio.views.consensus.widgets_without import Without
 
@@ -136,6 +137,7 @@ def after(setting: Setting) -> None:
         {
             "One instance": lambda: widgets.one_instance(result, data, data.source_names),
             "One case": lambda: case(setting, result),
+            "Map": lambda: instances(result, data, setting.operations, owner),
             "New rows": lambda: predict_new(result.model, data, owner),
             "Pinned scenarios": lambda: pinned(setting, events),
             "Theorem 4.1": lambda: widgets.theorem(events),

@@ -32,6 +32,7 @@ FUNCTIONS: set[str] = {
     "studio.views.consensus.case:along",
     "studio.views.consensus.case:explain",
     "studio.views.consensus.case_nearest:nearest",
+    "studio.views.consensus.instance_map:views",
     "studio.views.consensus.new_rows:predict",
     "studio.views.consensus.without:joined",
     "studio.views.noise.curve:curve",

@@ -39,7 +39,7 @@ def page(trained, monkeypatch):
 
         st.fragment(widgets_case.one_case)(result, data, [], "me", lambda like: st.caption(f"Neighbours of {like}"))
 
-    monkeypatch.setattr(widgets_case._Study, "_asked", asked)
+    monkeypatch.setattr(widgets_case.Study, "_asked", asked)
     return AppTest.from_function(app, args=trained, default_timeout=30).run()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import hetcore as hc
-from studio.views.common import glossary, widgets_present
+from studio.views.common import glossary, widgets_present, widgets_style
 from studio.views.common.glossary import TERMS
 from studio.views.common.widgets import PAGES
 
@@ -48,3 +48,9 @@ def test_a_presented_page_hides_what_was_not_chosen():
     assert ".st-key-l0" in hidden and ".st-key-hold" in hidden and "sources" not in hidden
     assert ".stExpander:not(:has(.st-key-sources-Digit-images))" in style and "135%" in style
     assert ":has(.nothing)" in widgets_present.style(names, [])
+
+
+def test_captions_are_dark_enough_and_dark_buttons_have_dark_words():
+    light, dark = widgets_style.style(False), widgets_style.style(True)
+    assert "stCaptionContainer" in light and "opacity: 0.82" in light and "stBaseButton-primary" not in light
+    assert light in dark and "stBaseButton-primary" in dark and "[data-tag]" in dark

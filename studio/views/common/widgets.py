@@ -17,6 +17,7 @@ from studio.messages import number, shown
 from studio.runs import restoring
 from studio.server import PLOTLY_ADDRESS, needs_login, person
 from studio.views.common.widgets_menu import chart_config, letters, menu
+from studio.views.common.widgets_style import styled
 from studio.views.common.widgets_timeline import CHART, ROUND, TIMELINE
 
 __all__ = ["LOAD_PLOTLY", "PAGES", "chart", "escape", "frame", "live_chart", "number", "tabs"]
@@ -56,6 +57,7 @@ HIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]"
 def frame(title: str) -> None:
     """Begin a page: its name, width, and the way to the others."""
     st.set_page_config(page_title=f"{title} · hetcore", layout="wide")
+    styled()
     logged_in = _log_in()
     _start()
     if logged_in:

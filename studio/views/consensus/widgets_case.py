@@ -17,7 +17,7 @@ from studio.views.common.widgets import chart, escape
 from studio.views.consensus import case_values
 from studio.views.consensus.case_nearest import Turned
 
-__all__ = ["one_case"]
+__all__ = ["Study", "one_case", "trained_on"]
 
 NEW = "a new one, of typical values"
 EDITS = "case edits"
@@ -33,7 +33,7 @@ PATIENCE = 90.0
 Values = dict[str, dict[str, Any]]
 
 
-class _Study(NamedTuple):
+class Study(NamedTuple):
     """Who is asked about a case: a model, among its data."""
 
     model: bytes
@@ -42,10 +42,14 @@ class _Study(NamedTuple):
 
     def ask(self, path: str, like: str | None, values: Values, **more: Any) -> Any:
         """Return what a worker answers of a case, None where it can't; the same question is asked once."""
-        stamp = repr((path, hash(self.model), like, values, more))
+        return self.ask_of_all(path, like=like, values=values, **more)
+
+    def ask_of_all(self, path: str, **kwargs: Any) -> Any:
+        """Return what a worker answers of the data, None where it can't; the same question is asked once."""
+        stamp = (repr((path, kwargs)), hash(self.model), id(self.data))
         answers = st.session_state.setdefault(ANSWERS, {})
         if stamp not in answers:
-            found = self._asked(path, {"like": like, "values": values} | more)
+            found = self._asked(path, kwargs)
             if found is None:
                 return None
             answers[stamp] = found
@@ -92,8 +96,8 @@ def one_case(
     ids = result.predictions["id"].head(MOST_IDS).to_list()
     chosen = st.selectbox("Case", [NEW, *ids], 1, key="case", help="Type to search.")
     like = None if chosen == NEW else chosen
-    data = _trained_on(data, operations)
-    study = _Study(result.model, data, owner)
+    data = trained_on(data, operations)
+    study = Study(result.model, data, owner)
     values: Values = st.session_state.setdefault(EDITS, {}).setdefault((hash(result.model), like), {})
     recorded = study.ask("studio.views.consensus.case:explain", like, {})
     if recorded is None:
@@ -114,7 +118,7 @@ def one_case(
         neighbours(like)
 
 
-def _trained_on(data: HetData, operations: Sequence[Mapping[str, Any]]) -> HetData:
+def trained_on(data: HetData, operations: Sequence[Mapping[str, Any]]) -> HetData:
     """Return the data after the what-ifs of a training, the same object as long as neither changes."""
     kept = st.session_state.get(DATA)
     if kept is None or kept[0] is not data or kept[1] != operations:
@@ -241,7 +245,7 @@ def _name(source: str, column: str) -> str:
     return f"{source} · {column}" if column else source
 
 
-def _along(study: _Study, shown: Any, like: str | None, values: Values) -> None:
+def _along(study: Study, shown: Any, like: str | None, values: Values) -> None:
     """Draw what is predicted along a column."""
     columns = {_name(source, column): (source, column) for source, column, _ in shown.columns if column}
     if not columns:
@@ -265,7 +269,7 @@ def _along(study: _Study, shown: Any, like: str | None, values: Values) -> None:
     chart(figure, "case along chart", f"prediction along {column}")
 
 
-def _nearest(study: _Study, like: str | None, values: Values) -> None:
+def _nearest(study: Study, like: str | None, values: Values) -> None:
     """Look for the nearest change that turns the class, when asked."""
     key = f"case nearest {like}"
     if st.button("Nearest change that turns the class", key="nearest change", icon=":material/swap_calls:"):

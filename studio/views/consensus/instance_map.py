@@ -1,0 +1,225 @@
+"""A map of the instances of any data: two components of their values, or a graph's drawing, coloured by predictions.
+
+Instances that are alike in their values lie side by side, or those that are linked. The colours are what the consensus
+and each source by itself predict, whether they err, and how far the sources disagree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from hetcore import model_files
+from hetcore.consensus.table_columns import TableColumns, principal
+from hetcore.data import HetData
+from hetcore.figures.basic import COLOURS, MARKERS, Figure, _layout
+from studio.views.common.layouts import layout
+
+__all__ = ["CONSENSUS", "DISAGREEMENT", "ERROR", "MOST", "VALUES", "Views", "colours", "figure", "views"]
+
+VALUES = "values"
+"""The map of two components; else it is the name of a graph."""
+CONSENSUS, ERROR, DISAGREEMENT = "consensus", "error", "disagreement"
+MOST = 3_000
+"""Instances that are drawn and can be selected; of more, a sample."""
+FEWEST = 1e-9
+OTHERS, UNKNOWN = "others", "not known"
+MUTE = "#8A8F98"
+
+
+@dataclass
+class Views:
+    """What is drawn of m instances.
+
+    Attributes
+    ----------
+    rows : (m,) int64
+        Their places in the data, ascending.
+    places : (m, 2) float32
+        In [-1, 1]; NaN for an instance that has no place on this map.
+    consensus : (m,) object or float64
+        What is predicted.
+    sources : dict of str to (m,) object or float64
+        What each source predicts by itself; None or NaN where it says nothing.
+    disagreement : (m,) float64
+        Share of the sources of an instance that predict another class than the consensus, or the deviation of the
+        sources' numbers.
+    """
+
+    rows: NDArray[np.int64]
+    places: NDArray[np.float32]
+    consensus: NDArray
+    sources: dict[str, NDArray]
+    disagreement: NDArray[np.float64]
+
+
+def views(model: bytes, data: HetData, on: str, seed: int = 0) -> Views:
+    """Return what a consensus and its sources predict of the instances, and where they lie.
+
+    Parameters
+    ----------
+    model : bytes
+        Of a consensus of `hetcore`.
+    data : HetData
+        After the what-ifs of the training.
+    on : str
+        `VALUES`, or the name of a graph.
+    seed : int, default=0
+        Of the sample that is drawn of many instances.
+    """
+    places = components(data) if on == VALUES else layout(data, on, seed)
+    there = np.flatnonzero(np.isfinite(places[:, 0]))
+    rows = np.sort(np.random.default_rng(seed).permutation(there)[:MOST])
+    loaded = model_files.load(model)
+    adds = loaded.contributions(data, per_class=True)[rows]
+    consensus = np.asarray(loaded.predict(data))[rows]
+    sources = {name: _alone(loaded, adds[:, k]) for k, name in enumerate(loaded.source_weights_)}
+    return Views(rows, places[rows], consensus, sources, _disagreement(consensus, list(sources.values())))
+
+
+def components(data: HetData) -> NDArray[np.float32]:
+    """Return two principal components of the scaled columns of all tables, (n, 2) in [-1, 1].
+
+    NaN for an instance in no table; a table that an instance lacks counts with its means.
+    """
+    tables = TableColumns().fit(data).transform(data)
+    rows = tables.joined_smooth[tables.in_any]
+    rows = rows - rows.mean(axis=0)
+    vectors = principal(rows, 2)
+    found = np.zeros((len(rows), 2))
+    found[:, : vectors.shape[1]] = rows @ vectors
+    sizes = np.maximum(np.quantile(np.abs(found), 0.99, axis=0), FEWEST)
+    places = np.full((data.n, 2), np.nan, np.float32)
+    places[tables.in_any] = np.clip(found / sizes, -1.25, 1.25) / 1.25
+    return places
+
+
+def _alone(model: Any, adds: NDArray[np.float64]) -> NDArray:
+    """Return what a source predicts by itself, from what it adds to the scores (m, K)."""
+    silent = (np.abs(adds) < FEWEST).all(axis=1)
+    if model.scale_.is_classifier:
+        chosen = model.classes_[adds.argmax(axis=1)].astype(object)
+        chosen[silent] = None
+        return chosen
+    return np.where(silent, np.nan, adds[:, 0])
+
+
+def _disagreement(consensus: NDArray, sources: Sequence[NDArray]) -> NDArray[np.float64]:
+    if consensus.dtype.kind == "f":
+        stack = np.stack(sources)
+        spread = np.nan_to_num(stack) - np.nanmean(np.where(np.isfinite(stack).any(axis=0), stack, 0.0), axis=0)
+        return np.sqrt((np.where(np.isfinite(stack), spread, 0.0) ** 2).mean(axis=0))
+    known = np.array([[each is not None for each in source] for source in sources])
+    other = np.array([source != consensus for source in sources]) & known
+    return other.sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+
+
+def colours(found: Views, by: str, predictions: pl.DataFrame) -> NDArray:
+    """Return what each instance is coloured by: text, or numbers.
+
+    Parameters
+    ----------
+    found : Views
+    by : str
+        `CONSENSUS`, `ERROR`, `DISAGREEMENT` or the name of a source.
+    predictions : polars.DataFrame
+        Of the run, a row per instance of the data: "label" and, if some were hidden, "held_out".
+    """
+    if by == CONSENSUS:
+        return found.consensus
+    if by == DISAGREEMENT:
+        return found.disagreement
+    if by != ERROR:
+        return found.sources[by]
+    known = [name for name in ("label", "held_out") if name in predictions.columns]
+    truth = predictions.select(pl.coalesce(known)).to_series()[found.rows]
+    if found.consensus.dtype.kind == "f":
+        return found.consensus - truth.cast(pl.Float64).to_numpy()
+    right = {True: "right", False: "wrong"}
+    pairs = zip(truth.to_list(), found.consensus.tolist())
+    return np.array([UNKNOWN if label is None else right[label == other] for label, other in pairs], object)
+
+
+def figure(found: Views, values: NDArray, title: str, names: Sequence[str], ringed: Sequence[int] = ()) -> Figure:
+    """Draw the map; a point's customdata is its row in the data.
+
+    Parameters
+    ----------
+    found : Views
+    values : (m,) object or float64
+        See `colours`.
+    title : str
+        Of the values.
+    names : sequence of str (m,)
+        Of the instances, shown under the pointer as they are.
+    ringed : sequence of int
+        Rows in the data that are ringed.
+    """
+    hover = [str(name).replace("<", "&lt;") for name in names]
+    traces = _numbers(found, values, title, hover) if values.dtype.kind == "f" else _classes(found, values, hover)
+    ring = np.isin(found.rows, list(ringed))
+    if ring.any():
+        marker = {"symbol": "circle-open", "size": 15, "color": "#D55E00", "line": {"width": 3}}
+        traces.append(_points(found, ring, hover, marker) | {"name": "chosen", "hoverinfo": "skip"})
+    axis = {"visible": False, "range": [-1.05, 1.05]}
+    height = 520
+    more = {"hovermode": "closest", "dragmode": "lasso", "xaxis": axis, "yaxis": axis, "uirevision": "map"}
+    return {"data": traces, "layout": _layout("", "", height, **more)}
+
+
+def _points(found: Views, which: NDArray[np.bool_], hover: Sequence[str], marker: Mapping[str, Any]) -> dict[str, Any]:
+    rows = np.flatnonzero(which)
+    return {
+        "type": "scatter", "mode": "markers", "x": found.places[rows, 0], "y": found.places[rows, 1],
+        "customdata": found.rows[rows], "text": [hover[k] for k in rows], "marker": dict(marker),
+        "hovertemplate": "%{text}<extra></extra>",
+    }  # fmt: skip
+
+
+def _numbers(found: Views, values: NDArray, title: str, hover: Sequence[str]) -> list[dict[str, Any]]:
+    known = np.isfinite(values)
+    bar = {"title": {"text": title, "side": "right"}, "thickness": 12}
+    marker = {"color": values[known], "colorscale": "Viridis", "size": 7, "colorbar": bar}
+    if known.any():
+        low, high = np.quantile(values[known], [0.02, 0.98])
+        marker |= {"cmin": float(low), "cmax": float(high) if high > low else float(low) + 1.0}
+    text = [f"{name}: {value:.4g}" for name, value in zip(hover, values)]
+    traces = [_points(found, ~known, hover, {"color": MUTE, "size": 5}), _points(found, known, text, marker)]
+    return [trace | {"showlegend": False} for trace in traces if len(trace["x"])]
+
+
+def _classes(found: Views, values: NDArray, hover: Sequence[str]) -> list[dict[str, Any]]:
+    order = _order([UNKNOWN if value is None else str(value) for value in values])
+    given = np.array([str(value) if value is not None else UNKNOWN for value in values], object)
+    given = np.array([value if value in order else OTHERS for value in given], object)
+    traces = []
+    for place, name in enumerate([*order, OTHERS]):
+        mute = name in (OTHERS, UNKNOWN)
+        look = {"color": _colour(name, place), "symbol": _symbol(name, place), "size": 5 if mute else 7}
+        text = [f"{each}: {name}".replace("<", "&lt;") for each in hover]
+        trace = _points(found, given == name, text, look)
+        traces += [trace | {"name": name.replace("<", "&lt;")}] if len(trace["x"]) else []
+    return traces
+
+
+def _order(values: Sequence[str]) -> list[str]:
+    """Return the values that have a colour: all in order, or the most frequent."""
+    names, counts = np.unique(np.array(values, object).astype(str), return_counts=True)
+    if len(names) <= len(COLOURS):
+        return names.tolist()
+    return sorted(names[np.argsort(-counts, kind="stable")][: len(COLOURS) - 1].tolist())
+
+
+def _colour(name: str, place: int) -> str:
+    given = {"wrong": COLOURS[1], "right": COLOURS[0], OTHERS: MUTE, UNKNOWN: MUTE}
+    return given.get(name, COLOURS[place % len(COLOURS)])
+
+
+def _symbol(name: str, place: int) -> str:
+    given = {"wrong": "x", "right": "circle", UNKNOWN: "circle", OTHERS: "circle"}
+    return given.get(name, MARKERS[place % len(MARKERS)])

@@ -1,0 +1,113 @@
+"""The tab with the map of the instances: what it is coloured by, what was chosen on it, and the table of that."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+import streamlit as st
+
+from hetcore.data import HetData
+from hetcore.data.text import counted
+from studio.views.common.widgets_menu import chart_config
+from studio.views.consensus import instance_map
+from studio.views.consensus.instance_map import CONSENSUS, DISAGREEMENT, ERROR, MOST, VALUES, Views
+from studio.views.consensus.widgets_case import Study, trained_on
+
+__all__ = ["instances"]
+
+FUNCTION = "studio.views.consensus.instance_map:views"
+SHOWN = 500
+"""Rows of the table."""
+
+
+def instances(result: Any, data: HetData, operations: Sequence[Mapping[str, Any]], owner: str) -> None:
+    """Draw the map of the instances and the table of those that were chosen on it.
+
+    Parameters
+    ----------
+    result : RunResult
+        Of a consensus.
+    data : HetData
+        Before the what-ifs of the training.
+    operations : sequence of dict
+        What-ifs of the training.
+    owner : str
+    """
+    if result.model is None or result.predictions is None:
+        st.caption("This method has no model file to ask.")
+        return
+    data = trained_on(data, operations)
+    on, by = _choices(data)
+    found: Views | None = Study(result.model, data, owner).ask_of_all(FUNCTION, on=on)
+    if found is None:
+        return
+    if not len(found.rows):
+        st.caption("Nothing has a place on this map: choose another.")
+        return
+    values = instance_map.colours(found, by, result.predictions)
+    table = _table(found, result.predictions)
+    ringed = _chosen_in_table(table)
+    figure = instance_map.figure(found, values, by, result.predictions["id"][found.rows].to_list(), ringed)
+    note = f"{MOST:,} of {data.n:,} instances, drawn at random. " if len(found.rows) == MOST < data.n else ""
+    st.caption(f"{note}Draw around points to list them below; choose rows there to ring them here.")
+    event = st.plotly_chart(figure, key=f"map {on} {by}", on_select="rerun", selection_mode=("points", "box", "lasso"),
+                            config=chart_config(), alt=f"Map of the instances by {by}")  # fmt: skip
+    _rows(table, [int(point["customdata"]) for point in event.selection.points if "customdata" in point])
+
+
+def _choices(data: HetData) -> tuple[str, str]:
+    """Draw what the map is of and coloured by."""
+    places = [VALUES, *data.graph_names]
+    words = {VALUES: "values: two components"} | {name: f"links of {name}" for name in data.graph_names}
+    with st.container(horizontal=True):
+        on = st.selectbox("Side by side is what is alike in", places, key="map of", format_func=words.get, width=280)
+        options = [CONSENSUS, ERROR, DISAGREEMENT, *(each for each in data.source_names if each not in OWN)]
+        names = {name: f"prediction of {name} alone" for name in data.source_names} | OWN
+        by = st.selectbox("Coloured by", options, key="map by", format_func=names.get, width=280)
+    return on, by
+
+
+OWN = {CONSENSUS: "prediction of the consensus", ERROR: "error", DISAGREEMENT: "disagreement of the sources"}
+
+
+def _table(found: Views, predictions: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows of the table: id, label, prediction, disagreement, and what each source predicts."""
+    rows = predictions[found.rows]
+    kept = [name for name in ("id", "label", "held_out", "prediction") if name in rows.columns]
+    columns = [pl.Series("row", found.rows), *rows.select(kept).get_columns()]
+    columns.append(pl.Series("disagreement", np.round(found.disagreement, 3)))
+    alone = {name: pl.Series(f"{name} alone", values.tolist(), strict=False) for name, values in found.sources.items()}
+    return pl.DataFrame([*columns, *alone.values()])
+
+
+def _chosen_in_table(table: pl.DataFrame) -> list[int]:
+    """Return the rows in the data that are chosen in the table as it was drawn last."""
+    kept = st.session_state.get("map rows")
+    drawn = st.session_state.get("map drawn", [])
+    places = kept["selection"]["rows"] if kept else []
+    return [drawn[place] for place in places if place < len(drawn)]
+
+
+def _rows(table: pl.DataFrame, chosen: Sequence[int]) -> None:
+    """Draw the table of what was chosen on the map, of the most disputed without a choice."""
+    shown = table.filter(pl.col("row").is_in(list(chosen))) if chosen else table
+    if chosen:
+        st.markdown(f"**{counted(shown.height, 'instance')} chosen**{_wrong(shown)}.")
+    else:
+        st.markdown("Nothing is chosen: the most disputed come first.")
+    shown = shown.sort("disagreement", descending=True).head(SHOWN)
+    st.session_state["map drawn"] = shown["row"].to_list()
+    st.dataframe(shown.drop("row"), hide_index=True, key="map rows", on_select="rerun", selection_mode="multi-row",
+                 width="stretch", height=280, alt="Instances and what is predicted of them")  # fmt: skip
+
+
+def _wrong(shown: pl.DataFrame) -> str:
+    """Return how many of the chosen are predicted wrongly, where that is known."""
+    truth = [name for name in ("label", "held_out") if name in shown.columns]
+    rows = shown.with_columns(truth=pl.coalesce(truth)).drop_nulls("truth")
+    if not rows.height or rows["prediction"].dtype.is_float():
+        return ""
+    return f", {(rows['truth'] != rows['prediction']).mean():.1%} of those with a label wrong"

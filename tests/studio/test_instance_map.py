@@ -1,0 +1,106 @@
+"""The map of the instances: where they lie, what each source predicts of them, and what is drawn."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import polars as pl
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import hetcore as hc
+from hetcore import model_files
+from hetcore.data import HetData
+from studio.views.consensus import instance_map
+from studio.views.consensus.instance_map import CONSENSUS, DISAGREEMENT, ERROR, VALUES, Views
+
+N = 80
+
+
+def _data(task):
+    rng = np.random.default_rng(0)
+    y, ids = rng.integers(0, 2, N), np.array([f"i{k}" for k in range(N)])
+    one = pl.DataFrame({"id": ids, "a": y + rng.normal(0, 0.3, N), "b": rng.normal(size=N)})
+    two = pl.DataFrame({"id": ids[:50], "c": 1 - y[:50] + rng.normal(0, 0.6, 50)})
+    links = pl.DataFrame({"source": ids[:20], "target": ids[20:40]})
+    labels = np.array(["bad", "<i>good"], object)[y] if task == "classification" else y * 4.0
+    return HetData({"one": one, "two": two}, {"links": links}, (ids, labels), task=task)
+
+
+@pytest.fixture(scope="module", params=["classification", "regression"])
+def seen(request):
+    data = _data(request.param)
+    model = (hc.GBCClassifier if request.param == "classification" else hc.GBCRegressor)(n_iterations=3).fit(data)
+    found = instance_map.views(model_files.dumps(model), data, VALUES)
+    predictions = pl.DataFrame({"id": data.ids.tolist(), "label": data.y.tolist()}, strict=False)
+    return SimpleNamespace(data=data, model=model, found=found, predictions=predictions)
+
+
+def test_all_instances_have_a_place_and_what_is_predicted_of_them(seen):
+    found = seen.found
+    assert_array_equal(found.rows, np.arange(N))
+    assert np.abs(found.places).max() <= 1 and found.places.std(axis=0).min() > 0.1
+    predicted = seen.model.predict(seen.data)
+    assert_array_equal(found.consensus, predicted)
+    assert set(found.sources) == {"one", "two"}
+    silent = [each is None or each != each for each in found.sources["two"]]
+    assert silent == [False] * 50 + [True] * 30
+
+
+def test_where_one_source_is_there_it_agrees_with_the_consensus(seen):
+    if seen.data.target_kind == "classification":
+        agree = seen.found.sources["one"][50:] == seen.found.consensus[50:]
+        assert agree.mean() > 0.9 and (seen.found.disagreement[50:] == ~agree).all()
+    else:
+        assert_allclose(seen.found.disagreement[50:], 0, atol=1e-12)
+    assert seen.found.disagreement[:50].max() > 0
+
+
+def test_alike_values_lie_side_by_side():
+    data = _data("classification")
+    places = instance_map.components(data)
+    a = data.sources["one"].frame["a"].to_numpy()[:50]
+    best = max(abs(np.corrcoef(places[:50, k], a)[0, 1]) for k in (0, 1))
+    assert best > 0.6
+
+
+def test_the_map_of_a_graph_has_linked_instances_alone_and_many_are_sampled(seen, monkeypatch):
+    linked = seen.data.graphs["links"].degree[:, None] > 0
+    monkeypatch.setattr(instance_map, "layout", lambda *_: np.where(linked, np.zeros((N, 2)), np.nan))
+    found = instance_map.views(model_files.dumps(seen.model), seen.data, "links")
+    assert_array_equal(found.rows, np.arange(40))
+    monkeypatch.setattr(instance_map, "MOST", 10)
+    some = instance_map.views(model_files.dumps(seen.model), seen.data, VALUES)
+    assert len(some.rows) == 10 and (np.diff(some.rows) > 0).all()
+    assert_array_equal(some.consensus, seen.model.predict(seen.data)[some.rows])
+
+
+@pytest.mark.parametrize("by", [CONSENSUS, ERROR, DISAGREEMENT, "one", "two"])
+def test_every_point_is_drawn_once_and_names_are_shown_as_they_are(seen, by):
+    values = instance_map.colours(seen.found, by, seen.predictions)
+    drawn = instance_map.figure(seen.found, values, by, ["<b>x"] * N)
+    points = np.concatenate([trace["customdata"] for trace in drawn["data"]])
+    assert sorted(points) == list(range(N))
+    texts = [text for trace in drawn["data"] for text in (*trace["text"], trace.get("name", ""))]
+    assert not any("<b>" in text or "<i>" in text for text in texts)
+
+
+def test_errors_are_those_of_the_labels(seen):
+    values = instance_map.colours(seen.found, ERROR, seen.predictions)
+    if seen.data.target_kind == "classification":
+        wrong = seen.found.consensus != seen.data.y
+        assert_array_equal(values == "wrong", wrong)
+        hidden = seen.predictions.with_columns(label=pl.lit(None, pl.String))
+        assert set(instance_map.colours(seen.found, ERROR, hidden)) == {"not known"}
+    else:
+        assert_allclose(values, seen.found.consensus - seen.data.y)
+
+
+def test_chosen_rows_are_ringed_and_many_classes_share_a_colour():
+    rows = np.arange(30)
+    classes = np.array([f"c{k % 15}" for k in rows], object)
+    found = Views(rows, np.zeros((30, 2), np.float32), classes, {}, np.zeros(30))
+    drawn = instance_map.figure(found, classes, CONSENSUS, [""] * 30, ringed=[3, 99])
+    assert [trace["name"] for trace in drawn["data"]][-2:] == ["others", "chosen"] and len(drawn["data"]) == 11
+    assert drawn["data"][-1]["customdata"].tolist() == [3]
