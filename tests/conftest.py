@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from datetime import UTC, datetime
 from pathlib import Path
 
 import hypothesis
@@ -16,14 +17,16 @@ ROOT = Path(__file__).resolve().parent.parent
 REAL_DATA = ROOT.parent / "shared" / "data"
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 KEPT_SETTINGS = ("HETCORE_DATA", "HETCORE_CACHE")
+SEED = "HETCORE_SEED"
 
 
 def _set_environment() -> Path:
     """Set the environment of the tests and of the processes that they start; return the studio's folder, a new one."""
-    for name in [name for name in os.environ if name.startswith("HETCORE_") and name not in KEPT_SETTINGS]:
+    for name in [name for name in os.environ if name.startswith("HETCORE_") and name not in (*KEPT_SETTINGS, SEED)]:
         del os.environ[name]  # a test that reached the user's database would write runs into it
     home = Path(tempfile.mkdtemp(prefix="hetcore-tests-"))
     os.environ["HETCORE_HOME"] = str(home)
+    os.environ.setdefault(SEED, f"{datetime.now(UTC):%Y%m%d}")  # of all processes of a run, also over midnight
     for name in ONE_THREAD:  # spinning threads of several libraries stop each other on few cores
         os.environ.setdefault(name, "1")
     if REAL_DATA.is_dir():
@@ -64,4 +67,5 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 def pytest_report_header() -> list[str]:
     """Say where data and compiled kernels lie."""
-    return [f"{name}: {os.environ.get(name, 'not set: tests on real data are skipped')}" for name in KEPT_SETTINGS]
+    lines = [f"{name}: {os.environ.get(name, 'not set: tests on real data are skipped')}" for name in KEPT_SETTINGS]
+    return [*lines, f"{SEED}: {os.environ[SEED]}, for the problems of the day"]

@@ -23,7 +23,9 @@ from hetcore.registry import find
 
 __all__ = ["METHODS", "Case", "cases"]
 
-MOST = 24
+MOST, LARGE = 24, 2000
+"""Rows at most, and at most in one problem of `EVERY` where large ones are asked for."""
+EVERY = 20
 SCALES = ((0,), (0, 0, -20, 20), (0, -300, 300))
 KINDS = ("normal", "few", "constant", "missing", "label", "one far away")
 seeds = st.integers(0, 2**32 - 1)
@@ -75,9 +77,10 @@ def _tables(draw: Any, y: NDArray, missing: bool) -> NDArray[np.float64]:
 
 
 @st.composite
-def _labels(draw: Any, task: str, least: int = 4) -> NDArray:
+def _labels(draw: Any, task: str, large: bool, least: int = 4) -> NDArray:
     """Draw labels (n,): classes of all sizes, the second to have two; values on every scale, equal ones too."""
-    n, rng = draw(st.integers(least, MOST)), np.random.default_rng(draw(seeds))
+    most = LARGE if large and draw(st.integers(1, EVERY)) == EVERY else MOST
+    n, rng = draw(st.integers(least, most)), np.random.default_rng(draw(seeds))
     if task == "classification":
         y = rng.integers(0, draw(st.integers(2, 4)), n)
         y[:4] = 0, 1, 0, 1
@@ -95,10 +98,10 @@ def _chosen(**choices: Any) -> st.SearchStrategy[dict[str, Any]]:
 
 
 @st.composite
-def _rows(draw: Any, name: str) -> Case:
+def _rows(draw: Any, name: str, large: bool) -> Case:
     """Draw a problem of one table (n, d) with weights or without."""
     task = "classification" if name.endswith("Classifier") else "regression"
-    y = draw(_labels(task))
+    y = draw(_labels(task, large))
     X = draw(_tables(y, missing=name.startswith("HGBM")))
     names = np.array(["ant", "bee", "cat", "dog"])[y] if task == "classification" else y
     more: dict[str, Any] = {}
@@ -114,9 +117,9 @@ def _rows(draw: Any, name: str) -> Case:
 
 
 @st.composite
-def _domains(draw: Any, name: str) -> Case:
+def _domains(draw: Any, name: str, large: bool) -> Case:
     """Draw a problem of a target domain and up to three source domains."""
-    y = draw(_labels("classification", least=8))
+    y = draw(_labels("classification", large, least=8))
     X = draw(_tables(y, missing=False))
     domain = np.random.default_rng(draw(seeds)).choice([-1, 1, 2, 5][: draw(st.integers(1, 4))], len(y))
     domain[:4] = -1
@@ -128,10 +131,10 @@ def _domains(draw: Any, name: str) -> Case:
 
 
 @st.composite
-def _entries(draw: Any, name: str) -> Case:
+def _entries(draw: Any, name: str, large: bool) -> Case:
     """Draw observed entries of a matrix or of a tensor of three modes; some codes are asked for that no entry had."""
     n_modes = 3 if name in ("TensorFactorization", "HTF") else 2
-    y = draw(_labels("regression", least=1))
+    y = draw(_labels("regression", large, least=1))
     rng = np.random.default_rng(draw(seeds))
     X = rng.integers(0, draw(st.integers(1, 8)), (len(y), n_modes))
     codes = X.astype(str).astype(object) if draw(st.booleans()) else X
@@ -178,11 +181,11 @@ def _sources(draw: Any, ids: list[str], y: NDArray, arrays: bool) -> dict[str, A
 
 
 @st.composite
-def _hetdata(draw: Any, name: str) -> Case:
+def _hetdata(draw: Any, name: str, large: bool) -> Case:
     """Draw tables, graphs and labels for some of the instances."""
     task = "classification" if name.endswith("Classifier") else "regression"
     two_learners = name in ("OneWeakLearnerClassifier", "TwoWeakLearnerClassifier", "BoostedFeatureNetworkClassifier")
-    y = draw(_labels(task))
+    y = draw(_labels(task, large))
     ids = [f"i{k}" for k in range(len(y))]
     sources, graphs = draw(_sources(ids, y, two_learners)), draw(_graphs(ids, name[1:3] == "GB"))
     names = np.array(["ant", "bee", "cat", "dog"])[y] if task == "classification" else y
@@ -290,12 +293,12 @@ def _declared(name: str) -> st.SearchStrategy[dict[str, Any]]:
     return _chosen(**values)
 
 
-def cases(name: str) -> st.SearchStrategy[Case]:
-    """Return the strategy of random problems for a method."""
+def cases(name: str, large: bool = False) -> st.SearchStrategy[Case]:
+    """Return the strategy of random problems for a method; `large` ones have up to 2,000 rows now and then."""
     for family, known in FAMILIES:
         if name in known:
-            return family(name)
+            return family(name, large)
     taken = inspect.signature(find(name).fit).parameters
     family, known = FAMILIES[3 if "data" in taken else 1 if "sample_domain" in taken else 0]
     METHODS[name], known[name] = find(name), _declared(name)
-    return family(name)
+    return family(name, large)

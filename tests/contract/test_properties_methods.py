@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import inspect
 import json
+import os
 
 import numpy as np
 import pytest
-from hypothesis import event, given, settings
+from hypothesis import event, given, seed, settings
 from numpy.testing import assert_allclose, assert_array_equal
 
 from hetcore.errors import DataError, ParameterError
@@ -77,6 +78,20 @@ def assert_defined(model):
 def test_a_method_keeps_its_laws_on_any_problem(name, examples):
     @settings(max_examples=examples if examples < 200 else max(examples, settings().max_examples))
     @given(cases(name))
+    def law(case):
+        assert_lawful(case)
+
+    law()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", METHODS)
+def test_a_method_keeps_its_laws_on_the_problems_of_the_day(name):
+    """Others every day, large ones among them; the run's head prints HETCORE_SEED, which draws those of a day again."""
+
+    @seed(int(os.environ["HETCORE_SEED"]))
+    @settings(max_examples=10)
+    @given(cases(name, large=True))
     def law(case):
         assert_lawful(case)
 
