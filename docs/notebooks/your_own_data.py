@@ -50,8 +50,8 @@ print(f"RMSE on the films without a rating: {error:.2f}")
 model
 
 # %% [markdown]
-# pandas: `pl.from_pandas(frame)`. scipy: `(ids, matrix)`. Arrays, such as images or embeddings:
-# `hc.Source(ids, array)`.
+# Tables of pandas, pyarrow or narwhals are taken as they are. scipy: `(ids, matrix)`; PyG: `(ids, graph)`.
+# Arrays, such as images or embeddings: `hc.Source(ids, array)`.
 
 # %%
 embedding = hc.Source(films, np.column_stack([worth, rng.normal(size=200)]))

@@ -9,6 +9,7 @@ ragged lists) is left out and reported. NaN counts as missing, as does a number 
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -16,14 +17,68 @@ from numpy.typing import NDArray
 
 from hetcore.data.report import Finding
 from hetcore.data.text import counted, quoted
+from hetcore.errors import DataError
 
-__all__ = ["FLOAT_MAX", "PATTERN", "as_array", "clean_columns", "plain", "value_findings"]
+__all__ = ["FLOAT_MAX", "PATTERN", "as_array", "as_column", "as_table", "clean_columns", "plain", "value_findings"]
 
 FLOAT_MAX = float(np.finfo(np.float32).max)
 DAY_MS = 86_400_000.0
 PATTERN = re.compile(r"\*|\^.*\$", re.DOTALL)
 """A name that polars takes for several columns."""
 _NAMED = "its name stands for several columns: left out; rename it to use it"
+
+
+def as_table(data: Any) -> Any:
+    """Return a table of another library as one of polars, anything else as it is.
+
+    Tables that speak Arrow (pyarrow, DuckDB, narwhals of either) share their memory; of pandas, columns of NumPy are
+    copied once. An index of pandas that has a name is a column, such as the ids.
+
+    Raises
+    ------
+    DataError
+        If a pandas table can't be a table of polars: a column of several types, two columns of one name.
+    """
+    data = data.to_native() if hasattr(data, "__narwhals_dataframe__") else data
+    if isinstance(data, pl.DataFrame) or not _is_foreign(data):
+        return data
+    if not _is_pandas(data):
+        return pl.DataFrame(data)
+    named = any(name is not None for name in data.index.names)
+    try:
+        return pl.from_pandas(data, include_index=named)
+    except ImportError:  # no pyarrow: text by Python's objects
+        data = data.reset_index() if named else data
+        return pl.DataFrame([as_column(data[name]).alias(str(name)) for name in data.columns])
+    except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
+        reason = " ".join(str(error).split())[:120]
+        raise DataError(f"The pandas table is no table of polars ({reason}): make each column one type.") from None
+
+
+def as_column(values: Any) -> Any:
+    """Return a column of another library as one of polars or, of mixed types, as a list; anything else as it is."""
+    values = values.to_native() if hasattr(values, "__narwhals_series__") else values
+    if isinstance(values, pl.Series) or not _is_foreign(values):
+        return values
+    if not _is_pandas(values):
+        return pl.Series(values)
+    try:
+        return pl.from_pandas(values)
+    except (ImportError, TypeError, ValueError, pl.exceptions.PolarsError):
+        listed = [None if missing else value for value, missing in zip(values.tolist(), values.isna())]
+    try:
+        return pl.Series(str(values.name or ""), listed)
+    except (TypeError, ValueError, pl.exceptions.PolarsError):
+        return listed
+
+
+def _is_pandas(data: Any) -> bool:
+    return type(data).__module__.partition(".")[0] == "pandas" and hasattr(data, "index")
+
+
+def _is_foreign(data: Any) -> bool:
+    """Tell whether it holds Arrow memory, or is of pandas, which need not be installed."""
+    return hasattr(data, "__arrow_c_stream__") or _is_pandas(data)
 
 
 def clean_columns(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[Finding]]:

@@ -1,4 +1,4 @@
-"""Readers of graphs: a polars edge list, a networkx graph or (ids, scipy sparse), all to one list of raw edges."""
+"""Readers of graphs: an edge list, networkx, (ids, scipy sparse) or PyTorch Geometric, all to one list of raw edges."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import polars as pl
 import scipy
 from numpy.typing import NDArray
 
+from hetcore.data.columns import as_table
 from hetcore.data.identity import as_ids, positions, unique_ids
 from hetcore.data.report import Finding
 from hetcore.data.text import counted, listed
@@ -43,13 +44,17 @@ def read_edges(data: Any) -> RawEdges:
     DataError
         If it is none of them, or lacks what its form needs.
     """
+    data = as_table(data)
     if isinstance(data, pl.DataFrame):
         return _from_frame(data)
     if _is_networkx(data):
         return _from_networkx(data)
-    if isinstance(data, tuple) and len(data) == 2 and scipy.sparse.issparse(data[1]):
-        return _from_sparse(*data)
-    forms = "a polars edge list (source, target[, weight]), a networkx graph or (ids, scipy sparse matrix)"
+    ids, graph = data if isinstance(data, tuple) and len(data) == 2 else (None, data)
+    if ids is not None and scipy.sparse.issparse(graph):
+        return _from_sparse(ids, graph)
+    if hasattr(graph, "edge_index") and hasattr(graph, "num_nodes"):
+        return _from_sparse(range(int(graph.num_nodes)) if ids is None else ids, _indexed(graph))
+    forms = "an edge list (source, target[, weight]), a networkx graph, (ids, scipy sparse matrix) or (ids, PyG graph)"
     raise DataError(f"A graph can't be read from {type(data).__name__}: give {forms}.")
 
 
@@ -116,6 +121,20 @@ def _from_networkx(graph: nx.Graph) -> RawEdges:
         findings=findings + _merged_nodes(texts, ids),
         mirrored=False,
     )
+
+
+def _indexed(graph: Any) -> scipy.sparse.coo_array:
+    """Return the links of a PyTorch Geometric graph, whose memory they share; its attribute `edge_weight` counts."""
+    index = np.asarray(graph.edge_index)
+    if index.ndim != 2 or len(index) != 2 or index.dtype.kind not in "iu":
+        raise DataError(f"edge_index has shape {index.shape} and type {index.dtype}: give whole numbers (2, edges).")
+    weights = getattr(graph, "edge_weight", None)
+    weights = np.ones(index.shape[1], np.float32) if weights is None else np.asarray(weights)
+    if weights.shape != index.shape[1:]:
+        raise DataError(f"edge_weight has shape {weights.shape} for {index.shape[1]:,} edges: give one for each.")
+    if index.size and not 0 <= index.min() <= index.max() < graph.num_nodes:
+        raise DataError(f"edge_index names nodes beyond the {graph.num_nodes:,} of num_nodes: correct one of the two.")
+    return scipy.sparse.coo_array((weights, (index[0], index[1])), shape=(int(graph.num_nodes),) * 2)
 
 
 def _numbers(values: list[Any]) -> NDArray[np.float64]:

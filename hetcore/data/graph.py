@@ -33,9 +33,10 @@ class Graph:
 
     Parameters
     ----------
-    data : polars DataFrame, networkx graph, or (ids, scipy sparse matrix)
+    data : table, networkx graph, (ids, scipy sparse matrix), (ids, PyTorch Geometric graph) or such a graph alone
         An edge list with the columns `source`, `target` and, if there is one, `weight` (or two or three columns in
-        this order); a networkx graph, whose edge attribute `weight` counts (1 where absent); or ids and a matrix.
+        this order); a networkx graph, whose edge attribute `weight` counts (1 where absent); ids and a matrix; or a
+        graph with `edge_index` and perhaps `edge_weight`, whose nodes without ids are "0", "1", ....
     directed : bool, default=False
         Whether to keep which way each edge leads, for `neighbors`. All else sees the undirected graph.
     signed : bool, default=False
@@ -59,7 +60,7 @@ class Graph:
     Raises
     ------
     DataError
-        If `data` is none of the three forms, or lacks what its form needs.
+        If `data` is none of these forms, or lacks what its form needs.
     """
 
     arcs: scipy.sparse.csr_array | None = None

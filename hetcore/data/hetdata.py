@@ -34,11 +34,12 @@ class HetData(WhatIf, Views):
 
     Parameters
     ----------
-    sources : mapping of str to polars DataFrame or Source
-        At least one; a DataFrame has the id column, any other columns are its values.
-    graphs : mapping of str to polars DataFrame, networkx graph, (ids, scipy sparse) or Graph, optional
+    sources : mapping of str to table or Source
+        At least one table, of polars, pandas or another library that speaks Arrow or narwhals; it has the id column (of
+        pandas perhaps as its named index), any other columns are its values.
+    graphs : mapping of str to edge list, networkx graph, (ids, scipy sparse), (ids, PyG graph) or Graph, optional
         See `Graph`.
-    target : polars DataFrame (id, y) or tuple (ids, y), optional
+    target : table (id, y) or tuple (ids, y), optional
         Instances without a row, or with null, are unlabelled.
     id_column : str, default="id"
         Name of the id column in the tables and in `target` (where the first column is taken if it has no such column).

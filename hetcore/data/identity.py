@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from hetcore.data.columns import as_column
 from hetcore.data.report import Finding
 from hetcore.data.text import counted, quoted
 from hetcore.errors import DataError
@@ -35,7 +36,7 @@ def as_ids(values: Any) -> tuple[pl.Series, list[Finding]]:
 
     Parameters
     ----------
-    values : polars Series, numpy array or sequence
+    values : polars or pandas Series, numpy array or sequence
         Ids of any scalar type, shape (m,).
 
     Returns
@@ -60,6 +61,7 @@ def as_ids(values: Any) -> tuple[pl.Series, list[Finding]]:
 
 def _as_series(values: Any) -> tuple[pl.Series, int, str]:
     """Return the ids as a Series, how many of them are not text, and the name of their type."""
+    values = as_column(values)
     if isinstance(values, np.ndarray) and values.dtype.kind in "iufb" and values.ndim == 1:
         values = pl.Series("id", values)
     if isinstance(values, pl.Series):

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from hetcore.data.columns import FLOAT_MAX, clean_columns, value_findings
+from hetcore.data.columns import FLOAT_MAX, as_column, as_table, clean_columns, value_findings
 from hetcore.data.fingerprint import hash_array, hash_column
 from hetcore.data.identity import as_ids, id_findings, text_array
 from hetcore.data.kinds import check_kind, guess_kinds
@@ -32,9 +32,9 @@ class Source:
 
     Parameters
     ----------
-    ids : polars Series, numpy array or sequence (m,)
+    ids : polars or pandas Series, numpy array or sequence (m,)
         The instance of each row. Text stays as it is; whole numbers become their decimal text.
-    data : polars DataFrame with m rows, or numpy array (m, ...)
+    data : polars DataFrame with m rows, another table (pandas, pyarrow, narwhals, ...), or numpy array (m, ...)
         A table without its id column, or numbers of any shape (a matrix, images), of kind "array". A one-dimensional
         array or a polars Series is a table of one column.
     kinds : mapping of str to str, optional
@@ -87,8 +87,9 @@ class Source:
         Raises
         ------
         DataError
-            If `frame` is no polars DataFrame, there is no such column, or no other column.
+            If `frame` is no table, there is no such column, or no other column.
         """
+        frame = as_table(frame)
         if not isinstance(frame, pl.DataFrame):
             raise DataError(_no_table(frame))
         if id_column not in frame.columns:
@@ -218,6 +219,7 @@ class Source:
 
 def _table_or_array(data: Any) -> tuple[pl.DataFrame | None, NDArray | None]:
     """Return (table, None) or (None, array)."""
+    data = as_column(data) if getattr(data, "ndim", 2) == 1 else as_table(data)
     if isinstance(data, pl.Series):
         data = data.to_frame()
     if isinstance(data, pl.DataFrame):
@@ -248,14 +250,12 @@ def _small_table(data: NDArray) -> pl.DataFrame:
 
 
 def _no_table(data: Any) -> str:
-    cure = "read it with polars, or give hetcore.Source(ids, array) for numpy arrays"
+    cure = "read it with polars or pandas, or give hetcore.Source(ids, array) for numpy arrays"
     if isinstance(data, pl.LazyFrame):
         cure = "call .collect() first"
-    elif type(data).__module__.startswith("pandas"):
-        cure = "call polars.from_pandas(...) first"
     elif type(data).__module__.startswith("scipy"):
         cure = "call .toarray() first, or give it as a graph"
-    return f"The data are of type {type(data).__name__}, not a polars DataFrame or a numpy array: {cure}."
+    return f"The data are of type {type(data).__name__}, not a table or a numpy array: {cure}."
 
 
 def _check_rows(n_ids: int, n_rows: int) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from hetcore.data.columns import as_column, as_table
 from hetcore.data.identity import as_ids, float_texts, id_findings
 from hetcore.data.kinds import as_numbers
 from hetcore.data.report import Finding
@@ -28,8 +29,9 @@ def read_target(
 
     Parameters
     ----------
-    target : polars DataFrame (id, y) or tuple (ids, y)
-        A table with the column `id_column` (else its first column is the id) and one more column.
+    target : table (id, y) or tuple (ids, y)
+        A table, of polars or another library, with the column `id_column` (else its first column is the id) and one
+        more column.
     id_column : str
         Name of the id column.
     task : "regression", "classification" or None
@@ -63,11 +65,13 @@ def read_target(
 
 def _two_columns(target: Any, id_column: str) -> tuple[Any, Any]:
     if isinstance(target, tuple) and len(target) == 2:
+        target = as_column(target[0]), as_column(target[1])
         if len(target[0]) != len(target[1]):
             raise DataError(f"There are {len(target[0]):,} ids for {len(target[1]):,} labels: give one label per id.")
         return target
+    target = as_table(target)
     if not isinstance(target, pl.DataFrame):
-        raise DataError(f"The labels can't be read from {type(target).__name__}: give a polars DataFrame (id, y).")
+        raise DataError(f"The labels can't be read from {type(target).__name__}: give a table (id, y).")
     if target.width != 2:
         raise DataError(f"The labels come with the columns {listed(target.columns)}: select the id and the label.")
     name = id_column if id_column in target.columns else target.columns[0]
@@ -117,6 +121,7 @@ def as_labels(labels: Any, task: str | None = None) -> tuple[NDArray, str | None
 
 
 def _as_series(labels: Any) -> pl.Series:
+    labels = as_column(labels)
     if isinstance(labels, pl.Series):
         return labels
     array = np.asarray(labels) if not isinstance(labels, list | tuple) else np.asarray(labels, dtype=object)

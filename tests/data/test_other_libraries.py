@@ -1,0 +1,148 @@
+"""Tables, columns and graphs of other libraries: the same data as those of polars, copied once at most."""
+
+from __future__ import annotations
+
+import sys
+from types import SimpleNamespace
+
+import networkx as nx
+import numpy as np
+import polars as pl
+import pytest
+import scipy
+
+import hetcore as hc
+
+IDS, X, WORDS = ["a", "b", "c"], [1.5, None, 3.0], ["u", None, "w"]
+EDGES = np.array([[0, 1, 1, 2], [1, 0, 2, 1]])
+
+
+def plain() -> pl.DataFrame:
+    return pl.DataFrame({"id": IDS, "x": X, "word": WORDS})
+
+
+def pandas_frame():
+    pd = pytest.importorskip("pandas")
+    return pd.DataFrame({"id": IDS, "x": X, "word": WORDS})
+
+
+def indexed():
+    return pandas_frame().set_index("id")
+
+
+def arrow():
+    return pytest.importorskip("pyarrow").table({"id": IDS, "x": X, "word": WORDS})
+
+
+def over_polars():
+    return pytest.importorskip("narwhals").from_native(plain())
+
+
+def over_pandas():
+    return pytest.importorskip("narwhals").from_native(pandas_frame())
+
+
+class Capsule:
+    """Speaks Arrow, and nothing else."""
+
+    def __init__(self, held) -> None:
+        self.held = held
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self.held.__arrow_c_stream__(requested_schema)
+
+
+MAKERS = {
+    "pandas": pandas_frame, "pandas, ids as its index": indexed, "pyarrow": arrow, "narwhals over polars": over_polars,
+    "narwhals over pandas": over_pandas, "a capsule": lambda: Capsule(plain()),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+def test_a_table_is_the_same_as_of_polars(maker):
+    table, target = MAKERS[maker](), plain().select("id", y="x")
+    expected = hc.HetData({"one": plain()}, target=target).digest()
+    assert hc.HetData({"one": table}, target=target).digest() == expected
+    assert hc.Source.from_frame(table, "id").n_columns == 2
+
+
+@pytest.mark.parametrize("maker", ["pandas", "pyarrow", "narwhals over pandas", "a capsule"])
+def test_labels_and_columns_are_too(maker):
+    table = MAKERS[maker]()
+    columns = {"a capsule": lambda: (Capsule(plain()["id"]), Capsule(plain()["x"]))}
+    ids, x = columns.get(maker, lambda: (table["id"], table["x"]))()
+    data = hc.HetData({"one": plain()}, target=(ids, x))
+    assert data.digest() == hc.HetData({"one": plain()}, target=plain().select("id", "x")).digest()
+    assert hc.Source(ids, table).columns == ["id", "x", "word"]
+
+
+def test_an_edge_list_of_pandas_is_one():
+    pd = pytest.importorskip("pandas")
+    given = {"source": ["a", "b"], "target": ["b", "c"], "weight": [1.0, 2.0]}
+    assert hc.Graph(pd.DataFrame(given)).digest() == hc.Graph(pl.DataFrame(given)).digest()
+
+
+def test_ids_of_pandas_with_gaps_and_of_mixed_types_are_as_written():
+    pd = pytest.importorskip("pandas")
+    assert hc.Source(pd.Series([1, 2, None]), pd.Series([1.0, 2.0, 3.0], name="x")).ids.tolist() == ["1", "2"]
+    assert hc.Source(pd.Series([1, "01", None]), pd.DataFrame({"x": [1, 2, 3]})).ids.tolist() == ["1", "01"]
+    assert hc.Source(pd.array([7, 8], dtype="Int64").tolist(), pd.Series([1, 2])).ids.tolist() == ["7", "8"]
+
+
+def test_pandas_without_pyarrow(monkeypatch):
+    table = pandas_frame()
+    expected = hc.HetData({"one": plain()}).digest()
+
+    def missing(*given, **more):
+        raise ImportError("pyarrow")
+
+    monkeypatch.setattr(pl, "from_pandas", missing)
+    assert hc.HetData({"one": table}).digest() == hc.HetData({"one": table.set_index("id")}).digest() == expected
+
+
+def test_numbers_that_speak_arrow_are_not_copied_and_the_source_shares_them():
+    pa = pytest.importorskip("pyarrow")
+    held = pa.array(np.arange(1000.0))
+    source = hc.Source.from_frame(pa.table({"id": [str(k) for k in range(1000)], "x": held}), "id")
+    assert source.frame["x"].to_arrow().buffers()[1].address == held.buffers()[1].address
+
+
+def graphs() -> dict[str, hc.Graph]:
+    rows, columns = EDGES
+    links = nx.Graph([("a", "b", {"weight": 2.0}), ("b", "c", {"weight": 0.5})])
+    weights = np.array([2.0, 2.0, 0.5, 0.5], np.float32)
+    pyg = SimpleNamespace(edge_index=EDGES, edge_weight=weights, num_nodes=3)
+    sparse = scipy.sparse.coo_array((weights, (rows, columns)), shape=(3, 3))
+    made = {"networkx": links, "scipy": (IDS, sparse.tocsr()), "PyG": (IDS, pyg)}
+    return {name: hc.Graph(each) for name, each in made.items()}
+
+
+def test_graphs_of_three_libraries_are_one_graph():
+    made = graphs()
+    assert len({graph.digest() for graph in made.values()}) == 1
+    assert all(graph.n_edges == 2 and not graph.findings for graph in made.values())
+
+
+def test_a_graph_of_torch_without_ids_or_weights():
+    torch = pytest.importorskip("torch")
+    graph = hc.Graph(SimpleNamespace(edge_index=torch.tensor(EDGES), edge_weight=None, num_nodes=4))
+    assert graph.ids.tolist() == ["0", "1", "2", "3"] and graph.n_edges == 2 and set(graph.weights) == {1.0}
+
+
+@pytest.mark.parametrize(
+    "changes, words",
+    [
+        ({"edge_index": EDGES.T}, r"edge_index has shape \(4, 2\)"),
+        ({"edge_index": EDGES * 0.5}, "of type float64|type float64"),
+        ({"edge_weight": np.ones(3)}, r"edge_weight has shape \(3,\) for 4 edges"),
+        ({"num_nodes": 2}, "names nodes beyond the 2"),
+    ],
+)
+def test_a_graph_that_does_not_fit_together_is_refused(changes, words):
+    given = {"edge_index": EDGES, "edge_weight": np.ones(4), "num_nodes": 3} | changes
+    with pytest.raises(hc.DataError, match=words):
+        hc.Graph(SimpleNamespace(**given))
+
+
+def test_no_other_library_is_imported_for_it():
+    assert "torch_geometric" not in sys.modules
