@@ -52,6 +52,13 @@ PARTS = {
         "values in random order, and scipy's own product of the same matrices takes many plain reads too. Tried: "
         "values and weights packed in one array of float64 or float32, 0% to 15% faster.",
     ),
+    "what-if": Part(
+        "Consensus trained again with something changed",
+        "benchmarks.speed.what_if",
+        "a first point within 1 s and a final curve within 2 s on the page.",
+        "A worker of the studio recalls in 256 MiB what a training has in common with earlier ones; the same bits. "
+        "With another λ1 that is every round of every learner, with another λ0 those that see no pull.",
+    ),
     "classes": Part("K classes", "benchmarks.speed.classes", "well under K fits."),
     "cluster": Part(
         "Consensus on a cluster: bytes and seconds",

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from hetcore.consensus.executor import Executor, LocalExecutor
 from hetcore.consensus.neighbor_columns import KnownLabels
 from hetcore.consensus.outputs import Outputs
+from hetcore.consensus.recall import key_of
 from hetcore.consensus.smoothing import blended_links, graph_weights, smoothed
 from hetcore.consensus.stretching import stretch_of
 from hetcore.consensus.view_learners import BoostRule, SmoothLearner, TreeLearner, ViewContent
@@ -39,7 +40,7 @@ from hetcore.consensus.view_weights import (
     sharpness_for,
     weights_of,
 )
-from hetcore.consensus.views import DataView, ViewColumns, dealt_folds, folds_for
+from hetcore.consensus.views import DataView, dealt_folds, fitted_views, folds_for
 from hetcore.targets import Problem
 from hetcore.trees import TreeParams
 
@@ -97,8 +98,8 @@ class ViewBoosting:
         fold = dealt_folds(problem, state.n_folds, seeds[0])
         state.pulled = state._drawn_pulled(np.random.default_rng(seeds[-1]))
         state.labels = KnownLabels(state.outputs.codes(problem.target), fold)
-        state.columns = ViewColumns().fit(problem.data, state.labels, LEARNERS[params["base_learner"]])
-        made = [(each, int(seed)) for each, seed in zip(state.columns.of_training(), seeds[1:])]
+        state.columns, found = fitted_views(problem.data, state.labels, LEARNERS[params["base_learner"]])
+        made = [(each, int(seed)) for each, seed in zip(found, seeds[1:])]
         lambda0 = state._chosen_lambda0(made) if params["lambda0"] == "auto" else float(params["lambda0"])
         state._open(made, lambda0)
         return state
@@ -161,6 +162,9 @@ class ViewBoosting:
             pulled, rule = pulled[:0], rule._replace(lambda0=0.0)
         given = {"learner": made.view.learner, "seed": seed, "rule": rule, "pulled": pulled}
         content = ViewContent(X=made.X, codes=codes, fold=fold, **given)
+        if origin := self.columns.origin:
+            plain = rule._replace(outputs=rule.outputs.is_classifier)
+            content = content._replace(key=key_of(origin, made.view.name, seed, plain, rule.outputs.prior, pulled))
         kind = TreeLearner if made.view.learner == "trees" else SmoothLearner
         self.executor.add(state, kind, self.problem.labelled, content)
         return state

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hetcore.consensus.recall import MEMORY, Recalled
 from hetcore.consensus.source_learners import Grown, Kept, Slope, TableLearner
 from hetcore.data import HetData
 from hetcore.trees import TreeParams
@@ -106,7 +108,9 @@ class LocalExecutor(Executor):
 
     def add(self, state: SourceState | ViewState, kind: type, labelled: NDArray[np.bool_], content: Any) -> None:
         """Make a state's learner: see `Executor.add`."""
-        state.learner = kind(state.rows, labelled, content)
+        key = getattr(content, "key", "")
+        made = partial(kind, state.rows, labelled, content)
+        state.learner = Recalled(MEMORY, key, made) if key else made()
 
     def grow_each(
         self, tables: Sequence[SourceState], limits: TreeParams, slopes: Sequence[list[Slope | None]]

@@ -75,6 +75,8 @@ class ViewContent(NamedTuple):
     rule : BoostRule
     pulled : (u,) int64
         Unlabelled rows that the consensus pulls.
+    key : str
+        Digest of all this, by which it is recalled; "" if it is not.
     """
 
     X: NDArray
@@ -84,6 +86,7 @@ class ViewContent(NamedTuple):
     seed: int
     rule: BoostRule
     pulled: NDArray[np.int64]
+    key: str = ""
 
 
 class Advanced(NamedTuple):

@@ -16,7 +16,7 @@ columns; a linear learner where columns are many or are averages.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,6 +26,7 @@ from scipy import sparse
 from hetcore.checks import finite
 from hetcore.consensus.neighbor_columns import KnownLabels, feature_means, label_columns, symmetric
 from hetcore.consensus.outputs import Outputs
+from hetcore.consensus.recall import MEMORY, key_of, key_of_tables
 from hetcore.consensus.table_columns import Projection, TableColumns, Tables
 from hetcore.data import HetData
 from hetcore.data.splits import dealt_in_order
@@ -34,7 +35,7 @@ from hetcore.parameters import Domain
 from hetcore.schema import TEXTS, Array, Part, Parts, Stored, Value
 from hetcore.targets import Problem
 
-__all__ = ["ALL_GRAPHS", "DataView", "View", "ViewColumns", "dealt_folds", "folds_for", "views"]
+__all__ = ["ALL_GRAPHS", "DataView", "View", "ViewColumns", "dealt_folds", "fitted_views", "folds_for", "views"]
 
 ALL_GRAPHS = "all graphs"
 MOST_GRAPHS = 6  # with columns of their own; the union has those of all
@@ -127,6 +128,8 @@ class ViewColumns(Stored):
         "lacked": Array("s", np.int64, 0, 1, optional=True),
     }  # fmt: skip
 
+    origin = ""  # digest of the data of `fit`, where it is recalled
+
     def fit(self, data: HetData, labels: KnownLabels, learners: tuple[str, ...] = LEARNERS) -> ViewColumns:
         """Learn encoders, scales and components, and which views there are.
 
@@ -154,6 +157,10 @@ class ViewColumns(Stored):
 
     def transform(self, data: HetData, labels: KnownLabels) -> list[DataView]:
         """Return the views of any data, whose instances' labels and folds are those of the training data."""
+        if MEMORY.room and self.origin == origin_of(data, labels, {view.learner for view in self.views}):
+            _, made = MEMORY.get("views", self.origin) or (None, None)
+            if made is not None:
+                return made
         return self._data_views(self._matrices(data, labels, learn=False))
 
     def _data_views(self, made: Mapping[Any, tuple[NDArray, NDArray]]) -> list[DataView]:
@@ -263,6 +270,25 @@ class ViewColumns(Stored):
         if self.lacked is not None and len(self.lacked) != len(self.tables.names) + len(self.shown):
             return "The model file does not say of each table and graph whether it may be missing: save the model again"
         return "" if known and self.views else "The views of the model file are not those of its tables and graphs"
+
+
+def fitted_views(
+    data: HetData, labels: KnownLabels, learners: tuple[str, ...] = LEARNERS
+) -> tuple[ViewColumns, list[DataView]]:
+    """Return the columns of all views, learned from some data, and its views; both recalled where they are known."""
+
+    def fit() -> tuple[ViewColumns, list[DataView]]:
+        columns = ViewColumns().fit(data, labels, learners)
+        columns.origin = key
+        return columns, columns.of_training()
+
+    key = origin_of(data, labels, learners) if MEMORY.room else ""
+    return MEMORY.recalled("views", key, fit)
+
+
+def origin_of(data: HetData, labels: KnownLabels, learners: Iterable[str]) -> str:
+    """Return the digest of what views' columns are learned from."""
+    return key_of(key_of_tables(data), labels.codes, labels.fold, sorted(learners))
 
 
 def _lacked(present: NDArray[np.bool_], known: NDArray[np.bool_]) -> NDArray[np.int64]:

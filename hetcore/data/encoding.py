@@ -17,15 +17,18 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from hetcore.data.column_encoders import ENCODERS
-from hetcore.data.columns import as_array
+from hetcore.data.columns import FLOAT_MAX, as_array
 from hetcore.data.source import Source
 from hetcore.data.text import listed, quoted
 from hetcore.errors import DataError, ModelFileError
 
 __all__ = ["SourceEncoder"]
+
+TOGETHER = 64  # columns of numbers that are taken at once: more would only hold more in memory
 
 
 class SourceEncoder:
@@ -63,11 +66,14 @@ class SourceEncoder:
             names = listed(name for name, _, _ in self._encoders)
             raise DataError(f"The source has the columns {listed(source.columns)}: give some of {names}.")
         encoded = np.full((source.n_rows, len(self.feature_names)), np.nan, dtype=np.float32, order="F")
-        start = 0
+        start, plain = 0, {}
         for name, kind, encoder in self._encoders:
-            if name in source.kinds:
+            if kind == "real" and _is_number(source, name):
+                plain[name] = start
+            elif name in source.kinds:
                 self._fill(encoded[:, start : start + encoder.width], source, name, kind, encoder)
             start += encoder.width
+        _fill_numbers(encoded, source, plain)
         return encoded
 
     def _fill(self, out: NDArray[np.float32], source: Source, name: str, kind: str, encoder: Any) -> None:
@@ -109,6 +115,20 @@ class SourceEncoder:
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ModelFileError(f"The columns of a source are described wrongly ({error}): save it again.") from None
         return cls()._set(encoders)
+
+
+def _is_number(source: Source, name: str) -> bool:
+    return source.frame is not None and name in source.kinds and source.frame.schema[name].is_numeric()
+
+
+def _fill_numbers(encoded: NDArray[np.float32], source: Source, places: dict[str, int]) -> None:
+    """Do as `RealEncoder.fill` for columns of numbers, by their place: many at once, which costs a tenth."""
+    names = list(places)
+    for begin in range(0, len(names), TOGETHER):
+        some = names[begin : begin + TOGETHER]
+        numbers = source.frame.select(pl.col(some).cast(pl.Float64).fill_null(np.nan)).to_numpy()
+        with np.errstate(over="ignore"):  # what is beyond float32 is missing
+            encoded[:, [places[name] for name in some]] = np.where(np.abs(numbers) > FLOAT_MAX, np.nan, numbers)
 
 
 def _rebuilt(i: int, column: dict[str, Any], arrays: dict[str, NDArray]) -> tuple[str, str, Any]:

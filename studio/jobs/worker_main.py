@@ -28,6 +28,8 @@ from studio.messages import explained
 
 __all__ = ["Server", "main"]
 
+RECALLED = 256 << 20  # bytes at most of what trainings leave to later ones
+
 
 class Server:
     """Answers the studio over one connection."""
@@ -105,6 +107,7 @@ def main(arguments: list[str]) -> None:
     threading.Thread(target=server.listen, name="studio-orders", daemon=True).start()
     connection.send(("phase", "compiling"))
     _warm_up(arguments[2], arguments[4:])
+    _recall(int(arguments[1]))
     connection.send(("phase", "ready"))
     server.serve()
 
@@ -115,6 +118,11 @@ def _be_modest(memory: int, niceness: int) -> None:
         import resource
 
         resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+
+
+def _recall(memory: int) -> None:
+    """Let trainings use what earlier ones left: a few with other settings on the same data are most of a session."""
+    importlib.import_module("hetcore.consensus.recall").MEMORY.give_room(min(RECALLED, memory // 16))
 
 
 def _warm_up(kernels: str, modules: list[str]) -> None:

@@ -1,0 +1,188 @@
+"""What fits of one process have in common is computed once: a memory of results by what they were made from.
+
+Somebody who moves lambda1 trains again on the same data, and most of a fit comes out as before: the views' columns, and
+every round of a learner that is given the same as then. A learner's state after t rounds follows from its columns,
+labels, rule and seed, and from what it was pulled to in each round; a digest of those is its key. `Recalled` stands for
+a learner: it answers from the memory as long as the key is known, and is the learner itself from then on, which was
+kept where an earlier fit ended, or is made and taken through the rounds that were recalled.
+
+The memory has no room unless a process that trains again and again gives it some (`MEMORY.give_room`), as the studio's
+workers do. What was used least lately is forgotten first. Results are the same bits with and without.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hetcore.data import HetData
+from hetcore.data.fingerprint import hash_array
+
+if TYPE_CHECKING:  # which know of executors
+    from hetcore.consensus.view_learners import Advanced, ViewLearner
+
+__all__ = ["MEMORY", "Memory", "Recalled", "key_of", "key_of_tables"]
+
+LARGEST = 0.25  # of the room: what takes more is not kept
+
+
+class Memory:
+    """Results by key, in a bounded number of bytes.
+
+    Attributes
+    ----------
+    room : int
+        Bytes, 0 for none.
+    held : int
+        Bytes of what is kept.
+    """
+
+    def __init__(self, room: int = 0) -> None:
+        self._lock, self._kept = threading.Lock(), OrderedDict[tuple[str, str], tuple[Any, int]]()
+        self.room, self.held = room, 0
+
+    def give_room(self, room: int) -> None:
+        """Keep at most so many bytes from now on; 0 forgets all."""
+        with self._lock:
+            self.room = room
+            self._shrink()
+
+    def get(self, kind: str, key: str) -> Any:
+        """Return a result, None if it is not there."""
+        with self._lock:
+            if (kind, key) not in self._kept:
+                return None
+            self._kept.move_to_end((kind, key))
+            return self._kept[kind, key][0]
+
+    def take(self, kind: str, key: str) -> Any:
+        """Return a result and forget it, None if it is not there."""
+        with self._lock:
+            value, size = self._kept.pop((kind, key), (None, 0))
+            self.held -= size
+            return value
+
+    def put(self, kind: str, key: str, value: Any) -> None:
+        """Keep a result, which nobody may change any more, and forget what was used least lately."""
+        size = size_of(value) if self.room else 0
+        with self._lock:
+            if size > LARGEST * self.room or not self.room:
+                return
+            self.held -= self._kept.pop((kind, key), (None, 0))[1]
+            self._kept[kind, key] = value, size
+            self.held += size
+            self._shrink()
+
+    def recalled(self, kind: str, key: str, make: Callable[[], Any]) -> Any:
+        """Return a result that is there, or make and keep it."""
+        if not self.room or not key:
+            return make()
+        found = self.get(kind, key)
+        if found is None:
+            found = make()
+            self.put(kind, key, found)
+        return found
+
+    def _shrink(self) -> None:
+        while self.held > self.room:
+            self.held -= self._kept.popitem(last=False)[1][1]
+
+
+MEMORY = Memory()
+"""The memory of this process."""
+
+
+def size_of(value: Any, seen: set[int] | None = None) -> int:
+    """Return about how many bytes a result holds: its arrays, and a little for each thing."""
+    seen = set() if seen is None else seen
+    if id(value) in seen or value is None or isinstance(value, (str, int, float, bool, type)):
+        return 0
+    seen.add(id(value))
+    if isinstance(value, np.ndarray):
+        return 100 + (value.nbytes if value.base is None else size_of(value.base, seen) or value.nbytes)
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
+    return 100 + sum(size_of(each, seen) for each in [*parts, *getattr(value, "__dict__", {}).values()])
+
+
+def key_of(*parts: Any) -> str:
+    """Return a digest of arrays by their content, and of anything else by how it is written."""
+    sha = hashlib.sha256()
+    for part in parts:
+        if isinstance(part, np.ndarray):
+            hash_array(sha, part)
+        else:
+            sha.update(f"{part!r};".encode())
+    return sha.hexdigest()
+
+
+def key_of_tables(data: HetData) -> str:
+    """Return a digest of the instances, tables and graphs of some data, not of the labels."""
+    parts = [*data.sources.items(), *data.graphs.items()]
+    return key_of(data.ids.tolist(), [(type(each).__name__, name, each.digest()) for name, each in parts])
+
+
+class Recalled:
+    """A view's learner, or what is known of it: see the module's docstring and `ViewLearner`.
+
+    Parameters
+    ----------
+    memory : Memory
+    key : str
+        Of what the learner is made from.
+    make : callable
+        Makes it.
+    """
+
+    def __init__(self, memory: Memory, key: str, make: Callable[[], ViewLearner]) -> None:
+        self._memory, self._make, self._learner = memory, make, None
+        self._key = self._best = key
+        self._ahead: list[tuple[int, NDArray | None]] = []  # rounds that were recalled, and not done
+
+    def advance(self, t: int, pull: NDArray[np.float64] | None = None) -> Advanced:
+        """Do round t: see `ViewLearner.advance`."""
+        key = key_of(self._key, t, "" if pull is None else pull)
+        found = self._memory.get("advanced", key)
+        if found is None:
+            found = self._now().advance(t, pull)
+            self._memory.put("advanced", key, found)
+        else:
+            self._ahead.append((t, pull))
+        self._key = key
+        if found.best == t:
+            self._best = key
+        return found
+
+    def _now(self) -> ViewLearner:
+        """Return the learner after the rounds so far."""
+        if self._learner is None or self._ahead:
+            kept = self._memory.take("learner", self._key)
+            if kept is not None:
+                self._learner, self._ahead = kept, []
+        if self._learner is None:
+            self._learner = self._make()
+        for t, pull in self._ahead:
+            self._learner.advance(t, pull)
+        self._ahead = []
+        return self._learner
+
+    def members(self) -> NDArray[np.float64]:
+        """Return what each member says of the unlabelled rows in the best round."""
+        return self._memory.recalled("members", self._best, lambda: self._now().members())
+
+    def pulled_members(self) -> NDArray[np.float64]:
+        """Return what each member says of the pulled rows in the best round."""
+        return self._memory.recalled("pulled", self._best, lambda: self._now().pulled_members().copy())
+
+    def keep(self) -> dict[str, NDArray]:
+        """Return the arrays that predict as in the best round; leave the learner to a fit that goes on from here."""
+        kept = self._memory.recalled("kept", self._best, lambda: self._now().keep())
+        if self._learner is not None and not self._ahead:
+            self._memory.put("learner", self._key, self._learner)
+            self._learner = None
+        return kept

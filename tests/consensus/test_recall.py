@@ -1,0 +1,140 @@
+"""What fits have in common is recalled: the same bits with and without, nothing stale, a bounded number of bytes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import hetcore as hc
+from hetcore.consensus import recall
+from hetcore.consensus.recall import MEMORY, Memory, Recalled
+from hetcore.consensus.view_learners import Advanced
+from tests.consensus.test_consensus import planted
+
+ROUNDS = {"n_iterations": 4, "lambda1": 0.5}
+# Each from where the one before left off: other pulls, only smoothing, more rounds, fewer, the first again.
+MOVES = ({}, {"lambda0": 1.0}, {"lambda1": 0.0}, {"lambda0": 1.0, "n_iterations": 6}, {"n_iterations": 2}, {})
+
+
+@pytest.fixture
+def memory():
+    MEMORY.give_room(200 << 20)
+    yield MEMORY
+    MEMORY.give_room(0)
+
+
+def fitted(data, **params):
+    """Return all that a fit says."""
+    model = hc.GBCRegressor(**(ROUNDS | params)).fit(data)
+    explained = model.explain(data)
+    return model.history_.drop("seconds"), explained.prediction, explained.contributions
+
+
+def same(ours, theirs):
+    assert ours[0].equals(theirs[0])
+    np.testing.assert_array_equal(ours[1], theirs[1])
+    np.testing.assert_array_equal(ours[2], theirs[2])
+
+
+@pytest.fixture(scope="module")
+def fits():
+    """A data set, and what each move says without a memory."""
+    data, _ = planted("regression", n=60)
+    return data, [fitted(data, **move) for move in MOVES]
+
+
+@pytest.mark.slow
+def test_same_bits(fits, memory):
+    data, alone = fits
+    for move, expected in zip(MOVES, alone):
+        same(fitted(data, **move), expected)
+
+
+@pytest.mark.slow
+def test_same_bits_where_most_is_forgotten(fits):
+    data, alone = fits
+    MEMORY.give_room(400_000)
+    try:
+        for move, expected in zip(MOVES, alone):
+            same(fitted(data, **move), expected)
+            assert 0 < MEMORY.held <= 400_000
+    finally:
+        MEMORY.give_room(0)
+
+
+def test_no_learner_is_made_for_another_lambda1(memory, monkeypatch):
+    data, _ = planted("regression", n=40)
+    small = {"n_iterations": 2, "base_learner": "kernel"}
+    expected = fitted(data, lambda1=1.0, **small)  # which leaves what it has learned
+    fitted(data, **small)
+    monkeypatch.setattr(Recalled, "_now", lambda self: pytest.fail("a learner was asked"))
+    same(fitted(data, lambda1=1.0, **small), expected)
+
+
+@pytest.mark.slow
+def test_other_labels_or_values_are_other_fits(fits, memory):
+    data, _ = fits
+    y = data.y.copy()
+    y[np.flatnonzero(data.labelled)[0]] += 1.0
+    changed = [data.with_noise(data.source_names[0], 0.5), data.with_target(y, "regression")]
+    fitted(data)
+    ours = [fitted(each) for each in changed]
+    MEMORY.give_room(0)
+    for found, each in zip(ours, changed):
+        same(found, fitted(each))
+        assert not np.array_equal(found[1], fitted(data)[1])
+
+
+def test_what_was_used_least_lately_is_forgotten_first():
+    memory = Memory(10_000)
+    for name in "abc":
+        memory.put("array", name, np.zeros(250))  # some 2,100 bytes each
+    assert memory.get("array", "a") is not None
+    for name in "de":
+        memory.put("array", name, np.zeros(250))
+    assert [name for name in "abcde" if memory.get("array", name) is not None] == ["a", "c", "d", "e"]
+    memory.put("array", "large", np.zeros(1_000))
+    assert memory.get("array", "large") is None  # it would leave little room for all else
+    assert memory.take("array", "a") is not None and memory.take("array", "a") is None
+    memory.give_room(0)
+    memory.put("array", "a", np.zeros(1))
+    assert memory.held == 0 and memory.get("array", "c") is None
+
+
+class Counting:
+    """A learner that counts its rounds and what it was pulled to."""
+
+    def __init__(self):
+        self.state = 0.0
+
+    def advance(self, t, pull=None):
+        self.state = 2 * self.state + t + (0 if pull is None else float(pull.sum()))
+        return Advanced(self.state, t, None, None)
+
+    def keep(self):
+        return {"state": np.array(self.state)}
+
+
+def rounds(memory, pulls, made):
+    def make():
+        made.append(Counting())
+        return made[-1]
+
+    learner = Recalled(memory, "key", make)
+    losses = [learner.advance(t, None if pull is None else np.array([pull])) for t, pull in enumerate(pulls)]
+    return [each.loss for each in losses], float(learner.keep()["state"])
+
+
+def test_a_learner_goes_on_where_a_fit_ended_or_is_taken_there():
+    memory, made = Memory(1 << 20), []
+    expected = [rounds(Memory(), pulls, []) for pulls in ([None, 1.0, 2.0], [None, 1.0, 2.0, 3.0], [None, 1.0, 5.0])]
+    assert rounds(memory, [None, 1.0, 2.0], made) == expected[0] and len(made) == 1
+    assert rounds(memory, [None, 1.0, 2.0], made) == expected[0] and len(made) == 1  # all is known
+    assert rounds(memory, [None, 1.0, 2.0, 3.0], made) == expected[1] and len(made) == 1  # the kept one goes on
+    assert rounds(memory, [None, 1.0, 5.0], made) == expected[2] and len(made) == 2  # another pull: two rounds again
+
+
+def test_size_counts_what_arrays_are_views_of():
+    whole = np.zeros(1_000)
+    assert recall.size_of([whole[:1], whole[1:2]]) >= whole.nbytes
+    assert recall.size_of([whole, whole]) < 1.2 * whole.nbytes
