@@ -26,6 +26,7 @@ def curves(
     *,
     pale: Mapping[str, Line] | None = None,
     log: bool = False,
+    stars: Mapping[str, Line] | None = None,
 ) -> Figure:
     """Draw one line per model, each over an x of its own: rounds or seconds.
 
@@ -41,6 +42,8 @@ def curves(
         Of an earlier run, drawn pale behind.
     log : bool, default=False
         Whether y is logarithmic.
+    stars : mapping of str to (x, y), optional
+        Points that are marked, those that are not a line's last one.
     """
     traces = []
     for name, (x, y) in (pale or {}).items():
@@ -50,6 +53,14 @@ def curves(
         look = _look(name, order)
         line = {"color": look["colour"], "width": 2}
         traces.append(_line(x, y, name, line) | {"marker": {"symbol": look["marker"], "size": 5}})
+    for name, (x, y) in (stars or {}).items():
+        if name in series and x[-1] != series[name][0][-1]:
+            mark = {"symbol": "star", "size": 13, "color": _look(name, order)["colour"]}
+            mark["line"] = {"color": "white", "width": 1}
+            traces.append({
+                "type": "scatter", "mode": "markers", "x": list(x), "y": list(y), "marker": mark, "showlegend": False,
+                "name": f"{name}, kept", "hovertemplate": f"{titles[0]} %{{x}}, kept: %{{y:.3g}}<extra></extra>",
+            })  # fmt: skip
     layout = _layout(*titles)
     layout["yaxis"] |= {"type": "log"} if log else {}
     layout["hovermode"] = "closest"
@@ -68,6 +79,7 @@ def per_source(
     order: Sequence[str],
     *,
     names: Mapping[str, str] | None = None,
+    seconds: Mapping[str, Sequence[float]] | None = None,
 ) -> Figure:
     """Draw one line per model and source over the rounds: colours tell sources, dashes models.
 
@@ -80,6 +92,8 @@ def per_source(
         All sources.
     names : mapping of str to str, optional
         What the legend calls each source.
+    seconds : mapping of str to (rounds,) sequence of float, optional
+        By model: drawn over these rather than over the rounds.
     """
     traces = []
     for place, (model, lines) in enumerate(series.items()):
@@ -87,8 +101,9 @@ def per_source(
             look = _look(source, order)
             line = {"color": look["colour"], "width": 2, "dash": DASHES[place % len(DASHES)]}
             label = (names or {}).get(source, source) + (f" · {model}" if len(series) > 1 else "")
-            traces.append(_line(np.arange(1, len(y) + 1), y, label, line) | {"marker": {"symbol": look["marker"]}})
-    return {"data": traces, "layout": _layout("round", y_title)}
+            x = np.arange(1, len(y) + 1) if seconds is None else np.asarray(seconds[model])
+            traces.append(_line(x, y, label, line) | {"marker": {"symbol": look["marker"]}})
+    return {"data": traces, "layout": _layout("round" if seconds is None else "seconds of training", y_title)}
 
 
 def confusion(truth: ArrayLike, predicted: ArrayLike) -> Figure:

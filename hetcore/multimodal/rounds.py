@@ -192,6 +192,8 @@ class TwoLearners:
             "moved": dict(self.moved),
             "seconds": dict(self.seconds),
             "step_seconds": self.step_seconds,
+            "kept_round": self.stopping.kept_round or self.stopping.round,
+            "ended": self.stopping.over,
             "per_source": {name: self._alone(name, rows, y) for name in self.modalities},
         }
         return {"losses": losses, "source_weights": self.weights(), "detail": detail}

@@ -112,7 +112,12 @@ class Stopping:
             self.best, self.kept_round = loss, self.round
             self.kept = {name: len(modality) for name, modality in modalities.items()}
             self.parts = np.stack([each[self.rows] for each in parts.values()])
-        return self.round - self.kept_round >= self.patience
+        return self.over
+
+    @property
+    def over(self) -> bool:
+        """Whether the loss has not fallen for too long."""
+        return bool(self.rows.size) and self.round - self.kept_round >= self.patience
 
     def finish(self, prior: NDArray, modalities: Mapping[str, Any]) -> dict[str, float]:
         """Drop what came after the best round and weigh the modalities; return their weights a_j."""

@@ -87,7 +87,8 @@ class TwoWeakLearnerClassifier(ClassifierMixin, BoostedEstimator):
 
     Each source of the data is a modality. An event's `detail` holds, beside "metric" (error rate) and "F1" (macro) by
     set of rows: "steps" {source: step, before shrinkage; they grow as the direction w shrinks}, "moved" {source: root
-    mean square of what it added to the scores}, "seconds" {source: time its learner took}, "step_seconds", and
+    mean square of what it added to the scores}, "seconds" {source: time its learner took}, "step_seconds", "kept_round"
+    (the best so far by validation rows, the last without any), "ended" (whether that ends the training), and
     "per_source" {source: error of its part alone, on held-out rows where there are some}. Losses are mean risks.
 
     Attributes

@@ -173,7 +173,9 @@ def _two_learners(run: Run, title: str, sources: Sequence[str], own: Sequence[Ma
     """Return the values of the Two learners page's controls; the run's model alone is chosen."""
     params, done = run.settings.get("params", {}), [operation["op"] for operation in own]
     gone = {operation["name"] for operation in own if operation["op"] == "drop_source"}
-    values = _params(run, "Two learners") | {"two_printed": False, "two_models": [label_of(run.method, params)]}
+    values = _params(run, "Two learners") | {"two_models": [label_of(run.method, params)]}
+    values["two_printed"] = bool(params.get("as_printed"))
+    values |= {"two_printed_step": params["step"]} if values["two_printed"] and "step" in params else {}
     rounds = "two_network_epochs" if run.method == "BoostedFeatureNetworkClassifier" else "two_rounds"
     values |= {rounds: params["n_iterations"]} if "n_iterations" in params else {}
     values[f"modalities {title}"] = [name for name in sources if name not in gone]

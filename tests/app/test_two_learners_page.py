@@ -67,6 +67,14 @@ def test_models_side_by_side_then_a_source_fails():
     assert "Without table, F1: " in words(page)
 
 
+def test_the_printed_steps_are_a_toggle_and_the_letters_have_their_equations():
+    page = opened(two_printed=True)
+    assert page.selectbox(key="two_printed_step").options[0].startswith("Bayesian")
+    assert not [slider for slider in page.slider if slider.key == "two_rate"]
+    helps = " ".join(element.proto.help for element in page.markdown if element.proto.help)
+    assert "two-learner paper, (1)" in helps and "two-learner paper, (4)" in helps
+
+
 @pytest.mark.slow
 def test_all_models_can_be_trained_and_looked_at():
     page = opened()
@@ -111,7 +119,7 @@ def test_without_pytorch_one_line_says_what_it_adds(monkeypatch):
     assert not page.exception
     assert "pip install -r requirements-deep.txt" in words(page)
     key = next(box.key for box in page.selectbox if box.key.endswith(" image"))
-    assert page.selectbox(key=key).options == ["Network"]
+    assert page.selectbox(key=key).options == ["Network", "Linear"]
 
 
 def test_names_are_shown_as_they_are_and_any_number_of_sources_is_taken():

@@ -27,7 +27,7 @@ def test_a_term_has_a_sentence_an_equation_that_can_be_set_and_pages(key):
         ("Consensus", {"λ0", "λ1", "Learning rate η"}),
         ("Collective", {"Moran's I", "Rf1", "Rf2", "Rf3", "Rf4"}),
         ("Transfer", {"η", "ε"}),
-        ("Two learners", {"ε", "δ"}),
+        ("Two learners", {"ε", "δ", "w", "w̃", "R"}),
         ("Home", set()),
     ],
 )

@@ -51,9 +51,9 @@ def test_what_suits_and_what_does_not():
 def test_a_table_has_trees_and_what_is_beside_it_a_network():
     assert settings.first_learners(made(i=pixels(), t=table())) == {"t": "tree", "i": "network"}
     assert settings.first_learners(made(t=table(), u=table(1), v=table(2))) == {"t": "tree", "u": "network"}
-    assert settings.possible_learners(Source(["a"], pixels(1)), deep=True) == ["network", "cnn"]
-    assert settings.possible_learners(Source(["a"], pixels(1)), deep=False) == ["network"]
-    assert settings.possible_learners(Source(["a"], np.ones((1, 5))), deep=True) == ["network"]
+    assert settings.possible_learners(Source(["a"], pixels(1)), deep=True) == ["network", "linear", "cnn"]
+    assert settings.possible_learners(Source(["a"], pixels(1)), deep=False) == ["network", "linear"]
+    assert settings.possible_learners(Source(["a"], np.ones((1, 5))), deep=True) == ["network", "linear"]
 
 
 def test_labels_name_learner_and_source_and_settings_find_them_again():
@@ -90,6 +90,41 @@ def test_the_verdict_compares_with_the_best_one_alone():
     events[FIRST] = [event(0.702)]
     assert "is no better than Network on i" in settings.verdict(events)
     assert settings.verdict({FIRST: [event(0.9)]}) == ""
+
+
+def test_the_round_that_is_kept_is_the_best_one_by_validation():
+    events = [event(0.6), event(0.8, 1), event(0.7, 2)]
+    for each in events:
+        each.detail["kept_round"] = min(each.index + 1, 2)
+    assert settings.last_f1({FIRST: events}) == {FIRST: 0.8} and settings.kept(events) is events[1]
+    assert not settings.ended(events[0]) and settings.ended(events[1])  # two of two rounds
+    events[0].detail["ended"] = True
+    assert settings.ended(events[0])
+    assert settings.last_f1({FIRST: [event(0.5)]}) == {FIRST: 0.5}
+
+
+def test_a_star_marks_a_round_that_is_not_the_last_one():
+    series, order = {"a": ([1, 2, 3], [0.5, 0.7, 0.6]), "b": ([1, 2], [0.5, 0.6])}, ["a", "b"]
+    drawn = figures.curves(series, ("round", "F1"), order, stars={"a": ([2], [0.7]), "b": ([2], [0.6])})
+    stars = [trace for trace in drawn["data"] if trace["mode"] == "markers"]
+    assert [(trace["name"], trace["x"], trace["y"]) for trace in stars] == [("a, kept", [2], [0.7])]
+
+
+def test_steps_run_against_rounds_or_seconds():
+    series = {"m": {"s": [1.0, 2.0]}}
+    assert figures.per_source(series, "step", ["s"])["data"][0]["x"].tolist() == [1, 2]
+    timed = figures.per_source(series, "step", ["s"], seconds={"m": [0.5, 0.9]})
+    assert list(timed["data"][0]["x"]) == [0.5, 0.9] and "seconds" in timed["layout"]["xaxis"]["title"]["text"]
+
+
+def test_as_printed_is_a_setting_and_opens_again():
+    data, learners = made(t=table(), i=pixels()), {"t": "tree", "i": "network"}
+    params = PARAMS | {"as_printed": True, "step": "fixed"}
+    setting = settings.settings(data, learners, [FIRST], params, [])[FIRST]
+    assert setting.params["as_printed"] and setting.params["step"] in settings.PRINTED
+    run = Run("me", "Two learners", setting.estimator, "Mine", settings=setting.stored({"example": "planted"}))
+    values = reopening.controls(run, "Mine", data.source_names, [])
+    assert values["two_printed"] is True and values["two_printed_step"] == "fixed"
 
 
 @pytest.fixture(scope="module")

@@ -74,6 +74,21 @@ TERMS = {
         "δ", "Step of the second source's learner h in a round, chosen with ε.",
         r"f \leftarrow f + \epsilon g + \delta h", "two-learner paper, Algorithm 1", ("Two learners",),
     ),
+    "direction": Term(
+        "w", "What is still wrong with each row: the learners g and h are fitted to it by least squares.",
+        r"w_i = \tfrac{1}{2} \sum_k (y_i - y^k)\, e^{-\frac{1}{2} \langle f(x_i), y_i - y^k \rangle}",
+        "two-learner paper, (1)", ("Two learners",),
+    ),
+    "tilted": Term(
+        "w̃", "The same with half the exponent; with w it makes the targets of the second order.",
+        r"g \to \epsilon w - \tfrac{\epsilon^2}{4} \tilde{w} - \tfrac{\epsilon\delta}{2} w",
+        "two-learner paper, (5), (7)", ("Two learners",),
+    ),
+    "risk": Term(
+        "R", "What rounds lower: large where a wrong class k scores above the row's own class y.",
+        r"R(f) = \frac{1}{n} \sum_i \sum_{k \ne y_i} e^{-\frac{1}{2} (f_{y_i} - f_k)}",
+        "two-learner paper, section 3.2", ("Two learners",),
+    ),
     "sigma": Term(
         "σ", "How far labels stray from the prediction, learned for each row: rows of large σ count less.",
         r"\frac{1}{N} \sum_i \frac{(y_i - f(x_i))^2}{\sigma_i^2} + \ln \sigma_i^2", "heteroscedastic paper, (6)",

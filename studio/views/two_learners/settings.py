@@ -13,29 +13,30 @@ from typing import Any
 import numpy as np
 
 from hetcore.data import HetData, Source
+from hetcore.events import RoundEnd
 from hetcore.multimodal.learners import default_learner
 from studio.messages import shown
 from studio.views.common.curves import SCORED, Events, scored_set
 from studio.views.common.training import Setting
 
 __all__ = [
-    "BRANCHES", "EXAMPLES", "FEATURES", "FIRST", "LEARNERS", "ORDER_OF", "PRINTED", "SECOND", "first_learners",
-    "is_image", "label_of", "labels", "last_f1", "possible_learners", "why_not", "settings", "structured",
+    "BRANCHES", "EXAMPLES", "FEATURES", "FIRST", "LEARNERS", "ORDER_OF", "PRINTED", "SECOND", "ended", "first_learners",
+    "is_image", "kept", "label_of", "labels", "last_f1", "possible_learners", "why_not", "settings", "structured",
     "symbols", "verdict",
 ]  # fmt: skip
 
 FIRST, SECOND = "Together", "Together, 2nd order"
 FEATURES, BRANCHES = "BFV + network", "Two branches"
 ORDER_OF = {FIRST: 1, SECOND: 2}
-LEARNERS = {"tree": "Trees", "network": "Network", "cnn": "CNN"}
+LEARNERS = {"tree": "Trees", "linear": "Linear", "network": "Network", "cnn": "CNN"}
 """Kinds of learners in words."""
 EXAMPLES = ("digits_table_and_pixels", "two_modalities")
 """Data sets that show the page best; both are always there."""
-PRINTED = {"step": "bayes", "learning_rate": 1.0, "subsample": 1.0}
-"""What the paper does where hetcore does otherwise."""
+PRINTED = ("bayes", "fixed")
+"""Steps of the paper: 2WL and 2WL_Fix."""
 ALIKE = 0.005
 """F1 that is not worth a word."""
-_BOTH = ("n_iterations", "step", "learning_rate", "subsample", "max_depth", "min_samples_leaf", "epochs",
+_BOTH = ("as_printed", "n_iterations", "step", "learning_rate", "subsample", "max_depth", "min_samples_leaf", "epochs",
          "random_state")  # fmt: skip
 _SECOND = ("hessian", "inner_iterations")
 
@@ -68,8 +69,8 @@ def is_image(source: Source) -> bool:
 def possible_learners(source: Source, deep: bool) -> list[str]:
     """Return which learners a source can have; `deep` says whether PyTorch is there, which "cnn" needs."""
     if source.array is not None:
-        return ["network", "cnn"] if deep and is_image(source) else ["network"]
-    return ["tree", "network"]
+        return ["network", "linear", "cnn"] if deep and is_image(source) else ["network", "linear"]
+    return ["tree", "network", "linear"]
 
 
 def first_learners(data: HetData) -> dict[str, str]:
@@ -168,10 +169,20 @@ def _network(table: str, features: str, params: Mapping[str, Any]) -> tuple[str,
 # What came of it ------------------------------------------------------------------------------------------------------
 
 
+def kept(events: Sequence[RoundEnd]) -> RoundEnd:
+    """Return the round that the model is of: the best one by validation rows so far, the last one without any."""
+    return events[events[-1].detail.get("kept_round", len(events)) - 1]
+
+
+def ended(event: RoundEnd) -> bool:
+    """Return whether a round was the last of its training."""
+    return event.index + 1 == event.total or bool(event.detail.get("ended"))
+
+
 def last_f1(events: Events) -> dict[str, float]:
-    """Return F1 after the last round by label."""
+    """Return F1 by label after the round that is kept."""
     scored = scored_set(events, "F1")
-    return {label: float(each[-1].detail["F1"][scored]) for label, each in events.items() if each}
+    return {label: float(kept(each).detail["F1"][scored]) for label, each in events.items() if each}
 
 
 def verdict(events: Events) -> str:

@@ -33,11 +33,11 @@ def headline(events: Events, before: Events) -> None:
     old = settings.last_f1(before) if any(before.values()) else {}
     with st.container(horizontal=True, gap="medium", key="f1"):
         for label, value in settings.last_f1(events).items():
-            ended = events[label][-1].index + 1 == events[label][-1].total
+            ended = settings.ended(events[label][-1])
             delta = f"{value - old[label]:+.3f}" if ended and label in old else None
             with st.container(width="content"):
                 st.metric(f"F1 of {escape(label)}", f"{value:.3f}", delta, width="content")
-                error = events[label][-1].detail["metric"][scored_set(events, "F1")]
+                error = settings.kept(events[label]).detail["metric"][scored_set(events, "F1")]
                 st.caption(f"error {number(error, 'error')} · {events[label][-1].seconds:.1f} s")
 
 
@@ -51,7 +51,9 @@ def _curves(
     now, old = (by_training(each, pick, place) for each in (events, before))
     title = "seconds of training" if against == "seconds" else "round (of networks: epoch)"
     log = y.startswith("risk")
-    return figures.curves(now, (title, y), order, pale={k: v for k, v in old.items() if k in order}, log=log)
+    stars = by_training({label: [settings.kept(each)] for label, each in events.items() if each}, pick, place)
+    pale = {k: v for k, v in old.items() if k in order}
+    return figures.curves(now, (title, y), order, pale=pale, log=log, stars=stars)
 
 
 def figures_of(
@@ -89,11 +91,13 @@ def figures_of(
             order=order,
         ),
     }
-    return drawn | _joint_figures({label: events[label] for label in ORDER_OF if events.get(label)}, sources)
+    joint = {label: events[label] for label in ORDER_OF if events.get(label)}
+    return drawn | _joint_figures(joint, sources, against)
 
 
-def _joint_figures(joint: Events, sources: Sequence[str]) -> dict[str, dict[str, Any]]:
+def _joint_figures(joint: Events, sources: Sequence[str], against: str) -> dict[str, dict[str, Any]]:
     """Return what a round of the models of several sources was made of: steps, moves, weights."""
+    seconds = {label: [event.seconds for event in each] for label, each in joint.items()}
     letters, drawn = {name: f"{letter} {name}" for name, letter in settings.symbols(sources).items()}, {}
     for name, title, pick in (
         ("steps", "step, before shrinkage", lambda e: e.detail["steps"]),
@@ -101,7 +105,8 @@ def _joint_figures(joint: Events, sources: Sequence[str]) -> dict[str, dict[str,
         ("weights", "source weight", lambda e: e.source_weights),
     ):
         series = {label: {name: y for name, (_, y) in by_name(each, pick).items()} for label, each in joint.items()}
-        drawn[name] = figures.per_source(series, title, sources, names=letters if name == "steps" else None)
+        named, places = letters if name == "steps" else None, seconds if against == "seconds" else None
+        drawn[name] = figures.per_source(series, title, sources, names=named, seconds=places)
     drawn["weights"]["layout"]["yaxis"] |= {"range": [0, 1.02]}
     return drawn
 

@@ -18,8 +18,11 @@ from studio.views.two_learners.settings import BRANCHES, EXAMPLES, FEATURES, FIR
 
 __all__ = ["Chosen", "controls", "explain", "offer_examples", "usable"]
 
+ROUNDS, RATE = 20, 0.3
+"""Where the page starts: a few rounds with large steps, so that there is much to see soon."""
 WORDS = {
     "tree": "trees: small decision trees, a vector of scores in each leaf",
+    "linear": "linear: ridge least squares on the same columns",
     "network": "network: two hidden layers on columns, pixels or words",
     "cnn": "CNN: a small convolutional network on the image (PyTorch)",
 }
@@ -90,7 +93,7 @@ def controls(data: HetData, title: str, operations: Sequence[dict[str, Any]], to
         key="two_known",
         help="The other labels are hidden from training and score it.",
     )
-    rounds = parameter_slider(hc.TwoWeakLearnerClassifier.n_iterations, "two_rounds", 20)
+    rounds = parameter_slider(hc.TwoWeakLearnerClassifier.n_iterations, "two_rounds", ROUNDS)
     with st.expander("More parameters"):
         params = {"n_iterations": rounds} | _more(models)
     if not deep.has_torch():
@@ -160,12 +163,13 @@ def _choice(label: str, options: dict[str, str], key: str, help: str) -> str:
 def _more(models: Sequence[str]) -> dict[str, Any]:
     printed = st.toggle(
         "As printed in the paper", key=held("two_printed", False),
-        help="Bayesian steps, taken whole, chosen on the rows that the learners saw.",
+        help="Algorithms 1 and 2 and nothing else: f starts at 0, whole steps, all rows, no early end.",
     )  # fmt: skip
-    params = dict(two_learners.PRINTED) if printed else _steps()
-    if SECOND in models:
+    params = _printed_steps() if printed else _steps()
+    if SECOND in models and not printed:
         forms = {"printed": "as printed in the paper", "exact": "the quadratic form as it is"}
         params["hessian"] = _choice("Curvature of the 2nd order", forms, "two_hessian", "Which second-order form.")
+    if SECOND in models:
         params["inner_iterations"] = parameter_slider(hc.TwoWeakLearnerClassifier.inner_iterations, "two_inner")
     params["max_depth"] = parameter_slider(hc.TwoWeakLearnerClassifier.max_depth, "two_depth")
     params["min_samples_leaf"] = parameter_slider(hc.TwoWeakLearnerClassifier.min_samples_leaf, "two_leaf")
@@ -176,9 +180,17 @@ def _more(models: Sequence[str]) -> dict[str, Any]:
     return params | {"random_state": int(seed)}
 
 
+def _printed_steps() -> dict[str, Any]:
+    forms = {name: STEPS[name] for name in two_learners.PRINTED}
+    step = _choice(
+        "Steps ε, δ, as printed", forms, "two_printed_step", "Fixed ones are the paper's 2WL_Fix, 2WL2O_Fix."
+    )
+    return {"as_printed": True, "step": step}
+
+
 def _steps() -> dict[str, Any]:
     step = _choice("Steps ε, δ", STEPS, "two_step", "How the steps of a round are chosen.")
-    rate = parameter_slider(hc.TwoWeakLearnerClassifier.learning_rate, "two_rate", 0.3)
+    rate = parameter_slider(hc.TwoWeakLearnerClassifier.learning_rate, "two_rate", RATE)
     share = parameter_slider(hc.TwoWeakLearnerClassifier.subsample, "two_share")
     return {"step": step, "learning_rate": rate, "subsample": share}
 
@@ -208,5 +220,8 @@ def explain() -> None:
         "**Risk** is the mean of exp(−(f_y − f_k) / 2), summed over the wrong classes k: a few rows that a model gets "
         "wrong and is sure of can make it large. **F1** is the mean over the classes of the harmonic mean of "
         "precision and recall: rare classes count like frequent ones. **Source "
-        "weights** share out the fall of the log risk among the sources."
+        "weights** share out the fall of the log risk among the sources.\n\n"
+        "A **star** marks the round that is kept: some of the known labels are left out of all rounds, and the "
+        "training ends once their loss has not fallen for 20 rounds. These rows also say how much each source counts "
+        "in the end, so that a source that misleads counts nothing."
     )
