@@ -42,7 +42,9 @@ function known(node) {
 function holdAxes(figure) {  // the axes of the whole training, so that a line is seen to move
   const x = figure.data.flatMap(trace => trace.x ?? []).filter(Number.isFinite);
   figure.layout.xaxis = { ...figure.layout.xaxis, range: [Math.min(...x) - 0.5, Math.max(...x) + 0.5] };
-  const y = figure.data.flatMap(trace => trace.y ?? []).filter(Number.isFinite);
+  const log = figure.layout.yaxis?.type === "log";  // whose range is in powers of ten
+  const values = figure.data.flatMap(trace => trace.y ?? []).map(value => log ? Math.log10(value) : value);
+  const y = values.filter(Number.isFinite);
   if (figure.layout.yaxis?.range || !y.length || figure.data.some(trace => trace.stackgroup)) return;
   const low = Math.min(...y), high = Math.max(...y), room = 0.06 * (high - low || Math.abs(high) || 1);
   figure.layout.yaxis = { ...figure.layout.yaxis, range: [low - room, high + room] };
