@@ -57,6 +57,11 @@ def error_rate(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     ------
     DataError
         If lengths differ or no target is known.
+
+    Examples
+    --------
+    >>> error_rate(["a", "b", None, "a"], ["a", "a", "a", "a"])
+    0.3333333333333333
     """
     true, pred = _known_rows(y_true, y_pred)
     return float(np.mean(true != pred))

@@ -49,6 +49,13 @@ def write_data(data: HetData, folder: str | os.PathLike[str]) -> None:
         If an array is of a type that Parquet does not hold.
     OSError
         If a file can't be written.
+
+    Examples
+    --------
+    >>> data = HetData({"one": pl.DataFrame({"id": ["a", "b"], "x": [1.0, 2.0]})})
+    >>> write_data(data, "two instances")
+    >>> read_data("two instances").digest() == data.digest()
+    True
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)

@@ -61,6 +61,14 @@ class Graph:
     ------
     DataError
         If `data` is none of these forms, or lacks what its form needs.
+
+    Examples
+    --------
+    >>> graph = Graph(pl.DataFrame({"source": ["a", "b", "b"], "target": ["b", "a", "b"]}))
+    >>> graph
+    Graph(2 nodes, 1 edge)
+    >>> [finding.kind for finding in graph.findings]
+    ['self_loop', 'both_directions']
     """
 
     arcs: scipy.sparse.csr_array | None = None

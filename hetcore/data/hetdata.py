@@ -76,6 +76,25 @@ class HetData(WhatIf, Views):
     ------
     DataError
         If there is no source, or a source, graph or the target can't be used; the message says which and why.
+
+    Examples
+    --------
+    >>> plots = pl.DataFrame({"film": ["A", "B", "C"], "plot": ["a heist", "a wedding", "a heist"]})
+    >>> links = pl.DataFrame({"source": ["A"], "target": ["C"]})
+    >>> ratings = pl.DataFrame({"film": ["A", "B"], "rating": [8.0, 5.5]})
+    >>> data = HetData({"plot": plots}, {"director": links}, ratings, id_column="film")
+    >>> data.n, data.labelled.tolist()
+    (3, [True, True, False])
+    >>> print(data.coverage().select("name", "instances"))  # doctest: +NORMALIZE_WHITESPACE
+    shape: (2, 2)
+    ┌──────────┬───────────┐
+    │ name     ┆ instances │
+    │ ---      ┆ ---       │
+    │ str      ┆ i64       │
+    ╞══════════╪═══════════╡
+    │ plot     ┆ 3         │
+    │ director ┆ 2         │
+    └──────────┴───────────┘
     """
 
     def __init__(

@@ -1,0 +1,57 @@
+"""The docstrings as pages and as code: every public name has its place, every example does what it shows."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import hetcore as hc
+
+ROOT = Path(__file__).resolve().parents[2]
+WITH_EXAMPLES = sorted(
+    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+    for folder in ("hetcore", "datasets")
+    for path in (ROOT / folder).rglob("*.py")
+    if ">>> " in path.read_text(encoding="utf-8")
+)
+
+
+LOADS = [pytest.param(name, marks=pytest.mark.slow) for name in WITH_EXAMPLES if name.startswith("datasets")]
+
+
+@pytest.mark.parametrize("name", [*(name for name in WITH_EXAMPLES if name.startswith("hetcore")), *LOADS])
+def test_examples_do_what_they_show(name, tmp_path, monkeypatch):
+    if name.startswith("hetcore.widget"):
+        pytest.importorskip("anywidget", reason="anywidget is not installed")
+    monkeypatch.chdir(tmp_path)
+    if name == "datasets.suite" and "HETCORE_DATA" not in os.environ:
+        pytest.skip("HETCORE_DATA is not set: the data would be downloaded")
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    assert doctest.testmod(importlib.import_module(name), optionflags=flags).failed == 0
+
+
+def test_some_examples_run():
+    text = "".join(Path(importlib.import_module(name).__file__).read_text("utf-8") for name in WITH_EXAMPLES)
+    lines = [line for line in text.splitlines() if line.strip().startswith(">>> ")]
+    assert len([line for line in lines if "+SKIP" not in line]) >= 10
+
+
+@pytest.mark.slow
+def test_every_public_name_has_its_place_on_the_pages(tmp_path):
+    pytest.importorskip("pdoc", reason="pdoc is not installed")
+    code = "import sys, pathlib; from docs import api; api.build(pathlib.Path(sys.argv[1]))"
+    command = [sys.executable, "-W", "error", "-c", code, str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, env=dict(os.environ), capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-2000:]
+    page = (tmp_path / "hetcore.html").read_text("utf-8")
+    assert {*hc.__all__, "watch", "LiveView"} <= set(re.findall(r'<section id="(\w+)"', page))
+    pages = "".join(path.read_text("utf-8") for path in tmp_path.rglob("*.html"))
+    assert 'id="error_rate"' in pages and 'id="label_split"' in pages
+    assert not re.search(r"<(script|link|img)[^>]+(src|href)=.https?:", pages)
