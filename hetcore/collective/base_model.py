@@ -2,7 +2,8 @@
 
 Neighbours' columns are many, and where they say little they cost: where few labels are known, or where instances are
 not alike along the links. So one boosted model sees own columns, one neighbours' known labels too, one neighbours'
-features too, and F_0 is their convex mix of the lowest out-of-fold loss.
+features too, and F_0 is their convex mix of the lowest out-of-fold loss; or the first alone, unless the mix clearly
+errs less than it does.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hetcore.collective.mixing import mixing_weights
+from hetcore.collective.mixing import guarded_weights
 from hetcore.collective.stages import Grower
 from hetcore.forest import Forest
 from hetcore.targets import Scale
@@ -72,7 +73,7 @@ class BaseModel:
         table = binned, n_bins.astype(np.int32)
         models = [self._boosted((*table, columns), target, scale) for columns in groups]
         out_of_fold = np.stack([self._out_of_fold(scores) for _, scores in models])
-        weights = mixing_weights(out_of_fold, target, scale)
+        weights = guarded_weights(out_of_fold, target, scale)
         weights[weights < LEAST] = 0.0
         self.weights = weights / weights.sum()
         self.forests = [Forest(scale.n_outputs) for _ in range(self.n_views)]

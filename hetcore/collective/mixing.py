@@ -1,4 +1,4 @@
-"""The convex mix of models that has the lowest out-of-fold loss."""
+"""The convex mix of models that has the lowest out-of-fold loss, where it is clearly lower than that of the first."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from numpy.typing import NDArray
 
 from hetcore.targets import Scale
 
-__all__ = ["mixing_weights"]
+__all__ = ["guarded_weights", "mixing_weights"]
 
 STEPS, STILL = 200, 1e-9
+SURE = 1.0  # standard errors by which a mix must beat the first model alone
 
 
 def mixing_weights(scores: NDArray[np.float64], target: NDArray[np.float64], scale: Scale) -> NDArray[np.float64]:
@@ -41,6 +42,20 @@ def mixing_weights(scores: NDArray[np.float64], target: NDArray[np.float64], sca
             break
         weights, value, rate = moved, new, rate * 3.0
     return weights
+
+
+def guarded_weights(scores: NDArray[np.float64], target: NDArray[np.float64], scale: Scale) -> NDArray[np.float64]:
+    """Return the weights of the mix; the first model alone unless the mix clearly errs less than it does.
+
+    One standard error of the paired differences of the rows' losses, so that columns which say nothing have no part
+    (the "one standard error rule": Breiman et al. 1984, section 3.4.3). Parameters as those of `mixing_weights`.
+    """
+    weights = mixing_weights(scores, target, scale)
+    alone = scale.loss.value(scores[0], target)
+    gain = (alone - scale.loss.value(np.tensordot(weights, scores, 1), target)).reshape(len(target))
+    if gain.mean() > SURE * gain.std() / np.sqrt(gain.size):
+        return weights
+    return np.eye(len(weights))[0]
 
 
 def _value(weights: NDArray, scores: NDArray, target: NDArray, scale: Scale) -> float:

@@ -6,7 +6,7 @@ from scipy.optimize import minimize
 
 import hetcore as hc
 from datasets.planted.autocorrelated import make_autocorrelated_graph
-from hetcore.collective.mixing import mixing_weights
+from hetcore.collective.mixing import guarded_weights, mixing_weights
 from hetcore.data.splits import label_split
 from hetcore.targets import Scale
 from tests.collective.test_collective import rmse, small
@@ -36,6 +36,21 @@ def test_one_model_has_all_the_weight_and_alike_ones_share_it():
     target = np.arange(5.0)[:, None]
     assert mixing_weights(target[None], target, NUMBERS).tolist() == [1.0]
     np.testing.assert_allclose(mixing_weights(np.stack([target] * 4), target, NUMBERS), 0.25)
+
+
+@pytest.mark.parametrize("scale", [NUMBERS, CLASSES], ids=["numbers", "classes"])
+def test_a_mix_that_is_not_clearly_better_gives_way_to_the_first_model(scale):
+    rng = np.random.default_rng(1)
+    K = scale.n_outputs
+    target = np.eye(K)[rng.integers(0, K, 60)] if scale.is_classifier else rng.normal(size=(60, 1))
+    first = target + rng.normal(size=(60, K))
+    alike = first + 0.05 * rng.normal(size=(60, K))
+    assert 0.1 < mixing_weights(np.stack([first, alike]), target, scale)[1]
+    assert guarded_weights(np.stack([first, alike]), target, scale).tolist() == [1.0, 0.0]
+    better = np.stack([first, target + 0.2 * (first - target)])
+    found = guarded_weights(better, target, scale)
+    np.testing.assert_array_equal(found, mixing_weights(better, target, scale))
+    assert found[1] > 0.5
 
 
 @pytest.mark.slow
