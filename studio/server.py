@@ -24,7 +24,7 @@ from starlette.routing import Route
 from studio.limits import MIB
 from studio.server_uploads import UploadBudget
 
-__all__ = ["MIDDLEWARE", "PLOTLY_ADDRESS", "ROUTES", "needs_login", "person", "why_not"]
+__all__ = ["MIDDLEWARE", "PLOTLY_ADDRESS", "ROUTES", "login_header", "needs_login", "person", "why_not"]
 
 PLOTLY_ADDRESS = "/studio-assets/plotly.min.js"
 POLICY = (
@@ -162,8 +162,22 @@ def needs_login() -> bool:
         return True
 
 
+def login_header() -> str:
+    """Return the name of the header in which a proxy says who has logged in, empty where none is trusted."""
+    trusted = os.environ.get("HETCORE_BEHIND_LOGIN") == "1" and not needs_login()
+    return os.environ.get("HETCORE_LOGIN_HEADER", "") if trusted else ""
+
+
+def request_header(name: str) -> str:
+    """Return a header of the page's request, empty where it has none."""
+    return st.context.headers.get(name) or ""
+
+
 def person() -> str:
     """Return a name made from who has logged in, empty if nobody has."""
+    if header := login_header():
+        named = request_header(header)
+        return hashlib.sha256(f"hetcore person {named}".encode()).hexdigest() if named else ""
     if not st.user.get("is_logged_in") or not st.user.get("sub"):
         return ""
     return hashlib.sha256(f"hetcore user {st.user.get('iss', '')} {st.user['sub']}".encode()).hexdigest()
@@ -173,6 +187,8 @@ def why_not() -> str:
     """Return why the studio must not start, empty if it may."""
     if needs_login():
         return _login_failure()
+    if os.environ.get("HETCORE_LOGIN_HEADER") and not login_header():
+        return "The studio does not start: HETCORE_LOGIN_HEADER is a proxy's, set HETCORE_BEHIND_LOGIN=1 with it."
     address = st.get_option("server.address") or "0.0.0.0"  # noqa: S104 - what Streamlit takes then
     if _is_loopback(address) or os.environ.get("HETCORE_BEHIND_LOGIN") == "1":
         return ""

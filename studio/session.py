@@ -22,7 +22,7 @@ from studio import recipes, scenarios, state
 from studio.limits import MIB, UPLOADS
 from studio.messages import explained, shown
 from studio.runs import kept_files, store
-from studio.server import needs_login, person
+from studio.server import login_header, needs_login, person
 from studio.server_uploads import browser_name
 from studio.views.common.widgets import escape
 
@@ -290,7 +290,7 @@ def owner() -> str:
     Where people log in it is made from who they are. Elsewhere it is made from the cookie that the server gives each
     browser against forged requests, so that a reload finds its runs again; without one it lasts as long as the session.
     """
-    if needs_login():
+    if needs_login() or login_header():
         return person() or st.session_state.setdefault("nobody", secrets.token_urlsafe(24))
     if "owner" not in st.session_state:
         cookie = st.context.cookies.get("_streamlit_xsrf", "")

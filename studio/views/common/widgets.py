@@ -15,7 +15,7 @@ import streamlit as st
 from studio.jobs import manager
 from studio.messages import number, shown
 from studio.runs import restoring
-from studio.server import PLOTLY_ADDRESS, needs_login, person
+from studio.server import PLOTLY_ADDRESS, login_header, needs_login, person
 from studio.views.common.widgets_menu import chart_config, letters, menu
 from studio.views.common.widgets_style import styled
 from studio.views.common.widgets_timeline import CHART, ROUND, TIMELINE
@@ -65,7 +65,7 @@ def frame(title: str) -> None:
     with st.sidebar:
         menu(PAGES)
         letters(title)
-        if logged_in:
+        if logged_in and not login_header():
             if name := st.user.get("name") or st.user.get("email"):
                 st.caption(f"Logged in as {escape(shown(name))}.")
             st.button("Log out", on_click=st.logout, icon=":material/logout:")
@@ -75,8 +75,11 @@ def frame(title: str) -> None:
 
 def _log_in() -> bool:
     """Let nobody past who has not logged in where that is asked for; return whether it is."""
-    if not needs_login():
+    if not needs_login() and not login_header():
         return False
+    if login_header() and not person():
+        st.error("The proxy did not say who you are: its header of the login is missing.", icon=":material/lock:")
+        st.stop()
     if not person():
         st.title("hetcore studio")
         st.button("Log in", on_click=st.login, type="primary", icon=":material/login:")
