@@ -57,7 +57,8 @@ def place(name: str) -> str:
 
 uploads.warm_up()
 st.markdown("Choose what to learn from: a ready example, or tables and graphs of your own.")
-examples, files = st.tabs([EXAMPLES, FILES], default=FILES if session.files_in_hand() else EXAMPLES)
+own = bool(session.files_in_hand()) or st.query_params.get("open") == "files"
+examples, files = st.tabs([EXAMPLES, FILES], default=FILES if own else EXAMPLES)
 with examples:
     choose_example()
 with files:

@@ -30,12 +30,15 @@ def test_the_menu_stays_where_it_covers_nothing(studio_url, page):
     expect(page.get_by_test_id("stSidebar")).to_have_attribute("data-collapsed", "false")
 
 
-def test_the_toolbar_of_charts_is_there_when_it_is_asked_for(studio_url, page):
+def test_a_chart_is_in_view_on_a_phone_and_has_a_toolbar_when_it_is_asked_for(studio_url, page):
+    page.set_viewport_size({"width": 400, "height": 800})
     page.goto(f"{studio_url}/Consensus?data=planted")
     page.get_by_role("button", name="Train", exact=True).click()
     trained(page)
     chart = page.locator(".st-key-live_curves .live-chart")
     expect(chart.locator(".main-svg").first).to_be_visible()
+    assert chart.bounding_box()["y"] < 700  # without scrolling
+    page.set_viewport_size({"width": 1440, "height": 1000})
     expect(chart.locator(".modebar-btn")).to_have_count(0)
     page.get_by_text("Chart tools", exact=True).click()
     expect(chart.locator(".modebar-btn").first).to_be_attached()

@@ -192,6 +192,25 @@ function listen(bar) {
   bar.querySelector("select").addEventListener("change", event => { t.speed = Number(event.target.value); });
 }
 
+// Whoever can't see that a training ended is told; whoever pressed a button by the keyboard is there again, which being
+// disabled in the meantime has lost the focus. The menu's module knows what was pressed.
+function sayEnded(bar, settled) {
+  const t = timeline();
+  if (settled && t.busy) {
+    bar.querySelector(".ended").textContent = "The training has ended.";
+    focusAgain(20);
+  }
+  if (!settled) bar.querySelector(".ended").textContent = "";
+  t.busy = !settled;
+}
+
+function focusAgain(tries) {
+  const button = window.studioPressed && document.querySelector(`.${window.studioPressed} button`);
+  if (!button || document.activeElement !== document.body) return;
+  button.focus({ preventScroll: true });
+  if (document.activeElement === document.body && tries) setTimeout(() => focusAgain(tries - 1), 150);
+}
+
 function barModule(component) {
   const bar = component.parentElement.querySelector(".timeline"), t = timeline(), told = component.data;
   if (!bar.listens) { bar.listens = true; listen(bar); }
@@ -200,6 +219,7 @@ function barModule(component) {
   const following = t.about.ended === false && t.playing;
   const { last, total, ended, texts, settled } = told;
   t.about = { last, total, ended, texts, settled };
+  sayEnded(bar, settled);
   if (t.run !== told.run) {  // a new training is seen from its first round; one that was there before, as it ended
     const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
     Object.assign(t, { run: told.run, states: 0, shown: undefined, playing: told.fresh && !still });

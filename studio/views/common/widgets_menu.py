@@ -18,7 +18,13 @@ function close(sidebar) {
   const button = sidebar.querySelector("[data-testid='stSidebarCollapseButton'] button");
   if (button && sidebar.dataset.collapsed === "false") button.click();
 }
+const starts = ["st-key-train", "st-key-stepwise"];
+function remember(event) {
+  window.studioPressed = starts.find(name => event.target.closest(`.${name}`)) ?? null;
+}
 export default function (component) {
+  document.removeEventListener("focusin", remember);
+  document.addEventListener("focusin", remember);
   const sidebar = component.parentElement.closest("[data-testid='stSidebar']");
   if (!sidebar || sidebar.dataset.closes) return;
   sidebar.dataset.closes = "on a phone";

@@ -12,12 +12,15 @@ __all__ = ["style", "styled"]
 
 EVERYWHERE = """
 [data-testid="stCaptionContainer"] { color: inherit !important; opacity: 0.82; }
+[data-testid="stPageLink-NavLink"]:focus-visible { outline: 2px solid currentColor; outline-offset: 2px; }
 [data-testid="stMultiSelect"] input { min-width: 24px; min-height: 24px; }
 """
 DARK = """
 [data-testid="stBaseButton-primary"], [data-testid="stBaseButton-primaryFormSubmit"],
 [data-testid="stMultiSelectTagsContainer"] [data-tag] { color: #0B1A24 !important; }
 [data-testid="stMultiSelectTagsContainer"] [data-tag] button { color: inherit !important; }
+[data-testid="stBaseButton-primary"]:is(:hover, :active, :focus),
+[data-testid="stBaseButton-primaryFormSubmit"]:is(:hover, :active, :focus) { background: #6CB6E6 !important; }
 """
 
 

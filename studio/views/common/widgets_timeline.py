@@ -29,7 +29,8 @@ HTML = """
   BUTTONS
   <input type="range" min="1" max="1" step="1" value="1" aria-label="Round that the charts show">
   <select aria-label="Rounds a second">OPTIONS</select>
-  <output></output>
+  <output aria-live="off"></output>
+  <span class="ended" role="status"></span>
 </div>
 """
 BUTTONS = (
@@ -46,6 +47,7 @@ CSS = """
   background: transparent; border: 1px solid rgba(128, 128, 128, 0.6); border-radius: 0.5rem; cursor: pointer; }
 .timeline select option { color: #222; background: #fff; }
 .timeline input { flex: 1 1 10rem; min-width: 8rem; height: 2rem; accent-color: var(--st-primary-color, #0072B2); }
+.timeline .ended { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 .timeline output { flex: 1 0 100%; font-variant-numeric: tabular-nums; }
 .timeline :focus-visible { outline: 2px solid var(--st-primary-color, #0072B2); outline-offset: 2px; }
 """
