@@ -23,10 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hetcore.consensus.executor import Executor, LocalExecutor
-from hetcore.consensus.neighbor_columns import KnownLabels
+from hetcore.consensus.neighbor_columns import KnownLabels, walk
 from hetcore.consensus.outputs import Outputs
 from hetcore.consensus.recall import key_of
-from hetcore.consensus.smoothing import blended_links, graph_weights, smoothed
+from hetcore.consensus.smoothing import Pairs, blended_links, graph_weights, smoothed
 from hetcore.consensus.stretching import stretch_of
 from hetcore.consensus.view_learners import BoostRule, SmoothLearner, TreeLearner, ViewContent
 from hetcore.consensus.view_state import ViewState
@@ -116,7 +116,9 @@ class ViewBoosting:
     def _open(self, made: list[tuple[DataView, int]], lambda0: float) -> None:
         """Line 2: give views to learners, each with its seed."""
         graphs, params = self.problem.data.graphs, self.params
-        self.links = {name: graphs[name].adjacency().astype(np.float64) for name in self.columns.units}
+        links = {name: graphs[name].adjacency().astype(np.float64) for name in self.columns.units}
+        self.walks = {name: walk(each) for name, each in links.items()}
+        self.pairs = {name: (Pairs.of(each), Pairs.of(each, self.problem.labelled)) for name, each in links.items()}
         self.graph_weights = dict.fromkeys(graphs, 0.0)
         self.lambda0 = lambda0
         self.lambda1 = 0.0 if params["lambda1"] == "auto" else float(params["lambda1"])
@@ -290,9 +292,9 @@ class ViewBoosting:
 
     def _weigh_graphs(self) -> None:
         """Line 6, from what the views without a graph say, labels where known."""
-        if not self.links or self.params["weights"] == "equal":
-            self.graph_weights |= {name: 1.0 / len(self.links) for name in self.links}
-        elif self.links:
+        if not self.walks or self.params["weights"] == "equal":
+            self.graph_weights |= {name: 1.0 / len(self.walks) for name in self.walks}
+        elif self.walks:
             plain = [i for i, view in enumerate(self.views) if not view.view.graphs]
             predicted = np.stack([self.views[i].scores for i in plain])
             covers = np.stack([self.views[i].covers for i in plain])
@@ -300,7 +302,7 @@ class ViewBoosting:
             fitted, known = self.outputs.fitted(alone), self.problem.labelled
             missed = self.labels.codes - fitted
             fitted = np.where(known[:, None], self.labels.codes, fitted)
-            self.graph_weights |= graph_weights(self.links, fitted, missed, known)
+            self.graph_weights |= graph_weights(self.pairs, fitted, missed)
 
     @property
     def working(self) -> NDArray[np.float64]:
@@ -312,11 +314,11 @@ class ViewBoosting:
 
     def choose_lambda1(self) -> None:
         """Choose lambda1 by the out-of-fold loss of e: each fold's labels hidden, its rows scored by its members."""
-        if not self.links or not any(self.graph_weights.values()):
+        if not self.walks or not any(self.graph_weights.values()):
             self.lambda1 = 0.0
             self.paths.pop("lambda1", None)
             return
-        blend, known, working = blended_links(self.links, self.graph_weights), self.problem.labelled, self.working
+        blend, known, working = blended_links(self.walks, self.graph_weights), self.problem.labelled, self.working
         members = self.member_consensus(self.executor.members, ~known)
 
         def total(lambda1: float) -> float:
@@ -343,7 +345,7 @@ class ViewBoosting:
         self.smooth, self.smooth_trained = self.left_out, self.trained
         if not self.lambda1 or not any(self.graph_weights.values()):
             return
-        self.blend = blended_links(self.links, self.graph_weights)
+        self.blend = blended_links(self.walks, self.graph_weights)
         args = self.lambda1, self.problem.labelled, self.working
         self.smooth = smoothed(self.blend, self.left_out, *args)
         self.smooth_trained = smoothed(self.blend, self.trained, *args)

@@ -11,7 +11,7 @@ few sweeps solve it: each shrinks the error by lambda1 / (1 + lambda1).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from scipy import sparse
 from hetcore.consensus.neighbor_columns import walk
 from hetcore.weights import self_normalised
 
-__all__ = ["blended_links", "graph_weights", "smoothed"]
+__all__ = ["Pairs", "blended_links", "graph_weights", "smoothed"]
 
 MOST_SWEEPS, CLOSE = 10, 0.01  # sweeps shrink the error to this share, or end
 GRAPH_SHARPNESS = 3.0
@@ -28,20 +28,51 @@ SURE = 3.0  # standard errors that linked instances must be closer than others, 
 MOST_PAIRS = 50_000
 
 
-def blended_links(links: Mapping[str, Any], weights: Mapping[str, float]) -> Any:
+class Pairs(NamedTuple):
+    """Linked instances of a graph: at most about MOST_PAIRS of its links, evenly drawn.
+
+    Attributes
+    ----------
+    a, b : (e,) int32
+        The ends.
+    weight : (e,) float64
+    linked : (m,) int64
+        The instances that have a link.
+    """
+
+    a: NDArray
+    b: NDArray
+    weight: NDArray
+    linked: NDArray
+
+    @classmethod
+    def of(cls, links: Any, rows: NDArray[np.bool_] | None = None) -> Pairs:
+        """Return those of links (n, n), between `rows` (n,) or all."""
+        ends = sparse.triu(links, k=1).tocoo()
+        a, b, weight = ends.row, ends.col, ends.data
+        if rows is not None:
+            inside = rows[a] & rows[b]
+            a, b, weight = a[inside], b[inside], weight[inside]
+        linked = np.flatnonzero(np.bincount(np.concatenate([a, b])))
+        step = max(1, a.size // MOST_PAIRS)
+        return cls(a[::step], b[::step], weight[::step], linked)
+
+
+def blended_links(walks: Mapping[str, Any], weights: Mapping[str, float]) -> Any:
     """Return the average over neighbours as a matrix (n, n): rows sum to 1, or are 0 without a link of weight.
 
     Parameters
     ----------
-    links : mapping of str to (n, n) sparse array
+    walks : mapping of str to (n, n) sparse array
+        The average over the neighbours in each graph (`neighbor_columns.walk`).
     weights : mapping of str to float
         The graphs' weights; those of 0 take no part.
     """
-    used = {name: each for name, each in links.items() if weights.get(name, 0.0) > 0}
+    used = {name: each for name, each in walks.items() if weights.get(name, 0.0) > 0}
     if not used:
-        n = next(iter(links.values())).shape[0]
+        n = next(iter(walks.values())).shape[0]
         return sparse.csr_array((n, n), dtype=np.float64)
-    return walk(sum(weights[name] * walk(each) for name, each in used.items()).tocsr())
+    return walk(sum(weights[name] * each for name, each in used.items()).tocsr())
 
 
 def smoothed(
@@ -59,19 +90,25 @@ def smoothed(
 
 
 def graph_weights(
-    links: Mapping[str, Any], fitted: NDArray, missed: NDArray, labelled: NDArray[np.bool_]
+    pairs: Mapping[str, tuple[Pairs, Pairs]], fitted: NDArray, missed: NDArray
 ) -> dict[str, float]:
     """Return (4.11): a graph's weight by how much less its linked instances differ than any two do.
 
     With d_g the mean squared difference of `fitted` (n, k) over the links, over that of two instances drawn at random,
     w^ is (4.10) of d_g cubed over the graphs whose d_g is clearly below 1. A graph of which it is not may still link
-    instances for which the tables miss alike: then d_g is of `missed` (n, k), the residuals of the `labelled` (n,). All
+    instances for which the tables miss alike: then d_g is of `missed` (n, k), the residuals of the labelled. All
     weights are 0 where there is no such graph: then the graphs explain nothing.
+
+    Parameters
+    ----------
+    pairs : mapping of str to (Pairs, Pairs)
+        By graph, all, and those between labelled instances.
+    fitted, missed : (n, k) float64
     """
-    weights, clear = dict.fromkeys(links, 0.0), {}
-    for name, each in links.items():
-        for values, rows in ((fitted, None), (missed, labelled)):
-            ratio, slack = _ratio(each, values, rows)
+    weights, clear = dict.fromkeys(pairs, 0.0), {}
+    for name, (everywhere, labelled) in pairs.items():
+        for values, among in ((fitted, everywhere), (missed, labelled)):
+            ratio, slack = _ratio(among, values)
             if ratio < 1.0 - slack:
                 clear[name] = ratio
                 break
@@ -81,18 +118,11 @@ def graph_weights(
     return weights
 
 
-def _ratio(links: Any, values: NDArray, rows: NDArray[np.bool_] | None) -> tuple[float, float]:
-    """Return d_g between those rows (n,), or all, and how far below 1 it must be to count."""
-    ends = sparse.triu(links, k=1).tocoo()
-    a, b, weight = ends.row, ends.col, ends.data
-    if rows is not None:
-        inside = rows[a] & rows[b]
-        a, b, weight = a[inside], b[inside], weight[inside]
+def _ratio(pairs: Pairs, values: NDArray) -> tuple[float, float]:
+    """Return d_g, and how far below 1 it must be to count."""
+    a, b, weight, linked = pairs
     if not a.size:
         return 1.0, 1.0
-    linked = np.flatnonzero(np.bincount(np.concatenate([a, b])))
-    step = max(1, a.size // MOST_PAIRS)
-    a, b, weight = a[::step], b[::step], weight[::step]
     apart = ((values[a] - values[b]) ** 2).sum(axis=1) @ weight / weight.sum()
     spread = 2.0 * ((values[linked] - values[linked].mean(axis=0)) ** 2).sum(axis=1).mean()
     slack = SURE / np.sqrt(min(a.size, linked.size)) + 0.01

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from hetcore.binning import BinMapper
 from hetcore.consensus.boosting import ViewBoosting
-from hetcore.consensus.neighbor_columns import KnownLabels
+from hetcore.consensus.neighbor_columns import KnownLabels, walk
 from hetcore.consensus.outputs import Outputs
 from hetcore.consensus.smoothing import blended_links, smoothed
 from hetcore.consensus.view_learners import predict_with
@@ -177,13 +177,12 @@ class ViewModel(Stored):
     ) -> NDArray[np.float64]:
         """Return what smoothing along the links adds, dealt to the graphs by their weights, (p + q, n, k)."""
         parts = np.zeros((len(present), *change.shape))
-        links = {
-            name: data.graphs[name].adjacency().astype(np.float64) for name in self.graph_weights if name in data.graphs
-        }
-        if not self.lambda1 or not any(self.graph_weights[name] for name in links):
+        there = [name for name in self.graph_weights if name in data.graphs]
+        if not self.lambda1 or not any(self.graph_weights[name] for name in there):
             return parts
         scores = self.outputs.prior + change
-        blend = blended_links(links, self.graph_weights)
+        walks = {name: walk(data.graphs[name].adjacency().astype(np.float64)) for name in there}
+        blend = blended_links(walks, self.graph_weights)
         moved = smoothed(blend, scores, self.lambda1, labels.known, working) - scores
         own = np.concatenate([np.zeros(len(self.source_names)), list(self.graph_weights.values())])
         return _dealt(own, present)[:, :, None] * moved

@@ -126,8 +126,8 @@ def _collective() -> None:
     autocorrelation.cross_products(ends, ends, one, weights, np.zeros((1, 2), np.int32))
 
 
-_CORE = (_bins, _tree, _prediction, _graphs)
-_MORE = (_medians, _weights, _factorization, _collective, _members)
+_CORE = (_bins, _members, _prediction, _graphs, _weights)
+_MORE = (_tree, _medians, _collective, _factorization)
 
 
 def warm_up(progress: Callable[[int, int], object] | None = None, core: bool = False) -> None:
@@ -140,7 +140,7 @@ def warm_up(progress: Callable[[int, int], object] | None = None, core: bool = F
     progress : callable, optional
         Called as ``progress(done, total)`` before the first step and after each.
     core : bool, default=False
-        Whether to compile only what the default consensus, and most methods, use: bins, trees, neighbours.
+        Whether to compile only what the default consensus uses, and most methods: bins, trees, neighbours, weights.
     """
     steps = _CORE if core else _CORE + _MORE
     for done, step in enumerate(steps):

@@ -13,7 +13,7 @@ import hetcore as hc
 from datasets.planted.generator import make_heterogeneous
 from hetcore.consensus.neighbor_columns import KnownLabels, label_columns
 from hetcore.consensus.outputs import Outputs
-from hetcore.consensus.smoothing import graph_weights, smoothed
+from hetcore.consensus.smoothing import Pairs, graph_weights, smoothed
 from hetcore.consensus.view_weights import SHARPNESS, consensus, fitted_mix, sharpness_for
 from hetcore.consensus.views import ViewColumns, dealt_folds, folds_for, views
 from hetcore.targets import Problem
@@ -105,14 +105,19 @@ def test_graphs_that_explain_nothing_have_no_weight():
     links = sparse.coo_array((np.ones(800), ends.T), shape=(200, 200)).tocsr()
     links = (links + links.T).tocsr()
     fitted, missed, labelled = rng.normal(size=(200, 1)), rng.normal(size=(200, 1)), np.arange(200) < 150
-    assert graph_weights({"random": links}, fitted, missed, labelled) == {"random": 0.0}
+
+    def weights(graphs):
+        pairs = {name: (Pairs.of(each), Pairs.of(each, labelled)) for name, each in graphs.items()}
+        return graph_weights(pairs, fitted, missed)
+
+    assert weights({"random": links}) == {"random": 0.0}
     near = _neighbours(fitted[:, 0])
     both = {"random": links, "near": near}
-    assert graph_weights(both, fitted, missed, labelled) == {"random": 0.0, "near": 1.0}
+    assert weights(both) == {"random": 0.0, "near": 1.0}
     of_missed = {"random": links, "near": _neighbours(missed[:, 0])}  # alike in what the tables miss alone
-    assert graph_weights(of_missed, fitted, missed, labelled) == {"random": 0.0, "near": 1.0}
+    assert weights(of_missed) == {"random": 0.0, "near": 1.0}
     missed[:150] = rng.normal(size=(150, 1))  # the labelled are not
-    assert graph_weights(of_missed, fitted, missed, labelled) == {"random": 0.0, "near": 0.0}
+    assert weights(of_missed) == {"random": 0.0, "near": 0.0}
 
 
 def test_a_graph_that_links_what_the_tables_miss_has_a_weight():
