@@ -164,9 +164,9 @@ class ViewBoosting:
             pulled, rule = pulled[:0], rule._replace(lambda0=0.0)
         given = {"learner": made.view.learner, "seed": seed, "rule": rule, "pulled": pulled}
         content = ViewContent(X=made.X, codes=codes, fold=fold, **given)
-        if origin := self.columns.origin:
+        if made.key:
             plain = rule._replace(outputs=rule.outputs.is_classifier)
-            content = content._replace(key=key_of(origin, made.view.name, seed, plain, rule.outputs.prior, pulled))
+            content = content._replace(key=key_of(made.key, seed, plain, rule.outputs.prior, pulled))
         kind = TreeLearner if made.view.learner == "trees" else SmoothLearner
         self.executor.add(state, kind, self.problem.labelled, content)
         return state

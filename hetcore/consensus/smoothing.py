@@ -89,9 +89,7 @@ def smoothed(
     return now
 
 
-def graph_weights(
-    pairs: Mapping[str, tuple[Pairs, Pairs]], fitted: NDArray, missed: NDArray
-) -> dict[str, float]:
+def graph_weights(pairs: Mapping[str, tuple[Pairs, Pairs]], fitted: NDArray, missed: NDArray) -> dict[str, float]:
     """Return (4.11): a graph's weight by how much less its linked instances differ than any two do.
 
     With d_g the mean squared difference of `fitted` (n, k) over the links, over that of two instances drawn at random,

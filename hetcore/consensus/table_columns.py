@@ -209,11 +209,12 @@ class TableColumns(Stored):
         "_flat": Part(Projection, optional=True, key="flat"), "has_words": Flag(),
     }  # fmt: skip
 
-    def fit(self, data: HetData) -> TableColumns:
-        """Learn encoders, scales and components."""
+    def fit_transform(self, data: HetData) -> Tables:
+        """Learn encoders, scales and components; return the columns of the data."""
         self._tables = {name: _Table.fit(source) for name, source in data.sources.items()}
         self._joined = self._flat = None
-        plain, trees = self._blocks(data)[1:3]
+        blocks = self._blocks(data)
+        plain, trees = blocks[1:3]
         self.has_words = any(table.plain.unit_rows for table in self._tables.values())
         joined = np.hstack(list(plain.values()))
         if joined.shape[1] > MOST_SMOOTH_COLUMNS:
@@ -222,7 +223,7 @@ class TableColumns(Stored):
         joined = np.hstack(list(trees.values()))
         if joined.shape[1] > MOST_NEIGHBOR_COLUMNS:
             self._flat = Projection.fit(joined, most=MOST_NEIGHBOR_COLUMNS, rank=TREE_COMPONENTS)
-        return self
+        return self._side_by_side(*blocks)
 
     @property
     def names(self) -> list[str]:
@@ -257,7 +258,10 @@ class TableColumns(Stored):
 
     def transform(self, data: HetData) -> Tables:
         """Return the columns of any data; tables that it lacks are missing."""
-        has, plain, trees, smooth = self._blocks(data)
+        return self._side_by_side(*self._blocks(data))
+
+    def _side_by_side(self, has: dict, plain: dict, trees: dict, smooth: dict) -> Tables:
+        """Return the columns of what `_blocks` gave."""
         joined, joined_smooth = np.hstack(list(trees.values())), np.hstack(list(plain.values()))
         if self._joined is not None:
             joined_smooth = joined_smooth @ self._joined

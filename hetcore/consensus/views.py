@@ -84,11 +84,14 @@ class DataView(NamedTuple):
         Instances that it covers.
     X : (m, d) array
         Their columns: float32 with NaN where missing for trees, else float64 without.
+    key : str
+        Digest of the tables, graphs and labels that they are made from, where learners are recalled; else "".
     """
 
     view: View
     rows: NDArray[np.int64]
     X: NDArray
+    key: str = ""
 
 
 def folds_for(n_known: int) -> int:
@@ -140,14 +143,15 @@ class ViewColumns(Stored):
         learners : tuple of str
             Which learners may look.
         """
-        self.tables = TableColumns().fit(data)
+        self.tables = TableColumns()
+        tables = self.tables.fit_transform(data)
         linked = {name: graph for name, graph in data.graphs.items() if graph.n_edges}
         self.units = {name: float(graph.weights.mean(dtype=np.float64)) for name, graph in linked.items()}
         largest = sorted(linked, key=lambda name: -linked[name].n_edges)[:MOST_GRAPHS]
         self.shown = [name for name in linked if name in largest] + [ALL_GRAPHS] * (len(linked) > 1)
         self.scales: dict[str, Projection] = {}
         self.views = [view for view in self._all_views() if view.learner in learners]
-        self._made = self._matrices(data, labels, learn=True)
+        self._made = self._matrices(data, labels, tables, learn=True)
         return self
 
     def of_training(self) -> list[DataView]:
@@ -161,7 +165,7 @@ class ViewColumns(Stored):
             _, made = MEMORY.get("views", self.origin) or (None, None)
             if made is not None:
                 return made
-        return self._data_views(self._matrices(data, labels, learn=False))
+        return self._data_views(self._matrices(data, labels, self.tables.transform(data), learn=False))
 
     def _data_views(self, made: Mapping[Any, tuple[NDArray, NDArray]]) -> list[DataView]:
         found = []
@@ -186,9 +190,10 @@ class ViewColumns(Stored):
             views += [View("joined and graphs", learner, tables, graphs) for learner in LEARNERS]
         return views
 
-    def _matrices(self, data: HetData, labels: KnownLabels, learn: bool) -> dict[Any, tuple[NDArray, NDArray]]:
+    def _matrices(
+        self, data: HetData, labels: KnownLabels, tables: Tables, learn: bool
+    ) -> dict[Any, tuple[NDArray, NDArray]]:
         """Return coverage (n,) and columns (n, d) by (columns, whether for trees)."""
-        tables = self.tables.transform(data)
         made: dict[Any, tuple[NDArray, NDArray]] = {}
         for name, has in tables.has.items():
             key = f"table {name}"
@@ -279,8 +284,8 @@ def fitted_views(
 
     def fit() -> tuple[ViewColumns, list[DataView]]:
         columns = ViewColumns().fit(data, labels, learners)
-        columns.origin = key
-        return columns, columns.of_training()
+        columns.origin, found = key, columns.of_training()
+        return columns, [each._replace(key=_key_of_view(each, data, labels)) for each in found] if key else found
 
     key = origin_of(data, labels, learners) if MEMORY.room else ""
     return MEMORY.recalled("views", key, fit)
@@ -289,6 +294,13 @@ def fitted_views(
 def origin_of(data: HetData, labels: KnownLabels, learners: Iterable[str]) -> str:
     """Return the digest of what views' columns are learned from."""
     return key_of(key_of_tables(data), labels.codes, labels.fold, sorted(learners))
+
+
+def _key_of_view(made: DataView, data: HetData, labels: KnownLabels) -> str:
+    """Return the digest of what a view of some data is made from: another source may change and it stays."""
+    tables = [(name, data.sources[name].digest()) for name in made.view.tables]
+    graphs = [(name, data.graphs[name].digest()) for name in made.view.graphs]
+    return key_of(tuple(made.view), tables, graphs, data.ids.tolist(), labels.codes, labels.fold, made.rows)
 
 
 def _lacked(present: NDArray[np.bool_], known: NDArray[np.bool_]) -> NDArray[np.int64]:

@@ -7,8 +7,10 @@ import pytest
 
 import hetcore as hc
 from hetcore.consensus import recall
+from hetcore.consensus.neighbor_columns import KnownLabels
 from hetcore.consensus.recall import MEMORY, Memory, Recalled
 from hetcore.consensus.view_learners import Advanced
+from hetcore.consensus.views import fitted_views
 from tests.consensus.test_consensus import planted
 
 ROUNDS = {"n_iterations": 4, "lambda1": 0.5}
@@ -83,6 +85,19 @@ def test_other_labels_or_values_are_other_fits(fits, memory):
     for found, each in zip(ours, changed):
         same(found, fitted(each))
         assert not np.array_equal(found[1], fitted(data)[1])
+
+
+def test_views_of_other_sources_stay_where_one_changes(memory):
+    data, _ = planted("regression", n=40)
+    y, changed = data.y, data.with_noise(data.source_names[0], 0.5)
+    columns = ("table source_2", "labels of graph_1", "table source_1", "joined")
+    keys = [{made.view.columns: made.key for made in _views_of(each, y)} for each in (data, changed)]
+    assert [keys[0][name] == keys[1][name] for name in columns] == [True, True, False, False]
+
+
+def _views_of(data, y):
+    codes = np.where(np.isnan(y), 0.0, y)[:, None]
+    return fitted_views(data, KnownLabels(codes, np.where(np.isnan(y), -1, np.arange(len(y)) % 3)))[1]
 
 
 def test_what_was_used_least_lately_is_forgotten_first():

@@ -87,7 +87,7 @@ def components(data: HetData) -> NDArray[np.float32]:
 
     NaN for an instance in no table; a table that an instance lacks counts with its means.
     """
-    tables = TableColumns().fit(data).transform(data)
+    tables = TableColumns().fit_transform(data)
     rows = tables.joined_smooth[tables.in_any]
     rows = rows - rows.mean(axis=0)
     vectors = principal(rows, 2)
