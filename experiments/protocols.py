@@ -44,6 +44,7 @@ PROTOCOLS = {
     "heteroscedastic": Protocol("experiments.heteroscedastic", "heteroscedastic"),
     "calibration": Protocol("experiments.calibration", "deviation"),
     "transfer": Protocol("experiments.transfer", "transfer"),
+    "eta": Protocol("experiments.eta.path", "eta"),
     "fair_fight": Protocol("experiments.modalities.fair_fight", "fair_fight"),
     "two_learner": Protocol("experiments.modalities.two_learner", "two_learners"),
 }
