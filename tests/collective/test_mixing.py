@@ -1,12 +1,16 @@
 """The mix of F_0: its weights, the groups of columns it goes over, and what it saves where links say nothing."""
 
 import numpy as np
+import polars as pl
 import pytest
 from scipy.optimize import minimize
 
 import hetcore as hc
+from datasets._links import nearest_edges
 from datasets.planted.autocorrelated import make_autocorrelated_graph
+from hetcore.collective import base_model
 from hetcore.collective.mixing import guarded_weights, mixing_weights
+from hetcore.data import HetData
 from hetcore.data.splits import label_split
 from hetcore.targets import Scale
 from tests.collective.test_collective import rmse, small
@@ -64,6 +68,29 @@ def test_links_that_say_nothing_cost_less_in_a_mix(seed):
     }
     own = rmse(hc.GBRegressor().fit(data, y).predict(data)[hidden], data.y[hidden])
     assert errors[True] < errors[False] and errors[True] < 1.03 * own
+
+
+def stepwise(seed):
+    """Return 240 rows whose target is a function of their columns, linked to the five most alike."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 4, size=(240, 6)).astype(float)
+    y = 8 * np.where(X[:, 0] > 1, X[:, 1], X[:, 2] ** 2) + X[:, 3]
+    ids = [f"r{i:03d}" for i in range(len(X))]
+    near = nearest_edges(np.array(ids, object), X + 1e-3 * rng.normal(size=X.shape), 5)
+    table = pl.DataFrame({"id": ids} | {f"x{j}": X[:, j] for j in range(6)})
+    return HetData({"t": table}, {"near": near}, pl.DataFrame({"id": ids, "y": y}), id_column="id", task="regression")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 1])
+def test_links_between_alike_rows_cost_nothing_where_the_columns_say_all(monkeypatch, seed):
+    data = stepwise(seed)
+    y = label_split(data, 0.4, seed=seed)
+    hidden = np.isnan(y)
+    error = lambda model: rmse(model.fit(data, y).predict(data)[hidden], data.y[hidden])  # noqa: E731
+    own, guarded = error(hc.GBRegressor()), error(hc.MGBRegressor())
+    monkeypatch.setattr(base_model, "guarded_weights", mixing_weights)
+    assert guarded < 1.02 * own and error(hc.MGBRegressor()) > 1.03 * own
 
 
 def test_a_mix_is_of_own_columns_labels_and_features():
