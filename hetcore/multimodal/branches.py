@@ -54,7 +54,8 @@ class Branch(Stored):
         return cls(**values)
 
     def _fault(self, sizes: dict[str, int]) -> str:
-        return "" if self.inputs is not None or "d" in sizes else "The model file lacks the scale of a branch's numbers"
+        scaled = self.centre is not None and self.scale is not None
+        return "" if self.inputs is not None or scaled else "The model file lacks the scale of a branch's numbers"
 
     @property
     def shape(self) -> tuple[int, ...]:

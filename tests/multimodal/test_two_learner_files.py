@@ -126,3 +126,13 @@ def test_an_edited_network_with_boosted_features_is_refused(change):
     change(meta, arrays)
     with pytest.raises((ModelFileError, KeyError)):  # the loader makes the one of the other
         hc.BoostedFeatureNetworkClassifier(**BFV, network="scikit-learn")._set_state(meta, arrays)
+
+
+@pytest.mark.parametrize("name", ["centre", "scale"])
+def test_a_table_branch_without_its_centre_or_scale_is_refused(name):
+    data, y = halves(seed=1, n=60)[:2]
+    model = hc.BoostedFeatureNetworkClassifier(**BFV, network="scikit-learn").fit(data, y)
+    (branch,) = [each for each in model.branches_ if each.inputs is None]
+    setattr(branch, name, None)
+    with pytest.raises(ModelFileError, match="lacks the scale of a branch's numbers"):
+        load(dumps(model))
