@@ -142,6 +142,32 @@ def test_jupyterlab_dark_two_at_once_interrupt_and_reload(tmp_path, page):
     assert page.foreign == []
 
 
+LARGE = """import datasets
+import hetcore as hc
+data, _ = datasets.make_heterogeneous(n=10_000, seed=0)
+widget = hc.watch(hc.GBCRegressor(n_iterations=2000, as_printed=True, random_state=0), data)
+widget"""
+
+
+def test_jupyterlab_ten_thousand_instances_and_a_kernel_that_restarts_in_mid_training(tmp_path, page):
+    (tmp_path / "run.ipynb").write_bytes(notebook_of(LARGE))
+    with jupyterlab(tmp_path) as url:
+        opened(page, url)
+        run_cell(page, 0)
+        live = page.locator(LIVE)
+        expect(live).to_be_visible(timeout=TRAINING)
+        press(page, "Train")
+        expect(live).to_have_attribute("data-rounds", re.compile(r"^([2-9]\d|\d{3,})$"), timeout=TRAINING)
+        note_times(live)
+        page.get_by_title("Restart the kernel", exact=False).first.click()
+        page.locator(".jp-Dialog .jp-mod-accept").click()
+        expect(live.get_by_role("alert")).to_have_text(
+            "No answer from the kernel: it was restarted, or another cell keeps it busy; run this cell again if it was.",
+            timeout=TRAINING,
+        )
+    assert page.foreign == []
+
+
 MARIMO = """import marimo
 
 app = marimo.App()
