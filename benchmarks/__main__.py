@@ -83,7 +83,7 @@ PARTS = {
         "per tree no slower than LightGBM.",
     ),
     "two learners": Part(
-        "Steps by Newton against Bayes", "benchmarks.speed.two_learners", "at least 10 times faster a step."
+        "Steps by Newton against Bayes", "benchmarks.speed.two_learners", "at least 30 times faster a step."
     ),
     "transfer": Part(
         "TrAdaBoost against adapt",

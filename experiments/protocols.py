@@ -46,5 +46,6 @@ PROTOCOLS = {
     "transfer": Protocol("experiments.transfer", "transfer"),
     "eta": Protocol("experiments.eta.path", "eta"),
     "fair_fight": Protocol("experiments.modalities.fair_fight", "fair_fight"),
-    "two_learner": Protocol("experiments.modalities.two_learner", "two_learners"),
+    "two_learner": Protocol("experiments.modalities.two_learner", "structured_unstructured"),
+    "two_learner_minutes": Protocol("experiments.modalities.minutes", "structured_unstructured_minutes"),
 }

@@ -79,17 +79,20 @@ def newton_step(line: RiskAlongStep, rng: np.random.Generator, highest: float = 
         slope = float(gradient @ move)
         if slope > -TOLERANCE:
             break
-        size = _damped(line, steps, move, value, slope)
-        if size == 0.0:
-            break
-        steps = steps + size * move
-        value, gradient, hessian = line.model(steps)
+        there = line.model(steps + move)  # a whole step is taken nearly always, and this is what the next round needs
+        if there[0] > value + 1e-4 * slope:
+            size = _damped(line, steps, move, value, slope)
+            if size == 0.0:
+                break
+            move = size * move
+            there = line.model(steps + move)
+        steps, (value, gradient, hessian) = steps + move, there
     return steps
 
 
 def _damped(line: RiskAlongStep, steps: NDArray, move: NDArray, value: float, slope: float) -> float:
-    """Return the largest of 1, 1/2, 1/4, ... that lowers the risk enough, 0 if none does."""
-    for halving in range(40):
+    """Return the largest of 1/2, 1/4, ... that lowers the risk enough, 0 if none does."""
+    for halving in range(1, 40):
         size = 0.5**halving
         if line.value(steps + size * move) <= value + 1e-4 * size * slope:
             return size

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 import pytest
 
 from experiments.modalities import fair_fight
+from experiments.modalities.__main__ import ahead, printed
 from hetcore.metrics import macro_f1_of_codes
 from hetcore.multimodal import deep
 from tests.multimodal.two_modalities import halves
@@ -57,3 +59,16 @@ def test_networks_keep_their_best_epoch(toy, method):
     p, validated = fair_fight.ARMS[method](toy)
     assert p.shape == (300, 4) and np.allclose(p.sum(axis=1), 1, atol=1e-5)
     assert (validated == toy.validated).all()
+
+
+def test_the_printed_table_counts_places_over_common_runs():
+    def row(data, method, run, f1):
+        return {"data": data, "method": method, "run": run, "F1": f1, "accuracy": f1, "average_precision": f1}
+
+    cells = pl.DataFrame([
+        row("CT", "2WL", 0, 0.7), row("CT", "2WL", 1, 0.9), row("CT", "BFV+DNN", 0, 0.8),
+        row("CT", "late fusion", 0, 0.6), row("CT", "late fusion", 1, 0.9), row("RW", "2WL", 0, 0.5),
+    ])  # fmt: skip
+    assert ahead(cells, ["CT", "RW"], "F1") == (1, 2)
+    lines = printed(cells, ["CT"])
+    assert "| CT | 2 | 2WL | 0.800 | 0.800 | 0.800 |" in lines and len(lines) == 4
