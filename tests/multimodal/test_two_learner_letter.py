@@ -66,8 +66,13 @@ def test_algorithm_1_is_the_papers_over_15_rounds(M, step, search):
     assert_allclose(model.history_.select("step:one", "step:two").to_numpy(), steps)
 
 
-@pytest.mark.parametrize("M, N2", [(2, 0), (2, 1), (4, 1), (3, 2)])
-@pytest.mark.parametrize("step, search", [("grid", grid), ("fixed", fixed)])
+@pytest.mark.parametrize(
+    "M, N2, step, search",
+    [
+        (2, 0, "grid", grid), (2, 1, "fixed", fixed), (4, 1, "fixed", fixed), (3, 2, "fixed", fixed),
+        *(pytest.param(M, N2, "grid", grid, marks=pytest.mark.slow) for M, N2 in ((2, 1), (4, 1), (3, 2))),
+    ],
+)  # fmt: skip
 def test_algorithm_2_is_the_papers_over_15_rounds(M, N2, step, search):
     X1, X2, y, data = made(M)
     f, steps = naive.algorithm_2(X1, X2, y, M, N1=15, N2=N2, learners=LEARNERS, search=search)

@@ -35,7 +35,7 @@ def test_numbers_dates_and_truth_values_are_joined_as_text(cells, kept):
     files = {"t.csv": table, "labels.csv": labels}
     data, recipe = built(files, {"t.csv": "item", "labels.csv": "item"}, Label("labels.csv", "y"))
     assert data.ids.tolist() == kept and data.labelled.all()
-    assert recipes.as_code(recipe).count("text_columns=('item',)") == 2
+    assert [list(part["options"]["text_columns"]) for part in (*recipe["sources"], recipe["target"])] == [["item"]] * 2
 
 
 def test_ids_that_are_equal_as_numbers_only_do_not_meet():
