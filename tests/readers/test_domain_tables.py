@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+import hetcore as hc
 from hetcore.data import plain
 from hetcore.errors import DataError
 from studio import recipes
@@ -110,7 +111,7 @@ def test_the_script_builds_the_same_domains(tmp_path):
     recipe = guessed(FILES)
     settings = {"data": recipe, "params": {"n_iterations": 2}}
     script = export.script_of_run(Run("anna", "Transfer", "TinyRegressor", "Your data", settings=settings))
-    for name, content in FILES.items():
-        (tmp_path / name).write_bytes(content)
+    data = recipes.build(recipe, FILES.__getitem__)
+    hc.write_data(data, tmp_path / "data")
     built = script[: script.index("model = ")] + "print(data.digest())\n"
-    assert executed(built, tmp_path).strip() == recipes.build(recipe, FILES.__getitem__).digest()
+    assert executed(built, tmp_path).strip() == data.digest()

@@ -174,11 +174,11 @@ def test_the_script_of_a_training_prints_its_number(tmp_path):
         table, labels = domain(name, k)
         files[f"{name}.csv"] = table.with_columns(pl.Series("class", labels)).write_csv().encode()
         parts.append({"name": name, "file": f"{name}.csv", "id": "id", "label": "class"})
-        (tmp_path / f"{name}.csv").write_bytes(files[f"{name}.csv"])
     recipe = {"sources": parts, "task": "classification"}
     from studio import recipes
 
     data = recipes.build(recipe, files.__getitem__)
+    hc.write_data(data, tmp_path / "data")
     setting = settings.settings(data, Choice("home", ("near",), None, 2, n_iterations=5), ["MultiSource"])[
         "MultiSource"
     ]
