@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from e2e_studio import PATIENCE, TRAINING, idle, run_of, trained
+from e2e_studio import CLICKS, PATIENCE, TRAINING, idle, run_of, trained
 from playwright.sync_api import Page, expect
 
 pytestmark = pytest.mark.e2e
@@ -54,7 +54,7 @@ def test_the_opening_data_train_while_one_watches(studio_url, page, report):
     train = page.locator(".st-key-train button")
     train.click()
     trained(page)  # now every worker has loaded what is compiled
-    firsts, ends = zip(*(timed(page) for _ in range(2)))
+    firsts, ends = zip(*(timed(page) for _ in range(CLICKS)))
     report("Collective, opening data: Train to the first point", *firsts)
     report("Collective, opening data: Train to GB, RGB and MGB done", *ends)
     expect(page.locator(".st-key-verdict")).to_contain_text("Error, held out")

@@ -7,12 +7,10 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from e2e_studio import PATIENCE, TRAINING, choose, idle, retrain, run_of, studio, trained
+from e2e_studio import CLICKS, PATIENCE, TRAINING, choose, idle, retrain, run_of, studio, trained
 from playwright.sync_api import Page, expect
 
 pytestmark = pytest.mark.e2e
-CLICKS = 3
-"""Of each kind that is timed."""
 POINTS = (
     "([chart, count]) => [...document.querySelectorAll(`.st-key-${chart} [data-points]`)]"
     ".some(node => Number(node.dataset.points) === count)"

@@ -171,8 +171,9 @@ def confusion(frames: Mapping[str, pl.DataFrame]) -> None:
     """
     names = list(frames)
     if st.session_state.get("confusion_of") not in names:
-        st.session_state["confusion_of"] = FIRST if FIRST in names else names[-1]
-    label = st.selectbox("Model", names, key="confusion_of", help="Whose predictions are counted.", width=320)
+        st.session_state.pop("confusion_of", None)
+    first = names.index(FIRST) if FIRST in names else len(names) - 1
+    label = st.selectbox("Model", names, first, key="confusion_of", help="Whose predictions are counted.", width=320)
     frame = frames[label]
     truth = "held_out" if "held_out" in frame.columns and frame["held_out"].count() else "label"
     scored = frame.filter(pl.col(truth).is_not_null())

@@ -147,9 +147,9 @@ def failing(
     owner : str
     """
     if st.session_state.get("fails") not in sources:
-        st.session_state["fails"] = sources[-1]
+        st.session_state.pop("fails", None)
     name = st.selectbox(
-        "Source that fails", sources, key="fails", width=320,
+        "Source that fails", sources, len(sources) - 1, key="fails", width=320,
         help="The trained models predict with noise in it, then without it. Nothing is trained again.",
     )  # fmt: skip
     models = {label: result.model for label, result in results.items() if result.model is not None}
