@@ -56,7 +56,7 @@ PARTS = {
         "Consensus trained again with something changed",
         "benchmarks.speed.what_if",
         "a first point within 1 s and a final curve within 2 s on the page.",
-        "A worker of the studio recalls in 256 MiB what a training has in common with earlier ones; the same bits. "
+        "A worker of the studio recalls in 768 MiB what a training has in common with earlier ones; the same bits. "
         "With another λ1 that is every round of every learner, with another λ0 those that see no pull.",
     ),
     "classes": Part("K classes", "benchmarks.speed.classes", "well under K fits."),

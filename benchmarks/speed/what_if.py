@@ -18,7 +18,7 @@ import hetcore as hc
 from hetcore.consensus.recall import MEMORY
 from hetcore.kernels.warm import warm_up
 
-ROOM = 256 << 20
+ROOM = 768 << 20
 REPEATS = 3
 CHANGES = {
     "λ0 to 0.5": {"lambda0": 0.5},

@@ -28,7 +28,7 @@ from studio.messages import explained
 
 __all__ = ["Server", "main"]
 
-RECALLED = 256 << 20  # bytes at most of what trainings leave to later ones
+RECALLED = 768 << 20  # bytes at most of what trainings leave to later ones; one of the opening data leaves 256 MiB
 
 
 class Server:
