@@ -51,7 +51,9 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Compile the kernels once, before several processes would each compile the same ones."""
     if session.config.getoption("numprocesses", None):
-        subprocess.run([sys.executable, "-c", "from hetcore.kernels import warm_up; warm_up()"], cwd=ROOT, check=True)
+        code = "from hetcore.kernels import warm_up; warm_up(backwards={})"
+        both = [subprocess.Popen([sys.executable, "-c", code.format(way)], cwd=ROOT) for way in (False, True)]
+        assert not any([each.wait() for each in both]), "The kernels cannot be compiled."
 
 
 # The same examples each time, and no example fails for being slow; `--hypothesis-profile=many` looks for new ones.

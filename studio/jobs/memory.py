@@ -9,6 +9,7 @@
 | scores | rows x classes: a number for each method |
 | links | of the graphs, both ways: a number for each method |
 | kernel | of machines that hold a matrix of all pairs of target rows |
+| left | of a consensus, to later ones in the same worker |
 
 The numbers stand with each method (`hetcore.registry.MemoryNeed`); `python -m benchmarks.speed.memory` prints estimate
 and truth.
@@ -25,13 +26,15 @@ import psutil
 
 from hetcore.registry import METHODS, MemoryNeed, find
 from studio.jobs.protocol import FunctionTask, TrainingTask
-from studio.limits import GIB, JobLimits
+from studio.limits import GIB, RECALLED, JobLimits
 
 __all__ = ["Shape", "free", "give_back", "need_of", "needed", "why_not", "shape_of"]
 
 WIDTHS = {"nominal": 65, "text": 500}
 """Columns at most that one of this kind becomes."""
 MARGIN = 1.2
+LEFT = 3
+"""A consensus leaves at most this part of what it takes to later ones (`hetcore.consensus.recall`)."""
 MANY = 100
 """Classes beyond which the label is what takes the memory."""
 
@@ -69,7 +72,9 @@ def needed(task: TrainingTask) -> int:
     """Return the bytes that a training is likely to take beside its process, at most."""
     shape, need = shape_of(task), need_of(task.estimator)
     counts = (shape.cells, shape.records, shape.rows * shape.outputs, shape.links, shape.pairs**2)
-    return int(MARGIN * (FIXED + 2 * shape.payload + sum(each * count for each, count in zip(need, counts))))
+    own = int(MARGIN * (FIXED + 2 * shape.payload + sum(each * count for each, count in zip(need, counts))))
+    recalls = task.estimator in METHODS and find(task.estimator).__module__.startswith("hetcore.consensus.")
+    return own + (min(RECALLED, own // LEFT) if recalls else 0)
 
 
 def need_of(name: str) -> MemoryNeed:

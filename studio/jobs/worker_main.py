@@ -24,11 +24,10 @@ from typing import Any
 
 from hetcore.player import Player
 from studio.jobs.protocol import DataRef, FunctionTask, TrainingTask
+from studio.limits import RECALLED
 from studio.messages import explained
 
 __all__ = ["Server", "main"]
-
-RECALLED = 768 << 20  # bytes at most of what trainings leave to later ones; one of the opening data leaves 256 MiB
 
 
 class Server:

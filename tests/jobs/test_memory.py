@@ -78,7 +78,7 @@ def test_every_method_has_numbers_of_its_own(name):
 def test_what_can_not_fit_is_refused_with_both_numbers(monkeypatch):
     monkeypatch.setattr(memory, "free", lambda limits: int(0.01 * GIB))
     words = memory.why_not(task(size=Size(20_000, 20, 3, 4)), ROOMY)
-    assert words.startswith("The training needs about 0.") and "GB, 0.0 GB are free for a training" in words
+    assert words.startswith("The training needs about 1.") and "GB, 0.0 GB are free for a training" in words
     assert words.endswith("drop sources, or sample the instances.")
     assert memory.why_not(jobs.FunctionTask("studio.views.common.layouts:layout"), ROOMY) == ""
 
