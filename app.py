@@ -16,8 +16,6 @@ from studio.views.common.widgets import PAGES, escape, frame
 
 CONSENSUS, DATA, PLAYGROUND = "pages/2_Consensus.py", "pages/1_Data.py", "pages/8_Playground.py"
 RUNS = "pages/9_Runs.py"
-OPEN, FILES = "open", "files"
-"""In the address of the Data page: that the tab of one's own files is open."""
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 CARDS = (
     ("Explore", ":material/insights:", "Which sources help, and which only agree? Watch errors and weights round by "
@@ -122,7 +120,7 @@ def cards() -> None:
             st.markdown(f"#### {icon} {title}")
             st.markdown(text)
             if (Path(__file__).parent / target).exists():
-                query = {OPEN: FILES} if target == DATA else None
+                query = session.OWN_FILES if target == DATA else None
                 st.page_link(target, label=link, icon=":material/arrow_forward:", query_params=query)
 
 

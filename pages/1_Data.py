@@ -57,7 +57,7 @@ def place(name: str) -> str:
 
 uploads.warm_up()
 st.markdown("Choose what to learn from: a ready example, or tables and graphs of your own.")
-own = bool(session.files_in_hand()) or st.query_params.get("open") == "files"
+own = bool(session.files_in_hand()) or session.OWN_FILES.items() <= st.query_params.to_dict().items()
 examples, files = st.tabs([EXAMPLES, FILES], default=FILES if own else EXAMPLES)
 with examples:
     choose_example()

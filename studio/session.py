@@ -27,6 +27,7 @@ from studio.server_uploads import browser_name
 from studio.views.common.widgets import escape
 
 __all__ = [
+    "OWN_FILES",
     "Current",
     "add_operation",
     "asked",
@@ -47,6 +48,8 @@ __all__ = [
 DEFAULT = "digits_views"
 SHOWN = ("data", "run", "labels", "curve", "present")
 """In an address beside the controls: the example in use, and the trainings shown."""
+OWN_FILES = {"open": "files"}
+"""In the address of the Data page: that the tab of one's own files is open."""
 OWN = "own-"
 """In an address before the name of kept files, in place of an example's name."""
 WRITTEN = "address written"

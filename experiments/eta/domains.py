@@ -15,29 +15,20 @@ at most `MOST_SOURCE` rows; the target's labelled rows are dealt class by class,
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from experiments.transfer import Run
 from hetcore.data.plain import domains
 from hetcore.transfer.linear_learner import Projection
 
-__all__ = ["SETS", "Drawn", "drawn"]
+__all__ = ["SETS", "drawn"]
 
 MOST_SOURCE, MOST_TEST, MOST_COLUMNS = 300, 600, 30
 TARGETS = ("amazon", "caltech")
 FIRST = 1000  # seeds: the prior of eta and these sets were chosen by looking at others
-
-
-class Drawn(NamedTuple):
-    """Training rows with their domains (k > 0, the target -1), and test rows of the target."""
-
-    X: NDArray[np.float64]
-    y: NDArray[np.int64]
-    sample_domain: NDArray[np.int64]
-    X_test: NDArray[np.float64]
-    y_test: NDArray[np.int64]
 
 
 Rows = tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]
@@ -104,7 +95,7 @@ SETS = {
 }
 
 
-def drawn(data: str, labels: int, seed: int) -> Drawn:
+def drawn(data: str, labels: int, seed: int) -> Run:
     """Return a draw of a set: training rows with that many labels of the target, and test rows.
 
     Parameters
@@ -122,7 +113,7 @@ def drawn(data: str, labels: int, seed: int) -> Drawn:
     own = in_turn(y, rng.permutation(np.flatnonzero(domain < 0)))
     sources = [rng.permutation(np.flatnonzero(domain == k))[:MOST_SOURCE] for k in np.unique(domain[domain > 0])]
     train, test = np.concatenate([*sources, own[:labels]]), own[labels:][:MOST_TEST]
-    return Drawn(X[train], y[train], domain[train], X[test], y[test])
+    return Run(X[train], y[train], domain[train], X[test], y[test])
 
 
 def in_turn(y: NDArray, rows: NDArray) -> NDArray[np.int64]:

@@ -10,7 +10,8 @@ from functools import lru_cache
 from typing import Any
 
 import hetcore as hc
-from experiments.eta.domains import Drawn, drawn
+from experiments.eta.domains import drawn
+from experiments.transfer import Run
 
 __all__ = ["AUTO", "METHODS", "run_cell"]
 
@@ -24,7 +25,7 @@ def run_cell(data: str, labels: int, method: str, seed: int) -> dict[str, Any]:
     return found(cached(data, labels, seed), method)
 
 
-def found(given: Drawn, method: str) -> dict[str, Any]:
+def found(given: Run, method: str) -> dict[str, Any]:
     """Fit to a draw, and return what a cell comes to."""
     auto = method == AUTO
     model = hc.WeightedMultiSourceTrAdaBoostClassifier(eta=AUTO if auto else float(method), guard=auto)

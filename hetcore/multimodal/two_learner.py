@@ -162,10 +162,9 @@ class TwoWeakLearnerClassifier(ClassifierMixin, BoostedEstimator):
         None,
         Domain(lambda v: v is None or isinstance(v, Mapping), "a dict of source to learner, or None"),
         'By source: "tree", "linear", "network", "cnn" (needs PyTorch), or anything with fit(X, W) and predict(X), W '
-        "being "
-        "(m, K); it gets encoded, standardised columns, or images (m, height, width, channels) if it has "
-        "`takes_images = True`. "
-        "By default the one that does best on left-out rows; with `as_printed`, trees for a table, a network for an "
+        "being (m, K); it gets encoded, standardised columns, or images (m, height, width, channels) if it has "
+        "`takes_images = True`. By default the one that does best on left-out rows; with `as_printed`, trees for a "
+        "table, a network for an "
         "array and for a table with text.",
     )
     scale_targets: bool = param(True, Flag(), "Fit networks to targets of root mean square 1.")

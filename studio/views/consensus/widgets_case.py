@@ -17,7 +17,7 @@ from studio.views.common.widgets import chart, escape
 from studio.views.consensus import case_values
 from studio.views.consensus.case_nearest import Turned
 
-__all__ = ["Study", "one_case", "trained_on"]
+__all__ = ["Study", "one_case", "study_of"]
 
 NEW = "a new one, of typical values"
 EDITS = "case edits"
@@ -90,14 +90,13 @@ def one_case(
     neighbours : callable
         Draws the neighbours of an instance.
     """
-    if result.model is None or result.predictions is None:
-        st.caption("This method has no model file to ask.")
+    study = study_of(result, data, operations, owner)
+    if study is None:
         return
+    data = study.data
     ids = result.predictions["id"].head(MOST_IDS).to_list()
     chosen = st.selectbox("Case", [NEW, *ids], 1, key="case", help="Type to search.")
     like = None if chosen == NEW else chosen
-    data = trained_on(data, operations)
-    study = Study(result.model, data, owner)
     values: Values = st.session_state.setdefault(EDITS, {}).setdefault((hash(result.model), like), {})
     recorded = study.ask("studio.views.consensus.case:explain", like, {})
     if recorded is None:
@@ -118,7 +117,15 @@ def one_case(
         neighbours(like)
 
 
-def trained_on(data: HetData, operations: Sequence[Mapping[str, Any]]) -> HetData:
+def study_of(result: Any, data: HetData, operations: Sequence[Mapping[str, Any]], owner: str) -> Study | None:
+    """Return who is asked about a run's model, among what it was trained on; say it where there is no model."""
+    if result.model is None or result.predictions is None:
+        st.caption("This method has no model file to ask.")
+        return None
+    return Study(result.model, _trained_on(data, operations), owner)
+
+
+def _trained_on(data: HetData, operations: Sequence[Mapping[str, Any]]) -> HetData:
     """Return the data after the what-ifs of a training, the same object as long as neither changes."""
     kept = st.session_state.get(DATA)
     if kept is None or kept[0] is not data or kept[1] != operations:

@@ -14,7 +14,7 @@ from hetcore.data.text import counted
 from studio.views.common.widgets_menu import chart_config
 from studio.views.consensus import instance_map
 from studio.views.consensus.instance_map import CONSENSUS, DISAGREEMENT, ERROR, MOST, VALUES, Views
-from studio.views.consensus.widgets_case import Study, trained_on
+from studio.views.consensus.widgets_case import study_of
 
 __all__ = ["instances"]
 
@@ -36,12 +36,12 @@ def instances(result: Any, data: HetData, operations: Sequence[Mapping[str, Any]
         What-ifs of the training.
     owner : str
     """
-    if result.model is None or result.predictions is None:
-        st.caption("This method has no model file to ask.")
+    study = study_of(result, data, operations, owner)
+    if study is None:
         return
-    data = trained_on(data, operations)
+    data = study.data
     on, by = _choices(data)
-    found: Views | None = Study(result.model, data, owner).ask_of_all(FUNCTION, on=on)
+    found: Views | None = study.ask_of_all(FUNCTION, on=on)
     if found is None:
         return
     if not len(found.rows):

@@ -32,7 +32,8 @@ def _because(symbol: str, path: Sequence[Sequence[float]], chosen: float) -> str
     if chosen == 0:
         other = min((value for value in losses if value > 0), key=lambda value: losses[value])
         return f"{symbol} = 0, chosen out of fold: the left-out loss is {at:.3g}, and {losses[other]:.3g} at {other:g}."
-    gain = f"{100 * (1 - at / without):.1f}% less than without" if without > 0 else f"{without:.3g} without"
+    less = 100 * (1 - at / without) if without > 0 else float("nan")
+    gain = f"{less:.1f}% less than without" if less >= 0.05 else f"{without:.3g} without"
     return f"{symbol} = {chosen:g}, chosen out of fold: the left-out loss is {at:.3g} with it, {gain}."
 
 

@@ -56,12 +56,11 @@ def story(path: Path) -> str:
     """Say where transfer helps most and where it hurts: loses more than the target alone."""
     best = min(range(len(path.etas)), key=path.losses.__getitem__)
     text = f"On the target's left-out rows η = {path.etas[best]:g} is best ({path.losses[best]:.3f} nats)."
+    if path.alone is not None:
+        text += _hurts(path.etas, path.losses, path.alone, best)
     if path.chosen == "boosting" and path.eta != path.etas[best]:
         text += f" “auto” takes η = {path.eta:g}: few rows leave η near where their number puts it."
-    if path.alone is None:
-        return text
-    text += _hurts(path.etas, path.losses, path.alone, best)
-    if path.chosen != "boosting":
+    if path.chosen != "boosting" and path.alone is not None:
         text += f" No η is worth it here: the guard takes “{path.chosen}”."
     return text
 
