@@ -58,7 +58,7 @@ from hetcore.data import Graph, HetData
 from hetcore.data.encoding import SourceEncoder
 from hetcore.forest import Forest
 from hetcore.losses import HalfSquared, Logistic
-from hetcore.schema import TEXTS, Array, Part, Parts, Stored, Value, part, parts
+from hetcore.schema import TEXTS, Stored, array, part, parts, value
 from hetcore.targets import Problem, Scale
 from hetcore.trees import Tree, TreeParams
 from hetcore.weights import weights_from_losses
@@ -262,9 +262,9 @@ class Printed:
             self.problem.data.id_series, self.consensus.astype(np.float32), np.ones(self.problem.data.n, np.float32)
         )
         kept = self.executor.keep_tables(self.tables)
-        names, encoders, mappers = [p.name for p in self.tables], [k.encoder for k in kept], [k.mapper for k in kept]
-        args = self.problem.scale, names, encoders, mappers, self.forests, self.weights, self.start_value, memory
-        return PrintedModel(*args)
+        sources = [SourceTrees(k.encoder, k.mapper, forests) for k, forests in zip(kept, self.forests)]
+        names = [part.name for part in self.tables]
+        return PrintedModel(self.problem.scale, self.weights, self.start_value, memory, sources, names)
 
 
 def _rule(params: Mapping[str, Any]) -> str:
@@ -340,8 +340,8 @@ def _descent(loss: HalfSquared | Logistic, f: NDArray, h: NDArray, y: NDArray, w
 class SourceTrees(Stored):
     """A source's encoder, its bins, and a forest of each score."""
 
-    encoders: SourceEncoder = part(SourceEncoder, "d", at="encoder", inline=True)
-    mappers: BinMapper = part(BinMapper, "d", at="bins")
+    encoder: SourceEncoder = part(SourceEncoder, "d", inline=True)
+    mapper: BinMapper = part(BinMapper, "d", at="bins")
     forests: list[Forest] = parts(Forest, "d", at="forest {0}", count="k")
 
     def _fault(self, sizes: dict[str, int]) -> str:
@@ -349,29 +349,18 @@ class SourceTrees(Stored):
         return "" if one else "The trees of the model file have the wrong number of outputs"
 
 
+@dataclass
 class PrintedModel(Stored):
     """GBC as printed after its last round."""
 
     kind = "printed"
-    _stored = {
-        "weights": Array("p k", low=0), "start_value": Array("k", key="start"),
-        "memory": Part(Memory, "K=k", inline=True), "sources": Parts(SourceTrees, "k", key="encoders"),
-        "names": Value(TEXTS),
-    }  # fmt: skip
 
-    def __init__(
-        self,
-        scale: Scale,
-        names: list[str],
-        encoders: list[SourceEncoder],
-        mappers: list[BinMapper],
-        forests: list[list[Forest]],
-        weights: NDArray[np.float64],
-        start_value: NDArray[np.float64],
-        memory: Memory,
-    ) -> None:
-        self.scale, self.names, self.encoders, self.mappers = scale, names, encoders, mappers
-        self.forests, self.weights, self.start_value, self.memory = forests, weights, start_value, memory
+    scale: Scale | None
+    weights: NDArray[np.float64] = array("p k", low=0)
+    start_value: NDArray[np.float64] = array("k", key="start")
+    memory: Memory = part(Memory, "K=k", inline=True)
+    sources: list[SourceTrees] = parts(SourceTrees, "k", key="encoders")
+    names: list[str] = value(TEXTS)
 
     @property
     def source_names(self) -> list[str]:
@@ -381,11 +370,11 @@ class PrintedModel(Stored):
         """Return each source's weighted share of the raw score, (n, K) each; graphs add nothing by themselves."""
         K, weights = self.weights.shape[1], np.maximum(self.weights, FAINTEST)
         adds, mass = [np.zeros((data.n, K)) for _ in self.names], np.zeros((data.n, K))
-        for i, name in enumerate(self.names):
+        for i, (name, source) in enumerate(zip(self.names, self.sources)):
             if name in data.sources:
                 rows = data.rows(name)
-                binned = self.mappers[i].transform(self.encoders[i].transform(data.sources[name]))
-                f = np.column_stack([forest.predict(binned)[:, 0] for forest in self.forests[i]]) + self.start_value
+                binned = source.mapper.transform(source.encoder.transform(data.sources[name]))
+                f = np.column_stack([forest.predict(binned)[:, 0] for forest in source.forests]) + self.start_value
                 adds[i][rows] = weights[i] * f
                 mass[rows] += weights[i]
         mass[mass == 0] = 1.0
@@ -403,16 +392,9 @@ class PrintedModel(Stored):
             raw[bare & has] = _spread(average, self.scale)[bare & has]
         return self.scale.fitted(raw)
 
-    def _held(self) -> dict[str, Any]:
-        sources = [SourceTrees(*each) for each in zip(self.encoders, self.mappers, self.forests)]
-        names = ("weights", "start_value", "memory", "names")
-        return {name: getattr(self, name) for name in names} | {"sources": sources}
-
     @classmethod
     def _made(cls, values: dict[str, Any], sizes: dict[str, int]) -> PrintedModel:
-        sources = values.pop("sources")
-        parts = {name: [getattr(each, name) for each in sources] for name in ("encoders", "mappers", "forests")}
-        return cls(None, **parts, **values)
+        return cls(None, **values)
 
     def _fault(self, sizes: dict[str, int]) -> str:
-        return "" if len(self.encoders) == len(self.names) == sizes["p"] else "The model file's sources do not add up"
+        return "" if len(self.sources) == len(self.names) == sizes["p"] else "The model file's sources do not add up"

@@ -17,7 +17,7 @@ from hetcore.data.identity import positions
 from hetcore.forest import Forest
 from hetcore.kernel_ridge import SmoothPrediction
 from hetcore.parameters import Domain, Interval, Whole
-from hetcore.schema import IDS, SHARES, Part, Parts, Stored, Value, array, declared
+from hetcore.schema import IDS, SHARES, Part, Stored, array, declared, part, parts, value
 from hetcore.targets import Scale
 
 __all__ = ["Columns", "Memory", "StagewiseModel", "in_no_table", "neighbour_averages"]
@@ -118,28 +118,29 @@ def in_no_table(data: HetData, names: Iterable[str]) -> NDArray[np.bool_]:
     return bare
 
 
+@dataclass
 class StagewiseModel(Stored):
     """The default of model files saved before there were views."""
 
     kind = "stagewise"
-    _stored = {
-        "memory": Part(Memory, "K", inline=True), "parts": Parts(Columns, "K"), "n_tables": Whole(1),
-        "gamma": Interval(0, 1), "unseen_weight": Value(Interval(0, 1e9), key="stranger_voice"), "joint_shares": SHARES,
-    }  # fmt: skip
 
-    def __init__(
-        self,
-        scale: Scale,
-        tables: list[Columns],
-        graphs: list[Columns],
-        memory: Memory,
-        gamma: float,
-        unseen_weight: float,
-        joint_shares: dict[str, float],
-    ) -> None:
-        self.scale, self.tables, self.graphs = scale, tables, graphs
-        self.memory, self.gamma, self.unseen_weight = memory, gamma, unseen_weight
-        self.joint_shares = joint_shares  # of the joint links, the last of `graphs`; empty without them
+    scale: Scale | None
+    memory: Memory = part(Memory, "K", inline=True)
+    parts: list[Columns] = parts(Columns, "K")
+    n_tables: int = value(Whole(1))
+    gamma: float = value(Interval(0, 1))
+    unseen_weight: float = value(Interval(0, 1e9), key="stranger_voice")
+    joint_shares: dict[str, float] = value(SHARES)
+
+    @property
+    def tables(self) -> list[Columns]:
+        """What was learned of each table."""
+        return self.parts[: self.n_tables]
+
+    @property
+    def graphs(self) -> list[Columns]:
+        """What was learned of each graph, and last of the joint links where `joint_shares` has shares of them."""
+        return self.parts[self.n_tables :]
 
     @property
     def source_names(self) -> list[str]:
@@ -190,15 +191,9 @@ class StagewiseModel(Stored):
         shares = np.clip(fitted, 0.0, 1.0)
         return shares / shares.sum(axis=1, keepdims=True)
 
-    def _held(self) -> dict[str, Any]:
-        names = ("memory", "gamma", "unseen_weight", "joint_shares")
-        rest = {"parts": [*self.tables, *self.graphs], "n_tables": len(self.tables)}
-        return {name: getattr(self, name) for name in names} | rest
-
     @classmethod
     def _made(cls, values: dict[str, Any], sizes: dict[str, int]) -> StagewiseModel:
-        parts, n = values.pop("parts"), values.pop("n_tables")
-        return cls(None, parts[:n], parts[n:], **values)
+        return cls(None, **values)
 
     def _fault(self, sizes: dict[str, int]) -> str:
         encoded = all(p.encoder is not None for p in self.tables) and all(p.encoder is None for p in self.graphs)

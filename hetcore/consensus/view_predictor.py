@@ -25,7 +25,7 @@ from hetcore.errors import ModelFileError
 from hetcore.forest import Forest
 from hetcore.kernel_ridge import SmoothPrediction
 from hetcore.parameters import Interval
-from hetcore.schema import IDS, SHARES, Array, Part, Stored, Value, array, block, checked, declared, prefixed
+from hetcore.schema import IDS, SHARES, Array, Stored, array, block, checked, declared, part, prefixed, value
 from hetcore.targets import Scale
 
 __all__ = ["LabelMemory", "ViewModel"]
@@ -75,49 +75,40 @@ class LabelMemory(Stored):
         return KnownLabels(codes, fold), working
 
 
+@dataclass
 class ViewModel(Stored):
     """The default GBC after its last round.
 
-    Parameters
+    Attributes
     ----------
     scale : Scale
-    columns : ViewColumns
-    learners : list of dict
-        What each view's learner kept.
     weights : (v,) float64
         w by view.
-    scales : (v,) float64 or None
-        b of the sum of the views, whose own weight is what `weights` lacks of 1; None where they are not summed.
     shares : (v, p + q) float64
         How each view's contribution is dealt to tables and graphs.
+    memory : LabelMemory
+    learners : list of dict
+        What each view's learner kept.
+    columns : ViewColumns
     graph_weights : dict of str to float
         w^ of all q graphs.
     lambda1 : float
-    memory : LabelMemory
+    scales : (v,) float64 or None
+        b of the sum of the views, whose own weight is what `weights` lacks of 1; None where they are not summed.
     """
 
     kind = "views"
-    _stored = {
-        "weights": Array("v", low=0, high=1 + 1e-9), "shares": Array("v g", low=0, high=1 + 1e-9),
-        "memory": Part(LabelMemory, "k", inline=True), "learners": Blocks(), "columns": Part(ViewColumns, at=""),
-        "graph_weights": Value(SHARES, key="graphs"), "lambda1": Interval(0, 1e9),
-        "scales": Array("v", low=0, key="sum", optional=True),
-    }  # fmt: skip
 
-    def __init__(
-        self,
-        scale: Scale,
-        columns: ViewColumns,
-        learners: list[dict[str, NDArray]],
-        weights: NDArray[np.float64],
-        scales: NDArray[np.float64] | None,
-        shares: NDArray[np.float64],
-        graph_weights: dict[str, float],
-        lambda1: float,
-        memory: LabelMemory,
-    ) -> None:
-        self.scale, self.columns, self.learners, self.weights, self.scales = scale, columns, learners, weights, scales
-        self.shares, self.graph_weights, self.lambda1, self.memory = shares, graph_weights, lambda1, memory
+    # In the order in which a file is read: the number of views, which `Blocks` counts by, is that of the weights.
+    scale: Scale | None
+    weights: NDArray[np.float64] = array("v", low=0, high=1 + 1e-9)
+    shares: NDArray[np.float64] = array("v g", low=0, high=1 + 1e-9)
+    memory: LabelMemory = part(LabelMemory, "k", inline=True)
+    learners: list[dict[str, NDArray]] = declared(Blocks())
+    columns: ViewColumns = part(ViewColumns, at="")
+    graph_weights: dict[str, float] = value(SHARES, key="graphs")
+    lambda1: float = value(Interval(0, 1e9))
+    scales: NDArray[np.float64] | None = array("v", low=0, key="sum", optional=True)
 
     @cached_property
     def outputs(self) -> Outputs:
@@ -130,9 +121,17 @@ class ViewModel(Stored):
         known, labels = state.problem.labelled, state.labels
         ids = state.problem.data.id_series.filter(pl.Series(known))
         memory = LabelMemory(ids, labels.codes[known], labels.fold[known], state.working[known])
-        weights = dict(state.graph_weights)
-        given = state.columns, state.finish(), state.weights, state.sum.scales if state.sum.weight else None
-        return cls(state.problem.scale, *given, state.shares(), weights, state.lambda1, memory)
+        return cls(
+            scale=state.problem.scale,
+            weights=state.weights,
+            shares=state.shares(),
+            memory=memory,
+            learners=state.finish(),
+            columns=state.columns,
+            graph_weights=dict(state.graph_weights),
+            lambda1=state.lambda1,
+            scales=state.sum.scales if state.sum.weight else None,
+        )
 
     @property
     def source_names(self) -> list[str]:
@@ -193,7 +192,7 @@ class ViewModel(Stored):
 
     @classmethod
     def _made(cls, values: dict[str, Any], sizes: dict[str, int]) -> ViewModel:
-        return cls(None, **values)
+        return cls(None, **values)  # the estimator's file has the scale, and hands it over
 
     def _fault(self, sizes: dict[str, int]) -> str:
         views, kept, graphs = self.columns.views, self.learners, self.graph_weights

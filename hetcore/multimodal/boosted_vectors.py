@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from catboost import CatBoostClassifier
 from numpy.typing import NDArray
@@ -10,17 +12,18 @@ from hetcore.data import Source
 from hetcore.data.encoding import SourceEncoder
 from hetcore.errors import DataError
 from hetcore.multimodal.oblivious_trees import ObliviousTrees
-from hetcore.schema import Part, Stored
+from hetcore.schema import Stored, part
 
 __all__ = ["BoostedFeatures", "RawFeatures"]
 
 LEARNING_RATE = 0.1
 
 
+@dataclass
 class BoostedFeatures(Stored):
     """The boosted feature vector of a table: M stages times K classes.
 
-    Parameters
+    Attributes
     ----------
     encoder : SourceEncoder
     trees : ObliviousTrees
@@ -28,10 +31,8 @@ class BoostedFeatures(Stored):
     """
 
     kind = "boosted"
-    _stored = {"encoder": Part(SourceEncoder, "d"), "trees": Part(ObliviousTrees, "d")}
-
-    def __init__(self, encoder: SourceEncoder, trees: ObliviousTrees) -> None:
-        self.encoder, self.trees = encoder, trees
+    encoder: SourceEncoder = part(SourceEncoder, "d")
+    trees: ObliviousTrees = part(ObliviousTrees, "d")
 
     @classmethod
     def fit(
@@ -76,14 +77,12 @@ class BoostedFeatures(Stored):
         return added.transpose(1, 0, 2).reshape(staged.shape[1], -1).astype(np.float32)
 
 
+@dataclass
 class RawFeatures(Stored):
     """The baseline: a table's encoded columns as they are, 0 where missing once they are standardised."""
 
     kind = "raw"
-    _stored = {"encoder": Part(SourceEncoder, "d")}
-
-    def __init__(self, encoder: SourceEncoder) -> None:
-        self.encoder = encoder
+    encoder: SourceEncoder = part(SourceEncoder, "d")
 
     @classmethod
     def fit(cls, source: Source) -> RawFeatures:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -24,7 +25,7 @@ from hetcore.forest import Forest
 from hetcore.multimodal.networks import NetworkLearner
 from hetcore.multimodal.risk import Exact
 from hetcore.parameters import Domain
-from hetcore.schema import Array, Part, Stored, Value, block, prefixed
+from hetcore.schema import Array, Part, Stored, Value, array, block, declared, part, prefixed
 from hetcore.trees import BinMapper, Tree, TreeParams, grow
 
 __all__ = ["MODALITIES", "Dense", "Inputs", "Trees", "default_learner", "scaling"]
@@ -179,10 +180,11 @@ def _solve_leaves(tree: Tree, rows: NDArray, exact: Exact, moved: NDArray) -> No
 SHAPE = Value(Domain(lambda v: all(whole(size) and size > 0 for size in v), "a shape"), tuple, list)
 
 
+@dataclass
 class Inputs(Stored):
     """How a source becomes a learner's numbers.
 
-    Parameters
+    Attributes
     ----------
     encoder : SourceEncoder
     centre, scale : (d,) float32
@@ -192,13 +194,10 @@ class Inputs(Stored):
     """
 
     kind = "inputs"
-    _stored = {
-        "encoder": Part(SourceEncoder, "d"), "centre": Array("d", np.float32), "scale": Array("d", np.float32),
-        "shape": SHAPE,
-    }  # fmt: skip
-
-    def __init__(self, encoder: SourceEncoder, centre: NDArray, scale: NDArray, shape: tuple[int, ...]) -> None:
-        self.encoder, self.centre, self.scale, self.shape = encoder, centre, scale, shape
+    encoder: SourceEncoder = part(SourceEncoder, "d")
+    centre: NDArray[np.float32] = array("d", np.float32)
+    scale: NDArray[np.float32] = array("d", np.float32)
+    shape: tuple[int, ...] = declared(SHAPE)
 
     def _fault(self, sizes: dict[str, int]) -> str:
         fits = not self.shape or int(np.prod(self.shape)) == sizes["d"]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,17 +16,18 @@ import numpy as np
 from catboost import CatBoostClassifier
 from numpy.typing import NDArray
 
-from hetcore.schema import Array, Stored
+from hetcore.schema import Stored, array
 
 __all__ = ["ObliviousTrees"]
 
 MAX_DEPTH = 16
 
 
+@dataclass
 class ObliviousTrees(Stored):
     """M trees over d columns with K values in each leaf.
 
-    Parameters
+    Attributes
     ----------
     features : (M, D) int32
         The column of each question; 0 where a tree asks fewer, with the border infinity.
@@ -35,13 +37,9 @@ class ObliviousTrees(Stored):
         What each leaf adds to the K scores.
     """
 
-    _stored = {
-        "features": Array("m D", np.int32, low=0), "borders": Array("m D", np.float32, allows="inf"),
-        "values": Array("m L K"),
-    }  # fmt: skip
-
-    def __init__(self, features: NDArray[np.int32], borders: NDArray[np.float32], values: NDArray[np.float64]) -> None:
-        self.features, self.borders, self.values = features, borders, values
+    features: NDArray[np.int32] = array("m D", np.int32, low=0)
+    borders: NDArray[np.float32] = array("m D", np.float32, allows="inf")
+    values: NDArray[np.float64] = array("m L K")
 
     @classmethod
     def of(cls, model: CatBoostClassifier) -> ObliviousTrees:
