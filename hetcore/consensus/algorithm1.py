@@ -264,7 +264,9 @@ class Printed:
         kept = self.executor.keep_tables(self.tables)
         sources = [SourceTrees(k.encoder, k.mapper, forests) for k, forests in zip(kept, self.forests)]
         names = [part.name for part in self.tables]
-        return PrintedModel(self.problem.scale, self.weights, self.start_value, memory, sources, names)
+        return PrintedModel(
+            self.problem.scale, self.weights, self.start_value, memory=memory, sources=sources, names=names
+        )
 
 
 def _rule(params: Mapping[str, Any]) -> str:
