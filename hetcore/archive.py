@@ -68,6 +68,7 @@ def pack(facts: dict[str, Any], members: dict[str, bytes]) -> bytes:
     header = {"library": "hetcore", "format": FORMAT, **facts, "members": listing}
     first = json.dumps(header, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
     size = sum(map(len, members.values()))
+    # the limits of reading hold for writing as well, so that no file is written that could not be opened again
     if len(first) > MAX_HEADER_BYTES or len(members) >= MAX_MEMBERS or size > MAX_BYTES - 2 * MAX_HEADER_BYTES:
         what = f"{len(members):,} members, {size:,} bytes and {len(first):,} bytes of parameters and checksums"
         raise ParameterError(f"The model is too large for a file, with {what}: use fewer rounds or shallower trees.")
@@ -76,7 +77,9 @@ def pack(facts: dict[str, Any], members: dict[str, bytes]) -> bytes:
 
 def _sealed(members: dict[str, bytes]) -> bytes:
     buffer = io.BytesIO()
+    # no zip64: it has a second set of sizes, which could contradict the first
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED, allowZip64=False) as archive:
+        # zeros as long as the sum: offsets are final before the sum, which is of all that stands before it
         archive.comment = b"0" * SEAL
         for name, data in members.items():
             member = zipfile.ZipInfo(name)
@@ -99,6 +102,7 @@ def unpack(content: bytes) -> tuple[dict[str, Any], dict[str, bytes]]:
         With the reason, for anything that is not an unchanged archive of a format known here.
     """
     _check_end(content)
+    # not raised here: a file of a newer format is told as that even if something in it looks wrong to us
     sealed = _sha(content[:-SEAL]).encode() == content[-SEAL:]
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
@@ -108,6 +112,7 @@ def unpack(content: bytes) -> tuple[dict[str, Any], dict[str, bytes]]:
             _check_names([entry.filename for entry in entries], header["members"])
             members = {name: archive.read(name) for name in header["members"]}
     except ModelFileError:
+        # ours says already what is wrong
         raise
     except (zipfile.BadZipFile, struct.error, *DISLIKES, NotImplementedError, OSError, EOFError) as error:
         raise ModelFileError(f"The file is damaged ({reason(error)}): get a fresh copy of it.") from None
@@ -116,6 +121,7 @@ def unpack(content: bytes) -> tuple[dict[str, Any], dict[str, bytes]]:
 
 
 def _check_end(content: bytes) -> None:
+    # Python's reader looks for the end record anywhere in the last 64 KB, and so would find a second one
     """Check what the first and last bytes say, before a zip reader sees the file."""
     if len(content) > MAX_BYTES:
         raise ModelFileError(f"The file has over {MAX_BYTES:,} bytes: it is not loaded.")
@@ -139,8 +145,10 @@ def _not_ours(content: bytes) -> str:
 
 
 def _check_sizes(entries: list[zipfile.ZipInfo], size: int) -> None:
+    # stored members can't grow when read: no zip bomb, whatever the sizes say
     if any(entry.compress_type != zipfile.ZIP_STORED or entry.file_size != entry.compress_size for entry in entries):
         raise ModelFileError("The file has compressed members, which model files never have: it is not loaded.")
+    # members may overlap in a forged directory, and so claim the same bytes many times
     if sum(entry.file_size for entry in entries) > size:
         raise ModelFileError("The file's members claim more bytes than it has: it is not loaded.")
     if any(entry.filename == "header.json" and entry.file_size > MAX_HEADER_BYTES for entry in entries):
@@ -151,6 +159,7 @@ def _checked_header(data: bytes, sealed: bool) -> dict[str, Any]:
     header = parsed_json(data, "header.json")
     if header.get("library") != "hetcore" or type(header.get("format")) is not int or header["format"] < 1:
         raise ModelFileError("The header is not that of a model file of hetcore: give a file that hetcore.save wrote.")
+    # an unsealed header that says "newer" is damage, not a version
     if header["format"] > FORMAT and sealed:
         newer = f"format {header['format']:,}, this hetcore reads up to {FORMAT}"
         raise ModelFileError(f"The file was saved by a newer hetcore ({newer}): update hetcore.")
@@ -160,6 +169,7 @@ def _checked_header(data: bytes, sealed: bool) -> dict[str, Any]:
 
 
 def _check_names(names: list[str], listing: dict[str, Any]) -> None:
+    # numbered, so that no name in the archive is ever a path
     expected = {"header.json", "state.json", *(f"arrays/{i}.npy" for i in range(len(listing) - 1))}
     strange = sorted(set(names) - expected)
     if strange:
@@ -180,6 +190,7 @@ def _check_sums(listing: dict[str, Any], members: dict[str, bytes], sealed: bool
 
 def parsed_json(data: bytes, name: str) -> dict[str, Any]:
     """Return the JSON object in a member; raises ModelFileError if it is none, or repeats a key."""
+    # Python's parser takes repeated keys and NaN, of which the checks would see only one and nothing
     try:
         value = json.loads(data.decode(), object_pairs_hook=_unique_pairs, parse_constant=_no_constant)
     except (ValueError, RecursionError, MemoryError) as error:
@@ -231,7 +242,9 @@ def array_bytes(name: str, array: NDArray) -> bytes:
     array = np.asarray(array)
     buffer = io.BytesIO()
     try:
+        # version 1 of the format, whose header the pattern above reads letter by letter
         npy_format.write_array(buffer, array, version=(1, 0), allow_pickle=False)
+        # read back at once: a type that the reader refuses is told when saving, not when loading
         _read_header(buffer.getvalue())
     except ValueError:
         kind = f"type {array.dtype} and {array.ndim} dimensions"
@@ -251,6 +264,7 @@ def read_array(data: bytes) -> NDArray:
     if math.prod(shape) * dtype.itemsize != len(data) - start:
         claim = f"shape {shape} of {dtype} for {len(data) - start:,} bytes"
         raise ModelFileError(f"An array's header lies about its size ({claim}): get a fresh copy of the file.")
+    # a copy of the bytes, for an array over `bytes` is read-only
     array = np.frombuffer(bytearray(data[start:]), dtype=dtype).reshape(shape, order=order)
     array = np.ascontiguousarray(array).reshape(shape)
     _check_booleans(array)
@@ -274,5 +288,6 @@ def _read_header(data: bytes) -> tuple[np.dtype, tuple[int, ...], Literal["C", "
 def _check_booleans(array: NDArray) -> None:
     parts = [array] if array.dtype.fields is None else [array[name] for name in array.dtype.names]
     for part in parts:
+        # a byte of 2 is neither false nor true, and comparisons and masks take it in different ways
         if part.dtype.kind == "b" and (part.view(np.uint8) > 1).any():
             raise ModelFileError("An array of booleans holds other values: get a fresh copy of the file.")

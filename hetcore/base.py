@@ -39,15 +39,18 @@ class Estimator(Declared, BaseEstimator):
 
     def _fit(self, callbacks: Iterable[Callback], *given: Any, **more: Any) -> Any:
         """Fit to what an adapter was given; a fit that fails, in a callback too, leaves the estimator as it was."""
+        # what the estimator was before, so that an interrupted fit leaves no half of a model behind
         callbacks, before = list(callbacks), dict(vars(self))
         try:
             self._check_parameters()
             problem = self._problem(*given, **more)
             boost(self, lambda: self._start(problem), callbacks, self._total(problem))
             self._complete(problem)
+        # all of them, the person's interrupt in a notebook too
         except BaseException as error:
             vars(self).clear()
             vars(self).update(before)
+            # callbacks hold threads and bars, which must end with the fit even if it fails
             _end(callbacks, None, error)
             raise
         _end(callbacks, self, None)
@@ -164,12 +167,15 @@ def boost(model: Any, start: Callable[[], Any], callbacks: Iterable[Callback] = 
     """
     total = model.n_iterations if total is None else total
     callbacks, started, events = list(callbacks), time.perf_counter(), []
+    # overflow of a loss is a number that callbacks see, not a warning in each round; one BLAS thread, for on these
+    # small matrices more of them cost more than they bring, and sums would depend on how many there are
     with np.errstate(over="ignore", under="ignore"), threadpool_limits(1, "blas"):
         state = start()
         for t in range(total):
             ended = state.round()
             seconds = time.perf_counter() - started
             events.append(RoundEnd(type(model).__name__, t, total, seconds=seconds, **model._view(state)))
+            # a list, not a generator: each callback sees each round, even if one before it asks to stop
             if any([callback(events[-1]) for callback in callbacks]) or ended is True:
                 break
         model._finish(state)
@@ -179,6 +185,7 @@ def boost(model: Any, start: Callable[[], Any], callbacks: Iterable[Callback] = 
 
 def history(events: list[RoundEnd]) -> pl.DataFrame:
     """Return one row per round: iteration, seconds, then "loss:*", "metric:*", "weight:*", "graph_weight:*", ..."""
+    # a quantity may first come in a later round, so all rows are looked at for their columns
     return pl.DataFrame([event_row(event) for event in events], infer_schema_length=None)
 
 

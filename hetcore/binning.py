@@ -79,6 +79,7 @@ class BinMapper(Stored):
         X = _as_table(X)
         if X.shape[0] > _SAMPLE:
             chosen = np.random.default_rng(random_state).choice(X.shape[0], _SAMPLE, replace=False)
+            # in ascending order, so that the rows are read from memory in turn
             X = X[np.sort(chosen)]
         self._use([self._cuts(X[:, f]) for f in range(X.shape[1])])
         return self
@@ -104,6 +105,7 @@ class BinMapper(Stored):
         X = _as_table(X)
         if X.shape[1] != len(self.thresholds):
             raise DataError(f"X has {X.shape[1]} columns, the bins {len(self.thresholds)}: give the same columns.")
+        # a column's bins lie together: trees read whole columns
         binned = np.empty((X.shape[1], X.shape[0]), np.uint8)
         bin_values(X, self._padded, self.n_bins, binned)
         return binned
@@ -125,6 +127,7 @@ class BinMapper(Stored):
         joined, n_bins = values["thresholds"], values["n_bins"]
         ends = np.cumsum(n_bins - 1)
         within = np.ones(joined.size, bool)
+        # one past the last column there is nothing to mark
         within[ends[:-1][ends[:-1] < joined.size]] = False  # where the next column begins
         rising = np.diff(joined, prepend=np.float32(-np.inf)) > 0
         if ends[-1:].sum() != joined.size or np.isnan(joined).any() or not rising[within][1:].all():
@@ -135,12 +138,14 @@ class BinMapper(Stored):
 
     def _cuts(self, column: np.ndarray) -> np.ndarray:
         values = np.sort(column[~np.isnan(column)])
+        # one buffer of the most there can be, for the number of cuts is known only afterwards
         room = np.empty(MISSING_BIN, np.float32)
         return room[: find_thresholds(values, self.max_bins, room)].copy()
 
     def _use(self, thresholds: list[np.ndarray]) -> None:
         self.thresholds = thresholds
         self.n_bins = np.array([cuts.size + 1 for cuts in thresholds], np.int32)
+        # padded with infinity to a power of two, through which a search without branches halves its way
         self._padded = np.full((len(thresholds), 256), np.inf, np.float32)
         for row, cuts in zip(self._padded, thresholds):
             row[: cuts.size] = cuts

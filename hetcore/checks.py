@@ -16,6 +16,7 @@ __all__ = ["check_coverage", "finite", "flag", "one_of", "rows_to_score_by", "wh
 
 def whole(value: Any) -> bool:
     """Return whether a value is a whole number."""
+    # True is an int in Python, and n_iterations=True a mistake
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
@@ -32,6 +33,7 @@ def flag(value: Any) -> bool:
 def one_of(name: str, among: Sequence[Any]) -> tuple[str, Any, str]:
     """Return the rule that a parameter is one of some values."""
     words = f"one of {', '.join(map(repr, among))}"
+    # `is` first: None and True are equal to nothing else, and comparing an array would give an array
     return name, lambda value: any(value is each or (isinstance(value, str) and value == each) for each in among), words
 
 
@@ -56,6 +58,7 @@ def rows_to_score_by(estimator: Any, eval_set: tuple[ArrayLike, ArrayLike], **ch
     DataError
         If there is not one label a row.
     """
+    # reset=False: the columns are compared with those of fit rather than learned anew
     X, y = validate_data(estimator, eval_set[0], reset=False, **checks), np.asarray(eval_set[1])
     if y.shape != X.shape[:1]:
         raise DataError(f"eval_set has {X.shape[0]} rows and labels of shape {y.shape}: give one label a row.")

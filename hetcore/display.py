@@ -24,6 +24,7 @@ def estimator_html(model: Any) -> str:
 
 
 def _differs(value: Any, default: Any) -> bool:
+    # by type and text: the values may be arrays or estimators, whose == is no truth value
     return type(value) is not type(default) or repr(value) != repr(default)
 
 
@@ -41,6 +42,7 @@ def _learned(model: Any) -> list[str]:
             words = f"training loss from {losses[0]:.3g} to {losses[-1]:.3g}"
             parts.append(f"<p>{plain(words)}</p>{line(losses.tolist(), words)}")
     for noun in ("source", "graph"):
+        # a method may lack them, or have none before a fit
         weights = getattr(model, f"{noun}_weights_", None) or {}
         rows = [[plain(name, 60), bar(weight, f"{weight:.3f}")] for name, weight in weights.items()]
         parts += [table([noun, "weight"], rows)] if rows else []

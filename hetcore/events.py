@@ -63,10 +63,12 @@ class ProgressBar:
         self._bar: Any = None
 
     def __call__(self, event: RoundEnd) -> None:
+        # a callback may serve several fits, each of which begins at round 0
         if self._bar is None or event.index == 0:
             from tqdm.auto import tqdm
 
             self._bar = tqdm(total=event.total, desc=event.method)
+        # by how far the bar has to go, for a fit that continues does not begin at 0
         self._bar.update(event.index + 1 - self._bar.n)
         self._bar.set_postfix({name: f"{value:.4g}" for name, value in event.losses.items()})
         if event.index + 1 == event.total:
@@ -101,9 +103,11 @@ class EarlyStopping:
         self.waited = 0
 
     def __call__(self, event: RoundEnd) -> bool:
+        # the same object in a second fit must not remember the first one's best
         if event.index == 0:
             self.best, self.waited = float("inf"), 0
         value = event.losses.get(self.monitor)
+        # what it watches is not there without labels left out: such a fit is never ended by it
         if value is None:
             return False
         if value < self.best - self.tol:

@@ -27,6 +27,7 @@ def all_rows(n: int, rows: np.ndarray | None) -> np.ndarray:
     whole = rows.ndim == 1 and rows.dtype.kind in "iu"
     if not whole or (rows.size and not 0 <= rows.min() <= rows.max() < n):
         raise DataError(f"rows must be a one-dimensional array of whole numbers in [0, {n - 1}].")
+    # a copy: rows are kept by whoever grows on them, and the caller may change its own
     return rows.astype(np.uint32)
 
 
@@ -50,6 +51,7 @@ class Forest(Stored):
     """
 
     _stored = {
+        # `_check_nodes` says what the rest of a record must be
         "nodes": Array("N", NODE_DTYPE), "values": Array("N K"), "starts": Array("S", np.int64), "scales": Array("T"),
     }  # fmt: skip
 
@@ -76,11 +78,13 @@ class Forest(Stored):
         self._nodes.append(tree.nodes)
         self._values.append(tree.values)
         self._scales.append(float(scale))
+        # flattened anew at the next prediction, not at each append: growing would be quadratic in the trees
         self._flat = None
 
     @classmethod
     def constant(cls, value: np.ndarray) -> Forest:
         """Return the forest of one leaf with a value (K,)."""
+        # a tree of one leaf, rather than a constant beside the trees: whatever reads forests needs no second case
         leaf = np.zeros(1, NODE_DTYPE)
         leaf["left"] = leaf["right"] = -1
         forest = cls(value.size)
@@ -134,6 +138,7 @@ class Forest(Stored):
         """Yield the prediction (m, K) after each tree; the array is the caller's to keep."""
         total: np.ndarray | float = 0.0
         for t in range(len(self)):
+            # added one tree at a time, so that a stage costs one tree and not all before it
             total = total + self.predict(binned, rows, t, t + 1)
             yield total
 
@@ -156,6 +161,7 @@ class Forest(Stored):
 
     @classmethod
     def _read(cls, meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray], sizes: dict[str, int]) -> Forest:
+        # arrays, then how they hang together; both in words that name the trees
         try:
             nodes, values, starts, scales = checked(cls._stored, meta, arrays, sizes).values()
         except ModelFileError as error:
@@ -164,6 +170,7 @@ class Forest(Stored):
         _check_shapes(nodes, values, starts, scales)
         _check_nodes(nodes, starts, sizes.get("d", 1 << 31))
         forest = cls(values.shape[1])
+        # np.split of nothing gives one empty part, not none
         forest._nodes = np.split(nodes, starts[1:-1]) if scales.size else []
         forest._values = np.split(values, starts[1:-1]) if scales.size else []
         forest._scales = scales.tolist()
@@ -173,6 +180,7 @@ class Forest(Stored):
         if self._flat is None:
             sizes = [nodes.size for nodes in self._nodes]
             self._flat = (
+                # fields differ from record to record only in value, so the bytes can be joined as they are
                 _joined(self._nodes),
                 np.concatenate([np.empty((0, self.n_outputs)), *self._values]),
                 np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
@@ -196,6 +204,7 @@ def _check_shapes(nodes: np.ndarray, values: np.ndarray, starts: np.ndarray, sca
 def _check_nodes(nodes: np.ndarray, starts: np.ndarray, n_features: int) -> None:
     """Raise ModelFileError unless every row falls from its root to a leaf of its tree, at the depth that it states."""
     sizes = np.diff(starts)
+    # a tree's numbers count from its own root, the arrays hold all trees one after the other
     begin, size = np.repeat(starts[:-1], sizes), np.repeat(sizes, sizes)
     inner = np.flatnonzero(nodes["left"] >= 0)
     if (nodes["right"][nodes["left"] < 0] >= 0).any() or (nodes["missing_left"] > 1).any():
@@ -208,12 +217,14 @@ def _check_nodes(nodes: np.ndarray, starts: np.ndarray, n_features: int) -> None
     parents = np.zeros(nodes.size, np.int64)
     for side in ("left", "right"):
         child, own = nodes[side][inner].astype(np.int64), inner - begin[inner]
+        # children come after their parents: so no row can fall in a circle
         if ((child <= own) | (child >= size[inner])).any():
             raise ModelFileError("The trees of the model file have a child that does not come after its parent.")
         deeper = nodes["depth"][begin[inner] + child].astype(np.int64) == nodes["depth"][inner].astype(np.int64) + 1
         if not deeper.all():
             raise ModelFileError("The trees of the model file have a child that is not one level below its parent.")
         parents += np.bincount(begin[inner] + child, minlength=nodes.size)
+    # a root has no parent; counted as one, every node must have exactly one
     parents[starts[:-1]] += 1
     if (parents != 1).any():
         raise ModelFileError("The trees of the model file have a node without a parent, or with two.")

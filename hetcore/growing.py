@@ -72,15 +72,18 @@ def grow_checked(
     n = table.binned.shape[1]
     rows = _numbered(n) if table.rows is None else table.rows.copy()
     problem = _problem(table, rows, gradients, hessians)
+    # threads share the search by columns; below so many values handing over costs more than searching
     n_parts = n_jobs if rows.size * table.columns.size >= _SERIAL_VALUES else 1
     work = _work(problem, params, rows, n_parts)
     values = _buffer("values", (work.nodes.shape[0], gradients.shape[1]), np.float64)
+    # rows that are not grown on have leaf -1, for what is not there can't be read by mistake
     row_leaf = np.empty(n, np.int32) if table.rows is None else np.full(n, -1, np.int32)
     scratches = [_scratch(t, problem) for t in range(n_parts)]
     if n_parts == 1:
         n_nodes = grower.grow_tree(problem, params, work, scratches[0], values, row_leaf, grower.WHOLE)
     else:
         n_nodes = _grow_parts(problem, params, work, scratches=scratches, values=values, row_leaf=row_leaf)
+    # copies: the buffers are the next tree's
     return work.nodes[:n_nodes].copy(), values[:n_nodes].copy(), row_leaf
 
 
@@ -98,6 +101,7 @@ def _grow_parts(
     while going:
         others = [threads.submit(do, grower.SEARCH, t) for t in range(1, len(scratches))]
         do(grower.SEARCH)
+        # a result is asked for so that an error of a thread is raised here and not lost
         for other in others:
             other.result()
         going = do(grower.ADVANCE)
@@ -113,6 +117,7 @@ def executor(n_threads: int) -> ThreadPoolExecutor:
 def _problem(table: Table, rows: np.ndarray, gradients: np.ndarray, hessians: np.ndarray) -> Problem:
     """Put the gradients and hessians of `rows` into words."""
     used = gradients.shape[1] + hessians.shape[1]
+    # three words take four: vectors are of four, and one kernel fewer is compiled
     width = used if used <= 2 else -4 * (-used // 4)
     layout = PackedLayout(np.empty(width), gradients.shape[1], hessians.shape[1], rows.size.bit_length())
     packed = _buffer("packed", (gradients.shape[0], width), np.int64)
@@ -136,9 +141,11 @@ def _problem(table: Table, rows: np.ndarray, gradients: np.ndarray, hessians: np
 
 def most_leaves(params: TreeParams, m: int) -> int:
     """Return how many leaves a tree over m rows can have."""
+    # each leaf needs so many rows, so that there are never more leaves than this
     limits = [max(m // params.min_samples_leaf, 1)]
     if params.max_leaf_nodes > 0:
         limits.append(params.max_leaf_nodes)
+    # 2 ** 31 would be more leaves than rows can be numbered
     if 0 <= params.max_depth < 31:
         limits.append(2**params.max_depth)
     return min(limits)
@@ -176,6 +183,7 @@ def _work(problem: Problem, params: TreeParams, rows: np.ndarray, n_parts: int) 
 
 
 class _Kept(threading.local):
+    # by thread: two fits in one process must not grow in one another's buffers
     """What one thread's next tree uses again: fresh pages would cost more than a small tree."""
 
     def __init__(self) -> None:
@@ -193,6 +201,7 @@ def _buffer(name: str, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
     size = dtype.itemsize
     for length in shape:
         size *= length
+    # a large one is given back, or a process would keep the largest table that it ever saw
     if size > _KEPT_BYTES:
         return np.empty(shape, dtype)
     kept = _kept.buffers.get(name)
@@ -221,6 +230,7 @@ def _numbered(n: int) -> np.ndarray:
 
 class _Readable:
     def __init__(self, array: np.ndarray) -> None:
+        # the array stays alive as long as the view of its memory
         self.array = array
         self.__array_interface__ = {**array.__array_interface__, "data": (array.ctypes.data, False)}
 

@@ -70,26 +70,33 @@ class LandmarkFeatures:
 
     def __init__(self, X: NDArray, standardise: bool, rng: np.random.Generator, first: NDArray | None = None) -> None:
         known = ~np.isnan(X)
+        # a column that no row has: its mean is 0, and every row of it the mean
         count = np.maximum(known.sum(axis=0), 1)
         self.center = np.where(known, X, 0.0).sum(axis=0, dtype=np.float64) / count
         self.scale = np.ones(X.shape[1])
         rows = self._rows(X)
         if standardise:
             deviation = np.sqrt((rows**2).mean(axis=0))
+            # a constant column is divided by infinity: it takes no part in distances, rather than rounding noise that
+            # does
             self.scale = np.where(deviation > 1e-12 * np.abs(self.center), deviation, np.inf)
             rows = rows / self.scale
+        # the mean squared distance of two rows is twice the mean square about the mean, without going over pairs
         spread = 2.0 * (rows**2).sum(axis=1).mean()
         self.scale = self.scale * np.sqrt(spread if spread > 0 else 1.0)
         rows = rows / np.sqrt(spread if spread > 0 else 1.0)
         chosen = _landmarks(len(rows), rng, first)
+        # equal landmarks would make the kernel matrix singular
         self.landmarks = np.unique(rows[chosen], axis=0)
         kernel = _gaussian(self.landmarks, self.landmarks)
+        # nearly equal ones are still all but singular, and the Cholesky factor needs a little more on the diagonal
         kernel[np.diag_indices_from(kernel)] += JITTER * len(kernel)
         self.factor = np.linalg.cholesky(kernel)
         self.values = self._features(rows)
 
     def _rows(self, X: NDArray) -> NDArray[np.float64]:
         rows = X.astype(np.float64) - self.center
+        # a missing cell is the column's mean: it adds nothing to any distance
         rows[np.isnan(rows)] = 0.0
         return rows / self.scale
 
@@ -133,12 +140,15 @@ class Smoother:
         else:
             self._features, self.penalty = like._features, like.penalty
         self.labelled, self.weights = labelled, weights
+        # only rows that weigh anything, for the product with the others is 0
         taking = np.flatnonzero(weights > 0)
         phi = self._features.values[taking]
         values, vectors = np.linalg.eigh((phi * weights[taking, None]).T @ phi)
+        # rounding can leave an eigenvalue a little below 0
         self._inverse = 1.0 / (np.maximum(values, 0.0) + self.penalty)
         self._vectors = vectors
         rotated = self._features.values[labelled] @ vectors
+        # a leverage of 1 is a row that the fit goes through, whatever its target: its left-out error would be 0 / 0
         self._leverage = np.minimum((rotated**2 @ self._inverse) * weights[labelled], 0.999)
         self.coefficients = np.zeros((phi.shape[1], target.shape[1]))
 
@@ -161,6 +171,7 @@ class Smoother:
     def to_arrays(self) -> dict[str, NDArray]:
         """Return what predicts new rows as arrays that `SmoothPrediction` takes."""
         features = self._features
+        # a file holds finite numbers alone: 0 stands for the infinite scale
         finite = np.where(np.isfinite(features.scale), features.scale, 0.0)
         dual = features.dual(self.coefficients)
         arrays = {"center": features.center, "scale": finite, "landmarks": features.landmarks, "dual": dual}
@@ -215,6 +226,7 @@ def _gaussian(rows: NDArray, landmarks: NDArray) -> NDArray[np.float64]:
     """Return exp(-|x - l|^2), (n, m)."""
     squares = (rows**2).sum(axis=1)[:, None] + (landmarks**2).sum(axis=1)
     squares -= 2.0 * (rows @ landmarks.T)
+    # rounding can leave a distance a little below 0
     np.maximum(squares, 0.0, out=squares)
     return np.exp(np.negative(squares, out=squares), out=squares)
 

@@ -30,7 +30,7 @@ from hetcore.kernels.layout import (
 from hetcore.kernels.members import Grown, Parts, add_members, grow_members
 from hetcore.trees import Tree
 
-__all__ = ["Grown", "MemberGrower", "add_members", "trees_of"]
+__all__ = ["Grown", "MemberGrower", "add_members", "drawn", "trees_of"]
 
 
 class MemberGrower:
@@ -66,6 +66,7 @@ class MemberGrower:
         np.cumsum(n_bins + 1, axis=1, out=offsets[:, 1:])
         self.parts = Parts(np.concatenate(rows).astype(np.uint32), starts, chosen, n_bins, offsets)
         largest = max(part.size for part in rows)
+        # room is made for the largest member seen so far and kept: row samples vary a little from round to round
         if largest > self._room_rows:
             threads, self._room_rows = max(1, min(self.n_jobs, len(rows))), largest
             self._scratches = [self._scratch(largest) for _ in range(threads)]
@@ -75,6 +76,7 @@ class MemberGrower:
         n_outputs, n_hessians = self.shape
         n, used = self.binned.shape[1], n_outputs + n_hessians
         width = used if used <= 2 else -4 * (-used // 4)
+        # of the widest columns: which ones a member draws changes from round to round, the room does not
         bins = int(np.sort(self.n_bins + 1)[-self.parts.columns.shape[1] :].sum())
         # measured: below about this many rows a bin, building costs less than storing, loading and subtracting
         kept_rows = int((1 + width / 8) * bins / self.parts.columns.shape[1])
@@ -132,6 +134,8 @@ class MemberGrower:
             np.empty(n_members, np.int64),
             np.empty((n_members, self.binned.shape[1]), np.int32),
         )
+        # members are dealt to threads in stretches; each member's tree is grown by one thread, so that bits do not
+        # depend on how many there are
         bounds = [n_members * t // len(self._scratches) for t in range(len(self._scratches) + 1)]
 
         def some(t: int) -> int:
@@ -140,10 +144,19 @@ class MemberGrower:
             return grow_members(problem, self.parts, bounds[t], bounds[t + 1], *given)
 
         others = [executor(len(self._scratches) - 1).submit(some, t) for t in range(1, len(self._scratches))]
+        # the caller's thread grows too, rather than wait for the others
         wrong = max([some(0), *(other.result() for other in others)])
         if wrong:
             raise DataError(WRONG[wrong])
         return grown
+
+
+def drawn(numbers: NDArray[np.int32], count: int, rng: np.random.Generator) -> NDArray[np.int32]:
+    """Return `count` of some rows or columns (m,) without repeats, all of them if there are fewer, in ascending order.
+
+    In ascending order because a tree reads memory in the order of its rows.
+    """
+    return np.sort(rng.choice(numbers, min(count, numbers.size), replace=False)).astype(np.int32)
 
 
 def trees_of(grown: Grown) -> list[Tree]:

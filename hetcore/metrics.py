@@ -42,6 +42,7 @@ def known_targets(y: ArrayLike) -> NDArray[np.bool_]:
         return ~np.isnan(y)
     if y.dtype != object:
         return np.ones(len(y), dtype=bool)
+    # value == value is False for NaN alone, and works for text as well, which isnan does not
     return np.array([value is not None and value == value for value in y], dtype=bool)
 
 
@@ -83,6 +84,7 @@ def macro_f1(y_true: ArrayLike, y_pred: ArrayLike) -> float:
         If lengths differ or no target is known.
     """
     true, pred = _known_rows(y_true, y_pred)
+    # as text: labels of a file are text where predictions may be NumPy strings or numbers
     _, codes = np.unique(np.concatenate([true, pred]).astype(str), return_inverse=True)
     return macro_f1_of_codes(codes[: len(true)], codes[len(true) :])
 
@@ -92,6 +94,7 @@ def macro_f1_of_codes(true: NDArray[np.int64], pred: NDArray[np.int64]) -> float
     size = max(true.max(), pred.max()) + 1
     hits = np.bincount(true[true == pred], minlength=size)
     named = np.bincount(true, minlength=size) + np.bincount(pred, minlength=size)
+    # a class that occurs in neither has no F1, and 0 / 0 is not a miss
     return float(np.mean(2 * hits[named > 0] / named[named > 0]))
 
 
@@ -118,6 +121,7 @@ def log_loss(y_true: ArrayLike, probabilities: ArrayLike, classes: ArrayLike) ->
         raise DataError(
             f"probabilities has shape {probabilities.shape} for {len(classes)} classes: give one column each."
         )
+    # a label that is no class has likelihood 0, and counts with the smallest probability
     likelihoods = np.where(true[:, None] == classes, probabilities, 0.0).sum(axis=1)
     return float(-np.log(np.maximum(likelihoods, SMALLEST_PROBABILITY)).mean())
 
@@ -172,6 +176,7 @@ def gaussian_nll(y_true: ArrayLike, mean: ArrayLike, deviation: ArrayLike) -> fl
         If lengths differ, no target is known or a deviation is not positive.
     """
     true, mean, deviation = _known_rows(y_true, mean, deviation)
+    # one that is 0 claims to be certain, and its logarithm is infinite
     if not (deviation > 0).all():
         raise DataError(f"The smallest deviation is {deviation.min()!r}: standard deviations must be positive.")
     return float(np.mean(np.log(deviation * np.sqrt(2 * np.pi)) + 0.5 * ((true - mean) / deviation) ** 2))
@@ -232,6 +237,7 @@ def links_among(graph: Any, known: NDArray[np.bool_]) -> scipy.sparse.csr_array:
     """Return the links (m, m), each 1 in both directions, between the m instances that `known` (n,) marks."""
     links = scipy.sparse.csr_array((graph.weights, graph.indices, graph.indptr), shape=(len(known),) * 2)
     links = links[known][:, known]
+    # links count once whatever their weight: this asks whether neighbours are alike, not how strongly they are linked
     links.data = np.ones(links.nnz)
     return links
 
@@ -241,9 +247,11 @@ def correlation_along(values: NDArray, links: scipy.sparse.csr_array) -> float:
     linked = np.diff(links.indptr).astype(np.float64)
     if not links.nnz:
         return float("nan")
+    # in a unit of about 1, so that squares of very large or small labels are numbers
     values = values / power_of_two(values)
     centred = values - linked @ values / links.nnz
     spread = linked @ (centred**2).sum(axis=1)
+    # equal residuals leave sums of squares that are rounding alone, of which a quotient would be noise
     rounding = links.nnz * values.shape[1] * (1e-12 * np.abs(values[linked > 0]).max()) ** 2
     return float((centred * (links @ centred)).sum() / spread) if spread > rounding else float("nan")
 
@@ -278,6 +286,7 @@ def morans_i(values: ArrayLike, graph: Any) -> float:
     centred = values[:, 0] - known.mean()
     spread = ((known - known.mean()) ** 2).sum()
     cross = (weights * centred[row] * centred[column]).sum()
+    # the same for Moran's I: no spread, no correlation
     return float(len(known) / weights.sum() * cross / spread) if spread > _rounding(known) else float("nan")
 
 
@@ -327,6 +336,7 @@ def morans_i_band(
     order = np.random.default_rng(random_state).permuted(
         np.tile(np.arange(len(known), dtype=np.int32), (n_permutations, 1)), axis=1
     )
+    # a link stands in both directions: each once, times two
     once = row < column
     cross = 2.0 * cross_products(place[row[once]], place[column[once]], weights[once], centred, order)
     shuffled = len(known) / weights.sum() * cross / (centred**2).sum()
@@ -339,11 +349,13 @@ def _known_rows(y_true: ArrayLike, *others: ArrayLike) -> list[NDArray]:
     arrays = [np.asarray(array) for array in (y_true, *others)]
     if len({len(array) for array in arrays}) > 1:
         raise DataError(f"The arrays have {[len(array) for array in arrays]} rows: give them the same length.")
+    # by the labels: predictions are there for all rows, and unlabelled ones have nothing to be compared with
     known = known_targets(arrays[0])
     if not known.any():
         raise DataError(f"None of the {len(known)} targets is known: give at least one.")
     rows = [array[known] for array in arrays]
     numbers = all(array.dtype.kind in "fiub" for array in arrays[1:]) and arrays[0].dtype.kind in "fiub"
+    # float64, for a sum of float32 over many rows loses digits
     return [row.astype(np.float64) for row in rows] if numbers else rows
 
 

@@ -47,19 +47,24 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         If the file can't be written.
     """
     content, path = dumps(model), Path(path)
+    # a hidden draft beside it, on the same disk: only there a replace is one step
     draft = path.with_name(f".{secrets.token_hex(8)}.tmp")
     try:
+        # "x": two savings of one model never write to one draft
         with open(draft, "xb") as file:
             file.write(content)
             file.flush()
+            # before the rename, or a power cut could leave the new name with no content
             os.fsync(file.fileno())
         os.replace(draft, path)
     finally:
+        # gone already if all went well
         draft.unlink(missing_ok=True)
     _sync_folder(path.parent)
 
 
 def _sync_folder(folder: Path) -> None:
+    # Windows has no handle of a folder, and its rename is written through
     if os.name == "posix":
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -71,6 +76,7 @@ def _sync_folder(folder: Path) -> None:
 def dumps(model: Any) -> bytes:
     """Return the bytes of a model file; raises as `save` does."""
     name = type(model).__name__
+    # by name and module: a subclass of the person's own would be loaded as ours
     if CLASSES.get(name) != type(model).__module__:
         raise ParameterError(f"A model of class {name} can't be saved: give one of {listed(CLASSES)}.")
     state, arrays = model._get_state()
@@ -83,8 +89,10 @@ def dumps(model: Any) -> bytes:
 
 def _plain(parameters: dict[str, Any]) -> dict[str, Any]:
     """Return the parameters with numpy scalars as Python's."""
+    # NumPy's numbers are no JSON; parameters that came from a search often are such
     plain = {key: value.item() if isinstance(value, np.generic) else value for key, value in parameters.items()}
     for key, value in plain.items():
+        # parameter by parameter, for a sentence that names the one at fault
         _json_bytes(value, f"the parameter {key}={quoted(value)}")
     return plain
 
@@ -125,11 +133,13 @@ def load(source: str | os.PathLike[str] | bytes) -> Any:
 
 def _file_bytes(path: Path) -> bytes:
     facts = path.stat()
+    # a folder or a pipe can't be read to its end
     if not stat.S_ISREG(facts.st_mode):
         raise ModelFileError(f"{quoted(path.name)} is not a file: give a file that hetcore.save wrote.")
     if facts.st_size > MAX_BYTES:
         raise ModelFileError(f"The file has over {MAX_BYTES:,} bytes: it is not loaded.")
     with open(path, "rb") as file:
+        # one byte more than may be: a file can grow between the look and the reading
         return file.read(MAX_BYTES + 1)
 
 
@@ -143,12 +153,15 @@ def _model(header: dict[str, Any], state: dict[str, Any], members: dict[str, byt
             raise ModelFileError("The file's arrays are not those that its state names: get a fresh copy of it.")
         parameters, values = header["parameters"], state["values"]
         older = getattr(cls, "_from_format_1", None)
+        # only what has a translation is translated; files of most methods mean the same in both formats
         if header["format"] == 1 and older is not None:
             cls, parameters, values, arrays = older(parameters, values, arrays)
         retired = getattr(cls, "_retired", ())  # parameters that models of an earlier version had
         model = cls(**{name: value for name, value in parameters.items() if name not in retired})
         if isinstance(model, Declared):
+            # parameters of a file are as little trusted as its arrays
             model._check_parameters()
+        # the class says what each value must be; nothing in it is believed because the checksum fits
         model._set_state(values, arrays)
     except ModelFileError:
         raise

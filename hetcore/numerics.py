@@ -14,6 +14,7 @@ __all__ = ["mean_and_deviation", "means_and_deviations", "to_float32", "power_of
 def to_float32(X: NDArray) -> NDArray[np.float32]:
     """Return X as float32; what is beyond its range becomes its end."""
     end = np.finfo(np.float32).max
+    # the end of float32 rather than infinity: trees order values, and order is kept
     return X if X.dtype == np.float32 else np.clip(X, -end, end).astype(np.float32)
 
 
@@ -34,6 +35,7 @@ def power_of_two(values: ArrayLike, axis: int | None = None) -> NDArray[np.float
     """
     sizes = np.abs(np.nan_to_num(np.asarray(values, np.float64), nan=0.0, posinf=0.0, neginf=0.0))
     largest = sizes.max(axis=axis, initial=0.0)
+    # the exponent of the smallest normal number: a smaller unit would make quotients infinite
     exponents = np.maximum(np.frexp(largest)[1] - 1, -1022)
     return np.where(largest > 0, np.ldexp(1.0, exponents), 1.0)
 
@@ -62,11 +64,13 @@ def means_and_deviations(X: NDArray, weights: NDArray) -> tuple[NDArray[np.float
     """
     if not weights.all():  # rows that count nothing may lie anywhere
         X, weights = X[weights > 0], weights[weights > 0]
+    # weights as well: a thousand weights of 1e305 have no sum
     unit, weights = power_of_two(X, axis=0), weights / power_of_two(weights)
     scaled = X / unit
     means = np.average(scaled, axis=0, weights=weights)
     deviations = np.sqrt(np.average((scaled - means) ** 2, axis=0, weights=weights)) * unit
     means = means * unit
+    # a constant column has a deviation of rounding alone; divided by it, noise would become a column of size 1
     varies = deviations > 1e-12 * np.maximum(np.abs(means), 1e-300)
     return means, np.where(varies, deviations, np.maximum(1.0, 1e-12 * np.abs(means)))
 

@@ -61,6 +61,7 @@ class Domain:
     def __contains__(self, value: Any) -> bool:
         try:
             return bool(self.holds(value))
+        # a domain says no rather than raise: it is asked about whatever a person or a file gives
         except (TypeError, ValueError):
             return False
 
@@ -85,6 +86,7 @@ def Interval(low: float, high: float = np.inf, ends: str = "[]", cure: str = "")
         above = low <= value if ends[0] == "[" else low < value
         return finite(value) and above and (value <= high if ends[1] == "]" else value < high)
 
+    # "1e6", not "1e+06"
     least, most = (f"{end:g}".replace("e+0", "e") for end in (low, high))
     bounded = f"in {ends[0]}{least}, {most}{ends[1]}"
     open_ended = f"at least {least}" if ends[0] == "[" else f"above {least}"
@@ -123,6 +125,7 @@ def OneOf(*among: Any) -> Domain:
     """Return the domain of a few values: texts, whole numbers, None, True and False."""
 
     def equal(value: Any, each: Any) -> bool:
+        # True == 1 in Python: a flag must not pass for the number, nor the number for a flag
         same_kind = (isinstance(value, str) and isinstance(each, str)) or (whole(value) and whole(each))
         return value is each or (same_kind and value == each)
 
@@ -178,7 +181,9 @@ class Parameter:
     def __set_name__(self, owner: type, name: str) -> None:
         kind = inspect.get_annotations(owner).get(name, "")
         kind = kind if isinstance(kind, str) else getattr(kind, "__name__", str(kind))
+        # a frozen object is set so once, by Python itself, when the class is made
         object.__setattr__(self, "name", name)  # frozen for all others
+        # a declaration that is moved to another class keeps its type if there is none written there
         object.__setattr__(self, "kind", kind.replace(" | ", " or ") or self.kind)
 
     def check(self, value: Any) -> None:
@@ -190,6 +195,7 @@ class Parameter:
             Naming the parameter, its value, the rule, and the default where the rule names no cure.
         """
         if value not in self.domain:
+            # a domain with a cure of its own says enough; else the default is a value that works
             bare = ":" not in self.domain.words and self.default is not REQUIRED
             cure = f": {self.default!r} is the default" if bare else ""
             raise ParameterError(f"{self.name}={value!r} must be {self.domain.words}{cure}.")
@@ -236,10 +242,13 @@ class Declared:
             Of further bases.
         """
         super().__init_subclass__(**more)
+        # base by base in the order of writing: a subclass adds its parameters behind those of its base
         names = dict.fromkeys([*first, *_names(cls)])
         cls._parameters = {name: _resolved(cls, name) for name in names}
+        # a bare default in a subclass becomes a declaration too, so that the class attribute is one everywhere
         for name in names.keys() & vars(cls).keys():
             setattr(cls, name, cls._parameters[name])
+        # a method with a constructor of its own keeps it, and its docstring
         if names and "__init__" not in vars(cls):
             cls.__init__ = _constructor(cls)
             cls.__doc__ = _documented(cls)
@@ -259,6 +268,7 @@ def _names(cls: type) -> list[str]:
 def _resolved(cls: type, name: str) -> Parameter:
     """Return a class's declaration of a parameter: the nearest one, with the nearest default."""
     values = [vars(base)[name] for base in cls.__mro__ if name in vars(base)]
+    # a subclass may say only a default, which is no declaration: the nearest declaration is further up
     declared = next(value for value in values if isinstance(value, Parameter))
     return declared if values[0] is declared else replace(declared, default=values[0])
 
@@ -274,12 +284,14 @@ def _constructor(cls: type) -> Callable[..., None]:
     signature = inspect.Signature(given)
 
     def __init__(*args: Any, **kwargs: Any) -> None:
+        # bound as Python binds, so that wrong names and positions raise what they always do
         bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
         self, *_ = bound.arguments.values()
         for name in cls._parameters:
             setattr(self, name, bound.arguments[name])
 
+    # scikit-learn reads the signature for get_params and clone
     __init__.__signature__ = signature
     __init__.__qualname__ = f"{cls.__qualname__}.__init__"
     return __init__

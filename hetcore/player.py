@@ -34,12 +34,15 @@ class Player:
     def order(self, order: str) -> None:
         """Take one of `ORDERS`, from any thread; orders that make no difference are ignored."""
         with self._changed:
+            # the last order comes from the page's thread, the wait from the fit's
             if self._over:
                 return
+            # steps that were asked for are forgotten: whoever resumes or pauses means now
             if order in ("pause", "resume"):
                 self._steps = 0
             elif order == "step" and self._paused:
                 self._steps += 1
+            # a step pauses a running fit as well, after the round in progress
             self._paused = order in ("pause", "step") or (self._paused and order != "resume")
             self.stopped = self.stopped or order == "stop"
             self._changed.notify_all()
@@ -51,6 +54,7 @@ class Player:
 
     def end(self) -> None:
         """Tell that the fit is over and its predictions are made; no order makes a difference from here on."""
+        # no order any more: a stop that comes while predictions are made would mark a whole model as cut off
         with self._changed:
             self._over = True
         self._send(("predicting", None))
@@ -58,6 +62,7 @@ class Player:
     def wait(self) -> bool:
         """Wait while paused; True if the fit shall end here."""
         with self._changed:
+            # said only where it really waits, so that a step does not show as paused and running
             if self._held():
                 self._send(("paused", None))
                 self._changed.wait_for(lambda: not self._held())

@@ -14,6 +14,7 @@ __all__ = ["METHODS", "MemoryNeed", "estimator", "find"]
 
 ROOMS = ("collective", "consensus", "factorization", "heteroscedastic", "multimodal", "transfer")
 METHODS: dict[str, str] = {
+    # names alone: importing the rooms' modules would compile and load what nobody asked for
     name: f"hetcore.{room}.{module}"
     for room in ROOMS
     for name, module in import_module(f"hetcore.{room}").METHODS.items()
@@ -45,6 +46,7 @@ def estimator(memory: MemoryNeed) -> Callable[[Class], Class]:
     """
 
     def registered(cls: Class) -> Class:
+        # a method outside of the rooms, such as a test's, is known from its import on
         METHODS.setdefault(cls.__name__, cls.__module__)
         cls._memory = memory
         return cls

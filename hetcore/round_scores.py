@@ -18,6 +18,7 @@ __all__ = ["describe", "shares"]
 def shares(values: NDArray, names: list[str]) -> dict[str, float]:
     """Return values normalised to sum to one, by name; equal where all are zero."""
     total = float(np.sum(values))
+    # all zero says nothing about any of them
     parts = np.asarray(values) / total if total > 0 else np.full(len(names), 1.0 / max(len(names), 1))
     return dict(zip(names, parts.tolist()))
 
@@ -42,6 +43,7 @@ def describe(
     sets = {"train": (raw, problem.target, labelled), "left_out": (out_of_fold, problem.target, labelled)}
     if scored.any():
         sets["held_out"] = (raw, problem.truth, scored)
+    # held-out labels if there are some, else those left out: never the ones that were trained on
     scores, truth, rows = sets.get("held_out", sets["left_out"])
     detail = {
         "metric_name": "error" if scale.is_classifier else "RMSE",
@@ -61,6 +63,7 @@ def describe(
 def metric(scale: Scale, raw: NDArray, truth: NDArray) -> float:
     """Return the error rate in [0, 1], or the RMSE in the labels' unit."""
     if scale.is_classifier:
+        # the argmax of the scores is that of the probabilities, which are not needed for it
         return error_rate(truth.argmax(axis=1), raw.argmax(axis=1))
     return root_mean_square(raw - truth) * scale.deviation
 

@@ -73,6 +73,7 @@ class Array:
     def put(self, name: str, given: NDArray | None, meta: dict[str, Any], arrays: dict[str, NDArray]) -> None:
         """Add an array to what a file holds."""
         if given is not None:
+            # C order, so that the same content gives the same bytes in a file
             arrays[self.key or name] = np.asarray(given, order="C")
 
     def get(self, name: str, meta: Mapping[str, Any], arrays: Mapping[str, NDArray], sizes: Sizes) -> NDArray | None:
@@ -90,11 +91,13 @@ class Array:
             If it is not there, or is not what it must be.
         """
         found, sizes = arrays.get(name), {} if sizes is None else sizes
+        # the type must be the very one: a float32 read as float64 would predict other bits
         if found is None or found.dtype != self.dtype or not self._fits(found.shape, sizes):
             kind = f"{np.dtype(self.dtype).name} of shape ({', '.join(self.shape.split())})"
             raise ModelFileError(f"The model file lacks {quoted(name)}, or it is no {kind} that fits: save it again.")
         if found.dtype.kind == "f" and not self._plain(found).all():
             raise ModelFileError(f"The model file has values in {quoted(name)} that are not finite: save it again.")
+        # records have no order; and a NaN that is allowed is in no range
         bounded = found.dtype.names is None and found.size and "nan" not in self.allows
         if bounded and not self.low <= found.min() <= found.max() <= self.high:
             span = f"{self.low:g} to {self.high:g}"
@@ -110,6 +113,7 @@ class Array:
     def _fits(self, shape: tuple[int, ...], sizes: Sizes) -> bool:
         letters = self.shape.split()
         return len(shape) == len(letters) and all(
+            # the first array with a letter sets its size, and all others must agree
             sizes.setdefault(letter, size) == size for letter, size in zip(letters, shape)
         )
 
@@ -134,6 +138,7 @@ class Value:
     def get(self, name: str, meta: Mapping[str, Any], arrays: Mapping[str, NDArray], sizes: Sizes) -> Any:
         """Return a value of a file; ModelFileError unless it is in its domain."""
         key = self.key or name
+        # a value that came with a later version; a file that lacks it is not damaged
         if key not in meta and self.absent is not ...:
             return self.absent
         if key not in meta or meta[key] not in self.domain:
@@ -179,6 +184,7 @@ class Part:
         if self.inline:
             meta |= plain
         elif plain:
+            # no empty entry: an object of arrays alone leaves no trace among plain values
             meta[name] = plain
         arrays |= prefixed(name if self.at is None else self.at, held)
 
@@ -186,6 +192,7 @@ class Part:
         """Return an object of a file."""
         name = self.key or name
         held, plain = block(arrays, name if self.at is None else self.at), meta if self.inline else meta.get(name)
+        # absent is only what left neither values nor arrays
         if self.optional and not held and plain is None:
             return None
         return _shared(_kind_of(self.kind, meta), self.shares, {} if plain is None else plain, held, sizes)
@@ -222,6 +229,7 @@ class Parts:
         names = list(given) if self.named else [""] * len(states)
         for i, (_, held) in enumerate(states):
             arrays |= prefixed(self.at.format(i, names[i]), held)
+        # a list of arrays alone is as long as a size says, and has no entry
         if self.count:
             return
         plain = [each for each, _ in states]
@@ -246,6 +254,7 @@ class Parts:
         ]
         if not self.named:
             return made
+        # a name twice would lose one of the two in the dict
         if not all(isinstance(each, str) for each in names) or len(set(names)) < len(names):
             raise ModelFileError(f"The names of {quoted(name)} in the model file are not distinct: save it again.")
         return dict(zip(names, made))
@@ -264,9 +273,11 @@ def _shared(kind: Any, shares: str, plain: Any, held: dict[str, NDArray], sizes:
     """Return a part, whose sizes join those of what holds it."""
     if not isinstance(plain, dict):
         raise ModelFileError(f"The model file has {quoted(plain)} where a {kind.__name__} belongs: save it again.")
+    # what the inner one calls d may be the outer one's w
     letters = dict((each.split("=") if "=" in each else (each, each)) for each in shares.split())
     own = {inner: sizes[outer] for inner, outer in letters.items() if outer in sizes}
     made = kind._read(plain, held, own)
+    # sizes that the part found are known from here on, to what is read after it
     agree(sizes, **{outer: own[inner] for inner, outer in letters.items() if inner in own})
     return made
 
@@ -326,6 +337,7 @@ class Stored:
     @classmethod
     def _schema(cls) -> Schema:
         own = fields(cls) if is_dataclass(cls) else ()
+        # what a class says in `_stored` first: its sizes are known to the fields that follow
         return cls._stored | {each.name: each.metadata["stored"] for each in own if "stored" in each.metadata}
 
     def _held(self) -> dict[str, Any]:
@@ -366,6 +378,7 @@ class Stored:
     def _read(cls, meta: Mapping[str, Any], arrays: Mapping[str, NDArray], sizes: Sizes) -> Self:
         made = cls._made(checked(cls._schema(), meta, arrays, sizes), sizes)
         if fault := made._fault(sizes):
+            # between the values: each was checked for itself, and two that are fine alone may not fit each other
             raise ModelFileError(f"{fault}: save the model again.")
         return made
 

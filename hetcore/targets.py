@@ -53,6 +53,8 @@ class Scale(Stored):
     @property
     def prior(self) -> NDArray[np.float64]:
         """The constant raw score (K,) that minimises the loss over the labelled rows."""
+        # a class that few labels have gets a large negative score, not minus infinity, from which no gradient leads
+        # back
         return np.log(np.maximum(self.mean, 1e-12)) if self.is_classifier else np.zeros(1)
 
     @property
@@ -110,6 +112,7 @@ class Problem:
     @property
     def centred(self) -> NDArray[np.float64]:
         """The labelled rows' codes less their mean, zero elsewhere."""
+        # numbers are standardised, and so centred, already
         shift = self.scale.mean if self.scale.is_classifier else 0.0
         return np.where(self.labelled[:, None], self.target - shift, 0.0)
 
@@ -128,6 +131,7 @@ class Problem:
         DataError
             If no instance is labelled, a class problem has one class, or labels can't be read as the task asks.
         """
+        # labels are read again only if the task is another one: text of numbers may be classes or numbers
         data = data if y is None and data.target_kind == task else data.with_target(data.y if y is None else y, task)
         labelled = np.asarray(data.labelled).copy()
         if not labelled.any():
@@ -137,8 +141,10 @@ class Problem:
         if eval_y is not None:
             evaluated = data.with_target(eval_y, task)
             known = set(scale.classes)
+            # a row that is trained on is not scored, whatever the caller gives
             scored = evaluated.labelled & ~labelled
             if scale.is_classifier:
+                # a class that no label of the training has can't be predicted, so nothing is learned from scoring it
                 scored = scored & np.array([label in known for label in evaluated.y])
             truth = scale.codes(evaluated.y, scored)
         return cls(
@@ -150,10 +156,13 @@ def _scale(data: HetData, labelled: NDArray[np.bool_], task: str) -> Scale:
     if task == "regression":
         values = data.y[labelled].astype(float)
         size = float(np.abs(values).max()) or 1.0
+        # in units of the largest, for the square of a label of 1e200 is infinite
         mean, deviation = size * float((values / size).mean()), size * float((values / size).std())
+        # equal labels have a deviation of rounding alone; dividing by it would turn noise into the target
         return Scale(np.empty(0, object), np.array([mean]), deviation if deviation > 1e-12 * size else size)
     classes, counts = np.unique(data.y[labelled].astype(str), return_counts=True)
     if classes.size < 2:
         only = str(classes[0])
         raise DataError(f"All {labelled.sum():,} labels are {only!r}: a classifier needs at least two classes.")
+    # half a label for each class, so that no class has prior 0
     return Scale(classes.astype(object), (counts + 0.5) / (counts + 0.5).sum(), 1.0)

@@ -77,12 +77,14 @@ class Tree:
         n, n_outputs = binned.shape[1], self.values.shape[1]
         flags = predictions.flags
         fits = predictions.size == n * n_outputs and predictions.dtype == np.float64
+        # in place: a copy made by reshape would take the sum, and the caller's array stay as it was
         if not (fits and flags.c_contiguous and flags.writeable):
             raise DataError(f"predictions must be a writable, C-contiguous ({n}, {n_outputs}) float64 array.")
         add_leaf_values(predictions.reshape(n, n_outputs), self._leaves(binned, None), self.values, float(scale))
 
     def _leaves(self, binned: np.ndarray, rows: np.ndarray | None) -> np.ndarray:
         """Return the leaves of `rows` of the table that the tree was grown on; only rows new to it walk."""
+        # of another table than it was grown on: nothing is known of its rows
         if self.row_leaf is None or self.row_leaf.size != binned.shape[1]:
             return self.apply(binned, rows)
         leaf = self.row_leaf if rows is None else self.row_leaf[rows]
@@ -137,6 +139,7 @@ def grow(
     DataError
         If shapes disagree, a row or column is out of range, a gradient is not finite or a hessian is negative.
     """
+    # the kernels are compiled for plain numbers; a NumPy scalar would be another signature, compiled anew
     params = _checked(params, n_jobs)
     if binned.ndim != 2 or binned.dtype != np.uint8:
         raise DataError(f"binned is {binned.ndim}-dimensional {binned.dtype}: give what BinMapper.transform returns.")
@@ -147,6 +150,7 @@ def grow(
         raise DataError(f"hessians are {hessians.shape}, gradients {gradients.shape}: give as many outputs, 1 or none.")
     columns = np.arange(d, dtype=np.int32) if columns is None else _indices("columns", columns, d)
     n_bins = _bins_of(columns, n_bins, d)
+    # the kernel's type without a copy: no number is negative here
     rows = None if rows is None else _indices("rows", rows, n).view(np.uint32)
     if columns.size == 0 or (n if rows is None else rows.size) == 0:
         raise DataError(f"A tree needs rows and columns: this table is {n} x {d}, or `rows` or `columns` is empty.")
@@ -189,6 +193,7 @@ def set_leaf_medians(
     inside = np.ascontiguousarray(targets.reshape(n, n_outputs)[rows])
     weight = np.ones(rows.size) if weights is None else np.asarray(weights, np.float64)[rows]
     if np.isnan(inside).any() or np.isnan(weight).any():
+        # NaN is neither above nor below a pivot: selection would not end
         raise DataError("targets or weights have NaN, which no median can hold: leave those rows out of `rows`.")
     leaf_medians(tree._leaves(binned, rows), inside, weight, tree.values)
 
@@ -215,6 +220,7 @@ def _checked(params: TreeParams, n_jobs: int) -> TreeParams:
 
 def _as_outputs(name: str, values: np.ndarray, n: int) -> np.ndarray:
     """Return `values` as (n, K) float32."""
+    # gradients are float32: half the memory traffic, and they become fixed-point numbers before they are summed
     values = readable(np.asarray(values, np.float32))
     if values.ndim == 1 and values.size == n:
         return values.reshape(n, 1)
@@ -235,6 +241,7 @@ def _indices(name: str, values: np.ndarray, stop: int) -> np.ndarray:
 def _bins_of(columns: np.ndarray, n_bins: np.ndarray | None, d: int) -> np.ndarray:
     """Return the numbers of bins (c,) int32 of `columns`."""
     if n_bins is None:
+        # not known: as many as there can be, which costs time and no correctness
         return np.full(columns.size, MISSING_BIN, np.int32)
     n_bins = np.asarray(n_bins)
     if n_bins.shape != (d,) or (d and not 1 <= n_bins.min() <= n_bins.max() <= MISSING_BIN):

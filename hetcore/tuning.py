@@ -71,6 +71,7 @@ class CrossValidation:
         """Standard deviation over the folds, over the root of their number, (n_settings, N)."""
         with np.errstate(invalid="ignore"):  # a fit that diverged has infinite scores
             error = self.scores.std(axis=1, ddof=1) / np.sqrt(self.scores.shape[1])
+        # one fold, or a diverged one: nothing is known of the error, so nothing is within it
         return np.nan_to_num(error, nan=np.inf, posinf=np.inf)
 
     @cached_property
@@ -86,6 +87,7 @@ class CrossValidation:
     @cached_property
     def _chosen(self) -> tuple[int, int]:
         """Return setting and round: of least mean, or of fewest rounds by the rule and then of least mean."""
+        # of equal means the first setting and the fewest rounds
         least = np.unravel_index(self.mean.argmin(), self.mean.shape)
         if not self.one_standard_error:
             return int(least[0]), int(least[1])
@@ -174,13 +176,16 @@ def cross_validate(
     """
     settings = list(_settings(estimator, data, grid))
     models = [_model(estimator, setting, n_iterations) for setting in settings]
+    # True is a whole number in Python
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0:
         raise ParameterError(f"n_jobs={n_jobs!r} must be a whole number, not 0: -1 is one process a core.")
     task = models[0]._task
+    # labels are given their kind once, rather than in every fit
     data = data if data.target_kind == task else data.with_target(data.y, task)
     fold = stratified_folds(data, n_folds, random_state)
     done = _Count(len(settings) * n_folds, progress)
     curves = _serial(models, data, fold, done) if n_jobs == 1 else _parallel(models, data, fold, done, n_jobs)
+    # in the order of the grid, whichever process was first; stopped early, those that are whole
     kept = sorted(curves)
     scores = np.stack([curves[i] for i in kept])
     metric_name = "RMSE" if task == "regression" else "error"
@@ -215,6 +220,7 @@ def stratified_folds(data: HetData, n_folds: int, random_state: int | None = 0) 
     if len(labelled) < n_folds:
         raise DataError(f"There are {len(labelled):,} labels for {n_folds} folds: give more labels or fewer folds.")
     y = data.y[labelled]
+    # as text, for classes may be of several types, which have no order
     y = y.astype(str) if data.target_kind == "classification" else y.astype(float)
     fold = np.full(data.n, -1)
     fold[labelled] = stratified(y, n_folds, np.random.default_rng(random_state))
@@ -227,6 +233,7 @@ def _check_classes(y: NDArray, fold: NDArray, n_folds: int) -> None:
     """Refuse folds without which one class is left, or none of whose own classes."""
     for k in range(n_folds):
         others = np.unique(y[fold != k])
+        # a fold none of whose classes is left to learn from has an error of 1 for every setting
         if len(others) < 2 or not np.isin(y[fold == k], others).any():
             few = f"Without fold {k + 1} of {n_folds}, {listed(others)} would be all classes to learn from"
             raise DataError(f"{few}, or none that the fold has: label two or more of each class.")
@@ -235,6 +242,7 @@ def _check_classes(y: NDArray, fold: NDArray, n_folds: int) -> None:
 def _settings(estimator: Any, data: HetData, grid: Grid | Sequence[Grid] | None) -> Iterator[dict[str, Any]]:
     known = estimator.get_params(deep=False)
     if grid is None:
+        # without a graph lambda1 has nothing to act on, and each of its values would be the same fit
         used = ("lambda0", "lambda1") if data.graphs else ("lambda0",)
         grid = {name: DEFAULT_GRID[name] for name in used if name in known}
     for each in [grid] if isinstance(grid, Mapping) else grid:
@@ -245,6 +253,7 @@ def _settings(estimator: Any, data: HetData, grid: Grid | Sequence[Grid] | None)
 
 def _check_values(name: str, values: Any, known: Mapping[str, Any]) -> None:
     if name == "n_iterations":
+        # it is tried anyway: each fit gives the metric after every round
         raise ParameterError("The grid names n_iterations, and every number of rounds is tried: give n_iterations=N.")
     if name not in known:
         raise ParameterError(f"The grid names {name!r}, which is none of {listed(known)}: name one of them.")
@@ -287,6 +296,7 @@ def _curve(model: Any, data: HetData, fold: NDArray[np.int64], k: int) -> NDArra
     seen[fold == k], hidden[fold != k] = nothing, nothing
     curve: list[float] = []
     model.fit(data, seen, eval_y=hidden, callbacks=[lambda event: curve.append(event.detail["metric"]["held_out"])])
+    # a round that diverged is worse than any other
     return np.nan_to_num(np.array(curve), nan=np.inf)
 
 
@@ -297,6 +307,7 @@ def _serial(models: list[Any], data: HetData, fold: NDArray, count: _Count) -> d
         for k in range(fold.max() + 1):
             own.append(_curve(model, data, fold, k))
             count.add()
+            # at least one setting is finished, or there would be nothing to return
             if count.stopped and curves:
                 return curves
         curves[i] = np.stack(own)
@@ -313,6 +324,7 @@ def _parallel(models: list[Any], data: HetData, fold: NDArray, count: _Count, n_
     """Fit each setting in one process, all its folds, so that what depends on the data alone is made once."""
     from joblib import Parallel, delayed
 
+    # a generator: settings that come after a stop are never handed out
     tasks = (delayed(_all_curves)(i, model, data, fold) for i, model in enumerate(models) if not count.stopped)
     curves: dict[int, NDArray] = {}
     for i, own in Parallel(n_jobs, return_as="generator_unordered", pre_dispatch="n_jobs")(tasks):
@@ -325,6 +337,7 @@ def _column(values: list[Any], times: int) -> pl.Series:
     """Return one value a setting, repeated for each round: numbers as numbers, and text for values of several types."""
     values = [value.item() if isinstance(value, np.generic) else value for value in values]
     types = {type(value) for value in values} - {type(None)}
+    # numbers as numbers, so that the table can be plotted
     if types <= {int, float}:
         series = pl.Series(values, dtype=pl.Float64 if float in types else pl.Int64)
     else:

@@ -35,9 +35,11 @@ def self_normalised(losses: ArrayLike) -> NDArray[np.float64]:
     """
     losses = _checked(losses)
     largest = losses.max()
+    # a source without any loss takes all: the root z does not exist, and this is what it goes to
     none = losses <= largest * 1e-300
     if losses.size == 1 or none.any():
         return none / none.sum() if none.any() else np.ones(1)
+    # the rule has no scale, so that losses may as well be near 1, where exp neither over- nor underflows
     relative = losses / largest
     weights = np.exp(-relative * np.exp(-log_temperature(relative)))
     return weights / weights.sum()
@@ -90,9 +92,11 @@ def fit_scales(scores: NDArray, target: NDArray, prior: NDArray, ridge: float = 
     p, n, K = scores.shape
     scales = np.zeros(p)
     size = np.sqrt((scores**2).sum(axis=(1, 2)) / max(n * K, 1))
+    # a source that says nothing has no scale to fit, and would make the matrix singular
     alive = size > 1e-12
     if not alive.any():
         return scales
+    # in units of its own size, so that the ridge weighs on all sources alike
     unit = scores[alive] / size[alive, None, None]
     fit = _fit_squared if K == 1 else _fit_softmax
     scales[alive] = fit(unit, target, prior, ridge) / size[alive]
@@ -101,15 +105,18 @@ def fit_scales(scores: NDArray, target: NDArray, prior: NDArray, ridge: float = 
 
 def _fit_squared(scores: NDArray, target: NDArray, prior: NDArray, ridge: float) -> NDArray:
     p, n, _ = scores.shape
+    # the ridge as p further rows, so that the solver of non-negative least squares need not know of it
     matrix = np.vstack([scores[:, :, 0].T, np.sqrt(ridge * n) * np.eye(p)])
     return nnls(matrix, np.concatenate([(target - prior)[:, 0], np.zeros(p)]))[0]
 
 
 def _fit_softmax(scores: NDArray, target: NDArray, prior: NDArray, ridge: float, steps: int = 50) -> NDArray:
     """Projected Newton: scales that the gradient holds at 0 stay, the others take a Newton step with backtracking."""
+    # from the plain mean, which is near the answer where sources are about as good
     b = np.full(len(scores), 1.0 / len(scores))
     value, gradient, hessian = _softmax_model(b, scores, target, prior, ridge)
     for _ in range(steps):
+        # one that is at 0 and would go below stays there in this step
         free = (b > 0) | (gradient < 0)
         if not free.any() or np.abs(np.where(free, gradient, 0.0) * np.maximum(b, 1e-3)).max() < 1e-9:
             break
@@ -118,6 +125,7 @@ def _fit_softmax(scores: NDArray, target: NDArray, prior: NDArray, ridge: float,
         for halving in range(30):
             trial = np.maximum(b - step * 0.5**halving, 0.0)
             new = _softmax_model(trial, scores, target, prior, ridge)
+            # a full step may overshoot where the softmax is flat; half of it again and again finds less loss
             if new[0] <= value:
                 break
         else:
@@ -136,6 +144,7 @@ def _softmax_model(
     p, n, K = scores.shape
     flat = scores.reshape(p, -1)
     raw = prior + (b @ flat).reshape(n, K)
+    # less the largest, for exp of a large score is infinite; the shares stay the same
     top = raw.max(axis=1, keepdims=True)
     odds = np.exp(raw - top)
     total = odds.sum(axis=1, keepdims=True)
@@ -144,5 +153,6 @@ def _softmax_model(
     gradient = flat @ (share - target).ravel() / n + ridge * b
     weighted = scores * share
     mean = weighted.sum(axis=2)
+    # a little more than the ridge: it is singular where two sources say the same and the ridge is 0
     hessian = (weighted.reshape(p, -1) @ flat.T - mean @ mean.T) / n + (ridge + 1e-9) * np.eye(p)
     return float(value), gradient, hessian

@@ -99,6 +99,7 @@ class Printed:
         executor = LocalExecutor() if executor is None else executor
         sign = _signs(problem.target, problem.labelled, scale)
         K, p, q = sign.shape[1], len(data.sources), len(data.graphs)
+        # a class without a label would have an infinite constant
         share = np.clip((sign[problem.labelled].mean(axis=0) + 1.0) / 2.0, 1e-6, 1.0 - 1e-6)
         constant = np.log(share / (1.0 - share)) if scale.is_classifier else np.zeros(1)
         tables = [executor.table(data, name, problem.labelled) for name in data.source_names]
@@ -129,6 +130,7 @@ class Printed:
     @property
     def consensus(self) -> NDArray[np.float64]:
         """E (n, K): the sources' weighted mean over those that cover x; the constant of line 1 where none does."""
+        # an underflowed weight is not none: the source still speaks where nobody else does
         weights = np.maximum(self.weights, FAINTEST)
         mass = (weights.T @ self._covers).T
         total = np.einsum("pk,pnk->nk", weights, self.scores)
@@ -142,8 +144,10 @@ class Printed:
         """Lines 4 to 10."""
         if self.params["left_out_weights"]:
             self.left_out = self.problem.labelled & (self.rng.random(self.problem.data.n) < LEFT_OUT)
+        # E of before the round, for the parallel schedule, in which nobody sees this round's steps
         before = self.consensus
         every, parallel = list(range(len(self.tables))), self.params["schedule"] == "parallel"
+        # side by side only where an executor has several workers; one after the other gives the same bits
         for numbers in [every] if parallel and self.executor.concurrent else [[i] for i in every]:
             self._fit(numbers, before if parallel else self.consensus)
         self.weights = np.stack([self._weights(k) for k in range(self.sign.shape[1])], axis=1)
@@ -158,6 +162,7 @@ class Printed:
         near, has = self._neighbours_say(i, part, k)
         targets = np.stack([self.sign[rows, k], consensus[rows, k], near[rows]])
         weights = np.stack([labelled, pulled, pulled & has[rows]]).astype(np.float64)
+        # the sums are of all rows, of which the unlabelled may be a thousand times as many as the labelled
         if self.params["relative_lambda"]:
             counts = weights.sum(axis=1, keepdims=True)
             weights *= np.where(counts > 0, counts[0] / np.maximum(counts, 1.0), 0.0)
@@ -178,6 +183,7 @@ class Printed:
         for weight, links in zip(np.maximum(self.graph_weights[:, k], FAINTEST), self.links):
             share = links @ says.astype(np.float64)
             has = share > 0
+            # links of graphs are row-normalised, but of those neighbours that say something: their share is divided out
             total[has] += weight * (links @ np.where(says, values, 0.0))[has] / share[has]
             mass += weight * has
         return np.divide(total, mass, out=total, where=mass > 0), mass > 0
@@ -201,8 +207,10 @@ class Printed:
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_], float] | None:
         """Line 5: return -z over its size, so that no w_i is too small for float32, where z is asked, and its size."""
         f, w = self.scores[i, self.tables[i].rows, k], self.weights[i, k]
+        # displayed without 2 w_i before lambda1: 2 is left out of all, the loss being half the square
         before = np.array([[w], [w], [w if self.problem.scale.is_classifier else 0.5]])  # displays below (4.5)
         slope = (before * weights * self.loss.gradient(f, targets)).sum(axis=0)
+        # its largest, so that float32 gradients have digits however small w_i is
         size, rows = float(np.abs(slope).max()), weights.any(axis=0)
         return None if not rows.any() or size < SMALLEST else (slope / size, rows, size)
 
@@ -222,9 +230,11 @@ class Printed:
             own, left = self.problem.labelled[table.rows], self.left_out[table.rows]
             rows = table.rows[left if left.any() else own]
             f, y = self.scores[i, rows, k], self.sign[rows, k]
+            # a source without a label has the loss of a constant: an empty sum would make it the best of all
             if not rows.size:
                 f, y = self.start_value[k], self.sign[self.problem.labelled, k]
             loss = self.loss.value(f, y)
+            # left-out rows vary in number from round to round, and so would their sum
             losses.append(float(loss.mean() if self.params["left_out_weights"] else loss.sum()))
         return weights_from_losses(losses, _rule(self.params))
 
@@ -244,9 +254,12 @@ class Printed:
         total, found = np.zeros(self.sign.shape[1]), np.zeros(a.size, bool)
         for w, f, table in zip(self.weights, self.scores, self.tables):
             both = table.covers[a] & table.covers[b]
+            # the usual case, all edges, without copying them
             one, other = (a, b) if both.all() else (a[both], b[both])
+            # by columns: the loss is a call for each score, over contiguous numbers
             total += w * [float(self.loss.value(g[one], g[other]).sum()) for g in np.ascontiguousarray(f.T)]
             found |= both
+        # nan for "no edge", which 0 would turn into the best of all graphs
         return total / found.sum() if found.any() else np.full(total.size, np.nan)
 
     @property
@@ -254,11 +267,13 @@ class Printed:
         """Raw scores (n, K of the scale)."""
         return _spread(self.consensus, self.problem.scale)
 
+    # as printed nothing is out of fold: the labelled rows are scored as trained
     out_of_fold = raw
 
     def finish(self) -> PrintedModel:
         """Return what predicts."""
         memory = Memory(
+            # float32: neighbours' messages, of which nobody needs more digits, halve the file
             self.problem.data.id_series, self.consensus.astype(np.float32), np.ones(self.problem.data.n, np.float32)
         )
         kept = self.executor.keep_tables(self.tables)
@@ -276,6 +291,7 @@ def _rule(params: Mapping[str, Any]) -> str:
 def _signs(target: NDArray, labelled: NDArray, scale: Scale) -> NDArray[np.float64]:
     if not scale.is_classifier:
         return target
+    # two classes have one margin
     codes = target[:, 1:] if scale.n_outputs == 2 else target
     return np.where(labelled[:, None], 2.0 * codes - 1.0, 0.0)
 
@@ -288,6 +304,7 @@ def _spread(margins: NDArray, scale: Scale) -> NDArray[np.float64]:
 def _row_normalised(graph: Any) -> Any:
     links = graph.adjacency().astype(np.float64)
     degree = links @ np.ones(graph.n)
+    # a node without a link keeps its empty row
     links.data /= np.repeat(np.maximum(degree, 1e-300), np.diff(links.indptr))
     return links
 
@@ -314,6 +331,7 @@ def line_search(
     """
     counted = np.nonzero(weights)
     targets, weights, f, h = targets[counted], weights[counted], f[counted[1]], h[counted[1]]
+    # the display's gradient is not that of the objective, so the search may have to go back
     if float((weights * loss.gradient(f, targets) * h).sum()) > 0:
         return -_descent(loss, f, -h, y=targets, weights=weights, steps=steps)
     return _descent(loss, f, h, y=targets, weights=weights, steps=steps)
@@ -321,20 +339,24 @@ def line_search(
 
 def _descent(loss: HalfSquared | Logistic, f: NDArray, h: NDArray, y: NDArray, weights: NDArray, steps: int) -> float:
     """Return rho >= 0 for a direction that does not ascend; all arrays (m,), `weights` above 0."""
+    # along an all-zero tree there is no longest move
     longest = LONGEST_MOVE / max(np.abs(h).max(initial=0.0), 1e-290)
     low, high, step = 0.0, longest, 0.0
     for _ in range(steps):
         at = f + step * h
         slope = float((weights * loss.gradient(at, y) * h).sum())
         curve = float((weights * loss.hessian(at, y) * h * h).sum())
+        # the slope at `step` says on which side the minimum lies
         low, high = (step, high) if slope < 0 else (low, step)
         newton = step - slope / curve if curve > 0 else np.inf
+        # no upper end known yet: double the step
         between = 0.5 * (low + high) if high < longest else min(2 * step + 1, high)
         nxt = newton if low <= newton <= high else between
         if abs(nxt - step) <= 1e-12 * nxt:
             break
         step = nxt
     before = (weights * loss.value(f, y)).sum()
+    # a step that rounding made worse is not taken
     return float(step) if (weights * loss.value(f + step * h, y)).sum() <= before else 0.0
 
 
@@ -379,6 +401,7 @@ class PrintedModel(Stored):
                 f = np.column_stack([forest.predict(binned)[:, 0] for forest in source.forests]) + self.start_value
                 adds[i][rows] = weights[i] * f
                 mass[rows] += weights[i]
+        # rows that no table has: 0 / 1, and `fitted` predicts them by their neighbours
         mass[mass == 0] = 1.0
         return [_spread(added / mass, self.scale) for added in adds]
 
@@ -388,6 +411,7 @@ class PrintedModel(Stored):
         bare = in_no_table(data, self.names)
         raw[bare] = _spread(self.start_value[None], self.scale)
         if bare.any() and data.graphs:
+            # the memory holds margins
             margins = raw[:, 1:] if self.scale.n_outputs == 2 else raw
             values, _ = self.memory.recall(data, margins, 1.0)
             average, has = neighbour_averages(data, graph_weights, values)

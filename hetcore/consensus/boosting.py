@@ -94,7 +94,9 @@ class ViewBoosting:
         state = cls(problem, params, LocalExecutor() if executor is None else executor)
         n_known = int(problem.labelled.sum())
         state.n_folds = folds_for(n_known)
+        # a seed for each thing that draws, by place: one more view must not change what the others draw
         seeds = rng.integers(2**31, size=1000)
+        # the first seed is for the folds, the last for pulled rows, those between for views
         fold = dealt_folds(problem, state.n_folds, seeds[0])
         state.pulled = state._drawn_pulled(np.random.default_rng(seeds[-1]))
         state.labels = KnownLabels(state.outputs.codes(problem.target), fold)
@@ -110,6 +112,7 @@ class ViewBoosting:
         unlabelled = np.flatnonzero(~labelled)
         size = min(unlabelled.size, max(PULLED, int(labelled.sum()) // 2))
         pulled = np.zeros(len(labelled), bool)
+        # choice of nothing from nothing raises
         pulled[rng.choice(unlabelled, size, replace=False) if size else unlabelled] = True
         return pulled
 
@@ -125,16 +128,20 @@ class ViewBoosting:
         self.sharpness = SHARPNESS[0] if params["sharpness"] == "auto" else float(params["sharpness"])
         rule = self.rule(lambda0)
         self.views = [self._with_learner(each, seed, rule) for each, seed in made]
+        # equal until the first round has said something
         self.weights, self.relative = np.full(len(self.views), 1.0 / len(self.views)), np.ones(len(self.views))
         self.sum = ViewSum(self.outputs, self.n_folds, len(self.views))
 
     def _chosen_lambda0(self, made: list[tuple[DataView, int]]) -> float:
         """Return the lambda0 with the lowest out-of-fold loss of the tables' smooth learners after a few rounds."""
+        # smooth learners alone: trees would take most of the time of the fit itself, three times over
         smooth = [each for each in made if not each[0].view.graphs and each[0].view.learner != "trees"]
+        # nothing to pull, or nobody to try it on
         if self.problem.labelled.all() or not smooth:
             return 0.0
         losses = []
         for lambda0 in LAMBDA0:
+            # neither smoothing nor weights by several rules in a trial, which would hide what lambda0 does
             trial = ViewBoosting(self.problem, self.params | {"lambda1": 0.0, "weights": "entropy"}, self.executor)
             trial.n_folds, trial.pulled = self.n_folds, self.pulled
             trial.labels, trial.columns = self.labels, self.columns
@@ -144,6 +151,7 @@ class ViewBoosting:
             labelled = self.problem.labelled
             losses.append(float(self.outputs.loss(trial.left_out[labelled], self.labels.codes[labelled]).mean()))
         self.paths["lambda0"] = list(zip(LAMBDA0, losses))
+        # of equal losses the smallest lambda0: argmin takes the first
         return LAMBDA0[int(np.argmin(losses))]
 
     def rule(self, lambda0: float) -> BoostRule:
@@ -160,11 +168,13 @@ class ViewBoosting:
         state = ViewState(made.view, made.rows, prior, prior.copy(), covers)
         codes, fold = self.labels.codes[made.rows], self.labels.fold[made.rows]
         pulled = np.flatnonzero(self.pulled[made.rows])
+        # what sees labels gives them away to rows that are pulled: it neither pulls nor is pulled
         if made.view.sees_labels:
             pulled, rule = pulled[:0], rule._replace(lambda0=0.0)
         given = {"learner": made.view.learner, "seed": seed, "rule": rule, "pulled": pulled}
         content = ViewContent(X=made.X, codes=codes, fold=fold, **given)
         if made.key:
+            # the outputs by kind and prior, for an object's text says nothing of its arrays
             plain = rule._replace(outputs=rule.outputs.is_classifier)
             content = content._replace(key=key_of(made.key, seed, plain, rule.outputs.prior, pulled))
         kind = TreeLearner if made.view.learner == "trees" else SmoothLearner
@@ -174,10 +184,12 @@ class ViewBoosting:
     def round(self) -> bool:
         """Lines 3 to 7; return whether nothing is left to do."""
         going = [view for view in self.views if not view.settled]
+        # views that have settled are not asked any more: they say what they said in their best round
         if going:
             pulls = self._pulls(going)
             for view, advanced in zip(going, self.executor.advance(going, self.n_rounds, pulls)):
                 view.take(advanced, self.problem.labelled)
+            # the best loss of any view in any round
             lead = min(min(view.losses, default=np.inf) for view in self.views)
             for view in going:
                 view.settle(lead, int(self.problem.labelled.sum()))
@@ -187,12 +199,14 @@ class ViewBoosting:
 
     def _ended(self) -> bool:
         """Return whether the out-of-fold loss of the consensus has stopped falling."""
+        # the loss of what predicts, smoothing included
         labelled = self.problem.labelled
         self.losses.append(float(self.outputs.loss(self.smooth[labelled], self.labels.codes[labelled]).mean()))
         if all(view.settled for view in self.views):
             return True
         if self.n_rounds < FEWEST_ROUNDS:
             return False
+        # of rounds before the window the best, so that a plateau ends the fit and a single bad round does not
         return min(self.losses[-WINDOW:]) > (1.0 - LITTLE) * min(self.losses[:-WINDOW])
 
     def _pulls(self, going: list[ViewState]) -> list[NDArray] | None:
@@ -201,13 +215,16 @@ class ViewBoosting:
         Only views that see no label take part, in E and as pulled: an unlabelled row's neighbours may be of any fold,
         so that a member pulled to what their labels say would learn labels that it must not see.
         """
+        # before the first round there is no E to be pulled to
         if not self.lambda0 or not self.pulled.any() or not self.n_rounds:
             return None
         which = [not view.view.sees_labels for view in self.views]
         predicted = self.member_consensus(self.executor.pulled_members, self.pulled, which)
+        # how far E may be trusted is seen on labelled rows, each as left out
         known = self.problem.labelled
         stretch = stretch_of(self.outputs, self.left_out[known], self.labels.codes[known], predicted)
         fitted = self.outputs.fitted(self.outputs.prior + stretch * (predicted - self.outputs.prior))
+        # where an instance stands among the pulled ones
         place = np.cumsum(self.pulled) - 1
         rows = [view.rows[self.pulled[view.rows]] if not view.view.sees_labels else view.rows[:0] for view in going]
         return [fitted[:, place[each]] for each in rows]
@@ -225,8 +242,10 @@ class ViewBoosting:
             Views of E; all unless given.
         """
         place, prior = np.cumsum(some) - 1, self.outputs.prior
+        # a little weight for all, so that an instance that only faint views cover still has an E
         weights, of_sum = self.weights * which + 1e-12 * np.asarray(which), self.sum.weight if which is True else 0.0
         have = weights + of_sum * self.sum.scales
+        # faint views are not asked: each costs a pass over its rows and moves E by less than noise
         used = [i for i, weight in enumerate(have) if weight > FAINT * have.max()]
         covers = np.stack([self.views[i].covers[some] for i in used])
         parts = factors(weights[used], of_sum, self.sum.scales[used], covers)
@@ -243,6 +262,7 @@ class ViewBoosting:
         covers = np.stack([view.covers[labelled] for view in self.views])
         codes = self.labels.codes[labelled]
         losses = self.relative = self.relative_losses()
+        # fitted on the simplex, beginning at the rule's weights
         if self.params["weights"] == "learned":
             self.weights = fitted_mix(self.outputs, predicted, covers, codes, weights_of(losses, "entropy", 3.0))
         elif self.params["weights"] == "equal":
@@ -260,8 +280,10 @@ class ViewBoosting:
         rule, fold = self.params["weights"], self.labels.fold[self.problem.labelled]
         self.sum.fit(predicted, covers, codes, fold, weights_of(losses, rule, SHARPNESS[0]))
         self.sum.combine(predicted, predicted, covers, fold)
+        # relative to the prior's loss, as those of the views
         losses = np.append(losses, self.outputs.loss(self.sum.scores, codes).mean() / self._alone())
         args = [*predicted, self.sum.scores], np.vstack([covers, self.sum.covers]), codes
+        # several powers cost little, as the views' scores are there already
         choices = sharpness_for(len(codes)) if self.params["sharpness"] == "auto" else (self.sharpness,)
         tried = [weights_of(losses, rule, q) for q in choices]
         best = int(np.argmin([self._loss_of(weights, *args) for weights in tried]))
@@ -279,6 +301,7 @@ class ViewBoosting:
     def _alone(self) -> float:
         """Return the prior's loss."""
         codes = self.labels.codes[self.problem.labelled]
+        # labels that all are the same have no loss left
         return max(float(self.outputs.loss(np.tile(self.outputs.prior, (len(codes), 1)), codes).mean()), 1e-300)
 
     def _combine(self) -> None:
@@ -296,11 +319,14 @@ class ViewBoosting:
             self.graph_weights |= {name: 1.0 / len(self.walks) for name in self.walks}
         elif self.walks:
             plain = [i for i, view in enumerate(self.views) if not view.view.graphs]
+            # views without a graph: one that sees neighbours makes linked instances alike by itself
             predicted = np.stack([self.views[i].scores for i in plain])
             covers = np.stack([self.views[i].covers for i in plain])
+            # all of weight 0 would leave no mean
             alone = consensus(self.effective[plain] + 1e-9, predicted, covers, self.outputs.prior)
             fitted, known = self.outputs.fitted(alone), self.problem.labelled
             missed = self.labels.codes - fitted
+            # a label, where there is one, says more than any prediction
             fitted = np.where(known[:, None], self.labels.codes, fitted)
             self.graph_weights |= graph_weights(self.pairs, fitted, missed)
 
@@ -314,6 +340,7 @@ class ViewBoosting:
 
     def choose_lambda1(self) -> None:
         """Choose lambda1 by the out-of-fold loss of e: each fold's labels hidden, its rows scored by its members."""
+        # nothing to smooth along
         if not self.walks or not any(self.graph_weights.values()):
             self.lambda1 = 0.0
             self.paths.pop("lambda1", None)
@@ -327,7 +354,9 @@ class ViewBoosting:
             for fold in range(self.n_folds):
                 rows = self.labels.fold == fold
                 scores = self.left_out.copy()
+                # unlabelled rows as the members of this fold say, who have not seen its labels
                 scores[~known] = members[fold]
+                # the fold's own labels are hidden, its neighbours' not
                 predicted = smoothed(blend, scores, lambda1, known & ~rows, working)[rows]
                 found += self.outputs.loss(predicted, self.labels.codes[rows]).sum()
             return found
@@ -351,6 +380,7 @@ class ViewBoosting:
         self.smooth_trained = smoothed(self.blend, self.trained, *args)
 
     def _raw(self, scores: NDArray) -> NDArray[np.float64]:
+        # from one score of two classes to two raw ones
         change = self.outputs.widened(scores - self.outputs.prior, self.problem.scale.n_outputs)
         return self.problem.scale.prior + change
 
@@ -371,6 +401,7 @@ class ViewBoosting:
             own = [i for i, view in enumerate(self.views) if view.view.tables == (name,) and not view.view.graphs]
             predicted = np.stack([self.views[i].scores for i in own])
             covers = np.stack([self.views[i].covers for i in own])
+            # a table's views have all weight 0 where it is worst; it is drawn all the same
             mixed = consensus(self.weights[own] + 1e-9, predicted, covers, self.outputs.prior)
             found[name] = self._raw(mixed), covers[0]
         return found
@@ -403,6 +434,7 @@ class ViewBoosting:
         names = self.columns.tables.names
         held = dealt[:, : len(names)].sum(axis=0)
         total = held.sum()
+        # where no table has weight, all explain the same
         return dict(zip(names, (held / total if total > 0 else np.full(len(names), 1 / len(names))).tolist()))
 
     def finish(self) -> list[dict[str, NDArray]]:

@@ -110,6 +110,7 @@ class LocalExecutor(Executor):
         """Make a state's learner: see `Executor.add`."""
         key = getattr(content, "key", "")
         made = partial(kind, state.rows, labelled, content)
+        # with a key its rounds may be known from an earlier fit; without one there is nothing to find them by
         state.learner = Recalled(MEMORY, key, made) if key else made()
 
     def grow_each(
@@ -120,6 +121,7 @@ class LocalExecutor(Executor):
 
     def advance(self, views: Sequence[ViewState], t: int, pulls: Sequence[NDArray] | None) -> list[Advanced]:
         """Take round t of each view."""
+        # no pull is None for each
         pulls = [None] * len(views) if pulls is None else pulls
         return [view.learner.advance(t, pull) for view, pull in zip(views, pulls)]
 

@@ -74,6 +74,7 @@ from hetcore.targets import Problem, Scale
 __all__ = ["Explanation", "GBCClassifier", "GBCRegressor"]
 
 
+# small: as printed the sums grow with the unlabelled rows
 PRINTED_AUTO = 0.03  # what "auto" is as printed, where no out-of-fold loss chooses
 
 
@@ -135,6 +136,7 @@ class _GBC(Tempering, BoostedEstimator):
         "source_weights": SHARES, "graph_weights": SHARES,
     }  # fmt: skip
 
+    # so that a file that has it is opened, and it is dropped
     _retired = ("consensus_rounds",)  # of models saved before there were views
 
     lambda0: float | str = param(
@@ -197,12 +199,14 @@ class _GBC(Tempering, BoostedEstimator):
         rng, params = np.random.default_rng(self.random_state), self.get_params(deep=False)
         if not self.as_printed:
             return ViewBoosting.start(problem, params, rng, executor)
+        # as printed has no out-of-fold loss that could choose
         params |= {name: PRINTED_AUTO for name in ("lambda0", "lambda1") if params[name] == "auto"}
         return Printed.start(problem, params, rng, executor)
 
     def _view(self, state: ViewBoosting | Printed) -> dict[str, Any]:
         if self.as_printed:
             alone, more = _alone_printed(state)
+            # scores are of training: `raw` and `out_of_fold` are the same as printed
             view = describe(state.problem, state.raw, state.out_of_fold, alone)
             more["detail"] = {"steps": {name: step for name, step in state.steps.items() if name}}
         else:
@@ -261,6 +265,7 @@ class _GBC(Tempering, BoostedEstimator):
         rests = np.full(data.n, "none", object)
         for name, graph in data.graphs.items():
             if name in self.graph_weights_:
+                # sources after graphs: an instance with both rests on its sources
                 rests[graph.degree > 0] = "graphs"
         rests[~in_no_table(data, self.source_weights_)] = "sources"
         return rests
@@ -284,11 +289,13 @@ class _GBC(Tempering, BoostedEstimator):
         """
         adds, fitted = self._explained(data)
         stack = self._stacked(adds, graphs)
+        # what speaks for the class that is predicted
         return stack if per_class else stack[np.arange(data.n), :, fitted.argmax(axis=1)]
 
     def _stacked(self, adds: list[NDArray], graphs: bool) -> NDArray[np.float64]:
         nothing = np.zeros_like(adds[0])
         count = len(self.source_weights_) + (len(self.graph_weights_) if graphs else 0)
+        # graphs add nothing as printed, and have no entry among what is added
         return np.stack([*adds, *[nothing for _ in self.graph_weights_]][:count], axis=1) * self.scale_.deviation
 
     def explain(self, data: HetData) -> Explanation:
@@ -303,15 +310,18 @@ class _GBC(Tempering, BoostedEstimator):
         )
 
     def _sizes(self, meta: dict[str, Any]) -> dict[str, int]:
+        # two classes have one score
         K = max(1, len(meta["scale"]["classes"]))
         return {"K": K, "k": 1 if K <= 2 else K}
 
     def _restored(self, sizes: dict[str, int]) -> str:
+        # kept once in a file, as the estimator's
         self.model_.scale = self.scale_
         if self.scale_.is_classifier:
             self.classes_ = self.scale_.classes
         if self.scale_.is_classifier != (self._task == "classification"):
             return "The labels of the model file are not those of this kind of model"
+        # names and arrays come from two places of a file
         same = list(self.source_weights_) == self.model_.source_names
         return "" if same else "The weights of the model file are not those of its sources"
 
@@ -339,6 +349,7 @@ def _weights_of(state: ViewBoosting) -> dict[str, Any]:
 def _by_source(state: ViewBoosting, dealt: NDArray) -> dict[str, dict[str, float]]:
     """Return by view the part of its weight that each table's is, and under "graph NAME" each graph's; no zeros."""
     names = [*state.columns.tables.names, *(f"graph {name}" for name in state.graph_weights)]
+    # parts below 1e-6 are rounding, and would fill the history
     parts = ({name: float(part) for name, part in zip(names, row) if part > 1e-6} for row in dealt)
     return {view.name: part for view, part in zip(state.views, parts) if part}
 

@@ -39,11 +39,13 @@ def averaged_by_kind(
     shrinkage: float,
 ) -> tuple[NDArray, NDArray]:
     """Return `averaged` where `messages` (s, n, K) differ by the kind of receiver, `kinds` (n,)."""
+    # the kernel is compiled for 32-bit ends; SciPy widens them now and then
     ends = links.indptr.astype(np.int32, copy=False), links.indices.astype(np.int32, copy=False)
     sums, totals = neighbor_sums(
         *ends, links.data, np.asarray(messages, np.float64), np.asarray(neighbor_weights, np.float64), kinds
     )
     weight = totals / unit
+    # units keep very small and very large weights inside float32; the last term is for nobody near
     return weight, sums / (unit * (weight + shrinkage)[:, None] + 1e-300)
 
 
@@ -64,6 +66,7 @@ def joint_links(graphs: Mapping[str, Graph], units: Mapping[str, float]) -> Any:
     several graphs counts for more than the graphs' averages, taken one by one, can tell.
     """
     links = sum(_in_units(graph, units[name]) for name, graph in graphs.items() if name in units).tocsr()
+    # links that several graphs have count far more than links of one
     links.data = links.data**JOINT_POWER
     return links
 
@@ -71,5 +74,6 @@ def joint_links(graphs: Mapping[str, Graph], units: Mapping[str, float]) -> Any:
 def _in_units(graph: Graph, unit: float) -> Any:
     """Return the links (n, n) float32 over their mean weight, which float32 may not be able to invert."""
     links = graph.adjacency().copy()
+    # through float64: a weight near the end of float32 has no inverse there
     links.data = (links.data / np.float64(unit)).astype(np.float32)
     return links

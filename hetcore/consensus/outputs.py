@@ -33,6 +33,7 @@ class Outputs(NamedTuple):
     def of(cls, scale: Scale) -> Outputs:
         """Return the outputs of a problem's scale."""
         two = scale.is_classifier and scale.n_outputs == 2
+        # a score of two classes is the difference of their raw scores
         prior = np.diff(scale.prior) if two else scale.prior
         return cls(scale.is_classifier, prior)
 
@@ -49,6 +50,7 @@ class Outputs(NamedTuple):
         """Return probabilities or standardised numbers (..., k)."""
         if not self.is_classifier:
             return scores
+        # one score: expit is exact at both ends, where a softmax of two would round to 1
         return expit(scores) if self.k == 1 else _softmax(scores)[0]
 
     def loss(self, scores: NDArray, codes: NDArray) -> NDArray[np.float64]:
@@ -56,6 +58,7 @@ class Outputs(NamedTuple):
         if not self.is_classifier:
             return 0.5 * ((scores - codes) ** 2)[..., 0]
         if self.k == 1:
+            # without overflow for large scores
             return (np.logaddexp(0.0, scores) - codes * scores)[..., 0]
         return _softmax(scores)[1] - np.einsum("...k,...k->...", codes, scores)
 
@@ -66,12 +69,14 @@ class Outputs(NamedTuple):
     def working(self, scores: NDArray, codes: NDArray) -> NDArray[np.float64]:
         """Return the scores that labels stand for: a Newton step from `scores`; numbers are the labels themselves."""
         fitted = self.fitted(scores)
+        # a class that is sure has no curvature, and its label would be infinitely far
         return scores + (codes - fitted) / np.maximum(self.curvature(fitted), FEWEST_CURVATURE)
 
     def widened(self, change: NDArray, n_outputs: int) -> NDArray[np.float64]:
         """Return a change of the k scores as one of the K raw scores, (n, K)."""
         if self.k == n_outputs:
             return change
+        # halves, so that the two raw scores keep their sum
         return np.concatenate([-0.5 * change, 0.5 * change], axis=-1)
 
 
@@ -82,6 +87,7 @@ def _softmax(scores: NDArray) -> tuple[NDArray[np.float64], NDArray[np.float64]]
         top = scores.max(axis=-1, keepdims=True)
     odds = scores - top
     np.exp(odds, out=odds)
+    # a product with ones: faster than a sum over so short an axis
     total = odds @ np.ones((odds.shape[-1], 1))
     odds /= total
     return odds, (np.log(total) + top)[..., 0]

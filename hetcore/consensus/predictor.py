@@ -46,6 +46,7 @@ class Columns(Stored):
     unit: float = 1.0
 
     def _fault(self, sizes: dict[str, int]) -> str:
+        # a graph's learners see K averages and the weight behind them; a table's as many columns as its encoder has
         own = sizes.get("d", 0) == (sizes["K"] + 1 if self.encoder is None and "d" in sizes else sizes.get("d", 0))
         bare = self.mapper is None and (self.encoder is not None or len(self.forest) > 0)
         if bare or not own or self.forest.width > sizes.get("d", 0):
@@ -91,6 +92,7 @@ class Memory(Stored):
         """Return values (n, K) and weights (n,) for `data`; `otherwise` and `weight` for unseen instances."""
         place = positions(data.id_series, self.ids)
         met = place >= 0
+        # whoever was not in the fit has what is predicted for it, at a weight of its own
         values, weights = otherwise.copy(), np.full(data.n, weight)
         values[met], weights[met] = self.values[place[met]], self.weights[place[met]]
         return values, weights
@@ -100,6 +102,7 @@ def neighbour_averages(data: HetData, weights: Mapping[str, float], values: NDAr
     """Return the weighted average (n, K) of the neighbours' values over the graphs, and where there is one (n,)."""
     total, mass = np.zeros_like(values), np.zeros(data.n)
     for name in filter(data.graphs.__contains__, weights):
+        # a weight of 0 must not leave an instance without an average that it could have
         weight = weights[name] + 1e-9
         links = data.graphs[name].adjacency()
         degree = links @ np.ones(data.n)
@@ -153,6 +156,7 @@ class StagewiseModel(Stored):
         covers = np.stack([cover for _, _, cover in scores])
         factor = gap_factor(np.array([part.size for part in self.tables]), covers, self.gamma)[:, None]
         adds = [factor * part.scale * score + trees for part, (score, trees, _) in zip(self.tables, scores)]
+        # unseen neighbours send what their own tables say
         alone = self.scale.centred(self.scale.prior + sum(adds))
         values, weights = self.memory.recall(data, alone, self.unseen_weight)
         return adds + self._graph_adds(data, values, weights, factor)
@@ -165,6 +169,7 @@ class StagewiseModel(Stored):
             return factor * part.scale * score + trees
 
         parts = self.graphs[:-1] if self.joint_shares else self.graphs
+        # a graph that the data lack adds nothing, and keeps its place among the contributions
         nothing = np.zeros_like(values)
         adds = [added(p, data.graphs[p.name].adjacency()) if p.name in data.graphs else nothing for p in parts]
         shares = np.array([self.joint_shares.get(p.name, 0.0) * (p.name in data.graphs) for p in parts])
@@ -188,11 +193,13 @@ class StagewiseModel(Stored):
             fitted[bare & has] = average[bare & has] + shift
         if not self.scale.is_classifier:
             return fitted
+        # averages of neighbours may leave [0, 1] by rounding
         shares = np.clip(fitted, 0.0, 1.0)
         return shares / shares.sum(axis=1, keepdims=True)
 
     @classmethod
     def _made(cls, values: dict[str, Any], sizes: dict[str, int]) -> StagewiseModel:
+        # the estimator's file has the scale, and hands it over
         return cls(None, **values)
 
     def _fault(self, sizes: dict[str, int]) -> str:
@@ -205,6 +212,7 @@ def gap_factor(sizes: NDArray, covers: NDArray, gamma: float) -> NDArray[np.floa
     """Return g (n,): how much more the tables that an instance has count for those (p, n) that it lacks."""
     total = sizes.sum()
     present = sizes @ covers
+    # all tables of size 0: none can stand in for another
     if total <= 0:
         return np.ones(covers.shape[1])
     return np.where(present > 0, total / np.maximum(present, 1e-12 * total), 1.0) ** gamma

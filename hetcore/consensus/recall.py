@@ -44,6 +44,7 @@ class Memory:
     """
 
     def __init__(self, room: int = 0) -> None:
+        # trainings of one process run one after the other, but previews share it from other threads
         self._lock, self._kept = threading.Lock(), OrderedDict[tuple[str, str], tuple[Any, int]]()
         self.room, self.held = room, 0
 
@@ -70,10 +71,13 @@ class Memory:
 
     def put(self, kind: str, key: str, value: Any) -> None:
         """Keep a result, which nobody may change any more, and forget what was used least lately."""
+        # sizes are counted outside of the lock: a learner has many arrays
         size = size_of(value) if self.room else 0
         with self._lock:
+            # one result must not throw out all others
             if size > LARGEST * self.room or not self.room:
                 return
+            # the same key again replaces what there was, and its bytes
             self.held -= self._kept.pop((kind, key), (None, 0))[1]
             self._kept[kind, key] = value, size
             self.held += size
@@ -85,6 +89,7 @@ class Memory:
             return make()
         found = self.get(kind, key)
         if found is None:
+            # made outside of the lock: two threads may make it twice, which costs time and no correctness
             found = make()
             self.put(kind, key, found)
         return found
@@ -101,10 +106,12 @@ MEMORY = Memory()
 def size_of(value: Any, seen: set[int] | None = None) -> int:
     """Return about how many bytes a result holds: its arrays, and a little for each thing."""
     seen = set() if seen is None else seen
+    # an object that several hold counts once
     if id(value) in seen or value is None or isinstance(value, (str, int, float, bool, type)):
         return 0
     seen.add(id(value))
     if isinstance(value, np.ndarray):
+        # a view holds all of what it is a view of
         return 100 + (value.nbytes if value.base is None else size_of(value.base, seen) or value.nbytes)
     parts = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
     return 100 + sum(size_of(each, seen) for each in [*parts, *getattr(value, "__dict__", {}).values()])
@@ -117,6 +124,7 @@ def key_of(*parts: Any) -> str:
         if isinstance(part, np.ndarray):
             hash_array(sha, part)
         else:
+            # with an end mark, so that ("ab", "c") and ("a", "bc") differ
             sha.update(f"{part!r};".encode())
     return sha.hexdigest()
 
@@ -146,6 +154,7 @@ class Recalled:
 
     def advance(self, t: int, pull: NDArray[np.float64] | None = None) -> Advanced:
         """Do round t: see `ViewLearner.advance`."""
+        # what a learner was pulled to is part of what its state follows from
         key = key_of(self._key, t, "" if pull is None else pull)
         found = self._memory.get("advanced", key)
         if found is None:
@@ -161,11 +170,13 @@ class Recalled:
     def _now(self) -> ViewLearner:
         """Return the learner after the rounds so far."""
         if self._learner is None or self._ahead:
+            # taken, not got: the learner will change, and nobody else may find it under its old key
             kept = self._memory.take("learner", self._key)
             if kept is not None:
                 self._learner, self._ahead = kept, []
         if self._learner is None:
             self._learner = self._make()
+        # rounds that were recalled are done now, for the next one stands on them
         for t, pull in self._ahead:
             self._learner.advance(t, pull)
         self._ahead = []
@@ -177,12 +188,14 @@ class Recalled:
 
     def pulled_members(self) -> NDArray[np.float64]:
         """Return what each member says of the pulled rows in the best round."""
+        # a copy: the learner goes on in the same array
         return self._memory.recalled("pulled", self._best, lambda: self._now().pulled_members().copy())
 
     def keep(self) -> dict[str, NDArray]:
         """Return the arrays that predict as in the best round; leave the learner to a fit that goes on from here."""
         kept = self._memory.recalled("kept", self._best, lambda: self._now().keep())
         if self._learner is not None and not self._ahead:
+            # only if it is where the fit ended
             self._memory.put("learner", self._key, self._learner)
             self._learner = None
         return kept

@@ -51,9 +51,11 @@ class Pairs(NamedTuple):
         ends = sparse.triu(links, k=1).tocoo()
         a, b, weight = ends.row, ends.col, ends.data
         if rows is not None:
+            # labelled pairs alone where residuals are compared: only they have any
             inside = rows[a] & rows[b]
             a, b, weight = a[inside], b[inside], weight[inside]
         linked = np.flatnonzero(np.bincount(np.concatenate([a, b])))
+        # every so many: the links of a graph are in no order of the values
         step = max(1, a.size // MOST_PAIRS)
         return cls(a[::step], b[::step], weight[::step], linked)
 
@@ -69,6 +71,7 @@ def blended_links(walks: Mapping[str, Any], weights: Mapping[str, float]) -> Any
         The graphs' weights; those of 0 take no part.
     """
     used = {name: each for name, each in walks.items() if weights.get(name, 0.0) > 0}
+    # none of weight: an average of nobody, of the right size
     if not used:
         n = next(iter(walks.values())).shape[0]
         return sparse.csr_array((n, n), dtype=np.float64)
@@ -79,11 +82,13 @@ def smoothed(
     blend: Any, scores: NDArray, lambda1: float, known: NDArray[np.bool_], working: NDArray
 ) -> NDArray[np.float64]:
     """Return e (n, k) for scores E (n, k); neighbours that are `known` (n,) count with `working` (n, k)."""
+    # rows without a link stay as they are
     linked = (np.diff(blend.indptr) > 0)[:, None]
     if not lambda1 or not linked.any():
         return scores
     now, sweeps = scores, int(np.ceil(np.log(CLOSE) / np.log(lambda1 / (1.0 + lambda1))))
     for _ in range(min(MOST_SWEEPS, sweeps)):
+        # labelled neighbours count with their labels, in each sweep
         near = blend @ np.where(known[:, None], working, now)
         now = np.where(linked, (scores + lambda1 * near) / (1.0 + lambda1), scores)
     return now
@@ -105,11 +110,14 @@ def graph_weights(pairs: Mapping[str, tuple[Pairs, Pairs]], fitted: NDArray, mis
     """
     weights, clear = dict.fromkeys(pairs, 0.0), {}
     for name, (everywhere, labelled) in pairs.items():
+        # labels and predictions first: a graph along which they agree is one, whatever the residuals
         for values, among in ((fitted, everywhere), (missed, labelled)):
             ratio, slack = _ratio(among, values)
+            # clearly closer than any two, by several standard errors: else a chance difference would smooth
             if ratio < 1.0 - slack:
                 clear[name] = ratio
                 break
+    # a graph alone has weight 1
     if clear:
         found = self_normalised(np.array(list(clear.values())) ** GRAPH_SHARPNESS)
         weights |= dict(zip(clear, found.tolist()))
@@ -118,10 +126,13 @@ def graph_weights(pairs: Mapping[str, tuple[Pairs, Pairs]], fitted: NDArray, mis
 
 def _ratio(pairs: Pairs, values: NDArray) -> tuple[float, float]:
     """Return d_g, and how far below 1 it must be to count."""
+    # no pair: as far apart as any two
     a, b, weight, linked = pairs
     if not a.size:
         return 1.0, 1.0
     apart = ((values[a] - values[b]) ** 2).sum(axis=1) @ weight / weight.sum()
+    # twice the variance is the mean squared distance of any two
     spread = 2.0 * ((values[linked] - values[linked].mean(axis=0)) ** 2).sum(axis=1).mean()
+    # pairs share instances, so that their number alone would make too small an error
     slack = SURE / np.sqrt(min(a.size, linked.size)) + 0.01
     return (float(apart / spread), slack) if spread > 0 else (1.0, 1.0)

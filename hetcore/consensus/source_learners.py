@@ -44,6 +44,7 @@ class _Prepared(NamedTuple):
     binned: NDArray[np.uint8]
 
 
+# weak: an example that nobody has open any more is let go
 _PREPARED: WeakKeyDictionary[Source, _Prepared] = WeakKeyDictionary()
 
 
@@ -81,11 +82,13 @@ class TableLearner:
         rows = np.flatnonzero(records).astype(np.int32)
         n_bins = self._kept.mapper.n_bins
         tree = grow(
+            # float32 for the tree's shape; the leaves are summed anew below
             self.binned, gradients.astype(np.float32), None, rows=rows, columns=None, params=limits, n_bins=n_bins
         )
         leaf, n_nodes = tree.row_leaf[rows], tree.nodes.size
         counts = np.bincount(leaf, minlength=n_nodes)
         sums = np.bincount(leaf, gradients[rows], n_nodes)
+        # leaf values from float64: weights down to 1e-100 are in these gradients
         tree.values[:, 0] = np.where(counts > 0, -sums / np.maximum(counts, 1), tree.values[:, 0])
         return Grown(tree.nodes, tree.values, tree.apply(self.binned))
 

@@ -30,7 +30,10 @@ def stretch_of(outputs: Outputs, left_out: NDArray, codes: NDArray, predicted: N
     """
     change = left_out - outputs.prior
     fitted = outputs.fitted(left_out)
+    # no change at all: nothing to stretch by
     curved = max(float((outputs.curvature(fitted) * change**2).sum()), 1e-12)
+    # a Newton step less one standard error, so that a few labels do not stretch by chance
     step = float(((codes - fitted) * change).sum()) / curved - 1.0 / np.sqrt(curved)
     ratio = np.sqrt((change**2).mean() / max(float(((predicted - outputs.prior) ** 2).mean()), 1e-300))
+    # never shrunk, for E of members is smaller than the labels; and not more than pulled rows bear
     return float(max(1.0, min(1.0 + step, MOST_STRETCH) * min(1.0, ratio)))

@@ -64,11 +64,14 @@ class Projection(Stored):
         known = ~np.isnan(X)
         count = np.maximum(known.sum(axis=0), 1)
         center, factor = np.zeros(X.shape[1]), np.ones(X.shape[1])
+        # words: rows of length 1, and 0 stays 0, so that the table stays sparse in meaning
         if not unit_rows:
             center = np.where(known, X, 0.0).sum(axis=0, dtype=np.float64) / count
             deviation = np.sqrt((np.where(known, X - center, 0.0) ** 2).sum(axis=0, dtype=np.float64) / len(X))
+            # a constant column gets factor 0 rather than noise divided by noise
             varies = deviation > 1e-9 * np.maximum(np.abs(center), 1e-30)
             factor = np.divide(1.0, deviation, out=np.zeros_like(center), where=varies)
+        # outliers would rule a linear fit; a column of two values has none
         plain = cls(center, factor, unit_rows, None, None if unit_rows else np.where(_two_valued(X), np.inf, FARTHEST))
         if most is None or X.shape[1] <= most:
             return plain
@@ -77,8 +80,10 @@ class Projection(Stored):
     def __call__(self, X: NDArray) -> NDArray[np.float64]:
         """Return the columns (n, d or r) of X (n, d)."""
         rows = (X - self.center) * self.factor
+        # missing is the mean
         rows[np.isnan(rows)] = 0.0
         if self.limit is not None:
+            # also of new data, whose values may lie far outside
             np.clip(rows, -self.limit, self.limit, out=rows)
         if self.unit_rows:
             rows /= np.maximum(np.sqrt((rows**2).sum(axis=1, keepdims=True)), 1e-12)
@@ -110,8 +115,10 @@ def principal(rows: NDArray[np.float64], rank: int) -> NDArray[np.float64]:
     Halko, Martinsson, Tropp (2011), "Finding structure with randomness", algorithm 4.4 with one power step.
     """
     rank = min(rank, *rows.shape)
+    # a fixed seed: columns are the same in every fit on the same data, and recalled as such
     draw = np.random.default_rng(0).normal(size=(rows.shape[0], min(rank + 10, *rows.shape)))
     basis = rows.T @ draw
+    # one more pass over the table halves what the first one misses of the leading directions
     basis = rows.T @ (rows @ np.linalg.qr(basis)[0])
     basis = np.linalg.qr(basis)[0]
     vectors = np.linalg.svd(rows @ basis, full_matrices=False)[2]
@@ -183,11 +190,14 @@ class _Table(Stored):
         wide = X.shape[1] > MOST_TREE_COLUMNS
         words = wide and ("text" in source.kinds.values() or _looks_like_words(X))
         plain = Projection.fit(X, words)
+        # few columns: all of them, and no components
         if not wide:
             return cls(encoder, plain, None, None, None)
         rows = plain(X)
+        # in their own order, those that vary most: ties by their place
         kept = np.sort(np.argsort(-rows.var(axis=0), kind="stable")[:MOST_TREE_COLUMNS])
         components = principal(rows, MOST_SMOOTH_COLUMNS)
+        # trees split one column at a time, and see less in components; the first few are enough
         return cls(encoder, plain, components, kept, np.ascontiguousarray(components[:, :TREE_COMPONENTS]))
 
     def columns(self, source: Source) -> tuple[NDArray[np.float32], NDArray[np.float64], NDArray[np.float64]]:
@@ -218,6 +228,7 @@ class TableColumns(Stored):
         self.has_words = any(table.plain.unit_rows for table in self._tables.values())
         joined = np.hstack(list(plain.values()))
         if joined.shape[1] > MOST_SMOOTH_COLUMNS:
+            # a single wide table has its components already
             only = next(iter(self._tables.values())).smooth if len(self._tables) == 1 else None
             self._joined = principal(joined, MOST_SMOOTH_COLUMNS) if only is None else only
         joined = np.hstack(list(trees.values()))
@@ -268,6 +279,7 @@ class TableColumns(Stored):
         flat = joined
         if self._flat is not None:
             flat = self._flat(joined).astype(np.float32)
+            # what no table has is missing, not a point in the middle
             flat[~np.any(list(has.values()), axis=0)] = np.nan
         return Tables(has=has, trees=trees, smooth=smooth, joined=joined, joined_smooth=joined_smooth, flat=flat)
 
@@ -276,6 +288,7 @@ class TableColumns(Stored):
         has, plain, trees, smooth = {}, {}, {}, {}
         widths = self.widths()
         for name, table in self._tables.items():
+            # a table that the data lack is missing in all rows
             rows = data.rows(name) if name in data.sources else np.empty(0, np.int64)
             has[name] = np.zeros(data.n, bool)
             has[name][rows] = True
@@ -290,6 +303,7 @@ class TableColumns(Stored):
     def to_state(self) -> State:
         """Return plain values and arrays; those of before there were declarations said of each part whether it is."""
         meta, arrays = super().to_state()
+        # an older reader looks for "flat"
         return {"flat": None} | meta, arrays
 
     @classmethod
@@ -313,6 +327,7 @@ class TableColumns(Stored):
 
 def _looks_like_words(X: NDArray) -> bool:
     """Return whether a wide table counts words: no negative number, nearly all zeros."""
+    # a look at the first thousand rows, for a wide table has many
     some = X[:1000]
     some = some[~np.isnan(some)]
     return bool(some.size) and bool((some >= 0).all()) and float((some == 0).mean()) > WORDY

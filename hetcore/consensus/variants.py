@@ -54,7 +54,9 @@ def explain_variants(
         raise DataError(f"There is no instance {quoted(like)} in the data: name one of them.")
     place = -1 if like is None else data.position[like]
     linked = place >= 0 and any(graph.degree[place] for graph in data.graphs.values())
+    # without a link no other row can matter, and the rest of the data need not be encoded
     extended = _beside(data, tables, place, count) if linked else _alone(data, tables, count)
+    # else its own label would be hidden from the instance and not from its variants
     found = _remembering(model, like, extended.id_series[-count:]).explain(extended)
     return Explanation(*(None if part is None else part[-count:] for part in found))
 
@@ -74,6 +76,7 @@ def _count(data: HetData, tables: Mapping[str, Any]) -> int:
 def _fresh_ids(data: HetData, count: int) -> pl.Series:
     """Return ids that no instance has."""
     start = "variant"
+    # ids are the person's, and may be "variant 0"
     while data.id_series.str.starts_with(f"{start} ").any():
         start += "'"
     return pl.Series("id", [f"{start} {k}" for k in range(count)])
@@ -84,6 +87,7 @@ def _alone(data: HetData, tables: Mapping[str, Any], count: int) -> HetData:
     ids, rows = _fresh_ids(data, count), np.arange(count)
     sources = {name: _source(data.sources[name], ids, values, 0) for name, values in tables.items()}
     places, y = dict.fromkeys(sources, rows), _none(data, count)
+    # without checks, which the data passed already
     return data._replaced("variants", id_series=ids, sources=sources, _row_positions=places, graphs={}, y=y)
 
 
@@ -107,6 +111,7 @@ def _none(data: HetData, count: int) -> NDArray:
 def _source(source: Source, ids: pl.Series, values: Any, before: int) -> Source:
     """Return the first `before` records of a source and, under `ids`, the variants'."""
     if source.array is None:
+        # a form has text where the data have numbers
         values = values.select(source.frame.columns).cast(dict(source.frame.schema), strict=False)
         values = pl.concat([source.frame[:before], values])
     else:
@@ -121,6 +126,7 @@ def _seen(graph: Graph, ids: pl.Series, place: int, count: int) -> Graph:
     indptr = np.concatenate([graph.indptr, graph.indptr[-1] + len(near) * np.arange(1, count + 1)])
     weights = np.concatenate([graph.weights, np.tile(weights, count)])
     indices = np.concatenate([graph.indices, np.tile(near, count)])
+    # one-way links, which a graph as such has not: variants see, and are not seen
     return graph._copy(ids, scipy.sparse.csr_array((weights, indices, indptr), shape=(len(ids), len(ids))))
 
 
@@ -128,9 +134,11 @@ def _remembering(model: Any, like: str | None, variants: pl.Series) -> Any:
     """Return a model that takes the variants for the labelled instance that they are of."""
     memory = getattr(model.model_, "memory", None)
     if not isinstance(model.model_, ViewModel) or like is None or like not in set(memory.ids):
+        # an unlabelled instance has nothing to hide
         return model
     place = np.concatenate([np.arange(len(memory.ids)), np.full(len(variants), memory.ids.index_of(like))])
     rows = {name: getattr(memory, name)[place] for name in ("codes", "fold", "working")}
+    # copies: the person's own model must not learn of variants
     other, kept = copy.copy(model), copy.copy(model.model_)
     kept.memory = replace(memory, ids=pl.concat([memory.ids, variants]), **rows)
     other.model_ = kept

@@ -25,7 +25,7 @@ from hetcore.binning import BinMapper
 from hetcore.consensus.outputs import Outputs
 from hetcore.forest import Forest
 from hetcore.kernel_ridge import LandmarkFeatures
-from hetcore.members import MemberGrower, add_members, trees_of
+from hetcore.members import MemberGrower, add_members, drawn, trees_of
 from hetcore.trees import TreeParams
 
 __all__ = ["Advanced", "BoostRule", "SmoothLearner", "TreeLearner", "ViewContent", "ViewLearner"]
@@ -127,6 +127,7 @@ class ViewLearner:
         self.own = np.flatnonzero(self.fold >= 0)
         self.others = np.flatnonzero(self.fold < 0)
         folds = self.fold[self.own]
+        # each fold's member learns from all the others
         self.training = [self.own[folds != k].astype(np.int32) for k in range(self.rule.n_folds)]
         self.round, self.best, self.lowest = 0, -1, np.inf
         self._prepare(content)
@@ -143,10 +144,12 @@ class ViewLearner:
         """
         if self._able:
             self._step(pull)
+        # counted even if it could not step, as rounds are the fit's
         self.round = t + 1
         predicted = self._of_labelled()
         left_out = predicted[self.fold[self.own], np.arange(self.own.size)]
         loss = float(self.outputs.loss(left_out, self.codes[self.own]).mean()) if self.own.size else np.inf
+        # not better: nothing to send, which on a cluster would be most of the traffic
         if loss >= self.lowest and self.best >= 0:
             return Advanced(loss, self.best, None, None)
         self.best, self.lowest = t, loss
@@ -159,6 +162,7 @@ class ViewLearner:
     def _able(self) -> bool:
         predicted = self._of_labelled()
         far = max(predicted.max(initial=0.0), -predicted.min(initial=0.0))
+        # a member without two rows has no fold to learn from; one that diverged stays where it is
         return all(rows.size > 1 for rows in self.training) and float(far) < DIVERGED
 
     def _pulled_weight(self) -> float:
@@ -166,6 +170,7 @@ class ViewLearner:
 
         All together weigh lambda0 : 1; fewer unlabelled rows than labels weigh lambda0 each.
         """
+        # few unlabelled rows must not weigh as much as all labels
         return self.rule.lambda0 * min(self.own.size, self.others.size) / max(1, self.pulled.size)
 
     def members(self) -> NDArray[np.float64]:
@@ -209,6 +214,7 @@ class TreeLearner(ViewLearner):
         self.mapper = BinMapper(BINS_OF_CLASSES if several else BINS).fit(content.X, 0)
         self.binned = self.mapper.transform(content.X)
         self.varying = np.flatnonzero(self.mapper.n_bins > 1)
+        # no column varies: a tree needs one, and will not split by it
         if not self.varying.size:
             self.varying = np.arange(1)
         self.trees: list[list[Any]] = []
@@ -219,15 +225,18 @@ class TreeLearner(ViewLearner):
     def _step(self, pull: NDArray[np.float64] | None) -> None:
         grown_now: list[list[Any]] = [[] for _ in self.training]
         longer = LONGER_OF_CLASSES if self.outputs.k > 1 else LONGER
+        # longer at first: a view shows early how far it gets, and the end is as fine as the learning rate says
         self.rates.append(self.rule.learning_rate * max(1.0, longer * LONGER_FALL**self.round))
         for _ in range(TREES_OF_CLASSES if self.outputs.k > 1 else TREES):
             if not self._able:
                 break
             grown = self._grown(pull)
             if self.outputs.is_classifier:
+                # a leaf of one sure class has hardly a curvature, and its Newton step no bound
                 np.clip(grown.values, -LEAF_LIMIT, LEAF_LIMIT, out=grown.values)
             add_members(self.scores, grown.leaves, grown.values, self.rates[-1])
             for trees, tree in zip(grown_now, trees_of(grown)):
+                # the grower's arrays are the next round's
                 tree.nodes, tree.values = tree.nodes.copy(), tree.values.copy()
                 trees.append(tree)
         self.trees.append([tree for trees in grown_now for tree in trees])
@@ -239,33 +248,35 @@ class TreeLearner(ViewLearner):
         hessians = (
             self.outputs.curvature(fitted).astype(np.float32) if classes else np.empty((*fitted.shape[:2], 0), "f4")
         )
-        rows = [self._drawn(each) for each in self.training]
+        # two rows at least, for a tree of one can't split
+        sizes = [max(2, round(self.rule.subsample * each.size)) for each in self.training]
+        rows = [drawn(each, size, self.rng) for each, size in zip(self.training, sizes)]
         if pull is not None and self.pulled.size:
             weight = np.float32(self.rule.lambda0)
-            drawn = self._drawn(self.pulled, min(self.pulled.size, rows[0].size))
-            spots = np.searchsorted(self.pulled, drawn)
-            gradients[:, drawn] = weight * (fitted[:, drawn] - pull[:, spots])
+            # as many as are labelled, so that growing costs at most twice as much
+            pulled = drawn(self.pulled, rows[0].size, self.rng)
+            spots = np.searchsorted(self.pulled, pulled)
+            gradients[:, pulled] = weight * (fitted[:, pulled] - pull[:, spots])
             if classes:
-                hessians[:, drawn] *= weight
-            rows = [np.sort(np.concatenate([each, drawn])).astype(np.int32) for each in rows]
+                # the curvature weighs as the gradient, so that a leaf of pulled rows takes the same step
+                hessians[:, pulled] *= weight
+            rows = [np.sort(np.concatenate([each, pulled])).astype(np.int32) for each in rows]
         self.grower.use(rows, [self._columns() for _ in rows])
         return self.grower.grow(np.ascontiguousarray(gradients), np.ascontiguousarray(hessians))
-
-    def _drawn(self, rows: NDArray, size: int | None = None) -> NDArray[np.int32]:
-        size = max(2, round(self.rule.subsample * rows.size)) if size is None else size
-        return np.sort(self.rng.choice(rows, min(size, rows.size), replace=False)).astype(np.int32)
 
     def _columns(self) -> NDArray[np.int32]:
         d, most = self.varying.size, MOST_COLUMNS_OF_CLASSES if self.outputs.k > 1 else MOST_COLUMNS
         most = max(most, round(ROOTS * np.sqrt(d)))
+        # eight at least: of a narrow table a share would leave a column or two
         count = min(d, most, max(int(np.ceil(self.rule.column_sample * d)), 8))
-        return np.sort(self.rng.choice(self.varying, count, replace=False)).astype(np.int32)
+        return drawn(self.varying, count, self.rng)
 
     def keep(self) -> dict[str, NDArray]:
         """Return bins and one forest, the mean of the members', up to the best round."""
         forest = Forest(self.outputs.k)
         for trees, rate in zip(self.trees[: self.best + 1], self.rates):
             for tree in trees:
+                # the mean of the members
                 forest.append(tree, rate / self.rule.n_folds)
         return {**self.mapper.to_arrays(), **forest.to_arrays()}
 
@@ -281,6 +292,7 @@ class TreeLearner(ViewLearner):
         return self.scores[:, self.own]
 
     def _mean_of_others(self) -> NDArray[np.float64]:
+        # `_remember` of this round has them
         return self._kept.mean(axis=0)
 
     def _remember(self) -> None:
@@ -294,37 +306,47 @@ class SmoothLearner(ViewLearner):
         self.landmarks, self.first_penalty = None, FIRST_PENALTY[content.learner]
         rows = content.X
         if content.learner == "kernel":
+            # labelled rows first among the landmarks, for the fit is best near them
             self.landmarks = LandmarkFeatures(rows, False, np.random.default_rng(0), self.own)
             rows = self.landmarks.values
+        # rows of length 1 on average, so that one row of penalties serves all tables
         self.unit = 1.0 / max(np.sqrt((rows**2).sum(axis=1).mean()), 1e-12)
+        # a constant that is penalised a little, as the prior is there already
         self.features = np.column_stack([rows * self.unit, np.full(len(rows), CONSTANT)])
         self.fitted_rows = np.concatenate([self.own, self.pulled]) if self.rule.lambda0 else self.own
         self.values, self.vectors = self._spectrum()
         self.turned = self.features[self.fitted_rows] @ self.vectors
         self.weights = np.zeros((self.values.size, self.rule.n_folds, self.outputs.k))
+        # which labelled rows a member has seen
         self.seen = self.fold[self.own] != np.arange(self.rule.n_folds)[:, None]
         known = self.codes[self.own]
+        # numbers are not predicted beyond the labels: a linear fit of few rows runs far
         self.range = (known.min(), known.max()) if self.own.size and not self.outputs.is_classifier else None
         self.scores = np.tile(self.outputs.prior, (self.rule.n_folds, self.fitted_rows.size, 1))
 
     def _spectrum(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the eigenvalues and -vectors of the Gram matrix that a member has on average."""
         own, pulled = self.features[self.own], self.features[self.fitted_rows[self.own.size :]]
+        # a member lacks one fold of the labelled rows, and has all pulled ones
         gram = (1.0 - 1.0 / self.rule.n_folds) * (own.T @ own) + self._pulled_weight() * (pulled.T @ pulled)
         values, vectors = np.linalg.eigh(gram)
         self.largest = max(1e-9, float(values.max()))
+        # directions of hardly any size carry noise, which a falling penalty would blow up
         used = values > FAINT * self.largest
         return values[used], np.ascontiguousarray(vectors[:, used])
 
     def _step(self, pull: NDArray[np.float64] | None) -> None:
         penalty = self.largest * max(self.first_penalty * PENALTY_FALL**self.round, LAST_PENALTY)
+        # labelled rows first, as in `fitted_rows`
         fitted, count = self.outputs.fitted(self.scores), self.own.size
         residuals = np.zeros_like(fitted)
+        # a member's own fold has no residual
         residuals[:, :count] = (self.codes[self.own] - fitted[:, :count]) * self.seen[:, :, None]
         if pull is not None and self.pulled.size:
             residuals[:, count:] = self._pulled_weight() * (pull - fitted[:, count:])
         slopes = self.turned.T @ _flat(residuals.transpose(1, 0, 2))
         curved = (self.outputs.curvature(fitted[:, :count]) * self.seen[:, :, None]).mean(axis=(1, 2))
+        # one curvature for a member: an eigendecomposition of its own in each round would cost the most by far
         size = np.maximum(FEWEST_CURVATURE, curved / np.maximum(self.seen.mean(axis=1), 1e-12))
         steps = slopes.reshape(self.weights.shape) / (self.values + penalty)[:, None, None]
         self.weights = self.weights + steps / size[:, None]
@@ -350,6 +372,7 @@ class SmoothLearner(ViewLearner):
     def _mean_of_others(self) -> NDArray[np.float64]:
         rows = self.features[self.others]
         if self.range is None:
+            # the mean of products is the product of the mean; with clipped members it is not
             return rows @ (self.vectors @ self.weights.mean(axis=1)) + self.outputs.prior
         flat = rows @ (self.vectors @ _flat(self.weights))
         predicted = flat.reshape(len(rows), *self.weights.shape[1:]) + self.outputs.prior
@@ -361,6 +384,7 @@ class SmoothLearner(ViewLearner):
     def keep(self) -> dict[str, NDArray]:
         """Return the members' coefficients of the best round, and what maps rows to features."""
         weights = self.vectors @ _flat(self._kept_weights)
+        # the last coefficient is the constant's, which a file keeps by itself
         constant = CONSTANT * weights[-1].reshape(self.rule.n_folds, -1)
         arrays = {"constant": constant, "range": np.array(self.range or (-np.inf, np.inf))}
         flat = weights[:-1] * self.unit
@@ -379,6 +403,7 @@ def predict_with(arrays: Mapping[str, NDArray], X: NDArray, outputs: Outputs) ->
     """Return the mean (m, k) of the members' scores of rows X (m, d), less the prior, from what a learner kept."""
     from hetcore.kernel_ridge import SmoothPrediction
 
+    # what was kept says which kind it is
     if "nodes" in arrays:
         mapper = BinMapper.from_arrays({name: arrays[name] for name in ("thresholds", "n_bins")})
         return Forest.from_arrays(arrays, X.shape[1]).predict(mapper.transform(X))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hetcore.data.splits import dealt_in_order
 from hetcore.forest import Forest
 from hetcore.heteroscedastic.objectives import Base
-from hetcore.members import Grown, MemberGrower, add_members, trees_of
+from hetcore.members import Grown, MemberGrower, add_members, drawn, trees_of
 from hetcore.trees import TreeParams
 
 __all__ = ["CVFolds", "ForestEnsemble", "Scores", "Sample", "TreeRules", "mixed_share", "set_leaves"]
@@ -133,8 +133,8 @@ class ForestEnsemble:
             self.grower = MemberGrower(train.binned, n_bins, shape, rules.limits, rules.n_jobs)
         if drawing or self.grower.parts is None:
             columns = np.arange(n_bins.size, dtype=np.int32)
-            rows = [_drawn(part, rules.row_share, 1, self.rng) for part in self.folds.rows]
-            self.grower.use(rows, [_drawn(columns, rules.column_share, LEAST_COLUMNS, self.rng) for _ in rows])
+            rows = [_share(part, rules.row_share, 1, self.rng) for part in self.folds.rows]
+            self.grower.use(rows, [_share(columns, rules.column_share, LEAST_COLUMNS, self.rng) for _ in rows])
         return self.grower.grow(gradients.astype(np.float32), hessians.astype(np.float32))
 
     def add(self, grown: Grown, held_out: Sample | None) -> None:
@@ -205,11 +205,10 @@ def set_leaves(grown: Grown, gradients: NDArray, hessians: NDArray, l2: float) -
             values[:, k] = np.divide(-sums, curves, out=np.zeros(len(values)), where=curves > 0)
 
 
-def _drawn(numbers: NDArray[np.int32], share: float, least: int, rng: np.random.Generator) -> NDArray[np.int32]:
+def _share(numbers: NDArray[np.int32], share: float, least: int, rng: np.random.Generator) -> NDArray[np.int32]:
     count = max(least, int(np.ceil(share * numbers.size)))
-    if count >= numbers.size:
-        return numbers
-    return np.sort(rng.choice(numbers, count, replace=False))
+    # To draw all would change nothing but the generator, and with it every draw that follows.
+    return numbers if count >= numbers.size else drawn(numbers, count, rng)
 
 
 def mixed_share(alike: NDArray, weighed: NDArray, target: NDArray, weights: NDArray) -> float:

@@ -23,6 +23,7 @@ def _cross_products(start, end, weights, values, orders):
     (p,) float64
     """
     sums, shuffled = np.zeros(orders.shape[0]), np.empty(values.shape[0])
+    # shuffled into one buffer first: the edges then read it many times, and only the orders are drawn outside
     for p in range(orders.shape[0]):
         for i in range(values.shape[0]):
             shuffled[i] = values[orders[p, i]]

@@ -12,6 +12,7 @@ _BLOCK = 256  # rows whose values stay near while each column in turn is read ac
 
 def _between(low, high):
     """Return a float32 t with low <= t < high, their middle where float32 has one."""
+    # halves are added, not the sum halved: two large float32 would overflow
     middle = np.float32(low / np.float32(2.0) + high / np.float32(2.0))
     if low <= middle and middle < high:
         return middle
@@ -38,6 +39,7 @@ def _survey_runs(values, max_bins):
     while i < m:
         run = run_length(values, i)
         n_distinct += 1
+        # a value that fills a bin's share alone gets its own: quantiles would cut at it several times and waste bins
         if run * max_bins >= m:
             n_heavy += 1
         else:
@@ -78,12 +80,15 @@ def _find_thresholds(values, max_bins, out):
         heavy, heavy_next = run * max_bins >= m, following * max_bins >= m
         in_bin += run
         rest -= 0 if heavy else run
+        # closed where that is nearer to a full share than with the next run; a heavy one gets its own bin
         full = 2 * in_bin >= share if heavy_next else in_bin + 0.5 * following >= share
+        # few different values: each keeps a bin of its own, so that no split is lost to binning
         if heavy or full or n_distinct <= max_bins:
             out[n_cuts] = between(values[i + run - 1], values[i + run])
             n_cuts += 1
             in_bin = 0
             buffer -= 0 if heavy else 1
+            # what is left is shared out anew, so that one overfull bin does not leave the last ones empty
             share = rest / max(buffer, 1)
         i += run
         run = following
@@ -96,9 +101,11 @@ find_thresholds = kernel(_find_thresholds)
 def _count_below(value, thresholds, n_cuts):
     """Return how many of the sorted thresholds (256,), padded with inf, are below `value`, without branches."""
     at, half = 0, 128
+    # starts at the first power of two that may count: a column of three bins takes two steps, not eight
     while half > n_cuts:
         half >>= 1
     while half > 0:
+        # no branch: which way a value goes can't be guessed, and a wrong guess costs more than the sum
         at += half if thresholds[at + half - 1] < value else 0
         half >>= 1
     return at
@@ -126,6 +133,8 @@ def _bin_values(X, thresholds, n_bins, out):
             for i in range(first, min(first + _BLOCK, X.shape[0])):
                 value = X[i, f]
                 bin_ = count_below(value, cuts, n_cuts)
+                # searched even where missing: a comparison with NaN is false, and one path for all keeps the loop free
+                # of branches
                 out[f, i] = MISSING_BIN if np.isnan(value) else bin_
 
 

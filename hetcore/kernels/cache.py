@@ -49,9 +49,13 @@ def kernel(
         Whether sums may be taken in another order and products added without rounding between, which vector code
         needs. NaN and infinity keep their meaning.
     """
+    # Nothing calls a kernel from C, and the inner ones nothing from Python: ways in that would be compiled for nobody.
     options = {"_nrt": allocates, "no_cfunc_wrapper": True, "no_cpython_wrapper": inner}
+    # NaN stays NaN: of fast mathematics only what reorders sums, for missing values are tested for by isnan
     options["fastmath"] = {"reassoc", "contract", "nsz"} if reorders else False
+    # NumPy's division: Python's raises at zero, which needs a branch and an exception in each loop
     compiled = njit(nogil=True, error_model="numpy", **options)(function)
+    # numba's own attribute, there is no public way to another place for the cache
     if hasattr(compiled, "_cache"):  # absent under NUMBA_DISABLE_JIT=1
         compiled._cache = _KernelCache(function)
     return compiled
@@ -66,6 +70,7 @@ def cache_folder() -> Path:
 
 def _key() -> str:
     """Hash what every compiled kernel depends on."""
+    # the processor's name, for code compiled for one with wider vectors dies on another that shares the folder
     made_by = f"{numba.__version__} {binding.get_host_cpu_name()}"
     return hashlib.sha256(made_by.encode()).hexdigest()[:20]
 
@@ -74,6 +79,7 @@ def _key() -> str:
 def _stamp(file: Path) -> str:
     """Hash a kernel's file and the kernel files that it imports."""
     digest = hashlib.sha256()
+    # by name, so that the hash is the same wherever the project lies
     for path in sorted(_with_imports(file), key=lambda path: path.name):
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()[:20]
@@ -101,12 +107,15 @@ class _Locator(_CacheLocator):
 
     @classmethod
     def from_function(cls, py_func: Callable[..., Any], py_file: str) -> _Locator:
+        # numba asks by the file, and by the line so that two functions of one name do not share code
         return cls(py_func.__code__.co_firstlineno, _stamp(Path(py_file)))
 
     def get_cache_path(self) -> str:
         return str(cache_folder())
 
     def get_source_stamp(self) -> str:
+        # the same for ever: the name of the file tells already what is stale, and times of files change with every
+        # checkout
         return "fresh"
 
     def get_disambiguator(self) -> str:
@@ -134,6 +143,7 @@ class _KernelCache(FunctionCache):
 
     def save_overload(self, sig: Any, data: Any) -> None:
         try:
+            # for its owner alone: numba unpickles what it finds there
             cache_folder().mkdir(mode=0o700, parents=True, exist_ok=True)
             super().save_overload(sig, data)
         except Exception as error:

@@ -83,6 +83,7 @@ class Scratch(NamedTuple):
 
 def _make_scratch(net):
     """Return room for the neighbours of any instance."""
+    # as many as the most neighbours: room is made once a call, not once an instance
     return Scratch(np.empty((5, most_neighbors(net))), make_lanes())
 
 
@@ -97,12 +98,14 @@ def _counting(net, weights, rows):
     indptr = np.zeros(net.indptr.shape, np.int64)
     asked = np.zeros(weights.shape[0], np.bool_)
     asked[rows] = True
+    # counted edges are copied together, so that a sweep reads memory in order and skips nothing
     indices, strengths, size = np.empty_like(net.indices), np.empty_like(net.weights), 0
     for g in range(net.indptr.shape[0]):
         for i in range(weights.shape[0]):
             indptr[g, i] = size
             for e in range(net.indptr[g, i], net.indptr[g, i + 1] if asked[i] else net.indptr[g, i]):
                 indices[size], strengths[size] = net.indices[e], net.weights[e]
+                # written first, counted after: an edge of weight 0 is overwritten by the next, without a branch
                 size += weights[net.indices[e]] * net.weights[e] != 0.0
         indptr[g, weights.shape[0]] = size
     return Net(indptr, indices[:size].copy(), strengths[:size].copy())
@@ -125,6 +128,7 @@ def _gather(net, weights, g, i, found):
     for e in range(net.indptr[g, i], net.indptr[g, i + 1]):
         weight = net.weights[e] * weights[net.indices[e]]
         found[0, m], found[1, m] = net.indices[e], abs(weight)
+        # a neighbour of negative weight speaks against: its message counts with the other sign, its weight by its size
         found[3, m] = 1.0 if weight > 0.0 else -1.0
         total += found[1, m]
         m += weight != 0.0  # no branch: which neighbours count can't be guessed, and a wrong guess costs more than both
@@ -156,6 +160,7 @@ def _summarize(net, aggregation, messages, weights, i, n_outputs, summary, total
     for g in range(net.indptr.shape[0]):
         m, total[g] = gather(net, weights, g, i, found)
         if m == 0:
+            # no neighbour counts: what trees were trained to see in that place, not 0, which could be a message
             summary[g, :n_outputs] = aggregation.fill_target
             summary[g, n_outputs:] = aggregation.fill_residual
         elif aggregation.median:
@@ -163,6 +168,7 @@ def _summarize(net, aggregation, messages, weights, i, n_outputs, summary, total
         else:
             summary[g, :] = 0.0
             for at in range(m):
+                # shrinkage is weight that sums to nothing: few neighbours move an instance less than many
                 weight = found[3, at] * found[1, at] / (total[g] + aggregation.shrinkage)
                 j = np.int64(found[0, at])
                 for c in range(width):
@@ -179,10 +185,12 @@ def _middle(values):
         for j in range(m):
             below += values[j] < value
             upto += values[j] <= value
+        # equal values share places: the median is the one whose range of ranks holds the middle
         if below <= first < upto:
             low, found = value, found | 1
         if below <= second < upto:
             high, found = value, found | 2
+        # both middles are found, mostly long before the last value
         if found == 3:
             break
     return 0.5 * (low + high)
@@ -211,6 +219,8 @@ def _medians_side_by_side(messages, scratch, m, medians):
             j, sign = np.int64(found[0, at]), found[3, at]
             for lane in range(size):
                 values[at, lane] = sign * messages[j, begin + lane]
+        # one network for all lanes: it compares the same places whatever the values, so the processor takes them as
+        # vectors
         sort_lanes(values, m)
         for lane in range(size):
             medians[begin + lane] = 0.5 * (values[(m - 1) // 2, lane] + values[m // 2, lane])
@@ -222,6 +232,7 @@ medians_side_by_side = kernel(_medians_side_by_side, allocates=False)
 def _column_medians(messages, scratch, m, medians):
     """Write the weighted medians of the first columns of `messages` over the m neighbours that were gathered."""
     found = scratch.found
+    # equal weights and few: the plain median, which needs no weights moved along
     even = m <= FEW and equal(found, m)
     if even and m <= LONGEST and medians.shape[0] >= SEVERAL:
         medians_side_by_side(messages, scratch, m, medians)
@@ -233,6 +244,7 @@ def _column_medians(messages, scratch, m, medians):
             medians[c] = middle(found[2, :m])
         else:
             for at in range(m):
+                # selecting moves values and weights, so that each column starts from a copy
                 found[4, at] = found[1, at]
             medians[c] = weighted_median(found[2, :m], found[4, :m])
 
@@ -260,7 +272,9 @@ def _stage_columns(summary, total, own, stage, columns):
         for k in range(n_outputs):
             columns[at + k] = summary[g, k]
             columns[at + n_outputs + k] = summary[g, stage * n_outputs + k]
+            # before the first stage there is no residual: 0, as one of nobody
             columns[at + 2 * n_outputs + k] = summary[g, (stage - 1) * n_outputs + k] if stage > 0 else 0.0
+        # how much the neighbours weigh together: trees can tell an average of many from one of few
         columns[at + 3 * n_outputs] = total[g]
         at += 3 * n_outputs + 1
     for k in range(n_outputs):
@@ -273,6 +287,7 @@ stage_columns = kernel(_stage_columns, allocates=False)
 def _take(lanes, lane, found, m):
     """Put m gathered neighbours into a lane; return whether they fit there: few, and of the same weight."""
     lanes.counts[lane] = 0
+    # a longer list or other weights: by itself, the rest side by side
     if m > LONGEST or not equal(found, m):
         return False
     for at in range(m):
@@ -298,6 +313,7 @@ def _relate_lanes(net, aggregation, messages, weights, rows, own, out, scratch, 
                     summary[lane, g, c] = fill
             elif not take(lanes, lane, scratch.found, m):
                 column_medians(messages, scratch, m, summary[lane, g])
+        # column by column, so that the sixteen lists sort the same column of their neighbours together
         for c in range(width):
             neighbor_medians(lanes, messages, c)
             for lane in range(size):
@@ -326,6 +342,7 @@ def _relate(net, aggregation, messages, weights, rows, own, stage, out):
     out : (m, R) float32
     """
     n_graphs, n_outputs, scratch = net.indptr.shape[0], own.shape[1], make_scratch(net)
+    # means go row by row: there is nothing to sort, and lanes would only copy
     several = LANES if aggregation.median else 1
     summary, total = np.zeros((several, n_graphs, (stage + 1) * n_outputs)), np.zeros((several, n_graphs))
     for begin in range(0, rows.shape[0], several):

@@ -79,12 +79,15 @@ def _walk(nodes, cuts, bins, columns):
     node, d = 0, bins.shape[0]
     while nodes[node].left >= 0:
         record = nodes[node]
+        # own columns are bins and relational ones numbers: messages change with every visit, and binning them would
+        # cost more than a tree
         if record.feature < d:
             missing = bins[record.feature] == MISSING_BIN
             left = bins[record.feature] <= record.threshold_bin
         else:
             missing = np.isnan(columns[record.feature - d])
             left = columns[record.feature - d] <= cuts[node]
+        # as the tree learned it: the side where the gain was higher
         if missing:
             left = record.missing_left == 1
         node = np.int64(record.left) if left else np.int64(record.right)
@@ -97,6 +100,7 @@ walk = kernel(_walk, allocates=False)
 def _add_stage(stages, i, stage, columns, score):
     """Add the trees of a stage to the score (K,) of instance i."""
     for t in range(stages.begins[stage], stages.begins[stage + 1]):
+        # trees stand one behind the other in the arrays; a leaf's place is counted from its tree's begin
         begin, end = stages.starts[t], stages.starts[t + 1]
         leaf = begin + walk(stages.nodes[begin:end], stages.cuts[begin:end], stages.bins[i], columns)
         for k in range(score.shape[0]):
@@ -121,6 +125,7 @@ def _link(score, softmax, fitted):
     for k in range(1, score.shape[0]):
         highest = max(highest, score[k])
     for k in range(score.shape[0]):
+        # less the highest score: exp of a large one would overflow, and the shares stay the same
         fitted[k] = np.exp(score[k] - highest) if softmax else score[k]
         total += fitted[k]
     for k in range(score.shape[0]):
@@ -152,6 +157,7 @@ def _go_through(stages, i, summary, total, initial, columns, score, fitted):
     for k in range(score.shape[0]):
         score[k] = stages.prior[i, k]
     for stage in range(stages.begins.shape[0] - 1):
+        # of the stages, the first sees the score before any neighbour is heard
         stage_columns(summary, total, initial if stage == 0 else score, stage, columns)
         add_stage(stages, i, stage, columns, score)
         link(score, stages.softmax, fitted[stage])
@@ -185,13 +191,18 @@ def _send(fitted, center, sends, step, message):
     n_stages, n_outputs = fitted.shape
     change, same = 0.0, True
     for stage in range(n_stages):
+        # as printed a stage sends its own fit; a remainder is sent of the last, which is what is known of the whole
         upto = stage if sends == STAGE or (sends == SUM_AND_STAGE and stage > 0) else n_stages - 1
         for k in range(n_outputs):
             before = center[k] if stage == 0 else fitted[stage - 1, k]
             value, c = fitted[upto, k] - before, stage * n_outputs + k
+            # a message that stays to the bit wakes nobody: without that a sweep would visit all for ever
             if value != message[c]:
                 same = False
+                # a damped step where messages would swing between two states
                 value = value if step == 1.0 else message[c] + step * (value - message[c])
+                # residuals of single stages may swing while what is predicted stands: they do not keep a fit from
+                # settling
                 if stage == 0 or sends != REMAINDER:
                     change = max(change, abs(value - message[c]))
                 message[c] = value
@@ -259,6 +270,7 @@ def _sweep(net, aggregation, stages, state, order, waiting, skip, step, tol):
     fitted, scratch = np.zeros((n_stages, n_outputs)), make_scratch(net)
     largest, visits, moving = 0.0, 0, 0
     for i in order:
+        # nothing that it hears has changed since its last visit, so its message would come out the same
         if skip and not waiting[i]:
             continue
         waiting[i], visits = False, visits + 1
@@ -267,6 +279,7 @@ def _sweep(net, aggregation, stages, state, order, waiting, skip, step, tol):
         change = send(fitted, stages.center, stages.sends, step, state.messages[i])
         if change >= 0.0:
             largest, moving = max(largest, change), moving + (change > tol)
+            # a damped message has not arrived yet, and must be visited again even if no neighbour moves
             waiting[i] = step < 1.0
             for g in range(n_graphs):
                 for e in range(net.indptr[g, i], net.indptr[g, i + 1]):
@@ -284,6 +297,7 @@ def _staged_scores(net, aggregation, stages, state, rows, out):
     columns, score = np.zeros(n_graphs * (3 * n_outputs + 1) + n_outputs, np.float32), np.zeros(n_outputs)
     scratch = make_scratch(net)
     for at in range(rows.shape[0]):
+        # summed up once a row, for all stages: the messages do not change here
         i = rows[at]
         summarize(net, aggregation, state.messages, state.weights, i, n_outputs, summary, total, scratch)
         go_through(stages, i, summary, total, state.initial[i], columns, score, out[at])

@@ -37,6 +37,7 @@ def _neighbor_sums(indptr, indices, weights, values, neighbor_weights, kinds):
         for e in range(indptr[i], indptr[i + 1]):
             j = indices[e]
             weight = neighbor_weights[j] * weights[e]
+            # a neighbour of weight 0 has nothing to say, and of a missing one the value may be NaN
             if weight > 0.0:
                 totals[i] += weight
                 for k in range(width):

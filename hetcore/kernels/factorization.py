@@ -23,6 +23,7 @@ from hetcore.kernels.cache import kernel
 
 __all__ = ["Factors", "Rates", "predict_entries", "run_epoch"]
 
+# float32 constants: a Python number would make every product a float64, of which a vector holds half as many
 ONE = np.float32(1.0)
 ZERO = np.float32(0.0)
 HALF = np.float32(0.5)
@@ -85,6 +86,7 @@ class Rates(NamedTuple):
 def _product(table, a, b, c):
     """Return sum_d table[a, d] table[b, d] table[c, d]; c < 0: without the third."""
     x, y, total = table[a], table[b], ZERO
+    # two loops rather than one with a test inside: only the plain one becomes vector code
     if c < 0:
         for d in range(x.shape[0]):
             total += x[d] * y[d]
@@ -103,20 +105,25 @@ def _move_pair(table, sums, a, b, product_, pull, strength, rate, penalties):
 
     The squared gradients are had from the squares of the rows and their product, which need not wait for the error.
     """
+    # the mean over the cells: the rate must not hang on how many factors there are
     x, y, share = table[a], table[b], ONE / np.float32(max(1, table.shape[1]))
     squares_x, squares_y = ZERO, ZERO
     for d in range(x.shape[0]):
         squares_x += x[d] * x[d]
         squares_y += y[d] * y[d]
     penalty_x, penalty_y = strength * penalties[a], strength * penalties[b]
+    # the squared gradient of all cells by three sums, without computing the gradients: sum (pull q - penalty p)^2
     sum_x = pull * pull * squares_y + penalty_x * (penalty_x * squares_x - TWO * pull * product_)
     sum_y = pull * pull * squares_x + penalty_y * (penalty_y * squares_y - TWO * pull * product_)
+    # rounding can make a sum of squares that is nearly 0 negative, and its root NaN
     sums[a, 0] += max(ZERO, sum_x) * share
     sums[b, 0] += max(ZERO, sum_y) * share
     rate_x, rate_y = rate / np.sqrt(sums[a, 0]), rate / np.sqrt(sums[b, 0])
+    # shrinking and stepping in one pass over the row, which is read and written once
     keep_x, keep_y = ONE - rate_x * penalty_x, ONE - rate_y * penalty_y
     rate_x, rate_y = rate_x * pull, rate_y * pull
     for d in range(x.shape[0]):
+        # both of the old values: the second must not see the first one's step
         p, q = x[d], y[d]
         x[d] = keep_x * p + rate_x * q
         y[d] = keep_y * q + rate_y * p
@@ -144,6 +151,7 @@ def _move_triple(table, sums, a, b, c, pull, strength, rate, penalties, centers)
     sums[c, 0] += sum_z * share
     rate_x, rate_y, rate_z = rate / np.sqrt(sums[a, 0]), rate / np.sqrt(sums[b, 0]), rate / np.sqrt(sums[c, 0])
     for d in range(x.shape[0]):
+        # the gradients once more: keeping them would need a buffer, which costs more than three products
         p, q, r = x[d], y[d], z[d]
         x[d] = p + rate_x * (pull * q * r - penalty_x * (p - center_x[d]))
         y[d] = q + rate_y * (pull * p * r - penalty_y * (q - center_y[d]))
@@ -187,6 +195,7 @@ move_bias = kernel(_move_bias, allocates=False, inner=True, reorders=True)
 def _stepped(value, sums, row, k, gradient, rate):
     """Return a deviation after a step against its gradient at its own rate, projected to P >= 0."""
     sums[row, k] += gradient * gradient
+    # projected after the step: the paper's P >= 0 makes each variance at least the base
     return max(ZERO, value - rate * gradient / np.sqrt(sums[row, k]))
 
 
@@ -226,6 +235,7 @@ def _move_deviations(table, sums, a, b, c, slope, shrinkage, rates):
         p, q, r = table[a, k], table[b, k], table[c, k] if c >= 0 else ONE
         g = slope * q * r + shrinkage[a] * (stiffness * (p - level) + decay)
         h = slope * p * r + shrinkage[b] * (stiffness * (q - level) + decay)
+        # the rate is of the sum before this entry, the sum grows afterwards: one pass over the row
         table[a, k] = max(ZERO, p - rate_a * g)
         table[b, k] = max(ZERO, q - rate_b * h)
         sums[a, 0] += g * g * share
@@ -267,6 +277,7 @@ def _run_epoch(codes, values, starts, order, factors, rates, penalties, centers,
     biases, table, deviations, bias_sums, sums, deviation_sums = factors
     rate, bias_regularisation = rates.learning_rate, rates.bias_regularisation
     squares, losses, inverses, running = 0.0, 0.0, 0.0, 1.0
+    # block by block in a shuffled order: entries of a block share rows that are in the cache
     for block in order:
         for i in range(starts[block], starts[block + 1]):
             a, b = codes[i, 0], codes[i, 1]
@@ -276,6 +287,7 @@ def _run_epoch(codes, values, starts, order, factors, rates, penalties, centers,
             error = error - biases[c] if c >= 0 else error
             variance = rates.base_variance
             if deviations.shape[1] > 0:
+                # the base and the product are both positive, so no entry has a variance of 0
                 variance += product(deviations, a, b, c)
             inverse = ONE / variance
             weight = rates.mean_variance * inverse
@@ -286,6 +298,7 @@ def _run_epoch(codes, values, starts, order, factors, rates, penalties, centers,
                 move_pair(table, sums, a, b, product_, pull, strength, rate, penalties)
             else:
                 move_triple(table, sums, a, b, c, pull, strength, rate, penalties, centers)
+            # below 0 stands for "as the rows": one number says which, so that no further argument is needed
             of_rows = bias_regularisation < ZERO
             move_bias(biases, bias_sums, a, pull, rate, strength * (penalties[a] if of_rows else bias_regularisation))
             move_bias(biases, bias_sums, b, pull, rate, strength * (penalties[b] if of_rows else bias_regularisation))
@@ -294,6 +307,7 @@ def _run_epoch(codes, values, starts, order, factors, rates, penalties, centers,
                 move_bias(biases, bias_sums, c, pull, rate, strength * penalty)
             scaled = error * error * inverse
             if rates.deviation_rate > ZERO:
+                # half the slope of ln s + (y - f)^2 / s
                 slope = HALF * (ONE - scaled) * inverse
                 if deviation_sums.shape[1] == deviations.shape[1] and sums.shape[1] > 1:
                     move_deviation_cells(deviations, deviation_sums, a, b, c, slope, shrinkage, rates)
@@ -302,7 +316,9 @@ def _run_epoch(codes, values, starts, order, factors, rates, penalties, centers,
             squares += error * error
             losses += scaled
             inverses += inverse
+            # the product of variances, its logarithm taken now and then: no logarithm for each entry
             running *= variance
+            # before the product leaves what a float64 holds
             if not 1e-200 < running < 1e200:
                 losses, running = losses + np.log(running), 1.0
     totals[0], totals[1], totals[2] = squares, losses + np.log(running), inverses

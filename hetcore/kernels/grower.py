@@ -45,6 +45,7 @@ def _start(problem, params, work):
     for slot in range(work.free.shape[0]):
         release_slot(slot, work.free, work.state)
     new_leaf(work.nodes[0], work.leaves[0], 0, work.rows.shape[0], 0)
+    # a root that may not split needs no histogram: a tree of one leaf is done after its sums
     set_built(0, work.nodes.shape[0] > 1 and may_split(work.nodes[0], params), problem, work)
 
 
@@ -54,16 +55,20 @@ start = kernel(_start, allocates=False, inner=True)
 def _split_leaf(node, problem, params, work):
     """Lines 3 and 4: split `node` and say which child's histograms are built and which one's follow by subtraction."""
     small, big = apply_split(node, problem, work)
+    # built is the smaller: its rows are read; the larger's histograms are a subtraction, whatever its size
     if work.nodes[small].count > work.nodes[big].count:
         small, big = big, small
+    # no record left for two more nodes: then no child needs a split searched
     scratch = work.state[N_NODES] + 2 <= work.nodes.shape[0]
     wanted = scratch and may_split(work.nodes[big], params)
     slot = work.leaves[node].slot
+    # the smaller is searched too only if the larger may split: it has fewer rows, so what binds the larger binds it
     set_built(small, wanted and may_split(work.nodes[small], params), problem, work)
     for c in range(work.totals.shape[1]):
         work.totals[big, c] = work.totals[node, c] - work.totals[small, c]
     work.state[REST] = big if wanted and slot >= 0 else -1
     work.state[REST_SLOT] = slot
+    # the parent had no histograms kept, so that nothing can be subtracted from: the larger waits for its own turn
     work.state[QUEUED] = big if wanted and slot < 0 else -1
     if not wanted:
         release_slot(slot, work.free, work.state)
@@ -83,6 +88,7 @@ def _search(problem, params, work, scratch):
     built, rest, layout, found = work.state[BUILT], max(work.state[REST], 0), problem.layout, work.found[scratch.part]
     wanted, follows = work.state[WANTED] == 1, work.state[REST] >= 0
     kept, parent = work.state[BUILT_SLOT], work.state[REST_SLOT]
+    # no column yet; only what beats the floor counts as found
     found[:, COLUMN] = -1.0
     one = node_terms(work.totals[built], layout, params, scratch.outputs[0])
     two = node_terms(work.totals[rest], layout, params, scratch.outputs[1])
@@ -93,7 +99,9 @@ def _search(problem, params, work, scratch):
     rows = work.rows[work.leaves[built].start : work.leaves[built].stop]
     part, n_columns, n_parts = scratch.part, problem.columns.shape[0], work.found.shape[0]
     width = problem.packed.shape[1]
+    # a thread's columns, in whole: two threads never write to one histogram
     stop = n_columns * (part + 1) // n_parts
+    # four columns at once: a row's word is read once for them
     for j in range(n_columns * part // n_parts, stop, GROUP):
         end = min(j + GROUP, stop)
         columns, bins = problem.columns[j:end], problem.n_bins[j:end]
@@ -103,6 +111,7 @@ def _search(problem, params, work, scratch):
             place = slice(first * width, problem.offsets[q + 1] * width)
             if wanted and scan_column(new[:n], new[MISSING_BIN], one, layout, scratch.outputs[0], scratch, found[0]):
                 found[0, COLUMN] = q
+            # stored only if it may be subtracted from later; the copy is compact, the scratch has 256 bins a column
             if kept >= 0:
                 store(flat, work.flat_pool[kept, place], width)
             if follows:
@@ -118,14 +127,17 @@ search = kernel(_search, allocates=False, inner=True)
 
 def _settle(node, slot, problem, params, work, scratch, best):
     """Note the best split of `node` and open it, or give its slot back if it has none."""
+    # a leaf for good: its histograms are of no use to anyone
     if best[COLUMN] < 0:
         release_slot(slot, work.free, work.state)
         return
     terms = node_terms(work.totals[node], problem.layout, params, scratch.outputs[0])
     record, leaf = work.nodes[node], work.leaves[node]
+    # few rows: building the children from their rows costs less than keeping histograms for them
     if record.count < problem.kept_rows:
         release_slot(slot, work.free, work.state)
         slot = -1
+    # keys rank splits; only here is the gain itself needed, for the order in which leaves are split
     leaf.gain = terms.scale * best[KEY] - terms.penalty
     leaf.slot = slot
     record.gain = leaf.gain
@@ -144,6 +156,7 @@ def _conclude(problem, params, work, scratch):
     found = work.found
     for t in range(1, found.shape[0]):
         for i in range(2):
+            # above, not at least: of equal splits the first column wins, whatever the number of threads
             if found[t, i, COLUMN] >= 0 and (found[0, i, COLUMN] < 0 or found[t, i, KEY] > found[0, i, KEY]):
                 for c in range(found.shape[2]):
                     found[0, i, c] = found[t, i, c]
@@ -166,6 +179,7 @@ def _advance(problem, params, work, scratch):
         work.state[QUEUED] = -1
         set_built(queued, True, problem, work)
         return True
+    # not one but two free records, a split makes two nodes
     if work.state[N_OPEN] == 0 or work.state[N_NODES] + 2 > work.nodes.shape[0]:
         return False
     split_leaf(pick(params, work), problem, params, work)
@@ -181,9 +195,11 @@ def _finish(problem, params, work, values, row_leaf):
     for node in range(work.state[N_NODES]):
         for k in range(layout.n_outputs):
             weight = output_hessian(work.totals[node], layout, k) + params.l2
+            # a leaf without weight, as where all hessians vanish: nothing rather than 0 / 0
             values[node, k] = -packed_value(work.totals[node], layout, k) / weight if weight > 0.0 else 0.0
         record, leaf = work.nodes[node], work.leaves[node]
         if record.left < 0:
+            # a split that was found but never made leaves no trace in the record
             new_leaf(record, leaf, leaf.start, leaf.stop, record.depth)
             for i in range(leaf.start, leaf.stop):
                 row_leaf[work.rows[i]] = node
@@ -216,6 +232,7 @@ def _grow_tree(problem, params, work, scratch, values, row_leaf, phase):
     """
     if phase == WHOLE or phase == START:
         start(problem, params, work)
+    # phases, because threads can't wait for one another inside compiled code: Python waits between them
     if phase == SEARCH:
         search(problem, params, work, scratch)
     if phase == ADVANCE:

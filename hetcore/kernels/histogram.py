@@ -80,8 +80,11 @@ def _build_group(scratch, binned, columns, n_bins, rows, ordered):
         Words of `rows`, in their order.
     """
     for q in range(GROUP):
+        # only the bins that a column has: clearing 256 of each would cost more than a small node's rows
         scratch[q, : n_bins[min(q, columns.shape[0] - 1)]] = 0
+        # missing has a place of its own at the end, whatever the number of bins
         scratch[q, MISSING_BIN] = 0
+    # three loops: a word or two a row stay in registers, and only more of them pay for vector code
     if ordered.shape[1] == 1:
         add_single(scratch, binned, columns, rows, ordered)
     elif ordered.shape[1] == 2:

@@ -52,6 +52,7 @@ def _sort_lanes(values, m):
     ----------
     D. E. Knuth, "The Art of Computer Programming", volume 3, section 5.2.2, algorithm M (K. Batcher's merge exchange).
     """
+    # Batcher's merge exchange, here for any m and not only for powers of two
     top = 1
     while 2 * top < m:
         top *= 2
@@ -63,6 +64,8 @@ def _sort_lanes(values, m):
                 if i & p == r:
                     for lane in range(LANES):
                         a, b = values[i, lane], values[i + d, lane]
+                        # a choice of values rather than a branch: the compiler makes minimum and maximum of vectors of
+                        # it
                         values[i, lane] = a if a < b else b
                         values[i + d, lane] = b if a < b else a
             if q == p:
@@ -88,6 +91,7 @@ def _neighbor_medians(lanes, messages, c):
     """Write the medians of column c of `messages` (n, W), times the signs, over the rows `near` of each lane."""
     most = most_in_lanes(lanes.counts)
     for at in range(most):
+        # past a shorter list's end infinity, which sorts behind: all lanes run the same network
         for lane in range(LANES):
             lanes.values[at, lane] = np.inf
     for lane in range(LANES):
@@ -95,6 +99,7 @@ def _neighbor_medians(lanes, messages, c):
             lanes.values[at, lane] = lanes.signs[at, lane] * messages[lanes.near[at, lane], c]
     sort_lanes(lanes.values, most)
     for lane in range(LANES):
+        # a lane without values has only infinity; whoever asked does not read its median
         m = max(lanes.counts[lane], 1)
         lanes.medians[lane] = 0.5 * (lanes.values[(m - 1) // 2, lane] + lanes.values[m // 2, lane])
 

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+# the last of uint8, so that a missing value is one bin among 256 and needs no mask
 MISSING_BIN = 255
 GROUP = 4  # columns whose histograms are built together, so that a row's words are read once for them
 
@@ -27,6 +28,7 @@ NODE_DTYPE = np.dtype(
         ("gain", np.float32),
         ("threshold_bin", np.uint8),
         ("missing_left", np.uint8),
+        # a uint16: a tree without limits over sorted targets can be deeper than 255
         ("depth", np.uint16),
     ]
 )
@@ -36,6 +38,7 @@ LEAF_DTYPE = np.dtype([("start", np.int64), ("stop", np.int64), ("slot", np.int6
 """A node while it grows: its part of `rows`, its histograms' place in the pool (-1: none), its best split's gain."""
 
 # The counters of a growing tree, by position in `Work.state`.
+# counters in one array rather than fields: a kernel can't change a scalar of a NamedTuple
 N_NODES, N_OPEN, N_FREE, BUILT, BUILT_SLOT, WANTED, REST, REST_SLOT, QUEUED = range(9)
 N_STATE = 9
 # A best split, by position in a row of `found`.

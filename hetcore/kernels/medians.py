@@ -17,6 +17,7 @@ swap = kernel(_swap, allocates=False)
 
 def _median_of_three(values, low, high):
     """Return the middle one of the first, middle and last of values[low..high]."""
+    # of three, not the first: sorted values, as counts often are, would take time in the square of their number
     a, b, c = values[low], values[(low + high) // 2], values[high]
     return max(min(a, b), min(max(a, b), c))
 
@@ -27,6 +28,7 @@ median_of_three = kernel(_median_of_three, allocates=False)
 def _three_way(values, weights, low, high, pivot):
     """Order values[low..high] into below, equal to and above the pivot; return where the equal ones begin and end."""
     less, i, more = low, low, high
+    # three ways: labels repeat, and equal values would otherwise be parted one by one
     while i <= more:
         if values[i] < pivot:
             swap(values, weights, i, less)
@@ -71,6 +73,7 @@ def _weighted_median(values, weights):
         below = lighter + sum_between(weights, less, more + 1)
         if below > half:
             return pivot
+        # exactly half the weight lies below: the median is the middle between this value and the next one
         if below == half:
             following = np.inf
             for i in range(more + 1, values.shape[0]):
@@ -91,6 +94,7 @@ def _group_by_leaf(leaf, n_nodes):
     for node in range(n_nodes):
         begins[node + 1] += begins[node]
     place, order = begins.copy(), np.empty(leaf.shape[0], np.int64)
+    # a counting sort, for rows of a leaf are then one stretch that medians are selected in
     for i in range(leaf.shape[0]):
         order[place[leaf[i]]] = i
         place[leaf[i]] += 1
@@ -119,6 +123,7 @@ def _leaf_medians(leaf, targets, weights, values):
         for k in range(values.shape[1]):
             m = 0
             for i in order[begins[node] : begins[node + 1]]:
+                # a weight of 0 is not there; selection needs positive ones
                 if weights[i] > 0.0:
                     inside[m], weight[m] = targets[i, k], weights[i]
                     m += 1

@@ -67,6 +67,7 @@ def _fall(binned, nodes, leaf, rest, order, buffer, begins):
     n = 0
     for i in range(leaf.shape[0]):
         rest[n] = i
+        # written first, counted after: no branch, for which rows a member has not seen can't be guessed
         n += leaf[i] < 0
     drop_rows(binned, rest[:n], nodes, order[:n], buffer, begins)
     for node in range(nodes.shape[0]):
@@ -104,6 +105,8 @@ def _grow_members(problem, parts, first, stop, params, work, scratch, gradients,
     """
     for k in range(first, stop):
         rows = parts.rows[parts.starts[k] : parts.starts[k + 1]]
+        # a member's own columns; bins and words are shared, for the table is one and the words are written anew each
+        # time
         own = Problem(
             problem.binned,
             parts.columns[k],
@@ -113,6 +116,7 @@ def _grow_members(problem, parts, first, stop, params, work, scratch, gradients,
             problem.layout,
             problem.kept_rows,
         )
+        # the grower moves rows about; the member's own stay as they are for the next round
         moved = work.rows[: rows.shape[0]]
         for i in range(rows.shape[0]):
             moved[i] = rows[i]
@@ -130,6 +134,7 @@ def _grow_members(problem, parts, first, stop, params, work, scratch, gradients,
             work.state,
             work.found,
         )
+        # packed for each member: units depend on the sum over its rows
         wrong = pack_rows(gradients[k], hessians[k], rows, own.packed, own.layout)
         if wrong != 0:
             return wrong
@@ -138,6 +143,7 @@ def _grow_members(problem, parts, first, stop, params, work, scratch, gradients,
         grown.sizes[k] = size
         for node in range(size):
             grown.nodes[k, node] = work.nodes[node]
+        # rows that the member was not grown on get a leaf too: their scores are the out-of-fold ones
         fall(problem.binned, grown.nodes[k, :size], grown.leaves[k], buffers[0], buffers[1], buffers[2], begins)
     return 0
 

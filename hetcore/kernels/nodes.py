@@ -12,6 +12,7 @@ from hetcore.kernels.splitting import UNKNOWN
 
 def _may_split(record, params):
     """Tell whether the limits allow a split of a node."""
+    # 65535 is all that a node's record can hold
     deep = record.depth == 65535 or (params.max_depth >= 0 and record.depth >= params.max_depth)
     return not deep and record.count >= 2 * params.min_samples_leaf
 
@@ -64,6 +65,7 @@ def _set_built(node, wanted, problem, work):
     gather_packed(problem.packed, work.rows[leaf.start : leaf.stop], work.ordered, work.totals[node])
     work.state[BUILT] = node
     work.state[WANTED] = wanted
+    # below so many rows, building both children costs less than storing and subtracting
     kept = wanted and leaf.stop - leaf.start >= problem.kept_rows
     work.state[BUILT_SLOT] = take_slot(work.free, work.state) if kept else -1
 
@@ -78,6 +80,7 @@ def _partition(bins, threshold, missing_left, rows, buffer):
         r = rows[i]
         # adding missing_left turns the missing bin 255 into 0 and every other bin into bin + 1
         goes_left = np.uint8(bins[r] + missing_left) <= threshold + missing_left
+        # both are written, one is counted: no branch, for which side a row goes can't be guessed
         rows[n_left] = r
         buffer[n_right] = r
         n_left += goes_left
@@ -96,10 +99,12 @@ def _pick(params, work):
     if params.max_leaf_nodes > 0:
         for i in range(work.state[N_OPEN] - 1, -1, -1):
             gain, best = work.leaves[work.open[i]].gain, work.leaves[work.open[at]].gain
+            # of equal gains the node that was made first: the order of `open` changes as leaves are taken
             if gain > best or (gain == best and work.open[i] < work.open[at]):
                 at = i
     node = work.open[at]
     work.state[N_OPEN] -= 1
+    # the last one fills the gap, for the order of the open leaves does not matter
     work.open[at] = work.open[work.state[N_OPEN]]
     return node
 

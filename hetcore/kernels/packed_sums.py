@@ -12,6 +12,7 @@ from hetcore.kernels.cache import kernel
 def _unit_for(total, bits):
     """Return the smallest power of two u such that `total` / u is below 2**bits."""
     if total <= 0.0:
+        # nothing to store: any unit will do, and the logarithm of 0 will not
         return 1.0
     return math.ldexp(1.0, math.frexp(total)[1] - bits)
 
@@ -24,6 +25,7 @@ def _absolute_sum(values, rows, c):
     total, smallest = 0.0, np.float32(np.inf)
     for r in rows:
         value = values[r, c]
+        # in float64: the sum says how large a unit is safe, and float32 would lose rows of a large table
         total += abs(np.float64(value))
         smallest = min(smallest, value)
     return total, np.float64(smallest)
@@ -46,15 +48,19 @@ def _pack_rows(gradients, hessians, rows, packed, layout):
             total, _ = absolute_sum(gradients, rows, c)
         elif c <= last:
             total, low = absolute_sum(hessians, rows, c - n_outputs)
+        # infinity and NaN both end up in the sum of absolute values, so that one test finds them
         if not np.isfinite(total):
             return 1
         smallest = min(smallest, low)
+        # 61 of 64 bits: one is the sign, two are spare for what rounding adds; the counting word has its count below
         units[c] = unit_for(total, 61 - (layout.count_bits if c == last else 0))
     one = np.int64(1)
     for c in range(packed.shape[1]):
+        # times the inverse: units are powers of two, so that it is exact and a multiplication
         values, inverse = gradients[:, c] if c < n_outputs else hessians[:, min(c, last) - n_outputs], 1.0 / units[c]
         shift, more = (np.int64(layout.count_bits), one) if c == last else (np.int64(0), np.int64(0))
         for r in rows:
+            # rounded to nearest, so that errors of many rows cancel rather than pile up
             packed[r, c] = (np.int64(np.rint(values[r] * inverse)) << shift) + more if c <= last else 0
     return 2 if smallest < 0.0 else 0
 
@@ -69,6 +75,7 @@ def _gather_packed(packed, rows, ordered, total):
         for c in range(packed.shape[1]):
             word = packed[rows[i], c]
             ordered[i, c] = word
+            # the node's sums on the way: its rows are read here anyway
             total[c] += word
 
 
@@ -97,6 +104,7 @@ packed_count = kernel(_packed_count, allocates=False)
 def _output_hessian(packed, layout, k):
     """Return the sum of hessians of output k."""
     if layout.n_hessians == 0:
+        # no hessians stored: each is 1, and their sum the number of rows
         return np.float64(packed_count(packed, layout))
     return packed_value(packed, layout, layout.n_outputs + (k if layout.n_hessians > 1 else 0))
 

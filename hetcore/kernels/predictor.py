@@ -21,6 +21,7 @@ def _sort_sides(bins, rows, limit, missing_left, order, buffer):
     n_left, n_right = 0, 0
     for i in range(order.shape[0]):
         place = order[i]
+        # adding missing_left turns the missing bin 255 into 0, so that one comparison serves missing rows as well
         goes_left = np.uint8(bins[rows[place]] + missing_left) <= limit
         order[n_left] = place
         buffer[n_right] = place
@@ -55,6 +56,7 @@ def _drop_rows(binned, rows, nodes, order, buffer, begins):
         record, begin, end = nodes[node], begins[node, 0], begins[node, 1]
         if record.left >= 0:
             side = np.int64(record.missing_left)
+            # the node's numbers once, before its rows
             limit, inside = np.int64(record.threshold_bin) + side, order[begin:end]
             middle = begin + sort_sides(binned[record.feature], rows, limit, side, inside, buffer)
             begins[record.left, 0] = begin
@@ -111,6 +113,7 @@ def _predict_forest(binned, rows, nodes, values, starts, scales, out):
     begins = np.empty((nodes.shape[0], 2), np.int64)
     for first in range(0, rows.shape[0], _BLOCK):
         block = rows[first : first + _BLOCK]
+        # all trees over one block, then the next block: bins are read from memory once, nodes fit the cache
         for t in range(scales.shape[0]):
             tree = nodes[starts[t] : starts[t + 1]]
             drop_rows(binned, block, tree, order[: block.shape[0]], buffer, begins)

@@ -16,6 +16,7 @@ def _log_temperature(losses):
     ----------
     losses : (p,) float64
     """
+    # all losses as the least, or as the greatest, give exactly these roots: z lies between them
     low = np.log(losses.min() / np.log(losses.size)) - 1e-9
     high = np.log(losses.max() / np.log(losses.size)) + 1e-9
     u = 0.5 * (low + high)
@@ -23,6 +24,7 @@ def _log_temperature(losses):
         total, slope = 0.0, 0.0
         for i in range(losses.size):
             a = losses[i] * np.exp(-u)
+            # w and a share the exponential, of which Newton needs both
             w = np.exp(-a)
             total += w
             slope += w * a
@@ -31,8 +33,10 @@ def _log_temperature(losses):
         else:
             low = u
         step = np.log(total) * total / slope if slope > 0.0 and total > 0.0 else np.inf
+        # the smallest step that a float64 of this size can make
         if min(high - low, abs(step)) < 1e-15 * max(1.0, abs(u)):
             break
+        # Newton where it stays inside, else the middle: it can't run away where the slope is nearly flat
         u = u - step if low < u - step < high else 0.5 * (low + high)
     return u
 

@@ -33,6 +33,7 @@ def _node_terms(total, layout, params, outputs):
     scale, penalty, score = 1.0, 0.0, 0.0
     for k in range(layout.n_outputs):
         gradient, hessian = packed_value(total, layout, k), output_hessian(total, layout, k)
+        # never 0: a node whose hessians vanish must not divide by it, and its key is 0 then anyway
         s = max(hessian + 2.0 * params.l2, _TINY)
         outputs[0, k] = gradient / s
         outputs[1, k] = s
@@ -44,6 +45,7 @@ def _node_terms(total, layout, params, outputs):
     fewest, lightest = params.min_samples_leaf, max(params.min_child_weight, _TINY)
     hessian = mean_hessian(total, layout)
     most, heaviest = packed_count(total, layout) - fewest, hessian - lightest
+    # what a split must beat: the penalty that all have, the least gain, and what rounding makes of equal means
     floor = (penalty + params.min_gain + _NOISE * score) / scale
     return NodeTerms(fewest, most, lightest, heaviest, hessian, params.l2, scale, penalty, floor)
 
@@ -71,11 +73,13 @@ def _any_better(gradients, shift, slope, sums, layout, node, key):
     unit, heft, mask = layout.units[0], 1.0, (np.int64(1) << bits) - 1
     move, keep = 0, mask
     if layout.n_hessians > 0:
+        # without hessians the counting word is the weight
         move, keep, heft = bits, np.int64(-1), layout.units[1]
     for b in range(sums.shape[0]):
         count, weight = sums[b] & mask, np.float64((sums[b] >> move) & keep) * heft
         a = weight + node.l2
         d = np.float64(gradients[b] >> shift) * unit - slope * a
+        # bitwise, not "and": no branch, so that the loop becomes vector code
         legal = (count >= node.fewest) & (count <= node.most) & (weight >= node.lightest) & (weight <= node.heaviest)
         better += legal & (d * d > key * (a * (node.hessian - weight + node.l2)))
     return better > 0
@@ -86,6 +90,7 @@ any_better = kernel(_any_better, allocates=False)
 
 def _may_improve(histogram, start, node, layout, outputs, scratch, best):
     """Tell whether a cut of this column can beat `best`: exact and fast for one output, true for more."""
+    # of several outputs the quick test would form the very sums of the search
     if layout.n_outputs > 1:
         return True
     n, last = histogram.shape[0], layout.n_hessians
@@ -105,6 +110,7 @@ def _filled_bins(histogram, last, mask, bins):
     n = 0
     for b in range(histogram.shape[0]):
         bins[n] = b
+        # empty bins are overwritten by the next: a cut behind one is the cut before it
         n += (histogram[b, last] & mask) != 0
     return n
 
@@ -187,6 +193,7 @@ def _add_quotients(sums, unit, slope, s, hessians, values):
     """Add D_k^2 s_k / (a_k b_k) of each cut to `values` (j,), from output k's words `sums` and its a_k, `hessians`."""
     for j in range(sums.shape[0]):
         d = np.float64(sums[j]) * unit - slope * hessians[j]
+        # a side without weight in this output: its share of the gain is 0, not 0 / 0
         product = hessians[j] * (s - hessians[j])
         values[j] += d * d * s / product if product > _TINY else 0.0
 
@@ -217,6 +224,7 @@ def _best_cut(values, products, key):
     """Return the best of values / products above `key`, and its cut (-1: none)."""
     better, at = 0, -1
     for j in range(values.shape[0]):  # vector code, which spares most columns the next loop
+        # compared by products: a division in each cut would cost more than all the rest
         better += values[j] > key * products[j]
     for j in range(values.shape[0] if better > 0 else 0):
         value = values[j] / products[j]
@@ -275,8 +283,10 @@ def _scan_column(histogram, missing, node, layout, outputs, scratch, best):
     """
     n_missing = packed_count(missing, layout)
     better = scan_cuts(histogram, scratch.zeros, node, layout, outputs, scratch, best)
+    # none missing in training: which side is better can't be known, the majority decides when the split is made
     if better:
         best[MISSING_LEFT] = 0 if n_missing > 0 else UNKNOWN
+    # with the missing on the left as well: a value's absence may tell as much as the value
     if n_missing > 0 and scan_cuts(histogram, missing, node, layout, outputs, scratch, best):
         best[MISSING_LEFT] = 1
         better = True

@@ -35,6 +35,7 @@ def _generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any
     by, _ = _row(context, builder, signature.args[2], *arguments[2:])
     with cgutils.for_range_slice(builder, _WORD(0), width, _WORD(4), inc=True) as (c, _):
         sums, packed = (builder.bitcast(builder.gep(row, [c]), _FOUR_WORDS.as_pointer()) for row in (to, by))
+        # align=8: a row of words begins at any multiple of eight bytes
         total = builder.add(builder.load(sums, align=8), builder.load(packed, align=8))
         builder.store(total, sums, align=8)
     return context.get_dummy_value()
@@ -44,5 +45,6 @@ def _row(context: Any, builder: Any, kind: Any, array: Any, number: Any) -> tupl
     """Return where a row of an array begins, and its width."""
     fields = context.make_array(kind)(context, builder, array)
     width = builder.extract_value(fields.shape, 1)
+    # widened without a sign: a bin is a uint8, and 255 must not become -1
     number = builder.zext(number, _WORD) if number.type.width < 64 else number
     return builder.gep(fields.data, [builder.mul(number, width)]), width

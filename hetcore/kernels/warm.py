@@ -126,6 +126,7 @@ def _collective() -> None:
     autocorrelation.cross_products(ends, ends, one, weights, np.zeros((1, 2), np.int32))
 
 
+# what every method needs first; the rest belongs to single pages
 _CORE = (_bins, _members, _prediction, _graphs, _weights)
 _MORE = (_tree, _medians, _collective, _factorization)
 
@@ -146,6 +147,7 @@ def warm_up(
     backwards : bool, default=False
         Whether to begin with the last: two processes that meet in the middle need little more than half the time.
     """
+    # backwards for a second process, so that the two meet in the middle rather than compile the same
     steps = (_CORE if core else _CORE + _MORE)[:: -1 if backwards else 1]
     for done, step in enumerate(steps):
         if progress is not None:

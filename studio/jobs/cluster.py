@@ -13,7 +13,7 @@ from typing import Any
 
 from hetcore.errors import ClusterError
 
-__all__ = ["CONNECT_SECONDS", "address", "fit", "parameters", "summary"]
+__all__ = ["CONNECT_SECONDS", "address", "fit", "parameters", "serves", "summary"]
 
 CONNECT_SECONDS = 5.0
 ESTIMATORS = ("GBCClassifier", "GBCRegressor")
@@ -44,8 +44,13 @@ def _counted(workers: int) -> str:
     return f"{workers} worker{'' if workers == 1 else 's'}"
 
 
+def serves(model: Any) -> bool:
+    """Return whether there is a cluster, and it is for this model."""
+    return bool(address()) and type(model).__name__ in ESTIMATORS
+
+
 def fit(model: Any, data: Any, y: Any, **options: Any) -> str:
-    """Fit a model, on the cluster if there is one and it is for this model.
+    """Fit a model that the cluster serves on it, or here where it does not answer.
 
     Parameters
     ----------
@@ -60,9 +65,6 @@ def fit(model: Any, data: Any, y: Any, **options: Any) -> str:
     str
         What the person should know of where it was trained; empty if all went as it was set up.
     """
-    if type(model).__name__ not in ESTIMATORS or not address():
-        model.fit(data, y, **options)
-        return ""
     from hetcore import distributed
 
     try:

@@ -145,7 +145,11 @@ def _fit_data(model: Any, task: TrainingTask, player: Player) -> dict[str, Any]:
     y = scenario.y if task.y is None else scenarios.aligned(task.y, task.data, data)
     eval_y = scenario.eval_y if task.eval_y is None else scenarios.aligned(task.eval_y, task.data, data)
     optional = _accepted(model.fit, callbacks=(player,), eval_y=eval_y)
-    note = cluster.fit(model, data, data.y if y is None else y, **task.fit_params, **optional)
+    given, note = (data, data.y if y is None else y), ""
+    if cluster.serves(model):
+        note = cluster.fit(model, *given, **task.fit_params, **optional)
+    else:
+        model.fit(*given, **task.fit_params, **optional)
     player.end()
     explained = model.explain(data) if hasattr(model, "explain") else None
     predictions = _predictions(model, data, data.y if y is None else y, eval_y, explained)
