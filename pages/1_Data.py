@@ -5,15 +5,18 @@ from __future__ import annotations
 import streamlit as st
 
 import datasets
+from datasets.shapes import SHAPES
 from studio import session, uploads
 from studio.views.common.widgets import escape, frame
+from studio.views.common.widgets_style import cards
+from studio.views.data.pictures import image
 from studio.views.data.widgets import in_use, pictures, what_if
 from studio.views.data.widgets_kept import kept_panel
 from studio.views.data.widgets_upload import upload_panel
 
 frame("Data")
 EXAMPLES, FILES = "An example", "Your files"
-HEIGHT, FEW = 420, 6
+HEIGHT, FEW = 480, 6
 """Pixels of the list of examples, and how many fit into it."""
 
 
@@ -33,6 +36,7 @@ def choose_example() -> None:
         return
     chosen = session.current().example
     st.session_state["example_choice"] = chosen if chosen in found else None
+    cards("examples")
     with st.container(height=HEIGHT if len(found) > FEW else "content", key="examples"):
         st.radio(
             "Example",
@@ -40,7 +44,8 @@ def choose_example() -> None:
             key="example_choice",
             on_change=use_chosen,
             format_func=lambda name: escape(datasets.info(name).title),
-            captions=[f"{escape(datasets.info(name).story)}{place(name)}" for name in found],
+            captions=[card(name) for name in found],
+            width="stretch",
         )
 
 
@@ -50,9 +55,10 @@ def described(name: str) -> str:
     return f"{name} {about.title} {about.story} {about.task}"
 
 
-def place(name: str) -> str:
-    """Return what is said of an example that is not on this machine."""
-    return "" if datasets.info(name).is_here else " :material/cloud_download: Needs a download."
+def card(name: str) -> str:
+    """Return what stands below an example's title: its picture, its story, and whether it is on this machine."""
+    place = "" if datasets.info(name).is_here else " :material/cloud_download: Needs a download."
+    return f"{image(SHAPES[name])}  \n{escape(datasets.info(name).story)}{place}"
 
 
 uploads.warm_up()

@@ -101,7 +101,8 @@ def test_examples_are_found_by_a_word_and_say_what_has_to_be_downloaded(page, mo
     assert errors(page) == [] and not page.radio
     page.text_input(key="example_search").set_value("digit").run()
     captions = dict(zip(page.radio[0].options, page.radio[0].proto.captions))
-    assert "Needs a download" not in captions["Digit images, seven views"]
+    card = captions["Digit images, seven views"]
+    assert "Needs a download" not in card and card.startswith("![5 tables, 2 graphs, 10 classes](data:image/svg+xml")
 
 
 def test_an_example_of_no_such_name_is_answered_by_the_opening_one():

@@ -8,13 +8,27 @@ from __future__ import annotations
 
 import streamlit as st
 
-__all__ = ["style", "styled"]
+__all__ = ["cards", "style", "styled"]
 
 EVERYWHERE = """
 [data-testid="stCaptionContainer"] { color: inherit !important; opacity: 0.82; }
 [data-testid="stPageLink-NavLink"]:focus-visible { outline: 2px solid currentColor; outline-offset: 2px; }
 [data-testid="stMultiSelect"] input { min-width: 24px; min-height: 24px; }
 """
+CARDS = """
+.st-key-LIST [data-testid="stRadio"], .st-key-LIST [data-testid="stRadio"] > div { width: 100%; }
+.st-key-LIST [role="radiogroup"] { display: grid; gap: 0.6rem; width: 100%;
+  grid-template-columns: repeat(auto-fill, minmax(min(100%, 15rem), 1fr)); }
+.st-key-LIST [role="radiogroup"] > div { position: relative; margin: 0; padding: 0.6rem 0.75rem;
+  border: 1px solid rgba(128, 128, 128, 0.45); border-radius: 0.5rem; }
+.st-key-LIST [role="radiogroup"] > div[data-selected="true"] { border-color: var(--st-primary-color, #0072B2);
+  box-shadow: inset 0 0 0 1px var(--st-primary-color, #0072B2); }
+.st-key-LIST [role="radiogroup"] > div:focus-within { outline: 2px solid currentColor; outline-offset: 2px; }
+.st-key-LIST label::after { content: ""; position: absolute; inset: 0; cursor: pointer; }
+.st-key-LIST [data-testid="stRadioCaption"] { margin-left: 0; padding-left: 0; }
+.st-key-LIST img { height: auto; max-height: 48px; max-width: 100%; margin: 0.35rem 0; }
+"""
+"""Of a list of choices, drawn as cards that are pressed anywhere."""
 DARK = """
 [data-testid="stBaseButton-primary"], [data-testid="stBaseButton-primaryFormSubmit"],
 [data-testid="stMultiSelectTagsContainer"] [data-tag] { color: #0B1A24 !important; }
@@ -27,6 +41,11 @@ DARK = """
 def style(dark: bool) -> str:
     """Return the rules of a scheme."""
     return EVERYWHERE + (DARK if dark else "")
+
+
+def cards(key: str) -> None:
+    """Draw the choices in the container of a key as cards."""
+    st.html(f"<style>{CARDS.replace('LIST', key)}</style>")
 
 
 def styled() -> None:
