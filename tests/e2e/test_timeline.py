@@ -15,10 +15,19 @@ pytestmark = pytest.mark.e2e
 STAGE = """
 async ([chart, bar, html]) => {
   window.shown = [];
+  window.reacted = 0;
   const slow = [60, 3, 20];  // milliseconds a chart takes to draw
+  const svg = "<svg class='main-svg'><g class='cartesianlayer'><g class='trace'></g></g></svg>";
   window.Plotly = { react: (node, data) => new Promise(done => setTimeout(() => {
-    window.shown.push([node.id, data[0].x.length]); done();
+    window.reacted += 1;
+    node.innerHTML = svg;
+    node.querySelector(".trace").__data__ = [{ trace: { index: 0 } }];
+    node._fullLayout = { xaxis: { l2p: x => 10 * x } };
+    done();
   }, slow[Number(node.id)])) };
+  new MutationObserver(seen => seen.forEach(({ target }) => target.dataset.round &&
+    window.shown.push([target.id, Number(target.dataset.round)])))
+    .observe(document.body, { subtree: true, attributes: true, attributeFilter: ["data-round"] });
   const load = source => import(URL.createObjectURL(new Blob([source], { type: "text/javascript" })));
   const charts = (await load(chart)).default, bars = (await load(bar)).default;
   document.body.innerHTML = html + [0, 1, 2].map(
@@ -31,6 +40,8 @@ async ([chart, bar, html]) => {
     figure: JSON.stringify({ data: [line(n, axis)], layout: { xaxis: { title: { text: axis } }, yaxis: {} } }) } });
   window.tellBar = (run, last, ended, fresh) => bars({ parentElement: document.body, data: {
     run, last, total: 12, ended, fresh, texts: [] } });
+  window.widths = () => [...document.querySelectorAll(".live-chart")].map(node =>
+    node.querySelector(".trace").hasAttribute("clip-path") && Number(node.querySelector("rect").getAttribute("width")));
   window.rounds = () => [...document.querySelectorAll(".live-chart")].map(node => Number(node.dataset.round));
 }
 """
@@ -127,8 +138,18 @@ def test_stage_0_is_the_first_round_and_other_axes_stay_whole(stage):
     stage.wait_for_function(EQUAL.replace("window.rounds()", "window.rounds().slice(0, 2)"), arg=12)
     stage.get_by_label("Round that the charts show").fill("4")
     stage.wait_for_function(EQUAL.replace("window.rounds()", "window.rounds().slice(0, 2)"), arg=4)
-    last = {chart: rounds for chart, rounds in stage.evaluate("window.shown")}
-    assert last == {"0": 4, "1": 4, "2": 12}  # stages 0 to 3, epochs 1 to 4, all sweeps
+    assert stage.evaluate("window.widths()") == [84, 94, False]  # stages 0 to 3, epochs 1 to 4, all sweeps
+
+
+def test_a_round_is_shown_without_drawing_a_chart_anew(stage):
+    _tell(stage, fresh=False)
+    stage.wait_for_function(EQUAL, arg=12)
+    drawn = stage.evaluate("window.reacted")
+    for wanted in (3, 9, 12):
+        stage.get_by_label("Round that the charts show").fill(str(wanted))
+        stage.wait_for_function(EQUAL, arg=wanted)
+        assert stage.evaluate("window.widths()") == [wanted < 12 and 10 * wanted + 4 + 50] * 3
+    assert stage.evaluate("window.reacted") == drawn
 
 
 def test_another_training_begins_anew_and_the_keyboard_moves_it(stage):

@@ -3,12 +3,13 @@
 
 // By the first word of the x-axis of charts that the bar moves: how far a round is ahead of it, as stage 0 is round 1.
 const AXES = { round: 0, epoch: 0, stage: 1 };
+const ROOM = 50;  // pixels left of and above a chart's area that lines may reach into
 const PATIENCE = 400;  // milliseconds that a chart has to bring the figure of a new training, if it has another one
 
 function timeline() {
   return window.studioTimeline ??= {
     charts: new Set(), bar: null, run: null, round: Infinity, playing: false, speed: 0, states: 0,
-    about: { last: 0, total: 0, ended: true, texts: [] }, drawing: false, again: false,
+    about: { last: 0, total: 0, ended: true, texts: [] }, drawing: false, again: false, clips: 0,
   };
 }
 
@@ -40,7 +41,8 @@ function known(node) {
 }
 
 function holdAxes(figure) {  // the axes of the whole training, so that a line is seen to move
-  const x = figure.data.flatMap(trace => trace.x ?? []).filter(Number.isFinite);
+  const lines = figure.data.filter(trace => trace.meta === "before" || moves(trace, figure.data));  // no level lines
+  const x = lines.flatMap(trace => trace.x ?? []).filter(Number.isFinite);
   figure.layout.xaxis = { ...figure.layout.xaxis, range: [Math.min(...x) - 0.5, Math.max(...x) + 0.5] };
   const log = figure.layout.yaxis?.type === "log";  // whose range is in powers of ten
   const values = figure.data.flatMap(trace => trace.y ?? []).map(value => log ? Math.log10(value) : value);
@@ -56,21 +58,78 @@ function upTo(trace, last, all) {
   return { ...trace, x: keep(trace.x), y: keep(trace.y) };
 }
 
+// A chart is drawn once, whole; a round shows of it what lies left of a clip, which costs a hundredth of drawing anew.
 async function drawChart(node, round) {
   const shown = node.byRound ? Math.min(round, node.last) : "all";
   const style = getComputedStyle(node.parentElement), size = 12 * rootSize() / 16;
-  const key = `${node.taken} ${shown} ${style.color} ${size}`;
+  const look = `${node.taken} ${style.color} ${size}`, key = `${look} ${shown}`;
   if (node.drawn === key) return;
   const font = { color: style.color, family: style.fontFamily, size };
   const layout = { ...node.figure.layout, font, uirevision: "keep" };
-  const all = node.figure.data;
-  const traces = node.byRound ? all.map(trace => upTo(trace, shown - node.ahead, all)) : all;
+  const all = node.figure.data, last = node.byRound ? shown - node.ahead : Infinity;
   const { version, points, config } = node.data;
-  await window.Plotly.react(node, traces, layout, config);
+  if (node.whole !== look) {
+    await window.Plotly.react(node, all, layout, config);
+    node.whole = look;
+    keepClipped(node);
+  }
+  if (!clipTo(node, last)) {  // lines over two axes
+    node.whole = null;
+    await window.Plotly.react(node, all.map(trace => upTo(trace, last, all)), layout, config);
+  }
   node.drawn = key;
   node.dataset.version = version;
   node.dataset.points = node.byRound && shown < node.last ? Math.min(shown, points) : points;
   if (node.byRound) node.dataset.round = shown;
+}
+
+// Show the lines that move up to an x; return whether all that is hidden then is hidden.
+function clipTo(node, last) {
+  const whole = !node.byRound || last >= node.last - node.ahead;
+  node.clippedAt = whole ? Infinity : last;
+  const axes = node._fullLayout, axis = axes?.xaxis;
+  if (!axis || axes.xaxis2 || axes.yaxis2) return whole;
+  const all = node.figure.data;
+  const lines = [...node.querySelectorAll(".cartesianlayer .trace")].filter(
+    line => moves(all[line.__data__?.[0]?.trace?.index] ?? {}, all));
+  if (!lines.length) return whole;
+  if (whole) {
+    lines.forEach(line => line.removeAttribute("clip-path"));
+    return true;
+  }
+  const end = axis.l2p(last) + Math.min(4, (axis.l2p(last + 1) - axis.l2p(last)) / 2);
+  const rect = clipOf(node);
+  rect.setAttribute("width", Math.max(end, 0) + ROOM);
+  lines.forEach(line => line.setAttribute("clip-path", `url(#${rect.parentNode.id})`));
+  return true;
+}
+
+function clipOf(node) {
+  const id = node.clipId ??= `studio-clip-${timeline().clips++}`;
+  let clip = document.getElementById(id);
+  if (!clip) {
+    const make = name => document.createElementNS("http://www.w3.org/2000/svg", name);
+    clip = make("clipPath");
+    clip.id = id;
+    const rect = clip.appendChild(make("rect"));
+    for (const [name, value] of [["x", -ROOM], ["y", -ROOM], ["height", 10000]]) rect.setAttribute(name, value);
+    node.querySelector("svg.main-svg").append(clip);
+  }
+  return clip.firstChild;
+}
+
+// Plotly draws lines again when a chart is zoomed, resized or its legend is pressed; nothing is told of what is hidden.
+function keepClipped(node) {
+  if (node.clipped || !node.on) return;
+  node.clipped = true;
+  node.on("plotly_afterplot", () => clipTo(node, node.clippedAt ?? Infinity));
+  node.on("plotly_beforehover", event => {
+    const axis = node._fullLayout?.xaxis;
+    if (!axis || !event || !Number.isFinite(node.clippedAt)) return true;
+    const at = axis.p2l(event.clientX - node.getBoundingClientRect().left - axis._offset);
+    if (at > node.clippedAt + 0.5) window.Plotly.Fx.unhover(node);
+    return at <= node.clippedAt + 0.5;
+  });
 }
 
 // All of them --------------------------------------------------------------------------------------------------------
