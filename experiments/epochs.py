@@ -1,7 +1,8 @@
 """Learning curves of factorizations: RMSE on left-out ratings after each epoch, from one fit for all epochs.
 
 Key of a cell: data ("movielens_100k"), method, epoch (from 1 on), split. 90% of the ratings to train on, no early
-stopping. The fits of a split are kept in memory, so that its cells cost one fit a method.
+stopping. The fits of a split are kept in memory, so that its cells cost one fit a method. A rival
+(`experiments.noise.recommenders`) has the first of its settings; what a pass of it is, its class says.
 """
 
 from __future__ import annotations
@@ -11,9 +12,15 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import hetcore as hc
 from experiments.factorization import WHOLE, load
+from experiments.noise.autorec import AutoRec
+from experiments.noise.llorma import LLORMA
+from experiments.noise.rbm import RBM
+from experiments.noise.recommenders import rmse
+from experiments.noise.robust_factors import RBMF, RCF
 
 __all__ = ["METHODS", "run_cell"]
 
@@ -29,7 +36,8 @@ MAKERS = {
     "HMF": lambda: hc.HMF(n_iterations=EPOCHS, **WHOLE),
     "biased MF": lambda: hc.MatrixFactorization(n_iterations=EPOCHS, **WHOLE),
 }
-METHODS = tuple(MAKERS)
+RIVALS = {"AutoRec": AutoRec, "RBM": RBM, "RCF": RCF, "RBMF": RBMF, "LLORMA": LLORMA}
+METHODS = (*MAKERS, *RIVALS)
 
 
 def run_cell(data: str, method: str, epoch: int, split: int) -> dict[str, Any]:
@@ -38,14 +46,24 @@ def run_cell(data: str, method: str, epoch: int, split: int) -> dict[str, Any]:
     return {"error": held_out[epoch - 1], "train": train[epoch - 1], "seconds": round(seconds / CELLS, 3)}
 
 
-@lru_cache(maxsize=len(MAKERS))
+@lru_cache(maxsize=len(METHODS))
 def _curve(data: str, method: str, split: int) -> tuple[list[float], list[float], float]:
     X, y = load(data)
     order = np.random.default_rng((20, split)).permutation(len(y))
     train, test = np.split(order, [int(round(0.9 * len(y)))])
-    events: list[Any] = []
     started = time.perf_counter()
+    if method in RIVALS:
+        return *_curve_of_rival(RIVALS[method](), X, y, train, test), time.perf_counter() - started
+    events: list[Any] = []
     MAKERS[method]().fit(X[train], y[train], eval_set=(X[test], y[test]), callbacks=[events.append])
     scores = [event.detail["metric"] for event in events]
     curves = ([float(score[name]) for score in scores] for name in ("held_out", "train"))
     return *curves, time.perf_counter() - started
+
+
+def _curve_of_rival(
+    rival: Any, X: NDArray, y: NDArray, train: NDArray, test: NDArray
+) -> tuple[list[float], list[float]]:
+    found = rival.curve(X[train], y[train], X[test], EPOCHS)
+    pairs = [np.split(each, [train.size]) for each in found]
+    return [rmse(y[test], later) for _, later in pairs], [rmse(y[train], known) for known, _ in pairs]

@@ -8,6 +8,7 @@
     number = ["9% against 13%"]         # the paper's own, of each of them; empty where it gives none
     why = ["Why each of them doesn't hold here, or only in part; empty where the numbers say it all."]
     note = "What stands in for data that can't be had."
+    stand_in = "MovieLens 100K in place of 1M"   # the same in a few words, beside the verdict
     protocol = "consensus"
 
     [cells]                      # one cell for each combination, in this order
@@ -82,6 +83,8 @@ class Experiment:
         How the outcome is drawn, and judged by the rules of `experiments.verdicts`.
     note : str
         What stands in for data that can't be had, or what else differs from the paper.
+    stand_in : str
+        What the cells are of in place of the paper's data, for the verdict: a few words.
     place, number : tuple of str
         Of each sentence, where the paper says it, and the paper's own number.
     why : tuple of str
@@ -101,6 +104,7 @@ class Experiment:
     figure: Mapping[str, Any] = field(default_factory=dict)
     verdict: Mapping[str, Any] = field(default_factory=dict)
     note: str = ""
+    stand_in: str = ""
     place: tuple[str, ...] = ()
     number: tuple[str, ...] = ()
     why: tuple[str, ...] = ()

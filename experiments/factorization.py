@@ -19,6 +19,9 @@ from scipy.stats import norm
 
 import hetcore as hc
 from experiments.noise.autorec import AutoRec
+from experiments.noise.llorma import LLORMA
+from experiments.noise.rbm import RBM
+from experiments.noise.robust_factors import RBMF, RCF
 from hetcore.data.plain import codes
 from hetcore.factorization.tensor_baselines import InverseDistance, NearestSensors, Tucker
 
@@ -91,6 +94,10 @@ MATRIX = {
     "Surprise SVD": lambda fraction: Surprise(),
     "Surprise SVD, tuned": lambda fraction: Surprise(**TUNED),
     "AutoRec": lambda fraction: AutoRec(),
+    "RBM": lambda fraction: RBM(),
+    "RCF": lambda fraction: RCF(),
+    "RBMF": lambda fraction: RBMF(),
+    "LLORMA": lambda fraction: LLORMA(),
 }
 TENSOR = {
     "HTF": lambda fraction: hc.HTF(**WHOLE),

@@ -37,8 +37,8 @@ def claimed(outcomes: Iterable[Outcome], results: str | None = None) -> str:
         "difference ± its standard error (and as a share of the other's), then in how many places it is beyond two "
         "standard errors in the claim's favour and against it. A place is a data set and a setting. A claim *holds* "
         "where that is so at every place, *in part* where it is at half of them and fewer speak against, else *no*. "
-        f"It is judged on the method as printed; what stands in for data that can't be had is on the Papers page.\n\n"
-        f"{tally}.",
+        "It is judged on the method as printed; what stands in for data that can't be had is beside the verdict or on "
+        f"the Papers page.\n\n{tally}.",
     ]
     for paper, words in PAPERS.items():
         rows = [row for each in outcomes if each.experiment.paper == paper for row in map(_row(each), each.claims)]
@@ -57,12 +57,13 @@ def _where(results: str | None) -> str:
 
 def _row(outcome: Outcome) -> Any:
     left = f" ({outcome.cells.height} of {outcome.total} cells)" if 0 < outcome.cells.height < outcome.total else ""
+    stand_in = f"; {outcome.experiment.stand_in}" if outcome.experiment.stand_in else ""
 
     def row(claim: Claim) -> str:
         printed = [each for each in claim.comparisons if not each.beside]
         ours = "; ".join(map(in_numbers, printed[:COMPARISONS])) or "–"
         more = f"; {len(printed) - COMPARISONS} more" if len(printed) > COMPARISONS else ""
-        cells = [claim.place, claim.words, claim.number or "–", ours + more, f"**{claim.verdict}**{left}"]
+        cells = [claim.place, claim.words, claim.number or "–", ours + more, f"**{claim.verdict}**{left}{stand_in}"]
         return "| " + " | ".join(cells) + " |"
 
     return row

@@ -25,6 +25,7 @@ __all__ = ["Factorization", "entries_of"]
 PRINTED_UNKNOWN = 3.0  # the paper's prediction for an unseen user or item
 PRINTED_DECAY = 1.0
 LARGEST = 1e100
+PRINTED_LARGEST = 1e15  # whose squares a float32 still holds: as printed, values stay as they are
 CODES = Domain(lambda v: isinstance(v, list) and all(isinstance(each, list) for each in v), "lists of codes")
 RANGE = Domain(lambda v: len(v) == 2 and all(map(finite, v)) and v[0] <= v[1], "in order, or it is no range of values")
 NO_DEVIATION = {
@@ -86,6 +87,8 @@ class Factorization(RegressorMixin, Estimator):
         """Return the entries to train on and those to score rounds by, and keep the codes."""
         entries, self._book = entries_of(X, y, self._n_modes, None)
         self.n_features_in_ = self._n_modes
+        if self.as_printed and np.abs(entries.values).max(initial=0.0) > PRINTED_LARGEST:
+            raise DataError(f"y has values beyond {PRINTED_LARGEST:g}, too large as they are: change their unit.")
         train, validation = self._divided(entries)
         parts = {"left_out": validation} if len(validation) else {}
         if eval_set is not None:

@@ -90,6 +90,7 @@ def test_a_moved_slider_retrains_and_is_reported():
 def test_ratings_show_who_strays():
     page = trained(opened("planted_ratings", "Matrix", matrix_epochs=20), "Matrix")
     assert [metric.label for metric in page.metric][:2] == ["RMSE of HMF", "RMSE of MF"]
+    assert "MF, the mean model alone" in words(page)
     tables = [set(frame.value.columns) for frame in page.dataframe]
     assert {"user", "rows", "deviation", "held-out RMSE"} in tables
     assert {"item", "rows", "deviation", "held-out RMSE"} in tables
@@ -98,7 +99,7 @@ def test_ratings_show_who_strays():
 def test_a_sensor_is_filled_in_over_time():
     page = trained(opened("planted_sensors", "Tensor", tensor_epochs=20), "Tensor")
     assert next(box.value for box in page.selectbox if box.label == "Time") == "time"
-    assert "readings known, RMSE of the hidden ones" in words(page)
+    assert "readings known, RMSE of the hidden ones" in words(page) and "PTF, the mean model alone" in words(page)
     sensor = page.selectbox(key="tensor sensor")
     sensor.set_value(sensor.options[3]).run()
     assert not page.exception

@@ -273,7 +273,7 @@ def test_claims_are_a_row_each_with_their_place_and_number(toy):
     text = (toy.parent / "gbc-figure-99.toml").read_text()
     text = text.replace('claim = ["Good is better than bad."]',
                         'claim = ["Good is better.", "Bad is better."]\n'
-                        'place = ["Section 9"]\nnumber = ["1 < 2"]')  # fmt: skip
+                        'place = ["Section 9"]\nnumber = ["1 < 2"]\nstand_in = "toys for data"')  # fmt: skip
     text = text.replace("rules = [", 'rules = [\n  { ours = "bad", theirs = "good", says = "below", claim = 2 },')
     (toy.parent / "gbc-figure-99.toml").write_text(text)
     experiment._all.cache_clear()
@@ -281,7 +281,7 @@ def test_claims_are_a_row_each_with_their_place_and_number(toy):
     first, second = (
         line for line in tables.claimed([outcome("gbc-figure-99", "full", toy)]).splitlines() if "better." in line
     )
-    assert first.startswith("| Section 9 | Good is better. | 1 < 2 |") and "**holds**" in first
+    assert first.startswith("| Section 9 | Good is better. | 1 < 2 |") and "**holds**; toys for data |" in first
     assert second.startswith("| Figure 99 | Bad is better. | – |") and "**no**" in second
 
 

@@ -299,6 +299,14 @@ def test_a_learning_rate_that_overflows_is_named(monkeypatch):
         hc.MatrixFactorization(**QUICK).fit(X, y)
 
 
+@pytest.mark.parametrize("size", [1e16, 1e40])
+def test_values_too_large_to_stay_as_they_are_are_refused_as_printed(size):
+    X, y, *_ = ratings()
+    with pytest.raises(DataError, match="y has values beyond 1e\\+15, too large as they are"):
+        hc.HMF(as_printed=True, **QUICK).fit(X, size * y)
+    assert np.isfinite(hc.HMF(**QUICK).fit(X, size * y).predict(X)).all()
+
+
 def test_a_mode_that_is_not_there_is_refused():
     X, y, *_ = ratings()
     with pytest.raises(ParameterError, match="mode=2 must be a whole number in"):

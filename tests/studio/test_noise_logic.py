@@ -297,3 +297,16 @@ def test_what_the_weights_bought_is_reported_with_its_standard_error():
         for labels in ("xyxx", "yxyx")
     ]
     assert "share of wrong classes of 1, HGBM with its weights 0.25" in noise_rows.bought(*classes, False, names)
+    assert noise_rows.bought(classes[0], classes[0], False, names).endswith("to see which labels to doubt.")
+
+
+def test_what_the_weights_bought_tells_of_the_band_where_both_have_one():
+    rng = np.random.default_rng(0)
+    spread = np.where(np.arange(300) % 2, 0.2, 2.0)
+    errors, names = spread * rng.normal(size=300), ("HMF", "MF")
+    bands = [_held(errors, std=each) for each in (spread, np.full(300, errors.std()))]
+    found = noise_rows.bought(*bands, True, names)
+    gap = np.log(errors.std() / spread) + 0.5 * ((errors / errors.std()) ** 2 - (errors / spread) ** 2)
+    assert f"negative log-likelihood of {gap.mean():.3g} a row below that of a band of one width" in found
+    assert f"of {gap.mean():.3g} a row above" in noise_rows.bought(*bands[::-1], True, names)
+    assert "nothing beyond two standard errors" in noise_rows.bought(bands[0], bands[0], True, names)

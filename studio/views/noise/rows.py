@@ -100,10 +100,30 @@ def bought(learned: pl.DataFrame, plain: pl.DataFrame, numbers: bool, names: tup
     less = paired(*costs).less
     text = f"On {both.height:,} rows held out, {names[1]}, the mean model alone, has a {measure} of {sizes[1]:.3g}, "
     text += f"{names[0]} with its weights {sizes[0]:.3g}: "
-    if less is None:
-        return text + "no difference beyond two standard errors. What the weights bought is the band, not the mean."
-    way = "less" if less else "more"
-    return text + f"the weights bought {abs(sizes[0] / max(sizes[1], 1e-300) - 1.0):.1%} {way} error."
+    if less is not None:
+        way = "less" if less else "more"
+        text += f"the weights bought {abs(sizes[0] / max(sizes[1], 1e-300) - 1.0):.1%} {way} error."
+    elif numbers:
+        text += "no difference beyond two standard errors. What the weights bought is the band, not the mean."
+    else:
+        text += "no difference beyond two standard errors. What the weights bought is to see which labels to doubt."
+    return text + _band_bought(both)
+
+
+def _band_bought(both: pl.DataFrame) -> str:
+    """Return in words what the weights brought to the band, where both models have one; else nothing."""
+    if not {"std", "std of plain"} <= set(both.columns):
+        return ""
+    costs = [
+        np.log(both[f"std{end}"].to_numpy()) + 0.5 * (both[f"residual{end}"] / both[f"std{end}"]).to_numpy() ** 2
+        for end in ("", " of plain")
+    ]
+    found = paired(*costs)
+    if found.less is None:
+        return " Of the band nothing beyond two standard errors is seen either way."
+    way = "below" if found.less else "above"
+    text = f" By its band the labels have a negative log-likelihood of {abs(found.difference):.3g} a row {way} that"
+    return f"{text} of a band of one width for all."
 
 
 def reliability(predictions: pl.DataFrame) -> tuple[list[float], list[float]] | None:

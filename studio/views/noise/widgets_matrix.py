@@ -35,6 +35,8 @@ def tabs(
         f"rows {mode}", run,
         lambda: {label: noise_rows.scored_codes(each, data, columns) for label, each in predictions.items()},
     )  # fmt: skip
+    pair = (about.learned, about.plain)
+    st.markdown(noise_rows.bought(*(rows[label] for label in pair), True, pair))
     names = ["Who strays", "Deviation", "How much noise" if mode == "Matrix" else "How many readings", "Take away"]
     opened = st.tabs(names if mode == "Matrix" else ["Filled in", *names])
     if mode == "Tensor":

@@ -37,8 +37,9 @@ def claim(experiment: Experiment) -> None:
     with st.container(border=True, key="claim"):
         says = "Beyond the paper, to show." if experiment.beyond else "The paper claims."
         st.markdown(f"**{says}** {' '.join(experiment.claim)}")
-        if experiment.note:
-            st.markdown(f"**Here.** {experiment.note}")
+        here = ". ".join(filter(None, (experiment.stand_in, experiment.note)))
+        if here:
+            st.markdown(f"**Here.** {here}")
         st.caption(PAPERS[experiment.paper])
 
 
