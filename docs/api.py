@@ -1,28 +1,51 @@
-"""Build the API pages from the docstrings: `.venv/bin/python -m docs.api` writes docs/api/index.html and its like.
+"""Build the pages of the documentation: `.venv/bin/python -m docs.api [--run]` writes docs/api/index.html and its like.
+
+    index.html              everything, in lists
+    hetcore/NAME.html       a page for each public name, from its docstring
+    hetcore.html and others a page for each public module
+    guides/NAME.html        README.md, CONTRIBUTING.md and docs/*.md
+    notebooks/NAME.html     docs/notebooks/*.py; with --run executed, with their pictures
 
 What is imported when it is first asked for is imported here, so that pdoc sees it. The pages ask no host for anything.
 """
 
 from __future__ import annotations
 
+import re
+import sys
+import types
+from html import escape
 from pathlib import Path
 
 import pdoc
 import pdoc.render
+from pdoc.render_helpers import to_html
 
 import hetcore
+from docs.notebooks import build as scripts
 
+ROOT = Path(__file__).resolve().parents[1]
 FOLDER = Path(__file__).with_name("api")
 MODULES = ("hetcore", "hetcore.data", "hetcore.data.splits", "hetcore.metrics", "hetcore.distributed")
 NOTEBOOK = ("LiveView", "watch")
+GUIDES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+STYLE = (
+    "body{font:16px/1.55 system-ui,sans-serif;max-width:60rem;margin:1.5rem auto;padding:0 1rem}"
+    ":root{color-scheme:light dark}"
+    "pre{overflow:auto;padding:.6rem .8rem;border:1px solid #8886;border-radius:6px}code{font-size:.92em}"
+    "table{border-collapse:collapse;display:block;overflow:auto}td,th{border:1px solid #8886;padding:.2rem .6rem}"
+    "img{max-width:100%}a{color:#0072b2}@media(prefers-color-scheme:dark){a{color:#56b4e9}}"
+)
 
 
-def build(folder: Path) -> None:
+def build(folder: Path, run: bool = False) -> None:
     """Write the pages into a folder.
 
     Parameters
     ----------
     folder : Path
+    run : bool, default=False
+        Whether the notebooks are executed, which takes minutes and wants the data sets.
     """
     names = [*hetcore.__all__, *NOTEBOOK]
     vars(hetcore).update({name: getattr(hetcore, name) for name in names})
@@ -30,9 +53,82 @@ def build(folder: Path) -> None:
     try:
         pdoc.render.configure(docformat="numpy", footer_text=f"hetcore {hetcore.__version__}")
         pdoc.pdoc(*MODULES, output_directory=folder)
+        for name in names:
+            _write(folder / "hetcore" / f"{name}.html", _name_page(name))
     finally:
         hetcore.__all__ = listed
+    for path in GUIDES:
+        _write(folder / "guides" / f"{path.stem}.html", _guide_page(path))
+    for path in scripts.SCRIPTS:
+        _write(folder / "notebooks" / f"{path.stem}.html", _notebook_page(path, run))
+    _write(folder / "index.html", _index(names))
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+def _name_page(name: str) -> str:
+    """Return the page of one public name: a module that holds nothing else."""
+    module = types.ModuleType(f"hetcore.{name}")
+    setattr(module, name, getattr(hetcore, name))
+    module.__all__ = [name]
+    page = pdoc.doc.Module(module)
+    return pdoc.render.html_module(page, {page.fullname: page})
+
+
+def _page(title: str, body: str) -> str:
+    head = f"<meta charset='utf-8'><meta name='viewport' content='width=device-width'><title>{escape(title)}</title>"
+    up = "" if title == "hetcore" else "<p><a href='../index.html'>hetcore: all pages</a></p>"
+    return f"<!doctype html>\n<html lang='en'><head>{head}<style>{STYLE}</style></head><body>{up}{body}</body></html>\n"
+
+
+def _led(text: str, place: Path) -> str:
+    """Return Markdown of a folder with links that lead to the other pages or to the files of the checkout."""
+
+    def led(match: re.Match[str]) -> str:
+        address, anchor = match[1], match[2] or ""
+        if re.match(r"[a-z]+:", address):
+            return match[0]
+        target = (place / address).resolve()
+        for folder, paths in {"guides": GUIDES, "notebooks": scripts.SCRIPTS}.items():
+            if target in paths:
+                return f"](../{folder}/{target.stem}.html{anchor})"
+        return f"](../../../{target.relative_to(ROOT).as_posix()}{anchor})"
+
+    return re.sub(r"\]\(([^)#\s]+)(#[^)\s]*)?\)", led, text)
+
+
+def _guide_page(path: Path) -> str:
+    return _page(path.stem, to_html(_led(path.read_text(encoding="utf-8"), path.parent)))
+
+
+def _notebook_page(path: Path, run: bool) -> str:
+    made = scripts.notebook(path.read_text(encoding="utf-8"))
+    for cell in made.cells:
+        cell["source"] = _led(cell["source"], path.parent) if cell["cell_type"] == "markdown" else cell["source"]
+    return _page(path.stem, scripts.body(made) if run else "\n".join(map(_cell, made.cells)))
+
+
+def _cell(cell: dict[str, str]) -> str:
+    return to_html(cell["source"]) if cell["cell_type"] == "markdown" else f"<pre>{escape(cell['source'])}</pre>"
+
+
+def _index(names: list[str]) -> str:
+    def links(heading: str, folder: str, stems: list[str]) -> str:
+        rows = "".join(f"<li><a href='{folder}{stem}.html'>{stem}</a></li>" for stem in stems)
+        return f"<h2>{heading}</h2><ul>{rows}</ul>"
+
+    parts = [
+        "<h1>hetcore</h1>",
+        links("Guides", "guides/", [path.stem for path in GUIDES]),
+        links("Notebooks", "notebooks/", [path.stem for path in scripts.SCRIPTS]),
+        links("Public names", "hetcore/", sorted(names)),
+        links("Modules", "", [name.replace(".", "/") for name in MODULES]),
+    ]
+    return _page("hetcore", "".join(parts))
 
 
 if __name__ == "__main__":
-    build(FOLDER)
+    build(FOLDER, run="--run" in sys.argv)

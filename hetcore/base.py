@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -103,7 +103,7 @@ def _attribute(name: str) -> str:
 class BoostedEstimator(Estimator):
     """Base of the estimators that boost over a `HetData`."""
 
-    _task: str
+    _task: ClassVar[str]
 
     def fit(self, data: HetData, y: Any = None, *, callbacks: Iterable[Callback] = (), eval_y: Any = None) -> Any:
         """Fit to the labelled instances; the unlabelled ones take part (transductive).

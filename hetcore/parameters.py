@@ -22,7 +22,7 @@ import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, dataclass_transform
+from typing import Any, ClassVar, NamedTuple, dataclass_transform
 
 import numpy as np
 
@@ -223,12 +223,12 @@ def param(default: Any, domain: Domain, words: str, slider: Slider | None = None
     return Parameter(default, domain, words, slider)
 
 
-@dataclass_transform(field_specifiers=(param,))
+@dataclass_transform()  # to a type checker, whatever stands right of a declaration is its default
 class Declared:
     """Base of the estimators whose parameters are declared; see the module's docstring."""
 
-    _parameters: dict[str, Parameter]
-    _positional: tuple[str, ...] | None = None
+    _parameters: ClassVar[dict[str, Parameter]]
+    _positional: ClassVar[tuple[str, ...] | None] = None
     """Parameters that may be given by position, the rest by name only; None is all."""
 
     def __init_subclass__(cls, first: Sequence[str] = (), **more: Any) -> None:

@@ -14,6 +14,11 @@ from typing import Any
 import nbformat
 
 HERE = Path(__file__).parent
+HEAD = (
+    "<meta charset='utf-8'><meta name='viewport' content='width=device-width'><title>hetcore</title>"
+    "<style>:root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto}"
+    "pre{overflow:auto}</style>"
+)
 SCRIPTS = sorted(path for path in HERE.glob("*.py") if path.name != Path(__file__).name)
 
 
@@ -30,13 +35,18 @@ def notebook(text: str) -> Any:
     return made
 
 
-def page(made: Any) -> str:
-    """Execute a notebook in this folder and return it as HTML."""
+def body(made: Any) -> str:
+    """Execute a notebook in this folder and return it as HTML without a head; it asks no host for anything."""
     from nbclient import NotebookClient
     from nbconvert import HTMLExporter
 
     NotebookClient(made, timeout=600, resources={"metadata": {"path": str(HERE)}}).execute()
-    return HTMLExporter().from_notebook_node(made)[0]
+    return HTMLExporter(template_name="basic").from_notebook_node(made)[0]
+
+
+def page(made: Any) -> str:
+    """Return an executed notebook as a page of its own."""
+    return f"<!doctype html>\n<html lang='en'><head>{HEAD}</head><body>{body(made)}</body></html>\n"
 
 
 def main(arguments: list[str]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,7 +85,7 @@ class Collective(BoostedEstimator):
       predictions changed by more than `tol`.
     """
 
-    _features: tuple[str, ...]
+    _features: ClassVar[tuple[str, ...]]
     _printed: type = Algorithm1
 
     def fit(

@@ -69,7 +69,6 @@ class DeviationBoosting(RowsEstimator):
     _x_checks = {"dtype": [np.float64, np.float32], "ensure_all_finite": "allow-nan"}
     _y_checks: dict[str, Any] = {}
     _unit: tuple[float, float] = (0.0, 1.0)
-    model_: DeviationModel
 
     n_iterations: int = param(
         500, Whole(1), "Rounds M at most; left-out rows say which are kept.", Slider("Rounds M", 10, 500, 10)
@@ -167,7 +166,7 @@ class DeviationBoosting(RowsEstimator):
         return Sample(mapper.transform(to_float32(X)), self._base(self._coded(y)), np.ones(X.shape[0]))
 
     def _finish(self, state: Rounds) -> None:
-        self.model_ = fitted_model(state, self._unit, self._params().get("calibrated", False))
+        self.model_: DeviationModel = fitted_model(state, self._unit, self._params().get("calibrated", False))
         self.instance_weights_ = state.row_weights()
         self.best_iteration_ = max(ensemble.best for ensemble in (*state.labels, state.deviation))
 

@@ -139,7 +139,7 @@ def _expected_improvement(points: NDArray, values: NDArray, candidates: NDArray)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # a length at its bound is of no consequence here
         process.fit(points, values)
-    mean, deviation = process.predict(candidates, return_std=True)
+    mean, deviation = process.predict(candidates, return_std=True)[:2]
     deviation = np.maximum(deviation, 1e-12)
     gap = values.min() - mean
     return gap * norm.cdf(gap / deviation) + deviation * norm.pdf(gap / deviation)

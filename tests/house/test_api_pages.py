@@ -43,6 +43,14 @@ def test_some_examples_run():
     assert len([line for line in lines if "+SKIP" not in line]) >= 10
 
 
+def broken(path: Path, text: str, folder: Path) -> list[str]:
+    """Return the links of a page that lead nowhere; what is outside of the pages is beside them in the checkout."""
+    links = [link for link in re.findall(r"href=['\"]([^'\"#]+)", text) if not re.match(r"[a-z]+:", link)]
+    outside = "../../../"
+    places = [ROOT / link.removeprefix(outside) if link.startswith(outside) else path.parent / link for link in links]
+    return [link for link, place in zip(links, places) if not place.exists()]
+
+
 @pytest.mark.slow
 def test_every_public_name_has_its_place_on_the_pages(tmp_path):
     pytest.importorskip("pdoc", reason="pdoc is not installed")
@@ -52,6 +60,15 @@ def test_every_public_name_has_its_place_on_the_pages(tmp_path):
     assert done.returncode == 0, done.stderr[-2000:]
     page = (tmp_path / "hetcore.html").read_text("utf-8")
     assert {*hc.__all__, "watch", "LiveView"} <= set(re.findall(r'<section id="(\w+)"', page))
-    pages = "".join(path.read_text("utf-8") for path in tmp_path.rglob("*.html"))
+    texts = {path: path.read_text("utf-8") for path in tmp_path.rglob("*.html")}
+    assert all(f'id="{name}"' in texts[tmp_path / "hetcore" / f"{name}.html"] for name in {*hc.__all__, "watch"})
+    made = {path.relative_to(tmp_path).with_suffix("").as_posix() for path in texts}
+    guides = {f"guides/{path.stem}" for path in (*ROOT.glob("docs/*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md")}
+    notebooks = {f"notebooks/{path.stem}" for path in ROOT.glob("docs/notebooks/*.py") if path.stem != "build"}
+    assert guides | notebooks <= made and len(notebooks) >= 9
+    pages = "".join(texts.values())
     assert 'id="error_rate"' in pages and 'id="label_split"' in pages
     assert not re.search(r"<(script|link|img)[^>]+(src|href)=.https?:", pages)
+    ours = {path: text for path, text in texts.items() if path.parent.name in ("guides", "notebooks")}
+    ours[tmp_path / "index.html"] = texts[tmp_path / "index.html"]
+    assert [(path.name, link) for path, text in ours.items() for link in broken(path, text, tmp_path)] == []

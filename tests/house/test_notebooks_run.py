@@ -62,3 +62,4 @@ def test_a_notebook_is_executed_and_shows_its_data_and_widget(tmp_path, monkeypa
     monkeypatch.setattr(module, "HERE", tmp_path)
     page = module.page(module.notebook((FOLDER / "your_own_data.py").read_text(encoding="utf-8")))
     assert "Bring your own tables and graphs" in page and "aria-label=" in page and "Coverage: budget" in page
+    assert "http" not in page.replace("http://www.w3.org/2000/svg", "")
