@@ -42,11 +42,14 @@ def disorder(X: NDArray[np.float64], codes: NDArray[np.int64], numeric: bool) ->
     pairs = both.sum(axis=0)
     if numeric:
         steps = (np.diff(labels.astype(np.float64), axis=0) ** 2 * both).sum(axis=0)
+        # of two independent ranks: twice the variance
         expected = 2 * np.var(codes.astype(np.float64)) * pairs
     else:
         steps = ((labels[1:] != labels[:-1]) & both).sum(axis=0)
+        # of two independent rows: that their classes differ
         expected = (1 - ((np.bincount(codes) / len(codes)) ** 2).sum()) * pairs
     least = len(np.unique(codes)) - 1  # one step from each class, or rank, to the next
+    # too few pairs, or labels that are all the same, say nothing: no relation
     return np.where((pairs > 1) & (expected > 0), np.maximum(steps - least, 0) / np.maximum(expected, 1e-300), 1.0)
 
 
@@ -68,6 +71,7 @@ def group_errors(values: NDArray[np.int64], codes: NDArray[np.int64], own: bool 
     largest = np.zeros(int(values.max()) + 1, dtype=np.int64)
     np.maximum.at(largest, groups, counts)
     winners = np.bincount(groups, weights=counts == largest[groups], minlength=len(largest))
+    # an own vote counts for nobody: a value that occurs once would predict itself
     others = (winners[groups] == 1) & (counts > 1)
     right = largest.sum() if own else counts[(counts == largest[groups]) & others].sum()
     constant = len(codes) - np.bincount(codes).max()
@@ -75,6 +79,7 @@ def group_errors(values: NDArray[np.int64], codes: NDArray[np.int64], own: bool 
 
 
 def is_one_to_one(values: NDArray[np.int64], codes: NDArray[np.int64]) -> bool:
+    # as many pairs as values and as labels
     """Tell whether each value has one label and each label one value, (m,) codes both."""
     pairs = np.unique(values * (int(codes.max()) + 1) + codes)
     return len(pairs) == len(np.unique(values)) == len(np.unique(codes))

@@ -44,12 +44,14 @@ def place_graphs(
     places = {name: positions(graph.id_series, known) for name, graph in graphs.items()}
     strange = {name: (places[name] < 0) & (graph.degree > 0) for name, graph in graphs.items()}
     unseen = {name: graphs[name].id_series.filter(which) for name, which in strange.items()}
+    # ids that graphs alone know follow those of sources and labels, whose places so do not change
     new = unique_ids(*unseen.values()) if keep_unseen else unique_ids()
     ids = pl.concat([known, new]) if len(new) else known
     placed, findings = {}, []
     for name, graph in graphs.items():
         findings += _graph_findings(name, graph, places[name] < 0, unseen[name], keep_unseen)
         if keep_unseen:
+            # unseen nodes without an edge stay away: nothing would ever be known of them
             places[name][strange[name]] = positions(unseen[name], new) + len(known)
         placed[name] = graph.placed(places[name], ids)
     return ids, placed, findings
@@ -86,6 +88,7 @@ def lonely_source_findings(rows: Mapping[str, NDArray[np.int64]], covered: NDArr
     covered : ndarray of int (n,)
         How many sources, graphs and labels say something about each instance.
     """
+    # covered counts the source itself
     alone = {name: len(places) for name, places in rows.items() if not (covered[places] > 1).any()}
     return [Finding("no_common_id", f"source {quoted(name)}", size, NO_COMMON) for name, size in alone.items()]
 

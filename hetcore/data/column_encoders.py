@@ -45,6 +45,7 @@ class RealEncoder:
 
     def fill(self, out: NDArray[np.float32], series: pl.Series) -> None:
         numbers = as_numbers(series)
+        # beyond float32 it would be infinite, which no tree can split by
         out[:, 0] = numbers.set(numbers.abs() > FLOAT_MAX, None).fill_null(np.nan).to_numpy()
 
     def to_state(self) -> State:
@@ -71,6 +72,7 @@ class BinaryEncoder:
 
     def fill(self, out: NDArray[np.float32], series: pl.Series) -> None:
         codes = _codes(series, self.values)
+        # a third value is missing, not one of the two
         out[:, 0] = np.where(codes >= 0, codes, np.nan)
 
     def to_state(self) -> State:
@@ -91,8 +93,12 @@ class NominalEncoder:
     @classmethod
     def fit(cls, series: pl.Series) -> NominalEncoder:
         counts = as_text(series).drop_nulls().alias("value").value_counts(name="n")
+        # what occurs once can't be learned; ties in alphabetical order, so that the columns do not hang on the order of
+        # rows
         frequent = counts.filter(pl.col("n") >= 2).sort("n", "value", descending=[True, False])["value"]
         frequent = frequent.head(MAX_LEVELS)
+        # a rest without a value in training would be a column of zeros; without frequent values there must be one
+        # column
         return cls(frequent.to_list(), len(frequent) < counts.height or len(frequent) == 0)
 
     @property
@@ -109,6 +115,7 @@ class NominalEncoder:
             out[:, i] = codes == i
         if self.rest:
             out[:, -1] = codes < 0
+        # missing, rather than none of the values
         out[~known] = np.nan
 
     def to_state(self) -> State:
@@ -135,6 +142,7 @@ class TextEncoder:
         vectorizer = TfidfVectorizer(max_features=MAX_WORDS, min_df=2, sublinear_tf=True, dtype=np.float32)
         try:
             vectorizer.fit(as_text(series).drop_nulls())
+        # raised too where all words are in every row
         except ValueError:  # scikit-learn's only word for an empty vocabulary
             return cls([], np.empty(0, np.float32))
         return cls(vectorizer.get_feature_names_out().tolist(), vectorizer.idf_.astype(np.float32))
@@ -151,10 +159,12 @@ class TextEncoder:
         known = texts.is_not_null().to_numpy()
         given = texts.drop_nulls()
         rows = np.flatnonzero(known)
+        # in chunks, for all rows of 500 words at once are a large table of mostly zeros
         for start in range(0, len(rows) if self.vocabulary else 0, CHUNK):
             part = given[start : start + CHUNK]
             out[rows[start : start + CHUNK]] = self._vectorizer.transform(part).toarray()
         if not self.vocabulary:
+            # the same words as scikit-learn's pattern finds; polars' has no "(?u)", which is its default
             out[known, 0] = given.str.count_matches(WORD.pattern.removeprefix("(?u)")).to_numpy()
 
     @cached_property
@@ -171,6 +181,7 @@ class TextEncoder:
     @classmethod
     def from_state(cls, state: dict[str, Any], arrays: dict[str, NDArray]) -> TextEncoder:
         words, idf = _checked_texts(state["vocabulary"], MAX_WORDS), arrays["idf"]
+        # the file's numbers are multiplied with every word, and an infinite one would spread
         if idf.dtype != np.float32 or idf.shape != (len(words),) or not (np.isfinite(idf) & (idf > 0)).all():
             raise ValueError("the weights of words do not fit the words")
         return cls(words, idf)
@@ -188,6 +199,7 @@ class ArrayEncoder:
 
     @property
     def width(self) -> int:
+        # int64: a shape of a forged file could overflow 32 bits
         return int(np.prod(self.shape, dtype=np.int64))
 
     def names(self, column: str) -> list[str]:

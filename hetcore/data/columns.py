@@ -42,8 +42,10 @@ def as_table(data: Any) -> Any:
     data = data.to_native() if hasattr(data, "__narwhals_dataframe__") else data
     if isinstance(data, pl.DataFrame) or not _is_foreign(data):
         return data
+    # not pandas: whatever speaks Arrow
     if not _is_pandas(data):
         return pl.DataFrame(data)
+    # an index with a name is a column; one without is row numbers
     named = any(name is not None for name in data.index.names)
     try:
         return pl.from_pandas(data, include_index=named)
@@ -64,6 +66,7 @@ def as_column(values: Any) -> Any:
         return pl.Series(values)
     try:
         return pl.from_pandas(values)
+    # objects of mixed types, or no pyarrow
     except (ImportError, TypeError, ValueError, pl.exceptions.PolarsError):
         listed = [None if missing else value for value, missing in zip(values.tolist(), values.isna())]
     try:
@@ -85,6 +88,7 @@ def clean_columns(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[Finding]]:
     """Return the frame with plain types and without infinite values, and what was changed or left out."""
     columns, findings = {}, []
     for series in frame.iter_columns():
+        # polars takes such a name as a pattern, and would read other columns for it
         column, why_not = (None, _NAMED) if PATTERN.fullmatch(series.name) else plain(series)
         if column is None:
             findings.append(Finding("unusable_column", f"column {quoted(series.name)}", 1, why_not))
@@ -99,6 +103,7 @@ def plain(series: pl.Series) -> tuple[pl.Series | None, str]:
     dtype = series.dtype
     if dtype in (pl.Boolean, pl.String):
         return series, ""
+    # a column of nulls has no type yet; the others have no arithmetic in polars or NumPy
     if dtype == pl.Null or dtype == pl.Decimal or dtype in (pl.Int128, pl.UInt128, pl.Float16):
         return series.cast(pl.Float64), ""
     if dtype.is_numeric():
@@ -116,6 +121,7 @@ def _time_number(series: pl.Series) -> pl.Series:
     if series.dtype == pl.Date:
         return series.to_physical().cast(pl.Float64)
     if series.dtype == pl.Datetime:
+        # milliseconds: microseconds since 1970 would lose digits in a float32 of days anyway
         return series.dt.epoch("ms").cast(pl.Float64) / DAY_MS
     if series.dtype == pl.Duration:
         return series.dt.total_milliseconds().cast(pl.Float64) / 1000.0
@@ -130,6 +136,7 @@ def _listed_column(series: pl.Series) -> tuple[pl.Series | None, str]:
         lists = series.cast(pl.List(pl.String))
         return lists.list.drop_nulls().list.join(" "), ""
     if series.dtype == pl.List and inner.is_numeric():
+        # lists of one length are rows of an array in all but type
         lengths = series.list.len().drop_nulls().unique()
         if len(lengths) == 1 and lengths[0] > 0:
             return series.cast(pl.Array(inner, int(lengths[0]))), ""

@@ -47,6 +47,7 @@ def read_edges(data: Any) -> RawEdges:
     data = as_table(data)
     if isinstance(data, pl.DataFrame):
         return _from_frame(data)
+    # asked by name: networkx is not imported for those who have no graph of its
     if _is_networkx(data):
         return _from_networkx(data)
     ids, graph = data if isinstance(data, tuple) and len(data) == 2 else (None, data)
@@ -61,6 +62,7 @@ def read_edges(data: Any) -> RawEdges:
 def _from_frame(frame: pl.DataFrame) -> RawEdges:
     source, target, weight = _edge_columns(frame)
     (sources, findings), (targets, more) = as_ids(frame[source]), as_ids(frame[target])
+    # in the order of first appearance
     ids = unique_ids(sources, targets)
     unused = [name for name in frame.columns if name not in (source, target, weight)]
     if unused:
@@ -81,6 +83,7 @@ def _edge_columns(frame: pl.DataFrame) -> tuple[str, str, str | None]:
     columns = frame.columns
     if "source" in columns and "target" in columns:
         return "source", "target", "weight" if "weight" in columns else None
+    # two or three columns without names that say so: an edge list as most files have it
     if len(columns) in (2, 3):
         return columns[0], columns[1], columns[2] if len(columns) == 3 else None
     cure = "name the ends 'source' and 'target', and a weight 'weight'"
@@ -92,6 +95,7 @@ def _weight_column(series: pl.Series) -> NDArray[np.float64]:
         series = series.str.strip_chars()
     elif not (series.dtype.is_numeric() or series.dtype in (pl.Boolean, pl.Null)):
         raise DataError(f"The weight column {series.name!r} of type {series.dtype} holds no numbers: give numbers.")
+    # what is no number becomes NaN, which is counted and dropped with its reason
     return series.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
 
 
@@ -109,6 +113,7 @@ def _from_networkx(graph: nx.Graph) -> RawEdges:
     edges = list(graph.edges(data="weight", default=None))
     a = np.fromiter((place[edge[0]] for edge in edges), np.int64, len(edges))
     b = np.fromiter((place[edge[1]] for edge in edges), np.int64, len(edges))
+    # some with, some without: not all the same, so it is told
     bare = sum(edge[2] is None for edge in edges)
     if 0 < bare < len(edges):
         message = f"{counted(bare, 'edge')} without a weight beside edges with one: weight 1 taken"
@@ -142,6 +147,7 @@ def _numbers(values: list[Any]) -> NDArray[np.float64]:
     try:
         return np.array([1.0 if value is None else value for value in values], dtype=np.float64).reshape(len(values))
     except (TypeError, ValueError, OverflowError):
+        # one by one, for the one that is no number
         return np.array([_number(value) for value in values], dtype=np.float64)
 
 
@@ -177,5 +183,6 @@ def _from_sparse(given: Any, matrix: Any) -> RawEdges:
         b=place[column],
         weights=coo.data.astype(np.float64),
         findings=findings + _merged_nodes(texts, ids),
+        # a symmetric matrix has each edge twice on purpose, and nobody wants to be told so
         mirrored=True,
     )

@@ -65,10 +65,12 @@ class SourceEncoder:
         if not any(name in source.kinds for name, _, _ in self._encoders):
             names = listed(name for name, _, _ in self._encoders)
             raise DataError(f"The source has the columns {listed(source.columns)}: give some of {names}.")
+        # column by column in memory, as the encoders write it
         encoded = np.full((source.n_rows, len(self.feature_names)), np.nan, dtype=np.float32, order="F")
         start, plain = 0, {}
         for name, kind, encoder in self._encoders:
             if kind == "real" and _is_number(source, name):
+                # numbers wait for each other: many columns at once cost a tenth of one by one
                 plain[name] = start
             elif name in source.kinds:
                 self._fill(encoded[:, start : start + encoder.width], source, name, kind, encoder)
@@ -77,6 +79,7 @@ class SourceEncoder:
         return encoded
 
     def _fill(self, out: NDArray[np.float32], source: Source, name: str, kind: str, encoder: Any) -> None:
+        # an array where numbers were, or the other way round: the widths would not fit
         if (kind == "array") != (source.guess[name][0] == "array"):
             rule = f"give it as in training, as {kind}"
             raise DataError(f"Column {quoted(name)} is {source.kinds[name]} here and was {kind} in training: {rule}.")
@@ -112,6 +115,7 @@ class SourceEncoder:
             encoders = [_rebuilt(i, column, arrays) for i, column in enumerate(state["columns"])]
             if len({name for name, _, _ in encoders}) < len(encoders):
                 raise ValueError("a column occurs twice")
+        # whatever a forged state makes Python raise
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ModelFileError(f"The columns of a source are described wrongly ({error}): save it again.") from None
         return cls()._set(encoders)

@@ -14,7 +14,9 @@ __all__ = ["hash_array", "hash_column"]
 def hash_array(sha: Any, array: NDArray) -> None:
     """Feed a numeric array: its type, its shape and its little-endian bytes in C order; all NaN are the same."""
     if array.dtype.kind == "f" and np.isnan(array).any():
+        # there are many NaN, of the same meaning
         array = np.where(np.isnan(array), np.array(np.nan, array.dtype), array)
+    # the machine's own byte order must not be in the digest
     array = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
     sha.update(f"{array.dtype.str}{array.shape}".encode())
     sha.update(memoryview(array).cast("B") if array.size else b"")
@@ -25,10 +27,12 @@ def hash_column(sha: Any, series: pl.Series) -> None:
     sha.update(f"{series.name!r}{series.dtype}{len(series)}".encode())
     sha.update(np.packbits(series.is_null().to_numpy()).tobytes())
     if series.dtype == pl.String:
+        # lengths beside the joined text: else "ab", "c" and "a", "bc" would be the same
         hash_array(sha, series.str.len_bytes().fill_null(0).to_numpy())
         sha.update((series.str.join("").item() or "").encode())
         return
     if series.dtype == pl.Array:
+        # an empty array column has no element to explode
         flat = series.explode(empty_as_null=True) if len(series) else pl.Series([], dtype=pl.Float64)
         hash_column(sha, flat.alias("cell"))
         return

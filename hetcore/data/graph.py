@@ -84,8 +84,10 @@ class Graph:
             self.arcs = _arcs(a, b, weights, self.n, directed or raw.mirrored)
 
     def _set(self, id_series: pl.Series, matrix: scipy.sparse.csr_array) -> None:
+        # sorted: equal graphs have equal bytes, and neighbours are read in order
         matrix.sort_indices()
         self.id_series = id_series
+        # 32 bits hold every graph that fits into memory here, and half of it
         self.indptr = matrix.indptr.astype(np.int32, copy=False)
         self.indices = matrix.indices.astype(np.int32, copy=False)
         self.weights = matrix.data.astype(np.float32, copy=False)
@@ -124,6 +126,7 @@ class Graph:
         if self.arcs is None:
             return self.adjacency()
         if direction == "both":
+            # of both directions: a link counts if it is there in one of them, with the signs of both
             found = self.adjacency().multiply((self.arcs + self.arcs.T).sign()).tocsr()
         else:
             found = (self.arcs if direction == "out" else self.arcs.T).tocsr()
@@ -154,6 +157,7 @@ class Graph:
 
     def placed(self, place: NDArray[np.int64], ids: pl.Series) -> Graph:
         """Return the graph over `ids`, where node i goes to `place[i]`, or goes away at -1."""
+        # the usual case, ids as they are: no edge moves
         if len(place) == len(ids) and np.array_equal(place, np.arange(len(ids))):
             return self._copy(ids, self.adjacency())
         a, b, weights = self.edges()
@@ -171,6 +175,7 @@ class Graph:
         """
         ids = self.id_series if ids is None else ids
         other = self._copy(ids, _symmetric(a, b, weights, len(ids)))
+        # with other ids the arcs' places would be wrong
         if self.arcs is not None and ids is self.id_series:
             other.arcs = _edited_arcs(self.arcs, other.adjacency())
         return other
@@ -203,8 +208,10 @@ def _arcs(a: NDArray, b: NDArray, weights: NDArray, n: int, directed: bool) -> s
     """Return the signed weights from row to column; an edge listed again in the same direction counts in sum."""
     ends = (a, b) if directed else (np.concatenate([a, b]), np.concatenate([b, a]))
     values = weights if directed else np.concatenate([weights, weights])
+    # an arc and its repeats are one, of their sum
     arcs = scipy.sparse.coo_array((values, ends), shape=(n, n)).tocsr()
     arcs.sum_duplicates()
+    # a sum of float64 may be beyond float32
     arcs.data = np.clip(arcs.data, -FLOAT_MAX, FLOAT_MAX)
     arcs.eliminate_zeros()
     return arcs.astype(np.float32)
@@ -221,6 +228,7 @@ def _placed_arcs(arcs: scipy.sparse.csr_array, place: NDArray[np.int64], n: int)
 def _edited_arcs(arcs: scipy.sparse.csr_array, matrix: scipy.sparse.csr_array) -> scipy.sparse.csr_array:
     """Return the arcs along the edges of `matrix` (symmetric), and both ways where it has a new one."""
     there = (abs(arcs) + abs(arcs.T)).sign()
+    # old arcs keep their direction; a new edge has none, and goes both ways
     edited = (arcs.multiply(matrix.sign()) + matrix - matrix.multiply(there)).tocsr()
     edited.eliminate_zeros()
     edited.sort_indices()
@@ -233,7 +241,9 @@ def _usable(raw: RawEdges, signed: bool = False) -> tuple[NDArray, NDArray, NDAr
     loop = ~missing & (raw.a == raw.b)
     weights = np.abs(raw.weights) if signed else raw.weights
     bad = ~missing & ~loop & ~((weights >= 0) & (weights <= FLOAT_MAX))
+    # below the smallest float32: it would be 0 once stored
     zero = ~missing & ~loop & (weights >= 0) & (weights < SMALLEST)
+    # in this order each edge is counted once, for its first fault
     findings = [
         _dropped("missing_end", missing, raw, "with a missing id at an end"),
         _dropped("self_loop", loop, raw, "from an instance to itself"),
@@ -261,8 +271,10 @@ def _edge_text(ids: pl.Series, a: int, b: int, weight: float) -> str:
 def _merged(a: NDArray, b: NDArray, weights: NDArray, raw: RawEdges) -> tuple[scipy.sparse.csr_array, list[Finding]]:
     """Merge repeated edges: the sum in one direction, the larger of the two directions."""
     n = len(raw.ids)
+    # float64, so that sums of many repeats keep their digits
     directed = scipy.sparse.coo_array((weights, (a, b)), shape=(n, n)).tocsr()
     directed.sum_duplicates()
+    # the larger of two directions: a sum would count an edge that is listed both ways twice
     symmetric = directed.maximum(directed.T).tocsr()
     symmetric.data = np.minimum(symmetric.data, FLOAT_MAX)
     repeated, both = len(a) - directed.nnz, directed.nnz - symmetric.nnz // 2

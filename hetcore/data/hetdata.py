@@ -110,14 +110,17 @@ class HetData(WhatIf, Views):
     ) -> None:
         self.steps: tuple[str, ...] = ()
         ways = check_ways(spelling)
+        # spelling first: ids that become the same must be found so by sources, graphs and labels alike
         self.sources = {n: _respelled(s, ways) for n, s in _read_sources(sources, id_column, kinds or {}).items()}
         own_graphs = {n: _respelled_graph(g, ways) for n, g in _read_graphs(graphs or {}).items()}
         label_ids, labels, self.target_kind, label_notes = _read_labels(target, id_column, task, ways)
         self.label_name = label_name(target, id_column)
+        # ids of sources come first, then labels: their places do not hang on graphs
         known = unique_ids(*(source.id_series for source in self.sources.values()), label_ids)
         self.id_series, self.graphs, graph_notes = place_graphs(own_graphs, known, keep_graph_only)
         self._row_positions = {name: positions(s.id_series, self.id_series) for name, s in self.sources.items()}
         self.y = placed_labels(labels, positions(label_ids, self.id_series), self.n)
+        # read-only: what-if data share it
         self.y.flags.writeable = False
         notes = _own_findings(self.sources, own_graphs, label_notes) + graph_notes
         notes += self._alignment_findings() + near_findings(self.id_series, "id", "ids", "ids")
@@ -139,6 +142,7 @@ class HetData(WhatIf, Views):
             y (n,), target_kind, label_name, report and steps: see the class.
         """
         data = object.__new__(cls)
+        # without __init__, which would read and check what was checked before it was written
         data.id_series, data.sources, data.graphs = id_series, dict(sources), dict(graphs)
         data._row_positions = {name: positions(source.id_series, id_series) for name, source in sources.items()}
         for name in ("y", "target_kind", "label_name", "report", "steps"):
@@ -184,6 +188,7 @@ class HetData(WhatIf, Views):
         mask = np.zeros((len(self.sources), self.n), dtype=bool)
         for i, rows in enumerate(self._row_positions.values()):
             mask[i, rows] = True
+        # cached and handed out: a caller that writes to it would change what all others see
         mask.flags.writeable = False
         return mask
 
@@ -205,6 +210,7 @@ class HetData(WhatIf, Views):
         """Report sources and labels that share no instance with anything else."""
         recorded = self.mask.any(axis=0)
         findings = label_findings(self.id_series, self.labelled, recorded)
+        # a single part has nobody to share an instance with
         if len(self.sources) + len(self.graphs) == 1:
             return findings
         linked = np.any([graph.degree > 0 for graph in self.graphs.values()], axis=0)
@@ -215,6 +221,7 @@ class HetData(WhatIf, Views):
         other = object.__new__(HetData)
         for name in ("id_series", "sources", "graphs", "_row_positions", "y", "target_kind", "label_name", "report"):
             setattr(other, name, changes.get(name, getattr(self, name)))
+        # a new array of a what-if too
         other.y.flags.writeable = False
         other.steps = (*self.steps, step)
         return other
@@ -251,10 +258,12 @@ def _read_graphs(graphs: Mapping[str, Any]) -> dict[str, Graph]:
 
 
 def _respelled(source: Source, ways: tuple[str, ...]) -> Source:
+    # nothing to respell: the very object, whose encoding others may have kept
     if not ways:
         return source
     values = source.frame if source.array is None else source.array
     other = Source(respelled(source.id_series, ways), values, source.kinds)
+    # what was found in the file as it was given stays said
     other.n_given, other.findings = source.n_given, (*source.findings, *other.findings)
     return other
 

@@ -52,6 +52,7 @@ def as_ids(values: Any) -> tuple[pl.Series, list[Finding]]:
     """
     given, converted, type_name = _as_series(values)
     ids = _as_text(given).alias("id")
+    # an empty text is no id, as a null is none
     ids = ids.set(ids == "", None) if (ids == "").any() else ids
     if not converted:
         return ids, []
@@ -65,6 +66,7 @@ def _as_series(values: Any) -> tuple[pl.Series, int, str]:
     if isinstance(values, np.ndarray) and values.dtype.kind in "iufb" and values.ndim == 1:
         values = pl.Series("id", values)
     if isinstance(values, pl.Series):
+        # NaN is how floats say null
         values = values.fill_nan(None) if values.dtype.is_float() else values
         is_text = values.dtype in (pl.String, pl.Categorical, pl.Enum, pl.Null)
         return values, 0 if is_text else len(values) - values.null_count(), str(values.dtype)
@@ -76,6 +78,7 @@ def _as_series(values: Any) -> tuple[pl.Series, int, str]:
         )
     values = list(values)
     given = [value for value in values if not _is_missing(value)]
+    # a list of floats is a column of floats: 1.0 is "1" there as well
     if given and all(type(value) is float for value in given):
         return _as_series(pl.Series("id", values, dtype=pl.Float64))
     others = [value for value in given if not isinstance(value, str)]
@@ -103,6 +106,7 @@ def _id_text(value: Any) -> str | None:
 
 def _checked_text(value: str) -> str:
     try:
+        # half a surrogate pair can be in a Python text, and in no file
         value.encode()
     except UnicodeEncodeError:
         raise DataError(f"The id {quoted(value)} holds half a surrogate pair, no character: mend it.") from None
@@ -134,6 +138,7 @@ def float_texts(series: pl.Series, noun: str) -> pl.Series:
         If a magnitude is beyond 2^53: neighbouring whole numbers share a float there, so texts would collide.
     """
     inexact = series.filter((series.abs() > EXACT).fill_null(False))
+    # beyond 2^53 two ids can be one float
     if len(inexact):
         some = f"{len(inexact):,} of the {noun}, such as {inexact[0]:g}, are numbers beyond 2^53"
         raise DataError(f"{some}, where neighbours are one: give them as text or as whole numbers.")
@@ -181,10 +186,12 @@ def positions(ids: pl.Series, universe: pl.Series) -> NDArray[np.int64]:
     -------
     ndarray of int64, (len(ids),)
     """
+    # the same ids, as most often: no join
     if len(ids) == len(universe) and (ids == universe).fill_null(False).all():
         return np.arange(len(ids), dtype=np.int64)
     table = pl.DataFrame({"id": universe, "at": np.arange(len(universe), dtype=np.int64)})
     found = pl.DataFrame({"id": ids}).join(table, on="id", how="left", maintain_order="left")
+    # a copy, for polars' memory is read-only
     return found["at"].fill_null(-1).to_numpy().copy()
 
 

@@ -51,6 +51,7 @@ def _extremes(frame: pl.DataFrame, names: list[str]) -> dict[str, tuple]:
     low = frame.select(pl.col(names).min()).row(0)
     high = frame.select(pl.col(names).max()).row(0)
     missing = frame.select(pl.col(names).null_count()).row(0)
+    # two values: everything is the least or the greatest
     each = pl.col(names)  # one expression for all columns: one for each would take seconds for 10,000
     two = frame.select(((each == each.min()) | (each == each.max())).all()).row(0)
     return {n: (low[i], high[i], two[i], missing[i]) for i, n in enumerate(names)}
@@ -60,7 +61,9 @@ def _guess_number(dtype: pl.DataType, low: float, high: float, two: bool, missin
     if low is None:
         return ("real", "every value is missing"), False
     if low == high:
+        # constant even if some are missing: it is told apart by `missing`
         return ("real", f"a number, {quoted(low)} wherever it is given"), missing == 0
+    # 0.5 and 1.5 are numbers, 0 and 1 an answer
     if two and low == int(low) and high == int(high):
         return ("binary", f"two values only: {quoted(low)} and {quoted(high)}"), False
     word = "whole numbers" if dtype.is_integer() else "numbers"
@@ -72,6 +75,7 @@ def _guess_text(series: pl.Series) -> tuple[tuple[str, str], bool]:
     values, n, rows = counts["value"], counts["n"], max(int(counts["n"].sum()), 1)
     if len(values) == 0:
         return ("nominal", "every value is missing"), False
+    # before the number of values: "1" and "2" are numbers that were written as text
     if _numeric_text(values):
         return ("real", "numbers written as text"), len(values) == 1 and not series.has_nulls()
     if len(values) <= 2:
@@ -79,6 +83,7 @@ def _guess_text(series: pl.Series) -> tuple[tuple[str, str], bool]:
         return (kind, f"only {listed(values.sort())}"), len(values) == 1 and not series.has_nulls()
     words = float((values.str.count_matches(r"\w+") * n).sum()) / rows
     lists = float(n.filter(values.str.contains(LIST_MARKS)).sum()) / rows
+    # many different values of several words: a text; few different ones: levels, however long
     if len(values) > min(20, rows / 2) and (words > 3 or lists > 0.3):
         why = f"{words:.1f} words in a value on average" if words > 3 else f"{lists:.0%} of the values list words"
         return ("text", why), False
@@ -87,6 +92,7 @@ def _guess_text(series: pl.Series) -> tuple[tuple[str, str], bool]:
 
 def _numeric_text(values: pl.Series) -> bool:
     """Tell whether all values are numbers; codes such as "007" are not."""
+    # codes such as 007 lose their zeros as numbers
     if values.str.contains(r"^\s*[+-]?0\d").any():
         return False
     return bool(values.str.strip_chars().cast(pl.Float64, strict=False).is_not_null().all())
@@ -96,6 +102,7 @@ def as_numbers(series: pl.Series) -> pl.Series:
     """Return a column as Float64: text is parsed (null where it is no number), booleans become 0 and 1."""
     if series.dtype == pl.String:
         parsed = series.str.strip_chars().cast(pl.Float64, strict=False)
+        # "inf" and "nan" are words, not numbers
         return parsed.set(~parsed.is_finite().fill_null(False), None) if len(parsed) else parsed
     return series.cast(pl.Float64)
 
@@ -105,6 +112,7 @@ def as_text(series: pl.Series) -> pl.Series:
     if series.dtype == pl.String:
         return series
     texts = series.cast(pl.String)
+    # 1.0 in one file and 1 in another are the same value
     return texts.str.strip_suffix(".0") if series.dtype.is_float() else texts
 
 

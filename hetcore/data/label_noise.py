@@ -46,8 +46,10 @@ class LabelNoise:
         if len(self.classes) < 2:
             raise DataError("There are no two classes among the labels to change: disturb numbers with noise instead.")
         order, rng = self._shuffled(seed, source)
+        # drawn for all, used for some: a larger share takes in the smaller one's turns
         turns = rng.integers(1, len(self.classes), size=len(order))
         hit = order[: round(share * len(order))]
+        # 1 to K - 1 classes further: never the label itself
         codes = np.searchsorted(self.classes, self.y[hit].astype(str)) + turns[: len(hit)]
         y = self.y.copy()
         y[hit] = np.array(self.classes, object)[codes % len(self.classes)]
@@ -79,6 +81,7 @@ class LabelNoise:
         if self.target_kind != "regression" or not self.labelled.any():
             raise DataError("The labels are not numbers, so no noise can be added: change their classes instead.")
         order, rng = self._shuffled(seed)
+        # noise for all labels, of which the first ones in the order get theirs
         noise = rng.standard_normal(len(order)) * (sd * np.std(self.y[self.labelled]))
         hit = order[: round(share * len(order))]
         y = self.y.copy()

@@ -100,7 +100,9 @@ def _of_source(
     name: str, source: Source, codes: NDArray[np.int64], y: NDArray, numeric: bool, label: str
 ) -> list[Leak]:
     """Return the leaks of a source's columns, given the codes of its rows' labels (m,), -1 for unlabelled."""
+    # shuffled with a fixed seed: rows of a file may be sorted by the label, and then any column with ties would tell it
     rows = np.random.default_rng(0).permutation(np.flatnonzero(codes >= 0))  # see `disorder`
+    # a look at some rows first, for a leak shows in any of them
     near = _suspects(source.frame[rows[:ROWS]], codes[rows[:ROWS]], numeric) if len(rows) > 1 else {}
     found = []
     for column in source.frame.columns:
@@ -135,8 +137,10 @@ def _suspects(frame: pl.DataFrame, codes: NDArray[np.int64], numeric: bool) -> d
     found = {}
     for start in range(0, len(numbers), AT_ONCE):
         some = frame.select(pl.col(numbers[start : start + AT_ONCE]).cast(pl.Float64))
+        # a lax first look, then the exact one for the few that pass
         passed = _ordered(some[:FEW], codes[:FEW], numeric, 2.5 * ALMOST)
         found |= dict.fromkeys(passed, "") | _reasons(some.select(passed), codes, numeric, frame.width)
+        # of classes only: a missing cell has two values, which tell two classes at most
         found |= {} if numeric else _by_gaps(some, codes, frame.width)
     for name, dtype in frame.schema.items():
         if dtype == pl.String and _promising(frame[name][:FEW], codes[:FEW]):
@@ -155,6 +159,7 @@ def _ordered(frame: pl.DataFrame, codes: NDArray[np.int64], numeric: bool, most:
     """Return the columns along which the labels are in order up to a disorder of `most`."""
     if frame.width == 0 or len(np.unique(codes)) < 2:
         return frame.columns
+    # a few switches more in a short look, where one row is a large share
     allowed = most + (0.0 if numeric else 1.5 / len(codes))
     values = disorder(frame.to_numpy().astype(np.float64), np.unique(codes, return_inverse=True)[1], numeric)
     return [name for name, value in zip(frame.columns, values) if value <= allowed]
@@ -163,6 +168,7 @@ def _ordered(frame: pl.DataFrame, codes: NDArray[np.int64], numeric: bool, most:
 def _reasons(frame: pl.DataFrame, codes: NDArray[np.int64], numeric: bool, d: int) -> dict[str, str]:
     reasons = {}
     for name in frame.columns:
+        # of the rows with a value alone: missing cells are looked at by themselves
         given = frame[name].is_not_null() & frame[name].is_not_nan().fill_null(False)
         some = np.unique(codes[given.to_numpy()], return_inverse=True)[1]
         telling = len(some) > 0 and _telling(some, numeric, d)
@@ -182,8 +188,10 @@ def _by_gaps(frame: pl.DataFrame, codes: NDArray[np.int64], d: int) -> dict[str,
 
 def _telling(codes: NDArray[np.int64], numeric: bool, d: int) -> bool:
     """Tell whether an almost perfect agreement with these labels is no accident among `d` columns."""
+    # almost perfect: as many slips as that, in any places, by chance
     slips = int(ALMOST * len(codes))
     ways = math.lgamma(len(codes) + 1) - math.lgamma(slips + 1) - math.lgamma(len(codes) - slips + 1)
+    # over all columns of the table: with ten thousand of them, one fits by accident
     return log_chance(codes, numeric) + 2 * ways + math.log(d) < CHANCE and len(codes) >= 20
 
 
@@ -210,6 +218,7 @@ def _agreement(series: pl.Series, codes: NDArray[np.int64], y: NDArray, numeric:
         return "", ""
     where = f"in all {counted(len(codes), 'row')} that have both"
     levels = _levels(values)
+    # rising first: it is the stronger of the two
     if log_chance(codes, True) + math.log(d) < CHANCE and (way := is_monotone(levels, codes)):
         if _equal(values, y[given], numeric):
             return "label_copy", f"equals the label {where}"
@@ -239,6 +248,7 @@ def _of_graph(data: HetData, name: str, codes: NDArray[np.int64]) -> list[Leak]:
     parts, _ = scipy.sparse.csgraph.connected_components(links, directed=False)
     known = codes[codes >= 0]
     same = float(((np.bincount(known) / len(known)) ** 2).sum())
+    # of one component all labels are equal once its spanning tree's links join equal ones
     if same >= 1 or (data.n - parts) * math.log(same) >= CHANCE:
         return []
     message = f"all {counted(len(a), 'edge')} between labelled instances join equal labels: {CURE}"
@@ -247,12 +257,14 @@ def _of_graph(data: HetData, name: str, codes: NDArray[np.int64]) -> list[Leak]:
 
 def _of_ids(ids: pl.Series, codes: NDArray[np.int64], numeric: bool) -> list[Leak]:
     """Return a leak if the label follows from the order of the ids, as numbers or as text."""
+    # shuffled, as for columns: the order of the ids is what is tested
     mixed = np.random.default_rng(0).permutation(len(ids))[:ROWS]
     ids, codes = ids.gather(mixed), np.unique(codes[mixed], return_inverse=True)[1]
     if len(np.unique(codes)) < 2 or not _telling(codes, numeric, 2):
         return []
     places = pl.DataFrame({"text": _levels(ids).astype(np.float64), "number": ids.cast(pl.Float64, strict=False)})
     places = places.with_columns(pl.col("number").fill_null(float("nan")))
+    # text ids have no number; some without one would be missing, and no order is told from a part
     complete = places if not places["number"].is_nan().any() else places.select("text")
     if not _ordered(complete, codes, numeric, ALMOST):
         return []

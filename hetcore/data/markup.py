@@ -15,6 +15,7 @@ CELL = "padding:2px 12px 2px 0;text-align:left;vertical-align:top"
 
 def plain(text: object, longest: int = LONGEST) -> str:
     """Return any text as HTML that shows it, on one line, cut after `longest` characters."""
+    # unprintable characters can turn text around or hide it
     line = "".join(each if each.isprintable() else "\ufffd" for each in str(text))
     return escape(line if len(line) <= longest else f"{line[: longest - 1]}…")
 
@@ -52,6 +53,7 @@ def bar(share: float, words: str, width: int = 120) -> str:
     width : int, default=120
         Pixels of a whole.
     """
+    # clipped: rounding can leave a share a little outside of [0, 1]
     long = f"{max(0.0, min(1.0, float(share))) * width:.0f}"
     box = f"<rect width='{width}' height='10' fill='currentColor' opacity='.1'/>"
     box += f"<rect width='{long}' height='10' fill='{INK}'/>"
@@ -96,10 +98,12 @@ def line(values: Sequence[float], title: str, width: int = 320, height: int = 60
     width, height : int
         In pixels.
     """
+    # two hundred points are more than so small a picture can show
     every = max(1, len(values) // 200)
     drawn = list(values[::every])
     low, high = min(drawn), max(drawn)
     places = [width * k / max(len(drawn) - 1, 1) for k in range(len(drawn))]
+    # a flat line has no height to divide by
     heights = [2 + (height - 4) * (high - value) / ((high - low) or 1) for value in drawn]
     points = " ".join(f"{x:.1f},{y:.1f}" for x, y in zip(places, heights))
     path = f"<polyline points='{points}' fill='none' stroke='{INK}' stroke-width='2'/>"

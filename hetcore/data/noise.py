@@ -26,6 +26,7 @@ REWIRE_ROUNDS = 20
 
 def noisy_source(source: Source, sd: float, seed: int) -> Source:
     """Return the source with noise in every column; each column has its own stream of random numbers."""
+    # the very object: no noise must not cost its encoding
     if sd == 0:
         return source
     if source.array is not None:
@@ -35,12 +36,14 @@ def noisy_source(source: Source, sd: float, seed: int) -> Source:
 
 
 def _noisy_column(series: pl.Series, kind: str, sd: float, seed: int) -> pl.Series:
+    # a stream of its own by name: a column more or fewer does not change the noise of the others
     rng = np.random.default_rng([seed, zlib.crc32(series.name.encode())])
     lost = 1.0 - 1.0 / np.hypot(1.0, sd)
     if kind == "real":
         return _noisy_numbers(as_numbers(series), sd, rng)
     if kind == "array":
         noisy = pl.Series(series.name, _noisy_array(as_array(series), sd, rng))
+        # a row that had no array keeps none
         return pl.select(pl.when(series.is_not_null()).then(noisy).alias(series.name)).to_series()
     return _exchanged_words(series, lost, rng) if kind == "text" else _redrawn(series, lost, rng)
 
@@ -52,11 +55,13 @@ def _noisy_numbers(numbers: pl.Series, sd: float, rng: np.random.Generator) -> p
 
 def _noisy_array(array: NDArray, sd: float, rng: np.random.Generator) -> NDArray[np.float32]:
     """Add noise in units of each position's standard deviation over the rows; NaN stays NaN."""
+    # float32, as pixels are: float64 would double the memory of images
     values = array.astype(np.float32)
     known = np.isfinite(values)
     count = np.maximum(known.sum(axis=0), 1)
     mean = np.sum(values, axis=0, where=known, dtype=np.float64) / count
     spread = np.sqrt(np.sum((values - mean) ** 2, axis=0, where=known, dtype=np.float64) / count)
+    # NaN plus noise is NaN: missing stays missing
     values += rng.standard_normal(values.shape, dtype=np.float32) * (sd * spread).astype(np.float32)
     return values
 
@@ -68,6 +73,7 @@ def _redrawn(series: pl.Series, lost: float, rng: np.random.Generator) -> pl.Ser
         return series
     source = np.arange(len(series))
     hit = known[rng.random(len(known)) < lost]
+    # its own values: the column's distribution stays
     source[hit] = rng.choice(known, size=len(hit))
     return series[source]
 
@@ -89,6 +95,7 @@ def _exchanged_words(series: pl.Series, lost: float, rng: np.random.Generator) -
 def thinned(graph: Graph, share: float, seed: int) -> Graph:
     """Return the graph without a random `share` of its edges."""
     a, b, weights = graph.edges()
+    # shuffled with the seed, the first ones go: a larger share takes in a smaller one
     gone = np.random.default_rng(seed).permutation(len(a))[: round(share * len(a))]
     keep = np.ones(len(a), dtype=bool)
     keep[gone] = False
@@ -105,13 +112,16 @@ def rewired(graph: Graph, share: float, seed: int) -> Graph:
     a, b, weights = graph.edges()
     b = b.copy()
     todo = rng.permutation(len(a))[: round(share * len(a))]
+    # rounds, for an exchange can make a loop or a repeated edge, whose ends are exchanged once more
     for _ in range(REWIRE_ROUNDS):
         if len(todo) < 2:
             break
         b[todo] = b[rng.permutation(todo)]
         wrong = np.flatnonzero(_misfits(a, b, graph.n))
+        # with random partners, as misfits among themselves may have no way out
         partners = rng.integers(0, len(a), size=len(wrong))
         todo = np.unique(np.concatenate([wrong, partners])) if len(wrong) else wrong
+    # what still does not fit after all rounds is dropped: a few edges at most
     good = ~_misfits(a, b, graph.n)
     return graph.with_edge_arrays(a[good], b[good], weights[good])
 

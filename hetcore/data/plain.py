@@ -103,6 +103,7 @@ def plain_table(data: HetData) -> PlainTable:
         block = np.full((data.n, len(encoder.feature_names)), np.nan)
         block[data.rows(name)] = encoder.transform(source)
         blocks.append(block)
+        # one table needs no name before its columns
         names += [f if len(data.sources) == 1 else f"{name}: {f}" for f in encoder.feature_names]
     return PlainTable(np.hstack(blocks), data.y, names)
 
@@ -127,6 +128,7 @@ def domains(data: HetData, target: str) -> Domains:
         raise DataError(f"target={quoted(target)} is no source of the data: choose one of {known}.")
     names = [name for name in data.source_names if name != target]
     stacked = _stacked([data.sources[name] for name in (*names, target)])
+    # one encoder for all domains: the same value must be the same number in each
     encoder = SourceEncoder().fit(stacked)
     rows = [data.rows(name) for name in (*names, target)]
     domain = [np.full(len(r), k + 1 if k < len(names) else -1) for k, r in enumerate(rows)]
@@ -150,13 +152,16 @@ def _stacked(sources: Sequence[Source]) -> Source:
         if len({array.shape[1:] for array in arrays}) > 1:
             raise DataError("The domains hold arrays of different shapes: give each the same columns.")
         return Source(ids, np.concatenate(arrays))
+    # columns that all have, in the order of the first
     shared = [c for c in sources[0].columns if all(s.frame is not None and c in s.columns for s in sources)]
     if not shared:
         raise DataError(
             "The sources share no column, so they can't be domains of one task: give each the same columns."
         )
+    # relaxed: whole numbers in one table and real ones in another are both numbers
     frame = pl.concat([source.frame.select(shared) for source in sources], how="vertical_relaxed")
     kinds_of = {column: {source.kinds[column] for source in sources} for column in shared}
+    # binary is left to be guessed anew: two values here and two others there are four
     agreed = {column: kinds.pop() for column, kinds in kinds_of.items() if len(kinds) == 1 and kinds != {"binary"}}
     return Source(ids, frame, agreed)
 

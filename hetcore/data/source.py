@@ -73,6 +73,7 @@ class Source:
         keep = ~repeated & texts.is_not_null()
         if not keep.all():
             texts = texts.filter(keep)
+            # filtered only if needed, for a copy of a large table is no trifle
             frame, array = (None, array[keep.to_numpy()]) if frame is None else (frame.filter(keep), None)
         if len(texts) == 0:
             raise DataError(f"None of the {counted(self.n_given, 'row')} has an id: fill the id column.")
@@ -103,6 +104,7 @@ class Source:
         if frame is None:
             self.frame, (self.array, more) = None, _without_infinities(array)
             shape = "x".join(map(str, array.shape[1:]))
+            # shape in words, for a person
             self.guess = {ARRAY: (ARRAY, f"an array of {shape} numbers in every row")}
         else:
             self.array, (self.frame, more) = None, clean_columns(frame)
@@ -117,6 +119,7 @@ class Source:
         for column, kind in kinds.items():
             if column not in self.kinds:
                 raise DataError(f"There is no column {quoted(column)} among {listed(self.kinds)}: name one of them.")
+            # only a kind that is changed is checked: the guess fits by its making
             if kind != self.kinds[column]:
                 self.findings += tuple(self._check_kind(column, kind))
             self.kinds[column] = kind
@@ -191,10 +194,12 @@ class Source:
     def _copy(self, id_series: pl.Series | None = None, values: pl.DataFrame | NDArray | None = None) -> Source:
         other = object.__new__(Source)
         other.id_series = self.id_series if id_series is None else id_series
+        # shares values, and its findings: nothing was read anew
         other.frame, other.array = self.frame, self.array
         if values is not None:
             other.frame, other.array = (values, None) if self.array is None else (None, values)
         other.n_given, other.findings = self.n_given, self.findings
+        # copies, for kinds of one must not change the other's
         other.kinds, other.guess = dict(self.kinds), dict(self.guess)
         return other
 
@@ -219,6 +224,7 @@ class Source:
 
 def _table_or_array(data: Any) -> tuple[pl.DataFrame | None, NDArray | None]:
     """Return (table, None) or (None, array)."""
+    # a series is a table of one column
     data = as_column(data) if getattr(data, "ndim", 2) == 1 else as_table(data)
     if isinstance(data, pl.Series):
         data = data.to_frame()
@@ -232,6 +238,7 @@ def _table_or_array(data: Any) -> tuple[pl.DataFrame | None, NDArray | None]:
         return _small_table(data), None
     if data.dtype.kind not in "iufb" or data.ndim == 0 or 0 in data.shape[1:]:
         raise DataError(f"An array of type {data.dtype} and shape {data.shape} is no source: give rows of numbers.")
+    # True and False as bytes; all others without a copy, as a view of the caller's memory that nobody can write through
     values = data.astype(np.uint8) if data.dtype.kind == "b" else data.view()
     values.flags.writeable = False
     return None, values
@@ -268,6 +275,7 @@ def _check_rows(n_ids: int, n_rows: int) -> None:
 def _without_infinities(array: NDArray) -> tuple[NDArray, list[Finding]]:
     if array.dtype.kind != "f":
         return array, []
+    # NaN is not above anything, so it stays
     bad = np.abs(array) > FLOAT_MAX
     count = int(bad.sum())
     if count == 0:

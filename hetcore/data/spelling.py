@@ -44,15 +44,18 @@ def check_ways(ways: Sequence[str]) -> tuple[str, ...]:
 
 def respelled(texts: pl.Series, ways: Sequence[str] = WAYS) -> pl.Series:
     """Return texts (m,) with each of the ways made the same; null stays."""
+    # in this order: width before case, spaces before numbers
     for way in WAYS:
         texts = _BY_WAY[way](texts) if way in ways else texts
     return texts
 
 
 def _same_numbers(texts: pl.Series) -> pl.Series:
+    # numbers that are plain already stay as they are
     odd = texts.str.contains(_NUMBER).fill_null(False) & ~texts.str.contains(_PLAIN).fill_null(False)
     odd &= ~texts.str.contains(r"^0\d*$").fill_null(False)  # zeros are a way of their own
     numbers = texts.set(~odd, None).cast(pl.Float64, strict=False)
+    # beyond 2^53 several texts are one float
     numbers = numbers.set((numbers.abs() > EXACT).fill_null(False), None)
     written = float_texts(numbers, "ids")
     return texts.zip_with(written.is_null(), written)
@@ -74,6 +77,7 @@ def ways_apart(texts: pl.Series) -> list[str]:
     again = texts.filter(keys.is_duplicated())
     if len(again) == 0:
         return []
+    # no way alone makes them one: it takes several
     return [way for way in WAYS if respelled(again, [way]).n_unique() < len(again)] or list(WAYS)
 
 
@@ -113,6 +117,7 @@ def id_joins(parts: Mapping[str, pl.Series]) -> pl.DataFrame:
         part, other; ids, other_ids: how many each has; matched: ids that are in both; nearly: more that would be in
         both if they were written the same way (see `WAYS`).
     """
+    # texts as given, then as respelled: what matches only so is told as nearly matching
     every = pl.concat([ids.alias("id") for ids in parts.values()]).unique(maintain_order=True)
     keys = respelled(every).rank("dense").cast(pl.Int64).to_numpy() - 1
     places = dict(zip(every.to_list(), range(len(every))))
@@ -121,6 +126,7 @@ def id_joins(parts: Mapping[str, pl.Series]) -> pl.DataFrame:
     for k, ids in enumerate(parts.values()):
         at = [places[identifier] for identifier in ids.to_list()]
         has[k, at], has_key[k, keys[at]] = 1.0, 1.0
+    # products of 0 and 1 count all pairs at once
     matched, both = has @ has.T, has_key @ has_key.T
     names, rows = list(parts), []
     for i in range(len(names)):

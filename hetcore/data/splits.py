@@ -56,6 +56,7 @@ def _strata(data: HetData, labelled: NDArray[np.int64]) -> NDArray[np.int64]:
     if data.target_kind == "classification":
         return np.unique(data.y[labelled].astype(str), return_inverse=True)[1]
     strata = np.empty(len(labelled), dtype=np.int64)
+    # ten strata of the sorted numbers, equal ones in the order of the rows
     strata[np.argsort(data.y[labelled], kind="stable")] = np.arange(len(labelled)) * STRATA // len(labelled)
     return strata
 
@@ -67,10 +68,13 @@ def _chosen(strata: NDArray[np.int64], fraction: float, rng: np.random.Generator
     """
     sizes = np.bincount(strata)
     exact = sizes * fraction
+    # a hair more, so that 0.3 * 10 is 3
     quota = np.floor(exact + 1e-9).astype(np.int64)
+    # rounding's rest to the largest remainders, ties at random
     order = np.lexsort((rng.permutation(len(sizes)), -(exact - quota)))
     quota[order[: max(1, round(fraction * len(strata))) - quota.sum()]] += 1
     if each:
+        # at least one label of each class: without it a class could not be learned
         quota = np.maximum(quota, 1)
     return np.flatnonzero(_ranked(strata, rng) < quota[strata])
 
@@ -78,6 +82,7 @@ def _chosen(strata: NDArray[np.int64], fraction: float, rng: np.random.Generator
 def _ranked(strata: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
     """Return the random rank of each place within its stratum, from 0."""
     sizes, shuffled = np.bincount(strata), rng.permutation(len(strata))
+    # stable: shuffled rows keep their shuffled order within a stratum
     by_stratum = shuffled[np.argsort(strata[shuffled], kind="stable")]
     rank = np.empty(len(strata), dtype=np.int64)
     rank[by_stratum] = np.arange(len(strata)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
@@ -130,6 +135,7 @@ def _without(graph: Graph, which: NDArray[np.bool_]) -> Graph:
 
 def _half(mask: NDArray[np.bool_], rng: np.random.Generator) -> NDArray[np.bool_]:
     """Choose, in each column, half (rounded down) of the true cells."""
+    # infinite keys rank last: sources that an instance lacks are not among those it loses
     keys = np.where(mask, rng.random(mask.shape), np.inf)
     rank = np.argsort(np.argsort(keys, axis=0), axis=0)
     return mask & (rank < mask.sum(axis=0) // 2)
@@ -169,6 +175,7 @@ def target_split(data: HetData, name: str, count: int, seed: int = 0) -> NDArray
     if data.target_kind != "classification" or len(places) == 0:
         raise DataError(f"The rows of {quoted(name)} have no classes: give labels that are classes, for some of them.")
     strata = _strata(data, places)
+    # one of each class stays to be scored
     most = np.maximum(np.bincount(strata) - 1, 1)
     rank = _ranked(strata, np.random.default_rng(seed))
     y = data.y.copy()
@@ -199,6 +206,7 @@ def one_against_rest(data: HetData, label: str, seed: int = 0) -> HetData:
     if data.target_kind != "classification" or not own.any() or not others.any():
         raise DataError(f"{quoted(label)} is not one of several classes: choose one of {listed(data.classes)}.")
     rng, keep = np.random.default_rng(seed), own | ~data.labelled
+    # by source: each keeps as many others as it has of the class, so that no source tells the class by its size
     for mask in data.mask:
         found = rng.permutation(np.flatnonzero(mask & others))
         keep[found[: np.count_nonzero(mask & own)]] = True
@@ -250,6 +258,7 @@ def dealt_in_order(
     sorted_rows = order if key is None else order[np.argsort(key[order], kind="stable")]
     if rng is None:
         turns = np.arange(order.size) % n_folds
+    # a random order within each turn: else the first fold would always have the smallest key
     else:
         turns = np.concatenate([rng.permutation(n_folds) for _ in range(-(-order.size // n_folds))])[: order.size]
     fold = np.empty(order.size, np.int64)

@@ -37,6 +37,7 @@ class Views:
         """
         parts = {name: source.id_series for name, source in self.sources.items()}
         linked = {n: self.id_series.filter(pl.Series(graph.degree > 0)) for n, graph in self.graphs.items()}
+        # a graph may be called as a source is
         parts |= {f"graph {name}" if name in parts else name: ids for name, ids in linked.items()}
         if self.labelled.any():
             parts["the labels"] = self.id_series.filter(pl.Series(self.labelled))
@@ -84,6 +85,7 @@ class Views:
         polars DataFrame, most frequent first
             sources (list of names, empty for instances without a record), n_sources, instances.
         """
+        # packed to bytes: combinations of many sources are compared as a few numbers
         codes = np.packbits(self.mask, axis=0).T
         _, first, counts = np.unique(codes, axis=0, return_index=True, return_counts=True)
         names = np.array(self.source_names, dtype=object)
@@ -125,6 +127,7 @@ class Views:
         sha = hashlib.sha256()
         hash_column(sha, self.id_series)
         for name, part in [*self.sources.items(), *self.graphs.items()]:
+            # type and name too: the same content as another source is other data
             sha.update(f"{type(part).__name__}{name!r}{part.digest()}".encode())
         if self.y.dtype.kind == "f":
             hash_array(sha, self.y)
@@ -147,7 +150,9 @@ class Views:
     def _picture(self: HetData) -> str:
         """Which source has which instance: a row per source, instances sorted by the sources that have them."""
         mask = self.mask[:MOST_ROWS]
+        # sorted, so that equal patterns lie together and the picture shows blocks
         order = np.lexsort(mask[::-1])[::-1]
+        # evenly drawn, for the picture is as wide for a million instances
         places = np.unique(np.linspace(0, self.n - 1, min(self.n, PICTURE)).astype(int)) if self.n else []
         title = "Coverage: " + ", ".join(f"{name} {row.mean():.0%}" for name, row in zip(self.source_names, mask))
         return stripes(mask[:, order[places]].tolist(), title) if self.n else ""

@@ -54,9 +54,11 @@ def read_target(
     given, labels = _two_columns(target, id_column)
     ids, findings = as_ids(given)
     ids = respelled(ids, spelling)
+    # the first row of an id counts; later ones are told
     repeated = ~ids.is_first_distinct() & ids.is_not_null()
     keep = (~repeated & ids.is_not_null()).to_numpy()
     y, kind, more = as_labels(labels, task)
+    # respelled after they were read: numbers as labels are text by then
     if kind == "classification" and spelling:
         y = respelled(pl.Series(y, dtype=pl.String), spelling).to_numpy().astype(object)
     findings += id_findings(ids, repeated) + _contradictions(ids, y, repeated)
@@ -74,6 +76,7 @@ def _two_columns(target: Any, id_column: str) -> tuple[Any, Any]:
         raise DataError(f"The labels can't be read from {type(target).__name__}: give a table (id, y).")
     if target.width != 2:
         raise DataError(f"The labels come with the columns {listed(target.columns)}: select the id and the label.")
+    # named, or else the first column
     name = id_column if id_column in target.columns else target.columns[0]
     return target[name], target.drop(name).to_series()
 
@@ -114,6 +117,7 @@ def as_labels(labels: Any, task: str | None = None) -> tuple[NDArray, str | None
     series = _as_series(labels)
     if series.dtype.is_nested() or series.dtype in (pl.Binary, pl.Object):
         raise DataError(f"Labels of type {series.dtype} can't be used: give numbers or text.")
+    # the person's word before the guess
     kind = task or _guess_task(series)
     if kind == "classification":
         return _classes(series)
@@ -125,6 +129,7 @@ def _as_series(labels: Any) -> pl.Series:
     if isinstance(labels, pl.Series):
         return labels
     array = np.asarray(labels) if not isinstance(labels, list | tuple) else np.asarray(labels, dtype=object)
+    # objects: NumPy would make text of a mixed list, and "nan" of a missing label
     if array.ndim != 1:
         raise DataError(f"Labels must be one-dimensional, not of shape {array.shape}: give one for each instance.")
     if array.dtype.kind in "iufb":
@@ -132,6 +137,7 @@ def _as_series(labels: Any) -> pl.Series:
     values = [value.item() if isinstance(value, np.generic) else value for value in array.tolist()]
     values = [None if _is_missing(value) else value for value in values]
     types = {type(value) for value in values if value is not None}
+    # whole numbers and reals are one kind
     if types <= {int, float}:
         return pl.Series("y", values, dtype=pl.Float64)
     return pl.Series("y", [None if value is None else _label_text(value) for value in values], dtype=pl.String)
@@ -144,6 +150,7 @@ def _is_missing(value: Any) -> bool:
 def _label_text(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
+    # 1.0 and 1 are the same class
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
@@ -158,6 +165,7 @@ def _values(series: pl.Series, kind: str | None) -> tuple[NDArray, str | None, l
         raise DataError(f"Labels of type {series.dtype} are no numbers: convert them, or use task='classification'.")
     numbers = as_numbers(series)
     lost = series.filter(numbers.is_null() & series.is_not_null())
+    # a few words among numbers: text that was no number is not dropped silently as a label
     if series.dtype == pl.String and len(lost):
         some = f"{counted(len(lost), 'label')} such as {quoted(lost[0])}"
         raise DataError(f"{some} can't be read as a number: mend them, or use task='classification'.")
@@ -217,6 +225,7 @@ def _class_findings(texts: pl.Series) -> list[Finding]:
 def _contradictions(ids: pl.Series, y: NDArray, repeated: pl.Series) -> list[Finding]:
     if not repeated.any():
         return []
+    # NaN as text equals itself
     several = pl.DataFrame({"id": ids, "y": [str(v) for v in y]}).filter(pl.col("id").is_not_null())
     several = several.group_by("id", maintain_order=True).agg(pl.col("y").n_unique()).filter(pl.col("y") > 1)
     if several.height == 0:

@@ -9,6 +9,7 @@ __all__ = ["counted", "listed", "quoted"]
 
 def quoted(value: object, width: int = 60) -> str:
     """Show a value on one line: text in quotes with control characters escaped, cut after `width` characters."""
+    # other objects by their text, for their repr may be of any length
     text = repr(value if isinstance(value, str | int | float | bool) or value is None else str(value))
     return text if len(text) <= width else text[: width - 2] + "…" + text[-1]
 

@@ -116,6 +116,7 @@ class WhatIf(LabelNoise):
         add, cut = [tuple(edge) for edge in add], [tuple(edge) for edge in cut]
         graph, n = self.graphs[name], self.n
         a, b, weights = graph.edges()
+        # an edge as one number, so that sets of edges are compared at once
         keys = a.astype(np.int64) * n + b
         gone, new = self._edge_keys(cut), np.setdiff1d(self._edge_keys(add), keys)
         if not np.isin(gone, keys).all():
@@ -127,6 +128,7 @@ class WhatIf(LabelNoise):
 
     def _edge_keys(self: HetData, edges: list[tuple[str, str]]) -> NDArray[np.int64]:
         ends = self._places([end for edge in edges for end in edge]).reshape(-1, 2)
+        # a link to oneself is no link anywhere here
         if (ends[:, 0] == ends[:, 1]).any():
             raise DataError(f"An edge in {listed(edges)} links an instance to itself: give two different ids.")
         return np.unique(ends.min(axis=1) * self.n + ends.max(axis=1))
@@ -136,6 +138,7 @@ class WhatIf(LabelNoise):
         if not 0 < fraction <= 1:
             raise ParameterError(f"fraction={fraction!r} must be above 0 and at most 1: 0.3 keeps three in ten.")
         size = max(1, round(fraction * self.n))
+        # sorted: instances keep their order
         keep = np.sort(np.random.default_rng(seed).permutation(self.n)[:size])
         return self._taken(keep, f"sample({fraction!r}, seed={seed!r})")
 
@@ -162,6 +165,7 @@ class WhatIf(LabelNoise):
         """
         self._require(name, self.sources, "source")
         gone = self._chosen(ids)
+        # a source without a record can't be encoded
         if gone[self._row_positions[name]].all():
             raise DataError(f"Source {quoted(name)} would have no record left: leave it out with select instead.")
         return self._without_records({name: gone}, f"hide_source({name!r}, {self._shown(gone)})")
@@ -227,6 +231,7 @@ class WhatIf(LabelNoise):
             If no record belongs to an instance.
         """
         check_name("source", name)
+        # records of unknown ids are left out: adding an instance would move all results
         place = positions(source.id_series, self.id_series)
         known = np.flatnonzero(place >= 0)
         if len(known) == 0:
