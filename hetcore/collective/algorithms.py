@@ -64,6 +64,7 @@ def unscaled(problem: Problem) -> Problem:
 
     Medians of two neighbours lie half way between two targets, where trees split too: a rounding would decide.
     """
+    # a power of two changes no digit, so that medians and splits are those of the labels' own unit
     exact = replace(problem.scale, mean=np.zeros(1), deviation=float(2.0 ** np.round(np.log2(problem.scale.deviation))))
     truth = np.where(problem.scored[:, None], problem.truth * problem.scale.deviation + problem.scale.mean, 0.0)
     target = exact.codes(problem.data.y, problem.labelled)
@@ -88,10 +89,12 @@ def algorithm4(
     **how
         `sweeps`, and what else `Inference.infer` takes.
     """
+    # lines 1 and 12: from the known alone
     view.start_from_neighbors(np.concatenate([known, view.unknown]))
     if residuals:
         view.add_residuals(stages, known)
     view.begin(stages, 1.0)
+    # as printed: every sweep is done, whatever still moves
     view.infer(stages, rng, tol=0.0, **how)
 
 
@@ -104,13 +107,16 @@ class _Letter:
         self, problem: Problem, graphs: dict[str, Graph], own: tuple[NDArray, NDArray], params: dict[str, Any]
     ) -> None:
         self.problem, self.graphs, self.params, self.stage = problem, graphs, params, 0
+        # a stream for each thing that draws: another number of sweeps must not change which labels are hidden
         seeds = np.random.SeedSequence(params["random_state"]).spawn(3)
         self.rng_rounds, self.rng_sweeps, self.rng_unlabelled = (np.random.default_rng(seed) for seed in seeds)
         self.net = net_of(list(graphs.values()), problem.data.n, False, params["direction"])
+        # without an edge, relational columns would be constants
         self.features = params["features"] if self.net.indices.size else ()
         self.labelled = np.flatnonzero(problem.labelled)
         self.table = Table.of(*own, self.labelled, 4 * len(graphs) + 1)
         self.target, self.stack = problem.target[self.labelled], Stack(own[0].shape[0], 1)
+        # as printed a zero, where the default has a missing value
         fill = np.nan if params["no_neighbor"] == "nan" else 0.0
         self.aggregation = Aggregation(True, 0.0, fill, fill)
         self.mean = float(np.mean(self.target))
@@ -151,6 +157,7 @@ class _Letter:
         values = self.seen = self.view.columns(self.labelled, own, self.stage, self.seen)
         mapper = BinMapper().fit(values)
         more = relational_columns(self.features, len(self.graphs), 1, self.stage, self.params)
+        # what a stage may not see keeps its place among the columns: trees of all stages count them alike
         allowed = np.concatenate([np.arange(self.table.d), self.table.d + more]).astype(np.int32)
         n_bins = np.concatenate([self.table.n_bins, mapper.n_bins]).astype(np.int32)
         limits = TreeParams(self.params["max_depth"], self.params["max_leaf_nodes"], self.params["min_samples_leaf"])
@@ -176,11 +183,13 @@ class _Letter:
 
     def _predict(self) -> None:
         """Infer the unlabelled instances for the event of this stage, if anyone looks."""
+        # inference costs more than the stage itself, and nobody needs it before the end
         if self.params["watched"] or self.problem.scored.any():
             rng, sweeps = self.rng_unlabelled, self.params["sweeps"]
             self._infer(self.unlabelled, self.labelled, rng, sweeps)
 
     def _infer(self, view: Inference, known: NDArray, rng: np.random.Generator, sweeps: int) -> None:
+        # without relational columns nothing that is inferred can change anything
         links = self.features and sweeps
         algorithm4(view, self._stages(), known, self.residuals, rng, sweeps=sweeps if links else 0)
 
@@ -232,11 +241,13 @@ class Algorithm3(_Letter):
         """Return y~ (m, 1): lines 4 to 9, and 18 to 23."""
         total, count = np.zeros_like(self.target), np.zeros(self.labelled.size)
         for _ in range(self.params["n_rounds"]):
+            # a permutation modulo five: fifths of equal size, up to one
             fold = self.rng_rounds.permutation(self.labelled.size) % FIFTHS
             for k in range(FIFTHS if self.params["rounds"] == "cover" else 1):
                 total[fold == k] += self._inferred(fold == k)
                 count[fold == k] += 1
         some = count > 0
+        # an instance that no round hid has no y~
         return np.where(some[:, None], total / np.maximum(count, 1)[:, None], self.direct)
 
     def _inferred(self, hidden: NDArray[np.bool_]) -> NDArray[np.float64]:
@@ -244,6 +255,7 @@ class Algorithm3(_Letter):
         known = np.zeros(self.problem.labelled.size, bool)
         known[self.labelled[~hidden]] = True
         view = self._inference(known)
+        # hidden instances alone: those without a label take no part in training
         view.unknown = self.labelled[hidden]
         self._infer(view, self.labelled[~hidden], self.rng_sweeps, self.params["sweeps"])
         return view.scores[self.labelled[hidden]]

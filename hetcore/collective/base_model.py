@@ -79,6 +79,7 @@ class BaseModel:
         self.forests = [Forest(scale.n_outputs) for _ in range(self.n_views)]
         self.scores = [np.zeros_like(target) for _ in self.forests]
         for weight, (forests, scores) in zip(self.weights, models):
+            # a model of no weight is left out of the file
             for k in range(self.n_views if weight else 0):
                 self.forests[k].extend(forests[k], weight)
                 self.scores[k] += weight * scores[k]
@@ -88,6 +89,7 @@ class BaseModel:
         """Return the trees of every view, and the scores (m, K) that they give."""
         forests = [Forest(scale.n_outputs) for _ in range(self.n_views)]
         scores = [np.tile(scale.prior, (len(target), 1)) for _ in forests]
+        # view 0 grows on all: no fold is 0
         rows = [np.flatnonzero(self.fold != k).astype(np.int32) for k in range(self.n_views)]
         lowest, best, kept = np.inf, 0, scores
         for t in range(0, self.params["first_trees"], EVERY):
@@ -96,9 +98,12 @@ class BaseModel:
                 more = self.grower.stage(table, target, scores[k], rows[k], count)
                 scores[k] = scores[k] + more.predict(table[0])
                 forest.extend(more)
+            # of the mix of views as a label sees it: each by the view that it is hidden from
             loss = float(scale.loss.value(self._out_of_fold(scores), target).mean())
             if loss < lowest:
+                # a list of the arrays: those that follow are new ones
                 lowest, best, kept = loss, t + count, list(scores)
+            # trees, not looks, since the lowest
             elif t + count - best >= self.params["patience"]:
                 break
         return [forest.first(best) for forest in forests], kept

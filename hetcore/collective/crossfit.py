@@ -62,12 +62,15 @@ class CrossFitted:
     ) -> None:
         self.problem, self.graphs, self.params, self.stage = problem, graphs, params, 0
         seeds = np.random.SeedSequence(params["random_state"]).spawn(3)
+        # a stream each for folds, trees and sweeps, so that other trees leave the folds as they are
         self.rng_folds, self.rng_trees, self.rng_sweeps = (np.random.default_rng(seed) for seed in seeds)
         self.net = net_of(list(graphs.values()), problem.data.n, params["edge_weights"], params["direction"])
         self.features = params["features"] if self.net.indices.size else ()
         self.labelled = np.flatnonzero(problem.labelled)
         self.target = problem.target[self.labelled]
+        # with fewer labels than folds, each label is a fold
         n_folds = min(params["folds"], self.labelled.size)
+        # from 1: 0 is the view that hides nothing
         self.fold = 1 + self.rng_folds.permutation(self.labelled.size) % n_folds
         self.views = [self._inference(k) for k in range(n_folds + 1)]
         self.columns, self.own = own
@@ -85,6 +88,7 @@ class CrossFitted:
         p, n_outputs = self.params, self.problem.scale.n_outputs
         fill = np.nan if p["no_neighbor"] == "nan" else 0.0
         aggregation = Aggregation(p["summary"] == "median", float(p["shrinkage"]), fill, fill)
+        # without features there are no further messages, and room for them would be most of the memory
         n_stages, directed = p["n_iterations"] if self.features else 0, p["direction"] != "both"
         view = Inference.over(self.net, aggregation, n_stages, n_outputs=n_outputs, known=known, directed=directed)
         view.set_messages(self.labelled, 0, self._centred(self.target))
@@ -102,6 +106,7 @@ class CrossFitted:
             known = self.problem.labelled.copy()
             known[self.labelled[self.fold == k]] = False
             values.append(self.columns.label_columns(self.net, targets, known))
+            # bins of what a row sees whose label is hidden, for that is what new instances see
             hidden.append(values[-1][self.labelled[self.fold == k]])
         self.columns.label_mapper = BinMapper(bins_of(self.problem.scale)).fit(np.concatenate(hidden))
         return [self.columns.label_mapper.transform(each) for each in values]
@@ -136,6 +141,7 @@ class CrossFitted:
 
     def _training_columns(self) -> NDArray[np.uint8]:
         """Return the static columns (d, m) of the labelled rows, each as the view that hides its label has them."""
+        # contiguous, once
         own = np.ascontiguousarray(self.bins(0)[:, self.labelled])  # else every tree would copy it
         for k in range(1, len(self.views)):
             own[self.own.shape[0] :, self.fold == k] = self.label_bins[k][:, self.labelled[self.fold == k]]
@@ -143,6 +149,7 @@ class CrossFitted:
 
     def _first(self) -> None:
         """F_0."""
+        # the same table for all views: columns of labels are each row's own hidden ones
         self.binned = self._training_columns()
         self.base = BaseModel(self._grower, self.params, self.fold)
         groups = self.columns.groups(self.net.indptr.shape[0])
@@ -151,8 +158,10 @@ class CrossFitted:
         self.trained = self.base.scores
         for k, (view, stack) in enumerate(zip(self.views, self.stacks)):
             stack.skip_stage()
+            # in place: the view's state is what the kernels work on
             view.scores[:] = self._base_scores(k)
         self._send_residuals()
+        # sweeps begin from F_0 in each stage
         self.priors = [view.scores.copy() for view in self.views] if self.features else []
         self._infer()
 
@@ -163,6 +172,7 @@ class CrossFitted:
         by[self.labelled] = self.fold
         scores = np.empty((n, self.problem.scale.n_outputs))
         for q in np.unique(by):
+            # an unlabelled row was seen by no view's trees, and takes the mean of all
             forest = self.base.average() if q == 0 else self.base.forests[q]
             scores[by == q] = self.problem.scale.prior + forest.predict(bins, np.flatnonzero(by == q))
         return scores
@@ -171,6 +181,7 @@ class CrossFitted:
         """A stage after F_0."""
         columns = [view.columns(self.labelled, view.scores[self.labelled], self.stage) for view in self.views]
         own = np.stack([columns[k][at] for at, k in enumerate(self.fold)])
+        # one table of bins for all views, from the columns that each label has where it is hidden
         mapper = BinMapper(bins_of(self.problem.scale)).fit(own)
         forests = self._grow(mapper, own)
         for stack, forest in zip(self.stacks, forests):
@@ -182,12 +193,14 @@ class CrossFitted:
 
     def _choose(self, loss: float) -> None:
         """Choose the stage that predicts: the last one, or that of the lowest mean out-of-fold loss."""
+        # a tie goes to the earlier stage, which costs less
         if loss < self.lowest or not self.params["select_stages"]:
             self.lowest, self.best = loss, self.stage - 1
 
     @property
     def _grower(self) -> Grower:
         p = self.params
+        # few labels bear small leaves only; many need larger ones against noise
         fewest = p["min_samples_leaf"] or int(np.clip(self.labelled.size // LEAVES, FEWEST, MOST))
         limits = TreeParams(p["max_depth"], p["max_leaf_nodes"], fewest, 1e-3, float(p["l2"]))
         shares = p["subsample"], p["column_sample"]
@@ -208,6 +221,7 @@ class CrossFitted:
             rows = np.flatnonzero(self.fold != k).astype(np.int32)
             table = binned, n_bins, allowed
             forests.append(grower.stage(table, self.target, self.trained[k], rows, self.params["trees_per_stage"]))
+            # in the view's own scores: a view's trees mend what its own trees left
             self.trained[k] = self.trained[k] + forests[k].predict(binned)
         return forests
 
@@ -223,12 +237,14 @@ class CrossFitted:
     def _add_unlinked(self, view: Inference, forests: list[Forest]) -> None:
         """Add the stage to the unlabelled instances' scores, where no column is relational and nothing is inferred."""
         own = self.bins(0)[:, view.unknown]
+        # trees split by relational columns too, which here are all missing
         more = np.full((forests[0].to_arrays()["nodes"]["feature"].max(initial=0) + 1, own.shape[1]), 255, np.uint8)
         binned = np.concatenate([own, more])
         view.scores[view.unknown] += sum(forest.predict(binned) for forest in forests) / len(forests)
 
     def _send_residuals(self) -> None:
         """Let the known of every view have their residuals as messages."""
+        # after the last stage nobody reads them
         if not self.features or self.stage >= self.params["n_iterations"]:
             return
         for k, view in enumerate(self.views):
@@ -247,6 +263,7 @@ class CrossFitted:
             stages, p = self.stages(k), self.params
             if self.stage == 0:
                 view.begin(stages, p["inferred_weight"])
+            # hidden views need their neighbours' direction, not their last digit
             sweeps = min(p["sweeps"], HIDDEN_SWEEPS) if k else p["sweeps"]
             view.infer(stages, self.rng_sweeps, sweeps, p["tol"], p["damping"])
 

@@ -123,6 +123,7 @@ class Collective(BoostedEstimator):
             If there is nothing to learn from, or no such graph.
         """
         callbacks = list(callbacks)
+        # whoever watches wants a prediction at each stage; else only the last one is inferred
         return self._fit(callbacks, data, y, graph, eval_y, watched=bool(callbacks))
 
     def _problem(self, data: HetData, y: Any, graph: Any, eval_y: Any, watched: bool) -> CollectiveProblem:
@@ -131,6 +132,7 @@ class Collective(BoostedEstimator):
         params = self._params() | {"watched": watched}
         graphs = self._chosen_graphs(data, graph)
         self._unit = TargetTransform(params["target_transform"] == "log")
+        # the labels are transformed before anything is learned from them, those to score by as well
         y = self._unit.learned(data, data.y if y is None else y, "The target")
         problem = Problem.of(data, y, self._unit.learned(data, eval_y, "eval_y"), self._task)
         params |= {name: each for name, each in sizes(problem.scale.n_outputs).items() if params[name] is None}
@@ -173,6 +175,7 @@ class Collective(BoostedEstimator):
         links = graphs if params["features"] else {}
         net = net_of(list(links.values()), problem.data.n, params["edge_weights"], params["direction"])
         hops = (0, 0) if params["as_printed"] or not net.indices.size else self._hops(params)
+        # the training graph of Algorithm 3 has known instances alone, so bins come of them
         learned_from = problem.labelled if params["as_printed"] else slice(None)  # Algorithm 3 sees G_tr alone
         most = MISSING_BIN if params["as_printed"] else bins_of(problem.scale)
         self._columns, bins = StaticColumns.fitted(problem.data, net, *hops, learned_from, max_bins=most)
@@ -186,6 +189,7 @@ class Collective(BoostedEstimator):
 
     def _view(self, state: Any) -> dict[str, Any]:
         if not state.params["as_printed"]:
+            # as printed there are no out-of-fold predictions to learn a smearing factor from
             self._unit.fit(*(state.problem.scale.labels(each) for each in (state.target, state.out_of_fold)))
         return described(state, self._graphs, self._unit)
 
@@ -204,10 +208,12 @@ class Collective(BoostedEstimator):
             sweeps=params["sweeps"],
             tol=0.0 if printed else params["tol"],
             damping=0.0 if printed else params["damping"],
+            # drawn here, and kept, so that every prediction of the model sweeps in the same orders
             seed=int(state.rng_sweeps.integers(1 << 31)),
         )
         messages = np.zeros((state.labelled.size, self.n_stages_ * scale.n_outputs))
         known = view.state.messages[state.labelled, : messages.shape[1]]
+        # as printed fewer stages may have sent than there are
         messages[:, : known.shape[1]] = known
         ids, graphs = state.problem.data.id_series[state.labelled], list(state.graphs)
         stack, base = state.predictor
@@ -216,6 +222,7 @@ class Collective(BoostedEstimator):
         self.smearing_factor_ = self._unit.smearing_factor
         if scale.is_classifier:
             self.classes_ = scale.classes
+        # what the fit alone needs would be kept with the estimator, the size of the data
         del self._columns, self._graphs, self._unit
 
     def _fitted(self, data: HetData, y: Any, traced: list | None = None) -> NDArray[np.float64]:
@@ -273,9 +280,11 @@ class Collective(BoostedEstimator):
         predicted = np.stack(traced)[:, places]
         scale: Scale = self.model_.scale
         if scale.is_classifier:
+            # probabilities are kept less the mean
             return (predicted + scale.mean).astype(np.float32)
         values = self._learned_unit.back(scale.labels(predicted))
         known = self._known(data, y)[places]
+        # a known label is shown as given, without the factor that unbiases predictions
         values[:, known] = TargetTransform(self._learned_unit.log).back(scale.labels(predicted[:, known]))
         return values.astype(np.float32)
 
@@ -290,6 +299,7 @@ class Collective(BoostedEstimator):
         cls, parameters: dict[str, Any], meta: dict[str, Any], arrays: dict[str, NDArray]
     ) -> tuple[type, dict[str, Any], dict[str, Any], dict[str, NDArray]]:
         """Return class, parameters and state of today for what a file of format 1 holds."""
+        # a file of format 1 may be of a later state: formats are of the archive
         if not is_of_format_1(meta, arrays):
             return cls, parameters, meta, arrays
         known = set(cls().get_params(deep=False))

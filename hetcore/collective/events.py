@@ -34,7 +34,9 @@ def described(state: Any, graphs: Mapping[str, Graph], unit: TargetTransform) ->
     sets = {name: (scale.fitted(score), state.target) for name, score in state.scores().items()}
     if scored.any():
         sets["held_out"] = scale.fitted(state.asked.scores[scored]), problem.truth[scored]
+    # the rows that were not trained on where there are any
     rows = scored if scored.any() else problem.labelled
+    # the last set is the hardest that there is: held out, left out, trained
     fitted, truth = list(sets.values())[-1]
     residual, target = _along(problem.data.n, rows, unit, scale=scale, fitted=fitted, truth=truth)
     detail = {
@@ -65,6 +67,7 @@ def _left(residual: NDArray, target: NDArray, graphs: Mapping[str, Graph]) -> di
 
 def _loss(fitted: NDArray, target: NDArray, scale: Any) -> float:
     if scale.is_classifier:
+        # a class of probability 0 would end the curve at infinity
         return float(-np.log(np.maximum((fitted * target).sum(axis=1), 1e-15)).mean())
     return float(0.5 * ((fitted - target) ** 2).mean())
 
@@ -73,6 +76,7 @@ def _metric(fitted: NDArray, target: NDArray, scale: Any, unit: TargetTransform)
     """Return the share of wrong classes, or the RMSE in the labels' unit."""
     if scale.is_classifier:
         return error_rate(target.argmax(axis=1), fitted.argmax(axis=1))
+    # labels as given: the transform's factor belongs to predictions alone
     true = TargetTransform(unit.log).back(scale.labels(target))
     return root_mean_square(unit.back(scale.labels(fitted)) - true)
 
@@ -83,6 +87,7 @@ def _along(
     """Return residual and target (n,) of `rows`, NaN elsewhere, in the labels' unit or of probabilities."""
     residual, target = np.full(n, np.nan), np.full(n, np.nan)
     if scale.is_classifier:
+        # of several classes the probability of the true one is missed by so much
         residual[rows], target[rows] = 1.0 - (fitted * truth).sum(axis=1), truth[:, 0]
     else:
         target[rows] = TargetTransform(unit.log).back(scale.labels(truth))
@@ -91,5 +96,6 @@ def _along(
 
 
 def _band(residual: NDArray, graph: Graph) -> list[float]:
+    # fewer shuffles of larger graphs, so that an event takes no longer
     shuffles = int(np.clip(PRODUCTS // max(graph.indices.size, 1), *SHUFFLES))
     return list(morans_i_band(residual, graph, shuffles))

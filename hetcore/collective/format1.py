@@ -43,6 +43,7 @@ def parameters_of_today(given: Mapping[str, Any], known: set[str], features: tup
     renamed = {"inferred_weight" if name == "voice" else name: value for name, value in given.items()}
     if renamed.get("select_stages") is None:  # chosen by the features that are seen
         renamed["select_stages"] = not set(NEIGHBORS) & set(renamed.get("features", features))
+    # what None stood for then
     if renamed.get("min_samples_leaf") is None and not renamed.get("as_printed"):
         renamed["min_samples_leaf"] = 10
     return renamed | ({"hops": 0} if "hops" in known else {})
@@ -61,6 +62,7 @@ def state_of_today(
     old_params, width, K = meta["manner"], meta["n_own"], max(1, len(meta["scale"]["classes"]))
     printed = isinstance(old_params, dict) and old_params.get("as_printed") is True
     known = isinstance(old_params, dict) and set(old_params) == OLD_PARAMS
+    # checked before it is used: a width makes an array below
     if not known or type(width) is not int or not 0 <= width <= 1 << 20:
         raise ModelFileError("The model file's way to infer is not known: save the model again.")
     if printed and task == "classification":
@@ -76,6 +78,7 @@ def state_of_today(
 
 def _arrays(arrays: Mapping[str, NDArray], width: int, n_outputs: int) -> dict[str, NDArray]:
     kept = {"messages" if name == "said" else name: array for name, array in arrays.items()}
+    # bins and trees of no column: the arrays of today's format, with nothing in them
     none = BinMapper().fit(np.empty((1, 0), np.float32))
     kept |= {f"label_bins:{name}": array for name, array in none.to_arrays().items()}
     kept |= {f"base:{name}": array for name, array in Forest(n_outputs).to_arrays().items()}

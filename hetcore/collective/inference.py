@@ -28,6 +28,7 @@ def net_of(graphs: Sequence[Graph | None], n: int, weighted: bool, direction: st
         Who is a neighbour of i in a directed graph: both ends of its edges, the sources of those that lead to i, or the
         targets of those that leave it.
     """
+    # a graph that the data lack is one without edges: columns keep their places
     links = [None if graph is None else graph.neighbors(direction) for graph in graphs]
     indices = [np.empty(0, np.int32) if each is None else each.indices for each in links]
     weights = [np.empty(0, np.float32) if each is None else each.data for each in links]
@@ -37,6 +38,7 @@ def net_of(graphs: Sequence[Graph | None], n: int, weighted: bool, direction: st
     indptr = np.stack(shifted) if shifted else np.empty((0, n + 1), np.int64)
     joined = np.concatenate([np.empty(0, np.float32), *weights])
     flat = np.concatenate([np.empty(0, np.int32), *indices])
+    # signs, where strengths are not asked for: a negative edge stays one
     return Net(indptr, flat, joined if weighted else np.sign(joined))
 
 
@@ -118,13 +120,16 @@ class Inference:
         """
         K = own.shape[1]
         if stage == 0 or before is None:
+            # Rf1 needs the targets, Rf2 and Rf3 the residuals of two stages: no more is summed up
             seen = [0] if stage == 0 else [0, stage - 1, stage] if stage > 2 else list(range(stage + 1))
             blocks = np.concatenate([self.state.messages[:, each * K : (each + 1) * K] for each in seen], axis=1)
             return self._related(rows, own, blocks, self.aggregation, net)
+        # what is summed up here are residuals, whose fill is another
         residual = self.aggregation._replace(fill_target=self.aggregation.fill_residual)
         messages = np.ascontiguousarray(self.state.messages[:, stage * K : (stage + 1) * K])
         new, out = self._related(rows, own, messages, residual, net), before.copy()
         for at in range(0, out.shape[1] - K, 3 * K + 1):
+            # Rf3 of a stage is Rf2 of the one before, and Rf1 has not changed
             out[:, at + 2 * K : at + 3 * K] = before[:, at + K : at + 2 * K]
             out[:, at + K : at + 2 * K] = new[:, at : at + K]
         out[:, -K:] = own
@@ -144,6 +149,7 @@ class Inference:
     def start_from_neighbors(self, rows: NDArray[np.int64]) -> None:
         """Let Rf4 of `rows` at stage 0 be Rf1 of the first graph, from the known alone (end of the experiments)."""
         K = self.scores.shape[1]
+        # the unknown say nothing yet
         self.state.weights[self.unknown] = 0.0
         if self.net.indptr.shape[0]:
             self.state.initial[rows] = self.columns(rows, self.state.initial[rows], 0)[:, :K]
@@ -152,6 +158,7 @@ class Inference:
         """Set known instances' residuals, stage by stage, from their known neighbours: Algorithm 4, lines 1 to 9."""
         self.state.weights[self.unknown] = 0.0
         target = self.state.messages[rows, : self.scores.shape[1]].copy()
+        # edges of others, and to those that do not count, are left out once rather than at each stage
         scores, columns, net = stages.prior[rows].copy(), None, counting(self.net, self.state.weights, rows)
         for stage in range(stages.begins.size - 2):
             own = self.state.initial[rows] if stage == 0 else scores
@@ -174,6 +181,7 @@ class Inference:
         rows, scores = self.unknown, np.ascontiguousarray(stages.prior[self.unknown])
         columns, before = self.columns(rows, scores, 0), np.zeros_like(scores)
         for graph in range(self.net.indptr.shape[0]):
+            # hetcore 0.1 knew no residual of a neighbour at that point
             columns[:, 4 * graph + 1 : 4 * graph + 3] = 0.0
             columns[:, -1] = columns[:, 0]
         fitted = [before]
@@ -220,6 +228,7 @@ class Inference:
         self.changes, self.visits, self.moving = [], [], []
         for t in range(sweeps if self.unknown.size else 0):
             order = self._fixed_order(rng) if fixed_order else rng.permutation(self.unknown)
+            # in a directed graph an instance does not know who listens to it, so nobody can be skipped
             args = self.net, self.aggregation, stages, self.state, order, waiting, skip and not self.directed
             change, visits, moving = sweep(*args, (1.0 - damping) ** t, tol)
             self.changes.append(float(change))
@@ -235,6 +244,7 @@ class Inference:
         unknown = np.zeros(len(self.scores), bool)
         unknown[self.unknown] = True
         order = rng.permutation(unknown.size)
+        # the same relative order whoever else is unknown: showing one label must not reshuffle all others
         return order[unknown[order]]
 
     def staged(self, stages: Stages, rows: NDArray) -> NDArray[np.float64]:

@@ -31,15 +31,19 @@ def mixing_weights(scores: NDArray[np.float64], target: NDArray[np.float64], sca
     value = _value(weights, scores, target, scale)
     for _ in range(STEPS if c > 1 else 0):
         gradient = scale.fitted(np.tensordot(weights, scores, 1)) - target
+        # the pull to equal weights weighs one row: of few rows the mix stays near the mean
         slope = np.einsum("mk,cmk->c", gradient, scores) / m + np.log(weights * c) / m
         moved, new = weights, np.inf
         while new > value and rate > 1e-6:
+            # from the steepest down; a weight of 0 would never come back, for it is multiplied
             moved = np.maximum(weights * np.exp(rate * (slope.min() - slope)), 1e-12)  # factors are at most 1
             moved = moved / moved.sum()
             new = _value(moved, scores, target, scale)
             rate *= 0.5
+        # no better by more than rounding
         if new > value - STILL:
             break
+        # a step that worked may be longer the next time
         weights, value, rate = moved, new, rate * 3.0
     return weights
 
@@ -53,8 +57,10 @@ def guarded_weights(scores: NDArray[np.float64], target: NDArray[np.float64], sc
     weights = mixing_weights(scores, target, scale)
     alone = scale.loss.value(scores[0], target)
     gain = (alone - scale.loss.value(np.tensordot(weights, scores, 1), target)).reshape(len(target))
+    # paired, row by row: what both models miss alike does not count as a difference
     if gain.mean() > SURE * gain.std() / np.sqrt(gain.size):
         return weights
+    # the first model alone
     return np.eye(len(weights))[0]
 
 

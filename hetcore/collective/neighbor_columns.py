@@ -50,10 +50,14 @@ class FeatureReduction(Stored):
         """Find the directions of the largest squared sums, missing values as zeros."""
         n, d = values.shape
         if d <= WIDE or n <= COMPONENTS:
+            # fewer rows than directions have none to spare
             return cls(np.empty((d, 0), np.float32))
+        # a fixed start: else the directions, and all trees after them, would differ from fit to fit
         start = np.random.default_rng(0).standard_normal(min(n, d))
+        # sparse: a wide table is mostly zeros
         table = scipy.sparse.csr_array(np.nan_to_num(values).astype(np.float64))
         directions = svds(table, COMPONENTS, v0=start)[2].T
+        # a direction and its opposite are the same; the largest number of each is made positive
         turned = directions * np.where(directions[np.abs(directions).argmax(axis=0), np.arange(COMPONENTS)] < 0, -1, 1)
         return cls(np.ascontiguousarray(turned, np.float32))
 
@@ -80,6 +84,7 @@ class Hops:
     def __init__(self, net: Net, n: int) -> None:
         self.n = n
         self.graphs = [_matrix(net, g, n) for g in range(net.indptr.shape[0])]
+        # how much of two links leads back to oneself
         self.back = [np.asarray(graph.multiply(graph.T).sum(axis=1)).ravel() for graph in self.graphs]
 
     def feature_columns(self, values: NDArray[np.float32], hops: int) -> NDArray[np.float32]:
@@ -87,6 +92,7 @@ class Hops:
         known = np.isfinite(values)
         filled, blocks = np.where(known, values, 0.0).astype(np.float64), []
         for graph, back in zip(self.graphs if hops else [], self.back):
+            # by strength: a mean of features along a negative edge is still a mean of features
             size = abs(graph)
             sums = _walks(size, back, filled, hops)
             counts = _walks(size, back, known.astype(np.float64), hops)
@@ -124,10 +130,12 @@ def _matrix(net: Net, g: int, n: int) -> scipy.sparse.csr_array:
 def _walks(graph: scipy.sparse.csr_array, back: NDArray, values: NDArray, hops: int) -> Sequence[NDArray]:
     """Return sums over the neighbours, and over the neighbours' neighbours but the instance itself."""
     one = graph @ values
+    # A A without its diagonal: A A itself is dense where a node has many neighbours
     return [one, graph @ one - back[:, None] * values][:hops]
 
 
 def _ratio(total: NDArray, weight: NDArray) -> NDArray[np.float32]:
     """Return means, NaN over nothing."""
+    # rounding of the way back leaves a weight near 0, which is nobody
     some = weight > TINY
     return np.where(some, total / np.where(some, weight, 1.0), np.nan).astype(np.float32)

@@ -71,6 +71,7 @@ class InferenceParams(Stored):
 
 
 def _plain_aggregation(aggregation: Aggregation) -> dict[str, Any]:
+    # JSON has no NaN
     return {name: None if number != number else number for name, number in aggregation._asdict().items()}
 
 
@@ -142,8 +143,10 @@ class CollectiveModel(Stored):
         """
         known, new, view = self._inference(data, labels)
         stages, rows = self._stages(data, view, known), np.flatnonzero(known)
+        # with labels given, a fixed order, so that one label more does not reshuffle the sweeps
         rng, fixed = np.random.default_rng(self.how.seed), labels is not None
         if self.how.as_printed:
+            # without links one pass through the stages is all
             sweeps = self.how.sweeps if self.how.linked else 0
             settings = {"sweeps": sweeps, "traced": traced, "fixed_order": fixed}
             algorithm4(view, stages, rows, self.how.residuals, rng, **settings)
@@ -151,6 +154,7 @@ class CollectiveModel(Stored):
         else:
             self._default(view, stages, new, rng=rng, traced=traced, fixed=fixed)
             fitted = view.state.messages[:, : self.scale.n_outputs] + self._center
+        # a known instance is predicted as if its label were unknown, from its neighbours as they ended
         fitted[known] = view.staged(stages, rows)[:, -1]
         return fitted
 
@@ -165,6 +169,7 @@ class CollectiveModel(Stored):
     ) -> None:
         begin = view.begin_from_targets if self.how.start == "targets" else view.begin
         begin(stages, self.how.inferred_weight)
+        # labels that the fit did not know have no residuals yet
         if new.size:
             self._set_residuals(view, new, view.staged(stages, new))
         if traced is not None:
@@ -175,6 +180,7 @@ class CollectiveModel(Stored):
 
     def _stages(self, data: HetData, view: Inference, known: NDArray[np.bool_]) -> Stages:
         """Return the stages over the columns of `data`, from F_0 on."""
+        # messages of stage 0 are the targets
         targets = view.state.messages[:, : self.scale.n_outputs]
         bins = self.columns.bins(data, view.net, targets, known)
         prior = self.scale.prior + self.base.predict(bins)
@@ -197,10 +203,12 @@ class CollectiveModel(Stored):
         met = place >= 0
         messages = np.zeros((data.n, self.messages.shape[1]))
         messages[met] = self.messages[place[met]]
+        # who is known was known to the fit, or is said now
         known = met if labels is None else labels.labelled & self._in_classes(labels)
         new = np.empty(0, np.int64)
         if labels is not None:
             target = np.where(known[:, None], self.scale.codes(labels.y, known) - self._center, 0.0)
+            # a label that is the same as the fit knew keeps its residuals
             new = np.flatnonzero(known & ~(met & (np.abs(target - messages[:, :K]) < 1e-9).all(axis=1)))
             messages[~known] = 0.0
             messages[new] = 0.0
@@ -214,6 +222,7 @@ class CollectiveModel(Stored):
 
     def _in_classes(self, labels: HetData) -> NDArray[np.bool_]:
         if not self.scale.is_classifier:
+            # a class that the fit never saw is no target for any message
             return np.ones(labels.n, bool)
         return np.isin(labels.y.astype(str), self.scale.classes.astype(str))
 

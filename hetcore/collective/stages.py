@@ -35,9 +35,12 @@ def relational_columns(
         "as_printed", "counts" and, as printed, "first_rf2".
     """
     printed = params["as_printed"]
+    # without a residual before there is nothing for Rf2 to sum up
     second = stage > 0 or (printed and params["first_rf2"] == "target")
+    # at stage 1 the residual before is the target's own, which Rf1 has
     third, own = stage > (0 if printed else 1), printed or stage > 0
     there = ["rf1" in features, "rf2" in features and second, "rf3" in features and third]
+    # counts are a column if any neighbour is seen at all
     block = np.repeat([*there, params["counts"] and not printed and any(there)], [n_outputs] * 3 + [1])
     rf4 = np.full(n_outputs, "rf4" in features and own)
     return np.flatnonzero(np.concatenate([np.tile(block, n_graphs), rf4]))
@@ -67,6 +70,7 @@ class Table:
         """Return the table of own columns (d, n)."""
         binned = np.zeros((own.shape[0] + n_more, labelled.size), np.uint8)
         binned[: own.shape[0]] = own[:, labelled]
+        # by instance for the kernels, which visit one at a time; by column for growing
         return cls(np.ascontiguousarray(own.T), n_bins, labelled, binned)
 
     @property
@@ -115,6 +119,7 @@ class Stack(Stored):
 
     def append(self, forest: Forest, mapper: BinMapper) -> None:
         """Add a stage of scaled trees, whose relational columns were binned by `mapper`."""
+        # scales are multiplied into the leaves: a sweep walks through the trees many times
         flat = forest.to_arrays()
         scales = np.repeat(flat["scales"], np.diff(flat["starts"]))
         self.nodes = np.concatenate([self.nodes, flat["nodes"]])
@@ -129,6 +134,7 @@ class Stack(Stored):
         for at in np.flatnonzero((nodes["left"] >= 0) & (nodes["feature"] >= self.n_own)):
             thresholds = mapper.thresholds[nodes["feature"][at] - self.n_own]
             place = nodes["threshold_bin"][at]
+            # a cut beyond the last threshold: all known values go left
             cuts[at] = thresholds[place] if place < thresholds.size else np.inf
         return cuts
 
@@ -155,6 +161,7 @@ class Stack(Stored):
             As in `hetcore.kernels.collective_sweeps.Stages`.
         """
         center = np.ascontiguousarray(scale.mean) if scale.is_classifier else np.zeros(1)
+        # without F_0 the prior is where all begin
         prior = np.tile(scale.prior, (len(bins), 1)) if prior is None else prior
         flat = self.nodes, self.cuts, self.values, self.starts, self.begins
         return Stages(bins, *flat, prior, center, scale.is_classifier, sends)
@@ -173,6 +180,7 @@ class Stack(Stored):
                 nodes = slice(stack.starts[trees.start], stack.starts[trees.stop])
                 mean.nodes = np.concatenate([mean.nodes, stack.nodes[nodes]])
                 mean.cuts = np.concatenate([mean.cuts, stack.cuts[nodes]])
+                # each view's trees weigh the same
                 mean.values = np.concatenate([mean.values, stack.values[nodes] / len(stacks)])
                 sizes = np.diff(stack.starts[trees.start : trees.stop + 1])
                 mean.starts = np.concatenate([mean.starts, mean.starts[-1] + np.cumsum(sizes)])
@@ -185,9 +193,11 @@ class Stack(Stored):
 
     def _fault(self, sizes: dict[str, int]) -> str:
         trees = {"nodes": self.nodes, "values": self.values, "starts": self.starts}
+        # the same checks as for a forest: nodes, children, depths
         Forest.from_arrays(trees | {"scales": np.ones(max(self.starts.size - 1, 0))}, 1 << 31)
         begins, relational = self.begins, (self.nodes["left"] >= 0) & (self.nodes["feature"] >= self.n_own)
         good = begins.size > 1 and begins[0] == 0 and begins[-1] == self.starts.size - 1
+        # a cut is a number exactly where a tree splits by a relational column
         good = good and (np.diff(begins) >= 0).all() and (np.isnan(self.cuts) == ~relational).all()
         return "" if good else "The stages of the model file do not add up"
 
@@ -238,6 +248,7 @@ class Grower:
             Taken from numbers before splits are searched.
         """
         binned, n_bins, columns = table
+        # the caller's scores stay as they are
         score, forest = score.copy(), Forest(score.shape[1])
         for _ in range(n_trees if rows.size else 0):
             drawn = self._drawn(columns), self._drawn(rows, self.subsample)
@@ -258,6 +269,7 @@ class Grower:
     ) -> Any:
         fitted = self.scale.fitted(score)
         curved = (fitted * (1.0 - fitted)).astype(np.float32) if self.scale.is_classifier else None
+        # the centre is added again: only differences count, and float32 has more digits near 0
         gradients = (fitted + center - target).astype(np.float32)
         tree = grow(binned, gradients, curved, rows=rows, columns=columns, params=self.limits, n_bins=n_bins)
         if self.median:

@@ -61,6 +61,7 @@ class StaticColumns(Stored):
         max_bins: int = MISSING_BIN,
     ) -> tuple[StaticColumns, NDArray[np.uint8]]:
         """Learn encoders, and bins from `rows`; return own and feature columns (d, n) of the same data too."""
+        # one encoder a source, learned from all its records, labelled or not
         encoders = {name: SourceEncoder().fit(source) for name, source in data.sources.items()}
         own = _own_values(data, encoders)
         columns = cls(
