@@ -37,9 +37,11 @@ def as_codes(X: ArrayLike, n_modes: int) -> NDArray:
     if X.dtype.kind in "biu":
         return X.astype(np.int64)
     if X.dtype.kind == "f":
+        # beyond 2^53 two codes can be one float
         if not (np.isfinite(X).all() and (np.abs(X) < 2**53).all() and (X == np.floor(X)).all()):
             raise DataError("X has codes that are missing or no whole numbers: give whole numbers, or text.")
         return X.astype(np.int64)
+    # code != code is true of NaN alone
     if X.dtype.kind == "O" and any(code is None or code != code for code in X.ravel()):
         raise DataError("X has missing codes: leave such entries out.")
     return X.astype(str)
@@ -75,6 +77,7 @@ class CodeBook:
         out = np.empty(X.shape, np.int32)
         for mode, codes in enumerate(self.codes):
             column = _in_kind_of(X[:, mode], codes)
+            # a code beyond the last would be one place too far
             place = np.minimum(np.searchsorted(codes, column), codes.size - 1)
             out[:, mode] = np.where(codes[place] == column, self.offsets[mode] + place, self.n_rows)
         return out
@@ -83,9 +86,11 @@ class CodeBook:
 def book_from(state: list[list[Any]]) -> CodeBook:
     """Return the book of codes as JSON has them; ModelFileError if these are none."""
     kind = str if isinstance(state[0][0], str) else int
+    # True is an int in Python, and no code
     if not all(type(code) is kind for codes in state for code in codes):
         raise ModelFileError("The codes of the model file are no codes: save the model again.")
     codes = [np.array(each, dtype=str if kind is str else np.int64) for each in state]
+    # in order, for places are found by halving
     if not all(each.size and (each[1:] > each[:-1]).all() for each in codes):
         raise ModelFileError("The codes of the model file are not in order: save the model again.")
     return CodeBook(codes)
@@ -98,4 +103,5 @@ def _in_kind_of(column: NDArray, codes: NDArray) -> NDArray:
     if column.dtype.kind != "U":
         return column
     known = {str(code): code for code in codes.tolist()}
+    # text that no code of the book is written as: the least number, which none is
     return np.array([known.get(code, np.iinfo(np.int64).min) for code in column.tolist()], np.int64)

@@ -108,6 +108,7 @@ class Factorization(RegressorMixin, Estimator):
         """Return the entries to train on and the validation part."""
         n_validation = int(self.validation_fraction * len(entries))
         order = np.random.default_rng(self.random_state).permutation(len(entries))
+        # sorted: which entries are left out is drawn, their order stays
         return entries.take(np.sort(order[n_validation:])), entries.take(np.sort(order[:n_validation]))
 
     def _view(self, state: FactorState) -> dict[str, Any]:
@@ -117,6 +118,7 @@ class Factorization(RegressorMixin, Estimator):
 
     def _finish(self, state: FactorState) -> None:
         error, self.best_iteration_, tables = state.best
+        # no validation part: the last epoch is the one
         if tables is None:
             error, self.best_iteration_, tables = state.metric["train"], state.n_rounds, state.tables()
         self.tables_ = _calibrated(tables, state, error)
@@ -129,6 +131,7 @@ class Factorization(RegressorMixin, Estimator):
         n = self._book.n_rows
         counts = np.stack([np.bincount(rows, minlength=n) for rows in train.rows.T]).sum(axis=0)
         sums = np.stack([np.bincount(rows, std, n) for rows in train.rows.T]).sum(axis=0)
+        # a code whose entries all went to the validation part
         self.mean_deviations_ = np.where(counts > 0, sums / np.maximum(counts, 1), std.mean())
 
     def predict(self, X: ArrayLike, return_std: bool = False) -> NDArray | tuple[NDArray, NDArray]:
@@ -149,6 +152,7 @@ class Factorization(RegressorMixin, Estimator):
         rows = self._book.rows(as_codes(X, self._n_modes))
         fitted, std = self.tables_.predict(rows)
         if self.clip and not self.as_printed:
+            # as printed to the letter
             fitted = np.clip(fitted, *self.range_)
         if self.as_printed:
             fitted = np.where((rows == self._book.n_rows).any(axis=1), PRINTED_UNKNOWN, fitted)
@@ -243,6 +247,7 @@ def entries_of(X: ArrayLike, y: ArrayLike, n_modes: int, book: CodeBook | None) 
     try:
         y = np.asarray(y, np.float64).ravel()
     except (TypeError, ValueError):
+        # words rather than NumPy's
         raise DataError("y has values that are no numbers: give a number for each entry.") from None
     if len(y) != len(X):
         raise DataError(f"y has {len(y)} values for the {len(X)} entries of X: give one for each.")
@@ -256,11 +261,13 @@ def entries_of(X: ArrayLike, y: ArrayLike, n_modes: int, book: CodeBook | None) 
 def _calibrated(tables: Tables, state: FactorState, error: float) -> Tables:
     """Scale deviations to the errors on the validation part; without deviations there is one for all."""
     if not state.has_deviation:
+        # without deviations the validation error is the spread of all
         return replace(tables, base_variance=(error / tables.scale) ** 2)
     validation = state.parts.get("left_out")
     if validation is None or state.params["as_printed"]:
         return tables
     fitted, std = tables.predict(validation.rows)
     factor = float((((validation.values - fitted) / std) ** 2).mean())
+    # the factors of a product share the correction, each by its root
     share = np.float32(factor ** (1.0 / validation.rows.shape[1]))
     return replace(tables, base_variance=tables.base_variance * factor, deviations=tables.deviations * share)

@@ -72,6 +72,7 @@ class Tables(Stored):
     def predict(self, rows: NDArray[np.int32]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the fitted values (n,) and their standard deviations (n,), in the values' unit."""
         fitted, variances = np.empty(len(rows)), np.empty(len(rows))
+        # float32, as the kernel was compiled for
         base = np.float32(self.base_variance)
         predict_entries(rows, self.biases, self.factors, self.deviations, base, fitted, variances)
         return self.center + self.scale * fitted, self.scale * np.sqrt(variances)
@@ -107,9 +108,11 @@ class FactorState:
         """Lay out the entries and draw the factors."""
         rng = np.random.default_rng(params["random_state"])
         order, starts = blocks(train.rows, book, rng)
+        # in blocks, for the kernel goes through them in a row
         train = train.take(order)
         counts = np.bincount(train.rows.ravel(), minlength=book.n_rows + 1)
         center = float(train.values.mean())
+        # values that are all the same have no deviation to divide by
         scale = 1.0 if params["as_printed"] else float(train.values.std()) or 1.0
         if params["as_printed"]:  # (16) has the prior once for a code: each visit brings its share
             penalties = params["regularisation"] / np.maximum(counts, 1)
@@ -135,6 +138,7 @@ class FactorState:
         )
         if params["as_printed"] and state.has_deviation:
             state._set_deviations(float(scaled.var()))
+        # folds first: the first epoch is weighted by then
         elif params["deviation_folds"] > 1 and state.has_deviation:
             state._learn_from(left_out_errors(params, book, train, rng) / scale)
         return state
@@ -162,8 +166,10 @@ class FactorState:
         table, offsets = self.factors.factors, self.book.offsets
         centers = np.zeros((3, table.shape[1]), np.float32)
         if self.train.rows.shape[1] == 3 and not self.params["as_printed"]:
+            # of few codes a mean is mostly the code itself
             for mode in np.flatnonzero(np.diff(offsets) >= MANY):
                 rows = np.arange(offsets[mode], offsets[mode + 1])
+                # codes without an entry stay where they were drawn, and say nothing
                 centers[mode] = table[rows[self.counts[rows] > 0]].mean(axis=0)
         return centers
 
@@ -177,7 +183,9 @@ class FactorState:
         variance = float((errors**2).mean())
         if not variance < DIVERGED:
             raise self._too_fast()
+        # errors of nearly nothing: a level of 0 could not be left by steps relative to it
         self._set_deviations(max(variance, LEAST_VARIANCE))
+        # factors of no column and biases of 0: the kernel then moves deviations alone
         still = self.factors._replace(
             biases=np.zeros_like(self.factors.biases), factors=np.zeros((len(self.shrinkage), 0), np.float32)
         )
@@ -189,6 +197,7 @@ class FactorState:
                 np.zeros((3, 0), np.float32), self.shrinkage, totals,
             )  # fmt: skip
         self._check_deviations()
+        # the biases' sums of squared gradients begin anew, as if nothing had been visited
         self.factors.bias_sums[:] = 1.0
         self.mean_variance = len(errors) / totals[2]
 

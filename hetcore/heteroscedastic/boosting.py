@@ -69,7 +69,9 @@ class Rounds:
         self.train, self.held_out, self.link, self.params, self.mapper = train, held_out, link, params, mapper
         self.rng = np.random.default_rng(params["random_state"])
         n = train.weights.size
+        # two rows a fold at least
         self.n_members = max(1, min(params["folds"], n // 2))
+        # rows that count alike need no multiplication by their weights, and give the bits of plain boosting
         self.even = bool((train.weights == 1.0).all())
         self.printed = params["as_printed"]
         self.rules = {"l2": self._rules("l2", 1.0), "deviation_l2": self._rules("deviation_l2", link.unit)}
@@ -83,6 +85,7 @@ class Rounds:
         if penalty == "deviation_l2" and not p["as_printed"]:  # a spread asks for more rows than a mean
             most = MOST_DEVIATION_LEAVES if sizes[1] < 0 else min(sizes[1], MOST_DEVIATION_LEAVES)
             sizes = sizes[0], most, max(sizes[2], LEAST_DEVIATION_ROWS)
+        # a penalty for each row is in the gradient already
         l2 = 0.0 if penalty == "deviation_l2" and self.link.row_penalty else p[penalty] / unit
         limits = TreeParams(*sizes, 0.0, l2, 2.0 * p["min_gain"] / unit)
         return TreeRules(limits, p["subsample"], p["column_sample"], p["n_jobs"] or 1)
@@ -91,8 +94,10 @@ class Rounds:
         """Lines 1 and 2."""
         p, link, base = self.params, self.link, self.train.base
         strata = base.codes if isinstance(base, Labels) else None
+        # nothing to blend where rows count alike anyway
         blending = p["blend"] and self.n_members > 1 and link.learns and link.power > 0
         powers = (0.0, link.power) if blending else (link.power,)
+        # folds of their own for each label forest, so that the two err in different places
         partitions = [CVFolds.of(self.train.weights.size, strata, self.n_members, self.rng) for _ in powers]
         n_validation = None if self.held_out is None else self.held_out.weights.size
         self.first = base.start(self.train.weights) * (not self.printed)  # (17) is a sum from nothing
@@ -104,6 +109,7 @@ class Rounds:
         )
         for ensemble, stream in zip((self.deviation, *self.labels), streams):
             ensemble.rng = stream
+        # a constant deviation grows no tree
         self.deviation.open = link.learns
 
     @property
@@ -119,8 +125,10 @@ class Rounds:
         each = [ensemble.out_of_fold() for ensemble in self.labels]
         if len(each) == 2:
             target, curves = self.train.base.working(each[0])
+            # near the first forest's scores the loss is a weighted squared distance, whose best mix is closed
             self.share = mixed_share(*each, target, self.train.weights[:, None] * curves)
         self.out_of_fold = Scores(self._mixed(each), self.deviation.out_of_fold()[:, 0])
+        # weights and deviations are of the forest that counts rows by trust, not of the mix
         self.labels_out_of_fold = self.out_of_fold if self._numbers else Scores(each[-1], self.out_of_fold.d)
 
     def round(self) -> bool:
@@ -144,12 +152,14 @@ class Rounds:
                 self.train.base, self.labels_out_of_fold.f, self.deviation.scores[:, :, 0], ensemble.power
             )
             if not self.printed:
+                # relative to the rows that a member sees, so that l2 means the same whatever the deviations
                 weights = weights / np.einsum("kn,kn->k", weights, ensemble.folds.inside)[:, None]
             ensemble.weights = weights
             counts = ensemble.weights * self.train.weights
         if self.printed and self._numbers:  # the loss is (y - f)^2 there, not its half
             counts = 2.0 * (np.ones_like(self.train.weights) if counts is None else counts)
         grown = self._grown(ensemble, gradients, hessians, counts, "l2")
+        # a leaf of one sure class has hardly a curvature, and its Newton step no bound
         if not (self._numbers or self.printed):
             np.clip(grown.values, -LEAF_LIMIT, LEAF_LIMIT, out=grown.values)
         ensemble.add(grown, self.held_out)
@@ -168,23 +178,28 @@ class Rounds:
     def _grown(self, ensemble: ForestEnsemble, gradients: NDArray, hessians: Any, counts: Any, penalty: str) -> Any:
         """Grow a tree of each member; hessians of None are 1, counts (n,) or (M, n) of None too."""
         if counts is not None:
+            # one count a row, whatever the number of outputs
             counts = np.broadcast_to(counts, gradients.shape[:2])[:, :, None]
             gradients, hessians = gradients * counts, counts if hessians is None else hessians * counts
         elif hessians is None:
+            # no hessians: the kernels take each as 1
             hessians = gradients[:, :, :0]
         grown = ensemble.grow(gradients, hessians, self.train, self.mapper.n_bins, self.rules[penalty])
         if self.printed:
+            # as printed to the letter: leaves of the float64 sums
             set_leaves(grown, gradients, hessians, self.rules[penalty].limits.l2)
         return grown
 
     def _judge(self) -> bool:
         """Line 8: forests of numbers or of rows that count alike by their own loss, the rest by the likelihood."""
         self._look()
+        # one member alone has no left-out rows to be patient by
         patience = self.params["patience"] if self.n_members > 1 else None
         nll = self.nll(self.labels_out_of_fold, self.train, self.scale(self.labels_out_of_fold))
         back = [
             ensemble.check_patience(self.done, self._label_loss(ensemble, nll), patience) for ensemble in self.labels
         ]
+        # a list, for each forest must keep or go back; and a forest that went back changes the mix
         if any([*back, self.deviation.check_patience(self.done, nll, patience)]):
             self._look()
         return not any(ensemble.open for ensemble in (*self.labels, self.deviation))
@@ -210,6 +225,7 @@ class Rounds:
         Two members of two forests have not seen a row: half the square of their difference is the variance of one
         around what all have in common. Of M members a Mth part of it is left. Zeros where there is one label forest.
         """
+        # the difference of two label forests is twice the variance of one, by the chance of folds
         if len(self.labels) == 1 or not self._numbers:
             return np.zeros(self.train.weights.size)
         first, second = (ensemble.out_of_fold()[:, 0] for ensemble in self.labels)
@@ -233,8 +249,10 @@ class Rounds:
         A forest that counts all rows alike speaks of labels as they are recorded: blind draws are in it already.
         """
         if not self._numbers:
+            # of classes, the blended forest's share of blind labels counts by its share
             return self.shares[-1] if out_of_fold is not self.labels_out_of_fold else 1.0
         squares = (self.train.base.y - out_of_fold.f[:, 0]) ** 2
+        # a perfect fit has no spread left, and its logarithm would be minus infinity
         return max(self.link.scale(squares, out_of_fold.d, self.train.weights), 1e-12)
 
     def nll(self, scores: Scores, sample: Sample, scale: float) -> float:
@@ -245,6 +263,7 @@ class Rounds:
         else:
             share = scale * self.link.share(scores.d)
             mixture = (1.0 - share) * sample.base.seen(scores.f) + share / sample.base.n_classes
+            # a probability of 0 would end the curve
             rows = -np.log(np.maximum(mixture, 1e-12))
         return self.mean(rows, sample)
 

@@ -142,7 +142,9 @@ class DeviationBoosting(RowsEstimator):
             raise ValueError("requires y to be passed, but the target y is None: give a label for each row.")
         X, y, weights = self._checked_rows(X, y, sample_weight)
         X = to_float32(X)
+        # rows of weight 0 take no part at all: they must not move bins or units
         used = weights > 0
+        # mean weight 1, so that l2 and the rows of a leaf mean the same whatever the weights' unit
         weights, labels = weights[used] / weights[used].mean(), np.asarray(y)[used]
         base, mapper = self._base(self._targets(labels, weights)), BinMapper().fit(X[used])
         train, validation = Sample(mapper.transform(X[used]), base, weights), self._validation(eval_set, mapper)
@@ -163,6 +165,7 @@ class DeviationBoosting(RowsEstimator):
         if (rows := self._rows_to_score(eval_set)) is None:
             return None
         X, y = rows
+        # rows to score by all count alike
         return Sample(mapper.transform(to_float32(X)), self._base(self._coded(y)), np.ones(X.shape[0]))
 
     def _finish(self, state: Rounds) -> None:
@@ -175,8 +178,10 @@ class DeviationBoosting(RowsEstimator):
         return self.model_.raw(to_float32(validate_data(self, X, **self._x_checks, reset=False)))
 
     def _restored(self, sizes: dict[str, int]) -> str:
+        # the link is not in the file: it follows from the parameters
         self.model_ = replace(self.model_, link=make_link(self._params()))
         self.n_features_in_, self._unit = sizes["d"], self.model_.unit
+        # of numbers, a factor of the variance
         # of classes, a share of the labels: it may be none
         spread = self.model_.scale <= 1 if is_classifier(self) else self.model_.scale > 0
         fits = spread and self.best_iteration_ <= self.n_iterations_

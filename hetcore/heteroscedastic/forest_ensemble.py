@@ -60,6 +60,7 @@ class CVFolds(NamedTuple):
         fold = dealt_in_order(strata, rng.permutation(n), folds)
         seen = np.ones((1, n), bool) if folds == 1 else fold != np.arange(folds)[:, None]
         rows = [np.flatnonzero(own).astype(np.int32) for own in seen]
+        # flat places of each row at the member that has not seen it
         return cls(fold * n + np.arange(n), rows, seen / seen.sum(axis=1, keepdims=True))
 
 
@@ -129,8 +130,10 @@ class ForestEnsemble:
         """Grow a tree of each member on gradients (M, n, K) and hessians (M, n, P)."""
         drawing = rules.row_share < 1 or rules.column_share < 1
         if self.grower is None:
+            # of the gradients, for a member's forest of deviations has another number of outputs
             shape = gradients.shape[2], hessians.shape[2]
             self.grower = MemberGrower(train.binned, n_bins, shape, rules.limits, rules.n_jobs)
+        # without draws rows and columns are the same in every round
         if drawing or self.grower.parts is None:
             columns = np.arange(n_bins.size, dtype=np.int32)
             rows = [_share(part, rules.row_share, 1, self.rng) for part in self.folds.rows]
@@ -140,6 +143,7 @@ class ForestEnsemble:
     def add(self, grown: Grown, held_out: Sample | None) -> None:
         """Add the members' new trees to their scores."""
         add_members(self.scores, grown.leaves, grown.values, self.rate)
+        # leaves of a round are of no use after it, and the largest part of what it made
         self.trees.append(grown._replace(leaves=grown.leaves[:, :0]))
         for tree in trees_of(grown) if held_out is not None else ():
             self.validation += tree.predict(held_out.binned) * (self.rate / len(self.scores))
@@ -151,6 +155,7 @@ class ForestEnsemble:
     def seen(self) -> NDArray[np.float64]:
         """Return the mean scores (n, K) of each row by the members that were trained on it."""
         left, others = self.out_of_fold(), len(self.scores) - 1
+        # by those that saw it: what is called the training loss
         return (self.scores.sum(axis=0) - left) / others if others else left
 
     def check_patience(self, done: int, loss: float, patience: int | None) -> bool:
@@ -163,8 +168,10 @@ class ForestEnsemble:
         """
         if not self.open:
             return False
+        # so little better is by chance, and would keep a fit going for ever
         if patience is None or self.best == 0 or loss < self.loss - LEAST_FALL * abs(self.loss):
             self.best, self.loss = done, loss
+            # copies only where somebody may go back to them
             self.kept = tuple(each.copy() for each in self._arrays()) if patience is not None else ()
         elif done - self.best >= patience:
             self.open = False
@@ -202,6 +209,7 @@ def set_leaves(grown: Grown, gradients: NDArray, hessians: NDArray, l2: float) -
         for k in range(g.shape[1]):
             sums = np.bincount(leaves, g[:, k], len(values))
             curves = np.bincount(leaves, h[:, k] if h.shape[1] else None, len(values)) + l2
+            # an empty leaf says nothing
             values[:, k] = np.divide(-sums, curves, out=np.zeros(len(values)), where=curves > 0)
 
 
@@ -219,6 +227,7 @@ def mixed_share(alike: NDArray, weighed: NDArray, target: NDArray, weights: NDAr
     """
     step = weighed - alike
     size = float(np.sum(weights * step**2))
+    # two forests that say the same
     if size <= 0:
         return EVEN_SHARE
     best = float(np.sum(weights * (target - alike) * step)) / size

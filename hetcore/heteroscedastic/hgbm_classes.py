@@ -24,6 +24,7 @@ __all__ = ["HGBMClassifier"]
 
 def _plain_classes(classes: NDArray) -> list[Any]:
     plain = classes.tolist()
+    # JSON has texts, numbers and truth values
     if not all(isinstance(label, str | int | float | bool) for label in plain):
         raise ParameterError("A model of classes that are neither text nor numbers can't be saved: rename the classes.")
     return plain
@@ -71,11 +72,13 @@ class HGBMClassifier(ClassifierMixin, DeviationBoosting):
     def _coded(self, y: NDArray) -> NDArray:
         places = {label: place for place, label in enumerate(self.classes_.tolist())}
         unknown = [label for label in np.unique(y).tolist() if label not in places]
+        # a class that training lacks has no probability to be scored by
         if unknown:
             raise DataError(f"eval_set has the class {unknown[0]!r}, which the training labels lack: leave it out.")
         return np.array([places[label] for label in y.tolist()], np.int64)
 
     def _base(self, y: NDArray) -> Labels:
+        # as printed second derivatives are clipped at 0 alone
         return Labels(y, self.classes_.size, 0.0 if self.as_printed else LEAST_HESSIAN)
 
     def _view(self, state: Rounds) -> dict[str, Any]:
@@ -91,6 +94,7 @@ class HGBMClassifier(ClassifierMixin, DeviationBoosting):
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return `predict_proba` as (n,) log-odds, above 0 for the second class, or (n, C) ln probabilities."""
+        # below that a logarithm is minus infinity
         logs = np.log(np.maximum(self.predict_proba(X), 1e-300))
         return logs[:, 1] - logs[:, 0] if self.classes_.size == 2 else logs
 

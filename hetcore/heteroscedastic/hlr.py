@@ -51,6 +51,7 @@ class Solution:
 
     def round(self) -> bool:
         """Solve (2); returns that nothing is left to do."""
+        # of the roots: least squares of weighted rows without squaring their condition
         self.line = np.linalg.lstsq(self.columns * self.roots[:, None], self.y * self.roots, rcond=None)[0]
         return True
 
@@ -133,6 +134,7 @@ class HLR(RegressorMixin, RowsEstimator):
 
     def _problem(self, X: Any, y: Any, sample_weight: Any, squared_errors: Any, eval_set: Any) -> Solution:
         X, y, weights = self._checked_rows(X, y, sample_weight)
+        # relative to the largest, for only ratios of weights count
         roots = np.sqrt(weights / weights.max()) / _deviations(squared_errors, y.size)
         validation = None
         if (rows := self._rows_to_score(eval_set)) is not None:
@@ -179,4 +181,5 @@ def _deviations(squared_errors: ArrayLike | None, n: int) -> NDArray[np.float64]
         raise DataError("squared_errors has values that are negative or not finite: give each row's squared error.")
     deviations = np.sqrt(squares)
     largest = float(deviations.max())
+    # no deviation at all: all rows alike
     return np.maximum(deviations / largest, LEAST_DEVIATION) if largest > 0 else np.ones(n)

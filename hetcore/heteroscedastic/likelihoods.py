@@ -35,6 +35,7 @@ def class_probabilities(f: NDArray) -> NDArray:
     if f.shape[-1] == 1:
         p = expit(f)
         return np.concatenate([1.0 - p, p], axis=-1)
+    # less the largest, for exp of a large score is infinite
     exps = np.exp(f - f.max(axis=-1, keepdims=True))
     return exps / exps.sum(axis=-1, keepdims=True)
 
@@ -52,6 +53,7 @@ class GaussianDeviation:
         return (f - y) * weight, 0.5 * (1.0 - (y - f) ** 2 * weight)
 
     def information(self, f: NDArray, s: NDArray) -> Pair:
+        # the expectation, not the second derivative, which a large residual makes negative
         """Return the Fisher information of f and of s, (1): never negative, whatever the residual."""
         return self.weight(s), np.full(np.shape(s), 0.5)
 
@@ -121,6 +123,7 @@ class SigmoidWeight:
         """Return the second derivative by d where it is positive, else 0."""
         rise = self.alpha * expit(d) * expit(-d)
         curve = 2.0 * rise**2 / self.divisor(d) - rise * (expit(-d) - expit(d))
+        # clipped, as printed: (10) is not convex in d
         return np.maximum(loss * curve / self.divisor(d) ** 2, 0.0)
 
     def log_gradient(self, loss: NDArray, d: NDArray) -> NDArray:
@@ -129,4 +132,5 @@ class SigmoidWeight:
 
     def log_hessian(self, loss: NDArray, d: NDArray) -> NDArray:
         """Return the Fisher information of d where the loss is a squared error: (divisor' / divisor)^2."""
+        # the expectation where the squared error is what the divisor says
         return np.broadcast_to((self.alpha * expit(d) * expit(-d) / self.divisor(d)) ** 2, np.shape(d))

@@ -66,12 +66,14 @@ class Alternation:
     def _settle(self) -> None:
         """Set the constant of ln sigma^2 by the residuals, v zero."""
         residual = self.train.y - self.train.Z @ self.w
+        # no residual left would make the logarithm minus infinity
         self.v[-1] = np.log(max(np.average(residual**2, weights=self.train.weights), LEAST_SPREAD**2))
 
     def round(self) -> bool:
         """Lines 3 and 4; returns whether nothing moved by more than `tol`."""
         before = self.objective()
         self._label_step()
+        # as long as nothing but the constant is learned, it follows the residuals exactly
         if not self.v[:-1].any():
             self._settle()
         if self.params["deviation"] == "constant":
@@ -84,6 +86,7 @@ class Alternation:
         spread = LOSS.weight(s) if self.params["deviation"] == "learned" else np.ones_like(s)
         weights = self.train.weights * spread
         normal = (Z.T * weights) @ Z + self._ridge("l2")
+        # least squares: columns that repeat each other make the normal matrix singular
         self.w = np.linalg.lstsq(normal, Z.T @ (weights * self.train.y), rcond=None)[0]
 
     def _deviation_step(self) -> None:
@@ -93,16 +96,20 @@ class Alternation:
         fisher = 0.5 * (Z.T * weights) @ Z + self._ridge("deviation_l2")
         step = np.linalg.lstsq(fisher, slope, rcond=None)[0]
         v = self.v
+        # a Fisher step may overshoot far from the solution
         for _ in range(40):
             self.v = v - step
+            # down to the least spread: labels on a line would drive it to minus infinity
             self.v[-1] = max(self.v[-1], 2.0 * np.log(LEAST_SPREAD))
             if self.objective() <= start:
                 return
             step = 0.5 * step
+        # no shorter step was better: rounding has the last word
         self.v = v
 
     def _ridge(self, name: str) -> NDArray:
         penalty = np.full(self.w.size, self.params[name])
+        # the constants are not penalised
         penalty[-1] = 0.0
         return np.diag(penalty)
 
@@ -179,6 +186,7 @@ class HeteroscedasticLinearRegression(IntervalMixin, RegressorMixin, RowsEstimat
         self._unit = mean_and_deviation(y, weights)
 
     def _rows(self, X: NDArray, y: NDArray, weights: NDArray) -> Rows:
+        # a row of weight 0 may lie anywhere, and its square must not overflow
         columns = np.clip((X - self._columns[0]) / self._columns[1], -FARTHEST, FARTHEST)
         labels = np.clip((y - self._unit[0]) / self._unit[1], -FARTHEST, FARTHEST)
         return Rows(np.column_stack([columns, np.ones(len(X))]), labels, weights)
@@ -225,6 +233,7 @@ class HeteroscedasticLinearRegression(IntervalMixin, RegressorMixin, RowsEstimat
         if not return_std:
             return mean
         log_variance = X @ self.deviation_coef_ + self.deviation_intercept_
+        # beyond that a deviation is 0 or infinite anyway
         return mean, np.exp(0.5 * np.clip(log_variance, -MOST_LOG_VARIANCE, MOST_LOG_VARIANCE))
 
     def _width(self, coverage: float) -> float:

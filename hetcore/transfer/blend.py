@@ -76,6 +76,7 @@ def candidates(names: list[str]) -> list[Candidate]:
     """Return the candidates for some sources: the target alone, all sources alike, each source alone."""
     p = len(names)
     found = [_target_only(p, cost) for cost in TARGET_COSTS]
+    # all sources together only where there are several
     groups = [("all", np.ones(p))] * (p > 1) + [(name, np.eye(p)[j]) for j, name in enumerate(names)]
     for name, who in groups:
         for rho in RHOS:
@@ -109,6 +110,7 @@ def weighted_ridge(moments: NDArray, crosses: NDArray, penalty: NDArray) -> tupl
     """
     system = moments.copy()
     system[np.diag_indices(len(system))] += penalty
+    # the penalised matrix is positive definite, and Cholesky the cheapest way to solve it
     factor = cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
     return cho_solve(factor, crosses, check_finite=False), factor
 
@@ -139,11 +141,13 @@ class State:
     def __post_init__(self) -> None:
         self.candidates = candidates(self.problem.names)
         p = len(self.problem.names)
+        # an intercept for each source beside the common one
         intercepts = (self.problem.domain[:, None] == np.arange(1, p + 1)).astype(np.float64)
         whole = np.column_stack([self.features, np.ones(len(self.features)), intercepts])
         rows = [np.flatnonzero(self.problem.domain == k) for k in range(p + 1)]
         self.sizes = np.array([len(each) for each in rows], np.float64)
         parts = [whole[each] for each in rows]
+        # moments by domain once; each candidate is a weighted sum of them
         self.moments = np.stack([part.T @ part for part in parts])
         self.crosses = np.stack([part.T @ self.signs[each] for part, each in zip(parts, rows)])
         self.own, self.own_signs = parts[0], self.signs[rows[0]]
@@ -157,6 +161,7 @@ class State:
         penalty[:m], penalty[m] = 1.0 / (self.C * candidate.cost), 0.0
         solution, factor = weighted_ridge(moments, crosses, penalty)
         leverage = (self.own * cho_solve(factor, self.own.T, check_finite=False).T).sum(axis=1)
+        # a row that the fit goes through has leverage 1: nothing is left to divide by
         residual = (self.own_signs - self.own @ solution) / np.maximum(1.0 - leverage, 1e-12)[:, None]
         self.solutions.append(solution[: m + 1])
         self.left_out.append(self.own_signs - residual)
@@ -169,9 +174,11 @@ class State:
 
     def shares(self) -> NDArray[np.float64]:
         """Return the share of each candidate tried so far in the blend; they sum to 1."""
+        # two columns of signs in the place of one: their squares count half
         halves = 1.0 if self.signs.shape[1] == 1 else 0.5
         errors = np.array([halves * ((self.own_signs - predicted) ** 2).sum() for predicted in self.left_out])
         logs = np.log([candidate.prior for candidate in self.tried]) - TRUST * errors
+        # less the largest: exp of so many squared errors underflows for all
         shares = np.exp(logs - logs.max())
         return shares / shares.sum()
 
@@ -231,7 +238,9 @@ class RidgeTransferClassifier(KernelEstimator):
         counts = np.maximum(known.sum(axis=0), 1)
         self._centre = np.where(known, problem.X, 0.0).sum(axis=0) / counts
         deviation = np.sqrt((np.where(known, problem.X - self._centre, 0.0) ** 2).sum(axis=0) / counts)
+        # a constant column has a deviation of rounding alone
         varies = deviation > 1e-12 * np.maximum(np.abs(self._centre), 1e-300)
+        # a constant column says nothing: it gets no weight, rather than an infinite one
         self._scale = np.where(varies, 1.0 / np.where(varies, deviation, 1.0), 0.0)
         features = self._featured(self._seen(problem.X))
         nothing = problem.held_out is None
@@ -241,19 +250,23 @@ class RidgeTransferClassifier(KernelEstimator):
 
     def _seen(self, X: NDArray) -> NDArray[np.float64]:
         """Return standardised columns over the root of their number, 0 for missing, (n, d)."""
+        # over the root of the columns, so that C means the same for narrow and wide tables
         unit = self._scale / np.sqrt(len(self._scale))
         return np.where(np.isnan(X), 0.0, (X - self._centre) * unit)
 
     def _featured(self, Z: NDArray) -> NDArray[np.float64]:
         """Return features whose products are the kernel's, and keep how to go back to support points."""
         self._width = kernel_width(Z, self.gamma)
+        # rows in number, or columns: the smaller of the two is solved for
         if self.kernel == "linear" and len(Z) > Z.shape[1]:
             self._support = self._back = np.eye(Z.shape[1])
             return Z
         most = len(Z) if self.kernel == "linear" else N_LANDMARKS
+        # sorted, so that points keep the rows' order
         chosen = np.sort(np.random.default_rng(self.random_state).permutation(len(Z))[:most])
         self._support = Z[chosen]
         values, vectors = np.linalg.eigh(kernel_matrix(self._support, self._support, self.kernel, self._width))
+        # directions of no size are rounding
         used = values > 1e-10 * max(values[-1], 1e-300)
         self._back = vectors[:, used] / np.sqrt(values[used])
         return self._features_of(Z)
@@ -287,4 +300,5 @@ class RidgeTransferClassifier(KernelEstimator):
         self.left_out_error_ = view["detail"]["metric"]["left_out"]
         blend = state.blend()
         self._model = KernelScores.used(self._support, self._back @ blend[:-1], blend[-1], self.kernel, self._width)
+        # what the fit alone needs
         del self._support, self._back, self._width

@@ -44,6 +44,7 @@ class State:
 
     def round(self) -> bool:
         """Do one round of each; return whether all are done."""
+        # a list: each class does its round, also where another one is done
         return all([part.round() for part in self.parts])
 
 
@@ -81,11 +82,13 @@ class TransferBoosting(TransferEstimator):
     def _part(self, problem: TransferProblem, signs: NDArray) -> Boosting:
         target, n_sources = problem.target, len(problem.names)
         sources = [problem.source(k) for k in range(1, n_sources + 1)]
+        # without a source all rounds are on the target alone
         rows = [np.sort(np.append(target, source)) for source in self._grouped(sources)] or [target]
         running = RunningScores((len(target), self._n_held_out(problem)), self._late and n_sources > 0)
         weight_update = self._weight_update(len(target), len(signs) - len(target))
         return Boosting(
             learner=self._learner,
+            # no held-out rows: none are prepared
             signs=signs,
             domain=problem.domain,
             candidates=rows,
@@ -140,6 +143,7 @@ class TransferBoosting(TransferEstimator):
     def _restored(self, sizes: dict[str, int]) -> str:
         for votes in self._votes:
             sizes_of_leaves = np.abs(votes.forest.to_arrays()["values"]) if isinstance(votes, TreeVotes) else np.ones(1)
+            # a forged tree that says more than 1 would outvote all others
             if (sizes_of_leaves > 1.0 if self._soft else sizes_of_leaves != 1.0).any():
                 return "The trees of the model file say something else than +1 or -1"
         return super()._restored(sizes)
@@ -159,11 +163,13 @@ def alpha_source(rate: str, n_source: int, n_iterations: int) -> float:
     ParameterError
         If alpha_S is imaginary: rate "ratio" and fewer source rows than rounds.
     """
+    # no source: nothing to weigh
     if n_source == 0:
         return 0.0
     if rate == "hedge":
         return 0.5 * float(np.log1p(np.sqrt(2.0 * np.log(n_source) / n_iterations)))
     if rate == "auto":
+        # more rounds than source rows: the printed rate is imaginary
         rates = ("hedge", "ratio") if n_source >= n_iterations else ("hedge",)
         return max(alpha_source(each, n_source, n_iterations) for each in rates)
     if n_source < n_iterations:

@@ -70,8 +70,10 @@ class Candidate(NamedTuple):
 
 def candidates(names: list[str], n_target: int, wide: bool) -> list[Candidate]:
     """Return the candidates for some sources; a wide table gets smaller costs."""
+    # wide tables need a stronger penalty: each column brings a weight
     unit = 0.01 if wide else 1.0
     found = [Candidate(f"linear, {TARGET}", "linear", TARGET, cost=0.3 * unit)]
+    # so few rows bear neither trees nor a weak penalty
     if n_target >= 30:
         found += [
             Candidate(f"linear, {TARGET}, 10 C", "linear", TARGET, cost=3.0 * unit),
@@ -87,6 +89,7 @@ def candidates(names: list[str], n_target: int, wide: bool) -> list[Candidate]:
         Candidate("trees, all", "trees", ALL),
         Candidate("trees, all, domain column", "trees", ALL, "column"),
     ]
+    # each source by itself only where they are few: time grows with candidates
     some = names if 1 < len(names) <= 4 else []
     return found + [Candidate(f"linear, with {name}", "linear", name, cost=0.3 * unit) for name in some]
 
@@ -114,6 +117,7 @@ class Design(Stored):
     @classmethod
     def of(cls, X: NDArray, domain: NDArray, n_domains: int) -> Design:
         """Return the design of a table X (n, d) with its domains (n,), 0 for the target."""
+        # the domain is one more column of the bins, which only some trees may split by
         projection, numbered = Projection.of(X, MOST_AXES), np.column_stack([X, domain])
         return cls(projection, BinMapper().fit(to_float32(numbered)), n_domains)
 
@@ -180,12 +184,15 @@ def fitted(
     if not n_classes:
         return _ridge(Z, y, candidate)
     present = np.unique(y.astype(np.int64))
+    # one class among the rows: there is nothing to separate
     if len(present) == 1:
         return LinearMachine(candidate.domain, np.zeros((Z.shape[1], n_classes)), _only(present[0], n_classes, len(y)))
     with warnings.catch_warnings():
+        # a machine that is not quite done is a candidate like others, judged by left-out rows
         warnings.simplefilter("ignore", ConvergenceWarning)
         model = LogisticRegression(C=candidate.cost, max_iter=100, tol=1e-3).fit(Z, y.astype(np.int64))
     weights, intercept = np.zeros((Z.shape[1], n_classes)), np.full(n_classes, ABSENT)
+    # of two classes scikit-learn has one column: half to each side
     signed = np.stack([-0.5, 0.5])[:, None] if len(present) == 2 else None
     weights[:, present] = (model.coef_ if signed is None else signed * model.coef_).T
     intercept[present] = model.intercept_ if signed is None else 0.5 * np.array([-1, 1]) * model.intercept_[0]
@@ -211,6 +218,7 @@ def _trees(binned: NDArray, y: NDArray, n_classes: int, n_bins: NDArray, with_do
     params = TreeParams(
         max_depth=-1,
         max_leaf_nodes=31,
+        # a tenth of few rows, so that a tree can split at all
         min_samples_leaf=max(min(20, n // 10), 1),
         min_child_weight=1e-3,
         l2=1.0 if n_classes else 0.0,
@@ -222,6 +230,7 @@ def _trees(binned: NDArray, y: NDArray, n_classes: int, n_bins: NDArray, with_do
     rate = RATE * (n_classes - 1) / n_classes if n_classes else RATE  # softmax has one score too many
     for _ in range(N_ROUNDS):
         shares = softmax(scores, axis=1) if n_classes else scores
+        # a sure row has hardly a curvature, and a leaf of such rows no bound
         hessians = np.maximum(shares * (1.0 - shares), 1e-6).astype(np.float32) if n_classes else None
         columns = _columns(len(binned) - 1, with_domain, rng)
         tree = grow(

@@ -146,10 +146,12 @@ class TransferBase(Estimator):
 
     def _numbered(self, sample_domain: Any, n: int) -> tuple[NDArray[np.int64], list[str]]:
         """Return the number of each row's domain, 0 for the target, 1, 2, ... for the sources that have rows."""
+        # numbers of sources may have gaps
         domain = _domains(sample_domain, n)
         if not (domain == 0).any():
             raise DataError("No labelled row is of the target: mark its rows by a negative sample_domain.")
         names = self._names(domain)
+        # the target is 0, sources follow in the order of their numbers
         return np.searchsorted(np.unique(np.append(domain, 0)), domain), names
 
     @property
@@ -225,6 +227,7 @@ class TransferEstimator(ClassifierMixin, TransferBase):
         X, y, _ = _labelled(*eval_set, None)
         X = validate_data(self, X, dtype=np.float64, ensure_all_finite=self._finite, reset=False)
         place = {label: k for k, label in enumerate(classes.tolist())}
+        # a class that training lacks: -1, which counts as wrong
         return Rows(X, np.array([place.get(label, -1) for label in np.asarray(y).tolist()], np.int64))
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
@@ -261,6 +264,7 @@ class TransferEstimator(ClassifierMixin, TransferBase):
 
 def scored(codes: NDArray, probabilities: NDArray) -> tuple[float, float]:
     """Return mean log loss in nats and share of wrong labels; a class never trained on counts as wrong."""
+    # an unknown class has likelihood 0
     likelihoods = np.where(codes >= 0, probabilities[np.arange(len(codes)), np.maximum(codes, 0)], 0.0)
     wrong = probabilities.argmax(axis=1) != codes
     return float(-np.log(np.maximum(likelihoods, 1e-15)).mean()), float(wrong.mean())
@@ -269,6 +273,7 @@ def scored(codes: NDArray, probabilities: NDArray) -> tuple[float, float]:
 def _labelled(X: Any, y: Any, sample_domain: Any) -> tuple[Any, Any, Any]:
     """Return the rows that have a label; what is no (n,) array is left to the checks that follow."""
     labels = np.asarray(y)
+    # other labels can't be missing
     if labels.ndim != 1 or labels.dtype.kind not in "Of":
         return X, y, sample_domain
     known = known_targets(labels)
@@ -276,6 +281,7 @@ def _labelled(X: Any, y: Any, sample_domain: Any) -> tuple[Any, Any, Any]:
         return X, y, sample_domain
     domain = sample_domain if sample_domain is None else np.asarray(sample_domain)[known]
     kept = labels[known]
+    # a list first: an array of objects without a gap may be one of texts or numbers
     return np.asarray(X)[known], np.array(kept.tolist()) if labels.dtype == object else kept, domain
 
 
@@ -288,4 +294,5 @@ def _domains(sample_domain: Any, n: int) -> NDArray[np.int64]:
         raise DataError(f"sample_domain must hold a whole number for each of the {n} rows, it has {domain.shape}.")
     if (domain == 0).any():
         raise DataError("sample_domain has 0, which is no domain: a source's number is above 0, the target's below.")
+    # below 0 is the target, skada's convention; here 0
     return np.maximum(domain.astype(np.int64), 0)

@@ -34,6 +34,7 @@ class ClassLabels:
     def put(self, name: str, given: NDArray, meta: dict[str, Any], arrays: dict[str, NDArray]) -> None:
         """Add labels to what a file holds; ParameterError if they are neither numbers nor texts."""
         kind, classes = given.dtype.kind, given.tolist()
+        # labels of several kinds have no order, and JSON would change some
         if kind not in KINDS or not all(isinstance(each, KINDS[kind]) for each in classes):
             raise ParameterError("Classes that are neither numbers nor texts can't be saved: give labels of one kind.")
         meta |= {"classes": classes, "dtype": given.dtype.str if kind != "O" else "O"}
@@ -44,6 +45,7 @@ class ClassLabels:
         kind = KINDS.get(dtype.kind)
         if kind is None or len(classes) < 2 or not all(isinstance(each, kind) for each in classes):
             raise ModelFileError("The classes of the model file are not labels of one kind: save it again.")
+        # in order, for codes are places in them
         if sorted(set(classes)) != classes:
             raise ModelFileError("The classes of the model file are not in order: save the model again.")
         sizes |= {"C": len(classes), "K": 1 if len(classes) == 2 else len(classes)}
@@ -68,6 +70,7 @@ class VoteSums:
             mapper = BinMapper._read({}, block(arrays, "bins"), sizes)
             return [TreeVotes(mapper, Forest.from_arrays(each, sizes["d"])) for each in blocks]
         projection = Projection._read({}, arrays, sizes)
+        # fewer columns than components were never rotated
         if sizes["d"] <= MOST_COMPONENTS and projection.rotates:
             raise ModelFileError("The projection of the model file is none of its columns: save the model again.")
         m = sizes["m"] + 1
@@ -93,6 +96,7 @@ class Machines:
         """Return the machines of a file."""
         shares, taus, kinds = meta["shares"], meta["steepnesses"], meta["machines"]
         fits = len(shares) == len(taus) == len(kinds) > 0 and all(kind in MACHINES for kind in kinds)
+        # shares and steepnesses multiply scores: an infinite one would decide alone
         if not fits or not all(finite(each) and 0 < each <= 8 for each in (*shares, *taus)):
             raise ModelFileError("The blend of the model file has no known machines with shares: save the model again.")
         built = [_machine(kind, block(arrays, str(k)), sizes, meta["n_domains"]) for k, kind in enumerate(kinds)]

@@ -68,6 +68,7 @@ class State:
         problem, X = self.problem, to_float32(self.problem.X)
         self.mapper = BinMapper(N_BINS).fit(X)
         self.binned = self.mapper.transform(X)
+        # no held-out rows: a table of none
         held_out = X[:0] if problem.held_out is None else to_float32(problem.held_out.X)
         self.held_out = self.mapper.transform(held_out)
         self.splitter = Splitter(
@@ -80,9 +81,11 @@ class State:
         )
         self.owed = np.zeros(len(problem.names) + 1)
         known = np.isfinite(problem.X)
+        # cells of any size: squares of distances must not overflow
         unit = power_of_two(problem.X, axis=0)
         unit = np.where((unit > 1e-100) & (unit < 1e100), 1.0, unit)  # distances do not depend on it
         self.filled = np.where(known, problem.X, 0.0) / unit
+        # a hair more: a constant column has no variance to divide by
         self.spread = self.filled.var(axis=0) + 1e-12
         self.scores = np.zeros((len(problem.target), len(problem.classes)))
         self.held_out_scores = np.zeros((self.held_out.shape[1], len(problem.classes)))
@@ -103,6 +106,7 @@ class State:
         leaf = np.zeros(len(self.problem.codes), np.int32)
         records = [new_node(len(leaf), 0)]
         waiting = [(0, np.arange(len(leaf)))]
+        # a stack: nodes are numbered as they are made, children after parents
         while waiting:
             node, rows = waiting.pop()
             found = self.splitter.best(rows, self.rng) if records[node]["depth"] < self.max_depth else None
@@ -116,6 +120,7 @@ class State:
             for child, side in zip(children, (rows[goes_left], rows[~goes_left])):
                 records.append(new_node(len(side), depth))
                 waiting.append((child, side))
+            # the parent's record once its children have numbers
             records[node] |= {"feature": found.column, "left": children[0], "right": children[1], "gain": found.gain,
                               "threshold_bin": found.threshold, "missing_left": found.missing_left}  # fmt: skip
         return np.array([tuple(record[name] for name in NODE_DTYPE.names) for record in records], NODE_DTYPE), leaf
@@ -129,6 +134,7 @@ class State:
         has = counts[leaves].sum(axis=1) > 0
         reached, bare = leaves[has], leaves[~has]
         tree.values[reached] = counts[reached] / counts[reached].sum(axis=1, keepdims=True)
+        # leaves without a target row
         if len(bare):
             mean, variance = self._gaussians(leaf, leaves)
             nearest = leaf_distances(mean[~has], variance[~has], mean[has], variance[has]).argmin(axis=1)
@@ -143,6 +149,7 @@ class State:
         np.add.at(mean, place, self.filled)
         mean /= count
         np.add.at(square, place, (self.filled - mean[place]) ** 2)
+        # the table's variance in the weight of one row: a leaf of one row has none
         return mean, (square + self.spread) / (count + 1.0)
 
 
@@ -154,6 +161,7 @@ def new_node(count: int, depth: int) -> dict[str, Any]:
 
 def leaf_distances(mean_a: NDArray, var_a: NDArray, mean_b: NDArray, var_b: NDArray) -> NDArray[np.float64]:
     """Return the Mahalanobis distance of each leaf of a (A, d) from each of b (B, d), symmetric, (A, B)."""
+    # row by row: all pairs of leaves and columns at once would be large
     out = np.empty((len(mean_a), len(mean_b)))
     for i in range(len(mean_a)):
         gap = (mean_a[i] - mean_b) ** 2
@@ -199,6 +207,7 @@ class TransferForestClassifier(TransferEstimator):
     random_state: int | None = param(0, Seed(), "Seed of the columns that a node looks at.")
 
     def _start(self, problem: TransferProblem) -> State:
+        # without sources all of the gain is the target's
         gamma = float(self.gamma) if problem.names else 0.0
         return State(problem, gamma, self.max_depth, np.random.default_rng(self.random_state), self.summed)
 
@@ -228,6 +237,7 @@ class TransferForestClassifier(TransferEstimator):
     def _probabilities(self, scores: NDArray) -> NDArray[np.float64]:
         if scores.shape[1] == 1:
             scores = np.column_stack([0.5 - scores, 0.5 + scores])
+        # means of shares may leave [0, 1] by rounding
         shares = np.clip(scores, 0.0, 1.0)
         return shares / shares.sum(axis=1, keepdims=True)
 

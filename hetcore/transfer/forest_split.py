@@ -41,7 +41,9 @@ class Split(NamedTuple):
 def entropy(counts: NDArray) -> NDArray[np.float64]:
     """Return the entropy in nats of counts (..., K) over the last axis; 0 for none."""
     total = counts.sum(axis=-1, keepdims=True)
+    # at most one row is counted as one: an empty side has no entropy, not 0 / 0
     share = counts / np.maximum(total, 1.0)
+    # 0 ln 0 is 0
     return -(share * np.log(np.where(share > 0, share, 1.0))).sum(axis=-1)
 
 
@@ -75,9 +77,11 @@ class Splitter:
         counts = np.bincount(self._cell[rows], minlength=self.n_domains * self.n_classes)
         counts = counts.reshape(self.n_domains, self.n_classes).astype(np.float64)
         columns = rng.choice(len(self.binned), self.n_drawn, replace=False)
+        # each domain of one class, so that no split gains
         if len(rows) < 2 or (counts > 0).sum() == (counts.sum(axis=1) > 0).sum():  # each domain of one class
             return None
         left = self._left_counts(columns, rows)
+        # missing to the right, then to the left as well, where there are any
         sides = [left, left + self._missing] if self._missing.any() else [left]
         gains = np.stack([self._gains(side, counts) for side in sides])
         shares = np.tensordot(self._mixture(counts), gains, axes=(0, 1))
@@ -89,8 +93,10 @@ class Splitter:
 
     def _left_counts(self, columns: NDArray, rows: NDArray) -> NDArray[np.float64]:
         """Return counts (D, columns, bins - 1, K) of the rows in bins up to each, missing ones apart."""
+        # the missing bin is 255, and here the last slot
         bins = np.minimum(self.binned[np.ix_(columns, rows)], N_SLOTS - 1).astype(np.int64)
         width = self.n_domains * self.n_classes
+        # one number for column, bin, domain and class: a single count has all histograms
         keys = (np.arange(len(columns))[:, None] * N_SLOTS + bins) * width + self._cell[rows]
         found = np.bincount(keys.ravel(), minlength=len(columns) * N_SLOTS * width)
         found = found.reshape(len(columns), N_SLOTS, self.n_domains, self.n_classes).astype(np.float64)

@@ -26,6 +26,7 @@ def kernel_width(X: NDArray, gamma: float | str) -> float:
     if not isinstance(gamma, str):
         return float(gamma)
     spread = X.var()
+    # a table that does not vary has no width: any will do
     return float(1.0 / (X.shape[1] * spread)) if spread > 0 else 1.0
 
 
@@ -35,6 +36,7 @@ def kernel_matrix(A: NDArray, B: NDArray, kernel: str, gamma: float) -> NDArray[
     if kernel == "linear":
         return products
     distances = (A**2).sum(axis=1)[:, None] - 2.0 * products + (B**2).sum(axis=1)
+    # rounding can leave a distance a little below 0
     return np.exp(-gamma * np.maximum(distances, 0.0))
 
 
@@ -60,12 +62,14 @@ class KernelScores(Stored):
     @classmethod
     def used(cls, points: NDArray, dual: NDArray, intercept: NDArray, kernel: str, gamma: float) -> KernelScores:
         """Return the scores with the points that have a part in them."""
+        # points without a part in the answer need not be kept
         has_part = (dual != 0).any(axis=1)
         return cls(points[has_part], dual[has_part], intercept, kernel, gamma)
 
     def scores(self, X: NDArray) -> NDArray[np.float64]:
         """Return f (n, K) for X (n, d)."""
         out = np.empty((len(X), len(self.intercept)))
+        # in blocks: the whole matrix of rows and points would not fit for large tables
         for start in range(0, len(X), BLOCK):
             rows = X[start : start + BLOCK]
             kernel = kernel_matrix(rows, self.points, self.kernel, self.gamma)

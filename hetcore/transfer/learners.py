@@ -53,6 +53,7 @@ class TreeLearner:
             max_leaf_nodes=-1,
             min_samples_leaf=1,
             min_child_weight=LEAST_CHILD,
+            # confidence-rated leaves are shrunk by one row, signs need but a division that is defined
             l2=1.0 if soft else 1e-12,
             min_gain=0.0,
         )
@@ -65,6 +66,7 @@ class TreeLearner:
         """Return a tree whose leaves vote, grown on `rows` (m,) with their signs and weights (m,)."""
         n = self.binned.shape[1]
         gradients, hessians = np.zeros(n, np.float32), np.zeros(n, np.float32)
+        # confidence depends on how many rows there are in effect; a sign on their proportion alone
         hessians[rows] = kish(weights) if self.soft else weights / weights.max()
         gradients[rows] = -signs * hessians[rows]
         tree = grow(
@@ -132,11 +134,14 @@ class ForeignLearner:
 
     def fit(self, rows: NDArray, signs: NDArray, weights: NDArray) -> Any:
         """Return a classifier fitted to `rows` (m,) with their signs and weights (m,)."""
+        # foreign classifiers refuse a single class
         if (signs == signs[0]).all():
             return _Constant(signs[0])
         model = clone(self._estimator)
+        # a new seed for each round, from ours
         if "random_state" in model.get_params(deep=False):
             model.set_params(random_state=int(self._rng.integers(2**31)))
+        # a weight of 0 is refused by some
         return model.fit(self.X[rows], signs, sample_weight=np.maximum(weights / weights.mean(), 1e-12))
 
     def votes(self, model: Any, rows: NDArray) -> NDArray[np.float64]:

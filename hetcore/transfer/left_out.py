@@ -74,6 +74,7 @@ def first_eta(n_target: int) -> float:
 
 def folds_of(codes: NDArray, most: int, seed: int | None) -> NDArray[np.int64]:
     """Return the fold of each row (n,): rows of a class are dealt out in turn, at most `most` folds."""
+    # no more folds than rows
     return stratified(codes, min(most, len(codes)), np.random.default_rng(seed))
 
 
@@ -111,6 +112,7 @@ class Search:
         self.target = self.problem.target
         self.codes = self.problem.codes[self.target]
         self.signs = [self.problem.signs(k) for k in range(self.problem.n_problems)]
+        # three folds of several classes: each fold is a fit of every class
         most = MOST_FOLDS if len(self.signs) == 1 else 3
         self.folds = folds_of(self.codes, most, self.seed)
 
@@ -142,17 +144,20 @@ class Search:
 
     def _left_out(self, candidate: Candidate, k: int, out: NDArray) -> NDArray[np.float64]:
         learner, domain = self.learners[candidate.learner], self.problem.domain.copy()
+        # -1: takes part in nothing, as if the row were not there
         domain[out] = -1
         held_out = learner.taken(out)
         if candidate.kind != BOOSTED:
             return learner.votes_of(anchor(learner, candidate.kind, self.signs[k], domain), held_out)
         part = self.boosting(learner, k, domain, held_out, n_out=len(out), eta=candidate.eta)
         while len(part.models) < self.n_rounds and not part.round():
+            # rounds are done until there are enough, or boosting ends by itself
             pass
         return part.running.mean()[1]
 
     def penalised(self, evaluated: Evaluated) -> float:
         """Return what eta is chosen by: the loss and how far eta is from where few rows leave it."""
+        # eta = 0 has no logarithm, and is as far as 0.01
         distance = np.log(max(evaluated.candidate.eta, 0.01) / first_eta(len(self.target)))
         return evaluated.total + PRIOR * distance**2
 
@@ -170,6 +175,7 @@ class Search:
         boosted = self.evaluated(Candidate(BOOSTED, learner, eta))
         anchors = [self.evaluated(Candidate(kind, name)) for kind in ANCHORS for name in self.learners]
         safest = min(anchors, key=lambda evaluated: evaluated.total)
+        # clearly less, by what one parameter more gains by chance
         return safest if safest.total < boosted.total - MARGIN else boosted
 
     def path(self) -> dict[str, list[Any]]:

@@ -50,9 +50,11 @@ class Projection(Stored):
         X, known = np.clip(X, -LARGEST, LARGEST), np.isfinite(X)
         counts = np.maximum(known.sum(axis=0), 1)
         centre = np.where(known, X / counts, 0.0).sum(axis=0)
+        # in units of the largest: squares of cells of 1e100 would overflow
         unit = np.abs(np.where(known, X - centre, 0.0)).max(axis=0, initial=0.0)
         small = np.where(known, X - centre, 0.0) / np.where(unit > 0, unit, 1.0)
         deviation = np.sqrt((small**2).sum(axis=0) / counts)
+        # rounding of a constant column is no variation
         varies = unit > 1e-12 * np.abs(centre)
         scale = np.where(varies, 1.0 / np.where(varies, deviation * unit, 1.0), 0.0)
         plain = cls(centre, scale, np.eye(X.shape[1]))
@@ -74,9 +76,11 @@ class Projection(Stored):
 def principal_axes(Z: NDArray, most: int) -> NDArray[np.float64]:
     """Return the leading principal axes of Z (n, d), at most `most`, by the smaller Gram matrix."""
     wide = Z.shape[1] > len(Z)
+    # the smaller of the two matrices has the same directions
     values, vectors = np.linalg.eigh(Z @ Z.T if wide else Z.T @ Z)
     kept = slice(max(len(values) - most, 0), None)
     values, vectors = values[kept], vectors[:, kept]
+    # directions of no size are rounding
     used = values > 1e-10 * max(values[-1], 1e-300)
     return Z.T @ (vectors[:, used] / np.sqrt(values[used])) if wide else vectors[:, used]
 
@@ -95,6 +99,7 @@ class LinearLearner:
         self.projection = Projection.of(X)
         self.Z = self.projection(X)
         self._penalty = np.full(self.Z.shape[1], 1.0 / cost)
+        # the intercept is not penalised, but for what keeps the system solvable
         self._penalty[-1] = 1e-9
 
     def new_votes(self) -> LinearVotes:
@@ -146,6 +151,7 @@ class LinearVotes:
         """Return F (n,)."""
         if not self.models:
             return np.zeros(len(X))
+        # all machines in one product
         return np.clip(self.projection(X) @ np.stack(self.models, axis=1), -1.0, 1.0) @ np.array(self.scales)
 
     def to_arrays(self) -> dict[str, NDArray]:

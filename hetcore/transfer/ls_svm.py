@@ -33,6 +33,7 @@ def ls_svm(kernel: NDArray, targets: NDArray, costs: NDArray) -> tuple[NDArray, 
     system = np.ones((n + 1, n + 1))
     system[:n, :n] = kernel
     system[np.arange(n), np.arange(n)] += 1.0 / costs
+    # the row of the intercept, which has no penalty
     system[n, n] = 0.0
     inverse = _inverse(system)
     solved = inverse[:, :n] @ targets
@@ -44,6 +45,7 @@ def _inverse(system: NDArray) -> NDArray[np.float64]:
     try:
         return np.linalg.inv(system)
     except np.linalg.LinAlgError:
+        # a kernel of equal rows is singular: a little more on the diagonal, and it is not
         rows = np.arange(len(system) - 1)
         system[rows, rows] *= 1.0 + 1e-9
         system[rows, rows] += 1e-9 * np.abs(system).max()
@@ -55,6 +57,7 @@ def left_out_residuals(solved: NDArray, diagonal: NDArray, given: NDArray) -> ND
 
     The duals (n, q) divided by the diagonal (n,) of the inverse of the LS-SVM's matrix, which is 0 for an only row.
     """
+    # a row that nothing is left of has no residual to divide
     solvable = diagonal > np.finfo(float).tiny
     return np.where(solvable[:, None], solved / np.where(solvable, diagonal, 1.0)[:, None], given)
 
@@ -62,6 +65,7 @@ def left_out_residuals(solved: NDArray, diagonal: NDArray, given: NDArray) -> ND
 def balance(signs: NDArray, balanced: bool) -> NDArray[np.float64]:
     """Return zeta (n,): 1 each, or such that both signs weigh n / 2 together."""
     positive = (signs > 0).mean()
+    # one sign alone has nothing to balance
     if not balanced or positive in (0.0, 1.0):
         return np.ones(len(signs))
     return np.where(signs > 0, 0.5 / positive, 0.5 / (1.0 - positive))

@@ -66,18 +66,22 @@ def best_beta(own: NDArray, lent: NDArray, signs: NDArray, weights: NDArray) -> 
     -------
     (p,) float64
     """
+    # no source at first: their sum is left only for something better
     beta = best = np.zeros(lent.shape[1])
     least = np.inf
     for step in range(N_STEPS + 1):
         margin = signs * (signs - own + lent @ beta)
         loss = float((weights * np.maximum(0.0, 1.0 - margin)).sum())
+        # better by more than rounding
         if loss < least - 1e-12:
             best, least = beta, loss
         slope = -((weights * signs * (margin < 1.0)) @ lent)
         size = np.linalg.norm(slope)
         if size == 0.0:
             break
+        # steps that shrink with the root of their number, as subgradients need
         beta = np.maximum(beta - slope / (size * np.sqrt(step + 1.0)), 0.0)
+        # back into the ball, as the paper bounds beta
         beta = beta / max(np.linalg.norm(beta), 1.0)
     return best
 
@@ -110,7 +114,9 @@ class State:
             given = np.column_stack([y, lent[:, :, k].T])
             solved, constant, diagonal = ls_svm(kernel, given, self.unit * self.cost * zeta)
             residuals = left_out_residuals(solved, diagonal, given)
+            # without transfer beta stays 0
             beta = best_beta(residuals[:, 0], residuals[:, 1:], y, zeta) if p["transfer"] else self.beta[:, k]
+            # solutions are linear in what is given, so that beta mixes those at hand
             mix = np.append(1.0, -beta)
             dual[rows, k], intercept[k] = solved @ mix, constant @ mix
             if p["loss"] == HINGE:
@@ -146,6 +152,7 @@ class State:
         if not isinstance(self.params["C"], str):
             return float(self.params["C"])
         rows = [self.problem.source(j + 1) for j in range(len(self.kernels))]
+        # each source and class is a problem to choose C by: the target's labels are not touched
         problems = [(kernel, signs[own, k]) for kernel, own in zip(self.kernels, rows) for k in range(signs.shape[1])]
         return best_cost(problems, self.params["balanced"], self.unit)
 

@@ -21,6 +21,7 @@ HALF_WORD = np.uint64(33)
 
 def row_keys(X: NDArray) -> NDArray[np.uint64]:
     """Return a key for each row of X (n, d), the same for equal rows; missing cells are all alike, and 0 is -0."""
+    # + 0.0 turns -0.0 into 0.0, and all NaN into one
     cells = np.where(np.isnan(X), np.nan, X + 0.0).astype(np.float64)
     keys = np.zeros(len(X), np.uint64)
     for column in np.ascontiguousarray(cells.T).view(np.uint64):
@@ -36,5 +37,6 @@ def _mixed(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 def by_content(problem: TransferProblem) -> TransferProblem:
     """Return the problem with its rows in the order of their keys, then of domain and label."""
+    # by key last named, which lexsort takes first; ties by domain, then by label
     order = np.lexsort((problem.codes, problem.domain, row_keys(problem.X)))
     return replace(problem, X=problem.X[order], codes=problem.codes[order], domain=problem.domain[order])

@@ -59,6 +59,7 @@ class TransferRegressor(RegressorMixin, Blend, TransferBase):
         X, y, domain = self._known(X, y, sample_domain)
         values = _numbers(y)
         ordered = np.sort(values)  # so that the order of rows does not change a bit
+        # labels that are all the same have no deviation
         self._centre, self._unit = float(ordered.mean()), float(ordered.std()) or 1.0
         domain, names = self._numbered(domain, len(values))
         held_out = None

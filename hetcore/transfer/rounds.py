@@ -19,6 +19,7 @@ __all__ = ["Boosting", "WeightUpdate", "TaskSelection", "RunningScores", "larges
 
 def step_size(error: float, most: float) -> float:
     """Return alpha_t = ln((1 - epsilon_t) / epsilon_t) / 2, at most `most`."""
+    # no error: the logarithm would be infinite
     if error <= 0.0:
         return most
     return min(0.5 * float(np.log((1.0 - error) / error)), most)
@@ -26,6 +27,7 @@ def step_size(error: float, most: float) -> float:
 
 def largest_alpha(n_target: int) -> float:
     """Return the alpha of half a row wrong in `n_target`: no error on few rows is no proof of a perfect rule."""
+    # half a row wrong among the target's: no learner can be shown to be surer than that
     return 0.5 * float(np.log(max(2.0 * n_target - 1.0, 3.0)))
 
 
@@ -71,6 +73,7 @@ class RunningScores:
 
     def mean(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return F / sum of alpha of the training and of the held-out rows: in [-1, 1], 0 before any round."""
+        # no vote yet: 0, not 0 / 0
         unit = 1.0 / self.total if self.total > 0 else 0.0
         return self.train * unit, self.held_out * unit
 
@@ -78,6 +81,7 @@ class RunningScores:
         """Add the votes of one more round."""
         self._count((alpha, train, held_out), 1.0)
         if self.late:
+            # signs, in a byte each: all rounds are kept until their vote ends
             self._votes.append((alpha, train.astype(np.int8), held_out.astype(np.int8)))
         while self.late and self.first < first_voter(len(self._votes)):
             self._count(self._votes[self.first], -1.0)
@@ -92,6 +96,7 @@ class RunningScores:
 
 def first_voter(n_rounds: int) -> int:
     """Return the first round, from 0, of the later half: ceil(M / 2) of M, counted from 1."""
+    # the later half, ceil(M / 2) to M, as Dai et al. vote
     return max(-(-n_rounds // 2) - 1, 0)
 
 
@@ -145,6 +150,7 @@ class Boosting:
         self.target = np.flatnonzero(self.domain == 0)
         self.is_target, self.is_source = self.domain == 0, self.domain > 0
         self.start = -float(np.log(takes_part.sum()))
+        # rows that are left out weigh nothing at all
         self.log_weights = np.where(takes_part, self.start, -np.inf)
         self.most = largest_alpha(len(self.target)) if self.capped else LARGEST_UNCAPPED
         self.was_reset = not self.resets
@@ -156,7 +162,9 @@ class Boosting:
         model, self.epsilon = self._best()
         if self.epsilon >= 0.5:
             self.alpha, self.done = 0.0, self.was_reset
+            # once: a second time the same weights would lead to the same end
             self._reset()
+            # something must vote
             if self.done and not self.models:
                 self._keep(model, self.most)
             return self.done
@@ -176,8 +184,10 @@ class Boosting:
         found = []
         for rows in self.candidates:
             logs = self.log_weights[rows]
+            # relative to the heaviest row of these: all weights of a source may underflow otherwise
             model = self.learner.fit(rows, self.signs[rows], np.exp(logs - logs.max()))
             error = self._error(model, self.target)
+            # the place breaks ties, so that models are never compared
             found.append((self._mixed(model, error), len(found), model, error))
         *_, model, error = min(found)
         return model, error
@@ -203,6 +213,7 @@ class Boosting:
         )
         self.log_weights[self.is_target] += up * misses[self.is_target] + weight_update.log_lift
         self.log_weights[self.is_source] -= down * misses[self.is_source]
+        # in logarithms throughout, for weights of 1e-300 and less must still be told apart
         self.log_weights -= logsumexp(self.log_weights)
 
     def _reset(self) -> None:
