@@ -75,6 +75,7 @@ class Baseline(Declared, BaseEstimator):
         """Keep the training ids and labels: numbers, or codes of `classes_`; rows without a label are not read."""
         self._ids = data.id_series
         if len(self.classes_):
+            # unlabelled rows take some code, which nobody reads: labels are taken by row
             self._labels = np.searchsorted(self.classes_.astype(str), np.where(data.labelled, data.y, "").astype(str))
         else:
             self._labels = data.y
@@ -107,10 +108,12 @@ class SelfTraining:
         batch = int(np.ceil(self.share * len(unlabelled)))
         for _ in range(self.n_rounds if batch else 0):
             guess, confidence = self._guess(rows, labels, pool, rng)
+            # stable: rows that are guessed as surely come in the order of the data
             order = np.argsort(-confidence, kind="stable")
             chosen, left = order[:batch], order[batch:]
             rows, labels = np.concatenate([rows, pool[chosen]]), np.concatenate([labels, guess[chosen]])
             pool = pool[left]
+            # nobody left to be guessed
             if not len(pool):
                 break
         self._learner.fit(rows, labels)
@@ -124,7 +127,9 @@ class SelfTraining:
             return scores.argmax(axis=1), scores.max(axis=1)
         folds, predicted = stratified(labels, N_COMMITTEE, rng), []
         for fold in np.unique(folds):
+            # a fold that holds every row: the committee is one member then
             kept = folds != fold if (folds != fold).any() else folds == fold
             self._learner.fit(rows[kept], labels[kept])
             predicted.append(self._learner.scores()[pool])
+        # numbers have no confidence; a committee that agrees stands for it
         return np.mean(predicted, axis=0), -np.std(predicted, axis=0)

@@ -61,6 +61,7 @@ def learners(n_labels: int, seed: int | None = 0) -> dict[str, TransductivePeer]
         "HGB": JoinedHistogramBoosting(random_state=seed),
         "linear model": JoinedLinear(),
     }
+    # a kernel matrix of more rows takes longer than the three others together
     return found | ({"SVM": JoinedSupportVectors()} if n_labels <= MOST_SUPPORT_VECTORS else {})
 
 
@@ -90,6 +91,7 @@ def best_joined(
     """
     data = data if y is None else data.with_target(y, task=data.target_kind)
     encoded, labels = Encoded(data), Labels.of(data)
+    # with a single label there is nothing to validate by
     tried, n_folds = learners(labels.rows.size, random_state), min(N_FOLDS, labels.rows.size)
     folds = stratified(labels.target, n_folds, np.random.default_rng(random_state))
     progress = _Progress(len(tried) * n_folds * (n_folds > 1) + 1, list(callbacks))
@@ -100,6 +102,7 @@ def best_joined(
         if progress.after(name):
             return None
     found = {name: _metric(np.array(each), labels) for name, each in losses.items() if each}
+    # a tie goes to the first
     best = min(found, key=lambda name: found[name]) if found else next(iter(tried))
     scores = _scores(tried[best], encoded, labels)
     return (
@@ -130,6 +133,7 @@ class _Progress:
 def _scores(learner: TransductivePeer, encoded: Encoded, labels: Labels) -> NDArray[np.float64]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # libraries warn of classes of a single row and of steps that were cut short
+        # one class or one value: no learner is needed, and some raise
         return labels.always() if labels.constant else learner._scores(encoded, labels)
 
 
@@ -150,6 +154,7 @@ def _compared(
     """Score the chosen learner on the labels to score by; a class that the known labels lack is always missed."""
     metric_name = "error" if labels.n_classes else "RMSE"
     held = None if eval_y is None else data.with_target(eval_y, task=data.target_kind)
+    # without labels to score by there is still a best learner
     if held is None or not held.labelled.any():
         return BestJoined(
             name=name,

@@ -64,6 +64,7 @@ class TreeTable(NamedTuple):
         numbers, codes = self.numbers[rows], self.categories[rows]
         high = np.where(np.isnan(numbers), -np.inf, numbers).max(axis=0, initial=-np.inf)
         low = np.where(np.isnan(numbers), np.inf, numbers).min(axis=0, initial=np.inf)
+        # a column with gaps varies by them, even if its value does not
         kept = (high > low) | (np.isfinite(high) & np.isnan(numbers).any(axis=0))
         return TreeTable(self.numbers[:, kept], self.categories[:, (codes != codes[:1]).any(axis=0)])
 
@@ -99,6 +100,7 @@ class Encoded:
         """(n, d), without a missing value; sparse where there are words."""
         blocks = [block for source, rows in self._sources for block in _linear_blocks(source, rows, self.n)]
         if not any(scipy.sparse.issparse(block) for block in blocks):
+            # dense where nothing is sparse: solvers are faster there
             return np.hstack(blocks)
         joined = scipy.sparse.csr_array(scipy.sparse.hstack(blocks, format="csr"))
         joined.indices, joined.indptr = joined.indices.astype(np.int32), joined.indptr.astype(np.int32)  # for LIBSVM
@@ -109,6 +111,7 @@ class Encoded:
         """Columns (n, d) whose neighbour means are of use, NaN where missing: at most 100, or 48 components."""
         numbers, categories = self.joined
         levels = [
+            # a share of neighbours with each frequent level, for a mean of codes says nothing
             np.where(codes[:, None] < 0, np.nan, codes[:, None] == np.arange(min(codes.max() + 1, AVERAGED_LEVELS)))
             for codes in categories.T
         ]
@@ -123,6 +126,7 @@ class Encoded:
         total = scipy.sparse.csr_array((self.n, self.n), dtype=np.float64)
         for graph in self.graphs:
             if graph.n_edges:
+                # in units of its mean weight, so that no graph drowns the others by its unit
                 total = total + graph.adjacency().astype(np.float64) / float(np.mean(graph.weights))
         return scipy.sparse.csr_array(total)
 
@@ -130,6 +134,7 @@ class Encoded:
 def averaging_operator(links: scipy.sparse.csr_array) -> scipy.sparse.csr_array:
     """Return the operator (n, n) that takes each instance's mean over its neighbours; a row of 0 without any."""
     degree = links @ np.ones(links.shape[0])
+    # no link: 0, not 0 / 0
     return scipy.sparse.csr_array(scipy.sparse.diags_array(1.0 / np.where(degree > 0, degree, 1.0)) @ links)
 
 
@@ -188,12 +193,14 @@ def _texts(source: Source) -> list[scipy.sparse.csr_array]:
 
 
 def _commonest(words: scipy.sparse.csr_array, count: int) -> NDArray[np.int64]:
+    # ties by their place, so that columns do not hang on the version of a sort
     """Return the columns with most entries that are not 0, in their order."""
     used = np.diff(words.tocsc().indptr)
     return np.sort(np.argsort(-used, kind="stable")[:count])
 
 
 def _components(matrix: NDArray | scipy.sparse.csr_array, count: int) -> NDArray[np.float64]:
+    # fewer components than rows and columns, as the decomposition needs
     count = min(count, *(size - 1 for size in matrix.shape))
     return TruncatedSVD(count, random_state=0).fit_transform(matrix) if count > 0 else np.zeros((matrix.shape[0], 0))
 
@@ -227,6 +234,7 @@ def _codes(series: pl.Series) -> NDArray[np.int32]:
     texts = as_text(series)
     counts = texts.drop_nulls().alias("value").value_counts(name="n").sort("n", "value", descending=[True, False])
     values = counts["value"].to_list()
+    # rare levels share the last code: scikit-learn's histograms know 255
     codes = [min(place, LEVELS) for place in range(len(values))]
     if not values:
         return np.full(len(series), -1, np.int32)
@@ -252,5 +260,6 @@ def _standardised(columns: NDArray) -> NDArray[np.float64]:
     filled = np.where(known, columns, 0.0).astype(np.float64)
     centred = np.where(known, filled - filled.sum(axis=0) / count, 0.0)
     deviation = np.sqrt((centred**2).sum(axis=0) / count)
+    # rounding of a constant column is no variation
     varies = deviation > 1e-9 * np.maximum(np.abs(filled).max(axis=0, initial=0.0), 1e-300)
     return centred / np.where(varies, deviation, 1.0) * varies

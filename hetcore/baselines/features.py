@@ -67,6 +67,7 @@ class JoinedFeatures:
         tables = self._tables(data)
         known = ~np.isnan(tables)
         totals = np.where(known, tables, 0.0).sum(axis=0, dtype=np.float64)
+        # a column without any value: its mean is 0
         self._means = (totals / np.maximum(known.sum(axis=0), 1)).astype(np.float32)
         return self
 
@@ -99,8 +100,10 @@ class JoinedFeatures:
         """Return link weights (n, m) to the training instances; links to others are left out."""
         shape = (data.n, len(self._ids))
         if graph is None:
+            # a graph that the data lack: no links, the columns stay
             return scipy.sparse.csr_array(shape, dtype=np.float32)
         links = graph.adjacency().tocoo()
+        # columns are the instances of the fit, whatever the order now
         column = positions(data.id_series, self._ids)[links.col]
         kept = column >= 0
         return scipy.sparse.csr_array((links.data[kept], (links.row[kept], column[kept])), shape=shape)

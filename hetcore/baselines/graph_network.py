@@ -33,6 +33,7 @@ class GraphConvolutionalNetwork(TransductivePeer):
     def _scores(self, encoded: Encoded, labels: Labels) -> NDArray[np.float64]:
         with deep.seeded(self.random_state) as torch:
             operator = _as_tensor(torch, symmetric_operator(encoded.links, loops=1.0))
+            # the first layer multiplies all of it in any case
             X = encoded.linear.toarray() if scipy.sparse.issparse(encoded.linear) else encoded.linear
             X = torch.from_numpy(X.astype(np.float32))
             target, mean, deviation = _target(torch, labels)
@@ -65,6 +66,7 @@ def _target(torch: Any, labels: Labels) -> tuple[Any, float, float]:
     if labels.n_classes:
         return torch.from_numpy(labels.target.astype(np.int64)), 0.0, 1.0
     mean, deviation = float(labels.target.mean()), float(labels.target.std())
+    # standardised, so that one learning rate serves all targets
     return torch.from_numpy(((labels.target - mean) / deviation).astype(np.float32)), mean, deviation
 
 
@@ -72,4 +74,5 @@ def _as_tensor(torch: Any, matrix: scipy.sparse.csr_array) -> Any:
     coordinates = matrix.tocoo()
     places = torch.from_numpy(np.vstack(coordinates.coords).astype(np.int64))
     values = torch.from_numpy(coordinates.data.astype(np.float32))
+    # unchecked: coordinates of a matrix of ours
     return torch.sparse_coo_tensor(places, values, matrix.shape, check_invariants=False).coalesce()

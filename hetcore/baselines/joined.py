@@ -24,6 +24,7 @@ class _JoinedTrees(TransductivePeer):
         if self.hops not in (0, 1, 2):
             raise ParameterError(f"hops={self.hops!r} must be 0, 1 or 2: 0 leaves the graphs out.")
         if not self.hops or not encoded.graphs:
+            # without graphs hops see nothing
             return encoded.joined
         return encoded.joined.beside(neighbor_columns(encoded, labels, self.hops, self.random_state))
 

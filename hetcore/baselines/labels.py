@@ -48,6 +48,7 @@ class Labels:
             raise DataError(f"None of the {data.n} instances is labelled: give a target, or y.")
         classes = np.array(data.classes, dtype=str)
         known = data.y[rows]
+        # as text: labels of a file and classes are compared as such
         target = np.searchsorted(classes, known.astype(str)) if classes.size else known.astype(np.float64)
         return cls(data.n, classes.size, rows, target)
 
@@ -76,6 +77,7 @@ class Labels:
     def always(self) -> NDArray[np.float64]:
         """Return the scores that say the prior of everyone, (n, K) or (n,)."""
         scores = np.tile(self.prior, (self.n, 1))
+        # numbers have one column, and are a vector
         return scores if self.n_classes else scores[:, 0]
 
 
@@ -146,5 +148,6 @@ class TransductivePeer(Declared, BaseEstimator):
         place = positions(data.id_series, self._ids)
         if (place < 0).any():
             first = data.ids[np.argmax(place < 0)]
+            # its scores are of the fit's instances: there is no way to a new one
             raise DataError(f"{type(self).__name__} did not see instance '{first}' in fit: fit it with all instances.")
         return self.scores_[place]

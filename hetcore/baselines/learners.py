@@ -71,15 +71,18 @@ class KernelMachine:
         """Take the training features and learn the scale of each column."""
         deviation = joined.tables.std(axis=0, dtype=np.float64)
         self._centre = joined.tables.mean(axis=0, dtype=np.float64)
+        # words are scaled by their rows already
         self._scale = np.where(joined.words, 1.0, _inverse(deviation))
         self._features = self._scaled(joined)
         spread = self._features.tables.var(axis=0).sum() + _total_variance(joined.links)
+        # columns that all are constant: any width does
         self._unit_width = 1.0 / spread if spread > 0 else 1.0
 
     def fit(self, rows: NDArray[np.int64], y: NDArray) -> None:
         """Learn from some rows of the training features; the first time, choose cost and width on them."""
         self._support = _Points(*(part[rows] for part in self._features))
         distances = self._distances(self._support)
+        # labels that are all the same have no deviation
         self._shift, self._unit = (0.0, 1.0) if self.n_classes else (y.mean(), y.std() or 1.0)
         target = y if self.n_classes else (y - self._shift) / self._unit
         if self.chosen is None:
@@ -90,6 +93,7 @@ class KernelMachine:
     def scores(self, joined: Joined | None = None) -> NDArray[np.float64]:
         """Return probabilities (n, K) or values (n,) of some features, of the training features by default."""
         points = self._features if joined is None else self._scaled(joined)
+        # in blocks: a kernel matrix of all rows and support points may not fit
         raw = np.concatenate([self._decided(points, start) for start in range(0, len(points.lengths), BLOCK)])
         return softmax(raw / self.temperature, axis=1) if self.n_classes else raw * self._unit + self._shift
 
@@ -105,8 +109,10 @@ class KernelMachine:
         """Return squared distances (points, support)."""
         distances = points.tables @ self._support.tables.T
         distances += (points.links @ self._support.links.T).toarray()
+        # in place: |a|^2 - 2 a b + |b|^2 needs one matrix, not three
         distances *= -2.0
         distances += points.lengths[:, None] + self._support.lengths
+        # rounding can leave a distance a little below 0
         return np.maximum(distances, 0.0, out=distances)
 
     def _kernel(self, distances: NDArray, width: float) -> NDArray[np.float64]:
@@ -114,6 +120,7 @@ class KernelMachine:
 
     def _machine(self, kernel: NDArray, y: NDArray, cost: float) -> Any:
         if self.n_classes and len(np.unique(y)) == 1:
+            # one class in a fold: SVC would raise
             return int(y[0])
         learner = SVC(C=cost, kernel="precomputed") if self.n_classes else SVR(C=cost, kernel="precomputed")
         return learner.fit(kernel, y)
@@ -122,6 +129,7 @@ class KernelMachine:
         """Return decision values (n, K), or values (n,)."""
         if not self.n_classes:
             return machine.predict(kernel)
+        # a class that the rows lack can't win
         values = np.full((len(kernel), self.n_classes), FLAT)
         if isinstance(machine, int):
             values[:, machine] = 0.0
@@ -135,14 +143,17 @@ class KernelMachine:
         folds, held_out = stratified(y, self.n_folds, self._rng), {}
         for _ in range(4 * WIDENINGS + 1 if self.widen else 1):
             for cost, width in self.grid:
+                # points of the old grid are not computed again
                 if (cost, width) not in held_out:
                     held_out[cost, width] = self._held_out(self._kernel(distances, width), y, folds, cost)
+            # ties to the smallest cost and width
             best = min(self.grid, key=lambda point: (self._loss(held_out[point], y), point))
             wider = _widened(self.grid, best)
             if wider == self.grid:
                 break
             self.grid = wider if self.widen else self.grid
         if self.n_classes:
+            # on held-out decisions: those of its own rows are too sure
             self.temperature = _best_temperature(held_out[best], y)
         return best
 
@@ -150,6 +161,7 @@ class KernelMachine:
         values = np.zeros((len(y), self.n_classes) if self.n_classes else len(y))
         for fold in np.unique(folds):
             out, into = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
+            # a fold that holds every row has nothing to learn from
             if len(into):
                 machine = self._machine(kernel[np.ix_(into, into)], y[into], cost)
                 values[out] = self._decide(machine, kernel[np.ix_(out, into)])
@@ -190,6 +202,7 @@ class BoostedTrees:
     def fit(self, rows: NDArray[np.int64], y: NDArray) -> None:
         """Learn from some rows of the training features."""
         links = self._features.links[rows]
+        # a link column that is 0 in all training rows can't be split by
         self._varying = np.unique(links.indices)
         if self.n_classes and len(np.unique(y)) == 1:
             self._model = int(y[0])
@@ -225,6 +238,7 @@ def _widened(grid: list[tuple[float, float]], best: tuple[float, float]) -> list
     """Return the grid with a value more on each edge on which its best lies; the same if there is none."""
     axes = [sorted({point[axis] for point in grid}) for axis in (0, 1)]
     for values, chosen, factor in zip(axes, best, (COST_FACTOR, WIDTH_FACTOR)):
+        # grown at the end where the best lies, a few times at most
         if chosen == values[-1] and chosen < factor**WIDENINGS:
             values.append(chosen * factor)
         if chosen == values[0] and chosen > factor**-WIDENINGS:
@@ -248,6 +262,7 @@ def _best_temperature(decisions: NDArray, y: NDArray) -> float:
 
     def loss(log_temperature: float) -> float:
         log_likelihoods = log_softmax(decisions / np.exp(log_temperature), axis=1)[np.arange(len(y)), y]
+        # a few hopeless rows must not rule the temperature
         return -np.maximum(log_likelihoods, -50.0).mean()
 
     return float(np.exp(minimize_scalar(loss, bounds=(-np.log(100), np.log(100)), method="bounded").x))

@@ -40,6 +40,7 @@ def neighbor_columns(encoded: Encoded, labels: Labels, hops: int, seed: int | No
         Of the folds.
     """
     blocks = [np.empty((encoded.n, 0))]
+    # unlabelled rows are of no fold, and see all labels
     folds = np.full(encoded.n, -1)
     folds[labels.rows] = stratified(labels.target, N_FOLDS, np.random.default_rng(seed))
     for links in map(adjacency, encoded.graphs):
@@ -50,6 +51,7 @@ def neighbor_columns(encoded: Encoded, labels: Labels, hops: int, seed: int | No
 
 
 def _graphs_of_means(encoded: Encoded) -> Iterator[scipy.sparse.csr_array]:
+    # of very many graphs, means of columns over all of them together: hundreds of columns a graph
     if len(encoded.graphs) > MANY_GRAPHS:
         yield encoded.links
     else:
@@ -61,6 +63,7 @@ def two_hops(links: scipy.sparse.csr_array, values: NDArray) -> NDArray[np.float
 
     The way back from i is by each of its links there and back: sum_j a_ij a_ji = sum_j a_ij^2.
     """
+    # walks there and back again
     back = links.power(2) @ np.ones(links.shape[0])
     return links @ (links @ values) - back[:, None] * values
 
@@ -71,6 +74,7 @@ def _sums(links: scipy.sparse.csr_array, values: NDArray, hop: int) -> NDArray[n
 
 def _over(total: NDArray, mass: NDArray) -> NDArray[np.float64]:
     """Return total / mass, NaN where there is no mass (what rounding leaves of two equal sums is none)."""
+    # rounding of the way back leaves a little where nobody is
     there = mass > 1e-9 * np.maximum(mass.max(initial=0.0), 1e-300)
     return np.divide(total, mass, out=np.full(np.broadcast(total, mass).shape, np.nan), where=there)
 
@@ -84,6 +88,7 @@ def _label_columns(
     links: scipy.sparse.csr_array, labels: Labels, folds: NDArray[np.int64], hop: int
 ) -> NDArray[np.float64]:
     """Return mean label or class shares, the mass of labelled neighbours, and the degree, (n, k + 2)."""
+    # of two classes one share says both
     matrix = labels.matrix[:, 1:] if labels.n_classes == 2 else labels.matrix
     columns = np.empty((len(matrix), matrix.shape[1] + 1))
     for fold in np.unique(folds):

@@ -139,6 +139,7 @@ class NeighborMeansGBDT(JoinedGBDT):
 
     def _join(self, data: HetData) -> Joined:
         joined, labels = super()._join(data), self._labels_of(data)
+        # a graph that the data lack
         none = np.full(labels.shape, np.nan, dtype=np.float32)
         means = [neighbor_means(data.graphs[g], labels) if g in data.graphs else none for g in self._graph_names]
         return joined._replace(tables=np.hstack([joined.tables, *means]))
@@ -146,6 +147,7 @@ class NeighborMeansGBDT(JoinedGBDT):
     def _labels_of(self, data: HetData) -> NDArray[np.float64]:
         """Return the training labels of the data's instances, (n, 1) or (n, K) as 0 and 1; NaN where unknown."""
         place = positions(data.id_series, self._ids)
+        # an instance that the fit did not see has no label; place -1 reads the last one, which `known` masks
         known = (place >= 0) & self._known[place]
         labels = self._labels[place]
         columns = labels[:, None] == np.arange(len(self.classes_)) if len(self.classes_) else labels[:, None]

@@ -59,6 +59,7 @@ class PooledLearner(Declared, BaseEstimator):
     def predict(self, X: ArrayLike) -> NDArray:
         """Return class names or numbers (m,) of rows of the target."""
         X = np.asarray(X, np.float64)
+        # transductive: scores of new rows come with the fit, as for the peers of graphs
         n = len(self._X) + len(X)
         codes = np.searchsorted(self.classes_, self._y.astype(str)) if self.classes_.size else self._y.astype(float)
         labels = Labels(n, self.classes_.size, np.arange(len(self._X)), codes)
@@ -68,8 +69,10 @@ class PooledLearner(Declared, BaseEstimator):
 
     def _scores(self, X: NDArray, domain: NDArray, labels: Labels) -> NDArray[np.float64]:
         if self.learner == "linear":
+            # wide tables need a stronger penalty
             return linear_scores(self._columns(X, domain), labels, WIDE_COST if X.shape[1] > MANY_COLUMNS else 1.0)
         category = domain[:, None] + 1 if self.adapted else np.empty((len(X), 0))
+        # -1 + 1 is the target's category 0
         table = TreeTable(X.astype(np.float32), np.maximum(category, 0).astype(np.int32))
         learn = histogram_scores if self.learner == "histogram" else catboost_scores
         return learn(table, labels, self.random_state)
@@ -88,7 +91,9 @@ class PooledLearner(Declared, BaseEstimator):
 def aligned(X: NDArray, own: NDArray) -> NDArray[np.float64]:
     """Return X (n, d) with the rows that are not the target's own (n,) whitened, then given its covariance (CORAL)."""
     moved = X.copy()
+    # a covariance needs two rows
     if own.sum() > 1 and (~own).sum() > 1:
+        # plus one on the diagonal, as CORAL has it: columns may outnumber rows
         whitened = X[~own] @ _power(np.cov(X[~own].T) + np.eye(X.shape[1]), -0.5)
         moved[~own] = whitened @ _power(np.cov(X[own].T) + np.eye(X.shape[1]), 0.5)
     return moved
@@ -96,6 +101,7 @@ def aligned(X: NDArray, own: NDArray) -> NDArray[np.float64]:
 
 def _power(matrix: NDArray, exponent: float) -> NDArray[np.float64]:
     values, vectors = np.linalg.eigh(np.atleast_2d(matrix))
+    # rounding can leave an eigenvalue below 0, which has no root
     return (vectors * np.maximum(values, 1e-9) ** exponent) @ vectors.T
 
 

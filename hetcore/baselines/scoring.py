@@ -33,12 +33,14 @@ SPARSE_ALPHAS = np.logspace(-1, 3, 5)
 def placed(probabilities: NDArray, classes: NDArray, n_classes: int) -> NDArray[np.float64]:
     """Return probabilities (n, K) of all classes, 0 for those that the training rows lack."""
     scores = np.zeros((len(probabilities), n_classes))
+    # a class that the rows lacked gets 0
     scores[:, np.asarray(classes, np.int64)] = probabilities
     return scores
 
 
 def catboost_scores(table: TreeTable, labels: Labels, seed: int | None) -> NDArray[np.float64]:
     """CatBoost, one thread, told which columns are categories."""
+    # what does not vary among the labelled rows costs time and tells nothing
     table = table.varying(labels.rows)
     if labels.constant or not table.width:
         return labels.always()
@@ -49,6 +51,7 @@ def catboost_scores(table: TreeTable, labels: Labels, seed: int | None) -> NDArr
         options = {"iterations": 200, "depth": 4} | {name: options[name] for name in ("rsm",) if name in options}
     quiet = {"thread_count": 1, "verbose": False, "allow_writing_files": False, "random_seed": seed}
     model = (CatBoostClassifier if labels.n_classes else CatBoostRegressor)(**options, **quiet)
+    # CatBoost takes categories as bytes
     numbers, categories = table.numbers, table.categories.astype("S").astype(object)
     parts = {"num_feature_data": numbers, "cat_feature_data": categories}
     used = {name: part for name, part in parts.items() if part.shape[1]}
@@ -67,6 +70,7 @@ def histogram_scores(
     table = table.varying(labels.rows)
     if labels.constant or not table.width:
         return labels.always()
+    # a tenth of few rows: the default of 20 can split no 30
     leaf = int(np.clip(labels.rows.size // 10, 1, 20))
     options: dict[str, Any] = {"min_samples_leaf": leaf, "random_state": seed, "early_stopping": False}
     if table.width > MANY_COLUMNS:
@@ -75,6 +79,7 @@ def histogram_scores(
         options |= {"max_iter": 50, "max_leaf_nodes": 15, "learning_rate": 0.2}
     if n_iterations:
         options["max_iter"] = n_iterations
+    # a missing category is a missing number to scikit-learn
     codes = np.where(table.categories < 0, np.nan, table.categories)
     X = np.hstack([table.numbers, codes]).astype(np.float32)
     coded = np.arange(X.shape[1]) >= table.numbers.shape[1]
@@ -90,6 +95,7 @@ def linear_scores(X: NDArray | scipy.sparse.csr_array, labels: Labels, cost: flo
     own = X[labels.rows]
     if not labels.n_classes:
         few = scipy.sparse.issparse(X)
+        # sparse columns have no closed leave-one-out: three folds
         model = RidgeCV(SPARSE_ALPHAS, cv=min(3, labels.rows.size)) if few else RidgeCV(ALPHAS)
         return model.fit(own, labels.target).predict(X)
     with warnings.catch_warnings():

@@ -34,8 +34,10 @@ __all__ = ["CorrectAndSmooth", "LabelPropagation", "SimpleGraphConvolution"]
 
 def _shares(scores: NDArray, prior: NDArray) -> NDArray[np.float64]:
     """Return rows (n, K) that sum to one; the prior where there is nothing."""
+    # spreading by signed weights may leave shares below 0
     scores = np.maximum(scores, 0.0)
     total = scores.sum(axis=1, keepdims=True)
+    # nothing came here: the prior
     return np.where(total > 1e-12, scores / np.where(total > 1e-12, total, 1.0), prior)
 
 
@@ -50,10 +52,12 @@ class LabelPropagation(TransductivePeer):
         operator = symmetric_operator(encoded.links)
         known = np.nan_to_num(labels.matrix)
         if labels.n_classes:
+            # each class's labels sum to one, so that a frequent class does not win by its number
             spread = self._spread(operator, known / np.maximum(known.sum(axis=0), 1.0))
             return _shares(spread / np.maximum(spread.sum(axis=1, keepdims=True), 1e-300), labels.prior)
         there = ~np.isnan(labels.matrix)
         centred = np.where(there, labels.matrix - labels.prior, 0.0)
+        # a sum and a mass: their quotient is a mean that weighs near ones more
         total, mass = self._spread(operator, np.hstack([centred, there])).T
         return labels.prior[0] + np.divide(total, mass, out=np.zeros(encoded.n), where=mass > 1e-12)
 
@@ -92,8 +96,10 @@ class CorrectAndSmooth(TransductivePeer):
         rows, base = labels.rows, self._base(encoded, labels)
         folds = stratified(labels.target, 3, np.random.default_rng(self.random_state))
         residual = np.zeros_like(base)
+        # two labels leave nothing to be residual of
         for fold in np.unique(folds) if len(rows) > 2 else ():
             out = rows[folds == fold]
+            # residuals of rows that the base learner has not seen: of training rows they are too small
             residual[out] = (labels.matrix - self._base(encoded, labels.kept(folds != fold)))[out]
         corrected = base + self._spread_residual(encoded, residual, rows)
         if not labels.n_classes:
@@ -108,6 +114,7 @@ class CorrectAndSmooth(TransductivePeer):
         operator, spread = averaging_operator(encoded.links), residual.copy()
         for _ in range(self.n_steps):
             spread = self.alpha * (operator @ spread)
+            # labelled rows are held at what is known of them
             spread[rows] = residual[rows]
         return spread
 

@@ -161,6 +161,7 @@ class BoostedFeatureNetworkClassifier(ClassifierMixin, BoostedEstimator):
     random_state: int | None = param(0, Seed(), "Seed; an int makes a fit repeatable bit for bit.")
 
     def _start(self, problem: Problem) -> Training:
+        # one seed for the trees and the network: drawn from the person's, so that None draws anew
         kind, seed = self._kind(), int(np.random.default_rng(self.random_state).integers(1 << 30))
         self.table_ = self._table(problem.data)
         others = [name for name in problem.data.sources if name != self._structured(problem.data)]
@@ -170,6 +171,7 @@ class BoostedFeatureNetworkClassifier(ClassifierMixin, BoostedEstimator):
         branches = [self._branch(problem.data, name, kind) for name in others]
         if self.features != "none":
             branches.append(self._table_branch(problem, seed))
+        # trees are timed apart from the network, for the page compares the two
         seconds = time.perf_counter() - started
         shapes = [branch.shape for branch in branches]
         network = NETWORKS[kind](
@@ -177,6 +179,7 @@ class BoostedFeatureNetworkClassifier(ClassifierMixin, BoostedEstimator):
         )
         return Training(problem, branches, network, [branch.read(problem.data) for branch in branches], seconds)
 
+    # asked once, not where the network is made: the branches depend on it
     def _kind(self) -> str:
         kind = ("torch" if deep.has_torch() else "scikit-learn") if self.network == "auto" else self.network
         if kind == "torch":
@@ -209,8 +212,10 @@ class BoostedFeatureNetworkClassifier(ClassifierMixin, BoostedEstimator):
 
     def _table_branch(self, problem: Problem, seed: int) -> Branch:
         source, rows = problem.data.sources[self.table_], problem.data.rows(self.table_)
+        # what the table has of labelled rows: others can't be learned from
         known = problem.labelled[rows]
         y = problem.target[rows[known]].argmax(axis=1)
+        # CatBoost makes no score for a class that it has not seen
         if len(np.unique(y)) < problem.scale.n_outputs:
             raise DataError(f"Not every class has a labelled instance in the table {self.table_!r}: label some there.")
         if self.features == "boosted":
@@ -219,6 +224,7 @@ class BoostedFeatureNetworkClassifier(ClassifierMixin, BoostedEstimator):
             )
         else:
             made = RawFeatures.fit(source)
+        # scaled by the labelled rows, as the table's features were learned from them
         return Branch(self.table_, made, None, *scaling(made.transform(source)[known], together=False))
 
     def _view(self, state: Training) -> dict[str, Any]:
@@ -255,6 +261,7 @@ class BoostedFeatureNetworkClassifier(ClassifierMixin, BoostedEstimator):
 
     @_network_state.setter
     def _network_state(self, given: tuple[str, dict[str, NDArray]]) -> None:
+        # branches come after it in the file, and say its shape
         self.network_ = given  # built once its branches are known
 
     def _restored(self, sizes: dict[str, int]) -> str:

@@ -56,11 +56,13 @@ class BoostedFeatures(Stored):
             If these records are all the same.
         """
         encoder = SourceEncoder().fit(source)
+        # one thread: several would sum in another order, and train beside other trainings
         model = CatBoostClassifier(
             iterations=n_stages, depth=max_depth, learning_rate=LEARNING_RATE, loss_function="MultiClass",
             random_seed=seed, thread_count=1, verbose=False, allow_writing_files=False,
         )  # fmt: skip
         X = encoder.transform(source)[rows]
+        # CatBoost ends with an error of its own where nothing varies
         if not (np.nan_to_num(X) != np.nan_to_num(X[0])).any():
             raise DataError("No column of the table differs between the labelled rows: name another table.")
         model.fit(X, y)
@@ -73,6 +75,7 @@ class BoostedFeatures(Stored):
     def transform(self, source: Source) -> NDArray[np.float32]:
         """Return the boosted feature vectors (m, M * K): column M K + k is what stage M adds to class k."""
         staged = self.stages(source)
+        # stages are sums so far; a vector has what each adds
         added = np.diff(staged, axis=0, prepend=np.zeros_like(staged[:1]))
         return added.transpose(1, 0, 2).reshape(staged.shape[1], -1).astype(np.float32)
 

@@ -57,7 +57,9 @@ class JoinedNetwork:
     def epoch(self, inputs: Inputs, y: NDArray, t: int) -> None:
         """Pass over the rows once."""
         X = _side_by_side(inputs)
+        # fewer rows than a batch: scikit-learn would warn
         self._model.batch_size = min(BATCH, len(X))
+        # classes are said at the first pass, for its rows may lack some
         self._model.partial_fit(X, y, classes=np.arange(self.n_outputs) if t == 0 else None)
         pairs = zip(self._model.coefs_, self._model.intercepts_)
         self.layers = [(w.astype(np.float32), b.astype(np.float32)) for w, b in pairs]
@@ -65,6 +67,7 @@ class JoinedNetwork:
     def scores(self, inputs: Inputs) -> NDArray[np.float64]:
         """Return the raw score of each class, (m, K)."""
         raw = forward(self.layers, _side_by_side(inputs))
+        # of two classes scikit-learn has one score
         return np.hstack([np.zeros_like(raw), raw]) if raw.shape[1] < self.n_outputs else raw
 
     def to_arrays(self) -> dict[str, NDArray]:
@@ -78,6 +81,7 @@ class JoinedNetwork:
 
 
 def _side_by_side(inputs: Inputs) -> NDArray[np.float32]:
+    # a source that an instance lacks is zeros, as after standardising the mean
     return np.hstack([(x * mask.reshape(-1, *[1] * (x.ndim - 1))).reshape(len(x), -1) for x, mask in inputs])
 
 
@@ -113,6 +117,7 @@ class BranchNetwork:
 
     def epoch(self, inputs: Inputs, y: NDArray, t: int) -> None:
         """Pass over the rows once."""
+        # a network's random numbers from a seed of its own, so that PyTorch's global ones stay as they were
         with deep.seeded(self.seed) as torch:
             codes = torch.from_numpy(np.asarray(y, np.int64))
 
@@ -135,6 +140,7 @@ class BranchNetwork:
         deep.restore(self.module, arrays)
 
 
+# PyTorch has channels first
 def _flat(inputs: Inputs) -> list[NDArray]:
     return [a for x, mask in inputs for a in (deep.channels_first(x) if x.ndim == 4 else x, mask)]
 

@@ -45,6 +45,7 @@ class Branch(Stored):
     scale: NDArray | None = None
 
     def _held(self) -> dict[str, Any]:
+        # inputs stand for features in the file, where a branch has no features of its own
         return super()._held() | ({} if self.inputs is None else {"features": self.inputs})
 
     @classmethod
@@ -70,6 +71,7 @@ class Branch(Stored):
         if self.name in data.sources:
             rows, source = data.rows(self.name), data.sources[self.name]
             mask[rows] = 1.0
+            # rows that the source lacks stay 0, with the mask to say so
             x[rows] = self.inputs.transform(source) if self.inputs is not None else self._scaled(source)
         return x, mask
 

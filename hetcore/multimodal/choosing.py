@@ -29,6 +29,7 @@ def candidates(source: Source) -> list[str]:
     """Return the learners that a source can have: trees first for a table, a linear one first for the rest."""
     if source.array is None:
         text = "text" in source.kinds.values()
+        # the likeliest first: it wins a tie
         return ["linear", "network", "tree"] if text else ["tree", "linear", "network"]
     image = source.array.ndim in (3, 4) and min(source.array.shape[1:3]) >= SMALLEST_IMAGE
     return ["linear", "network", "tree"] + ["cnn"] * (image and deep.has_torch())
@@ -53,11 +54,14 @@ def compared(
     rng = np.random.default_rng(params["random_state"])
     has = np.intersect1d(problem.data.rows(name), np.flatnonzero(problem.labelled))
     if len(has) < LEAST_ROWS or len(kinds) == 1:
+        # too few to tell: the first candidate, and no loss to show
         return {kinds[0]: float("nan")}
     labelled = np.zeros(len(problem.labelled), bool)
+    # a part of many rows tells learners apart as well
     labelled[rng.permutation(has)[:MOST_ROWS]] = True
     part, losses = replace(problem, labelled=labelled), {}
     for kind in kinds:
+        # the same draws for each candidate, so that they differ by the learner alone
         state = TwoLearners(part, {**params, **HOW}, {name: make(kind)}, np.random.default_rng(0), problem.scale.prior)
         for _ in range(ROUNDS):
             state.round()

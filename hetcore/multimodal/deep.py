@@ -31,6 +31,7 @@ CHUNK = 4096  # images in a forward pass
 
 def has_torch() -> bool:
     """Return whether PyTorch is installed."""
+    # without importing it: a second and a half that most runs do not need
     return find_spec("torch") is not None
 
 
@@ -54,8 +55,10 @@ def seeded(seed: int) -> Any:
     """Run PyTorch on one thread with random numbers of its own."""
     torch = torch_module()
     threads = torch.get_num_threads()
+    # the state is given back, for the person's own network may draw from it
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
+        # one thread: sums of several are in another order from run to run
         torch.set_num_threads(1)
         try:
             yield torch
@@ -75,6 +78,7 @@ def convolutions(shape: Sequence[int], n_outputs: int) -> Any:
     height, width, channels = shape
     layers: list[Any] = []
     for count in CHANNELS:
+        # rounded up, so that an image of odd size loses no row of pixels
         layers += [nn.Conv2d(channels, count, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2, ceil_mode=True)]
         channels, height, width = count, -(-height // 2), -(-width // 2)
     return nn.Sequential(*layers, nn.Flatten(), nn.Linear(channels * height * width, n_outputs))
@@ -114,6 +118,7 @@ def two_branches(
             if fusion == "concatenation":
                 return self.last(torch.cat(predicted, dim=1))
             meet = torch.ones_like(predicted[0])
+            # a branch that is absent counts as one
             for each, mask in zip(predicted, inputs[1::2]):
                 meet = meet * (each + 1.0 - mask)
             return self.last(meet)
@@ -158,6 +163,7 @@ def train(
     module.adam = adam  # a plain attribute: the next pass goes on with its moments, no weight file holds it
     module.train()
     for epoch in range(start, start + epochs):
+        # a seed for each pass: a training that goes on draws what one in a single go would
         order = torch.from_numpy(np.random.default_rng([seed, epoch]).permutation(len(tensors[0])))
         for rows in order.split(BATCH):
             adam.zero_grad()
@@ -171,6 +177,7 @@ def outputs(module: Any, inputs: Sequence[NDArray]) -> NDArray[np.float64]:
     module.eval()
     predicted = []
     with torch.inference_mode():
+        # in chunks: all images at once would hold every layer of all of them
         for first in range(0, len(inputs[0]), CHUNK):
             batch = [torch.from_numpy(np.ascontiguousarray(each[first : first + CHUNK])) for each in inputs]
             predicted.append(module(*batch).numpy())
@@ -196,6 +203,7 @@ def restore(module: Any, arrays: Mapping[str, NDArray]) -> Any:
     for name, array in arrays.items():
         if array.shape != own[name].shape or array.dtype != own[name].dtype or not np.isfinite(array).all():
             raise ModelFileError(f"The weights {name} of a network in the model file are wrong: save the model again.")
+    # a copy: PyTorch would write into the file's memory
     module.load_state_dict({name: torch.from_numpy(np.array(array)) for name, array in arrays.items()})
     return module
 
@@ -236,6 +244,7 @@ class ConvolutionalLearner:
                 return squares.mean() if weight is None else (squares * weight[rows]).mean()
 
             train(self.module, [channels_first(X)], loss, self.epochs, self.random_state)
+            # its moments are of no use once the learner is kept, and twice as large as its weights
             self.module.adam = None
         return self
 
@@ -255,6 +264,7 @@ class ConvolutionalLearner:
         cls, facts: dict[str, Any], arrays: Mapping[str, NDArray], size: tuple[int, ...], n_outputs: int, count: int
     ) -> list[ConvolutionalLearner]:
         """Rebuild `count` learners of images of shape `size`; raises ModelFileError at anything else."""
+        # as many networks as steps: a file that says otherwise is forged
         if any(len(array) != count for array in arrays.values()):
             raise ModelFileError("The networks of the model file are not as many as its steps: save the model again.")
         learners = [cls() for _ in range(count)]

@@ -42,6 +42,7 @@ def default_learner(source: Source) -> str:
 
 def _encoded(source: Source) -> tuple[SourceEncoder, NDArray[np.float32]]:
     """Return a source's own encoder and its columns, made once for each `Source` object."""
+    # by source object: several modalities and learners share what was encoded
     made = _PREPARED.setdefault(source, {})
     if "X" not in made:
         made["encoder"] = SourceEncoder().fit(source)
@@ -103,6 +104,7 @@ class Trees(Stored):
             For all M records of the source.
         """
         gradients, hessians, unit = _tree_task(target, exact)
+        # rows that are not fitted have gradient 0, and are not among `rows`
         full = np.zeros((self.binned.shape[1], target.shape[1]), np.float32)
         full[rows] = gradients
         curved = None
@@ -121,6 +123,7 @@ class Trees(Stored):
         if exact is not None:
             _solve_leaves(tree, rows, exact, target)
         else:
+            # back from the unit: trees see targets of about 1, whose float32 has digits to spare
             tree.values *= unit
         return tree, tree.predict(self.binned)
 
@@ -153,6 +156,7 @@ def _tree_task(target: NDArray, exact: Exact | None) -> tuple[NDArray, NDArray |
     if exact is None:
         unit = _rms(target)
         return (-target / unit).astype(np.float32), None, unit
+    # all weights can be tiny once every row is right; the tree sees them relative to their mean
     unit = float(exact.weights.mean()) or 1.0
     return (exact.gradient(target) / unit).astype(np.float32), (exact.diagonal() / unit).astype(np.float32), 1.0
 
@@ -160,6 +164,7 @@ def _tree_task(target: NDArray, exact: Exact | None) -> tuple[NDArray, NDArray |
 def _rms(values: NDArray) -> float:
     """Return the root mean square, 1 where all are zero."""
     largest = float(np.abs(values).max(initial=0.0))
+    # of quotients: squares of large targets overflow
     return largest * float(np.sqrt(np.mean((values / largest) ** 2))) if largest > 0 else 1.0
 
 
@@ -173,6 +178,7 @@ def _solve_leaves(tree: Tree, rows: NDArray, exact: Exact, moved: NDArray) -> No
     flat = hessian.reshape(len(leaf), K * K)
     curve = np.stack([np.bincount(leaf, flat[:, c], n_nodes) for c in range(K * K)], axis=1).reshape(n_nodes, K, K)
     used = np.flatnonzero(np.bincount(leaf, minlength=n_nodes))
+    # a leaf of few rows has a singular curve
     ridge = RIDGE * np.trace(curve[used], axis1=1, axis2=2)[:, None, None] / K + 1e-12
     tree.values[used] = -np.linalg.solve(curve[used] + ridge * np.eye(K), pull[used][:, :, None])[:, :, 0]
 
@@ -210,6 +216,7 @@ class Inputs(Stored):
         if as_images and (source.array is None or source.array.ndim not in (3, 4)):
             what = "a table" if source.array is None else f"an array of shape {source.array.shape[1:]} a record"
             raise DataError(f"A learner of images was given {what}: give an array (m, height, width[, channels]).")
+        # grey images have no channel: one is made
         shape = (*source.array.shape[1:], *([1] if source.array.ndim == 3 else [])) if as_images else ()
         return cls(encoder, *scaling(X, as_images), shape)
 
@@ -217,6 +224,7 @@ class Inputs(Stored):
         """Return the numbers of a source's records, (m, d), or (m, height, width, channels)."""
         made = _PREPARED.get(source, {})
         X = made["X"] if made.get("encoder") is self.encoder else self.encoder.transform(source)
+        # missing is the mean once standardised
         X = np.nan_to_num((X - self.centre) * self.scale, copy=False, nan=0.0)
         return X.reshape(len(X), *self.shape) if self.shape else np.ascontiguousarray(X)
 
@@ -228,6 +236,7 @@ def scaling(X: NDArray, together: bool) -> tuple[NDArray[np.float32], NDArray[np
     count = np.maximum(known.sum(axis=axis), 1)
     mean = np.where(known, X, 0.0).sum(axis=axis, dtype=np.float64) / count
     spread = np.sqrt((np.where(known, X - mean, 0.0) ** 2).sum(axis=axis, dtype=np.float64) / count)
+    # a constant column becomes 0, rather than noise divided by noise
     scale = np.where(spread > 1e-9 * np.maximum(np.abs(mean), 1.0), 1.0 / np.maximum(spread, 1e-30), 0.0)
     return np.full(X.shape[1], mean, np.float32), np.full(X.shape[1], scale, np.float32)
 
@@ -286,6 +295,7 @@ class Dense(Stored):
         Without any record the learner counts for nothing.
         """
         candidate, nothing = copy.deepcopy(self.learner), len(rows) == 0
+        # no row has the source: a learner of nothing, which counts for 0
         if nothing:
             rows, target, weights = np.zeros(1, np.int64), np.zeros((1, target.shape[1])), None
         elif exact is not None:
@@ -294,6 +304,7 @@ class Dense(Stored):
         if hasattr(candidate, "random_state"):
             candidate.random_state = int(self.learner.random_state or 0) + self._fits
         self._fits += 1
+        # asked for, for not every learner takes weights
         weighted = weights is not None and "sample_weight" in inspect.signature(candidate.fit).parameters
         candidate.fit(self.X[rows], target / unit, **({"sample_weight": weights} if weighted else {}))
         unit = 0.0 if nothing else unit
@@ -336,6 +347,7 @@ class Dense(Stored):
     @classmethod
     def _made(cls, values: dict[str, Any], sizes: dict[str, int]) -> Dense:
         weights, steps, learner = values.pop("learners"), values.pop("steps"), cls.learner_class()
+        # fields of the file are those of its inputs
         inputs, images = Inputs(**values), bool(getattr(learner, "takes_images", False))
         modality, shape = cls(learner(), inputs, sizes["K"]), inputs.shape
         if len(shape) != 3 * images or inputs._fault(sizes):

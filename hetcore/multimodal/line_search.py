@@ -57,6 +57,7 @@ class RiskAlongStep:
     def model(self, steps: NDArray) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
         """Return the logarithm of the mean risk, and gradient (p,) and Hessian (p, p) of the risk over the risk."""
         at = self.start + steps @ self.slopes
+        # less the largest exponent: the risk of a bad step is beyond float64
         top = at.max()
         share = np.exp(at - top)
         total = share.sum()
@@ -74,12 +75,15 @@ def newton_step(line: RiskAlongStep, rng: np.random.Generator, highest: float = 
     steps = np.zeros(len(line.slopes))
     value, gradient, hessian = line.model(steps)
     for _ in range(MOST_ROUNDS):
+        # two learners that say the same have a singular hessian
         ridge = RIDGE * max(float(np.trace(hessian)) / len(steps), 1e-300)
         move = -np.linalg.lstsq(hessian + ridge * np.eye(len(steps)), gradient, rcond=None)[0]
         slope = float(gradient @ move)
+        # no fall left that rounding would not swallow
         if slope > -TOLERANCE:
             break
         there = line.model(steps + move)  # a whole step is taken nearly always, and this is what the next round needs
+        # the fall that Armijo's rule asks of a step
         if there[0] > value + 1e-4 * slope:
             size = _damped(line, steps, move, value, slope)
             if size == 0.0:
@@ -107,6 +111,7 @@ def fixed_step(line: RiskAlongStep, rng: np.random.Generator, highest: float = 1
 def grid_step(line: RiskAlongStep, rng: np.random.Generator, highest: float = 1.0) -> NDArray[np.float64]:
     """Return the best (p,) of a grid of 9 values in [0, highest] a learner, one learner at a time beyond two."""
     p, values = len(line.slopes), np.linspace(0.0, highest, GRID)
+    # all pairs of two; of more, one learner after the other, for the number of points grows by powers
     if p <= 2:
         tried = [np.array(each) for each in itertools.product(values, repeat=p)]
         return tried[int(np.argmin([line.value(each) for each in tried]))]
@@ -140,7 +145,9 @@ def _expected_improvement(points: NDArray, values: NDArray, candidates: NDArray)
         warnings.simplefilter("ignore", ConvergenceWarning)  # a length at its bound is of no consequence here
         process.fit(points, values)
     mean, deviation = process.predict(candidates, return_std=True)[:2]
+    # at a point that was tried the process is sure, and the quotient has no bound
     deviation = np.maximum(deviation, 1e-12)
+    # how much lower than the best so far
     gap = values.min() - mean
     return gap * norm.cdf(gap / deviation) + deviation * norm.pdf(gap / deviation)
 

@@ -28,6 +28,7 @@ def forward(layers: Layers, X: NDArray) -> NDArray[np.float64]:
     X : (m, d) float32
     """
     out = np.asarray(X, np.float32)
+    # float32 as trained: a float64 product would be another one than scikit-learn's
     for i, (weights, biases) in enumerate(layers):
         out = out @ weights + biases
         if i + 1 < len(layers):
@@ -57,6 +58,7 @@ class NetworkLearner:
     def fit(self, X: NDArray, W: NDArray, sample_weight: NDArray | None = None) -> NetworkLearner:
         """Fit W (m, K) from X (m, d) float32, rows weighted by `sample_weight` (m,)."""
         model = MLPRegressor(
+            # no early end: the number of passes is a parameter, and a loss that stands still would warn
             hidden_layer_sizes=self.hidden, max_iter=self.epochs, batch_size=min(BATCH, len(X)), tol=0.0,
             n_iter_no_change=self.epochs + 1, random_state=self.random_state,
         )  # fmt: skip
@@ -105,6 +107,7 @@ class LinearLearner(NetworkLearner):
         weight = np.ones(len(X)) if sample_weight is None else np.asarray(sample_weight, np.float64)
         total = weight.sum() or 1.0
         centre, mean = weight @ X / total, weight @ W / total
+        # roots of weights: weighted least squares as a plain one
         Z = (X - centre) * np.sqrt(weight)[:, None]
         V = (W - mean) * np.sqrt(weight)[:, None]
         coefficients = _ridge(Z, V, self.l2)
@@ -115,9 +118,11 @@ class LinearLearner(NetworkLearner):
 def _ridge(Z: NDArray, V: NDArray, l2: float) -> NDArray[np.float64]:
     """Return the ridge coefficients (d, K), solved over columns or over rows, whichever are fewer."""
     m, d = Z.shape
+    # relative to the columns' size, so that it means the same for words and pixels
     ridge = l2 * float((Z**2).sum()) / max(d, 1) + 1e-12
     if d <= m:
         return np.linalg.solve(Z.T @ Z + ridge * np.eye(d), Z.T @ V)
+    # more columns than rows: the smaller system has the same solution
     return Z.T @ np.linalg.solve(Z @ Z.T + ridge * np.eye(m), V)
 
 
@@ -144,6 +149,7 @@ def unpacked(arrays: Mapping[str, NDArray], width: int, n_outputs: int, count: i
     sizes = [width]
     for i in range(depth):
         weights, biases = arrays[f"weights:{i}"], arrays[f"biases:{i}"]
+        # sizes follow from each other, from the columns to the classes
         good = weights.ndim == 3 and weights.shape[:2] == (count, sizes[-1]) and weights.dtype == np.float32
         good = good and biases.shape == (count, weights.shape[2]) and biases.dtype == np.float32
         if not good or not (np.isfinite(weights).all() and np.isfinite(biases).all()):

@@ -44,19 +44,23 @@ class ObliviousTrees(Stored):
     @classmethod
     def of(cls, model: CatBoostClassifier) -> ObliviousTrees:
         """Read the trees of a fitted model of the multi-class loss over columns of numbers."""
+        # CatBoost writes to a path only
         with tempfile.TemporaryDirectory(prefix="hetcore-") as folder:
             path = Path(folder) / "trees.json"
             model.save_model(str(path), format="json")
             given = json.loads(path.read_text(encoding="utf-8"))
         trees, (scale, bias) = given["oblivious_trees"], given["scale_and_bias"]
+        # trees of one leaf have no split
         depth, k = max(1, *(len(tree["splits"] or ()) for tree in trees)), len(bias)
         made = cls(
             np.zeros((len(trees), depth), np.int32),
+            # a border of infinity: the question is answered no by all, and the leaf's number unchanged
             np.full((len(trees), depth), np.inf, np.float32),
             np.zeros((len(trees), 2**depth, k)),
         )
         for m, tree in enumerate(trees):
             made._take(m, tree, scale)
+        # the bias once, in the first tree's leaves
         made.values[0] += bias
         return made
 
@@ -69,6 +73,7 @@ class ObliviousTrees(Stored):
     def stages(self, X: NDArray[np.floating]) -> NDArray[np.float64]:
         """Return the raw scores of rows X (n, d) after each tree, (M, n, K)."""
         X = X.astype(np.float32, copy=False)
+        # answers as bits of the leaf's number
         bits = 1 << np.arange(self.features.shape[1])
         each = [
             values[(X[:, columns] > borders) @ bits]

@@ -29,5 +29,6 @@ PRINTED = {
 
 def as_printed(params: Mapping[str, Any]) -> dict[str, Any]:
     """Return parameters with the paper's steps: `PRINTED`, and Bayesian optimisation in Newton's place."""
+    # Newton's exact steps are ours: the paper searches
     step = "bayes" if params["step"] == "newton" else params["step"]
     return {**params, **PRINTED, "step": step}

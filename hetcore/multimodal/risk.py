@@ -51,6 +51,7 @@ def exponents(scores: NDArray, y: NDArray) -> NDArray[np.float64]:
     """
     rows = np.arange(len(y))
     below = 0.5 * (scores - scores[rows, y][:, None])
+    # the term k = y is the constant 1, and moves nothing
     below[rows, y] = -np.inf
     return below
 
@@ -63,6 +64,7 @@ def log_risk(scores: NDArray, y: NDArray) -> float:
 def _weights(scores: NDArray, y: NDArray, power: float) -> NDArray[np.float64]:
     """Return exp(power * exponent) (n, K), 0 at k = y; all scaled down together where one would overflow."""
     below = exponents(scores, y)
+    # all weights of a round are scaled alike: a direction does not depend on it
     shift = max(float(below.max(initial=0.0)) - HIGHEST, 0.0)
     return np.exp(power * (below - shift))
 
@@ -165,4 +167,5 @@ class Exact:
         """Return trace(H), (n,), scaled to mean one: the weight of a row in least squares to `target`."""
         trace = self._trace()
         mean = trace.mean()
+        # rows that are all right weigh nothing: alike then
         return trace / mean if mean > 0 else np.ones_like(trace)

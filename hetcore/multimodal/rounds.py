@@ -68,6 +68,7 @@ class TwoLearners:
         self.fall = dict.fromkeys(self.modalities, 0.0)
         self.steps = np.full(len(self.modalities), FIXED)
         self.stopping = Stopping.of(self.problem, self.params, self.rng)
+        # rows to stop by take part in nothing else
         self.known = np.setdiff1d(np.flatnonzero(self.problem.labelled), self.stopping.rows)
         self.record = {name: _records(self.problem.data.rows(name), n) for name in self.modalities}
         self.scores = np.tile(self.prior, (n, 1))
@@ -79,6 +80,7 @@ class TwoLearners:
         self.seconds, self.step_seconds = dict.fromkeys(self.modalities, 0.0), 0.0
         round_of = {1: self._first_order, 2: self._second_order}[self.params["order"]]
         candidates, moves, steps = round_of(fitted, validation)
+        # what each modality made the risk fall by, along the way that is gone
         self._credit(RiskAlongStep(self.scores[validation], moves[:, validation], self.y[validation]), steps)
         self.steps = steps
         for (name, modality), candidate, move, step in zip(self.modalities.items(), candidates, moves, steps):
@@ -87,6 +89,7 @@ class TwoLearners:
                 modality.keep(candidate, shrunk)
             self.parts[name] += shrunk * move
             self.scores += shrunk * move
+            # the size of the move, for a curve that shows who moves
             self.moved[name] = float(np.sqrt(np.mean((shrunk * move[self.problem.labelled]) ** 2)))
         return self.stopping.ended(self.scores, self.parts, self.modalities)
 
@@ -94,6 +97,7 @@ class TwoLearners:
         """Return the labelled rows that learners are fitted to, and those that steps are chosen by."""
         labelled = self.known
         count = int(np.ceil(self.params["subsample"] * len(labelled)))
+        # none left to choose the steps by: the same rows, as in the paper
         if count == len(labelled):
             return labelled, labelled
         mixed = self.rng.permutation(labelled)
@@ -108,6 +112,7 @@ class TwoLearners:
         has = self.record[name][rows] >= 0
         move = np.zeros_like(self.scores)
         if not has.any():
+            # an instance without the source gets nothing from it
             return None, move
         own = None if exact is None else exact.take(has)
         candidate, predicted = self.modalities[name].fit(self.record[name][rows[has]], target[has], None, own)
@@ -136,12 +141,14 @@ class TwoLearners:
         """
         moves = np.zeros((len(self.modalities), *self.scores.shape))
         candidates: list[Any] = [None] * len(moves)
+        # the first inner loop has no steps yet: the paper begins at 0.1
         steps, best = np.full(len(moves), FIXED), None
         for _ in range(self.params["inner_iterations"] + 1):
             before = steps
             for j, name in enumerate(self.modalities):
                 target, exact = self._second_target(j, fitted, moves, steps)
                 candidates[j], moves[j] = self._fit(name, fitted, target, exact)
+                # the exact target of the next learner reckons with the whole of this one
                 steps = np.where(np.arange(len(steps)) == j, 1.0, steps) if exact is not None else steps
             steps = self._choose(moves, validation)
             risk = log_risk((self.scores + np.tensordot(steps, moves, 1))[validation], self.y[validation])
@@ -155,6 +162,7 @@ class TwoLearners:
     ) -> tuple[NDArray[np.float64], Exact | None]:
         scores, y = self.scores[fitted], self.y[fitted]
         if self.params["hessian"] == "printed":
+            # clipped for the target alone; the step itself stays as chosen
             within = np.clip(steps, 0.0, self.params["largest_step"])  # beyond it (7), (8) point uphill
             return printed_target(direction(scores, y), tilted(scores, y), within, j), None
         others = np.where(np.arange(len(steps)) == j, 0.0, steps)
@@ -162,12 +170,14 @@ class TwoLearners:
 
     def _credit(self, line: RiskAlongStep, steps: NDArray) -> None:
         """Share the fall of the log risk among the sources: each's slope, integrated along the step."""
+        # Boole's rule over the way: a fall is shared by who caused it, also where both pull
         slopes = sum(weight * line.model(at * steps)[1] for at, weight in zip(NODES, NODE_WEIGHTS))
         for name, fall in zip(self.modalities, -steps * slopes):
             self.fall[name] += float(fall)
 
     def weights(self) -> dict[str, float]:
         """Return each source's share of the fall of the log risk; a source that raised it has 0."""
+        # a modality that made the risk rise has no negative share
         return shares(np.maximum(list(self.fall.values()), 0.0), list(self.modalities))
 
     def view(self) -> dict[str, Any]:
@@ -214,4 +224,5 @@ def _records(rows: NDArray, n: int) -> NDArray[np.int64]:
 
 
 def _risk(scores: NDArray, y: NDArray) -> float:
+    # the logarithm is exact; its exponential may be no number
     return float(np.exp(min(log_risk(scores, y), LARGEST_LOG)))

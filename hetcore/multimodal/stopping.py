@@ -40,6 +40,7 @@ def stratified(y: NDArray, rows: NDArray, share: float, rng: np.random.Generator
     taken = []
     for k in np.unique(y[rows]):
         own = rng.permutation(rows[y[rows] == k])
+        # one row of a class stays to be learned from
         taken.append(own[: min(round(share * len(own)), len(own) - 1)])
     return np.sort(np.concatenate(taken))
 
@@ -66,9 +67,11 @@ def part_weights(prior: NDArray, parts: NDArray, y: NDArray) -> NDArray[np.float
         wrong = softmax(scores, axis=1)
         wrong[rows, y] -= 1.0
         slope = (parts * wrong).sum(axis=(1, 2)) / len(y)
+        # one row's worth: with many rows the pull to 1 fades
         pull = RIDGE / len(y)
         return log_loss(scores, y) + 0.5 * pull * ((a - 1) ** 2).sum(), slope + pull * (a - 1)
 
+    # weights below 0 would turn a modality round
     found = minimize(value, np.ones(len(parts)), jac=True, method="L-BFGS-B", bounds=[(0.0, None)] * len(parts))
     return found.x
 
@@ -98,7 +101,9 @@ class Stopping:
         y, labelled = problem.target.argmax(axis=1), np.flatnonzero(problem.labelled)
         rows = np.zeros(0, np.int64)
         if params["validation_fraction"] > 0:
+            # a generator of its own: with and without validation rows, learners draw the same
             drawn = stratified(y, labelled, params["validation_fraction"], np.random.default_rng(rng.integers(1 << 30)))
+            # so few would end the training by chance
             rows = drawn if len(drawn) >= LEAST_ROWS else rows
         return cls(rows, y, params["n_iter_no_change"])
 
@@ -111,6 +116,7 @@ class Stopping:
         if loss < self.best:
             self.best, self.kept_round = loss, self.round
             self.kept = {name: len(modality) for name, modality in modalities.items()}
+            # parts at the best round: those after it go
             self.parts = np.stack([each[self.rows] for each in parts.values()])
         return self.over
 
@@ -125,5 +131,6 @@ class Stopping:
             return dict.fromkeys(modalities, 1.0)
         weights = part_weights(prior, self.parts, self.y[self.rows])
         for (name, modality), weight in zip(modalities.items(), weights):
+            # learners after the best round are cut off, and the weight goes into the steps
             modality.cut(self.kept[name], float(weight))
         return dict(zip(modalities, weights.tolist()))

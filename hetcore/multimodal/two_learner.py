@@ -204,6 +204,7 @@ class TwoWeakLearnerClassifier(ClassifierMixin, BoostedEstimator):
         self.comparison_: dict[str, dict[str, float]] = {}
         self.learners_ = {name: self._learner(problem, name, params, seed) for name in problem.data.sources}
         modalities = {name: self._modality(problem, name, learner, seed) for name, learner in self.learners_.items()}
+        # networks take long for a round, so that they take larger steps in fewer rounds
         if params["learning_rate"] is None:
             cheap = all(learner in ("tree", "linear") for learner in map(str, self.learners_.values()))
             params["learning_rate"] = SLOW_RATE if cheap else FAST_RATE
@@ -218,12 +219,14 @@ class TwoWeakLearnerClassifier(ClassifierMixin, BoostedEstimator):
         source, given = problem.data.sources[name], (self.learners or {}).get(name)
         if given is not None:
             return given
+        # as printed nothing is tried first
         if self.as_printed:
             return default_learner(source)
         kinds = candidates(source)
         self.comparison_[name] = compared(
             problem, name, kinds, lambda kind: self._modality(problem, name, kind, seed), params
         )
+        # the first of equal losses
         return min(self.comparison_[name], key=self.comparison_[name].get)
 
     def _modality(self, problem: Problem, name: str, learner: Any, seed: int) -> Trees | Dense:
@@ -288,6 +291,7 @@ class TwoWeakLearnerClassifier(ClassifierMixin, BoostedEstimator):
         if per_class:
             return parts
         best = (self.prior_ + parts.sum(axis=1)).argmax(axis=1)
+        # what all classes get moves no prediction
         return parts[np.arange(data.n), :, best] - parts.mean(axis=2)
 
     def predict(self, data: HetData) -> NDArray[np.object_]:
@@ -302,6 +306,7 @@ class TwoWeakLearnerClassifier(ClassifierMixin, BoostedEstimator):
         return {"K": len(meta["classes"])}
 
     def _restored(self, sizes: dict[str, int]) -> str:
+        # names and modalities come from two places of a file
         same = list(self.source_weights_) == list(self.modalities_)
         return "" if same else "The weights of the model file are not those of its sources"
 
