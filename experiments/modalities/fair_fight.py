@@ -25,16 +25,16 @@ from hetcore.data import HetData
 from hetcore.data.encoding import SourceEncoder
 from hetcore.data.splits import label_split
 from hetcore.metrics import error_rate, macro_f1_of_codes
+from hetcore.multimodal.decisions import class_weights
 from hetcore.multimodal.stopping import log_loss, stratified
 
-__all__ = ["CHOOSING", "METHODS", "REPORTING", "class_weights", "run_cell"]
+__all__ = ["CHOOSING", "METHODS", "REPORTING", "run_cell"]
 
 CHOOSING = ("CI-A", "CI-B", "MI", "RW", "digits_table_and_pixels")
 REPORTING = ("CT", "mv_msrc", "mv_bbcsport", "mv_webkb", "berka_loans")
 TRAINED, VALIDATED = 2 / 3, 0.15
 EPOCHS, PATIENCE = 100, 10
 TREES, TREE_RATE, TREE_PATIENCE = 500, 0.1, 30
-WEIGHTS = np.exp(np.linspace(-2.5, 2.5, 41))
 
 
 class Run(NamedTuple):
@@ -168,26 +168,6 @@ ARMS: dict[str, Callable[[Run], tuple[NDArray, NDArray]]] = {
     "late fusion": late_fusion,
 }
 METHODS = tuple(ARMS)
-
-
-def class_weights(probabilities: NDArray, y: NDArray) -> NDArray[np.float64]:
-    """Return the weights (K,) of the classes whose largest product with p has the best macro F1, one class at a time.
-
-    Parameters
-    ----------
-    probabilities : (n, K) float64
-    y : (n,) int
-        Class codes.
-    """
-    weights = np.ones(probabilities.shape[1])
-    best = macro_f1_of_codes(y, probabilities.argmax(axis=1))
-    for k in list(range(len(weights))) * 2:
-        for each in WEIGHTS:
-            tried = np.where(np.arange(len(weights)) == k, each, weights)
-            f1 = macro_f1_of_codes(y, (probabilities * tried).argmax(axis=1))
-            if f1 > best + 1e-12:
-                best, weights = f1, tried
-    return weights
 
 
 def run_cell(data: str, method: str, run: int) -> dict[str, Any]:

@@ -41,6 +41,7 @@ Departures of the default (each a parameter, to be had alone; `parameters.PRINTE
 - `learning_rate` shrinks the steps; `subsample` below 1 fits learners to a share of the rows and chooses the steps on
   the rest, so that a network that learns its rows by heart is not trusted for it. Both are 1 in the paper.
 - `validation_fraction`: rows that nothing is fitted to end the training and weigh the modalities (`stopping`).
+- `decision_scoring="f1_macro"`: those rows choose a weight for each class before one is named (`decisions`).
 - `learners=None`: the learner of a modality is the one that does best on left-out rows, boosted alone (`choosing`).
 - `scale_targets`: networks are fitted to targets of unit size.
 
@@ -65,6 +66,7 @@ from hetcore.data import HetData
 from hetcore.data.text import listed, quoted
 from hetcore.errors import DataError, ParameterError
 from hetcore.multimodal.choosing import candidates, compared
+from hetcore.multimodal.decisions import class_weights
 from hetcore.multimodal.learners import MODALITIES, Dense, Trees, default_learner
 from hetcore.multimodal.line_search import STEPS
 from hetcore.multimodal.networks import LinearLearner, NetworkLearner
@@ -109,6 +111,8 @@ class TwoWeakLearnerClassifier(ClassifierMixin, BoostedEstimator):
         Rows of the data that nothing was fitted to; a threshold can be chosen on them. Not kept in a file.
     part_weights_ : dict of str to float
         What each modality counts in the model: 1 without validation rows.
+    class_weights_ : (K,) float64 or None
+        What the probabilities are multiplied by before a class is named; None unless `decision_scoring` asks for them.
     learners_ : dict of str to object
         The learner of each source.
     comparison_ : dict of str to dict
@@ -124,6 +128,7 @@ class TwoWeakLearnerClassifier(ClassifierMixin, BoostedEstimator):
     _stored = {
         "prior": Array("K"), "classes": CLASS_NAMES, "modalities": Parts(MODALITIES, "K", named="list"),
         "n_iterations": Whole(1), "source_weights": Value(SHARES, key="weights"),
+        "class_weights": Array("K", low=0.0, optional=True),
     }  # fmt: skip
 
     order: int = param(
@@ -158,6 +163,12 @@ class TwoWeakLearnerClassifier(ClassifierMixin, BoostedEstimator):
         0.15, Interval(0, 0.5), "Share of the labelled rows that nothing is fitted to: they end the training; 0: none."
     )
     n_iter_no_change: int = param(20, Whole(1), "Rounds without a lower validation loss that end the training.")
+    decision_scoring: str | None = param(
+        None,
+        OneOf("f1_macro").or_none(),
+        "What the named class is best for: None names the most probable one; \"f1_macro\" multiplies the probabilities "
+        "by a weight a class, chosen on the rows of `validation_fraction` (1 without any).",
+    )
     learners: Mapping[str, Any] | None = param(
         None,
         Domain(lambda v: v is None or isinstance(v, Mapping), "a dict of source to learner, or None"),
@@ -250,9 +261,20 @@ class TwoWeakLearnerClassifier(ClassifierMixin, BoostedEstimator):
         self.source_weights_ = state.weights()
         self.classes_, self.prior_ = state.problem.scale.classes, state.prior
         self.part_weights_ = state.stopping.finish(state.prior, state.modalities)
+        self.class_weights_ = self._decided(state)
         self.kept_round_ = state.stopping.kept_round or state.stopping.round
         self.validation_rows_ = state.stopping.rows
         self.modalities_ = state.modalities
+
+    def _decided(self, state: TwoLearners) -> NDArray[np.float64] | None:
+        """Return the weights of the classes, chosen on the validation rows; None for plain probabilities."""
+        stopping = state.stopping
+        if self.decision_scoring is None:
+            return None
+        if stopping.parts is None:
+            return np.ones(len(self.classes_))
+        scores = state.prior + np.tensordot(list(self.part_weights_.values()), stopping.parts, 1)
+        return class_weights(softmax(scores, axis=1), state.y[stopping.rows])
 
     def decision_function(self, data: HetData) -> NDArray[np.float64]:
         """Return the raw score f of each class in the order of `classes_`, (n, K)."""
@@ -290,13 +312,17 @@ class TwoWeakLearnerClassifier(ClassifierMixin, BoostedEstimator):
         parts = self.parts(data)
         if per_class:
             return parts
-        best = (self.prior_ + parts.sum(axis=1)).argmax(axis=1)
+        best = self._named(self.prior_ + parts.sum(axis=1))
         # what all classes get moves no prediction
         return parts[np.arange(data.n), :, best] - parts.mean(axis=2)
 
     def predict(self, data: HetData) -> NDArray[np.object_]:
         """Predict each instance from the sources that it has, class names (n,) aligned with `data.ids`."""
-        return self.classes_[self.decision_function(data).argmax(axis=1)]
+        return self.classes_[self._named(self.decision_function(data))]
+
+    def _named(self, scores: NDArray) -> NDArray[np.int64]:
+        """Return the class code (n,) of scores (n, K)."""
+        return (scores if self.class_weights_ is None else scores + np.log(self.class_weights_)).argmax(axis=1)
 
     def predict_proba(self, data: HetData) -> NDArray[np.float64]:
         """Return the probability in [0, 1] of each class in the order of `classes_`, (n, K)."""

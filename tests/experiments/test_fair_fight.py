@@ -7,8 +7,7 @@ import polars as pl
 import pytest
 
 from experiments.modalities import fair_fight
-from experiments.modalities.__main__ import ahead, printed
-from hetcore.metrics import macro_f1_of_codes
+from experiments.modalities.__main__ import against, places, printed
 from hetcore.multimodal import deep
 from tests.multimodal.two_modalities import halves
 
@@ -28,17 +27,6 @@ def toy(monkeypatch):
 
 def test_the_halves_are_whole_data_sets():
     assert not set(fair_fight.CHOOSING) & set(fair_fight.REPORTING)
-
-
-def test_class_weights_name_a_rare_class():
-    rng = np.random.default_rng(0)
-    y = (rng.random(400) < 0.1).astype(int)
-    p = np.clip(0.1 + 0.25 * y + rng.normal(0, 0.05, 400), 0.01, 0.99)
-    both = np.stack([1 - p, p], axis=1)
-    weights = fair_fight.class_weights(both, y)
-    plain = macro_f1_of_codes(y, both.argmax(axis=1))
-    assert plain < 0.6 and macro_f1_of_codes(y, (both * weights).argmax(axis=1)) > 0.9
-    assert (fair_fight.class_weights(np.eye(2)[y], y) == 1).all()
 
 
 def test_labels_outside_the_given_rows_are_not_there(toy):
@@ -61,14 +49,30 @@ def test_networks_keep_their_best_epoch(toy, method):
     assert (validated == toy.validated).all()
 
 
-def test_the_printed_table_counts_places_over_common_runs():
-    def row(data, method, run, f1):
-        return {"data": data, "method": method, "run": run, "F1": f1, "accuracy": f1, "average_precision": f1}
+def _cells(*rows):
+    names = ("data", "method", "run", "F1", "accuracy", "average_precision")
+    return pl.DataFrame([dict(zip(names, (*row, row[-1], row[-1]))) for row in rows])
 
-    cells = pl.DataFrame([
-        row("CT", "2WL", 0, 0.7), row("CT", "2WL", 1, 0.9), row("CT", "BFV+DNN", 0, 0.8),
-        row("CT", "late fusion", 0, 0.6), row("CT", "late fusion", 1, 0.9), row("RW", "2WL", 0, 0.5),
-    ])  # fmt: skip
-    assert ahead(cells, ["CT", "RW"], "F1") == (1, 2)
+
+def test_the_printed_table_counts_places_over_common_runs():
+    cells = _cells(
+        ("CT", "2WL", 0, 0.7), ("CT", "2WL", 1, 0.9), ("CT", "BFV+DNN", 0, 0.8),
+        ("CT", "late fusion", 0, 0.6), ("CT", "late fusion", 1, 0.9), ("RW", "2WL", 0, 0.5),
+    )  # fmt: skip
+    assert places(cells, ["CT", "RW"], "F1") == (1, 1, 2)
     lines = printed(cells, ["CT"])
-    assert "| CT | 2 | 2WL | 0.800 | 0.800 | 0.800 |" in lines and len(lines) == 4
+    assert "| CT | 2 | 2WL | 0.800 ± 0.100 | 0.800 ± 0.100 | 0.800 ± 0.100 |" in lines and len(lines) == 4
+    assert "| CT | 1 | BFV+DNN | 0.800 | 0.800 | 0.800 |" in lines
+
+
+THEIRS = [((0.7, 0.72, 0.71), False), ((0.72, 0.75, 0.71), False), ((0.9, 0.91, 0.9), True)]
+
+
+@pytest.mark.parametrize("theirs, lost", THEIRS)
+def test_a_place_is_lost_beyond_two_standard_errors(theirs, lost):
+    ours, rows = (0.7, 0.71, 0.72), []
+    for method, values in (("2WL", ours), ("BFV+DNN", theirs)):
+        rows += [("CT", method, k, f1) for k, f1 in enumerate(values)]
+    found = against(_cells(*rows), "CT", "BFV+DNN", "F1")
+    assert found.runs == 3 and found.lost is lost
+    assert found.mean == pytest.approx(np.mean(ours) - np.mean(theirs))

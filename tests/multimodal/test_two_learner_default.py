@@ -8,7 +8,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import hetcore as hc
+from hetcore.metrics import macro_f1
 from hetcore.multimodal.choosing import candidates
+from hetcore.multimodal.decisions import class_weights, named
 from hetcore.multimodal.networks import LinearLearner
 from hetcore.multimodal.stopping import log_loss, part_weights, stratified
 
@@ -151,3 +153,36 @@ def test_a_stop_by_a_callback_keeps_the_best_round():
     model.fit(data, callbacks=[lambda event: event.index == 3])
     assert model.n_iterations_ == 4 and 1 <= model.kept_round_ <= 4
     assert len(model.modalities_["first"]) == model.kept_round_
+
+
+def test_class_weights_name_a_rare_class():
+    rng = np.random.default_rng(0)
+    y = (rng.random(400) < 0.1).astype(int)
+    p = np.clip(0.1 + 0.25 * y + rng.normal(0, 0.05, 400), 0.01, 0.99)
+    both = np.stack([1 - p, p], axis=1)
+    weights = class_weights(both, y)
+    assert macro_f1(y, both.argmax(axis=1)) < 0.6 and macro_f1(y, named(both, weights)) > 0.9
+    assert (class_weights(np.eye(2)[y], y) == 1).all()
+
+
+def test_class_weights_lie_in_the_middle_of_those_that_are_best():
+    y, p = np.array([0, 0, 1, 1]), np.array([0.1, 0.2, 0.4, 0.45])
+    weights = class_weights(np.stack([1 - p, p], axis=1), y)
+    # any ratio between 1.5 and 4 names all four; an eighth is a step of the grid
+    assert abs(np.log(weights[1] / weights[0]) - np.log(np.sqrt(1.5 * 4))) < 0.125
+
+
+def test_classes_are_named_for_macro_f1_where_that_is_asked_for():
+    rng, data = np.random.default_rng(0), two_tables(n=700)
+    names = np.where((data.y == "yes") & (rng.random(700) < 0.15), "yes", "no")
+    rare = hc.HetData(data.sources, target=pl.DataFrame({"id": data.ids, "y": names}))
+    y, hidden = split(rare)
+    how = {"learners": dict.fromkeys(rare.sources, "linear"), "n_iterations": 30}
+    plain = hc.TwoWeakLearnerClassifier(**how).fit(rare, y)
+    tuned = hc.TwoWeakLearnerClassifier(**how, decision_scoring="f1_macro").fit(rare, y)
+    assert_array_equal(plain.predict_proba(rare), tuned.predict_proba(rare))
+    assert plain.class_weights_ is None and tuned.class_weights_[0] < tuned.class_weights_[1]
+    found = [macro_f1(names[hidden], model.predict(rare)[hidden]) for model in (plain, tuned)]
+    assert found[1] > found[0] + 0.02
+    few = hc.TwoWeakLearnerClassifier(decision_scoring="f1_macro", n_iterations=1).fit(two_tables(n=30))
+    assert_array_equal(few.class_weights_, [1, 1])
