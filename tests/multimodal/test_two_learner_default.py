@@ -173,8 +173,8 @@ def test_class_weights_lie_in_the_middle_of_those_that_are_best():
 
 
 def test_classes_are_named_for_macro_f1_where_that_is_asked_for():
-    rng, data = np.random.default_rng(0), two_tables(n=700)
-    names = np.where((data.y == "yes") & (rng.random(700) < 0.15), "yes", "no")
+    rng, data = np.random.default_rng(1), two_tables(n=700)
+    names = np.array(["yes" if each == "yes" and rare else "no" for each, rare in zip(data.y, rng.random(700) < 0.15)])
     rare = hc.HetData(data.sources, target=pl.DataFrame({"id": data.ids, "y": names}))
     y, hidden = split(rare)
     how = {"learners": dict.fromkeys(rare.sources, "linear"), "n_iterations": 30}

@@ -76,11 +76,11 @@ def possible_learners(source: Source, deep: bool) -> list[str]:
 def first_learners(data: HetData) -> dict[str, str]:
     """Return the two sources to begin with, and their learners: a table with trees, then what a network reads.
 
-    Of tables alone the second has a network.
+    Pictures and arrays come before a table with text. Of tables alone the second has a network.
     """
     kinds = {name: default_learner(source) for name, source in data.sources.items()}
     trees = [name for name, kind in kinds.items() if kind == "tree"]
-    others = [name for name, kind in kinds.items() if kind != "tree"]
+    others = sorted((name for name in kinds if name not in trees), key=lambda name: data.sources[name].array is None)
     first, second = [*trees[:1], *others, *trees[1:]][:2]
     return {first: kinds[first], second: "network"}
 
