@@ -19,10 +19,13 @@ from hetcore.targets import Problem
 
 __all__ = ["candidates", "compared"]
 
-MOST_ROWS, LEFT_OUT, ROUNDS = 2_000, 0.25, 10
+MOST_ROWS, LEFT_OUT, ROUNDS = 2_000, 0.25, 20
+RATE = 0.25  # near those that training has: with larger steps a network learns wrong labels before trees do
 LEAST_ROWS = 40  # fewer cannot tell learners apart
 SMALLEST_IMAGE = 16  # pixels of a side, below which two poolings leave convolutions nothing to do
-HOW = {"learning_rate": 0.5, "subsample": 0.8, "validation_fraction": LEFT_OUT, "n_iter_no_change": ROUNDS, "order": 1}
+HOW = {
+    "learning_rate": RATE, "subsample": 0.8, "validation_fraction": LEFT_OUT, "n_iter_no_change": ROUNDS, "order": 1,
+}  # fmt: skip
 
 
 def candidates(source: Source) -> list[str]:
