@@ -2,7 +2,7 @@
 
 Macro F1 counts a rare class as much as a common one, and the most probable class is then not the best to name. One
 weight a class multiplies the probabilities; each is set in turn to the value, of a grid, with the best macro F1 on rows
-that nothing was fitted to. A few rows leave a whole stretch of the grid with the same F1: its middle is taken.
+that nothing was fitted to.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ def class_weights(probabilities: NDArray, y: NDArray) -> NDArray[np.float64]:
     weights = np.ones(probabilities.shape[1])
     best = macro_f1_of_codes(y, named(probabilities, weights))
     for k in list(range(len(weights))) * SWEEPS:
-        tried = np.tile(weights, (len(WEIGHTS), 1))
-        tried[:, k] = WEIGHTS
-        f1 = np.array([macro_f1_of_codes(y, named(probabilities, each)) for each in tried])
-        if f1.max() > best + WON:
-            best, weights = f1.max(), tried[_middle(f1 >= f1.max() - WON)]
+        for each in WEIGHTS:
+            tried = np.where(np.arange(len(weights)) == k, each, weights)
+            f1 = macro_f1_of_codes(y, named(probabilities, tried))
+            if f1 > best + WON:
+                best, weights = f1, tried
     return weights
 
 
@@ -43,10 +43,3 @@ def named(probabilities: NDArray, weights: NDArray) -> NDArray[np.int64]:
     """Return the class code (n,) of the largest product of probabilities (n, K) and weights (K,)."""
     return (probabilities * weights).argmax(axis=1)
 
-
-def _middle(best: NDArray[np.bool_]) -> int:
-    """Return the middle of the longest run of places that are True, the first of several."""
-    edges = np.flatnonzero(np.diff(np.r_[False, best, False]))
-    starts, ends = edges[::2], edges[1::2]
-    longest = int(np.argmax(ends - starts))
-    return int((starts[longest] + ends[longest] - 1) // 2)
