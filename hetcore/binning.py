@@ -12,9 +12,30 @@ from hetcore.kernels.binning import bin_values, find_thresholds
 from hetcore.kernels.layout import MISSING_BIN
 from hetcore.schema import Array, Stored
 
-__all__ = ["BinMapper"]
+__all__ = ["BinMapper", "varying_columns"]
 
 _SAMPLE = 200_000  # rows that quantiles are taken from; more change a threshold by less than 1/1000 of the rows
+
+
+def varying_columns(binned: np.ndarray, n_bins: np.ndarray) -> np.ndarray:
+    """Return the columns that can part rows: of several bins, or of one bin and missing cells.
+
+    Parameters
+    ----------
+    binned : (d, n) uint8
+        See `BinMapper.transform`.
+    n_bins : (d,) int32
+
+    Returns
+    -------
+    (e,) int32
+        Rising; column 0 where none varies, since a tree wants one.
+    """
+    varies = n_bins > 1
+    for column in np.flatnonzero(~varies):
+        varies[column] = binned[column].min(initial=MISSING_BIN) < binned[column].max(initial=0)
+    found = np.flatnonzero(varies).astype(np.int32)
+    return found if found.size else np.zeros(min(1, n_bins.size), np.int32)
 
 
 class BinMapper(Stored):

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import validate_data
 
+from hetcore.data.columns import unmasked
 from hetcore.errors import DataError, ParameterError
 
-__all__ = ["check_coverage", "finite", "flag", "one_of", "rows_to_score_by", "whole"]
+__all__ = ["check_coverage", "finite", "flag", "one_of", "rows_to_score_by", "validated", "whole"]
 
 
 def whole(value: Any) -> bool:
@@ -43,6 +44,20 @@ def check_coverage(coverage: float) -> None:
         raise ParameterError(f"coverage={coverage!r} must be in (0, 1): 0.9 holds nine labels in ten.")
 
 
+def validated(estimator: Any, X: ArrayLike, *y: ArrayLike, **checks: Any) -> Any:
+    """Return X, or X and y, checked by scikit-learn, which reads what is under the mask of a masked array: NaN here.
+
+    Parameters
+    ----------
+    estimator : estimator
+    X : (n, d) array or table
+    *y : (n,) array, optional
+    **checks
+        Of `sklearn.utils.validation.validate_data`.
+    """
+    return validate_data(estimator, unmasked(X), *(unmasked(each) for each in y), **checks)
+
+
 def rows_to_score_by(estimator: Any, eval_set: tuple[ArrayLike, ArrayLike], **checks: Any) -> tuple[NDArray, NDArray]:
     """Return X and y of an `eval_set`, checked against the columns that an estimator was given before.
 
@@ -59,7 +74,7 @@ def rows_to_score_by(estimator: Any, eval_set: tuple[ArrayLike, ArrayLike], **ch
         If there is not one label a row.
     """
     # reset=False: the columns are compared with those of fit rather than learned anew
-    X, y = validate_data(estimator, eval_set[0], reset=False, **checks), np.asarray(eval_set[1])
+    X, y = validated(estimator, eval_set[0], reset=False, **checks), np.asarray(unmasked(eval_set[1]))
     if y.shape != X.shape[:1]:
         raise DataError(f"eval_set has {X.shape[0]} rows and labels of shape {y.shape}: give one label a row.")
     return X, y

@@ -62,7 +62,8 @@ class StaticColumns(Stored):
     ) -> tuple[StaticColumns, NDArray[np.uint8]]:
         """Learn encoders, and bins from `rows`; return own and feature columns (d, n) of the same data too."""
         # one encoder a source, learned from all its records, labelled or not
-        encoders = {name: SourceEncoder().fit(source) for name, source in data.sources.items()}
+        recorded = {name: source for name, source in data.sources.items() if source.n_rows}
+        encoders = {name: SourceEncoder().fit(source) for name, source in recorded.items()}
         own = _own_values(data, encoders)
         columns = cls(
             encoders=encoders,

@@ -211,7 +211,7 @@ class Printed:
         before = np.array([[w], [w], [w if self.problem.scale.is_classifier else 0.5]])  # displays below (4.5)
         slope = (before * weights * self.loss.gradient(f, targets)).sum(axis=0)
         # its largest, so that float32 gradients have digits however small w_i is
-        size, rows = float(np.abs(slope).max()), weights.any(axis=0)
+        size, rows = float(np.abs(slope).max(initial=0.0)), weights.any(axis=0)
         return None if not rows.any() or size < SMALLEST else (slope / size, rows, size)
 
     def _step(self, i: int, k: int, grown: Grown, targets: NDArray, weights: NDArray) -> float:

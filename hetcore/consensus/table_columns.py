@@ -220,8 +220,9 @@ class TableColumns(Stored):
     }  # fmt: skip
 
     def fit_transform(self, data: HetData) -> Tables:
-        """Learn encoders, scales and components; return the columns of the data."""
-        self._tables = {name: _Table.fit(source) for name, source in data.sources.items()}
+        """Learn encoders, scales and components; return the columns of the data. A source of no record has none."""
+        recorded = {name: source for name, source in data.sources.items() if source.n_rows}
+        self._tables = {name: _Table.fit(source) for name, source in recorded.items()}
         self._joined = self._flat = None
         blocks = self._blocks(data)
         plain, trees = blocks[1:3]

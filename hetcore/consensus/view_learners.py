@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hetcore.binning import BinMapper
+from hetcore.binning import BinMapper, varying_columns
 from hetcore.consensus.outputs import Outputs
 from hetcore.forest import Forest
 from hetcore.kernel_ridge import LandmarkFeatures
@@ -213,10 +213,7 @@ class TreeLearner(ViewLearner):
         self.scores = np.tile(self.outputs.prior, (self.rule.n_folds, len(self.fold), 1))
         self.mapper = BinMapper(BINS_OF_CLASSES if several else BINS).fit(content.X, 0)
         self.binned = self.mapper.transform(content.X)
-        self.varying = np.flatnonzero(self.mapper.n_bins > 1)
-        # no column varies: a tree needs one, and will not split by it
-        if not self.varying.size:
-            self.varying = np.arange(1)
+        self.varying = varying_columns(self.binned, self.mapper.n_bins)
         self.trees: list[list[Any]] = []
         self.rates: list[float] = []
         shape = (self.outputs.k, self.outputs.k if self.outputs.is_classifier else 0)

@@ -19,46 +19,72 @@ from hetcore.data.report import Finding
 from hetcore.data.text import counted, quoted
 from hetcore.errors import DataError
 
-__all__ = ["FLOAT_MAX", "PATTERN", "as_array", "as_column", "as_table", "clean_columns", "plain", "value_findings"]
+__all__ = [
+    "FLOAT_MAX", "PATTERN", "as_array", "as_column", "as_table", "clean_columns", "plain", "unmasked", "value_findings",
+]  # fmt: skip
 
 FLOAT_MAX = float(np.finfo(np.float32).max)
 DAY_MS = 86_400_000.0
 PATTERN = re.compile(r"\*|\^.*\$", re.DOTALL)
 """A name that polars takes for several columns."""
+_NO_TABLE = (TypeError, ValueError, NotImplementedError, OverflowError, pl.exceptions.PolarsError)
 _NAMED = "its name stands for several columns: left out; rename it to use it"
 
 
 def as_table(data: Any) -> Any:
     """Return a table of another library as one of polars, anything else as it is.
 
-    Tables that speak Arrow (pyarrow, DuckDB, narwhals of either) share their memory; of pandas, columns of NumPy are
-    copied once. An index of pandas that has a name is a column, such as the ids.
+    Tables that speak Arrow (pyarrow, DuckDB, narwhals of either) share their memory; a table of pandas is copied once,
+    since its values may be written later. An index of pandas that has a name is a column, such as the ids.
 
     Raises
     ------
     DataError
-        If a pandas table can't be a table of polars: a column of several types, two columns of one name.
+        If the table can't be one of polars: a column of several types, two columns of one name, a type it has not.
     """
     data = data.to_native() if hasattr(data, "__narwhals_dataframe__") else data
     if isinstance(data, pl.DataFrame) or not _is_foreign(data):
         return data
     # not pandas: whatever speaks Arrow
     if not _is_pandas(data):
-        return pl.DataFrame(data)
+        return _from_arrow(data)
     # an index with a name is a column; one without is row numbers
     named = any(name is not None for name in data.index.names)
     try:
-        return pl.from_pandas(data, include_index=named)
+        return pl.from_pandas(data.copy(), include_index=named)
     except ImportError:  # no pyarrow: text by Python's objects
         data = data.reset_index() if named else data
         return pl.DataFrame([as_column(data[name]).alias(str(name)) for name in data.columns])
-    except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
+    except _NO_TABLE as error:
         reason = " ".join(str(error).split())[:120]
         raise DataError(f"The pandas table is no table of polars ({reason}): make each column one type.") from None
 
 
+def _from_arrow(data: Any) -> pl.DataFrame:
+    try:
+        table = pl.DataFrame(data)
+    except (*_NO_TABLE, pl.exceptions.PanicException) as error:
+        what = f"{type(data).__name__} is no table of polars ({' '.join(str(error).split())[:120]})"
+        raise DataError(f"The {what}: give a polars DataFrame.") from None
+    return table
+
+
+def unmasked(values: Any) -> Any:
+    """Return a masked array of NumPy with NaN, or None among objects, where it is masked; anything else as it is."""
+    if not isinstance(values, np.ma.MaskedArray):
+        return values
+    if not np.ma.getmaskarray(values).any():
+        return values.data
+    if values.dtype.kind in "iufb":
+        return values.astype(values.dtype if values.dtype.kind == "f" else np.float64).filled(np.nan)
+    objects = values.data.astype(object)
+    objects[np.ma.getmaskarray(values)] = None
+    return objects
+
+
 def as_column(values: Any) -> Any:
     """Return a column of another library as one of polars or, of mixed types, as a list; anything else as it is."""
+    values = unmasked(values)
     values = values.to_native() if hasattr(values, "__narwhals_series__") else values
     if isinstance(values, pl.Series) or not _is_foreign(values):
         return values

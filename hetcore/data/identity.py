@@ -1,8 +1,8 @@
 """Instance ids: text exactly as given, and their numbers 0..n-1.
 
 Text stays as it is, so "001" is not "1". Whole numbers become their decimal text, other numbers the shortest text that
-reads back equal, value by value: 1.0 is "1" whatever stands in the other rows. Numbers held as floats are exact up to
-2^53 only, and refused beyond. A null, a NaN and the empty text are missing ids.
+reads back equal, value by value: 1.0 is "1" whatever stands in the other rows. Numbers held as floats are exact below
+2^53 only, and refused from there. A null, a NaN and the empty text are missing ids.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from hetcore.errors import DataError
 __all__ = ["as_ids", "check_name", "float_texts", "id_findings", "positions", "text_array", "unique_ids"]
 
 EXACT = 2.0**53
-"""The largest magnitude up to which every whole number is a float of its own."""
+"""The least magnitude whose float stands for two whole numbers, itself and the next."""
 
 
 def check_name(noun: str, name: Any) -> None:
@@ -100,7 +100,8 @@ def _id_text(value: Any) -> str | None:
     if isinstance(value, int | np.integer):
         return str(int(value))
     if isinstance(value, float | np.floating):
-        return float_texts(pl.Series([float(value)]), "ids")[0]
+        dtype = pl.Float32 if isinstance(value, np.float32) else pl.Float64
+        return float_texts(pl.Series([float(value)], dtype=dtype), "ids")[0]
     raise DataError(f"The id {quoted(value)} of type {type(value).__name__} is neither text nor number: make it text.")
 
 
@@ -135,12 +136,11 @@ def float_texts(series: pl.Series, noun: str) -> pl.Series:
     Raises
     ------
     DataError
-        If a magnitude is beyond 2^53: neighbouring whole numbers share a float there, so texts would collide.
+        If a magnitude is 2^53 or more: neighbouring whole numbers share a float there, so texts would collide.
     """
-    inexact = series.filter((series.abs() > EXACT).fill_null(False))
-    # beyond 2^53 two ids can be one float
+    inexact = series.filter((series.abs() >= EXACT).fill_null(False))
     if len(inexact):
-        some = f"{len(inexact):,} of the {noun}, such as {inexact[0]:g}, are numbers beyond 2^53"
+        some = f"{len(inexact):,} of the {noun}, such as {inexact[0]:g}, are numbers of 2^53 or more"
         raise DataError(f"{some}, where neighbours are one: give them as text or as whole numbers.")
     whole = (series == series.floor()).fill_null(False)
     return series.cast(pl.Int64, strict=False).cast(pl.String).zip_with(whole, series.cast(pl.String))

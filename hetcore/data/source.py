@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from hetcore.data.columns import FLOAT_MAX, as_column, as_table, clean_columns, value_findings
+from hetcore.data.columns import FLOAT_MAX, as_column, as_table, clean_columns, unmasked, value_findings
 from hetcore.data.fingerprint import hash_array, hash_column
 from hetcore.data.identity import as_ids, id_findings, text_array
 from hetcore.data.kinds import check_kind, guess_kinds
@@ -225,7 +225,7 @@ class Source:
 def _table_or_array(data: Any) -> tuple[pl.DataFrame | None, NDArray | None]:
     """Return (table, None) or (None, array)."""
     # a series is a table of one column
-    data = as_column(data) if getattr(data, "ndim", 2) == 1 else as_table(data)
+    data = as_column(data) if getattr(data, "ndim", 2) == 1 else as_table(unmasked(data))
     if isinstance(data, pl.Series):
         data = data.to_frame()
     if isinstance(data, pl.DataFrame):
@@ -238,8 +238,8 @@ def _table_or_array(data: Any) -> tuple[pl.DataFrame | None, NDArray | None]:
         return _small_table(data), None
     if data.dtype.kind not in "iufb" or data.ndim == 0 or 0 in data.shape[1:]:
         raise DataError(f"An array of type {data.dtype} and shape {data.shape} is no source: give rows of numbers.")
-    # True and False as bytes; all others without a copy, as a view of the caller's memory that nobody can write through
-    values = data.astype(np.uint8) if data.dtype.kind == "b" else data.view()
+    # True and False as bytes; an array that its owner may write is copied, since what was read never changes
+    values = data.astype(np.uint8) if data.dtype.kind == "b" else data.copy() if data.flags.writeable else data.view()
     values.flags.writeable = False
     return None, values
 

@@ -54,15 +54,23 @@ def read_target(
     given, labels = _two_columns(target, id_column)
     ids, findings = as_ids(given)
     ids = respelled(ids, spelling)
-    # the first row of an id counts; later ones are told
-    repeated = ~ids.is_first_distinct() & ids.is_not_null()
-    keep = (~repeated & ids.is_not_null()).to_numpy()
     y, kind, more = as_labels(labels, task)
+    repeated = _repeated(ids, unlabelled(y))
+    keep = (~repeated & ids.is_not_null()).to_numpy()
     # respelled after they were read: numbers as labels are text by then
     if kind == "classification" and spelling:
         y = respelled(pl.Series(y, dtype=pl.String), spelling).to_numpy().astype(object)
     findings += id_findings(ids, repeated) + _contradictions(ids, y, repeated)
     return ids.filter(keep), y[keep], kind, findings + more
+
+
+def _repeated(ids: pl.Series, missing: NDArray[np.bool_]) -> pl.Series:
+    """Return which rows repeat an id: all but its first with a label or, where none has one, its first (m,)."""
+    rows = pl.DataFrame({"id": ids, "missing": missing, "row": np.arange(len(ids))})
+    first = rows.sort("missing", "row").filter(pl.col("id").is_first_distinct())["row"]
+    repeated = np.ones(len(ids), bool)
+    repeated[first.to_numpy()] = False
+    return pl.Series(repeated) & ids.is_not_null()
 
 
 def _two_columns(target: Any, id_column: str) -> tuple[Any, Any]:
@@ -137,6 +145,8 @@ def _as_series(labels: Any) -> pl.Series:
     values = [value.item() if isinstance(value, np.generic) else value for value in array.tolist()]
     values = [None if _is_missing(value) else value for value in values]
     types = {type(value) for value in values if value is not None}
+    if types == {int} and all(value is None or abs(value) < 2**63 for value in values):
+        return pl.Series("y", values, dtype=pl.Int64)  # exact, as float64 is not
     # whole numbers and reals are one kind
     if types <= {int, float}:
         return pl.Series("y", values, dtype=pl.Float64)
@@ -225,8 +235,8 @@ def _class_findings(texts: pl.Series) -> list[Finding]:
 def _contradictions(ids: pl.Series, y: NDArray, repeated: pl.Series) -> list[Finding]:
     if not repeated.any():
         return []
-    # NaN as text equals itself
-    several = pl.DataFrame({"id": ids, "y": [str(v) for v in y]}).filter(pl.col("id").is_not_null())
+    several = pl.DataFrame({"id": ids, "y": [str(v) for v in y]})
+    several = several.filter(ids.is_not_null() & pl.Series(~unlabelled(y)))
     several = several.group_by("id", maintain_order=True).agg(pl.col("y").n_unique()).filter(pl.col("y") > 1)
     if several.height == 0:
         return []

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import is_classifier
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from hetcore.checks import validated
 from hetcore.heteroscedastic.boosting import Rounds
 from hetcore.heteroscedastic.forest_ensemble import Sample, Scores
 from hetcore.heteroscedastic.objectives import make_link
@@ -175,7 +176,7 @@ class DeviationBoosting(RowsEstimator):
 
     def _checked(self, X: ArrayLike) -> Scores:
         check_is_fitted(self)
-        return self.model_.raw(to_float32(validate_data(self, X, **self._x_checks, reset=False)))
+        return self.model_.raw(to_float32(validated(self, X, **self._x_checks, reset=False)))
 
     def _restored(self, sizes: dict[str, int]) -> str:
         # the link is not in the file: it follows from the parameters

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hetcore.binning import varying_columns
 from hetcore.data.splits import dealt_in_order
 from hetcore.forest import Forest
 from hetcore.heteroscedastic.objectives import Base
@@ -92,6 +93,8 @@ class ForestEnsemble:
         One tree of each member a round.
     weights : (M, n) float64
         How much each row counted in each member's last tree.
+    varying : (e,) int32
+        The columns that trees may draw.
     rng : Generator
         Draws rows and columns of the trees.
     """
@@ -108,6 +111,7 @@ class ForestEnsemble:
     loss: float = np.inf
     kept: tuple[NDArray[np.float64], ...] = ()
     grower: MemberGrower | None = None
+    varying: NDArray[np.int32] | None = None
     rng: np.random.Generator | None = None
 
     @classmethod
@@ -133,11 +137,11 @@ class ForestEnsemble:
             # of the gradients, for a member's forest of deviations has another number of outputs
             shape = gradients.shape[2], hessians.shape[2]
             self.grower = MemberGrower(train.binned, n_bins, shape, rules.limits, rules.n_jobs)
+            self.varying = varying_columns(train.binned, n_bins)  # others would only take their turn
         # without draws rows and columns are the same in every round
         if drawing or self.grower.parts is None:
-            columns = np.arange(n_bins.size, dtype=np.int32)
             rows = [_share(part, rules.row_share, 1, self.rng) for part in self.folds.rows]
-            self.grower.use(rows, [_share(columns, rules.column_share, LEAST_COLUMNS, self.rng) for _ in rows])
+            self.grower.use(rows, [_share(self.varying, rules.column_share, LEAST_COLUMNS, self.rng) for _ in rows])
         return self.grower.grow(gradients.astype(np.float32), hessians.astype(np.float32))
 
     def add(self, grown: Grown, held_out: Sample | None) -> None:

@@ -25,8 +25,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from hetcore.checks import validated
 from hetcore.errors import DataError
 from hetcore.events import Callback
 from hetcore.heteroscedastic.rows import RowsEstimator
@@ -164,7 +165,7 @@ class HLR(RegressorMixin, RowsEstimator):
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the predicted label of each row, (n,)."""
         check_is_fitted(self)
-        return validate_data(self, X, dtype=np.float64, reset=False) @ self.coef_ + self.intercept_
+        return validated(self, X, dtype=np.float64, reset=False) @ self.coef_ + self.intercept_
 
     def _restored(self, sizes: dict[str, int]) -> str:
         return "" if sizes["d"] == self.n_features_in_ else "The line of the model file is none of its columns"

@@ -26,8 +26,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import norm
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from hetcore.checks import validated
 from hetcore.errors import DataError
 from hetcore.heteroscedastic.likelihoods import GaussianDeviation
 from hetcore.heteroscedastic.rows import IntervalMixin, RowsEstimator, spread_event
@@ -228,7 +229,7 @@ class HeteroscedasticLinearRegression(IntervalMixin, RegressorMixin, RowsEstimat
         (n,) float64, in the labels' unit, with `return_std`
         """
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
+        X = validated(self, X, dtype=np.float64, reset=False)
         mean = X @ self.coef_ + self.intercept_
         if not return_std:
             return mean

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import _check_sample_weight
 
 from hetcore.base import Estimator
-from hetcore.checks import check_coverage, rows_to_score_by
+from hetcore.checks import check_coverage, rows_to_score_by, validated
 from hetcore.events import Callback
 
 __all__ = ["IntervalMixin", "RowsEstimator", "spread_event"]
@@ -61,7 +61,7 @@ class RowsEstimator(Estimator):
 
     def _checked_rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[NDArray, NDArray, NDArray[np.float64]]:
         """Return X, y and the rows' weights, as scikit-learn checks them."""
-        X, y = validate_data(self, X, y, **self._x_checks, **self._y_checks)
+        X, y = validated(self, X, y, **self._x_checks, **self._y_checks)
         return X, y, _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
 
     def _rows_to_score(self, eval_set: Any) -> tuple[NDArray, NDArray] | None:

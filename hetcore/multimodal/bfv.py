@@ -164,7 +164,8 @@ class BoostedFeatureNetworkClassifier(ClassifierMixin, BoostedEstimator):
         # one seed for the trees and the network: drawn from the person's, so that None draws anew
         kind, seed = self._kind(), int(np.random.default_rng(self.random_state).integers(1 << 30))
         self.table_ = self._table(problem.data)
-        others = [name for name in problem.data.sources if name != self._structured(problem.data)]
+        recorded = [name for name, source in problem.data.sources.items() if source.n_rows]
+        others = [name for name in recorded if name != self._structured(problem.data)]
         if not others and self.features == "none":
             raise DataError("There is no source beside the table: give one, or features='boosted'.")
         started = time.perf_counter()
@@ -197,7 +198,7 @@ class BoostedFeatureNetworkClassifier(ClassifierMixin, BoostedEstimator):
                     f"table={self.table!r} is no table of the data: give one of {listed(data.sources)}."
                 )
             return self.table
-        tables = [name for name, source in data.sources.items() if default_learner(source) == "tree"]
+        tables = [name for name, source in data.sources.items() if source.n_rows and default_learner(source) == "tree"]
         if not tables:
             raise DataError("None of the sources is a table without text: name the structured one with table=....")
         return tables[0]

@@ -14,10 +14,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin
+from sklearn.utils import _safe_indexing
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from hetcore.base import Estimator
+from hetcore.checks import validated
+from hetcore.data.columns import unmasked
 from hetcore.errors import DataError
 from hetcore.events import Callback
 from hetcore.metrics import known_targets
@@ -141,7 +144,7 @@ class TransferBase(Estimator):
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None: give a label for each row.")
         X, y, domain = _labelled(X, y, sample_domain)
-        X, y = validate_data(self, X, y, dtype=np.float64, ensure_all_finite=self._finite)
+        X, y = validated(self, X, y, dtype=np.float64, ensure_all_finite=self._finite)
         return X, y, domain
 
     def _numbered(self, sample_domain: Any, n: int) -> tuple[NDArray[np.int64], list[str]]:
@@ -188,11 +191,11 @@ class TransferBase(Estimator):
 
     def _checked_rows(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return rows to score by, with the columns of the fit."""
-        return validate_data(self, X, dtype=np.float64, ensure_all_finite=self._finite, reset=False)
+        return validated(self, X, dtype=np.float64, ensure_all_finite=self._finite, reset=False)
 
     def _checked(self, X: ArrayLike) -> NDArray[np.float64]:
         check_is_fitted(self)
-        return validate_data(self, X, dtype=np.float64, ensure_all_finite=self._finite, reset=False)
+        return validated(self, X, dtype=np.float64, ensure_all_finite=self._finite, reset=False)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "n_iterations_")
@@ -225,7 +228,7 @@ class TransferEstimator(ClassifierMixin, TransferBase):
         if eval_set is None:
             return None
         X, y, _ = _labelled(*eval_set, None)
-        X = validate_data(self, X, dtype=np.float64, ensure_all_finite=self._finite, reset=False)
+        X = validated(self, X, dtype=np.float64, ensure_all_finite=self._finite, reset=False)
         place = {label: k for k, label in enumerate(classes.tolist())}
         # a class that training lacks: -1, which counts as wrong
         return Rows(X, np.array([place.get(label, -1) for label in np.asarray(y).tolist()], np.int64))
@@ -272,7 +275,7 @@ def scored(codes: NDArray, probabilities: NDArray) -> tuple[float, float]:
 
 def _labelled(X: Any, y: Any, sample_domain: Any) -> tuple[Any, Any, Any]:
     """Return the rows that have a label; what is no (n,) array is left to the checks that follow."""
-    labels = np.asarray(y)
+    labels = np.asarray(unmasked(y))
     # other labels can't be missing
     if labels.ndim != 1 or labels.dtype.kind not in "Of":
         return X, y, sample_domain
@@ -282,7 +285,8 @@ def _labelled(X: Any, y: Any, sample_domain: Any) -> tuple[Any, Any, Any]:
     domain = sample_domain if sample_domain is None else np.asarray(sample_domain)[known]
     kept = labels[known]
     # a list first: an array of objects without a gap may be one of texts or numbers
-    return np.asarray(X)[known], np.array(kept.tolist()) if labels.dtype == object else kept, domain
+    kept = np.array(kept.tolist()) if labels.dtype == object else kept
+    return _safe_indexing(unmasked(X), np.flatnonzero(known)), kept, domain
 
 
 def _domains(sample_domain: Any, n: int) -> NDArray[np.int64]:

@@ -31,13 +31,28 @@ _DEVICES = {"con", "prn", "aux", "nul", *(f"{port}{k}" for port in ("com", "lpt"
 
 
 def csv(frame: pl.DataFrame) -> bytes:
-    """Return a table as CSV in UTF-8; text that a spreadsheet would run as a formula gets a ' in front of it."""
-    frame = frame.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String)) if frame.width else frame
-    text = [name for name, kind in frame.schema.items() if kind == pl.String]
-    safe = [pl.when(pl.col(c).str.contains(_FORMULA)).then("'" + pl.col(c)).otherwise(pl.col(c)).alias(c) for c in text]
-    frame = frame.with_columns(safe)
-    frame = frame.rename({name: f"'{name}" for name in frame.columns if re.match(_FORMULA, name)})
-    return frame.write_csv().encode()
+    """Return a table as CSV in UTF-8; text that a spreadsheet would run as a formula gets a ' in front of it.
+
+    Of any column type: categories are text, what CSV has no form for (lists, structs, bytes, durations, objects) is
+    written as Python's text of it.
+    """
+    cells: dict[str, pl.Series] = {}
+    for series in frame.iter_columns():
+        name = f"'{series.name}" if re.match(_FORMULA, series.name) else series.name
+        while name in cells or (name != series.name and name in frame.columns):
+            name = f"'{name}"
+        cells[name] = _defused(series)
+    return pl.DataFrame(cells).write_csv().encode()
+
+
+def _defused(series: pl.Series) -> pl.Series:
+    if series.dtype in (pl.Categorical, pl.Enum):
+        series = series.cast(pl.String)
+    elif series.dtype.is_nested() or series.dtype in (pl.Binary, pl.Duration, pl.Object):
+        series = pl.Series([None if cell is None else str(cell) for cell in series.to_list()], dtype=pl.String)
+    if series.dtype != pl.String:
+        return series
+    return pl.select(pl.when(series.str.contains(_FORMULA)).then("'" + series).otherwise(series)).to_series()
 
 
 def figure_html(figure: Any, title: str = "hetcore") -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
+from numpy.testing import assert_array_equal
 
 import hetcore as hc
 from hetcore.errors import DataError
@@ -126,3 +127,28 @@ def test_it_is_fitted_or_refused_in_a_sentence(task, printed, case):
     assert len(predicted) == data.n and (predicted.dtype == object or np.isfinite(predicted).all())
     assert sum(model.source_weights_.values()) == pytest.approx(1.0)
     assert all(np.isfinite(loss) for event in events for name, loss in event.losses.items() if name == "train")
+
+
+@pytest.mark.parametrize("estimator", ["GBCClassifier", "GBCRegressor"])
+def test_a_column_of_one_value_tells_by_where_it_is_missing(estimator):
+    rng = np.random.default_rng(0)
+    there = rng.random(120) < 0.5
+    ids, known = [f"i{k}" for k in range(120)], np.arange(80)
+    table = pl.DataFrame({"id": ids, "x": np.where(there, 5.0, np.nan), "z": rng.normal(size=120)})
+    labels = np.where(there, "a", "b") if estimator == "GBCClassifier" else there.astype(float)
+    data = hc.HetData({"t": table}, target=([ids[k] for k in known], labels[known]))
+    model = getattr(hc, estimator)(n_iterations=10, random_state=0).fit(data)
+    found = np.asarray(model.predict(data))[80:]
+    wrong = found != labels[80:] if estimator == "GBCClassifier" else np.abs(found - there[80:]) > 0.3
+    assert not wrong.any()
+
+
+def test_a_source_that_a_sample_leaves_without_a_record_changes_nothing():
+    rng = np.random.default_rng(0)
+    ids = [f"i{k}" for k in range(40)]
+    tables = {"t": pl.DataFrame({"id": ids, "x": rng.normal(size=40)}), "rare": pl.DataFrame({"id": ["j"], "x": [1.0]})}
+    target = (ids[:30], rng.normal(size=30))
+    bare = hc.HetData(tables, target=target).drop_instances(["j"])
+    assert bare.sources["rare"].n_rows == 0
+    one, other = (hc.GBCRegressor(n_iterations=2).fit(data).predict(data) for data in (bare, bare.select(["t"])))
+    assert_array_equal(one, other)

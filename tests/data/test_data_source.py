@@ -222,10 +222,10 @@ def test_from_frame_names_the_columns_that_there_are():
         Source.from_frame({"id": ["a"]}, "id")
 
 
-def test_memory_is_shared_and_read_only():
+def test_values_are_read_only_and_those_of_an_array_that_can_be_written_are_copied():
     given = np.zeros((2, 3))
     source = Source(["a", "b"], given)
-    assert np.shares_memory(source.array, given) and given.flags.writeable
+    assert not np.shares_memory(source.array, given) and given.flags.writeable
     with pytest.raises(ValueError, match="read-only"):
         source.array[0, 0] = 1
     with pytest.raises(ValueError, match="read-only"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import datetime
 import io
 import json
 import re
@@ -11,6 +12,7 @@ import sys
 import tomllib
 import zipfile
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -268,6 +270,23 @@ def test_formulas_in_categories_are_defused_too():
     })  # fmt: skip
     read = pl.read_csv(export.csv(frame), infer_schema=False)
     assert read["c"].to_list() == read["e"].to_list() == ["'=1+1", "'@x", "ok", None]
+
+
+def test_tables_of_every_type_and_of_hostile_names_are_written_without_a_formula():
+    cells = [["=1"], {"a": "=1"}, b"=1", datetime.timedelta(-1), datetime.date(2020, 1, 2), datetime.time(1), None,
+             Decimal("-1.5"), True, -1, -1.5, "=1", "-1"]  # fmt: skip
+    frame = pl.DataFrame({f"c{k}": pl.Series([cell, None]) for k, cell in enumerate(cells)})
+    arrays, objects = pl.Series([[1, 2], None], dtype=pl.Array(pl.Int8, 2)), pl.Series([str, None], dtype=pl.Object)
+    frame = frame.with_columns(a=arrays, o=objects)
+    read = pl.read_csv(export.csv(frame), infer_schema=False)
+    assert read.columns == frame.columns
+    numbers = {"c7": "-1.5", "c9": "-1", "c10": "-1.5"}
+    assert not [name for name in read.columns if name not in numbers and re.match(FORMULA, read[name][0] or "")]
+    assert {name: read[name][0] for name in numbers} == numbers
+    for names in (["*", "b"], ["^.*$", "b"], ["=a", "'=a"], ["'=a", "=a"]):
+        read = pl.read_csv(export.csv(pl.DataFrame({name: [f"={name}"] for name in names})), infer_schema=False)
+        assert [cell.lstrip("'") for cell in read.row(0)] == [f"={name}" for name in names]
+        assert not any(re.match(FORMULA, text) for text in (*read.row(0), *read.columns))
 
 
 def test_the_toolbar_of_tables_exports_nothing():

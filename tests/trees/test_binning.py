@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
+from hetcore.binning import varying_columns
 from hetcore.errors import DataError, ParameterError
 from hetcore.trees import BinMapper
 
@@ -80,3 +81,11 @@ def test_what_is_refused():
         BinMapper().fit(np.ones(3))
     with pytest.raises(DataError, match="X has 3 columns, the bins 2"):
         BinMapper().fit(np.ones((4, 2))).transform(np.ones((4, 3)))
+
+
+def test_columns_vary_by_values_or_by_missing_ones():
+    X = np.array([[1, 5, np.nan, 5, 0], [2, 5, np.nan, np.nan, 0], [1, 5, np.nan, 5, 1]], np.float32)
+    mapper = BinMapper().fit(X)
+    varying = varying_columns(mapper.transform(X), mapper.n_bins)
+    assert varying.tolist() == [0, 3, 4] and varying.dtype == np.int32
+    assert varying_columns(mapper.transform(X)[1:3], mapper.n_bins[1:3]).tolist() == [0]
