@@ -4,25 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import streamlit as st
 
 import hetcore as hc
-from hetcore.figures import basic
 from studio import session
-from studio.jobs import cluster, manager
-from studio.runs.differences import describe
+from studio.jobs import cluster
 from studio.views.common import training, widgets_downloads
-from studio.views.common.curves import scored_rows
 from studio.views.common.training import Setting
-from studio.views.common.widgets import chart, escape, frame, number, tabs
+from studio.views.common.widgets import escape, frame, tabs
 from studio.views.common.widgets_chance import over_seeds
 from studio.views.common.widgets_controls import Limits, held, multiselect, parameter_slider, slider
 from studio.views.common.widgets_training import LiveTrainings
 from studio.views.consensus import widgets
 from studio.views.consensus.widgets_case import one_case
+from studio.views.consensus.widgets_lambda_map import lambda_grid
 from studio.views.consensus.widgets_map import instances
 from studio.views.consensus.widgets_new_rows import predict_new
+from studio.views.consensus.widgets_pins import Pin, pinned
 from studio.views.consensus.widgets_without import Without
 
 PAGE = "Consensus"
@@ -139,7 +137,7 @@ def after(setting: Setting) -> None:
             "One case": lambda: case(setting, result),
             "Map": lambda: instances(result, data, setting.operations, owner),
             "New rows": lambda: predict_new(result.model, data, owner),
-            "Pinned scenarios": lambda: pinned(setting, events),
+            "Pinned scenarios": lambda: pinned(Pin(current.title, setting, events), data, owner),
             "Theorem 4.1": lambda: widgets.theorem(events),
             "Take away": lambda: take_away(setting, result, events),
         },
@@ -156,81 +154,6 @@ def take_away(setting: Setting, result: Any, events: Any) -> None:
     """Offer files of a run."""
     run = training.run_of(PAGE, setting, current.recipe, current.title, owner)
     widgets_downloads.downloads(run, result, state.get("drawn") or widgets.figures_of(events, data))
-
-
-def pinned(setting: Setting, events: Any) -> None:
-    """Keep scenarios side by side."""
-    pins = state.setdefault("pins", [])
-    last = events[-1]
-    if st.button("Pin this scenario", icon=":material/push_pin:"):
-        row = {"data": current.title, "scenario": describe(setting.operations)}
-        row |= {"λ0": setting.params["lambda0"], "λ1": setting.params["lambda1"]}
-        row |= {"as printed": setting.params["as_printed"], "rounds": len(events)}
-        metric = last.detail["metric"][scored_rows(last.detail["metric"])]
-        row |= {last.detail["metric_name"]: number(metric, last.detail["metric_name"])}
-        pins.append(row | {f"weight of {name}": round(w, 3) for name, w in last.source_weights.items()})
-        state.setdefault("pinned settings", []).append((current.title, setting))
-    if pins:
-        st.dataframe(pins, hide_index=True, width="stretch")
-        beside_each_other()
-    else:
-        st.caption("Pin a scenario to compare it with the next ones.")
-
-
-def beside_each_other() -> None:
-    """Let the person compare any two pinned scenarios of these data over seeds."""
-    mine = {f"{k}. {describe(each.operations)}": each for k, (title, each) in enumerate(state["pinned settings"], 1)
-            if title == current.title}  # fmt: skip
-    if len(mine) < 2:
-        st.caption("Pin a second scenario of these data to compare the two over ten seeds.")
-        return
-    left, right = st.columns(2)
-    first = left.selectbox("A", list(mine), 0, key="chance first", format_func=escape)
-    second = right.selectbox("B", list(mine), 1, key="chance second", format_func=escape)
-    over_seeds(data, mine[first], mine[second], owner, "pins")
-
-
-def sweep(setting: Setting) -> None:
-    """Train over a grid of λ0 and λ1 and draw the error."""
-    grid = (0.0, 0.1, 0.3, 1.0)
-    runs = state.get("sweep")
-    if st.button("Sweep λ0 and λ1", help="Sixteen trainings, one after the other, in the background."):
-        runs = {}
-        for l0 in grid:
-            for l1 in grid:
-                params = setting.params | {"lambda0": l0, "lambda1": l1}
-                task = manager.TrainingTask(setting.estimator, params, data, operations=setting.operations)
-                try:
-                    runs[l0, l1] = manager.manager().submit(task, owner)
-                except ValueError as error:
-                    st.error(escape(error))
-                    return
-        state["sweep"] = runs
-    if runs:
-        sweep_progress(runs, grid, setting)
-
-
-@st.fragment(run_every=1.0)
-def sweep_progress(runs: dict, grid: tuple, setting: Setting) -> None:
-    """Draw the grid as far as it is done."""
-    z = np.full((len(grid), len(grid)), np.nan)
-    metric = "error"
-    for (l0, l1), run_id in runs.items():
-        try:
-            events, done = manager.manager().events(run_id), not manager.manager().status(run_id).active
-        except manager.UnknownRunError:
-            continue
-        if events and done:
-            detail = events[-1].detail
-            metric = detail["metric_name"]
-            z[grid.index(l0), grid.index(l1)] = detail["metric"][scored_rows(detail["metric"])]
-    share = np.isfinite(z).mean()
-    if share < 1:
-        st.progress(share, text=f"{np.isfinite(z).sum()} of {z.size} trainings done")
-    if share > 0:
-        here = (setting.params["lambda1"], setting.params["lambda0"])
-        here = here if here[0] in grid and here[1] in grid else None
-        chart(basic.heat(grid, grid, z, ("λ1", "λ0", metric), here), "sweep_chart", "error over λ0 and λ1")
 
 
 st.caption(f"{escape(current.title)}: {escape(current.story)}")
@@ -257,6 +180,6 @@ with main:
         with ended:
             if not live.busy:
                 after(live.settings[PAGE])
-                sweep(live.settings[PAGE])
+                lambda_grid(data, live.settings[PAGE], owner)
         with st.expander("What do the words mean?"):
             widgets.explain()

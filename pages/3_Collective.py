@@ -17,6 +17,7 @@ from studio.views.common import training
 from studio.views.common.paired import Paired, against
 from studio.views.common.training import Setting
 from studio.views.common.widgets import escape, frame
+from studio.views.common.widgets_chance import any_over_seeds, compared
 from studio.views.common.widgets_downloads import downloads
 from studio.views.common.widgets_training import LiveTrainings
 
@@ -71,6 +72,7 @@ def after(asked: dict[str, Setting]) -> None:
             st.success(escape(f"MGB: {training.difference(old, new)}"))
     with st.container(key="verdict"):
         st.info(escape(collective.verdict(events, graph, to_plain())), icon=":material/balance:")
+    any_over_seeds(current.data, compared(live, [("GB", "MGB"), ("GB", "RGB")]), owner, "collective")
 
 
 def trained() -> dict[str, Trained]:

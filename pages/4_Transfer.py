@@ -11,6 +11,7 @@ import hetcore as hc
 from studio import session
 from studio.views.common import training
 from studio.views.common.widgets import escape, frame
+from studio.views.common.widgets_chance import any_over_seeds, compared
 from studio.views.common.widgets_controls import Limits, held, parameter_slider, slider
 from studio.views.common.widgets_downloads import downloads
 from studio.views.common.widgets_training import LiveTrainings
@@ -188,6 +189,8 @@ def page() -> None:
             changes(ended)
             live.watch(draw)
             if ended:
+                others = [(BASELINE, label) for label in ended if label != BASELINE]
+                any_over_seeds(current.data, compared(live, others), owner, "transfer")
                 after(ended)
         else:
             st.info("Press Train: accuracy and the mass of each source move while the methods train.")

@@ -9,6 +9,7 @@ import streamlit as st
 from studio import session
 from studio.views.common.training import Setting
 from studio.views.common.widgets import escape, frame
+from studio.views.common.widgets_chance import any_over_seeds, compared
 from studio.views.common.widgets_training import LiveTrainings
 from studio.views.noise import settings as noise
 from studio.views.noise import widgets, widgets_controls, widgets_matrix, widgets_table
@@ -32,6 +33,8 @@ def after(settings: dict[str, Setting]) -> None:
         return
     drawn = st.session_state.get("drawn noise") or {}
     widgets.verdict(mode, current.data, live, results)
+    about = noise.MODES[mode]
+    any_over_seeds(current.data, compared(live, [(about.plain, about.learned)]), owner, f"noise {mode}")
     show = widgets_table.tabs if mode == "Table" else widgets_matrix.tabs
     show(mode, data, current, settings=settings, results=results, drawn=drawn, owner=owner)
 

@@ -9,6 +9,7 @@ import streamlit as st
 from studio import session
 from studio.views.common import training
 from studio.views.common.widgets import escape, frame
+from studio.views.common.widgets_chance import any_over_seeds, compared
 from studio.views.common.widgets_downloads import downloads
 from studio.views.common.widgets_training import LiveTrainings
 from studio.views.two_learners import settings, widgets, widgets_controls
@@ -67,6 +68,8 @@ def after() -> None:
     if not results:
         return
     verdict()
+    labels = list(results)
+    any_over_seeds(current.data, compared(live, [(each, labels[-1]) for each in labels[:-1]]), owner, "two")
     frames = {label: result.predictions for label, result in results.items()}
     failure, taken_for, rows, take = st.tabs(["If a source fails", "Confusion", "Instances", "Take away"])
     with failure:

@@ -16,7 +16,7 @@ import polars as pl
 from hetcore.data import HetData
 
 __all__ = [
-    "alt_text", "autocorrelation", "bars", "beside", "bound", "contributions", "coverage", "degrees", "heat",
+    "alt_text", "autocorrelation", "bars", "beside", "bound", "contributions", "coverage", "degrees",
     "history_series", "labels", "level", "lines", "missing", "overlap", "stacked", "style", "weights",
 ]  # fmt: skip
 
@@ -249,36 +249,6 @@ def missing(data: HetData) -> Figure:
     figure = bars(shares, "missing values, per cent", data.source_names)
     figure["layout"]["xaxis"] |= {"range": [0, max(1.0, *(1.05 * share for share in shares.values()))]}
     return figure
-
-
-def heat(
-    x: Sequence[float], y: Sequence[float], z: np.ndarray, titles: tuple[str, str, str], here: tuple | None
-) -> Figure:
-    """Draw a metric over two parameters, the current setting marked.
-
-    Parameters
-    ----------
-    x, y : sequences of float
-    z : (len(y), len(x)) float
-    titles : tuple of str
-        Of x, y and z.
-    here : (x, y) or None
-    """
-    text = [[f"{value:.3g}" for value in row] for row in z]
-    trace = {
-        "type": "heatmap", "z": z, "x": [f"{v:g}" for v in x], "y": [f"{v:g}" for v in y], "colorscale": "Cividis",
-        "reversescale": True, "text": text, "texttemplate": "%{text}", "colorbar": {"title": {"text": titles[2]}},
-        "hovertemplate": f"{titles[0]} %{{x}}, {titles[1]} %{{y}}: %{{z:.4g}}<extra></extra>",
-    }  # fmt: skip
-    layout = _layout(titles[0], titles[1], 340, hovermode="closest")
-    for axis in ("xaxis", "yaxis"):
-        layout[axis] |= {"type": "category"}
-    data = [trace]
-    if here is not None:
-        marker = {"symbol": "star", "size": 16, "color": COLOURS[1], "line": {"color": "white", "width": 1}}
-        spot = {"type": "scatter", "mode": "markers", "x": [f"{here[0]:g}"], "y": [f"{here[1]:g}"], "marker": marker}
-        data.append(spot | {"showlegend": False, "hovertemplate": "current setting<extra></extra>"})
-    return {"data": data, "layout": layout}
 
 
 def bound(first: float, second: float, weight: float | None = None) -> Figure:

@@ -27,6 +27,7 @@ FUNCTIONS: set[str] = {
     "experiments.runner:run",
     "hetcore.tuning:cross_validate",
     "studio.runs.chance:over_seeds",
+    "studio.runs.lambda_map:trainings",
     "studio.views.collective.edits:infer",
     "studio.views.common.layouts:layout",
     "studio.views.consensus.case:along",

@@ -7,6 +7,7 @@ Student's for the mean of the differences: it tells of other draws from these da
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -20,7 +21,7 @@ from studio.jobs.protocol import TrainingTask
 from studio.messages import number
 
 __all__ = [
-    "SEEDS", "TASK", "Difference", "difference", "levels", "over_seeds", "progress", "sentence", "with_seed",
+    "SEEDS", "TASK", "Difference", "difference", "levels", "over_seeds", "progress", "score", "sentence", "with_seed",
 ]  # fmt: skip
 
 TASK = "studio.runs.chance:over_seeds"
@@ -29,7 +30,7 @@ CONFIDENCE = 0.95
 SCORED = ("held_out", "left_out", "train")
 """Rows that a training is judged by, the first that there are."""
 Setting = Mapping[str, Any]
-"""A setting: "estimator", "params", "operations" and "fit"."""
+"""A setting: "estimator", "params", "operations", "fit" and, unless it takes HetData, "form"."""
 
 
 class Difference(NamedTuple):
@@ -73,9 +74,13 @@ def sentence(found: Difference, metric: str) -> str:
 
 
 def with_seed(setting: Setting, seed: int) -> dict[str, Any]:
-    """Return a setting whose every draw begins with this seed."""
+    """Return a setting whose every draw begins with this seed, that of the training where it draws something."""
+    from studio.jobs.worker_tasks import find_estimator  # which names this module among those it may call
+
     operations = [{**each, "seed": seed} if "seed" in each else dict(each) for each in setting["operations"]]
-    return {**setting, "params": {**setting["params"], "random_state": seed}, "operations": operations}
+    draws = "random_state" in inspect.signature(find_estimator(setting["estimator"])).parameters
+    params = {**setting["params"], **({"random_state": seed} if draws else {})}
+    return {**setting, "params": params, "operations": operations}
 
 
 def over_seeds(
@@ -88,7 +93,7 @@ def over_seeds(
     data : HetData
         Before the settings' operations.
     first, second : mapping
-        "estimator", "params", "operations" and "fit".
+        Such as `Setting` says.
     seeds : sequence of int
     callbacks : iterable of callables
         Get a `RoundEnd` after each pair, whose detail has what is returned so far; one that returns True stops.
@@ -100,7 +105,7 @@ def over_seeds(
     """
     outcome: dict[str, Any] = {"metric": "", "pairs": []}
     for place, seed in enumerate(seeds):
-        scores = [_scores(data, with_seed(setting, seed)) for setting in (first, second)]
+        scores = [score(data, with_seed(setting, seed)) for setting in (first, second)]
         rows = next((rows for rows in SCORED if all(rows in each for each in scores)), None)
         if rows is None:
             return outcome
@@ -111,12 +116,14 @@ def over_seeds(
     return outcome
 
 
-def _scores(data: HetData, setting: Setting) -> dict[str, Any]:
-    from studio.jobs.worker_tasks import perform  # which names this module among those it may call
+def score(data: HetData, setting: Setting) -> dict[str, Any]:
+    """Return a setting's metric and its values, by the rows that they are of."""
+    from studio.jobs.worker_tasks import perform
 
     task = TrainingTask(
-        setting["estimator"], setting["params"], data, operations=setting["operations"], fit_params=setting["fit"]
-    )
+        setting["estimator"], setting["params"], data, operations=setting["operations"],
+        fit_params=setting["fit"], form=setting.get("form", {}),
+    )  # fmt: skip
     events: list[tuple[str, Any]] = []
     result = perform(task, Player(events.append))
     rounds = [event for kind, event in events if kind == "round"]

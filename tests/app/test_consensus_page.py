@@ -102,8 +102,8 @@ def test_a_scenario_is_pinned(page):
     page = _train(page)
     page.session_state["after"] = "Pinned scenarios"
     page.run()
-    next(button for button in page.button if button.label == "Pin this scenario").click().run()
-    assert page.session_state["pins"][0]["λ0"] == pytest.approx(0.3)
+    page.button(key="pin").click().run()
+    assert page.dataframe[0].value["λ0"].tolist() == [pytest.approx(0.3)]
     assert not page.exception
 
 

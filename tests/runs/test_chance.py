@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import polars as pl
 import pytest
 from scipy import stats
 from streamlit.testing.v1 import AppTest
 
+import datasets
 from hetcore.data import HetData
 from studio.jobs import manager
 from studio.runs import chance
+from studio.views.common.training import Setting
+from studio.views.common.widgets_chance import compared
 
 SETTING = {"estimator": "GBCRegressor", "params": {"n_iterations": 3, "as_printed": True}, "fit": {}, "operations": []}
 HALF = {"op": "labels", "fraction": 0.5, "seed": 7}
@@ -48,6 +53,22 @@ def test_a_seed_is_that_of_every_draw_of_both_settings():
     result = chance.with_seed({**SETTING, "operations": [noise, HALF, {"op": "drop_source", "name": "noise"}]}, 5)
     assert [each.get("seed") for each in result["operations"]] == [5, 5, None] and result["params"]["random_state"] == 5
     assert HALF["seed"] == 7 and "random_state" not in SETTING["params"]
+
+
+def test_a_method_that_draws_nothing_gets_no_seed_and_arrays_are_made_as_the_page_makes_them():
+    target = {"op": "target_labels", "name": "target", "count": 5, "seed": 0}
+    setting = {"estimator": "TargetSVM", "params": {}, "operations": [target], "fit": {},
+               "form": {"form": "domains", "target": "target"}}  # fmt: skip
+    assert chance.with_seed(setting, 5)["params"] == {}
+    found = chance.score(datasets.load("planted_domains"), chance.with_seed(setting, 5))
+    assert found["metric"] == "error" and 0 <= found["held_out"] < 0.5
+
+
+def test_what_changed_and_models_are_compared_as_far_as_they_are_there():
+    now, old = Setting("A", {"x": 1}), Setting("A", {"x": 2})
+    live = SimpleNamespace(settings={"GB": now, "MGB": now}, before={"GB": (old, []), "MGB": (now, [])})
+    pairs = compared(live, [("GB", "MGB"), ("GB", "RGB")])
+    assert pairs == {"GB: what changed": (old, now), "GB → MGB": (now, now)}
 
 
 def test_without_the_only_source_that_knows_it_is_worse_beyond_chance_and_it_can_be_stopped():

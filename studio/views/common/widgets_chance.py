@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from studio.runs import chance
 from studio.views.common.training import Setting
 from studio.views.common.widgets import chart, escape
 
-__all__ = ["over_seeds"]
+__all__ = ["any_over_seeds", "compared", "over_seeds", "setting_of"]
 
 EVERY = 1.0
 """Seconds between two looks."""
@@ -33,7 +33,7 @@ def over_seeds(data: HetData, first: Setting, second: Setting, owner: str, key: 
     key : str
         Tells one comparison of a page from another.
     """
-    pair = [_setting_of(first), _setting_of(second)]
+    pair = [setting_of(first), setting_of(second)]
     if chance.with_seed(pair[0], 0) == chance.with_seed(pair[1], 0):
         st.caption("The two settings differ by their seed alone: there is nothing to compare.")
         return
@@ -47,9 +47,37 @@ def over_seeds(data: HetData, first: Setting, second: Setting, owner: str, key: 
         _watch(asked[1], owner, key)
 
 
-def _setting_of(setting: Setting) -> dict[str, Any]:
+def compared(live: Any, models: Sequence[tuple[str, str]] = ()) -> dict[str, tuple[Setting, Setting]]:
+    """Return what a page with several trainings compares: what changed of each, and models with each other.
+
+    Parameters
+    ----------
+    live : LiveTrainings
+    models : sequence of (str, str)
+        Labels of two that are compared as they are.
+    """
+    now, before = live.settings, {label: setting for label, (setting, _) in live.before.items()}
+    moved = [label for label in now if label in before and before[label] != now[label]]
+    changes = {f"{label}: what changed": (before[label], now[label]) for label in moved}
+    pairs = {f"{first} → {second}": (now[first], now[second]) for first, second in models if {first, second} <= {*now}}
+    return changes | pairs
+
+
+def any_over_seeds(data: HetData, pairs: Mapping[str, tuple[Setting, Setting]], owner: str, key: str) -> None:
+    """Offer `over_seeds` of one of several comparisons, by their names."""
+    if not pairs:
+        return
+    slot = f"chance {key} which"
+    if st.session_state.get(slot) not in pairs:
+        st.session_state.pop(slot, None)
+    chosen = st.selectbox("More than chance?", list(pairs), key=slot, width=360)
+    over_seeds(data, *pairs[chosen], owner, key)
+
+
+def setting_of(setting: Setting) -> dict[str, Any]:
+    """Return a setting as a mapping, as a worker takes it."""
     return {"estimator": setting.estimator, "params": dict(setting.params), "operations": list(setting.operations),
-            "fit": dict(setting.fit)}  # fmt: skip
+            "fit": dict(setting.fit), "form": dict(setting.form)}  # fmt: skip
 
 
 def _start(data: HetData, pair: Sequence[Any], owner: str) -> str:

@@ -90,7 +90,7 @@ def headline(events: Sequence[Any], before: Sequence[Any] = (), without: tuple[s
         delta = delta if float(delta.removesuffix(" points")) else None  # nothing to see is neither good nor bad
     label = f"{'Error' if name == 'error' else name}, {SCORED[shown]}"
     best = max(last.source_weights, key=last.source_weights.get)
-    with st.container(horizontal=True, gap="large", key="headline"):
+    with st.container(horizontal=True, gap="medium", key="headline"):
         st.metric(label, number(now, name), delta, delta_color="off", width="content")
         if without is not None:
             st.metric(f"Without: {without[0]}", number(without[1], name), width="content")

@@ -1,0 +1,125 @@
+"""A metric over a grid of λ0 and λ1, each pair trained over several seeds, with intervals: a map to choose from.
+
+Seed by seed, so that the whole map is there after a fifth of the time, and its intervals narrow from then on. The
+interval is Student's for the mean over other draws of labels and training from the same data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from scipy.special import stdtrit
+
+from hetcore.data import HetData
+from hetcore.events import Callback, RoundEnd
+from hetcore.figures import basic
+from studio.messages import number
+from studio.runs import chance
+
+__all__ = ["GRID", "PAIRS", "SEEDS", "TASK", "cells", "figure", "interval", "trainings"]
+
+TASK = "studio.runs.lambda_map:trainings"
+GRID = (0.0, 0.1, 0.3, 1.0)
+PAIRS = tuple((lambda0, lambda1) for lambda0 in GRID for lambda1 in GRID)
+SEEDS = 5
+Cells = Mapping[tuple[float, float], Sequence[float]]
+"""Values of the metric by (λ0, λ1), one a seed."""
+
+
+def trainings(
+    data: HetData, setting: chance.Setting, seeds: Sequence[int], callbacks: Iterable[Callback] = ()
+) -> dict[str, Any]:
+    """Train a setting with each pair of `PAIRS` and each seed, and return the metrics.
+
+    Parameters
+    ----------
+    data : HetData
+        Before the setting's operations.
+    setting : mapping
+        See `studio.runs.chance.Setting`; its λ0 and λ1 are replaced.
+    seeds : sequence of int
+    callbacks : iterable of callables
+        Get a `RoundEnd` after each training, whose detail has what is returned so far; one that returns True stops.
+
+    Returns
+    -------
+    dict
+        "metric", and "cells": a list of [λ0, λ1, seed, value].
+    """
+    outcome: dict[str, Any] = {"metric": "", "cells": []}
+    todo = [(seed, *pair) for seed in seeds for pair in PAIRS]
+    for place, (seed, lambda0, lambda1) in enumerate(todo):
+        params = {**setting["params"], "lambda0": lambda0, "lambda1": lambda1}
+        scores = chance.score(data, chance.with_seed({**setting, "params": params}, seed))
+        value = next((scores[rows] for rows in chance.SCORED if rows in scores), float("nan"))
+        outcome = {
+            "metric": scores["metric"], "cells": [*outcome["cells"], [lambda0, lambda1, seed, float(value)]]
+        }  # fmt: skip
+        event = RoundEnd("map", place, len(todo), {}, detail=outcome)
+        if any([callback(event) for callback in callbacks]):
+            break
+    return outcome
+
+
+def cells(outcome: Mapping[str, Any]) -> dict[tuple[float, float], list[float]]:
+    """Return the values of each pair that there are."""
+    found: dict[tuple[float, float], list[float]] = {}
+    for lambda0, lambda1, _, value in outcome["cells"]:
+        if np.isfinite(value):
+            found.setdefault((lambda0, lambda1), []).append(value)
+    return found
+
+
+def interval(values: Sequence[float]) -> tuple[float, float]:
+    """Return the mean and half the length of its interval, NaN of fewer than two values."""
+    values = np.asarray(values, float)
+    if len(values) < 2:
+        return float(values.mean()), float("nan")
+    quantile = stdtrit(len(values) - 1, 0.5 + chance.CONFIDENCE / 2)
+    return float(values.mean()), float(quantile * values.std(ddof=1) / np.sqrt(len(values)))
+
+
+def figure(found: Cells, metric: str, here: tuple[float, float] | None) -> dict[str, Any]:
+    """Draw the map as squares that can be chosen, each with its mean and interval; the current setting is framed.
+
+    Parameters
+    ----------
+    found : mapping
+        Of `cells`, not empty.
+    metric : str
+        "error" is shown in per cent.
+    here : (λ0, λ1) or None
+    """
+    pairs = list(found)
+    means = [interval(found[pair])[0] for pair in pairs]
+    place = {value: k for k, value in enumerate(GRID)}
+    current = [pair == here for pair in pairs]
+    dark = [mean > (min(means) + max(means)) / 2 for mean in means]
+    trace = {
+        "type": "scatter", "mode": "markers+text", "x": [place[pair[1]] for pair in pairs],
+        "y": [place[pair[0]] for pair in pairs], "customdata": [list(pair) for pair in pairs],
+        "text": [_text(found[pair], metric) for pair in pairs], "hovertemplate": "%{text}<extra></extra>",
+        "textfont": {"color": ["#FFFFFF" if each else "#1A1A1A" for each in dark], "size": 11},
+        "marker": {
+            "symbol": "square", "size": 62, "color": means, "colorscale": "Cividis", "reversescale": True,
+            "line": {"width": [4 if each else 0 for each in current], "color": basic.COLOURS[1]},
+        },
+        "selected": {"marker": {"opacity": 1}}, "unselected": {"marker": {"opacity": 1}},
+    }  # fmt: skip
+    drawn = basic.lines([], {}, "λ0", "λ1")
+    drawn["data"] = [trace]
+    drawn["layout"] |= {"height": 360, "hovermode": "closest", "showlegend": False, "clickmode": "event+select"}
+    ticks = {"tickvals": list(range(len(GRID))), "ticktext": [f"{v:g}" for v in GRID], "range": [-0.6, 3.6]}
+    for axis, title in (("xaxis", "λ1"), ("yaxis", "λ0")):
+        drawn["layout"][axis] |= ticks | {"title": {"text": title}, "showgrid": False, "zeroline": False}
+    return drawn
+
+
+def _text(values: Sequence[float], metric: str) -> str:
+    """Return a cell's text: "3.4%" and, of several seeds, "± 0.4" below it."""
+    mean, half = interval(values)
+    if not np.isfinite(half):
+        return number(mean, metric)
+    return f"{number(mean, metric)}<br>± {100 * half:.1f}" if metric == "error" else f"{mean:.3f}<br>± {half:.3f}"

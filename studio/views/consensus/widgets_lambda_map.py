@@ -1,0 +1,112 @@
+"""The map of λ0 and λ1 on the Consensus page: trained in the background, clicked to take a pair over."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from hetcore.data import HetData
+from studio.jobs import manager as jobs
+from studio.runs import lambda_map
+from studio.views.common.training import Setting
+from studio.views.common.widgets import chart_config, escape
+from studio.views.common.widgets_chance import setting_of
+
+__all__ = ["choose", "lambda_grid"]
+
+SLOT = "lambda map"
+"""In the session: the setting and data that the map is of, and its run."""
+CHART = "lambda_map"
+EVERY = 1.0
+"""Seconds between two looks."""
+KEYS = (("l0auto", "l0"), ("l1auto", "l1"))
+"""Of the switch and the slider of λ0 and λ1."""
+
+
+def lambda_grid(data: HetData, setting: Setting, owner: str) -> None:
+    """Offer the map; show it as far as it is trained, as that of other settings where they have changed."""
+    count = len(lambda_map.PAIRS)
+    text = f"{count} pairs, each over {lambda_map.SEEDS} seeds, in the background; the whole map comes with each seed."
+    asked = st.session_state.get(SLOT, (None, ""))
+    stamp = repr((data.digest(), _without_lambdas(setting)))
+    if st.button("Map λ0 and λ1", help=text, icon=":material/grid_on:", key="map lambdas"):
+        stop(asked[1], owner)
+        asked = st.session_state[SLOT] = (stamp, _start(data, setting, owner))
+    if asked[0] == stamp and asked[1]:
+        _watch(asked[1], owner, (setting.params["lambda0"], setting.params["lambda1"]))
+    elif asked[1]:
+        st.caption("The map before is of other settings or data: press the button for one of these.")
+
+
+def _without_lambdas(setting: Setting) -> dict[str, Any]:
+    plain = setting_of(setting)
+    return plain | {"params": {k: v for k, v in plain["params"].items() if k not in ("lambda0", "lambda1")}}
+
+
+def _start(data: HetData, setting: Setting, owner: str) -> str:
+    kwargs = {"data": data, "setting": setting_of(setting), "seeds": list(range(lambda_map.SEEDS))}
+    try:
+        return jobs.manager().run_task(lambda_map.TASK, kwargs, owner)
+    except ValueError as error:
+        st.error(escape(error))
+        return ""
+
+
+def stop(run: str, owner: str) -> None:
+    """Stop a map's trainings, after the one that goes on."""
+    try:
+        jobs.manager().stop(run, owner)
+    except jobs.UnknownRunError:
+        pass
+
+
+def _watch(run: str, owner: str, here: tuple[Any, Any]) -> None:
+    try:
+        active = jobs.manager().status(run, owner).active
+    except jobs.UnknownRunError:
+        return
+
+    @st.fragment(run_every=EVERY if active else None)
+    def look() -> None:
+        status, events = jobs.manager().status(run, owner), jobs.manager().events(run)
+        with st.container(key="map_state"):
+            if status.active:
+                total = lambda_map.SEEDS * len(lambda_map.PAIRS)
+                st.progress(len(events) / total, text=f"{len(events)} of {total} trainings")
+                st.button("Stop the map", key="map stop", on_click=stop, args=(run, owner))
+            elif status.state == "failed":
+                st.error(escape(status.message))
+        outcome = events[-1].detail if events else {"metric": "", "cells": []}
+        if found := lambda_map.cells(outcome):
+            _show(found, outcome["metric"], here)
+        if active and not status.active:
+            st.rerun()
+
+    look()
+
+
+def _show(found: lambda_map.Cells, metric: str, here: tuple[Any, Any]) -> None:
+    words = "per cent wrong" if metric == "error" else metric
+    st.caption(f"{words.capitalize()}, mean over the seeds ± its 95% interval. Click a square to use its λ0 and λ1.")
+    figure = lambda_map.figure(found, metric, here)
+    best = min(found, key=lambda pair: lambda_map.interval(found[pair])[0])
+    alt = f"{metric} over λ0 and λ1; least at λ0 = {best[0]:g}, λ1 = {best[1]:g}"
+    st.plotly_chart(figure, key=CHART, on_select=_clicked, selection_mode="points", config=chart_config(), alt=alt,
+                    width="stretch")  # fmt: skip
+    pairs = {f"λ0 = {lambda0:g}, λ1 = {lambda1:g}": (lambda0, lambda1) for lambda0, lambda1 in found}
+    chosen = st.selectbox("Or choose a pair", list(pairs), index=None, key="map pair", width=240)
+    if chosen:
+        st.button("Use it", on_click=choose, args=pairs[chosen], key="map use", icon=":material/check:")
+
+
+def _clicked() -> None:
+    points = st.session_state[CHART]["selection"]["points"]
+    if points:
+        choose(*points[0]["customdata"])
+
+
+def choose(lambda0: float, lambda1: float) -> None:
+    """Set both sliders, chosen by hand, to a pair of the map."""
+    for (switch, slider), value in zip(KEYS, (lambda0, lambda1)):
+        st.session_state[switch], st.session_state[slider] = False, float(value)

@@ -1,0 +1,59 @@
+"""Pinned scenarios: any two stand side by side on the same axes."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+from streamlit.testing.v1 import AppTest
+
+from hetcore.data import HetData
+from hetcore.events import RoundEnd
+from studio.views.common.training import Setting
+from studio.views.consensus import widgets_pins
+from studio.views.consensus.widgets_pins import Pin
+
+
+def data():
+    ids, y = [f"i{k}" for k in range(20)], np.arange(20.0)
+    return HetData({"a": pl.DataFrame({"id": ids, "x": y})}, {}, (ids, y))
+
+
+def rounds(error):
+    def event(k):
+        detail = {"metric": {"held_out": error / (k + 1)}, "metric_name": "RMSE", "disagreement": 0.0}
+        return RoundEnd("GBC", k, 3, {"train": 1.0}, {"a": 1.0}, detail=detail)
+
+    return [event(k) for k in range(3)]
+
+
+def pin(lambda0, error, title="Films"):
+    params = {"lambda0": lambda0, "lambda1": 0.1, "as_printed": False, "random_state": 0}
+    return Pin(title, Setting("GBCRegressor", params), rounds(error))
+
+
+def app(pin, data):
+    from studio.views.consensus.widgets_pins import pinned
+
+    pinned(pin, data, "anna")
+
+
+def test_any_two_scenarios_of_the_same_data_stand_side_by_side():
+    page = AppTest.from_function(app, args=(pin(0.1, 2.0), data()), default_timeout=60).run()
+    page.button(key="pin").click().run()
+    assert not page.exception and page.dataframe[0].value["RMSE"].tolist() == ["0.667"]
+    assert "second scenario" in page.caption[0].value and not page.selectbox
+    page = AppTest.from_function(app, args=(pin(1.0, 4.0), data()), default_timeout=60)
+    page.session_state["pins"] = [pin(0.1, 2.0), pin(0.5, 9.0, "Other data")]
+    page.run()
+    assert not page.exception and len(page.dataframe[0].value) == 2
+    options = page.selectbox(key="pane A").options
+    assert len(options) == 2 and options[0].startswith("1. λ0 0.1") and "shown now" in options[1]  # none of other data
+    assert "λ0 0.1 → 1" in page.info[0].value.replace("\\", "") and page.button(key="chance pins start")
+    assert len(page.get("plotly_chart")) == 4
+
+
+def test_panes_have_the_same_axes():
+    figures = [widgets_pins.figures_of(rounds(error), data())["error"] for error in (2.0, 4.0)]
+    widgets_pins.together(figures)
+    ranges = [figure["layout"]["yaxis"]["range"] for figure in figures]
+    assert ranges[0] == ranges[1] and ranges[0][0] < 2 / 3 and ranges[0][1] > 4

@@ -1,0 +1,73 @@
+"""The map of λ0 and λ1: every pair with each seed, means with intervals, and a pair that is taken over."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+from streamlit.testing.v1 import AppTest
+
+from studio.runs import chance, lambda_map
+from tests.runs.test_chance import HALF, SETTING, _data
+
+PAIR = (0.1, 1.0)
+
+
+def test_every_pair_is_trained_with_its_values_seed_by_seed(monkeypatch):
+    asked = []
+
+    def score(data, setting):
+        params = setting["params"]
+        asked.append((params["random_state"], params["lambda0"], params["lambda1"], setting["operations"][0]["seed"]))
+        return {"metric": "error", "held_out": params["lambda0"] + params["random_state"]}
+
+    monkeypatch.setattr(chance, "score", score)
+    setting, seen = {**SETTING, "operations": [HALF]}, []
+    result = lambda_map.trainings(None, setting, [3, 4], [lambda event: seen.append(event) or False])
+    assert asked == [(seed, *pair, seed) for seed in (3, 4) for pair in lambda_map.PAIRS]
+    assert lambda_map.cells(result)[PAIR] == [3.1, 4.1] and seen[-1].detail == result
+    assert len(lambda_map.cells(seen[15].detail)) == 16  # the whole map is there with the first seed
+    stopped = lambda_map.trainings(None, setting, [3, 4], [lambda event: event.index == 2])
+    assert len(stopped["cells"]) == 3
+
+
+def test_a_pair_is_trained_as_a_page_would():
+    setting = {**SETTING, "operations": [HALF]}
+    result = lambda_map.trainings(_data(), setting, [5], [lambda event: True])
+    none = setting["params"] | {"lambda0": 0, "lambda1": 0}
+    alone = chance.score(_data(), chance.with_seed({**setting, "params": none}, 5))
+    assert result["cells"] == [[0.0, 0.0, 5, alone["held_out"]]]
+
+
+def test_the_interval_is_that_of_the_mean():
+    values = np.random.default_rng(0).normal(size=5)
+    low, high = stats.ttest_1samp(values, 0.0).confidence_interval(0.95)
+    assert lambda_map.interval(values) == pytest.approx(((low + high) / 2, (high - low) / 2))
+    assert np.isnan(lambda_map.interval([1.0])[1])
+
+
+def test_squares_say_per_cent_and_interval_and_frame_the_current_setting():
+    found = {pair: [0.05, 0.06, 0.07] for pair in lambda_map.PAIRS} | {PAIR: [0.02, 0.02, 0.02], (0.0, 0.0): [0.04]}
+    (trace,) = lambda_map.figure(found, "error", PAIR)["data"]
+    at = trace["customdata"].index(list(PAIR))
+    assert trace["text"][at] == "2.0%<br>± 0.0" and trace["text"][0] == "4.0%"
+    assert trace["text"][1] == "6.0%<br>± 2.5"
+    assert [width > 0 for width in trace["marker"]["line"]["width"]] == [k == at for k in range(16)]
+    (plain,) = lambda_map.figure({PAIR: [1.0, 2.0]}, "RMSE", None)["data"]
+    assert plain["text"] == ["1.500<br>± 6.353"] and plain["marker"]["line"]["width"] == [0]
+
+
+def _script():
+    import streamlit as st
+
+    from studio.views.consensus.widgets_lambda_map import choose
+
+    st.button("square", on_click=choose, args=(0.1, 1.0))
+    st.toggle("auto", True, key="l0auto"), st.toggle("auto too", True, key="l1auto")
+    st.slider("λ0", 0.0, 3.0, 0.3, key="l0"), st.slider("λ1", 0.0, 3.0, 0.3, key="l1")
+
+
+def test_a_square_sets_both_sliders_by_hand():
+    page = AppTest.from_function(_script, default_timeout=60).run()
+    page.button[0].click().run()
+    assert [each.value for each in page.toggle] == [False, False] and [each.value for each in page.slider] == [0.1, 1.0]
