@@ -55,6 +55,28 @@ def test_the_points_that_are_drawn_are_those_that_are_trained_on():
     assert [len(traces) for traces in drawn.values()].count(6) == 1  # the links, with the consensus alone
 
 
+def test_the_picture_of_the_links_shows_what_neighbours_with_a_label_say():
+    links, labels = np.array([[0, 1], [0, 2], [1, 0], [3, 3]]), np.array([None, "orange", "blue", None], object)
+    scene = {"links": links, "labels": labels, "truth": np.array(["blue", "orange", "blue", "blue"], object)}
+    scene["points"] = {"consensus": np.arange(8.0).reshape(4, 2)}
+    share = plane.neighbours(scene)
+    assert share[0] == 0.5 and np.isnan(share[1:]).all()  # 1 and 2 know only 0, which has no label
+    drawn, blue, orange = plane.graph_figure(scene)["data"]
+    assert blue["text"] == ["50% orange", "no neighbour with a label", "no neighbour with a label"]
+    assert blue["marker"]["opacity"].tolist() == [1.0, 0.45, 0.45] and drawn["mode"] == "lines"
+    assert orange["x"].tolist() == [2.0]
+
+
+def test_homophily_turns_what_the_links_say():
+    def right(homophily):
+        scene = plane.scene(Knobs(homophily=homophily))
+        share = plane.neighbours(scene)
+        seen = np.isfinite(share) & (share != 0.5)
+        return ((share[seen] > 0.5) == (scene["truth"][seen] == "orange")).mean()
+
+    assert right(1.0) == 1.0 and right(0.0) == 0.0
+
+
 @pytest.mark.slow
 def test_the_consensus_is_right_and_the_noise_weighs_least_after_each_stage():
     events = []
@@ -65,3 +87,11 @@ def test_the_consensus_is_right_and_the_noise_weighs_least_after_each_stage():
         assert {surface.shape for surface in surfaces.values()} == {SHAPE[::-1]}
         assert min(stage["weights"], key=stage["weights"].get) == "noise"
         assert stage["error"] < 0.25 and surfaces["noise"].std() < surfaces["consensus"].std()
+
+
+@pytest.mark.slow
+def test_the_first_draw_shows_an_error_that_falls_and_a_noise_that_weighs_nothing():
+    found = plane.stages(tuple(Knobs()))
+    assert found[-1]["error"] < 0.7 * found[0]["error"]
+    assert found[-1]["weights"]["noise"] < 0.05 < min(found[-1]["weights"][name] for name in ("west", "east"))
+    assert found[-1]["error"] < found[-1]["error_without_links"]

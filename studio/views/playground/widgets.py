@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import streamlit as st
 
 from studio.jobs import manager as jobs
@@ -119,7 +120,7 @@ def _say(status: Any, shown: tuple[Any, ...] | None) -> None:
 
 
 def _draw(scene: Mapping[str, Any], found: Sequence[Mapping[str, Any]], busy: bool) -> None:
-    """Draw the four planes of a round, two abreast; the last round while more come, the chosen one after."""
+    """Draw the planes of a round, two abreast, and the links; the last round while more come, the chosen one after."""
     rounds = [stage["round"] for stage in found]
     with st.container(key="plane_round"):
         chosen = rounds[-1]
@@ -138,3 +139,7 @@ def _draw(scene: Mapping[str, Any], found: Sequence[Mapping[str, Any]], busy: bo
             else:
                 st.markdown(f"**{name.title()}**, weight {stage['weights'][name]:.2f}: {WORDS[name]}")
             live_chart(plane.figure(scene, stage, name), f"plane_of_{name}", chosen)
+    with columns[(1 + len(SOURCES)) % 2]:
+        reached = np.isfinite(plane.neighbours(scene)).mean()
+        st.markdown(f"**Links**: neighbours' labels alone, for {reached:.0%} of the points")
+        live_chart(plane.graph_figure(scene), "plane_of_links", chosen)
