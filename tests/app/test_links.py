@@ -109,6 +109,24 @@ def test_what_is_shown_under_other_settings_says_so():
     assert retrained or "trained with other settings: rounds 40 → 200" in words
 
 
+def test_the_way_back_to_what_was_trained_sets_every_control_and_the_what_ifs():
+    page = opened(data="planted", known="45", sources='["source_1","source_2"]')
+    page.button(key="stepwise").click().run()  # stays at its first round, so that nothing retrains by itself
+    run = page.session_state["live Consensus"].runs["Consensus"]
+    before = controls(page)
+    assert "back" not in [each.key for each in page.button]
+    manager.manager().stop(run)
+    manager.manager().wait(run, timeout=60)
+    page.slider(key="rounds").set_value(200)
+    page.toggle(key="l1auto").set_value(False)
+    page.session_state["operations"] = [{"op": "sample", "fraction": 0.5, "seed": 0}]
+    page.run()
+    assert controls(page) != before and "trained with other settings" in " ".join(each.value for each in page.info)
+    page.button(key="back").click().run()
+    assert not page.exception and controls(page) == before and page.session_state["operations"] == []
+    assert "back" not in [each.key for each in page.button]
+
+
 def test_a_link_opens_a_lesson_at_its_first_step_and_another_page_has_its_own():
     page = opened(lesson="noise")
     assert not page.exception and any("**A noisy source** · step 1 of 3" in each.value for each in page.markdown)

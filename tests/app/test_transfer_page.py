@@ -151,3 +151,28 @@ def test_what_the_data_page_hid_is_no_domain_here(page):
     assert page.selectbox(key="target").value == "near" and page.multiselect(key="teachers").value == ["far"]
     page = trained(page)
     assert len(page.metric) == 3
+
+
+def _masses(labels):
+    import polars as pl
+
+    from hetcore.data import HetData
+    from hetcore.events import RoundEnd
+    from studio.views.transfer import widgets
+
+    table = pl.DataFrame({"id": ["a", "b"], "x": [0.0, 1.0]})
+    data = HetData({"near": table, "far": table}, {}, (["a", "b"], ["u", "v"]))
+    event = RoundEnd("x", 0, 1, {}, {"far": 0.5}, detail={"target_mass": 0.5})
+    widgets._mass({label: [event] for label in labels}, data, "near", {}, 1)
+
+
+def test_the_method_whose_weights_are_drawn_first_is_so_in_the_browser_too():
+    page = AppTest.from_function(_masses, args=(["Blend", "Weighted MultiSource"],), default_timeout=60).run()
+    box = page.selectbox(key="mass_of")
+    assert not page.exception and box.value == "Weighted MultiSource" and box.proto.default == 1
+    assert not box.proto.set_value  # whoever misses one answer of the server shows the same
+    box.set_value("Blend").run()
+    assert "in Blend" in page.caption[0].value
+    page = AppTest.from_function(_masses, args=(["Blend", "Weighted MultiSource"],), default_timeout=60)
+    page.session_state["mass_of"] = "TrAdaBoost"  # trained no more
+    assert page.run().selectbox(key="mass_of").value == "Weighted MultiSource"

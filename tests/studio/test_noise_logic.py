@@ -18,7 +18,7 @@ from studio.jobs.protocol import TrainingTask
 from studio.jobs.worker import child_environment
 from studio.runs import export, reopening
 from studio.views.common import training
-from studio.views.noise import curve
+from studio.views.noise import curve, widgets
 from studio.views.noise import rows as noise_rows
 from studio.views.noise import settings as noise
 
@@ -310,3 +310,10 @@ def test_what_the_weights_bought_tells_of_the_band_where_both_have_one():
     assert f"negative log-likelihood of {gap.mean():.3g} a row below that of a band of one width" in found
     assert f"of {gap.mean():.3g} a row above" in noise_rows.bought(*bands[::-1], True, names)
     assert "nothing beyond two standard errors" in noise_rows.bought(bands[0], bands[0], True, names)
+
+
+@pytest.mark.parametrize("chance, end", [(True, "saves 0.4 points here, within chance."), (False, "0.4 points here.")])
+def test_a_difference_that_may_be_chance_is_called_so(chance, end):
+    about = noise.MODES["Table"]
+    text = widgets._verdict(about, 0.202, 0.206, "error", "held-out", chance=chance)
+    assert text.replace("\\", "").endswith(end)

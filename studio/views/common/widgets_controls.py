@@ -23,7 +23,7 @@ from studio.state import Limits
 from studio.views.common import glossary
 from studio.views.common.widgets_present import NOTHING, PRESENT, present
 
-__all__ = ["Limits", "held", "multiselect", "parameter_slider", "share", "slider", "write"]
+__all__ = ["Limits", "held", "multiselect", "parameter_slider", "share", "slider", "values", "write"]
 
 NAMES, VALUES, LABELS = "control names", "control values", "control labels"
 """In the session: names in the address of this page's controls, the value of every control there was, and labels."""
@@ -112,6 +112,11 @@ def multiselect(label: str, options: Sequence[str], key: str, name: str, **more:
     """Draw a choice of several of some texts, all at first; `name` is its name in the address."""
     _name_control(name, label)
     return st.multiselect(label, options, key=held(key, list(options), Limits(choices=options), name), **more)
+
+
+def values() -> dict[str, Any]:
+    """Return the values of the page's controls by key."""
+    return {key: st.session_state[key] for key in st.session_state.get(NAMES, {}) if key in st.session_state}
 
 
 def address_values() -> dict[str, str]:

@@ -26,7 +26,7 @@ from studio.runs.differences import Outcome, describe, sentence
 from studio.views.common import training, widgets_lessons
 from studio.views.common.training import Setting
 from studio.views.common.widgets import escape
-from studio.views.common.widgets_controls import share, write
+from studio.views.common.widgets_controls import share, values, write
 from studio.views.common.widgets_timeline import timeline
 
 __all__ = ["LiveTrainings"]
@@ -39,6 +39,8 @@ FIRST = 0.6
 """Seconds that a look at a training without a round waits for the first."""
 AHEAD = 5
 """Trainings that are listed before a queued one."""
+LESSON = "lesson"
+"""Key of the choice of a lesson, which goes on while settings change."""
 WAIT = "Press Train to follow the controls."
 WORDS = {
     "queued": "Queued",
@@ -67,6 +69,7 @@ class _Kept:
     drawn: tuple[Events, Events] = ({}, {})
     own: bool = True
     fresh: bool = True
+    screen: tuple[dict[str, Any], list[dict[str, Any]]] | None = None
 
 
 class LiveTrainings:
@@ -172,9 +175,11 @@ class LiveTrainings:
         if kept and not kept.own:
             st.info("You look at a training that somebody else started. Press Train for one of your own.")
         changed = kept is not None and kept.own and kept.settings != settings
+        if kept and kept.settings == settings:
+            kept.screen = {key: value for key, value in values().items() if key != LESSON}, session.operations()
         estimate = self._estimate(settings)
         text = f"Train with these settings (about {max(estimate, 0.1):.1f} s)" if changed else "Train"
-        with st.container(horizontal=True):
+        with st.container(horizontal=True, vertical_alignment="center"):
             pressed = st.button(text, key="train", type="primary", disabled=not able or busy)
             stepped = st.button(
                 "Step by step",
@@ -196,6 +201,9 @@ class LiveTrainings:
         elif changed and not busy:
             changes = escape(_changes(kept.settings, settings))
             st.info(f"What is shown was trained with other settings: {changes}. {WAIT}")
+            if kept.screen:
+                words = "Back to what was trained"
+                st.button(words, on_click=_go_back, args=kept.screen, key="back", icon=":material/undo:")
 
     def _estimate(self, settings: Mapping[str, Setting]) -> float:
         durations = self._kept.durations if self._kept else {}
@@ -336,6 +344,12 @@ class LiveTrainings:
                 st.button("Pause", on_click=self._order, args=("pause",), icon=":material/pause:")
             stopping = all(status.stopping for status in statuses.values() if status.active)
             st.button("Stop training", on_click=self._order, args=("stop",), icon=":material/stop:", disabled=stopping)
+
+
+def _go_back(controls: Mapping[str, Any], operations: Sequence[Mapping[str, Any]]) -> None:
+    """Set the controls, and the what-ifs, that the trainings that are shown were made with."""
+    st.session_state.update(controls)
+    st.session_state["operations"] = list(operations)
 
 
 def _what_if() -> None:

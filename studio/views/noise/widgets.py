@@ -13,6 +13,7 @@ import datasets
 from hetcore.data import HetData
 from studio.views.common import training
 from studio.views.common.curves import SCORED, Events, by_training, figure, metric_name, scored_rows, scored_set
+from studio.views.common.paired import against
 from studio.views.common.training import Setting
 from studio.views.common.widgets import escape, live_chart, number
 from studio.views.common.widgets_downloads import downloads
@@ -89,7 +90,10 @@ def verdict(mode: str, data: HetData, live: Any, results: Mapping[str, Any]) -> 
     good, plain = results[about.learned].scores, results[about.plain].scores
     shown = scored_rows(good)
     with st.container(key="verdict"):
-        text = _verdict(about, good[shown], plain[shown], good["metric"], SCORED[shown].replace(" ", "-"))
+        gap = against(results, about.plain).get(about.learned)
+        chance = gap is not None and gap.less is None
+        rows = SCORED[shown].replace(" ", "-")
+        text = _verdict(about, good[shown], plain[shown], good["metric"], rows, chance=chance)
         st.markdown(text + (_caught(mode, data, live, results[about.learned]) if mode == "Table" else ""))
     if about.learned in live.before:
         events = live.events()[about.learned]
@@ -99,7 +103,7 @@ def verdict(mode: str, data: HetData, live: Any, results: Mapping[str, Any]) -> 
             st.success(escape(f"{about.learned} {text}"))
 
 
-def _verdict(about: noise.Mode, good: float, plain: float, metric: str, rows: str) -> str:
+def _verdict(about: noise.Mode, good: float, plain: float, metric: str, rows: str, *, chance: bool) -> str:
     values = {name: number(value, metric) for name, value in ((about.learned, good), (about.plain, plain))}
     what = f"**{about.learned} {escape(values[about.learned])}**, {about.plain} {escape(values[about.plain])}"
     gap = plain - good
@@ -108,6 +112,7 @@ def _verdict(about: noise.Mode, good: float, plain: float, metric: str, rows: st
         came = "learning whom to trust changes nothing here"
     else:
         came = f"learning whom to trust {'saves' if gap > 0 else 'costs'} {escape(size)} here"
+        came += ", within chance" if chance else ""
     return f"{_title(metric)} on {rows} {about.labels}: {what}; {came}."
 
 

@@ -189,15 +189,16 @@ def _mass(events: Events, data: HetData, target: str, before: Events, n_points: 
         st.caption("No method among these weighs sources.")
         return figures.masses([], {}, data.source_names, target)
     awaited = WEIGHTED in events and WEIGHTED not in able  # its masses are to come, and are drawn first
-    if st.session_state.get("mass_of") not in able and not awaited:
-        st.session_state["mass_of"] = WEIGHTED if WEIGHTED in able else able[0]
-    label = able[0] if awaited else st.session_state["mass_of"]
+    if st.session_state.get("mass_of") not in able:
+        st.session_state.pop("mass_of", None)
+    first = able.index(WEIGHTED) if WEIGHTED in able else 0  # where the list begins in the browser too
+    label = able[0] if awaited else st.session_state.get("mass_of", able[first])
     now, old = (by_name(each.get(label, ()), _weights(target)) for each in (events, before))
     figure = figures.masses(*aligned(now), data.source_names, target, pale=old)
     st.caption(f"Share of all weight that each source keeps in {escape(label)}")
     live_chart(figure, "live_mass", n_points)
     if len(able) > 1 and not awaited:
-        st.selectbox("Weights of", able, key="mass_of", help="The method whose weights are drawn.")
+        st.selectbox("Weights of", able, first, key="mass_of", help="The method whose weights are drawn.")
     if blend := events[label][-1].detail.get("blend"):
         st.caption(escape(_blended(blend)))
     return figure
