@@ -33,6 +33,9 @@ const STYLE = `
 .hetcore-live svg { display: block; width: 100%; color: inherit; }
 .hetcore-live svg.chart { cursor: crosshair; touch-action: pan-y; }
 .hetcore-live text { fill: currentColor; font-size: 11px; opacity: .8; }
+.hetcore-live figure.last { order: 1; }
+.hetcore-live select { font: inherit; color: inherit; background: transparent; padding: 2px 6px; border-radius: 4px; }
+.hetcore-live select option { color: #222; background: #fff; }
 .hetcore-live [hidden] { display: none !important; }`;
 
 const WORDS = {
@@ -42,6 +45,7 @@ const LOST = "No answer from the kernel: it was restarted, or another cell keeps
 const SILENCE = 15000; // milliseconds without news of a training after which the kernel is asked
 const ANSWER = 10000; // and after which it counts as gone
 const MOST_POINTS = 500;
+const PICTURE = 200;
 const HEIGHT = 170, LEFT = 46, RIGHT = 8, TOP = 8, BOTTOM = 20;
 
 const active = (state) => state === "training" || state === "paused";
@@ -182,6 +186,80 @@ class Chart {
   }
 }
 
+// The picture of an ended training: its instances, coloured ------------------------------------------------------------
+
+const SCALE = [[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]]; // viridis
+const MUTE = "#8A8F98";
+const SHAPES = [
+  (x, y) => `M${x - 3.5} ${y}a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0 -7 0z`,
+  (x, y) => `M${x - 3} ${y - 3}h6v6h-6z`,
+  (x, y) => `M${x} ${y - 4}l4 4l-4 4l-4 -4z`,
+  (x, y) => `M${x} ${y - 4}l4 7h-8z`,
+];
+
+class Picture {
+  constructor(palette) {
+    this.palette = palette;
+    this.by = make("select", { "aria-label": "Instances coloured by", onchange: () => this.update(this.content, true) });
+    this.legend = make("ul");
+    this.svg = draw("svg", { class: "picture", role: "img", height: PICTURE });
+    const words = make("label", { title: "By two principal components of all tables" }, "Instances, alike ones side by side: ", this.by);
+    this.node = make("figure", { class: "last", hidden: true }, make("figcaption", {}, words), this.legend, this.svg);
+  }
+
+  update(content, changed) {
+    const there = Boolean(content && content.places);
+    this.node.hidden = !there;
+    const width = this.svg.clientWidth || 300;
+    if (!there || (this.content === content && this.width === width && !changed)) return;
+    const names = Object.keys(content.colours);
+    if (this.content !== content) {
+      const before = this.by.value;
+      this.by.replaceChildren(...names.map((name) => make("option", { value: name }, name)));
+      this.by.value = names.includes(before) ? before : names[0];
+    }
+    Object.assign(this, { content, width });
+    const colours = content.colours[this.by.value];
+    this.svg.setAttribute("viewBox", `0 0 ${width} ${PICTURE}`);
+    this.svg.replaceChildren(...content.places.map((place, k) => this.point(place, colours, colours.values[k], width)));
+    const said = this.entries(colours);
+    this.svg.setAttribute("aria-label", `${content.places.length} instances by ${this.by.value}: ${said.join(", ")}`);
+  }
+
+  look(colours, value) {
+    if (value === null || (colours.names && colours.names[value] === "not known")) return [MUTE, 0];
+    if (colours.names) return [this.palette.colours[value % this.palette.colours.length], value % SHAPES.length];
+    const share = Math.max(0, Math.min(1, (value - colours.low) / (colours.high - colours.low || 1))) * (SCALE.length - 1);
+    const first = Math.min(Math.floor(share), SCALE.length - 2);
+    const mixed = SCALE[first].map((each, k) => Math.round(each + (SCALE[first + 1][k] - each) * (share - first)));
+    return [`rgb(${mixed.join(",")})`, 0];
+  }
+
+  point([right, up], colours, value, width) {
+    const [fill, shape] = this.look(colours, value);
+    const d = SHAPES[shape](10 + ((width - 20) * (right + 1)) / 2, 10 + ((PICTURE - 20) * (1 - up)) / 2);
+    return draw("path", { d, fill, stroke: "currentColor", "stroke-width": 0.5, "stroke-opacity": 0.5 });
+  }
+
+  entries(colours) {
+    const counts = (place) => colours.values.filter((value) => value === place).length;
+    const known = colours.names
+      ? colours.names.map((name, place) => [name, place, counts(place)])
+      : [0, 0.5, 1].map((at) => colours.low + at * (colours.high - colours.low)).map((value) => [shown(value), value, ""]);
+    this.legend.replaceChildren(...known.map(([name, value, count]) => {
+      const [fill, shape] = this.look(colours, value);
+      const mark = draw("svg", { width: 12, height: 12, style: "width:12px", "aria-hidden": "true" });
+      mark.append(draw("path", { d: SHAPES[shape](6, 6), fill, stroke: "currentColor", "stroke-width": 0.5 }));
+      const label = make("span", { class: "name", title: name });
+      label.textContent = name;
+      const number = make("b");
+      number.textContent = count;
+      return make("li", {}, mark, label, number);
+    }));
+    return known.map(([name, , count]) => `${name} ${count}`.trim());
+  }
+}
+
 // The view -----------------------------------------------------------------------------------------------------------
 
 class LiveView {
@@ -196,7 +274,7 @@ class LiveView {
     this.charts = new Map();
     this.build(el);
     this.listeners = [];
-    for (const name of ["state", "message", "title", "total", "trained", "params", "abilities", "controls"]) {
+    for (const name of ["state", "message", "title", "total", "trained", "params", "abilities", "controls", "picture"]) {
       this.listen(`change:${name}`, () => {
         this.hear();
         this.later();
@@ -240,6 +318,8 @@ class LiveView {
     this.round = make("output");
     this.timeline = make("label", { class: "timeline", hidden: true }, "Round", this.slider, this.round);
     this.figures = make("div", { class: "charts" });
+    this.picture = new Picture(this.model.get("palette"));
+    this.figures.append(this.picture.node);
     const head = make("div", { class: "head" }, this.titled, this.status);
     this.root = make(
       "section",
@@ -365,6 +445,7 @@ class LiveView {
     this.drawHead(state);
     this.drawControls(state);
     this.drawCharts();
+    this.picture.update(this.model.get("picture"), false);
     const light = getComputedStyle(this.root).color.match(/[\d.]+/g).slice(0, 3).reduce((sum, each) => sum + Number(each), 0) > 382;
     this.root.style.colorScheme = light ? "dark" : "light"; // light letters stand on a dark page
     this.measure(begun, state);

@@ -69,6 +69,7 @@ class View(anywidget.AnyWidget):
     run = traitlets.Int(0, help="number of the training").tag(sync=True)
     ended = traitlets.Int(0, help="how many trainings ended").tag(sync=True)
     seen = traitlets.Int(0, help="`ended` as the page knows it: marimo runs dependent cells").tag(sync=True)
+    picture = traitlets.Dict(help="of an ended training: hetcore.widget.picture").tag(sync=True)
     record = traitlets.List(help="the rounds of an ended training, for a saved notebook").tag(sync=True)
 
     def __init__(self, **traits: Any) -> None:
@@ -81,7 +82,7 @@ class View(anywidget.AnyWidget):
         self._events, self._rows, self._framed = [], [], 0.0
         with self.hold_sync():
             self.run += 1
-            self.record, self.message, self.state, self.total = [], "", "training", 0
+            self.record, self.picture, self.message, self.state, self.total = [], {}, "", "training", 0
 
     def _take(self, event: RoundEnd) -> None:
         """Send a round, and only that."""
@@ -98,12 +99,12 @@ class View(anywidget.AnyWidget):
     def _send_rows(self, first: int) -> None:
         self.send({"run": self.run, "first": first, "rows": self._rows[first:], "sent": time.time()})
 
-    def _finish(self, model: Any, state: str, message: str = "") -> None:
+    def _finish(self, model: Any, state: str, message: str = "", picture: dict[str, Any] | None = None) -> None:
         self.history = history(self._events) if self._events else pl.DataFrame()
         if model is not None:
             self.model_ = model
         with self.hold_sync():
-            self.record, self.message, self.state = thinned(self._rows), message, state
+            self.record, self.picture, self.message, self.state = thinned(self._rows), picture or {}, message, state
             self.ended += 1
 
     def _receive(self, _: Any, content: Any, buffers: Any) -> None:

@@ -15,6 +15,7 @@ from hetcore.errors import DataError, ParameterError
 from hetcore.parameters import Declared
 from hetcore.widget.controls import controls, parameters, values
 from hetcore.widget.interrupts import stop_on_interrupt
+from hetcore.widget.picture import picture
 from hetcore.widget.trainer import Trainer, sentence
 from hetcore.widget.view import View
 
@@ -152,7 +153,15 @@ class Watch(View):
         else:
             model, stopped = content if kind == "done" else (None, False)
             state = "failed" if kind == "failed" else "stopped" if stopped else "finished"
-            self._finish(model, state, content if kind == "failed" else "")
+            self._finish(model, state, content if kind == "failed" else "", self._picture(model))
+
+    def _picture(self, model: Any) -> dict[str, Any]:
+        data, y, more = self._given
+        given = [each for each in (more.get("eval_y"), y, getattr(data, "y", None)) if each is not None]
+        try:
+            return {} if model is None else picture(model, data, given[0] if given else None)
+        except Exception:  # what a model cannot predict here is no reason to lose it
+            return {}
 
 
 def _name(estimator: Any) -> str:

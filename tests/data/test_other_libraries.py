@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+import tracemalloc
 from types import SimpleNamespace
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -12,6 +14,7 @@ import pytest
 import scipy
 
 import hetcore as hc
+from hetcore.data import edges
 
 IDS, X, WORDS = ["a", "b", "c"], [1.5, None, 3.0], ["u", None, "w"]
 EDGES = np.array([[0, 1, 1, 2], [1, 0, 2, 1]])
@@ -105,6 +108,57 @@ def test_numbers_that_speak_arrow_are_not_copied_and_the_source_shares_them():
     held = pa.array(np.arange(1000.0))
     source = hc.Source.from_frame(pa.table({"id": [str(k) for k in range(1000)], "x": held}), "id")
     assert source.frame["x"].to_arrow().buffers()[1].address == held.buffers()[1].address
+
+
+def address(series: pl.Series) -> int:
+    pytest.importorskip("pyarrow")
+    return series.to_arrow().buffers()[1].address
+
+
+@pytest.mark.parametrize("maker", ["polars", "narwhals over polars", "pandas", "pandas, ids as its index"])
+def test_a_table_is_copied_once_at_most(maker, monkeypatch):
+    made, read = [], pl.from_pandas
+    monkeypatch.setattr(pl, "from_pandas", lambda *given, **more: made.append(read(*given, **more)) or made[-1])
+    table = plain() if maker == "polars" else MAKERS[maker]()
+    source = hc.HetData({"one": table}).sources["one"]
+    native = table.to_native() if "narwhals" in maker else table
+    assert len(made) == ("pandas" in maker)  # that copy, and no other
+    assert address(source.frame["x"]) == address((made or [native])[0]["x"])
+
+
+def test_an_array_of_numpy_is_shared():
+    values = np.random.default_rng(0).normal(size=(5, 3, 2)).astype(np.float32)
+    assert np.shares_memory(hc.HetData({"one": hc.Source(list("abcde"), values)}).sources["one"].array, values)
+
+
+@pytest.mark.parametrize("library", ["NumPy", "torch"])
+def test_links_of_pyg_share_its_memory_until_the_graph_is_made_of_them(library):
+    given = EDGES.copy() if library == "NumPy" else pytest.importorskip("torch").tensor(EDGES)
+    links = edges._indexed(SimpleNamespace(edge_index=given, num_nodes=3))
+    assert all(np.shares_memory(one, np.asarray(given)) for one in links.coords)
+
+
+def large() -> dict[str, Any]:
+    """Return 2,000 nodes and some 20,000 links as three libraries hold them, and as a table."""
+    n = 2000
+    ends = np.sort(np.random.default_rng(0).integers(0, n, (2, 20_000)), axis=0)
+    ends = ends[:, ends[0] != ends[1]]
+    weights, ids = np.ones(ends.shape[1], np.float32), [str(k) for k in range(n)]
+    sparse = scipy.sparse.coo_array((weights, tuple(ends)), shape=(n, n))
+    pyg = SimpleNamespace(edge_index=ends, edge_weight=weights, num_nodes=n)
+    table = pl.DataFrame({"source": ends[0].astype(str), "target": ends[1].astype(str)})
+    return {"scipy": (ids, sparse.tocsr()), "PyG": (ids, pyg), "networkx": nx.from_edgelist(ends.T), "table": table}
+
+
+def test_a_graph_keeps_one_copy_of_its_links_and_nothing_of_what_was_given():
+    for given in large().values():
+        hc.Graph(given)
+        tracemalloc.start()
+        graph = hc.Graph(given)
+        kept, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        own = graph.indptr.nbytes + graph.indices.nbytes + graph.weights.nbytes
+        assert graph.n_edges > 19_000 and kept < 1.4 * own  # as much again would be a second copy
 
 
 def graphs() -> dict[str, hc.Graph]:

@@ -23,6 +23,8 @@ data = datasets.load("planted")
 widget = hc.watch(hc.GBCRegressor(as_printed=True, random_state=0), data, callbacks=[lambda event: time.sleep(0.2)])
 widget"""
 USE = "print(widget.state, widget.model_.n_iterations_, widget.model_.predict(data).shape, widget.history.height)"
+FIT = """slowly = [lambda event: time.sleep(0.4), hc.LiveView()]
+done = hc.GBCRegressor(as_printed=True, random_state=0).fit(data, callbacks=slowly)"""
 COUNT = """node => {
   window.rounds = new Set();
   new MutationObserver(() => rounds.add(node.dataset.run + ' ' + node.dataset.rounds + ' ' +
@@ -77,7 +79,7 @@ def opened(page: Page, url: str) -> None:
 
 
 def test_jupyterlab_a_slider_a_training_watched_and_stopped_its_model_used(tmp_path, page):
-    (tmp_path / "run.ipynb").write_bytes(notebook_of(WATCH, USE))
+    (tmp_path / "run.ipynb").write_bytes(notebook_of(WATCH, USE, FIT))
     with jupyterlab(tmp_path) as url:
         opened(page, url)
         run_cell(page, 0)
@@ -94,6 +96,8 @@ def test_jupyterlab_a_slider_a_training_watched_and_stopped_its_model_used(tmp_p
         expect(output(page, 1)).to_have_text("finished 40 (600,) 40\n", timeout=TRAINING)
         live.get_by_role("slider", name="Round", exact=True).press("Home")
         expect(live.get_by_role("img", name="Loss by round; in round 1")).to_be_visible()
+        live.get_by_role("combobox", name="Instances coloured by").select_option("error")
+        expect(live.get_by_role("img", name="500 instances by error")).to_be_visible()
         picture(page, "jupyter_light")
 
         live.get_by_role("slider", name="Rounds N").press("End")
@@ -109,6 +113,15 @@ def test_jupyterlab_a_slider_a_training_watched_and_stopped_its_model_used(tmp_p
         run_cell(page, 1)
         expect(output(page, 1)).to_have_text(re.compile(r"stopped (\d+) \(600,\) \1"), timeout=TRAINING)
         note_times(live)
+
+        run_cell(page, 2)  # a fit of one's own: its view moves while the cell runs
+        own = page.locator(LIVE).nth(1)
+        expect(own).to_have_attribute("data-rounds", re.compile(r"^([2-9]|\d\d)$"), timeout=TRAINING)
+        own.evaluate(COUNT)
+        expect(own).to_have_attribute("data-rounds", re.compile(r"^(3\d)$"), timeout=TRAINING)
+        assert page.evaluate("rounds.size") >= 20
+        expect(page.locator(".jp-CodeCell").nth(2).locator(".jp-InputPrompt")).to_have_text("[*]:")
+        ended(page, "finished", 1)
     assert page.foreign == []
 
 

@@ -168,6 +168,17 @@ def test_arrays_train_as_well():
     widget = hc.watch(hc.HGBMRegressor(n_iterations=5, random_state=0), X, X[:, 0])
     widget.train()
     assert widget.wait(SECONDS).predict(X).shape == (60,) and widget.state == "finished"
+    assert len(widget.picture["places"]) == 60 and set(widget.picture["colours"]) == {"prediction", "error"}
+
+
+def test_an_ended_training_has_a_picture_and_the_next_one_begins_without(data):
+    widget, seen = watched(data), []
+    widget.observe(lambda change: seen.append(len(change.new.get("places", ()))), "picture")
+    widget.train()
+    widget.wait(SECONDS)
+    widget.train()
+    widget.wait(SECONDS)
+    assert seen == [40, 0, 40]
 
 
 def test_a_live_view_moves_while_fit_runs_and_ends_with_it(data):
