@@ -15,6 +15,7 @@ from hetcore.errors import ClusterError
 
 __all__ = ["CONNECT_SECONDS", "address", "fit", "parameters", "serves", "summary"]
 
+# Somebody waits for the training meanwhile, and it can begin here.
 CONNECT_SECONDS = 5.0
 ESTIMATORS = ("GBCClassifier", "GBCRegressor")
 
@@ -26,6 +27,7 @@ def address() -> str:
 
 def parameters() -> dict[str, Any]:
     """Return the parameters that consensus has because of where it is trained, so that it can be repeated."""
+    # Recorded with the run, so that its script trains the views of a round as the cluster did.
     return {"schedule": "parallel"} if address() else {}
 
 
@@ -67,6 +69,7 @@ def fit(model: Any, data: Any, y: Any, **options: Any) -> str:
     """
     from hetcore import distributed
 
+    # connect imports Dask: the studio runs without it, and only a training that wants the cluster finds it missing.
     try:
         client = distributed.connect(address(), CONNECT_SECONDS)
     except ImportError:
@@ -79,5 +82,6 @@ def fit(model: Any, data: Any, y: Any, **options: Any) -> str:
 
 
 def _here(model: Any, data: Any, y: Any, options: dict[str, Any], why: str) -> str:
+    # With the cluster's schedule all the same, for the recorded parameters must not depend on who answered.
     model.set_params(**parameters()).fit(data, y, **options)
     return f"{why}, so this training was done here; the result is the same."

@@ -29,6 +29,7 @@ class FairQueue:
         item = self._waiting[owner].popleft()
         self._forget_if_empty(owner)
         self._working[owner] += 1
+        # Turns are counted, not timed: two runs taken within one tick of the clock still have an order.
         self._turn += 1
         self._served[owner] = self._turn
         return item
@@ -36,8 +37,10 @@ class FairQueue:
     def done(self, owner: str) -> None:
         """Say that one of the owner's items in work has ended."""
         self._working[owner] -= 1
+        # An owner at zero is dropped, for what follows asks whether anybody is left.
         if self._working[owner] <= 0:
             del self._working[owner]
+        # Nobody is left to be compared with; clearing here keeps the turns from growing with the studio's life.
         if not self._waiting and not self._working:
             self._served.clear()
 
@@ -55,6 +58,7 @@ class FairQueue:
 
     def order(self) -> Iterator[str]:
         """Items in the order in which they would be served if none ended meanwhile."""
+        # Copies, for asking who is next must not move the queue.
         waiting = {owner: deque(line) for owner, line in self._waiting.items()}
         working, served, turn = self._working.copy(), dict(self._served), self._turn
         while (owner := _next_owner(waiting, working, served)) is not None:

@@ -51,6 +51,7 @@ class Job:
     def connect(self, deliver: Callable[[str], None]) -> None:
         """Note how to reach the process, and send it the orders that came before."""
         self.deliver = deliver
+        # The manager holds its lock here and where orders are kept, so that none falls between the two.
         for order in self._orders:
             deliver(order)
 
@@ -74,14 +75,17 @@ class Job:
     def end(self, state: str, message: str, result: RunResult | None, now: float) -> None:
         """Note the end: nothing changes after it, and the data are let go."""
         self._count_seconds(now)
+        # `stopping` is over: a run that has ended is not one that is about to end.
         self.state, self.message, self.result, self.stopping = state, message, result, False
         self.deliver = None
+        # A page may keep the run for an hour; its data must not stay in memory for as long.
         self.task = without_data(self.task)
 
     def status(self, now: float, place: int, waiting_as: str) -> Status:
         """Return the public view."""
         seconds = self._elapsed(now)
         rounds, total = (len(self.events), getattr(self.events[-1], "total", 0)) if self.events else (0, 0)
+        # While a run is paused no time passes for it, and a forecast would only grow wrong.
         left = max(0.0, self._due - seconds) if self._due is not None and self.state == "running" else None
         state = waiting_as if self.state == "queued" else self.state
         return Status(
@@ -100,6 +104,7 @@ class Job:
         """Estimate the end, in seconds of the run, from the rounds so far; a later end than told before is not told."""
         seconds, rounds = self._elapsed(now), len(self.events)
         due = seconds / rounds * max(rounds, getattr(self.events[-1], "total", 0))
+        # Rounds differ in length, and a time left that jumps up reads like a fault.
         self._due = due if self._due is None else min(due, self._due)
 
     def seconds_per_round(self, now: float) -> float:
@@ -111,6 +116,7 @@ class Job:
 
     def _count_seconds(self, now: float) -> None:
         if self._since is not None:
+            # Only the time in which the process worked is counted, so that pauses do not spoil the forecast.
             self._seconds += now - self._since
         self._since = None
 
@@ -134,6 +140,7 @@ class Jobs:
     def add(self, job: Job) -> None:
         """Queue a run; ValueError if its owner has too many unfinished ones."""
         unfinished = sum(known.owner == job.owner and known.state not in ENDED for known in self._known.values())
+        # Counted over unfinished runs and not per page: one person with many tabs is still one person.
         if unfinished >= self._limits.waiting:
             raise ValueError(f"You have {unfinished} unfinished runs already: stop one, or wait until one ends.")
         self._known[job.run_id] = job
@@ -146,18 +153,21 @@ class Jobs:
     def find(self, run_id: str, owner: str | None = None, watch: bool = True) -> Job:
         """Return a run and, where asked for, count it as watched; UnknownRunError for another owner's."""
         job = self._known.get(run_id)
+        # The same sentence for "never was" and "is another's": a guess at an id must learn nothing.
         if job is None or (owner is not None and job.owner != owner):
             raise UnknownRunError("This run is not known here (any more): train again, or open it from the runs.")
         if watch:
             job.last_seen = self._clock()
         return job
 
+    # The dictionary has the order of submission, so that no time is needed to sort by.
     def of(self, owner: str) -> list[Job]:
         """Return the owner's runs, newest first."""
         return [job for job in reversed(self._known.values()) if job.owner == owner]
 
     def next(self) -> Job | None:
         """Return the run whose turn is next, which stays in the queue."""
+        # The head is looked at and not taken: the worker that asks may leave it to one that holds its data.
         run_id = next(self.queue.order(), None)
         return None if run_id is None else self._known[run_id]
 
@@ -179,12 +189,14 @@ class Jobs:
         job.take_order(order, self._clock())
         waited = order == "stop" and self.queue.remove(job.owner, job.run_id)
         if waited:
+            # The reason that was noted first wins, such as that nobody watched the run.
             job.end("stopped", job.message or "Stopped before it began.", None, self._clock())
         return waited
 
     def stop_unwatched(self) -> list[Job]:
         """Stop the runs that nobody has watched for long; return those that ended by it."""
         now, idle = self._clock(), self._limits.idle_seconds
+        # A run that is stopping already has been told; a second order would start a second grace period.
         unwatched = [job for job in self._known.values() if job.state not in ENDED and not job.stopping]
         unwatched = [job for job in unwatched if now - job.last_seen > idle]
         for job in unwatched:
@@ -194,9 +206,11 @@ class Jobs:
     def forget_old(self) -> None:
         """Forget runs that ended long ago, and the oldest of too many or of too many bytes; never the last one."""
         now, limits, kept = self._clock(), self._limits, 0
+        # By when it was last seen: the run that is on somebody's page stays, however old it is.
         ended = sorted((job for job in self._known.values() if job.state in ENDED), key=lambda job: -job.last_seen)
         for k, job in enumerate(ended):
             kept += job.result.nbytes if job.result is not None else 0
+            # The newest is kept even where it alone is too large, or its page would lose what it has just trained.
             too_much = k >= limits.kept_runs or (k > 0 and kept > limits.kept_bytes)
             if too_much or now - job.last_seen > limits.kept_seconds:
                 del self._known[job.run_id]

@@ -72,8 +72,10 @@ def needed(task: TrainingTask) -> int:
     """Return the bytes that a training is likely to take beside its process, at most."""
     shape, need = shape_of(task), need_of(task.estimator)
     counts = (shape.cells, shape.records, shape.rows * shape.outputs, shape.links, shape.pairs**2)
+    # Twice the payload: as it was sent, and as it was read, both are there while the training begins.
     own = int(MARGIN * (FIXED + 2 * shape.payload + sum(each * count for each, count in zip(need, counts))))
     recalls = task.estimator in METHODS and find(task.estimator).__module__.startswith("hetcore.consensus.")
+    # What earlier trainings left is in the same process, so it is part of what the limit must hold.
     return own + (min(RECALLED, own // LEFT) if recalls else 0)
 
 
@@ -92,6 +94,7 @@ def shape_of(task: TrainingTask) -> Shape:
             sum(a.nbytes for a in arrays), n, n, cells=sum(a.size for a in arrays), links=0, outputs=1, pairs=n
         )
     gone = {operation["name"] for operation in task.operations if operation["op"] in ("drop_source", "drop_graph")}
+    # Samples multiply: half of a half is a quarter of the rows.
     share = 1.0
     for operation in task.operations:
         share *= operation["fraction"] if operation["op"] == "sample" else 1.0
@@ -101,12 +104,14 @@ def shape_of(task: TrainingTask) -> Shape:
     stacked = task.form.get("form") == "domains"
     widths = {name: _width(source) for name, source in sources.items()}
     rows = sum(source.n_rows for source in sources.values()) if stacked else data.n
+    # Codes are read by the columns that are named; other columns never become numbers.
     if task.form.get("form") == "codes":
         cells = data.n * len(task.form["columns"])
     elif task.form.get("form") == "table":
         cells = data.n * sum(widths.values())
     else:
         cells = sum(source.n_rows * widths[name] for name, source in sources.items())
+    # Whichever domain is the target: no other has more pairs than the largest.
     pairs = max((source.n_rows for source in sources.values()), default=0) if stacked else rows
     outputs = len(data.classes) if data.target_kind == "classification" else 1
     links = sum(len(graph.indices) for graph in graphs.values())
@@ -118,7 +123,9 @@ def shape_of(task: TrainingTask) -> Shape:
 def _width(source: Any) -> int:
     """Return the columns that a source becomes, at most."""
     if source.array is not None:
+        # An array's width is its size a row, whatever shape a row has.
         return source.array[0].size
+    # A column of n rows has at most n different values, and so becomes no more columns than that.
     return sum(min(WIDTHS.get(kind, 1), source.n_rows) for kind in source.kinds.values())
 
 
@@ -134,6 +141,7 @@ def give_back() -> None:
 
 def free(job_limits: JobLimits) -> int:
     """Return the bytes that a training may take: what its process may have beside itself, and what the machine has."""
+    # The limit of the process and the free memory both hold: the smaller decides.
     return max(0, min(job_limits.memory - PROCESS, psutil.virtual_memory().available))
 
 
@@ -149,6 +157,7 @@ def why_not(task: TrainingTask | FunctionTask, job_limits: JobLimits) -> str:
     if need <= there:
         return ""
     classes = shape_of(task).outputs
+    # With few classes fewer of them help little, and it is the sources that make it large.
     cure = f"choose a label of fewer than its {classes:,} classes" if classes > MANY else "drop sources"
     return (
         f"The training needs about {need / GIB:.1f} GB, {there / GIB:.1f} GB are free for a training: "

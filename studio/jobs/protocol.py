@@ -181,6 +181,7 @@ class RunResult:
 def contribution_columns(sources: Iterable[str], graphs: Iterable[str]) -> list[str]:
     """Return a column name for each source and graph, all different: no source can take the place of ids or a graph."""
     taken = ("graph:", "source:")
+    # A source may be called "id" or "graph:cites"; prefixed it cannot be taken for the column of that name.
     named = [f"source:{name}" if name == "id" or name.startswith(taken) else name for name in sources]
     return [*named, *(f"graph:{name}" for name in graphs)]
 
@@ -198,6 +199,7 @@ class Packed:
 
     def payload(self, digest: str) -> bytes:
         """Return the pickled data of a digest, which are not kept once they have been taken."""
+        # Popped, for a payload is as large as the data; a second worker that needs it pickles once more.
         return self.payloads.pop(digest, None) or _pickled(self.contents[digest])
 
 
@@ -224,12 +226,14 @@ class Packer:
 
     def _digest(self, value: Any) -> str | None:
         reference, digest = self._known.get(id(value), (None, None))
+        # An id is reused once its object is gone, so the weak reference must still point to this very object.
         return digest if reference is not None and reference() is value else None
 
     def _reference(self, value: Any, packed: Packed) -> DataRef:
         digest = self._digest(value)
         if digest is None:
             payload = _pickled(value)
+            # By content: the same file uploaded twice is one data set to the workers.
             digest = hashlib.blake2b(payload, digest_size=16).hexdigest()
             packed.payloads[digest] = payload
             self._remember(value, digest)
@@ -239,6 +243,7 @@ class Packer:
     def _remember(self, value: Any, digest: str) -> None:
         key = id(value)
         try:
+            # The entry goes when the data go, or the table would grow with every upload.
             self._known[key] = (weakref.ref(value, lambda _: self._known.pop(key, None)), digest)
         except TypeError:  # a dict or an array: hashed each time
             self._known.pop(key, None)
@@ -256,6 +261,7 @@ def _data(task: TrainingTask | FunctionTask) -> list[Any]:
 
 
 def _heavy(value: Any) -> bool:
+    # Parameters travel inside the task; only what may be large is worth a reference.
     return hasattr(value, "source_names") or isinstance(value, Mapping)
 
 
@@ -265,6 +271,8 @@ def _pickled(value: Any) -> bytes:
         try:
             return pickle.dumps(value, protocol=5)
         except RuntimeError as error:
+            # The message is all that tells this one RuntimeError, which passes, from others, which would come again.
             if "changed size during iteration" not in str(error):
                 raise
+    # The last try is made outside, so that its error is raised as it is.
     return pickle.dumps(value, protocol=5)

@@ -26,7 +26,9 @@ _ONE_THREAD = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "
 
 def child_environment() -> dict[str, str]:
     """Return the environment of a child process: one thread per library, and this project importable from anywhere."""
+    # PYTHONPATH rather than the working folder: -P below takes that folder from the path.
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
+    # One run has one core: libraries that start a thread a core would slow every other run.
     return os.environ | dict.fromkeys(_ONE_THREAD, "1") | {"PYTHONPATH": path}
 
 
@@ -63,20 +65,27 @@ class Worker:
         self._process: subprocess.Popen[bytes] | None = None
         self._connection: Connection | None = None
         self.phase = "starting"
+        # Kept here so that a cut-off can ask whether the process still has the run that it is meant for.
         self.job: Job | None = None
+        # The one used longest ago first: it is forgotten first.
         self.held: list[str] = []
 
     def start(self) -> None:
         """Start the process, anew if there was one."""
         self.close()
+        # One socket for both ways, whose end tells either side that the other is gone, even if it was killed.
         ours, theirs = socket.socketpair()
         with theirs:
             self._process = subprocess.Popen(  # noqa: S603 - our own module and numbers
+                # -P keeps a file named like a module in the current folder from being imported in its place.
                 [sys.executable, "-P", "-m", "studio.jobs.worker_main", str(theirs.fileno()), *self._arguments],
                 env=child_environment(),
                 pass_fds=[theirs.fileno()],
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.DEVNULL,  # a worker has nobody to ask
+                # Standard output is of whoever started the studio; prints of a worker go to where messages go.
                 stdout=sys.__stderr__ and sys.__stderr__.fileno(),
+                # A session of its own, so that Ctrl-C in the terminal reaches the studio, which ends its workers
+                # itself.
                 start_new_session=True,
             )
         self._connection, self.held = Connection(ours.detach()), []
@@ -96,6 +105,7 @@ class Worker:
 
     def send(self, *message: Any) -> None:
         """Send a message; OSError if the process is gone."""
+        # Orders come from threads of pages while the worker's own thread sends data; messages must not mix.
         with self._sending:
             self._connection.send_bytes(pickle.dumps(message, protocol=5))
 
@@ -119,6 +129,7 @@ class Worker:
         """End the process, if there is one, at once and collect it."""
         if self._process is not None:
             self._process.kill()
+            # Waited for, or each killed process would stay in the process table as a zombie.
             self._process.wait()
 
     def close(self) -> None:

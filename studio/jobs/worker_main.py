@@ -44,6 +44,7 @@ class Server:
         while True:
             task, player = self._runs.get()
             self._send(self._outcome(task, player))
+            # Without this the last task, and the data in it, would be held until the next run comes.
             del task, player
 
     def listen(self) -> None:
@@ -51,17 +52,21 @@ class Server:
         with contextlib.suppress(EOFError, OSError):
             while True:
                 self._take(*self._connection.recv())
+        # Not sys.exit: this is not the main thread, and a fit in compiled code would not see it.
         os._exit(0)
 
     def _take(self, kind: str, *content: Any) -> None:
         if kind == "data":
+            # Kept as bytes until a run asks: reading here would hold up the orders of the run that is going on.
             self._data[content[0]] = content[1]
         elif kind == "forget":
             self._data.pop(content[0], None)
         elif kind == "run":
+            # Said before the work begins, so that the studio knows whether a process died with the run or before it.
             self._send(("taken", None))
             self._player = Player(self._send, paused=content[1])
             self._runs.put((content[0], self._player))
+        # An order may come when its run has just ended: the old player has nobody left to steer.
         elif kind == "order" and self._player is not None:
             self._player.order(content[0])
 
@@ -87,6 +92,7 @@ class Server:
             return value
         held = self._data[value.digest]
         if isinstance(held, bytes):
+            # Replaced in place: the bytes are let go as soon as the object is there.
             held = self._data[value.digest] = pickle.loads(held)  # noqa: S301 - from the studio that started it
         return held
 
@@ -103,6 +109,7 @@ def main(arguments: list[str]) -> None:
     connection = Connection(int(arguments[0]))
     _be_modest(int(arguments[1]), int(arguments[3]))
     server = Server(connection)
+    # Before the warm-up, so that a worker that is compiling ends too when the studio goes away.
     threading.Thread(target=server.listen, name="studio-orders", daemon=True).start()
     connection.send(("phase", "compiling"))
     _warm_up(arguments[2], arguments[4:])
@@ -112,7 +119,9 @@ def main(arguments: list[str]) -> None:
 
 
 def _be_modest(memory: int, niceness: int) -> None:
+    # Before the library is loaded, for its import is the first long work that could slow the pages.
     os.nice(niceness)
+    # Windows has no such limit; there only the estimate before the training guards the memory.
     with contextlib.suppress(ImportError, ValueError, OSError):
         import resource
 
@@ -121,10 +130,12 @@ def _be_modest(memory: int, niceness: int) -> None:
 
 def _recall(memory: int) -> None:
     """Let trainings use what earlier ones left: a few with other settings on the same data are most of a session."""
+    # A share of the limit, so that what is remembered never crowds out the training itself.
     importlib.import_module("hetcore.consensus.recall").MEMORY.give_room(min(RECALLED, memory // 16))
 
 
 def _warm_up(kernels: str, modules: list[str]) -> None:
+    # By name and not at the top of the file: "compiling" must be said before these are imported.
     for module in ("polars", "hetcore", "studio.jobs.worker_tasks", *modules):
         importlib.import_module(module)
     if kernels != "none":

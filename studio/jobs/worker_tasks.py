@@ -23,6 +23,7 @@ __all__ = ["ESTIMATORS", "FUNCTIONS", "find_estimator", "find_function", "perfor
 ESTIMATORS: dict[str, type] = {}
 """Estimators by class name beside those of hetcore; tests add theirs."""
 
+# A list, so that a task can name nothing else, whatever is in it.
 FUNCTIONS: set[str] = {
     "experiments.runner:run",
     "hetcore.tuning:cross_validate",
@@ -54,13 +55,16 @@ def find_estimator(name: str) -> type:
     """
     import hetcore
 
+    # Tests' own first, then the library, then peers, which are imported only when asked for.
     found = ESTIMATORS.get(name) or getattr(hetcore, name, None) or getattr(_baselines(), name, None)
+    # hetcore has functions and errors too: a name counts only if it can be fitted.
     if not (inspect.isclass(found) and hasattr(found, "fit")):
         raise ParameterError(f"estimator={name!r:.80} is not a method of hetcore: choose one of the studio's methods.")
     return found
 
 
 def _baselines() -> Any:
+    # Late, for the peers load other packages, which most trainings do without.
     return importlib.import_module("hetcore.baselines.peers")
 
 
@@ -90,6 +94,7 @@ def perform(task: TrainingTask | FunctionTask, player: Player) -> RunResult:
 def _call(task: FunctionTask, player: Player) -> RunResult:
     started = time.perf_counter()
     function = find_function(task.path)
+    # Functions that report nothing need not take callbacks.
     value = function(**task.kwargs, **_accepted(function, callbacks=(player,)))
     return RunResult(value=value, stopped=player.stopped, seconds=time.perf_counter() - started)
 
@@ -97,6 +102,7 @@ def _call(task: FunctionTask, player: Player) -> RunResult:
 def _train(task: TrainingTask, player: Player) -> RunResult:
     started = time.perf_counter()
     model = find_estimator(task.estimator)(**task.params)
+    # A run may be submitted paused; it may also be stopped before its first round.
     if player.wait():
         return RunResult(stopped=True)
     if isinstance(task.data, Mapping):
@@ -111,6 +117,7 @@ def _train(task: TrainingTask, player: Player) -> RunResult:
 def _fit_arrays(model: Any, task: TrainingTask, player: Player) -> dict[str, Any]:
     optional = _accepted(model.fit, callbacks=(player,), eval_y=task.eval_y)
     model.fit(**task.data, **task.fit_params, **optional)
+    # Said once the fit is over: from here on a stop must not kill what is nearly done.
     player.end()
     prediction = model.predict(task.data["X"])
     return {"predictions": pl.DataFrame({"id": [str(k) for k in range(len(prediction))], "prediction": prediction})}
@@ -143,6 +150,7 @@ def _predictions_of(model: Any, arrays: forms.Arrays) -> pl.DataFrame:
 def _fit_data(model: Any, task: TrainingTask, player: Player) -> dict[str, Any]:
     scenario = scenarios.apply(task.data, task.operations)
     data = scenario.data
+    # Labels given with the task are by the rows of the whole data; operations may have dropped some.
     y = scenario.y if task.y is None else scenarios.aligned(task.y, task.data, data)
     eval_y = scenario.eval_y if task.eval_y is None else scenarios.aligned(task.eval_y, task.data, data)
     optional = _accepted(model.fit, callbacks=(player,), eval_y=eval_y)
@@ -152,6 +160,7 @@ def _fit_data(model: Any, task: TrainingTask, player: Player) -> dict[str, Any]:
     else:
         model.fit(*given, **task.fit_params, **optional)
     player.end()
+    # One pass gives predictions, probabilities and contributions; asked for apart each would be a pass.
     explained = model.explain(data) if hasattr(model, "explain") else None
     predictions = _predictions(model, data, data.y if y is None else y, eval_y, explained)
     return {
@@ -164,6 +173,7 @@ def _fit_data(model: Any, task: TrainingTask, player: Player) -> dict[str, Any]:
 
 def _accepted(function: Callable[..., Any], **optional: Any) -> dict[str, Any]:
     """Return those of the optional arguments that the function takes and that are not None."""
+    # By signature: methods differ in what they take, and none should need a flag that says so.
     taken = inspect.signature(function).parameters
     return {name: value for name, value in optional.items() if name in taken and value is not None}
 
@@ -183,6 +193,7 @@ def _scores(predictions: pl.DataFrame, target_kind: str | None) -> dict[str, Any
     """Return the metric on the labels trained on and on those held out."""
     name, metric = ("error", metrics.error_rate) if target_kind == "classification" else ("RMSE", metrics.rmse)
     sets = {"train": "label", "held_out": "held_out"}
+    # A column without a single known label has no score, and is not one of zero.
     known = {key: column for key, column in sets.items() if column in predictions and predictions[column].count()}
     scored = {key: predictions.drop_nulls(column) for key, column in known.items()}
     values = {key: metric(rows[known[key]].to_numpy(), rows["prediction"].to_numpy()) for key, rows in scored.items()}
@@ -194,6 +205,7 @@ def _labels(y: np.ndarray) -> list[Any]:
     y = np.asarray(y)
     if y.dtype == object:
         return [None if label is None else str(label) for label in y]
+    # None and not NaN, for polars tells missing from not-a-number.
     return [None if np.isnan(label) else float(label) for label in y]
 
 
@@ -206,6 +218,7 @@ def _probabilities(model: Any, data: Any) -> dict[str, Any]:
 def _by_class(model: Any, probabilities: np.ndarray | None) -> dict[str, Any]:
     if probabilities is None:
         return {}
+    # A prefix, or a class named "id" would take the place of the ids.
     return {f"p:{label}": probabilities[:, k] for k, label in enumerate(model.classes_)}
 
 
@@ -228,4 +241,5 @@ def _learned(model: Any) -> dict[str, Any]:
 def _model_file(model: Any) -> bytes | None:
     """Return the bytes of the model file, None for a method that hetcore does not save."""
     kind = type(model)
+    # By class and module: a class of a test with the name of a method is not that method.
     return model_files.dumps(model) if model_files.CLASSES.get(kind.__name__) == kind.__module__ else None

@@ -10,6 +10,7 @@ from studio.limits import UPLOADS
 
 __all__ = ["BROKEN_ZIP", "refuse_many_entries"]
 
+# Wide on purpose: zipfile raises what its parts raise, and all of it means that the file is no good.
 BROKEN_ZIP = (
     zipfile.BadZipFile,
     zlib.error,
@@ -37,6 +38,7 @@ def refuse_many_entries(name: str, content: bytes, cure: str) -> None:
     cure : str
         What to do, such as "zip fewer images".
     """
+    # Counted in the raw bytes: a zip reader builds its whole directory before it says how long it is.
     count = content.count(_ENTRY)
     if count > UPLOADS.archive_members:
         raise DataError(f"{name} holds {count:,} files, over {UPLOADS.archive_members:,}: {cure}.")

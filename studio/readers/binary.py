@@ -31,8 +31,10 @@ def read_parquet(name: str, content: bytes, options: Mapping[str, Any]) -> Parse
     """
     try:
         file = pa.parquet.ParquetFile(io.BytesIO(content))
+        # From the footer, before a single row is unpacked.
         refuse_size(name, file.metadata.num_rows, file.metadata.num_columns, bool(options.get("edges")))
         _refuse_nested(name, file.schema_arrow)
+        # Texts stay numbers of words for now: a small file can hold one long word a million times.
         texts = [field.name for field in file.schema_arrow if _is_text(field.type)]
         packed = pa.parquet.ParquetFile(io.BytesIO(content), read_dictionary=texts).read(use_threads=False)
         table = _unpacked(name, packed)
@@ -54,12 +56,14 @@ def _refuse_many_categories(name: str, table: pa.Table) -> list[int]:
     kinds = table.schema.types
     packed = [k for k, kind in enumerate(kinds) if pa.types.is_dictionary(kind) and _is_text(kind.value_type)]
     size = sum(_characters(chunk) for k in packed for chunk in table.column(k).chunks)
+    # A quarter, for the words are there packed, unpacked and as the frame that goes back, with room to work.
     if size > UPLOADS.parser_memory // 4:
         raise DataError(f"{name} unpacks to {size / 2**20:,.0f} MB of text: split it or leave columns out.")
     return packed
 
 
 def _characters(categories: pa.DictionaryArray) -> int:
+    # Large strings: the offsets of small ones end at two gigabytes.
     lengths = pa.compute.binary_length(categories.dictionary.cast(pa.large_string()))
     return pa.compute.sum(lengths.take(categories.indices)).as_py() or 0
 
@@ -72,9 +76,11 @@ def read_arrow(name: str, content: bytes, options: Mapping[str, Any]) -> ParsedT
     DataError
         If it is damaged, larger than the limits, or holds columns that are no plain values.
     """
+    # A stream and a file differ by the mark at the beginning; endings of names are not kept to.
     opened = pa.ipc.open_file if content.startswith(b"ARROW1") else pa.ipc.open_stream
     try:
         reader = opened(pa.BufferReader(content))
+        # Rows of a stream are known only as they come, columns are known now.
         refuse_size(name, 0, len(reader.schema.names))
         _refuse_nested(name, reader.schema)
         table = pa.Table.from_batches(_batches(name, reader, bool(options.get("edges"))), schema=reader.schema)
@@ -96,6 +102,7 @@ def _batches(name: str, reader: Any, edges: bool) -> list[pa.RecordBatch]:
 
 
 def _damaged(name: str, what: str, error: Exception) -> DataError:
+    # Damage and want of memory look alike from far, and need different cures.
     if isinstance(error, pa.ArrowMemoryError):
         return DataError(f"{name} unpacks to more memory than one upload may have: split it or leave columns out.")
     return DataError(f"{name} is a damaged or cut off {what} file: write it anew, or save the table as CSV.")
@@ -109,6 +116,7 @@ def _refuse_nested(name: str, schema: pa.Schema) -> None:
 
 
 def _is_text(kind: pa.DataType) -> bool:
+    # By name, for older versions of pyarrow have no test for it.
     return pa.types.is_string(kind) or pa.types.is_large_string(kind) or str(kind) == "string_view"
 
 
@@ -130,6 +138,7 @@ def _finished(name: str, table: pa.Table, what: str) -> ParsedTable:
         raise DataError(f"{name} has columns but no rows: choose a file with at least one row.")
     if len(names) < 2:
         raise DataError(f"{name} has one column, but an id column and at least one more are needed.")
+    # Names first, for polars refuses a table in which two columns have one name.
     frame = pl.from_arrow(_narrow(table.rename_columns(names)))
     return ParsedTable(frame.with_columns(_simple_types(frame)), [what], findings)
 
@@ -148,6 +157,8 @@ def _simple_types(frame: pl.DataFrame) -> list[pl.Expr]:
     for name, kind in frame.schema.items():
         if kind in (pl.Categorical, pl.Enum):
             casts.append(pl.col(name).cast(pl.String))
+        # None of hetcore's methods tells these kinds apart, and numbers of exact decimals gain nothing from being
+        # exact.
         elif kind in (pl.Decimal, pl.Null, pl.Float16):
             casts.append(pl.col(name).cast(pl.Float64))
     return casts

@@ -21,6 +21,7 @@ from studio.readers.parsed import ParsedTable
 
 __all__ = ["WEIGHT_NAMES", "column_names", "end_columns", "looks_like_id", "refuse_size", "typed"]
 
+# The most telling names first: a table with "source" and "target" may have an "i" and a "j" too.
 END_NAMES = (
     ("source", "target"),
     ("from", "to"),
@@ -53,6 +54,7 @@ def end_columns(names: Sequence[str]) -> tuple[str, str] | None:
 
     None where no two are.
     """
+    # Reversed, so that of two names that differ in case the first one counts.
     by_name = {name.strip().lower(): name for name in reversed(names)}
     for first, second in END_NAMES:
         if first in by_name and second in by_name:
@@ -71,6 +73,7 @@ def column_names(given: Sequence[str]) -> tuple[list[str], list[Finding]]:
     """Return distinct, non-empty names, and what was renamed."""
     names: list[str] = []
     blank, repeated, cut, patterns = [], [], [], []
+    # All names are known beforehand, so that a numbered name does not take that of a later column.
     taken: set[str] = {name.strip() for name in given}
     seen: set[str] = set()
     for k, raw in enumerate(given, 1):
@@ -79,6 +82,7 @@ def column_names(given: Sequence[str]) -> tuple[list[str], list[Finding]]:
             cut.append(f"column {k}")
         if not name:
             blank.append(f"column_{k}")
+        # polars reads such a name as a pattern and would choose other columns.
         if PATTERN.fullmatch(name):
             patterns.append(name)
             name = f"{name}_"
@@ -118,8 +122,10 @@ def refuse_size(name: str, rows: int, columns: int, edges: bool = False, cells: 
             raise DataError(f"{name} has {count:,} {what}, more than {limit:,}: sample it, or leave some columns out.")
 
 
+# Words that programs write where there is no value.
 _MISSING = ("na", "n/a", "nan", "null", "none", "nil", "-", "--", "?", ".", "#n/a", "missing")
 _TRUTH = ("true", "false")
+# From nine cells of ten on the other cells look like slips, and a word about them helps.
 _NEARLY = 0.9
 _CELLS = 5_000_000
 """Cells to type at once: all at once would need several times the memory of the table."""
@@ -129,7 +135,9 @@ _DATES |= {"%d %B %Y": r"^\d{1,2} [A-Z][a-z]{3,} \d{4}$", "%B %d, %Y": r"^[A-Z][
 _DATES |= {"%b %d, %Y": r"^[A-Z][a-z]{2} \d{1,2}, \d{4}$", "%Y/%m/%d": r"^\d{4}/\d{1,2}/\d{1,2}$"}
 _SLASHES = r"^\d{1,2}/\d{1,2}/\d{4}$"
 _MOMENT = r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}:\d{2}(\.\d+)?$"
+# Leading zeros, or more digits than a float64 holds exactly.
 _CODE = r"^[+-]?(0\d|\d{16,}$)"
+# A cheap look at one cell a column, so that most text columns are never read twice.
 _PROMISING = re.compile(
     r"(true|false|\d{4}-\d\d-\d\d.*|\d{1,4}[./]\d{1,2}[./]\d{1,4}|\d{1,2} [a-z]{3,9} \d{4}|[a-z]{3,9} \d{1,2}, \d{4}|"
     r"[+-]?[\d,]+([eE][+-]?\d+)?|n/?a|null|none|nil|missing|[-?.#/na]*)$",
@@ -148,6 +156,7 @@ def typed(table: ParsedTable, options: Mapping[str, Any]) -> ParsedTable:
     decimal = options.get("decimal")
     careful = _Careful(decimal, table.delimiter)
     columns: dict[str, pl.Series] = {}
+    # So many columns that their cells stay within the bound, and at least one.
     at_once = max(1, _CELLS // max(1, table.frame.height))
     for start in range(0, len(text), at_once):
         bare = table.frame.select(pl.col(text[start : start + at_once]).str.strip_chars())
@@ -169,13 +178,17 @@ def _typed_columns(bare: pl.DataFrame, careful: _Careful, plain: bool) -> dict[s
 
 def _plain_numbers(bare: pl.DataFrame) -> dict[str, pl.Series]:
     """Return the columns that are numbers without question, all at once: one pass over 20,000 is quick."""
+    # One pass over all columns, for a table may have twenty thousand of them.
     floats = bare.select(pl.all().cast(pl.Float64, strict=False))
     same_nulls = zip(bare.columns, bare.null_count().row(0), floats.null_count().row(0))
+    # A cast that makes no new null has lost no cell; a column of nulls alone is no number.
     complete = [name for name, before, after in same_nulls if before == after < bare.height]
+    # Written back and compared: "007" and "1e3" are not the integers that they could be read as.
     as_written = pl.all().cast(pl.Int64, strict=False).cast(pl.String) == pl.all()
     whole = _those(bare.select(complete), as_written.fill_null(pl.all().is_null()).all())
     rest = [name for name in complete if name not in whole]
     odd = _those(bare.select(rest), pl.all().str.contains(_CODE).any())
+    # "nan" and "inf" are read as numbers, and are rather words for a missing value.
     odd |= _those(floats.select(rest), (pl.all().is_nan() | pl.all().is_infinite()).any())
     numbers = bare.select(pl.col(name).cast(pl.Int64) for name in complete if name in whole).get_columns()
     return {column.name: column for column in [*numbers, *(floats[name] for name in rest if name not in odd)]}
@@ -217,6 +230,7 @@ class _Careful:
 
     def column(self, name: str, bare: pl.Series) -> pl.Series | None:
         """Return the column as numbers, truth values or dates, None if it stays text."""
+        # An empty cell is missing whatever the others are.
         bare = bare.set(bare == "", None) if (bare == "").any() else bare
         if bare.null_count() == len(bare):
             return None
@@ -248,6 +262,7 @@ class _Careful:
             return cells
         if not cells.str.contains(",", literal=True).any():
             return cells
+        # "1,234" could be either; only a file cut by commas, whose cells are quoted then, leaves it open.
         if (
             self._decimal is None
             and self._delimiter == ","
@@ -263,6 +278,7 @@ class _Careful:
     def _near_miss(self, name: str, bare: pl.Series) -> None:
         odd = bare.is_not_null() & bare.cast(pl.Float64, strict=False).is_null()
         given, strange = len(bare) - bare.null_count(), int(odd.sum())
+        # More strange cells than that, and the column is text that has some numbers.
         if 0 < strange <= (1 - _NEARLY) * given:
             examples = tuple(f"{bare[row]!r:.40} in row {row + 1}" for row in odd.arg_true()[:5])
             text = f"{strange:,} of {counted(given, 'cell')} no number: the column is kept as text"
@@ -273,9 +289,11 @@ class _Careful:
         self.findings.append(Finding(kind, f"column {name!r:.60}", count, f"{counted(count, 'cell')} {text}", examples))
 
     def _number(self, name: str, bare: pl.Series, floats: pl.Series) -> pl.Series | None:
+        # Whole numbers stay whole, for they may be codes and counts that a float would print with a dot.
         whole = bare.cast(pl.Int64, strict=False)
         if whole.null_count() == bare.null_count() and (whole.cast(pl.String) == bare).all():
             return whole
+        # Told to the person, for a number was nearly made of it.
         if self._any(name, bare, r"^[+-]?0\d", "leading_zeros", "with leading zeros: kept as text, for 001 is not 1"):
             return None
         if self._any(name, bare, r"^[+-]?\d{16,}$", "long_number", "too long for a number: kept as text"):
@@ -295,6 +313,7 @@ class _Careful:
         text = floats.is_nan()
         if text.any():
             self._find("missing_word", name, int(text.sum()), "taken as missing", bare.filter(text))
+        # polars counts NaN as a value; a missing cell must be null.
         return floats.fill_nan(None)
 
     def _any(self, name: str, bare: pl.Series, pattern: str, kind: str, text: str) -> bool:
@@ -311,6 +330,7 @@ def _truth(bare: pl.Series) -> pl.Series | None:
 
 def _time(bare: pl.Series) -> pl.Series | None:
     given = bare.drop_nulls()
+    # The first cell is tried before all are: most columns are no dates.
     if given[:1].str.contains(_DATE).all() and given.str.contains(_DATE).all():
         return _complete(bare, bare.str.to_date("%Y-%m-%d", strict=False))
     if given[:1].str.contains(_MOMENT).all() and given.str.contains(_MOMENT).all():
@@ -325,6 +345,7 @@ def _time(bare: pl.Series) -> pl.Series | None:
 
 def _day_or_month_first(bare: pl.Series) -> pl.Series | None:
     """Return the dates of "3/4/2015" where only one of the two orders can be meant: some number is over 12."""
+    # Both orders are tried, and the one that fits alone is meant; where both fit it stays text.
     orders = [_complete(bare, bare.str.to_date(written, strict=False)) for written in ("%d/%m/%Y", "%m/%d/%Y")]
     possible = [dates for dates in orders if dates is not None]
     return possible[0] if len(possible) == 1 else None

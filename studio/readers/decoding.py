@@ -12,6 +12,7 @@ from studio.limits import UPLOADS
 
 __all__ = ["as_utf8"]
 
+# UTF-32 before UTF-16, for the mark of one begins with the mark of the other.
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8", "UTF-8 with a byte order mark"),
     (codecs.BOM_UTF32_LE, "utf-32-le", "UTF-32"),
@@ -63,8 +64,10 @@ def _decoded(name: str, content: bytes, encoding: str | None) -> tuple[bytes, li
     for mark, codec, text in _BOMS:
         if content.startswith(mark):
             return _recoded(name, content[len(mark) :], codec), [text]
+    # Before UTF-8, which takes such bytes too: NUL is a character of it.
     if codec := _utf16_without_mark(content):
         return _recoded(name, content, codec), ["UTF-16"]
+    # UTF-8 before the others: text in another encoding is hardly ever valid in it by chance.
     try:
         content.decode()
         return content, []
@@ -80,10 +83,12 @@ def _is_chinese(content: bytes) -> bool:
     Western European text has them one by one.
     """
     try:
+        # A part of a long file is enough, whose end may cut a character in two.
         text = content[:100_000].decode("gb2312", errors="strict" if len(content) <= 100_000 else "ignore")
     except UnicodeDecodeError:
         return False
     beyond = [character for character in text if character > "\x7f"]
+    # Western bytes fall on such pairs too, but mostly not on Chinese characters.
     return len(beyond) >= 2 and sum("\u4e00" <= character <= "\u9fff" for character in beyond) >= 0.7 * len(beyond)
 
 
@@ -95,6 +100,7 @@ def _as_declared(name: str, content: bytes, encoding: str) -> bytes:
 
 def _recoded(name: str, content: bytes, codec: str) -> bytes:
     try:
+        # A mark in the text itself, where two files were joined, is not part of the first name.
         return content.decode(codec).lstrip("\ufeff").encode()
     except UnicodeError:
         raise DataError(
@@ -108,6 +114,7 @@ def _utf16_without_mark(content: bytes) -> str | None:
     if len(sample) < 4 or len(content) % 2:
         return None
     even, odd = (sample[0::2] == 0).mean(), (sample[1::2] == 0).mean()
+    # Far apart on purpose: binary files have NULs too, but on both sides.
     if max(even, odd) < 0.7 or min(even, odd) > 0.1:
         return None
     return "utf-16-le" if odd > even else "utf-16-be"
@@ -117,6 +124,8 @@ def _as_cp1252(name: str, content: bytes, start: int) -> bytes:
     line = content.count(b"\n", 0, start) + 1
     beyond_ascii = sum(byte > 127 for byte in content[:100_000])
     multibyte = sum(map(len, _MULTIBYTE.findall(content[:100_000])))
+    # Mostly valid UTF-8 with a few odd bytes is a file of two encodings; as cp1252 it would turn to rubbish without a
+    # word.
     if multibyte and 2 * multibyte > beyond_ascii:
         raise DataError(f"{name} mixes encodings (line {line:,} is not UTF-8 like the rest): save it anew in UTF-8.")
     try:
@@ -129,6 +138,7 @@ def _as_cp1252(name: str, content: bytes, start: int) -> bytes:
 
 def _refuse_long_lines(name: str, text: bytes) -> None:
     ends = np.flatnonzero(np.frombuffer(text, dtype=np.uint8) == 10)
+    # The file need not end with a line feed.
     lengths = np.diff(np.concatenate([[-1], ends, [len(text)]]))
     longest = int(lengths.argmax())
     if lengths[longest] > UPLOADS.line_bytes:

@@ -23,6 +23,7 @@ from studio.readers.parsed import ParsedTable
 
 __all__ = ["read"]
 
+# The rarest in prose first: of two that cut equally well the earlier one is taken.
 _DELIMITERS = {"\t": "tabs", ";": "semicolons", "|": "bars", ",": "commas", " ": "spaces"}
 _NUMBER = re.compile(r"\s*[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?\s*$")
 _SAMPLE_LINES = 200
@@ -40,15 +41,19 @@ def read(name: str, content: bytes, options: Mapping[str, Any]) -> ParsedTable:
     text, guesses = as_utf8(name, content, options.get("encoding"))
     text, options, guesses = _without_mark(text, options, guesses)
     if edges:
+        # Only of edges, for a table may well have a column that begins with #.
         text, guesses = _without_comments(text, guesses)
     text, skipped = _without_preamble(text, options.get("delimiter"), edges)
     layout = _layout(name, text, options, edges)
     if layout.delimiter == " ":
+        # Columns drawn by spaces have several of them.
         text = re.sub(rb"[ \t]+", b" ", re.sub(rb"(?m)^[ \t]+|[ \t]+$", b"", text))
+    # With quotes a line may be part of a cell, so that lines are no count of rows.
     if b'"' not in text:  # every line is a row, so what is too much shows before it is read
         rows = text.count(b"\n") - bool(layout.header)
         refuse_size(name, rows, len(layout.names), edges, UPLOADS.text_cells)
     frame, findings = _cells(name, text, layout, options.get("ragged", "refuse"), skipped)
+    # Whether the header lacks a name or the rows end with a delimiter shows only in the last column.
     frame, trailing = _without_trailing(frame, layout.header) if layout.shifted else (frame, [])
     _refuse_extent(name, frame, edges)
     guesses = [f"{_DELIMITERS.get(layout.delimiter, repr(layout.delimiter))} between columns", *guesses]
@@ -76,6 +81,7 @@ def _layout(name: str, text: bytes, options: Mapping[str, Any], edges: bool) -> 
     shifted = len(rows[0]) + 1 == _usual_width(rows[1:])
     has_names = options.get("header")
     header = rows[0] if shifted or (has_header(rows, edges) if has_names is None else has_names) else []
+    # Without a header every name is blank, and is numbered by the same rule as a blank one.
     names, findings = column_names((["row"] if shifted else []) + (header or [""] * len(rows[0])))
     return _Layout(delimiter, names, header, shifted, findings if header else [])
 
@@ -116,6 +122,7 @@ def _without_preamble(text: bytes, delimiter: str | None, edges: bool) -> tuple[
         ends.append(reader.line_num)
         widths.append(len(row) if any(cell.strip() for cell in row) else 0)
     first = next((k for k, width in enumerate(widths) if width > 1), 0)
+    # What comes before may hold one cell, such as a title; a table of one column has nothing above it.
     if delimiter == " " or not any(widths[:first]):
         return text, 0
     return text.split(b"\n", ends[first])[-1], ends[first]
@@ -127,6 +134,7 @@ def _sample_lines(text: bytes) -> str:
     for _ in range(_SAMPLE_LINES):
         following = text.find(b"\n", end)
         if following < 0 or following > UPLOADS.line_bytes:
+            # A line longer than that is refused later, by words; here it must not be read whole.
             return text[: UPLOADS.line_bytes].decode(errors="ignore")
         end = following + 1
     return text[:end].decode()
@@ -134,6 +142,7 @@ def _sample_lines(text: bytes) -> str:
 
 def _delimiter(lines: str, edges: bool) -> str:
     """Return the delimiter that cuts most lines into the same number of at least two pieces."""
+    # Spaces stand inside cells of any table; between the ends of edges they are common.
     candidates = [mark for mark in _DELIMITERS if mark != " " or edges]
     return max(candidates, key=lambda mark: _consistency(_split(lines, mark)))
 
@@ -143,7 +152,9 @@ def _consistency(rows: list[list[str]]) -> tuple[float, int]:
     width = _usual_width(rows)
     if width < 2:
         return 0.0, 0
+    # A header may be one short; a first line of any other width speaks against the delimiter.
     first = len(rows[0]) in (width, width - 1) and len(rows[0]) > 1
+    # Rounded, so that one odd line does not outweigh that the other delimiter makes more columns.
     return round(widths[width] / len(rows), 2) * (1.0 if first else 0.5), width
 
 
@@ -152,6 +163,7 @@ def _usual_width(rows: Sequence[list[str]]) -> int:
 
 
 def _split(lines: str, delimiter: str) -> list[list[str]]:
+    # The module's own limit is 128 kB, less than a cell may have here.
     csv.field_size_limit(2 * UPLOADS.line_bytes)
     rows = csv.reader(io.StringIO(lines, newline=""), delimiter=delimiter)
     return [row for row in rows if any(cell.strip() for cell in row)][:_SAMPLE_LINES]
@@ -175,6 +187,7 @@ def _refuse_prose(name: str, lines: str, rows: list[list[str]], delimiter: str) 
     end like those of sentences.
     """
     cells = [cell.strip() for row in rows for cell in row if cell.strip()]
+    # A quote, a comma without a space or a number is in tables and hardly in letters.
     if delimiter != "," or '"' in lines or re.search(r",[^\s]", lines) or any(map(_is_number, cells)):
         return
     wordy = sum(len(cell.split()) > 2 for cell in cells) / max(len(cells), 1)
@@ -196,11 +209,14 @@ def has_header(rows: list[list[str]], edges: bool = False) -> bool:
     first, rest = rows[0], rows[1:]
     if looks_like_id(first[0]) or (edges and end_columns(first)):
         return True
+    # A single row has nothing to be compared with.
     if not rest:
         return not any(map(_is_number, first))
     above_numbers = [cell for j, cell in enumerate(first) if cell.strip() and _numbers_below(rest, j)]
+    # A name stands above numbers and is none; this is the surest sign, so it decides where it can.
     if above_numbers:
         return not all(map(_is_number, above_numbers))
+    # Edges have ids in both columns, so that a first row of words is as likely an edge.
     return not edges and not any(map(_is_number, first)) and len(set(first)) == len(first)
 
 
@@ -230,11 +246,13 @@ def _cells(name: str, text: bytes, layout: _Layout, ragged: str, skipped: int) -
     """Read every cell as text, and see to rows with another number of cells and to cells of several lines."""
     odd: list[tuple[int, int]] = []
 
+    # Arrow calls this for every odd row, so that they are counted and told all at once.
     def on_odd_row(row: Any) -> str:
         odd.append((row.number + skipped, row.actual_columns))
         return "skip"
 
     frame = _all_cells(text, layout, on_odd_row)
+    # pyarrow is told the names, for it would refuse a header that has one name twice.
     if layout.header:  # it came as a row, or, where it is too short, as an odd one
         frame, odd = (frame, odd[1:]) if odd and odd[0][0] == 1 + skipped else (frame[1:], odd)
     findings = _ragged(name, odd, frame.width, frame.height, ragged)
@@ -244,11 +262,13 @@ def _cells(name: str, text: bytes, layout: _Layout, ragged: str, skipped: int) -
 def _all_cells(text: bytes, layout: _Layout, on_odd_row: Callable[[Any], str]) -> pl.DataFrame:
     table = pa.csv.read_csv(
         pa.BufferReader(text),
+        # One thread, or odd rows would come without their numbers; one block, so that no long row straddles two.
         read_options=pa.csv.ReadOptions(use_threads=False, block_size=len(text) + 1, column_names=layout.names),
         parse_options=pa.csv.ParseOptions(
             delimiter=layout.delimiter, newlines_in_values=True, invalid_row_handler=on_odd_row
         ),
         convert_options=pa.csv.ConvertOptions(
+            # All as text: what a column is, is decided over all its cells later, not over the first block.
             column_types=dict.fromkeys(layout.names, pa.string()), strings_can_be_null=True, null_values=[""]
         ),
     )
@@ -261,6 +281,7 @@ def _line_breaks(name: str, text: bytes, frame: pl.DataFrame) -> list[Finding]:
         return []
     broken = frame.select(pl.all().str.contains("\n", literal=True).fill_null(False))
     rows = broken.select(pl.any_horizontal(pl.all())).to_series().arg_true()
+    # An open quote takes the rest of the file into one cell, and the number of quotes is odd.
     if len(rows) and rows[-1] == frame.height - 1 and broken[-1, -1] and text.count(b'"') % 2:
         raise DataError(f"{name} has a quote that is never closed (row {frame.height + 1:,}): close it or remove it.")
     message = f"{counted(len(rows), 'row')} with line breaks inside quotes"

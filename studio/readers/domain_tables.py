@@ -38,6 +38,7 @@ def domain_table(table: pl.DataFrame, name: str, id_column: str = "") -> pl.Data
     """
     if id_column and id_column not in table.columns:
         raise DataError(f"There is no id column {quoted(id_column)} in {quoted(name)}: choose one of its columns.")
+    # Numbered where no column tells rows apart: rows of a domain are matched with nothing else.
     own = as_ids(table[id_column])[0] if id_column else pl.Series(range(1, table.height + 1)).cast(pl.String)
     rest = table.drop(id_column) if id_column else table
     return rest.select((f"{name}/" + own).alias(ROW_ID), *rest.columns)
@@ -60,6 +61,7 @@ def own_labels(tables: Mapping[str, tuple[pl.DataFrame, str]]) -> tuple[pl.Serie
         if column not in table.columns:
             raise DataError(f"There is no label column {quoted(column)} in {quoted(name)}: choose another label.")
     labels = [table[column] for table, column in tables.values()]
+    # Numbers of two kinds can be one column; words and numbers only as words.
     if len({series.dtype for series in labels}) > 1 and not all(series.dtype.is_numeric() for series in labels):
         labels = [series.cast(pl.String) for series in labels]
     stacked = pl.concat([series.alias("label").to_frame() for series in labels], how="vertical_relaxed")
@@ -70,6 +72,7 @@ def shared_columns(frames: Sequence[pl.DataFrame]) -> list[str]:
     """Return the columns of tables that all have the same ones, empty unless there are two such tables."""
     if len(frames) < 2 or any(set(frame.columns) != set(frames[0].columns) for frame in frames):
         return []
+    # One column would be the id or the label, and leave nothing to learn from.
     return list(frames[0].columns) if frames[0].width > 1 else []
 
 
@@ -78,6 +81,7 @@ def guess_id(frame: pl.DataFrame) -> tuple[str, str]:
     for column in frame.columns:
         values = frame[column]
         text = values.dtype == pl.String
+        # A column of different numbers may be a measurement, so that it needs the name of an id too.
         if (text or looks_like_id(column)) and values.null_count() == 0 and values.n_unique() == frame.height:
             return column, "different in every row"
     return "", "no column differs in every row"

@@ -24,6 +24,7 @@ from studio.readers.parsed import ParsedTable
 
 __all__ = ["read"]
 
+# Searched as bytes: an XML reader would build what is to be refused.
 _REFERENCE = re.compile(rb'[\s]r=["\']([A-Za-z]{0,8})(\d{1,9})["\']')
 _DIMENSION = re.compile(rb'<(?:\w+:)?dimension[^>]*?ref=["\'](?:[A-Za-z]+\d+:)?([A-Za-z]{1,8})(\d{1,9})["\']')
 _ODD = {
@@ -36,6 +37,7 @@ _ODD = {
 """Cells without a value: how they look, and what they hold."""
 _DAMAGED = "{} is a damaged or encrypted workbook: save it anew as XLSX or CSV."
 _CHUNK = 2**20
+# A cell's beginning is far shorter, so that none is missed where two chunks meet.
 _OVERLAP = 200
 
 
@@ -47,6 +49,7 @@ def read(name: str, content: bytes, options: Mapping[str, Any]) -> ParsedTable:
     DataError
         If the archive is damaged, encrypted or unpacks to too much, a sheet is too large, or holds no table.
     """
+    # Before zipfile opens it, which would read the whole directory.
     refuse_many_entries(name, content, "save the one sheet as CSV")
     cells = _check_archive(name, content)
     try:
@@ -54,6 +57,7 @@ def read(name: str, content: bytes, options: Mapping[str, Any]) -> ParsedTable:
         sheet, rows = _chosen(name, book, options.get("sheet"))
     except fastexcel.FastExcelError:
         raise DataError(_DAMAGED.format(name)) from None
+    # The guess looks at 200 rows, as that of CSV does.
     first = [["" if cell is None else cell for cell in row] for row in rows[:200].iter_rows()]
     header = options["header"] if options.get("header") is not None else has_header(first)
     names, findings = column_names(first[0] if header else [""] * rows.width)
@@ -76,6 +80,7 @@ def _check_archive(name: str, content: bytes) -> Counter[str]:
             _check_members(name, archive.infolist(), len(content))
             for member in archive.infolist():
                 cells += _check_extent(name, archive, member)
+    # DataError is a ValueError, which the next clause would otherwise turn into "damaged".
     except DataError:
         raise
     except BROKEN_ZIP:
@@ -87,6 +92,7 @@ def _check_members(name: str, members: list[zipfile.ZipInfo], size: int) -> None
     unpacked = sum(member.file_size for member in members)
     if any(member.flag_bits & 1 for member in members):
         raise DataError(f"{name} is encrypted: save it without a password, or as CSV.")
+    # Some megabyte is free, for a small workbook packs very well.
     if unpacked > UPLOADS.unpacked_bytes or unpacked > UPLOADS.unpacked_ratio * size + 2**20:
         raise DataError(
             f"{name} unpacks to {unpacked / 2**20:,.0f} MB, which is too much: save the sheet as CSV or Parquet."
@@ -102,16 +108,20 @@ def _check_extent(name: str, archive: zipfile.ZipFile, member: zipfile.ZipInfo) 
     with archive.open(member) as stream:
         while chunk := stream.read(_CHUNK):
             unpacked += len(chunk)
+            # Counted while it unpacks: what an archive announces is written by whoever made it.
             if unpacked > UPLOADS.unpacked_bytes:
                 raise DataError(f"{name} unpacks to more than it announces: save the sheet as CSV or Parquet.")
             text = tail + chunk
+            # XLSX needs no entities, and some that refer to one another grow without bound.
             if b"<!DOCTYPE" in text or b"<!ENTITY" in text:
                 raise DataError(f"{name} holds XML entities, which are refused: save it anew as XLSX or CSV.")
             rows, columns = _extent(text, rows, columns)
             refuse_size(name, rows, columns)
             for kind, (pattern, _) in _ODD.items():
+                # Those in the overlap were counted with the chunk before.
                 cells[kind] += len(pattern.findall(text)) - len(pattern.findall(tail))
             tail = text[-_OVERLAP:]
+    # Unary plus drops kinds that were not met.
     return +cells
 
 
@@ -134,7 +144,9 @@ def _chosen(name: str, book: Any, wanted: str | None) -> tuple[str, pl.DataFrame
         there = ", ".join(shown(sheet, 20) for sheet in book.sheet_names)
         raise DataError(f"{name} has no sheet {shown(wanted)!r}: choose one of {there:.100}.")
     for sheet in [wanted] if wanted is not None else _seen_first(book):
+        # As text, so that the same rules as for CSV decide what is a number, a date or an id.
         rows = book.load_sheet(sheet, header_row=None, dtypes="string", skip_whitespace_tail_rows=True).to_polars()
+        # Rows with a format and no value come as rows of nulls.
         rows = rows.filter(~pl.all_horizontal(pl.all().is_null())) if rows.width else rows
         if rows.height:
             return sheet, rows
@@ -143,6 +155,7 @@ def _chosen(name: str, book: Any, wanted: str | None) -> tuple[str, pl.DataFrame
 
 def _seen_first(book: Any) -> list[str]:
     """Return the names of the sheets, those that the person does not see last."""
+    # Hidden sheets often hold lists for menus; sorted is stable, so that the others keep their order.
     return sorted(book.sheet_names, key=lambda sheet: _is_hidden(book, sheet))
 
 

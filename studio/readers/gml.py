@@ -16,6 +16,7 @@ from studio.readers.parsed import ParsedGraph
 __all__ = ["read_gml"]
 
 _TOKEN = re.compile(
+    # Possessive quantifiers: without them a file of spaces and # takes quadratic time.
     r'[\s,;]*+(?:#[^\n]*+[\s,;]*+)*+(?:(?P<key>[A-Za-z_]\w*)|(?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<text>"[^"]*")|(?P<bracket>[\[\]]))'
 )
 
@@ -39,6 +40,7 @@ def read_gml(name: str, content: bytes, options: Mapping[str, Any]) -> ParsedGra
         _gml_edge(name, value, k, dict(zip(ids, names)))
         for k, value in enumerate((v for key, v in graph if key == "edge"), 1)
     ]
+    # Names by label would hide that two nodes have one id.
     if len(set(ids)) < len(ids):
         names = ids  # which finished_graph refuses
     findings = directed(len(edges)) if ("directed", "1") in graph else []
@@ -58,8 +60,10 @@ def _gml_fields(name: str, text: str) -> _Fields:
     """Return the fields of the file as (key, value) with nested lists for brackets."""
     stack: list[_Fields] = [[]]
     key, position, end = None, 0, len(text.rstrip())
+    # A loop with a stack and no recursion, for the nesting is the file's choice.
     while position < end:
         token = _TOKEN.match(text, position)
+        # A comment may end the file without a token after it.
         if token is None:
             if text[position:end].lstrip().startswith("#"):
                 break
@@ -74,6 +78,7 @@ def _gml_fields(name: str, text: str) -> _Fields:
 def _gml_token(name: str, text: str, token: re.Match[str], stack: list[_Fields], key: str | None) -> str | None:
     """Take one token; return the key that waits for its value."""
     kind, value = token.lastgroup, token[token.lastgroup]
+    # Keys and values take turns, and ] stands where a key may.
     if (kind == "key" or value == "]") != (key is None):
         raise _no_gml(name, text, token.start())
     if kind == "key":
@@ -83,6 +88,7 @@ def _gml_token(name: str, text: str, token: re.Match[str], stack: list[_Fields],
             raise _no_gml(name, text, token.start())
         stack.pop()
     elif value == "[":
+        # Each level is a list in memory, and no graph needs many.
         if len(stack) > UPLOADS.nesting:
             raise DataError(f"{name} is nested more than {UPLOADS.nesting} deep: export it as an edge list.")
         inner: _Fields = []

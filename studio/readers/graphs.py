@@ -44,8 +44,10 @@ def edges_of_table(name: str, table: ParsedTable, options: Mapping[str, Any]) ->
 
 
 def _edge_columns(frame: pl.DataFrame, options: Mapping[str, Any]) -> tuple[str, str, str | None]:
+    # Reversed, so that of two names that differ in case the first one counts.
     by_name = {column.strip().lower(): column for column in reversed(frame.columns)}
     ends = options.get("ends") or end_columns(frame.columns)
+    # Without any hint the first two columns are taken, as in the edge lists of most collections.
     ends = tuple(by_name.get(end.strip().lower(), end) for end in ends) if ends else tuple(frame.columns[:2])
     if unknown := [end for end in ends if end not in frame.columns]:
         raise DataError(
@@ -53,6 +55,7 @@ def _edge_columns(frame: pl.DataFrame, options: Mapping[str, Any]) -> tuple[str,
         )
     weight = next((by_name[key] for key in WEIGHT_NAMES if key in by_name and by_name[key] not in ends), None)
     rest = [column for column in frame.columns if column not in ends]
+    # A third column of numbers alone is hardly anything else; with ends chosen by hand nothing is guessed.
     if weight is None and not options.get("ends") and len(rest) == 1 and _all_numbers(frame[rest[0]]):
         weight = rest[0]
     return *ends, weight
@@ -68,6 +71,7 @@ def _weights(name: str, series: pl.Series) -> pl.Series:
         series = series.str.strip_chars()
         series = series.set(series.str.to_lowercase().is_in(["", "na", "nan", "null"]).fill_null(False), None)
     weights = series.cast(pl.Float64, strict=False)
+    # A weight that is there and no number is a mistake; one that is missing is left to the graph.
     wrong = (weights.is_null() & series.is_not_null()).arg_true()
     if len(wrong):
         value, row = shown(str(series[wrong[0]])), int(wrong[0]) + 1
@@ -122,6 +126,7 @@ def finished_graph(
     given = pl.Series([weight is not None for weight in columns[2]], dtype=pl.Boolean)
     if given.any():
         weights = _weights(name, pl.Series(list(map(_text, columns[2])), dtype=pl.String))
+        # Edges without a weight count as one, as in a graph that has none.
         frame = frame.with_columns(weights.set(~given, 1.0))
         findings = [*findings, *_without_weight(frame.filter(~given))]
     findings = [*findings, *_unknown_nodes(set(ids), frame)]
@@ -155,12 +160,14 @@ def _node_table(ids: Sequence[str], attributes: Sequence[Mapping[str, Any]]) -> 
     fields = list(
         dict.fromkeys(field for node in attributes for field, value in node.items() if isinstance(value, str))
     )
+    # The nodes' own id is the column before these.
     fields = [field for field in fields if field != "id"][: UPLOADS.columns]
     if not fields or not ids:
         return None
     names, _ = column_names(["id", *fields])
     cells = [[value if isinstance(value := node.get(field), str) else None for node in attributes] for field in fields]
     columns = {new: pl.Series(values, dtype=pl.String) for new, values in zip(names, [list(ids), *cells])}
+    # By the rules of tables, for it may become a source.
     return typed(ParsedTable(pl.DataFrame(columns), [], []), {}).frame
 
 
@@ -173,6 +180,7 @@ def node_names(ids: list[str], labels: list[Any], wanted: str | None, by_label: 
         raise DataError(
             "The nodes cannot be named by label, for some labels are missing or stand twice: name them by id."
         )
+    # Where ids and labels are the same there is nothing to say.
     if usable and (wanted == "label" or (wanted is None and by_label)) and labels != ids:
         return labels, ["nodes named by their labels"]
     return ids, ["nodes named by their ids"] if usable and labels != ids else []

@@ -76,10 +76,13 @@ def _members(name: str, archive: zipfile.ZipFile, size: int) -> tuple[list[zipfi
     """Return the members that are images, and the names of the others."""
     infos = [info for info in archive.infolist() if not info.is_dir()]
     if len(infos) > UPLOADS.archive_members:
+        # Asked again of the directory itself: the count before was of bytes that look like entries.
         raise DataError(f"{name} holds {len(infos):,} files, over {UPLOADS.archive_members:,}: zip fewer images.")
     unpacked = sum(info.file_size for info in infos)
+    # At least one, so that an empty file divides nothing by zero.
     if unpacked > UPLOADS.unpacked_bytes or unpacked > UPLOADS.unpacked_ratio * max(size, 1):
         raise DataError(f"{name} unpacks to {unpacked:,} bytes, more than images do: zip fewer or smaller images.")
+    # Of macOS's own zips: every image has a shadow of the same name.
     hidden = {info for info in infos if "__MACOSX" in info.filename or _path(info).name[:1] == "."}
     rest = [info for info in infos if info not in hidden]
     images = [info for info in rest if info.filename.lower().endswith(_ENDINGS)]
@@ -89,6 +92,7 @@ def _members(name: str, archive: zipfile.ZipFile, size: int) -> tuple[list[zipfi
 
 
 def _path(member: zipfile.ZipInfo) -> PurePosixPath:
+    # Zips of Windows programs have backslashes.
     return PurePosixPath(member.filename.replace("\\", "/"))
 
 
@@ -96,11 +100,14 @@ def _image(name: str, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> tupl
     """Return one image, grey or colour, no larger than needed, and how many frames it has."""
     place = f"{shown(member.filename, 40)} in {name}"
     with archive.open(member) as file:
+        # One byte more than it announces, so that more shows without being read.
         content = file.read(member.file_size + 1)
     if len(content) > member.file_size:
         raise DataError(f"{place} is larger than the zip says: zip the images anew.")
     try:
+        # These two formats alone: every other decoder would be one more that a stranger's file can reach.
         image = Image.open(io.BytesIO(content), formats=("PNG", "JPEG"))
+        # Pixels by the header, before any is decoded.
         if image.width * image.height <= UPLOADS.image_pixels:
             image.seek(0)
             frames = getattr(image, "n_frames", 1)
@@ -118,6 +125,7 @@ def _upright(image: Image.Image) -> Image.Image:
     """Return the image turned as its camera notes that it was held; as it is where the note cannot be read."""
     try:
         return ImageOps.exif_transpose(image)
+    # A camera's note can be damaged where the image is not.
     except (SyntaxError, KeyError, TypeError, struct.error):
         return image
 
@@ -126,12 +134,14 @@ def _plain(image: Image.Image) -> Image.Image:
     """Return 8-bit grey or colour, on white where it is transparent; large ones are brought to `SIDE` at once."""
     if image.mode in ("I", "I;16", "F"):
         values = np.asarray(image, np.float64)
+        # Deep images hold 0 to 255 or 0 to 65535, and nothing says which but the values.
         top = 65535.0 if values.max(initial=0) > 255 else 255.0
         image = Image.fromarray((255 * np.clip(values / top, 0, 1)).astype(np.uint8))
     if image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:
         image = image.convert("RGBA")
         image = Image.alpha_composite(Image.new("RGBA", image.size, "white"), image).convert("RGB")
     image = image.convert("L" if image.mode in ("L", "1") else "RGB")
+    # Large ones shrink here, one at a time: all of them in full size could be too much.
     return image if max(image.size) <= LARGEST else image.resize((SIDE, SIDE), Image.Resampling.BOX)
 
 
@@ -145,6 +155,7 @@ def _alike(images: list[Image.Image]) -> tuple[np.ndarray, list[str]]:
     """Return all images with one size and one number of channels, and what was done to them."""
     sizes = {image.size for image in images}
     width, height = sizes.pop() if len(sizes) == 1 else (SIDE, SIDE)
+    # Grey images saved as colour are common; three equal channels would only be work.
     colour = any(_is_coloured(image) for image in images)
     pixels = np.empty((len(images), height, width, 3 if colour else 1), np.uint8)
     for k, image in enumerate(images):

@@ -26,6 +26,7 @@ class _Literal(str):
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     result = dict(pairs)
     if len(result) < len(pairs):
+        # dict keeps the last of two without a word.
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
         raise DataError(f"A record has the field {shown(twice)!r} twice: name each field once.")
@@ -33,12 +34,15 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 _decoder = json.JSONDecoder(
+    # Numbers stay as written, so that 1.0 and 1 are judged by the rules of text columns. Not strict: a tab in a text
+    # does no harm.
     parse_int=_Literal, parse_float=_Literal, parse_constant=_Literal, object_pairs_hook=_object, strict=False
 )
 
 
 def _parsed(name: str, text: str, line: int | None = None) -> Any:
     try:
+        # The C parser is quick and has no bound on depth but the stack, hence the clause below it.
         return _decoder.decode(text.strip())
     except json.JSONDecodeError as error:
         at = line if line is not None else error.lineno
@@ -80,6 +84,7 @@ def _is_lines(text: str) -> bool:
     """Whether the first line is a record by itself and not the whole file."""
     first, _, rest = text.strip().partition("\n")
     if not rest.strip():
+        # One line can be one record or a table of columns; lists as values tell columns.
         return "\n" not in text.strip() and _single_record(first)
     try:
         _decoder.decode(first.strip())
@@ -97,6 +102,7 @@ def _single_record(line: str) -> bool:
 
 
 def _columns(name: str, columns: Any, guesses: list[str]) -> ParsedTable:
+    # Names under which services put their records.
     for key in ("data", "records", "rows", "values"):
         if (
             isinstance(columns, dict)
@@ -125,8 +131,10 @@ def _table(name: str, records: Iterable[Any], guesses: list[str]) -> ParsedTable
             raise DataError(f"{name}: record {count:,} is no object with named fields: make every record one.")
         for field, value in record.items():
             cells = columns.setdefault(field, [])
+            # A field that comes late is missing in the records before.
             cells.extend([None] * (count - 1 - len(cells)))
             cells.append(_cell(name, field, value, count))
+        # Asked while it grows: a field a record makes a table of n squared cells.
         if len(columns) > UPLOADS.columns or len(columns) * count > 4 * UPLOADS.cells:
             refuse_size(name, count, len(columns))
     for cells in columns.values():
@@ -136,6 +144,7 @@ def _table(name: str, records: Iterable[Any], guesses: list[str]) -> ParsedTable
 
 def _cell(name: str, field: str, value: Any, row: int) -> str | None:
     if value is None or isinstance(value, str):
+        # An empty text is a missing cell, as in CSV.
         return _whole(name, field, value, row) or None
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -145,6 +154,7 @@ def _cell(name: str, field: str, value: Any, row: int) -> str | None:
 
 
 def _whole(name: str, field: str, value: str | None, row: int) -> str | None:
+    # JSON can write half of a pair, which is no character and cannot be stored as UTF-8.
     if value is not None and not value.isascii() and any("\ud800" <= character <= "\udfff" for character in value):
         raise DataError(
             f"{name}: field {shown(field)!r} of record {row:,} holds half a surrogate pair: mend this text."
@@ -183,6 +193,7 @@ def read_node_link(name: str, content: bytes, options: Mapping[str, Any]) -> Par
             f'{name} lacks the lists "nodes" and "links" of a node-link graph: export it as node-link, GraphML or CSV.'
         )
     ids = [_node_id(name, node, k) for k, node in enumerate(nodes, 1)]
+    # Without an id anywhere the links count the nodes, as d3 does it.
     numbered = not any(isinstance(node, dict) and "id" in node for node in nodes)
     edges = [_link(name, link, k, ids if numbered else None) for k, link in enumerate(links, 1)]
     attributes = [_attributes(name, node, k) for k, node in enumerate(nodes, 1)]
@@ -208,6 +219,7 @@ def _node_id(name: str, node: Any, k: int) -> str:
 
 def _link(name: str, link: Any, k: int, numbered: list[str] | None) -> tuple[str, str, Any]:
     ends = [link.get(key) for key in ("source", "target")] if isinstance(link, dict) else [None, None]
+    # d3 replaces the ends by the nodes themselves once a layout has run.
     ends = [end.get("id") if isinstance(end, dict) else end for end in ends]
     if not all(isinstance(end, str) and end for end in ends):
         raise DataError(f'{name}: link {k:,} lacks its "source" or "target": give both, as ids of nodes.')
@@ -218,6 +230,7 @@ def _link(name: str, link: Any, k: int, numbered: list[str] | None) -> tuple[str
 
 
 def _by_number(name: str, end: str, k: int, ids: list[str]) -> str:
+    # Its length first, for int of a long text is slow.
     if not (end.isdecimal() and len(end) < 10 and int(end) < len(ids)):
         there = f"nodes are numbered 0 to {len(ids) - 1:,}"
         raise DataError(f"{name}: link {k:,} has the end {shown(end)}, but {there}: mend it.")

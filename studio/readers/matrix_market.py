@@ -34,6 +34,7 @@ def read_matrix_market(name: str, content: bytes, options: Mapping[str, Any]) ->
         raise DataError(f'{name} has no size line "rows columns entries": export it anew as a coordinate matrix.')
     n, m, count = numbers[:3]
     width = 2 if kind == "pattern" else 3
+    # Before anything is reshaped: the numbers in the header are the file's word.
     _check_matrix(name, n, m, count=count, given=len(numbers) - 3, width=width)
     cells = numbers[3:].reshape(int(count), width)
     ends = _matrix_ends(name, cells, int(n))
@@ -47,6 +48,7 @@ def read_matrix_market(name: str, content: bytes, options: Mapping[str, Any]) ->
 
 def _uneven(ends: np.ndarray, n: int) -> bool:
     """Whether some entry has none on the other side of the diagonal."""
+    # Pairs as one number each, so that they can be looked up; a set of tuples would take far more memory.
     there = ends[:, 0] * (n + 1) + ends[:, 1]
     return not np.isin(ends[:, 1] * (n + 1) + ends[:, 0], there).all()
 
@@ -65,6 +67,7 @@ def _matrix_header(name: str, text: bytes) -> tuple[str, str, int]:
             f"{name} holds a matrix that is {shown(' '.join(fields[2:]))}: a graph is coordinate, real or pattern."
         )
     start = len(line) + 1
+    # Comments and blank lines stand between the header and the sizes.
     while text[start : start + 1] in (b"%", b"\n", b"\r"):
         start = text.find(b"\n", start) + 1 or len(text)
     return fields[3], fields[4], start
@@ -72,6 +75,7 @@ def _matrix_header(name: str, text: bytes) -> tuple[str, str, int]:
 
 def _numbers(name: str, text: bytes) -> np.ndarray:
     with warnings.catch_warnings():
+        # NumPy only warns where the text ends early, and would return what came before.
         warnings.simplefilter("error")
         try:
             return np.fromstring(text.decode(), dtype=np.float64, sep=" ")

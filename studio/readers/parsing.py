@@ -91,6 +91,7 @@ def _images(name: str, content: bytes) -> tuple[dict[str, Any], list[bytes]]:
 
 def _edge_list(name: str, file_format: str, content: bytes, options: Mapping[str, Any]) -> ParsedGraph:
     table = _TABLES[file_format](name, content, {**options, "edges": True})
+    # Readers of tables need to know, for an edge list has other limits and other headers.
     return graphs.edges_of_table(name, table, options)
 
 
@@ -110,6 +111,7 @@ def why_not(name: str, error: BaseException) -> str:
     return f"{name} could not be read ({reason}): it is damaged or not what its name says; save it anew as CSV."
 
 
+# Known by their first bytes, for a sentence that names the thing helps more than one about a damaged table.
 _FOREIGN = (
     (b"%PDF", "a PDF document"),
     (b"\x89PNG", "a PNG image"),
@@ -160,6 +162,7 @@ def recognised(name: str, want: str, content: bytes) -> str:
     """
     _refuse_empty(name, content)
     _refuse_foreign(name, want, content)
+    # Binary formats first: they are certain, and text readers would take anything.
     file_format = _binary(name, content) or _text(name, want, content)
     if want == "table" and file_format in _GRAPH_FORMATS:
         raise DataError(f"{name} is a graph ({file_format}), not a table: add it under graphs.")
@@ -174,8 +177,10 @@ def _refuse_empty(name: str, content: bytes) -> None:
 
 def _refuse_foreign(name: str, want: str, content: bytes) -> None:
     for magic, what in _FOREIGN:
+        # Two letters may begin a word, and a program has NULs soon after.
         if content.startswith(magic) and not (magic == b"MZ" and b"\x00" not in content[:512]):
             raise _not_readable(name, want, what)
+    # Never opened, for opening a pickle runs what is in it.
     if content[:1] == b"\x80" and content[1:2] in b"\x02\x03\x04\x05":
         raise _not_readable(name, want, "a Python pickle, which is never opened")
     if re.match(rb"\s*<(!doctype html|html)", content[:512], re.IGNORECASE):
@@ -198,6 +203,7 @@ def _binary(name: str, content: bytes) -> str | None:
 
 
 def _zipped(name: str, content: bytes) -> str:
+    # A workbook is a zip; its directory, whose names are not packed, tells.
     if b"xl/workbook.xml" in content:
         return "excel"
     what = "a LibreOffice document" if b"mimetypeapplication/vnd.oasis" in content[:100] else "a zip archive"
@@ -206,6 +212,7 @@ def _zipped(name: str, content: bytes) -> str:
 
 def _text(name: str, want: str, content: bytes) -> str:
     ending = name.lower().rpartition(".")[2]
+    # The marks and NULs of UTF-16 would hide the first sign.
     beginning = content[:4096].lstrip(b"\xef\xbb\xbf\xff\xfe\x00 \t\r\n").replace(b"\x00", b"")
     if beginning.startswith(b"<"):
         return _markup(name, want, beginning)
@@ -229,6 +236,7 @@ def _markup(name: str, want: str, beginning: bytes) -> str:
 
 
 def _looks_like_json(content: bytes) -> bool:
+    # Both ends, for a table may begin with a bracket.
     ends = content[:1], content.rstrip()[-1:]
     return ends in ((b"{", b"}"), (b"[", b"]"))
 
@@ -238,5 +246,6 @@ def _one_object(beginning: bytes, ending: str, content: bytes) -> bool:
     return (
         beginning.startswith(b"{")
         and ending not in ("ndjson", "jsonl")
+        # Two records on two lines begin like one object.
         and not re.match(rb"\{[^\n]*\}\s*\n\s*\{", content)
     )

@@ -25,7 +25,9 @@ from studio.limits import UPLOADS, UploadLimits
 __all__ = ["Reply", "Sandbox", "shared"]
 
 _log = logging.getLogger(__name__)
+# The longest message that Connection reads in one go.
 _ANSWER_BYTES = 2**31 - 1
+# The child's own timer ends it first; this is for one that does not answer at all.
 _SLACK_SECONDS = 5.0
 
 
@@ -48,6 +50,7 @@ class Sandbox:
     def __init__(self, limits: UploadLimits = UPLOADS) -> None:
         self._limits = limits
         self._lock = threading.Lock()
+        # Turns are waited for, so that ten uploads at once do not take ten times the memory of a reader.
         self._turns = threading.BoundedSemaphore(limits.parsers_at_once)
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
@@ -77,6 +80,7 @@ class Sandbox:
             except (EOFError, OSError):
                 raise DataError(self._crash_message(name, time.monotonic() - began)) from None
             finally:
+                # Closed in every case: the child that still writes then ends by itself.
                 connection.close()
 
     def start(self) -> None:
@@ -90,6 +94,7 @@ class Sandbox:
         with self._lock:
             if self._process is not None:
                 self._control.close()
+                # Killed and not asked: it holds nothing that would have to be saved.
                 self._process.kill()
                 self._process.wait()
                 self._process = self._control = None
@@ -97,6 +102,7 @@ class Sandbox:
     def _start(self) -> None:
         if self._control is not None:
             self._control.close()
+        # A Unix socket, for only such a one can carry descriptors.
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         with theirs:
             limits = [str(theirs.fileno()), str(self._limits.parser_memory), str(self._limits.parser_seconds)]
@@ -107,16 +113,19 @@ class Sandbox:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
+                # Not ended by Ctrl-C in the terminal, but by the end of its socket.
                 start_new_session=True,
             )
 
     def _child(self) -> Connection:
         """Return the connection to a new child."""
         self.start()
+        # A socket of its own for each file, so that no answer can be taken for that of another.
         ours, theirs = socket.socketpair()
         with theirs, self._lock:
             try:
                 socket.send_fds(self._control, [b"."], [theirs.fileno()])
+            # The server had died since it was last asked; one new start is tried.
             except OSError:
                 self._start()
                 socket.send_fds(self._control, [b"."], [theirs.fileno()])
@@ -133,6 +142,7 @@ class Sandbox:
         return Reply(answer, [connection.recv_bytes(_ANSWER_BYTES) for _ in range(answer["blocks"])])
 
     def _crash_message(self, name: str, seconds: float) -> str:
+        # Whether the server or only the child is gone makes another sentence: the one is ours, the other the file's.
         if self._process is None or self._process.poll() is not None:
             _log.error(
                 "The server of the upload sandbox ended with status %s.", self._process and self._process.returncode
@@ -140,6 +150,7 @@ class Sandbox:
             return (
                 f"{name} could not be read, for the reader of uploads does not run: try again, or restart the studio."
             )
+        # By the clock, for a killed child leaves no reason.
         if seconds >= self._limits.parser_seconds:
             limit = f"{self._limits.parser_seconds:.0f} seconds"
             return f"{name} takes longer than {limit} to read: split it, or save it as Parquet."

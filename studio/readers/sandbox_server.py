@@ -24,26 +24,33 @@ def main(arguments: list[str]) -> None:
     """Fork a child for each descriptor that arrives, until the studio goes away."""
     control = socket.socket(fileno=int(arguments[0]))
     memory, seconds = int(arguments[1]), float(arguments[2])
+    # Children are nobody's to wait for, and the system then removes them by itself.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     while True:
         _, descriptors, _, _ = socket.recv_fds(control, 1, 1)
         if not descriptors:
             return
         if os.fork() == 0:
+            # Or the studio's end would not be seen while a child still holds the descriptor.
             control.close()
             _be_limited(memory, seconds)
             _answer(Connection(descriptors[0]))
+        # The child has it; here it would keep the connection open after the child's end.
         os.close(descriptors[0])
 
 
 def _be_limited(memory: int, seconds: float) -> None:
     """Let this child be ended by the system once it takes too long, and refused memory beyond its share."""
+    # A library that starts a process of its own needs to see it end.
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    # Real time, for a reader that waits uses none of its own; the default of the alarm ends the process, whatever it
+    # does.
     signal.setitimer(signal.ITIMER_REAL, seconds)
     with contextlib.suppress(ImportError, ValueError, OSError):
         import resource
 
         resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+        # No core file: it would hold what somebody uploaded.
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
@@ -56,6 +63,7 @@ def _answer(connection: Connection) -> None:
         for block in blocks:
             connection.send_bytes(block)
     finally:
+        # _exit, for what follows in this copy of the server is the server's, not the child's.
         os._exit(0)
 
 

@@ -62,10 +62,13 @@ def problems(data: HetData) -> Problems:
     """Return what is wrong with data made of files, each in one sentence that says what to do."""
     where = {finding.where for finding in data.report if finding.kind in _HARD}
     hard = [_problem_text(finding, _HARD[finding.kind]) for finding in data.report if finding.kind in _HARD]
+    # Labels may all belong to ids that no table has; then nothing can be trained, though each file is fine.
     if not hard and data.labelled.any() and not (data.labelled & data.mask.any(axis=0)).any():
         hard = ["None of the labels has an id that a table has: choose another id column for the labels."]
+    # Where something hard is wrong a lesser remark about the same place would only distract.
     left = [finding for finding in data.report if finding.kind in _SOFT and finding.where not in where]
     reported = {finding.kind for finding in left if finding.where != "target"}
+    # A target comes out of a table, so that the same finding is often reported twice.
     left = [finding for finding in left if finding.where != "target" or finding.kind not in reported]
     apart = {way for texts in (data.id_series, pl.Series(data.classes, dtype=pl.String)) for way in ways_apart(texts)}
     ways = [way for way in WAYS if way in apart]
@@ -86,5 +89,6 @@ def _problem_text(finding: Finding, cure: str) -> str:
     first = finding.examples[0] if finding.examples else ""
     first = first if finding.kind.startswith("near_") else quoted(first, 30)  # quoted there already
     example = f", for example {first}" if finding.examples else ""
+    # Only what is wrong: what the library does about it by itself is not what the person is asked.
     problem = re.split(r"[;?]|: (?=taken|kept|dropped|these|the first|nothing|leave it out)", finding.message)[0]
     return one_sentence(f"{where}: {problem}{example}: {cure}.")

@@ -42,7 +42,9 @@ _LABEL_WORD = re.compile(r"(?:^|[\W_])(label|target|class|outcome|rating|categor
 _FEW = 20
 """Different values at most of a last column that may be the label without being named so."""
 _ENDS = 0.9
+# Not all, for edge lists are often of a larger collection than the tables.
 """Share of a column's values that are ids of a table, where it holds ends of edges."""
+# The first values are enough for a share, and a list of edges can be long.
 _SAMPLE = 2_000
 
 
@@ -85,6 +87,7 @@ class Label(NamedTuple):
     column: str
 
 
+# Only the last part of a path, with either slash: browsers differ in what they send.
 def file_name(given: str) -> str:
     """Return a file's name without folders and control characters."""
     name = shown(given.replace("\\", "/").rpartition("/")[2], 120).strip()
@@ -108,6 +111,7 @@ def read(name: str, content: bytes, role: str | None = None, header: bool | None
     DataError
         In one sentence, if it cannot be read.
     """
+    # Of the bytes, so that a file is known again whatever it was read as.
     digest = hashlib.sha256(content).hexdigest()
     if role == "images" or (role is None and name.lower().endswith(".zip")):
         images = preview_images(name, content)
@@ -135,6 +139,7 @@ def read(name: str, content: bytes, role: str | None = None, header: bool | None
             header=header,
         )
     table = preview_table(name, content, Options(header=header))
+    # Read as a table first, for only its columns tell; then again as what it is.
     if role is None and _edges_by_columns(name, table.frame):
         return read(name, content, "graph", header)
     role = role or ("labels" if _labels_by_name(name, table.frame) else "table")
@@ -145,6 +150,7 @@ def read(name: str, content: bytes, role: str | None = None, header: bool | None
 def _kinds(frame: pl.DataFrame) -> dict[str, tuple[str, str]]:
     """Return kind and reason of each usable column; a date says that it is one, and not the number it becomes."""
     kinds = guess_kinds(clean_columns(frame)[0])[0]
+    # A date becomes a number, and its reason would speak of that.
     dates = {name: frame[name] for name, kind in frame.schema.items() if kind in (pl.Date, pl.Datetime)}
     ranges = {name: f"dates from {days.min():%Y-%m-%d} to {days.max():%Y-%m-%d}" for name, days in dates.items()}
     return {name: (kind, ranges.get(name, why)) for name, (kind, why) in kinds.items()}
@@ -172,6 +178,7 @@ def edge_lists(uploads: Sequence[Upload]) -> dict[str, bool]:
         ends = [set(as_ids(upload.frame[column].drop_nulls().head(_SAMPLE))[0]) for column in upload.frame.columns[:2]]
         for ids in theirs:
             if all(end and len(end & ids) >= _ENDS * len(end) for end in ends):
+                # True where the ids are another kind of thing, so that the person is told what links what.
                 found[upload.name] = not set(upload.frame.columns[:2]) <= ids
     return found
 
@@ -179,10 +186,12 @@ def edge_lists(uploads: Sequence[Upload]) -> dict[str, bool]:
 def _may_be_edges(frame: pl.DataFrame) -> bool:
     """Tell whether two columns are text, or whole numbers that come again: a count beside ids is among them too."""
     if frame.width not in (2, 3):
+        # Two ends, and perhaps a weight.
         return False
     ends = [frame.to_series(place) for place in (0, 1)]
     if all(end.dtype == pl.String for end in ends):
         return True
+    # A column of numbers that are all different is an id or a measurement, and no end of edges.
     return all(end.dtype.is_integer() and end.n_unique() < len(end) for end in ends)
 
 
@@ -255,11 +264,14 @@ def _guess_id(upload: Upload, unique: Mapping[str, Mapping[str, set]], nodes: li
 def guess_label(uploads: Sequence[Upload], ids: Mapping[str, str]) -> Label | None:
     """Return where the labels seem to be: in a file of labels, a column named like one, or the only one of few ids."""
     tables = [upload for upload in uploads if upload.role in TABULAR]
+    # The label of domains has one name in all tables.
     if shared := [column for column in domain_columns(uploads) if column not in ids.values()]:
         named = [column for column in shared if column.strip().lower() in _LABEL_COLUMNS]
         return Label(EACH, (named or shared[-1:])[0])
+    # A file of labels comes before a column that is merely called like one.
     for upload in sorted(tables, key=lambda upload: upload.role != "labels"):
         columns = [column for column in upload.frame.columns if column != ids.get(upload.name)]
+        # The last, for ids stand first.
         if upload.role == "labels" and columns:
             return Label(upload.name, columns[-1])
         if named := _named_like_labels(columns):
@@ -287,8 +299,10 @@ def _few_values(upload: Upload, ids: Mapping[str, str]) -> bool:
     """Tell whether the last column has a few values that come again and again, as classes do."""
     column = upload.frame.columns[-1]
     series = upload.frame[column].drop_nulls()
+    # Measured numbers are no classes, however few there are.
     if column == ids.get(upload.name) or series.dtype.is_float() or series.dtype.is_nested():
         return False
+    # Each three times at least: what does not come again is no class.
     return 2 <= series.n_unique() <= min(_FEW, len(series) // 3)
 
 
@@ -297,6 +311,7 @@ def guess_task(series: pl.Series) -> tuple[str, str]:
     values = series.drop_nulls().n_unique()
     if not series.dtype.is_numeric():
         return "classification", f"{counted(values, 'different word')}"
+    # Up to ten, as of ratings and digits; more whole numbers are rather counts.
     if series.dtype.is_integer() and values <= 10:
         return "classification", f"only {counted(values, 'whole number')}"
     return "regression", f"{counted(values, 'different number')}"
@@ -349,6 +364,7 @@ def recipe_of(
         ]
     if label is not None:
         files = [label.file] if label.file else [part["file"] for part in sources if "label" in part]
+        # Refused here, in the words of the page; the library would speak of a column that is gone.
         if wrong := [file for file in files if ids[file] == label.column]:
             raise DataError(f"{quoted(label.column)} cannot be the id and the label of {wrong[0]}: choose another.")
         if label.file:
@@ -373,6 +389,7 @@ def _source(
     drop = [label.column] if label is not None and label.file == upload.name else []
     drop += [c for c in without.get(upload.name, ()) if c in upload.frame.columns and c not in (identifier, *drop)]
     gone = {identifier, *drop, *([label.column] if own else [])}
+    # A table of ids alone teaches nothing.
     if drop and set(upload.frame.columns) <= gone:
         return None
     part: dict[str, Any] = {"file": upload.name, "id": identifier} | ({"drop": drop} if drop or not own else {})
@@ -383,6 +400,7 @@ def _source(
 
 def _as_written(upload: Upload, identifier: str) -> dict[str, Any]:
     """Return the options that read ids as written where they were taken for numbers: 1E5 is not 100000."""
+    # Text columns are named one by one, for the others keep the types that they were given.
     typed = identifier in upload.frame.columns and upload.frame[identifier].dtype != pl.String
     options = _header(upload) | ({"text_columns": [identifier]} if typed else {})
     return {"options": options} if options else {}

@@ -77,6 +77,7 @@ class _Reader:
         self._directed = False
 
     def read(self, content: bytes, options: Mapping[str, Any]) -> ParsedGraph:
+        # Before the parser begins: it goes over an unfinished token anew with each piece that it reads.
         _refuse_huge_tokens(self._name, content)
         for tag, element in _elements(self._name, content, self._root):
             self._take(tag, element)
@@ -85,6 +86,7 @@ class _Reader:
         )
         renamed = dict(zip(self._ids, names))
         edges = [(renamed.get(a, a), renamed.get(b, b), weight) for a, b, weight in self._edges]
+        # Names by label would hide that two nodes have one id.
         names = names if len(set(self._ids)) == len(self._ids) else self._ids  # which finished_graph refuses
         guesses = [{"graphml": "GraphML", "gexf": "GEXF"}[self._root], *guesses]
         return finished_graph(
@@ -110,7 +112,9 @@ class _Reader:
 
     def _take_key(self, element: Element) -> None:
         """Note what a key is called, and what a node or edge has that does not say."""
+        # GEXF calls it title and GraphML attr.name; where neither is given the id is all there is.
         name = element.get(self._key_names[1]) or element.get("id", "")
+        # The first declaration counts: a second of the same id would rename what was read before.
         self._keys.setdefault(element.get(self._key_names[0], ""), name)
         if self._default and self._root == "graphml":
             of = element.get("for") or "all"
@@ -123,6 +127,7 @@ class _Reader:
         key = element.get("key") or element.get("for") or ""
         text = element.get("value") if self._root == "gexf" else element.text
         if text is not None:
+            # Values stand inside their node or edge and end before it, so that they wait for it here.
             self._values[self._keys.get(key, key)] = text.strip()
 
     def _take_node(self, element: Element) -> None:
@@ -131,6 +136,7 @@ class _Reader:
             raise DataError(f"{self._name}: node {len(self._ids) + 1:,} has no id: give every node one.")
         label = {"label": element.get("label")} if element.get("label") else {}
         self._ids.append(identifier)
+        # Later ones win: what a node says itself counts more than a default.
         self._attributes.append({**self._defaults[self._node], **label, **self._values})
         self._values = {}
 
@@ -139,8 +145,10 @@ class _Reader:
         if not all(ends):
             raise DataError(f"{self._name}: edge {len(self._edges) + 1:,} lacks its source or target: give both.")
         values = {**self._defaults[self._edge], **self._values}
+        # Gephi writes Weight as an attribute, others as a value.
         weight = element.get("weight") or next((values[k] for k in ("weight", "Weight") if k in values), None)
         self._edges.append((*ends, weight))
+        # Ports are places on a drawn node; edges with them are edges still.
         self._ports += bool(element.get("sourceport") or element.get("targetport"))
         self._values = {}
 
@@ -156,6 +164,7 @@ def _elements(name: str, content: bytes, root: str) -> Iterator[tuple[str, Eleme
     """Yield each element as it ends, without its namespace, and forget it."""
     path: list[Element] = []
     try:
+        # forbid_dtd, for entities are declared there, and some that refer to one another grow without bound.
         for event, element in iterparse(io.BytesIO(content), events=("start", "end"), forbid_dtd=True):
             if event == "start":
                 path.append(element)
@@ -163,6 +172,7 @@ def _elements(name: str, content: bytes, root: str) -> Iterator[tuple[str, Eleme
                 continue
             yield _bare(element), element
             path.pop()
+            # Forgotten at once, or the tree of a large file would be in memory as well as what is read of it.
             element.clear()
             if path:
                 path[-1].remove(element)
@@ -189,6 +199,7 @@ def _check_start(name: str, path: list[Element], root: str) -> None:
 
 
 def _bare(element: Element) -> str:
+    # Namespaces differ between versions and programs.
     return str(element.tag).rpartition("}")[2]
 
 

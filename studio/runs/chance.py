@@ -27,6 +27,7 @@ __all__ = [
 TASK = "studio.runs.chance:over_seeds"
 SEEDS = 10
 CONFIDENCE = 0.95
+# Held-out labels first, for no part of a training saw them; those trained on flatter.
 SCORED = ("held_out", "left_out", "train")
 """Rows that a training is judged by, the first that there are."""
 Setting = Mapping[str, Any]
@@ -58,9 +59,12 @@ class Difference(NamedTuple):
 def difference(pairs: Sequence[tuple[float, float]]) -> Difference | None:
     """Return the paired difference (second minus first), None of fewer than two pairs."""
     values = np.diff(np.asarray(pairs, float).reshape(-1, 2), axis=1).ravel()
+    # A pair whose training diverged says nothing of the difference.
     values = values[np.isfinite(values)]
+    # One pair has no spread, so no interval.
     if len(values) < 2:
         return None
+    # Two-sided, so half of what is left out lies on each side; the spread is estimated, hence n - 1.
     half = stdtrit(len(values) - 1, 0.5 + CONFIDENCE / 2) * values.std(ddof=1) / np.sqrt(len(values))
     return Difference(float(values.mean()), float(values.mean() - half), float(values.mean() + half), len(values))
 
@@ -68,6 +72,7 @@ def difference(pairs: Sequence[tuple[float, float]]) -> Difference | None:
 def sentence(found: Difference, metric: str) -> str:
     """Say a difference with its interval, and whether it is within chance: "error −0.8 points (−1.2 to −0.4) …"."""
     scale, unit = (100.0, " points") if metric == "error" else (1.0, "")
+    # A true minus sign, for a hyphen before a number reads like a dash.
     mean, low, high = (f"{scale * value:+.3g}".replace("-", "−") for value in found[:3])
     word = "within chance" if found.within_chance else "beyond chance: " + ("lower" if found.mean < 0 else "higher")
     return f"{metric} {mean}{unit} ({low} to {high}) over {found.n} seeds: {word}"
@@ -106,11 +111,13 @@ def over_seeds(
     outcome: dict[str, Any] = {"metric": "", "pairs": []}
     for place, seed in enumerate(seeds):
         scores = [score(data, with_seed(setting, seed)) for setting in (first, second)]
+        # Both settings are judged on the same kind of rows, or the pair would compare two things.
         rows = next((rows for rows in SCORED if all(rows in each for each in scores)), None)
         if rows is None:
             return outcome
         outcome = {"metric": scores[0]["metric"], "pairs": [*outcome["pairs"], [each[rows] for each in scores]]}
         event = RoundEnd("chance", place, len(seeds), {}, detail=outcome)
+        # A list and not a generator: every callback hears of the round, also after one that said stop.
         if any([callback(event) for callback in callbacks]):
             break
     return outcome

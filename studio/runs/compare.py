@@ -40,6 +40,7 @@ def summary(runs: Mapping[str, Run]) -> pl.DataFrame:
 def differing(runs: Mapping[str, Run]) -> pl.DataFrame:
     """Return the settings in which runs differ, in words: "setting", and one column a run by its name here."""
     facts_of = {name: _facts(run) for name, run in runs.items()}
+    # A dictionary keeps the first order in which names come, which a set would not.
     names = list(dict.fromkeys(name for facts in facts_of.values() for name in facts))
     rows = [[name, *(facts.get(name, NOT_SET) for facts in facts_of.values())] for name in names]
     rows = [row for row in rows if len(set(row[1:])) > 1]
@@ -53,6 +54,7 @@ def _facts(run: Run) -> dict[str, str]:
     facts["changes to the data"] = _operations_text(given.get("operations") or ()) or "none"
     facts |= {SYMBOLS.get(k, k): _value(v) for k, v in (given.get("params") or {}).items() if k not in OMITTED}
     facts |= {k: _value(v) for part in ("fit", "form") for k, v in (given.get(part) or {}).items()}
+    # Eight digits tell two data sets apart and still fit in a cell.
     return facts | {"fingerprint of the data": run.digest[:8]}
 
 
@@ -61,6 +63,7 @@ def _operations_text(operations: Iterable[Mapping[str, Any]]) -> str:
     for operation in operations:
         try:
             parts.append(operation_text(operation))
+        # One run that cannot be read must not hide the comparison of the others.
         except (DataError, ParameterError, TypeError, KeyError):  # a run of another version of the studio
             parts.append("a change that this studio does not know")
     return ", ".join(parts)
@@ -87,17 +90,20 @@ def curves(runs: Mapping[str, Run], histories: Mapping[str, pl.DataFrame | None]
     for name, run in runs.items():
         line = _curve(histories.get(name))
         if line is not None:
+            # By metric, for an error in percent and an RMSE in units share no axis.
             found.setdefault(metric(run)[0], {})[name] = line
     return {title: _lines(series, title, order) for title, series in found.items()}
 
 
 def _lines(series: Mapping[str, np.ndarray], title: str, order: Sequence[str]) -> basic.Figure:
     longest = max(map(len, series.values()))
+    # Runs have different lengths; NaN ends a line, where a zero would draw a fall.
     padded = {k: np.concatenate([v, np.full(longest - len(v), np.nan)]) for k, v in series.items()}
     return basic.lines(np.arange(1, longest + 1), padded, "round", title, order=order)
 
 
 def _curve(history: pl.DataFrame | None) -> np.ndarray | None:
+    # A column may be there and be empty, where a run had no labels of that kind.
     names = [] if history is None else [c for c in CURVES if c in history.columns and history[c].count()]
     return history[names[0]].cast(pl.Float64).fill_null(float("nan")).to_numpy() if names else None
 
@@ -110,6 +116,7 @@ def weights_figure(by_run: Mapping[str, Mapping[str, float]]) -> basic.Figure | 
     figure = basic.bars(dict.fromkeys(names, 0.0), "weight", horizontal=False)
     figure["data"] = [
         {"type": "bar", "name": run, "x": names, "y": [learned.get(name) for name in names],
+         # None leaves a gap for a source that the run did not have; zero would say that it was useless.
          "marker": {"color": basic.style(place)["colour"]}}
         for place, (run, learned) in enumerate(by_run.items()) if learned
     ]  # fmt: skip
@@ -136,12 +143,14 @@ def instances(predictions: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     names = list(predictions)
     both = _truths(predictions)
     for name, frame in predictions.items():
+        # An id may stand in several rows, which a join would multiply.
         predicted = frame.unique("id", maintain_order=True).select("id", pl.col("prediction").alias(name))
         both = both.join(predicted, on="id", maintain_order="left")
     if all(both[name].dtype.is_numeric() for name in names):
         spread = pl.max_horizontal(names) - pl.min_horizontal(names)
         both = both.with_columns(spread.alias("spread"))
         return both.filter(pl.col("spread") > 0).sort("spread", descending=True)
+    # As text, for one run may give labels as numbers and the other as words.
     both = both.with_columns(pl.col(name).cast(pl.String) for name in names)
     differ = pl.any_horizontal([pl.col(name) != pl.col(names[0]) for name in names[1:]])
     return _right(both.filter(differ), names)
@@ -159,6 +168,7 @@ def _truths(predictions: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
         return found
     truths = pl.concat(known).unique("id", keep="first", maintain_order=True)
     found = found.join(truths, on="id", how="left", maintain_order="left")
+    # Numbers again where every known label is one, so that they can be subtracted.
     numbers = found["truth"].cast(pl.Float64, strict=False)
     numeric = first["prediction"].dtype.is_numeric() and numbers.count() == found["truth"].count()
     return found.with_columns(numbers.alias("truth")) if numeric else found
@@ -168,6 +178,7 @@ def _right(differ: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
     if "truth" not in differ.columns:
         return differ
     columns = [pl.when(pl.col(name) == pl.col("truth").cast(pl.String)).then(pl.lit(_number(name))) for name in names]
+    # No run may be right: an empty text then, and not a missing one.
     right = pl.concat_str(columns, separator=", ", ignore_nulls=True)
     return differ.with_columns(pl.when(pl.col("truth").is_null()).then(None).otherwise(right).alias("right"))
 
@@ -180,6 +191,7 @@ def _number(name: str) -> str:
 def differing_text(predictions: Mapping[str, pl.DataFrame], differ: pl.DataFrame) -> str:
     """Say in one sentence how many instances are seen differently, and which run is right more often there."""
     names = list(predictions)
+    # Runs on different samples share some instances only; the count is of these.
     common = len(set.intersection(*(set(frame["id"].to_list()) for frame in predictions.values())))
     if not common:
         return "The runs have no instance in common."

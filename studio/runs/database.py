@@ -37,6 +37,7 @@ _RUNS = sa.Table(
     sa.Column("id", sa.String(40), primary_key=True),
     sa.Column("owner", sa.String(200), nullable=False, index=True),
     sa.Column("created", sa.String(40), nullable=False),
+    # Text without a width: sources and settings have no longest length.
     *(sa.Column(name, sa.Text, nullable=False) for name in ("page", "method", "dataset", "digest", "status", "name")),
     *(sa.Column(name, sa.Text, nullable=False) for name in ("settings", "results", "blobs", "checksum")),
 )
@@ -47,14 +48,17 @@ _BLOBS = sa.Table(
     sa.Column("kind", sa.String(20), primary_key=True),
     sa.Column("content", sa.LargeBinary, nullable=False),
 )
+# A page waits meanwhile; beyond half a second the run is kept in memory instead and moved later.
 PATIENCE = 0.5
 """Seconds to wait for another thread that writes, and then for another process that writes to the same SQLite file."""
 TRAINING = "training"
 """Status of a run that has begun and not ended."""
 NOTICE = "notice "
 """How the keys of sentences begin that wait to be read."""
+# The ASCII codes of "Hetc", so that no other program's lock has this number by chance.
 _LOCK = 0x48657463
 """Key of the lock that a PostgreSQL server holds while tables are made."""
+# The check reads the whole file, and above this the start of the studio would be felt to wait.
 _CHECKED_BYTES = 200 * 2**20
 
 
@@ -101,6 +105,7 @@ class Database:
         try:
             self._check(url)
             self._make_tables()
+        # A half-opened database holds a file lock, which would outlive the error.
         except BaseException:
             self.close()
             raise
@@ -114,15 +119,18 @@ class Database:
         """Store a run and its blocks, in place of what the owner has under its id, or nothing."""
         with self._begin() as connection:
             if connection.execute(_one(run.owner, run.id)).first() is not None:
+                # Removed and inserted, for blocks of the former run that the new one lacks must go too.
                 _remove(connection, run.id)
             _insert(connection, run, blobs)
 
     def runs(self, owner: str | None) -> tuple[list[Run], int]:
         """Return an owner's runs (of everyone for None), newest first, and how many rows are damaged."""
+        # The id breaks ties of the clock, or the list would change its order from call to call.
         query = sa.select(_RUNS).order_by(_RUNS.c.created.desc(), _RUNS.c.id)
         with self._reading() as connection:
             rows = connection.execute(query if owner is None else query.where(_RUNS.c.owner == owner)).mappings().all()
         runs = [Run.from_row(dict(row)) for row in rows]
+        # A damaged row is counted and left out: one bad page of a file must not hide all runs.
         return [run for run in runs if run is not None], runs.count(None)
 
     def count(self) -> int:
@@ -155,12 +163,14 @@ class Database:
         query = sa.select(_BLOBS.c.content).where(_BLOBS.c.run == run.id, _BLOBS.c.kind == kind)
         with self._reading() as connection:
             content = connection.execute(query).scalar()
+        # The checksum stands in the row, which has one of its own: a block cannot be exchanged for another's.
         if content is None or sha256(content) != run.blobs[kind]:
             raise DamagedError
         return bytes(content)
 
     def replace(self, run: Run) -> None:
         """Store a run anew in the place of the one with its id and owner."""
+        # With the owner in the condition: an id alone must not be enough to change a run.
         change = sa.update(_RUNS).where(_RUNS.c.id == run.id, _RUNS.c.owner == run.owner)
         with self._begin() as connection:
             connection.execute(change.values(run.row()))
@@ -181,6 +191,7 @@ class Database:
 
     def notify(self, sentence: str) -> None:
         """Keep a sentence until somebody says that it was read; of SQLite, whose columns have no width."""
+        # Times in ISO format sort as text, so that the oldest comes first.
         key = f"{NOTICE}{datetime.now(UTC).isoformat()}"
         with self._begin() as connection:
             connection.execute(sa.insert(_META), {"key": key, "value": sentence})
@@ -200,6 +211,7 @@ class Database:
     @contextmanager
     def _begin(self) -> Iterator[sa.Connection]:
         """Begin a transaction that writes, one at a time."""
+        # There is one writing connection; two threads in it would share a transaction.
         if not self._lock.acquire(timeout=PATIENCE):
             raise BusyError("The database is locked by another thread.")
         try:
@@ -221,6 +233,7 @@ class Database:
     def _check(self, url: str) -> None:
         """Look for damage that would show in the middle of work; large files are left to their checksums."""
         path = Path(sa.make_url(url).database or "") if url.startswith("sqlite:///") else None
+        # A new file has nothing to check, and a server checks itself.
         if path is None or not path.exists() or path.stat().st_size > _CHECKED_BYTES:
             return
         with self._begin() as connection:
@@ -231,9 +244,11 @@ class Database:
         """Make the tables that are not there; two that start at once on one server take turns."""
         with self._begin() as connection:
             if connection.dialect.name == "postgresql":
+                # Freed by the end of the transaction, so that a studio that dies in here blocks nobody.
                 connection.execute(sa.text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
             there = {_META.name, _RUNS.name, _BLOBS.name} & set(sa.inspect(connection).get_table_names())
             self.is_new = not there
+            # One of two tables is no new database: making the other would hide that it was lost.
             if there and not {_RUNS.name, _BLOBS.name} <= there:
                 raise DamagedError
             _metadata.create_all(connection)
@@ -277,7 +292,9 @@ def _migrate(connection: sa.Connection, version: int) -> None:
 
 def _engine(url: str) -> sa.Engine:
     if not url.startswith("sqlite"):
+        # A server closes idle connections; the ping costs one message and spares a run a failure.
         return sa.create_engine(url, pool_pre_ping=True)
+    # One connection for as long as the studio runs: it still has the runs of a file that somebody deletes.
     engine = sa.create_engine(url, poolclass=StaticPool, connect_args={"check_same_thread": False, "timeout": PATIENCE})
     sa.event.listen(engine, "connect", _prepare_writer)
     sa.event.listen(engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN IMMEDIATE"))
@@ -288,9 +305,11 @@ def _readers(url: str, engine: sa.Engine) -> sa.Engine | None:
     """Return an engine for reads, None for a database in memory."""
     if not url.startswith("sqlite"):
         return engine
+    # In memory a second connection would be a second, empty database.
     if not url.startswith("sqlite:///"):
         return None
     readers = sa.create_engine(
+        # Four stay open; pages that ask at once get more, for as long as they ask.
         url, poolclass=QueuePool, pool_size=4, max_overflow=60,
         connect_args={"check_same_thread": False, "timeout": PATIENCE},
     )  # fmt: skip
@@ -300,10 +319,12 @@ def _readers(url: str, engine: sa.Engine) -> sa.Engine | None:
 
 
 def _prepare_writer(connection: Any, _: Any) -> None:
+    # FULL, for a run that is said to be stored must be there after a power cut.
     _prepare(connection, "journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON")
 
 
 def _prepare_reader(connection: Any, _: Any) -> None:
+    # The reading engine cannot write even by mistake.
     _prepare(connection, "query_only=ON")
 
 

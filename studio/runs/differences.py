@@ -161,6 +161,7 @@ def sentence(before: Outcome, after: Outcome) -> str:
 def _operations_changed(before: Outcome, after: Outcome) -> list[str]:
     old, new = checked(before.operations), checked(after.operations)
     added = [operation for operation in new if operation not in old]
+    # Arguments that changed in place are said once, as what is done now.
     places = {_place(operation) for operation in added}
     gone = [operation for operation in old if operation not in new and _place(operation) not in places]
     undone = [operation_text(operation, undone=True) for operation in gone]
@@ -187,8 +188,10 @@ def _value(value: Any) -> str:
 
 def _metric_changed(before: Outcome, after: Outcome) -> str:
     if after.value is None or before.value is None or before.metric != after.metric:
+        # Two metrics cannot be compared; only the new one is told.
         return "" if after.value is None else f"{after.metric} {_metric(after, after.value)}"
     old, new = _metric(after, before.value), _metric(after, after.value)
+    # Equal as shown: digits that nobody sees are no change.
     return f"{after.metric} stays at {new}" if old == new else f"{after.metric} {old} → {new}"
 
 
@@ -197,11 +200,13 @@ def _metric(outcome: Outcome, value: float) -> str:
 
 
 def _weight_moved(before: Outcome, after: Outcome) -> str:
+    # A source that was not there before began at zero.
     gains = {name: weight - before.weights.get(name, 0.0) for name, weight in after.weights.items()}
     if not before.weights or not gains:
         return ""
     winner, loser = max(gains, key=gains.get), min(gains, key=gains.get)
     if gains[winner] < MOVED:
         return ""
+    # The loser is named only if it lost as clearly as the winner won.
     loses = loser != winner and gains[loser] <= -MOVED
     return f"weight moved {f'from {shown(loser)} ' if loses else ''}to {shown(winner)}"

@@ -26,7 +26,9 @@ from studio.runs.run import Run
 __all__ = ["bundle", "csv", "figure_html", "file_name", "notebook_of_run", "parquet", "script_of_run"]
 
 WHERE = "pip install the wheel of hetcore from the zip of the run, or `pip install .` in its folder."
+# A spreadsheet runs a cell that begins like this; the file may have come from somebody else.
 _FORMULA = "^[=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20]"  # the last four are the wide ones of East Asian keyboards
+# Names that Windows keeps for devices, whatever their ending.
 _DEVICES = {"con", "prn", "aux", "nul", *(f"{port}{k}" for port in ("com", "lpt") for k in range(1, 10))}
 
 
@@ -38,6 +40,7 @@ def csv(frame: pl.DataFrame) -> bytes:
     """
     cells: dict[str, pl.Series] = {}
     for series in frame.iter_columns():
+        # Headers are cells too.
         name = f"'{series.name}" if re.match(_FORMULA, series.name) else series.name
         while name in cells or (name != series.name and name in frame.columns):
             name = f"'{name}"
@@ -46,6 +49,7 @@ def csv(frame: pl.DataFrame) -> bytes:
 
 
 def _defused(series: pl.Series) -> pl.Series:
+    # Categories have no text functions, and a formula may hide in them too.
     if series.dtype in (pl.Categorical, pl.Enum):
         series = series.cast(pl.String)
     elif series.dtype.is_nested() or series.dtype in (pl.Binary, pl.Duration, pl.Object):
@@ -59,6 +63,7 @@ def figure_html(figure: Any, title: str = "hetcore") -> str:
     """Return a Plotly figure (or its dict) as one HTML page that loads nothing from anywhere."""
     import plotly.io
 
+    # Plotly's button would send the figure, and so the data, to a server.
     config = {"showSendToCloud": False, "displaylogo": False}
     page = plotly.io.to_html(figure, config=config, include_plotlyjs=True, full_html=True, validate=False)
     return page.replace("<head>", f"<head><title>{_html(title)}</title>", 1)
@@ -120,6 +125,7 @@ def bundle(run: Run, data: HetData, predictions: pl.DataFrame, model: bytes | No
     ParameterError, DataError
         As `script_of_run` does, and if the data are not those of the run.
     """
+    # By digest, for data of the same name may have changed since the run.
     if run.digest and run.digest != data.digest():
         raise DataError("The data in use are not those of this run: reopen it first, or upload its files again.")
     steps = _steps(run, alone=True)
@@ -154,6 +160,7 @@ def _facts(run: Run, data: HetData, history: Any) -> report.Facts:
 
 def _steps(run: Run, alone: bool = False) -> list[Step]:
     """Return the steps of a run; `alone` reads an example too from the folder of its data."""
+    # Checked again: a stored run is a file, and a file may have been edited.
     data = recipes.checked(run.settings.get("data") or {"example": run.dataset})
     example = None if alone else data.get("example")
     operations = scenarios.checked(run.settings.get("operations") or ())
@@ -178,6 +185,7 @@ def _imports(method: str, example: str | None, operations: list[dict[str, Any]],
     lines += ["import hetcore as hc", "from hetcore import metrics"]
     lines += [] if _of_hetcore(method) else [f"from {_module(method)} import {method}"]
     lines += ["from hetcore.data import plain"] if formed else []
+    # Only imports that the code uses, for the script is read by people.
     lines += ["from hetcore.data import splits"] if "splits." in scenarios.as_code(operations) else []
     return "\n".join(lines if example else [*lines, "", HERE])
 
@@ -197,6 +205,7 @@ def _training(run: Run, with_labels: bool, form: Mapping[str, Any]) -> str:
     fit = "".join(f", {each}" for each in arguments(run.settings.get("fit") or {}))
     maker = f"hc.{run.method}" if _of_hetcore(run.method) else run.method
     given = forms.fit_code(form) if form else "data, y" if with_labels else "data"
+    # chr(10), for an f-string of Python 3.11 takes no backslash.
     return f"model = {maker}({chr(10) + params if params else ''})\nmodel.fit({given}{fit})"
 
 

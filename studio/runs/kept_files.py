@@ -62,8 +62,10 @@ class KeptFiles:
         """
         digests = {name: sha256(content) for name, content in files.items()}
         facts = canonical({"recipe": recipe, "files": digests, "digest": digest})
+        # Half of the hash: 96 bits are not met by chance, and a shorter name fits an address.
         name = hashlib.sha256(facts.encode()).hexdigest()[:24]
         for file, content in files.items():
+            # Contents first and the list of them last: what is listed is there, whenever the studio ends.
             _write(self._content(owner, digests[file]), content)
         _write(self._data(owner) / f"{name}.json", facts.encode())
         self._make_room(owner, name)
@@ -79,17 +81,21 @@ class KeptFiles:
         """
         path = self._data(owner) / f"{name}.json"
         try:
+            # The name may come from an address bar; only such a name can reach a path.
             facts = _read(path) if NAME.fullmatch(name) else {}
             files = {file: self._content(owner, digest).read_bytes() for file, digest in facts["files"].items()}
+            # A changed file counts as gone, or a run would be reopened on other data.
             if any(sha256(content) != facts["files"][file] for file, content in files.items()):
                 raise ValueError(name)
         except (OSError, ValueError, KeyError, TypeError):
             raise LookupError(GONE) from None
+        # Use counts as new, so that what is worked with is the last to go.
         os.utime(path)
         return facts["recipe"], files
 
     def find(self, owner: str, digest: str) -> str | None:
         """Return the name of the owner's kept data of this digest, None if there are none."""
+        # Without a digest nothing matches, rather than the first that has none.
         return next((path.stem for path in self._newest(owner) if digest and _digest(path) == digest), None)
 
     def size(self, owner: str) -> int:
@@ -105,6 +111,7 @@ class KeptFiles:
         shutil.rmtree(self._owner(owner), ignore_errors=True)
 
     def _owner(self, owner: str) -> Path:
+        # Hashed, for an owner's name may hold what no path takes.
         return self._folder / hashlib.sha256(f"files of {owner}".encode()).hexdigest()[:32]
 
     def _data(self, owner: str) -> Path:
@@ -114,10 +121,12 @@ class KeptFiles:
         return self._owner(owner) / "contents" / digest
 
     def _newest(self, owner: str) -> list[Path]:
+        # Nanoseconds, for files kept in one go share a second.
         return sorted(self._data(owner).glob("*.json"), key=lambda path: -path.stat().st_mtime_ns)
 
     def _make_room(self, owner: str, newest: str) -> None:
         """Forget the data used longest ago until the others are within the quota, but never the newest."""
+        # Oldest first; the data just brought stay, even where they alone are over the quota.
         for path in reversed([each for each in self._newest(owner) if each.stem != newest]):
             if self.size(owner) <= self.quota:
                 return
@@ -125,6 +134,7 @@ class KeptFiles:
             self._forget_unused(owner)
 
     def _forget_unused(self, owner: str) -> None:
+        # One content can belong to several data, so it goes only with the last of them.
         used = {digest for path in self._newest(owner) for digest in _read(path).get("files", {}).values()}
         for path in self._owner(owner).glob("contents/*"):
             if path.name not in used:
@@ -147,9 +157,12 @@ def _write(path: Path, content: bytes) -> None:
     if path.exists():
         os.utime(path)
         return
+    # Readable by the owner alone: these are people's own data.
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    # A random name, for two tabs may write the same content at once.
     draft = path.with_name(f".{secrets.token_hex(8)}")
     draft.write_bytes(content)
+    # Replaced in one step, so that no reader meets half a file.
     os.replace(draft, path)
 
 

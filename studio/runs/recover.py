@@ -23,10 +23,12 @@ def recover(damaged: Path, target: Database) -> int:
     """Copy the runs whose checksums hold from a damaged SQLite file; return how many."""
     saved = 0
     try:
+        # Read-only: a damaged file must stay as it is, for somebody may try other tools.
         connection = sqlite3.connect(f"file:{damaged}?mode=ro", uri=True)
     except sqlite3.Error:
         return 0
     connection.row_factory = sqlite3.Row
+    # Broken text fails its checksum later; here it must not stop the reading.
     connection.text_factory = lambda text: text.decode(errors="replace")
     for row in _rows(connection):
         run = Run.from_row(dict(row))
@@ -43,8 +45,10 @@ def pad(damaged: Path) -> None:
         with damaged.open("rb") as file:
             header = file.read(100)
         if len(header) == 100 and header.startswith(b"SQLite format 3"):
+            # Fields of SQLite's header: 1 stands for a page of 65536 bytes, which two bytes cannot hold.
             page, pages = struct.unpack(">H", header[16:18])[0], struct.unpack(">I", header[28:32])[0]
             announced = (65536 if page == 1 else page) * pages
+            # A header that is damaged itself may announce anything; no sparse file of terabytes is made.
             if damaged.stat().st_size < announced < 2**40:
                 os.truncate(damaged, announced)
 
@@ -54,6 +58,7 @@ def taken_over(source: Database, target: Database) -> int:
     saved = 0
     with contextlib.suppress(sa.exc.SQLAlchemyError, sqlite3.Error):
         for run in source.runs(None)[0]:
+            # Run by run, so that one that cannot be read costs only itself.
             with contextlib.suppress(sa.exc.SQLAlchemyError, sqlite3.Error, DamagedError):
                 target.put(run, {kind: source.blob(run, kind) for kind in run.blobs})
                 saved += 1
@@ -63,10 +68,12 @@ def taken_over(source: Database, target: Database) -> int:
 def _rows(connection: sqlite3.Connection) -> list[sqlite3.Row]:
     """Return the rows of runs; where damage is in the way, those that can be reached by their numbers."""
     try:
+        # In one go first: one by one is slow, and only damage makes it needed.
         return connection.execute("SELECT * FROM runs").fetchall()
     except sqlite3.Error:
         pass
     last = _readable(connection, "SELECT max(rowid) AS last FROM runs", ())
+    # Where even the largest number cannot be read, a thousand is tried.
     most = min(_MOST_ROWS, last[0]["last"] or 0) if last else 1000
     numbers = range(1, most + 1)
     return [row for k in numbers for row in _readable(connection, "SELECT * FROM runs WHERE rowid = ?", (k,))]

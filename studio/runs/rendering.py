@@ -57,12 +57,14 @@ def image(figure: Any, kind: str = "svg") -> bytes:
     if reason := missing():
         raise DataError(reason)
     given = plotly.io.to_json(figure, validate=False).encode()
+    # A process of its own, for a browser that hangs can then be ended without the studio.
     command = [sys.executable, "-P", "-m", "studio.runs.rendering", kind]
     environment = child_environment() | {"BROWSER_PATH": _browser() or ""}
     try:
         done = subprocess.run(command, input=given, capture_output=True, timeout=SECONDS, env=environment)  # noqa: S603
     except subprocess.TimeoutExpired:
         raise DataError(f"The browser did not draw the figure in {SECONDS} s: try again, or take HTML.") from None
+    # A browser that dies can leave nothing and still report success.
     if done.returncode or not done.stdout:
         raise DataError("The browser could not draw the figure: take HTML.")
     return done.stdout
@@ -76,9 +78,12 @@ def _drawn(given: bytes, kind: str) -> bytes:
     import plotly
     import plotly.io
 
+    # What this Plotly does not know is left out, rather than the whole figure refused.
     figure = plotly.io.from_json(given.decode(), skip_invalid=True)
+    # From the package: the default page would fetch Plotly from a server.
     script = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
     page = kaleido.PageGenerator(plotly=str(script), mathjax=False)
+    # Pixels are doubled for screens of high density; SVG has none.
     scale = {"scale": 2} if kind == "png" else {}
     return kaleido.calc_fig_sync(figure, opts={"format": kind, **SIZE, **scale}, kopts={"page_generator": page})
 

@@ -70,6 +70,7 @@ MODES = {
 
 def page_file(run: Run) -> str:
     """Return the file of the page that opens a run again."""
+    # A run of a page that is gone still has data and settings that the first page can show.
     return FILES.get(run.page, FILES["Consensus"])
 
 
@@ -84,6 +85,7 @@ def why_not(run: Run, recipe: Mapping[str, Any], kept: bool = False) -> str:
     kept : bool
         Whether its files are kept.
     """
+    # An example is always there; files must be kept or be the ones in use.
     if kept or example_of(run) or run.settings.get("data") == recipe:
         return ""
     return "Its files are no longer kept here: upload them again on the Data page, then reopen."
@@ -137,6 +139,7 @@ def _params(run: Run, table: str) -> dict[str, Any]:
 def _collective(run: Run, title: str, own: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the values of the Collective page's controls, and its edits."""
     params, printed = run.settings.get("params", {}), bool(run.settings.get("params", {}).get("as_printed"))
+    # Keys have the mode or the data's name in them, as the controls do: Streamlit keeps a value by its key.
     values = _params(run, "Collective") | {"to the letter": printed, "log": params.get("target_transform") == "log"}
     values |= {f"fill {printed}": params.get("no_neighbor") or "nan"}
     values[f"collective graphs {title}"] = list(run.settings.get("fit", {}).get("graph", ()))
@@ -207,18 +210,22 @@ def _noise(run: Run, own: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
             values["flipped"] = round(100 * operation["share"])
         else:
             values |= {f"{key}_disturbed": round(100 * operation["share"]), f"{key}_sd": operation["sd"]}
+    # None is no value of a control.
     return {name: value for name, value in values.items() if value is not None}
 
 
 def _parted(run: Run) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Return the operations before the page's own, and those."""
+    # From the end backwards: a page's own operations come last, what-ifs before them.
     given = list(run.settings.get("operations") or ())
     end = len(given)
+    # Edits come in any order and any number, so that they are taken as one block.
     while run.page == "Collective" and end and given[end - 1]["op"] in EDITS:
         end -= 1
     for op in ORDER.get(run.page, ORDER["Consensus"]):
         while end and given[end - 1]["op"] == op:
             end -= 1
+            # A second one was not done by the page, so it belongs to what was there before.
             if op in SINGLE:
                 break
     return given[:end], given[end:]

@@ -31,6 +31,7 @@ MOST_BYTES = 16 * 2**20
 def to_bytes(events: Sequence[RoundEnd]) -> bytes | None:
     """Return rounds as packed JSON; None where there are none, or too many."""
     packed = json.dumps([dataclasses.asdict(event) for event in events], default=_plain).encode()
+    # Compressed, for names repeat in every round.
     return zlib.compress(packed) if events and len(packed) <= MOST_BYTES else None
 
 
@@ -50,7 +51,9 @@ def from_bytes(content: bytes) -> list[RoundEnd]:
     """
     try:
         stream = zlib.decompressobj()
+        # At most so much, for a small damaged block could unpack to more than the memory.
         unpacked = stream.decompress(content, MOST_BYTES)
+        # A block that ends early would otherwise give a shorter run without a word.
         if not stream.eof:
             raise ValueError("cut off")
         return [RoundEnd(**fields) for fields in json.loads(unpacked)]
@@ -82,11 +85,13 @@ def data_of(owner: str, run: Run) -> HetData:
 def restore(owner: str, run_id: str) -> bool:
     """Give a stored run back to the manager, unless it knows it; False if the owner has no such run with rounds."""
     runs, studio = store.shared(), manager.manager()
+    # The manager knows it already: asking costs a dictionary, the store a read of all its tables.
     with contextlib.suppress(manager.UnknownRunError):
         return bool(studio.status(run_id, owner, watch=False))
     try:
         run = runs.get(owner, run_id)
         rounds = runs.rounds(owner, run_id)
+        # Runs that failed or were interrupted have no rounds to show.
         if run.status not in ("finished", "stopped") or rounds is None:
             return False
         studio.restore(

@@ -53,6 +53,7 @@ class Run:
     settings: dict[str, Any] = dataclasses.field(default_factory=dict)
     results: dict[str, Any] = dataclasses.field(default_factory=dict)
     blobs: dict[str, str] = dataclasses.field(default_factory=dict)
+    # Random, for an id stands in addresses and must not be guessed from another.
     id: str = dataclasses.field(default_factory=lambda: secrets.token_urlsafe(12))
     created: datetime = dataclasses.field(default_factory=lambda: datetime.now(UTC))
 
@@ -61,6 +62,7 @@ class Run:
         texts = {
             "id": self.id,
             "owner": self.owner,
+            # In UTC with all digits, so that the texts sort as the times do.
             "created": self.created.astimezone(UTC).isoformat(timespec="microseconds"),
             "page": self.page,
             "method": self.method,
@@ -72,6 +74,7 @@ class Run:
             "results": canonical(self.results),
             "blobs": canonical(self.blobs),
         }
+        # Replaced before the checksum is made, or the row would not match it.
         texts = {name: text.replace("\x00", "\ufffd") for name, text in texts.items()}
         return texts | {"checksum": _checksum(texts)}
 
@@ -81,6 +84,7 @@ class Run:
         texts = {name: value for name, value in row.items() if name != "checksum"}
         if _checksum(texts) != row["checksum"]:
             return None
+        # Only once the checksum holds: damaged JSON would raise instead of being left out.
         created = datetime.fromisoformat(texts.pop("created"))
         parts = {name: json.loads(texts.pop(name)) for name in ("settings", "results", "blobs")}
         return cls(**texts, **parts, created=created)
@@ -93,6 +97,7 @@ def sha256(content: bytes) -> str:
 
 def canonical(value: Any) -> str:
     """Return JSON with one spelling for one value; numbers that are not finite become null."""
+    # Sorted, so that equal settings have equal text, and so an equal digest.
     return json.dumps(_plain(value), sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -103,11 +108,13 @@ def _plain(value: Any) -> Any:
         return [_plain(item) for item in value]
     if hasattr(value, "item"):  # a NumPy number
         value = value.item()
+    # JSON has no NaN; Python would write one that no other reader takes.
     if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
         return None
     return value if value is None or isinstance(value, str | int | float) else str(value)
 
 
 def _checksum(texts: dict[str, Any]) -> str:
+    # ASCII only and with names: text encodings of databases and swapped columns both show.
     spelled = json.dumps([[name, texts[name]] for name in sorted(texts)], ensure_ascii=True, default=repr)
     return sha256(spelled.encode())

@@ -53,6 +53,7 @@ T = TypeVar("T")
 
 def home() -> Path:
     """Return the folder of the studio's own files: HETCORE_HOME, or the user's data folder."""
+    # At each call, for tests and embedding programs set the variable after the import.
     return Path(os.environ.get("HETCORE_HOME") or platformdirs.user_data_path("hetcore"))
 
 
@@ -69,10 +70,12 @@ class RunStore:
 
     def __init__(self, url: str | None = None, folder: Path | None = None) -> None:
         self._lock = threading.RLock()
+        # Of the same kind as the file: what waits is checked and listed by the same code.
         self._memory = Database("sqlite://")
         self._url = url or os.environ.get("HETCORE_DATABASE_URL") or ""
         self._file = None if self._url else (folder or home()) / "runs.db"
         self._database: Database | None = None
+        # The file's number tells a file that was replaced by another of the same name.
         self._inode, self._closed = 0, False
         self._lasting = self._fault = self._left_out = ""
         self._notices: list[str] = []
@@ -81,9 +84,11 @@ class RunStore:
     @property
     def warning(self) -> str:
         """One or two sentences to show while something is wrong or was lost, else empty."""
+        # Counted only when something is wrong, for pages ask for the warning on every run of theirs.
         waiting = self._memory.count() if self._fault else 0
         kept = f" {counted(waiting, 'run')} would be lost if the studio ended now." if waiting else ""
         notices = " ".join(self._notices[:1])
+        # The worst first, and one at a time: a page has room for one line.
         return self._lasting or (self._fault + kept if self._fault else notices or self._left_out)
 
     @property
@@ -117,6 +122,7 @@ class RunStore:
         blobs = {kind: content for kind, content in given.items() if content is not None}
         run = dataclasses.replace(run, blobs={kind: sha256(content) for kind, content in blobs.items()})
         self._check_place()
+        # What waits goes first: a database that still fails shows there, before this run is written.
         if self._flush() and self._try(lambda database: database.put(run, blobs) or True, writes=True):
             self._memory.delete(run.owner, run.id)
             self._mark()
@@ -134,6 +140,7 @@ class RunStore:
         self._left_out = self._left_out if damaged else ""
         if self._file is not None and self._database is not None:
             self._notices = self._try(lambda database: database.notices()) or self._notices
+        # Memory last: what waits there is newer than what the database has under the same id.
         runs = {run.id: run for run in [*stored, *self._memory.runs(owner)[0]]}
         return [run for run in sorted(runs.values(), key=_age) if page in (None, run.page)]
 
@@ -145,6 +152,7 @@ class RunStore:
         LookupError
             If the owner has no such run.
         """
+        # Likewise memory first.
         run = self._memory.get(owner, run_id) or self._try(lambda database: database.get(owner, run_id))
         if run is None:
             raise LookupError(_GONE)
@@ -181,11 +189,13 @@ class RunStore:
 
     def delete(self, owner: str, run_id: str) -> bool:
         """Delete a run; False if the owner has no such run, or it could not be deleted."""
+        # From both: a run that waits in memory may be in the database as it was before.
         waited = self._memory.delete(owner, run_id)
         return bool(self._try(lambda database: database.delete(owner, run_id), writes=True)) or waited
 
     def close(self) -> None:
         """Move what waits in memory to the database if it can be, and let the databases go."""
+        # Called by tests and again at exit.
         if self._closed:
             return
         self._flush()
@@ -200,6 +210,7 @@ class RunStore:
         try:
             return database.blob(run, kind)
         except _FAULTS:
+            # `from None`: the cause names paths, which are not for a page.
             raise DataError(f"The {kind} of this run is damaged in the database: train it again.") from None
 
     # Opening, and what goes wrong -----------------------------------------------------------------------------------
@@ -256,11 +267,14 @@ class RunStore:
 
     def _check_place(self) -> None:
         """Notice that the file was deleted, emptied or replaced; take over what the open database still has of it."""
+        # A server has no file to look at.
         if self._file is None or self._database is None or self._in_place():
             return
         with self._lock:
+            # Asked again within the lock, for another thread may have replaced it meanwhile.
             if self._in_place():
                 return
+            # From the open connection, which still sees a deleted file on POSIX.
             saved = taken_over(self._database, self._memory)
             self._database.close()
             self._replace_damaged(f"was deleted or replaced while it was open: {counted(saved, 'run')} could be saved")
@@ -276,6 +290,7 @@ class RunStore:
         """Move the damaged file aside, and take what can be read of it into a new one."""
         aside = self._file.with_name(f"runs-damaged-{datetime.now(UTC):%Y%m%d-%H%M%S-%f}.db")
         try:
+            # The log and its index belong to the file: left there they would be taken for those of the new one.
             for ending in ("", "-wal", "-shm"):
                 if (part := Path(f"{self._file}{ending}")).exists():
                     part.rename(f"{aside}{ending}")
@@ -301,12 +316,14 @@ class RunStore:
         except _FAULTS as error:
             if self._file is not None and _is_damage(error):
                 with self._lock:
+                    # Another thread may have met the same damage and replaced it already.
                     if self._database is database:
                         database.close()
                         self._replace_damaged()
             else:
                 self._fault = f"The database of runs does not work ({_cause(error)}): {_MEMORY}."
             return None
+        # A read that works does not prove that a write will, as long as runs wait.
         if self._fault and (writes or not self._memory.count()):
             self._fault = ""
         return result
@@ -315,6 +332,7 @@ class RunStore:
         """Move runs from memory to the database; False if some have to stay."""
         for run in self._memory.runs(None)[0]:
             blobs = {kind: self._memory.blob(run, kind) for kind in run.blobs}
+            # Bound as defaults: a lambda in a loop would see the last run.
             if not self._try(lambda database, run=run, blobs=blobs: database.put(run, blobs) or True, writes=True):
                 return False
             self._memory.delete(run.owner, run.id)
@@ -325,6 +343,7 @@ def _age(run: Run) -> float:
     return -run.created.timestamp()
 
 
+# By words, for the drivers have no codes for these that all versions share.
 def _is_damage(error: Exception) -> bool:
     message = str(error)
     return any(

@@ -21,6 +21,7 @@ def label(run: Run) -> str:
 
 def metric(run: Run) -> tuple[str, float | None]:
     """Return the name of a run's metric and its value on labels that it did not see, where known."""
+    # Runs of older versions have their scores at the top.
     scores = run.results.get("scores") or run.results
     name = str(scores.get("metric", "error"))
     held = next((scores[key] for key in ("held_out", "value", "train") if _is_number(scores.get(key))), None)
@@ -28,6 +29,7 @@ def metric(run: Run) -> tuple[str, float | None]:
 
 
 def _is_number(value: Any) -> bool:
+    # True is an int to Python, and a number to nobody.
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
@@ -39,6 +41,7 @@ def rounds(run: Run) -> int | None:
 
 def weights(run: Run, graphs: bool = False) -> dict[str, float]:
     """Return the learned weights of a run's sources, or of its graphs: each kind has a sum of its own."""
+    # Sources and graphs each sum to one, so that bars of both together would mislead.
     parts = [run.results.get(kind) for kind in (("graph_weights",) if graphs else ("source_weights", "weights"))]
     return {str(k): float(v) for part in parts if isinstance(part, Mapping) for k, v in part.items() if _is_number(v)}
 
