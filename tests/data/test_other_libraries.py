@@ -126,9 +126,16 @@ def test_a_table_is_copied_once_at_most(maker, monkeypatch):
     assert address(source.frame["x"]) == address((made or [native])[0]["x"])
 
 
-def test_an_array_of_numpy_is_shared():
-    values = np.random.default_rng(0).normal(size=(5, 3, 2)).astype(np.float32)
-    assert np.shares_memory(hc.HetData({"one": hc.Source(list("abcde"), values)}).sources["one"].array, values)
+def test_an_array_of_numpy_is_shared_and_one_that_can_be_written_is_copied_once():
+    values, ids = np.random.default_rng(0).normal(size=(50, 30, 20)), [str(k) for k in range(50)]
+    hc.Source(ids, values)
+    tracemalloc.start()
+    source = hc.Source(ids, values)
+    kept, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert values.nbytes <= kept < 1.5 * values.nbytes and not np.shares_memory(source.array, values)
+    values.flags.writeable = False
+    assert np.shares_memory(hc.HetData({"one": hc.Source(ids, values)}).sources["one"].array, values)
 
 
 @pytest.mark.parametrize("library", ["NumPy", "torch"])
