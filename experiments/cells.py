@@ -96,7 +96,8 @@ def rewrite(path: Path, cells: Iterable[Cell]) -> None:
 def pack(path: Path, parts: Iterable[str]) -> int:
     """Move the lines of a family to its Parquet file; return how many cells that holds now. Arguments as in `read`."""
     every = read(path, parts)
-    rewrite(path, every.values())
+    if every:
+        rewrite(path, every.values())
     return len(every)
 
 

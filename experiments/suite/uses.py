@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 import hetcore as hc
 from experiments.consensus import fitted
+from experiments.suite.libraries import LIBRARY_PEERS
 from hetcore import metrics
 from hetcore.baselines import PEERS
 from hetcore.baselines.pooled import TRANSFER_PEERS
@@ -149,5 +150,5 @@ TRANSFER: dict[str, Factory] = {"transfer blend": _by_task(hc.TransferRegressor,
 USES = {
     "consensus": Use((10, 50, 90), CONSENSUS, PEERS, _run_aligned),
     "collective": Use((20, 40, 60, 80), COLLECTIVE, PEERS, _run_aligned),
-    "transfer": Use((20, 100), TRANSFER, TRANSFER_PEERS, _run_domains, " labels"),
+    "transfer": Use((20, 100), TRANSFER, TRANSFER_PEERS | LIBRARY_PEERS, _run_domains, " labels"),
 }

@@ -79,13 +79,13 @@ class PooledLearner(Declared, BaseEstimator):
 
     def _columns(self, X: NDArray, domain: NDArray) -> NDArray[np.float64]:
         """Return what a linear learner sees of all rows."""
-        filled = _filled(X)
+        known = filled(X)
         if self.adapted == "coral":
-            return aligned(filled, domain < 0)
+            return aligned(known, domain < 0)
         marks = domain[:, None] == np.unique(domain)
         if self.adapted == "augmented":
-            return np.hstack([filled, *(np.where(mark[:, None], filled, 0.0) for mark in marks.T)])
-        return np.hstack([filled, marks]) if self.adapted else filled
+            return np.hstack([known, *(np.where(mark[:, None], known, 0.0) for mark in marks.T)])
+        return np.hstack([known, marks]) if self.adapted else known
 
 
 def aligned(X: NDArray, own: NDArray) -> NDArray[np.float64]:
@@ -105,7 +105,7 @@ def _power(matrix: NDArray, exponent: float) -> NDArray[np.float64]:
     return (vectors * np.maximum(values, 1e-9) ** exponent) @ vectors.T
 
 
-def _filled(X: NDArray) -> NDArray[np.float64]:
+def filled(X: NDArray) -> NDArray[np.float64]:
     """Return X standardised over what is known, 0 where missing."""
     known = ~np.isnan(X)
     count = np.maximum(known.sum(axis=0), 1)
