@@ -33,6 +33,7 @@ def advise(data: HetData) -> Advice:
 
     Looked at in turn: are the tables domains, records of codes, modalities; do graphs link tables; is there one table.
     """
+    # From the most particular to the most general: domains have no graph, and a consensus takes anything.
     for look in (_domains, _records, _modalities, _one_graph):
         if found := look(data):
             return found
@@ -51,6 +52,7 @@ def _known(data: HetData) -> str:
 def _domains(data: HetData) -> Advice | None:
     """Tables with the same columns about different things."""
     sources = list(data.sources.values())
+    # One instance in two tables, and the tables tell different things of the same one.
     if len(sources) < 2 or (data.mask.sum(axis=0) > 1).any():
         return None
     shapes = {_columns(source) for source in sources}
@@ -65,6 +67,7 @@ def _domains(data: HetData) -> Advice | None:
 
 def _fewest(data: HetData) -> tuple[str, float]:
     """Return the source of whose rows the smallest share is labelled, and that share."""
+    # A source without a row has no share, and a mean over nothing is a warning.
     shares = {name: float(data.labelled[has].mean()) for name, has in zip(data.source_names, data.mask) if has.any()}
     name = min(shares, key=shares.get, default="")
     return name, shares.get(name, 1.0)
@@ -79,6 +82,7 @@ def _records(data: HetData) -> Advice | None:
     if len(data.sources) != 1 or data.graphs or data.target_kind != "regression":
         return None
     source = next(iter(data.sources.values()))
+    # So few rows tell nothing about who repeats.
     if source.frame is None or source.frame.width not in (2, 3) or source.n_rows < 100:
         return None
     distinct = [source.frame[column].n_unique() for column in source.columns]
@@ -111,6 +115,7 @@ def _one_graph(data: HetData) -> Advice | None:
     if len(data.sources) != 1 or not data.graphs or data.target_kind != "regression":
         return None
     name, value = _most_alike(data)
+    # Not `value < ALIKE`: NaN, where nothing could be measured, must not count as alike.
     if not value >= ALIKE:
         return None
     links = counted(data.graphs[name].n_edges, "link")
@@ -132,6 +137,7 @@ def _several(data: HetData) -> Advice:
 
 def _most_alike(data: HetData) -> tuple[str, float]:
     """Return the graph along which labels are most alike, and how much; NaN where none can be measured."""
+    # This is worked out while a page waits; a larger graph is left out rather than waited for.
     small = [name for name, graph in data.graphs.items() if graph.n_edges <= MOST_ALIKE]
     values = {name: label_autocorrelation(data, name) for name in small} if data.labelled.any() else {}
     values = {name: value for name, value in values.items() if np.isfinite(value)}
@@ -145,6 +151,7 @@ def label_autocorrelation(data: HetData, name: str) -> float:
         return float("nan")
     if data.target_kind == "regression":
         return residual_autocorrelation(data.y, data.graphs[name])
+    # One column a class, so that the correlation does not depend on how classes are numbered.
     hot = np.array([data.y == label for label in data.classes], dtype=float).T
     hot[~data.labelled] = np.nan
     return residual_autocorrelation(hot, data.graphs[name])

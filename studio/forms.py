@@ -85,12 +85,15 @@ def placed(data: Any, form: Mapping[str, Any]) -> Placed:
 
 def labelled(scenario: Scenario, rows: Placed) -> Arrays:
     """Return rows with the labels of a scenario on the data that they came from."""
+    # None and NaN are what "no label" is among words and among numbers.
     data = scenario.data
     y = data.y if scenario.y is None else scenario.y
     held_out = np.full(data.n, None if y.dtype == object else np.nan) if scenario.eval_y is None else scenario.eval_y
+    # By id, for a form has rows of its own, in an order of its own.
     at = np.array([data.position[one] for one in rows.ids], np.int64)
     y, held_out = y[at], held_out[at]
     train, scored = known(y), known(held_out)
+    # Methods that take arrays take no missing labels.
     fit = {"X": rows.X[train], "y": plainly(y[train])} | {name: values[train] for name, values in rows.more.items()}
     eval_set = (rows.X[scored], plainly(held_out[scored])) if scored.any() else None
     return Arrays(fit, eval_set, rows.X, y=y, held_out=held_out, ids=rows.ids)

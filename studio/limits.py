@@ -25,6 +25,7 @@ class UploadLimits(NamedTuple):
     """
 
     file_bytes: int = 50 * MIB
+    # Of all files of a session, for any number of files may be sent up.
     session_bytes: int = 200 * MIB
     server_bytes: int = 2 * GIB
     kept_bytes: int = 500 * MIB
@@ -41,8 +42,10 @@ class UploadLimits(NamedTuple):
     image_pixels: int = 16_000_000
     xml_token_bytes: int = 64 * 1024
     nesting: int = 64
+    # A parser has its file, what it unpacks to and the frame that goes back.
     parser_memory: int = 3 * GIB
     parser_seconds: float = 20.0
+    # Two, so that one large file does not hold up everybody's small ones.
     parsers_at_once: int = 2
 
 
@@ -87,7 +90,9 @@ def from_environment() -> JobLimits:
     ParameterError
         If one of them is no number.
     """
+    # At most four: a studio is for a few people, and each worker holds its own copies of data.
     workers = int(_number("HETCORE_WORKERS")) or min(os.cpu_count() or 1, 4)
+    # Four fifths of the machine between the workers, and at least 4 GiB, of which loaded libraries take about half.
     share = max(4 * GIB, int(psutil.virtual_memory().total * 0.8 / workers))
     memory = int(_number("HETCORE_WORKER_GIB") * GIB) or share
     return JobLimits(workers, memory, idle_seconds=60 * (_number("HETCORE_IDLE_MINUTES") or 10))
@@ -95,7 +100,9 @@ def from_environment() -> JobLimits:
 
 def _number(name: str) -> float:
     """Return the number in an environment variable, 0 if it is not set."""
+    # A setting that is there and empty counts as not set.
     value = os.environ.get(name) or "0"
+    # Read strictly, for "-1" or "4GB" would otherwise be a limit that nobody meant.
     if not re.fullmatch(r"\d+(\.\d*)?", value):
         raise ParameterError(f"{name}={value!r} must be a number of at least 0: correct the environment variable.")
     return float(value)

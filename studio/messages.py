@@ -10,6 +10,7 @@ __all__ = ["LONGEST", "explained", "foreign", "number", "one_sentence", "shown"]
 LONGEST = 300
 """Characters of a sentence, at most."""
 
+# Folders of the server tell of accounts and versions, and nothing to the person.
 _PATH = re.compile(r"(?:[A-Za-z]:)?(?:[/\\][\w.\-+@ ]+){2,}")
 
 
@@ -21,12 +22,14 @@ def shown(name: str, longest: int = 60) -> str:
     """Return a name from a user without line breaks and control characters, and shortened in the middle."""
     visible = "".join(character if character.isprintable() else "\ufffd" for character in str(name))
     half = longest // 2
+    # From the middle, for names in one folder often differ only at the end.
     return visible if len(visible) <= longest else f"{visible[: half - 1]}…{visible[-half:]}"
 
 
 def one_sentence(text: str) -> str:
     """Return the first line of a message, control characters made visible, at most `LONGEST` characters long."""
     lines = str(text).strip().splitlines() or [""]
+    # One line, for what follows is mostly the library's own account of the call.
     line = "".join(character if character.isprintable() else "\ufffd" for character in lines[0])
     return line if len(line) < LONGEST else f"{line[: LONGEST - 2]}…"
 
@@ -35,11 +38,13 @@ def foreign(error: BaseException, longest: int = 200) -> str:
     """Return what an error of another library says, in short and without the server's paths."""
     text_of_error = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     text_of_error = _ADDRESS.sub("", text_of_error)
+    # Paths are replaced before the cut, which could leave half of one.
     return one_sentence(_PATH.sub("a file of the server", text_of_error))[:longest].rstrip(" .")
 
 
 def explained(error: BaseException) -> str:
     """Return what an error says: our own errors as they are, foreign ones with their kind and a hint."""
+    # Our own errors are sentences already, with the cure in them.
     if type(error).__module__.startswith(("hetcore.", "studio.")):
         return one_sentence(str(error))
     return f"The computation stopped with an error of its own ({foreign(error)}): try other settings, or report it."

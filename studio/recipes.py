@@ -40,6 +40,7 @@ _PART |= {"images": bool, "label": str}
 _NEEDS = {"sources": ("name", "file", "id"), "graphs": ("name", "file"), "target": ("file", "id", "column")}
 
 
+# A recipe comes from a database or a file, which anybody may have edited.
 def checked(recipe: Recipe) -> Recipe:
     """Return a recipe that has what it needs and nothing else.
 
@@ -50,6 +51,7 @@ def checked(recipe: Recipe) -> Recipe:
     """
     if set(recipe) == {"example"} and isinstance(recipe["example"], str):
         return recipe
+    # Unknown parts are refused and not passed over: a later studio may mean something by them.
     if not recipe.get("sources") or set(recipe) - {"sources", "graphs", "target", "task", "spelling"}:
         raise DataError("A recipe has an example, or sources with graphs, target and task: give one of the two.")
     for kind in ("sources", "graphs"):
@@ -73,6 +75,7 @@ def _check_part(part: Mapping[str, Any], kind: str) -> None:
     for field, value in part.items():
         if field not in _PART or not isinstance(value, _PART[field]):
             raise DataError(f"{kind}: {field}={quoted(value)} is not what a recipe has there: correct it.")
+    # A name with folders could read files that are not of this upload.
     if "/" in part["file"] or "\\" in part["file"] or part["file"] in ("", ".", ".."):
         raise DataError(f"The file {quoted(part['file'])} must be a name without folders: rename it.")
     if unknown := set(part.get("options", ())) - set(Options._fields):
@@ -82,6 +85,7 @@ def _check_part(part: Mapping[str, Any], kind: str) -> None:
 def files(recipe: Recipe) -> list[str]:
     """Return the names of the files that a recipe reads, each once."""
     parts = [*recipe.get("sources", ()), *(recipe.get("graphs") or ()), *filter(None, [recipe.get("target")])]
+    # A file may be a source and the target; it is read once.
     return list(dict.fromkeys(part["file"] for part in parts))
 
 
@@ -113,6 +117,7 @@ def build(recipe: Recipe, content: Callable[[str], bytes]) -> HetData:
 
 def _options(part: Mapping[str, Any]) -> Options:
     options = {
+        # JSON has lists only, where the options of a reader are tuples.
         key: tuple(value) if isinstance(value, list) else value for key, value in part.get("options", {}).items()
     }
     return Options(**options)
@@ -122,6 +127,7 @@ def _source(part: Mapping[str, Any], content: Callable[[str], bytes]) -> Source:
     if part.get("images"):
         return read_images(part["file"], content(part["file"]))
     table, column = _table(part, content), ROW_ID if "label" in part else part["id"]
+    # A label among the features would give itself away.
     table = table.drop(part.get("drop", []) + ([part["label"]] if part.get("label") in table.columns else []))
     try:
         return Source.from_frame(table, column, part.get("kinds"))

@@ -60,6 +60,7 @@ class Field(NamedTuple):
 
 
 def _is_number(value: Any) -> bool:
+    # A bool is an int to Python, and a share of True would pass.
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
@@ -95,6 +96,7 @@ class Kind(NamedTuple):
     run: Callable[..., Any]
     code: str
     corrupts: bool = False
+    # The code is printed from here, so that what runs and what is shown stand side by side.
     """Whether it changes labels, and so comes last and only to those that are trained on."""
     chooses: bool = False
     """Whether it chooses the labels to train on."""
@@ -206,6 +208,7 @@ def checked(operations: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     ParameterError
         If an operation or an argument is unknown, missing or of another type, or the labels are chosen twice.
     """
+    # Defaults are filled in at once, so that two spellings of one scenario are stored alike.
     result = [_checked(operation) for operation in operations]
     if sum(OPERATIONS[operation["op"]].chooses for operation in result) > 1:
         raise ParameterError("The labels to train on are chosen twice among the operations: keep one of the two.")
@@ -225,6 +228,7 @@ def _checked(operation: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _argument(operation: Mapping[str, Any], key: str, field: Field) -> Any:
+    # A seed alone has a default: every other argument changes what is meant.
     value = operation.get(key, 0 if field is SEED else None)
     if not field.fits(value):
         raise ParameterError(f"{operation['op']} needs {key} as {field.text}, not {quoted(value)}: correct it.")
@@ -243,11 +247,13 @@ def apply(data: HetData, operations: Iterable[Mapping[str, Any]]) -> Scenario:
     """
     scenario = Scenario(data)
     for operation in _ordered(checked(operations)):
+        # Once labels are chosen, those to score by must not be touched any more.
         if OPERATIONS[operation["op"]].chooses:
             scenario = _hidden(scenario.data, _run(scenario.data, operation))
         elif scenario.y is None:
             scenario = Scenario(_run(scenario.data, operation))
         else:
+            # Only the labels trained on are changed, by the same operation as for whole data.
             trained = scenario.data.with_target(scenario.y, scenario.data.target_kind)
             scenario = scenario._replace(y=_run(trained, operation).y)
     return scenario
@@ -256,6 +262,7 @@ def apply(data: HetData, operations: Iterable[Mapping[str, Any]]) -> Scenario:
 def _ordered(operations: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the operations in order, the choice of labels after the others, what spoils labels last."""
     kinds = [OPERATIONS[operation["op"]] for operation in operations]
+    # sorted is stable: within each of the three groups the order is the person's.
     return [operations[k] for k in sorted(range(len(kinds)), key=lambda k: (kinds[k].corrupts, kinds[k].chooses))]
 
 
@@ -266,6 +273,7 @@ def _run(data: HetData, operation: dict[str, Any]) -> Any:
 
 def _hidden(data: HetData, y: NDArray) -> Scenario:
     eval_y = data.y.copy()
+    # Scored by those that were hidden alone, or training labels would flatter the score.
     eval_y[data.with_target(y, data.target_kind).labelled] = None
     return Scenario(data, y, eval_y)
 

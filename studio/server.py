@@ -28,6 +28,7 @@ __all__ = ["MIDDLEWARE", "PLOTLY_ADDRESS", "ROUTES", "login_header", "needs_logi
 
 PLOTLY_ADDRESS = "/studio-assets/plotly.min.js"
 POLICY = (
+    # Streamlit starts its scripts inline and needs eval for its charts; nothing may come from outside.
     "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval' blob:; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self' ws: wss:; worker-src 'self' blob:; "
     "object-src 'none'; base-uri 'self'; frame-ancestors 'none'"
@@ -47,6 +48,7 @@ HEADERS = (
 
 async def _plotly(request: Any) -> FileResponse:
     path = Path(find_spec("plotly").origin).parent / "package_data" / "plotly.min.js"
+    # Kept for a day by the browser: the file is large and changes with the installed version only.
     return FileResponse(path, media_type="text/javascript", headers={"cache-control": "public, max-age=86400"})
 
 
@@ -64,6 +66,7 @@ class SecurityHeaders:
                 message["headers"] = [*message.get("headers", []), *HEADERS]
             await send(message)
 
+        # A websocket has no headers to add after its handshake.
         await self.app(scope, receive, with_headers if scope["type"] == "http" else send)
 
 
@@ -76,9 +79,11 @@ class OwnPages:
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Answer one request, or refuse it."""
         headers = dict(scope["headers"]) if scope["type"] in ("http", "websocket") else {}
+        # Both: the host guards against a name that was made to point here, the origin against other sites' pages.
         if scope["type"] not in ("http", "websocket") or (_is_known_host(headers) and _is_own(headers)):
             await self.app(scope, receive, send)
         elif scope["type"] == "websocket":
+            # A websocket is refused by closing it, which is allowed only after its request was taken.
             await receive()
             await send({"type": "websocket.close", "code": 1008, "reason": "another site"})
         else:
@@ -101,6 +106,7 @@ class WholeUploads:
         if scope["type"] != "http" or scope["method"] != "PUT":
             await self.app(scope, receive, send)
             return
+        # A little more than the limit is still read, so that the browser gets the answer and no broken connection.
         more, left = True, (st.get_option("server.maxUploadSize") + 1) * MIB
 
         async def counted() -> Any:
@@ -111,6 +117,7 @@ class WholeUploads:
             return message
 
         async def afterwards(message: Any) -> None:
+            # Most browsers read no answer before they have sent everything.
             while message["type"] == "http.response.start" and more and left > 0:
                 await counted()
             await send(message)
@@ -126,11 +133,13 @@ def _is_known_host(headers: dict[bytes, bytes]) -> bool:
     except ValueError:
         return False
     wild = [name[1:] for name in allowed if name.startswith("*.")]
+    # An empty list means every host.
     return not allowed or "*" in allowed or host.rstrip(".") in allowed or host.rstrip(".").endswith(tuple(wild))
 
 
 def _is_own(headers: dict[bytes, bytes]) -> bool:
     """Whether a request comes from a page of this server, or from no page."""
+    # Programs and the address bar send no origin; a page of another site cannot leave it out.
     if b"origin" not in headers:
         return True
     origin = urlsplit(headers[b"origin"].decode("latin-1"))
@@ -139,6 +148,7 @@ def _is_own(headers: dict[bytes, bytes]) -> bool:
 
 
 def _allowed_hosts() -> list[str]:
+    # A loopback name would let in what other programs of this machine serve.
     """Return the names that the configuration adds for a proxy; not those of this machine, which have a port."""
     return [host for host in st.get_option("server.allowedHosts") or () if not _is_loopback(host)]
 
@@ -164,6 +174,7 @@ def needs_login() -> bool:
 
 def login_header() -> str:
     """Return the name of the header in which a proxy says who has logged in, empty where none is trusted."""
+    # Never beside Streamlit's own login: two sources of who somebody is would contradict each other.
     trusted = os.environ.get("HETCORE_BEHIND_LOGIN") == "1" and not needs_login()
     return os.environ.get("HETCORE_LOGIN_HEADER", "") if trusted else ""
 
@@ -177,6 +188,8 @@ def person() -> str:
     """Return a name made from who has logged in, empty if nobody has."""
     if header := login_header():
         named = request_header(header)
+        # Hashed, for the name is a key in the store and stands in folders; with a word of our own, so that no two kinds
+        # meet.
         return hashlib.sha256(f"hetcore person {named}".encode()).hexdigest() if named else ""
     if not st.user.get("is_logged_in") or not st.user.get("sub"):
         return ""
@@ -220,4 +233,5 @@ def _login_failure() -> str:
 
 
 ROUTES = [Route(PLOTLY_ADDRESS, _plotly)]
+# In this order: strangers are refused before an upload is looked at, and a refused upload is read to its end.
 MIDDLEWARE = [Middleware(each) for each in (OwnPages, WholeUploads, UploadBudget, SecurityHeaders)]

@@ -43,18 +43,22 @@ class UploadBudget:
     ) -> None:
         self.app = app
         self._held, self._browser = held or _held, browser or _browser
+        # What is on its way counts too: many uploads at once are each within the limit, and together not.
         self._coming: Counter[str] = Counter()
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Answer one request, or refuse it."""
+        # Only uploads and their removal; everything else passes without being looked at.
         if scope["type"] != "http" or scope["method"] not in ("PUT", "DELETE") or PATH not in scope["path"]:
             await self.app(scope, receive, send)
             return
         headers = dict(scope["headers"])
         session, size = scope["path"].split(PATH)[1].split("/")[0], _announced(headers)
+        # A session without a browser's name can only be limited, not told from another's.
         if (whose := self._browser(session)) and whose != _sender(headers):
             await _refuse(send, 403, "These are the files of another browser.")
             return
+        # Giving back is always allowed to whose files they are.
         if scope["method"] == "DELETE":
             await self.app(scope, receive, send)
             return
@@ -62,6 +66,7 @@ class UploadBudget:
             await _refuse(send, 413, text)
             return
         self._coming[session] += size
+        # Counted down in every case, or a broken upload would hold its bytes for ever.
         try:
             await self.app(scope, receive, send)
         finally:

@@ -45,6 +45,7 @@ __all__ = [
     "use_upload",
 ]
 
+# It has several sources, so that the first screen shows what the studio is about.
 DEFAULT = "digits_views"
 SHOWN = ("data", "run", "labels", "curve", "present")
 """In an address beside the controls: the example in use, and the trainings shown."""
@@ -87,6 +88,7 @@ class Current:
     kept: str = ""
 
 
+# Shared by all sessions, for nobody changes an example; eight, as each has its tables in memory.
 @st.cache_resource(max_entries=8, show_spinner="Loading the example …")
 def _loaded(name: str) -> HetData:
     return datasets.load(name)
@@ -99,12 +101,14 @@ def current() -> Current:
     page.
     """
     asked_for = asked().get("data") or ""
+    # Only where nothing of the session's own is in use, or an old address would replace newer data.
     if st.session_state.get("uploaded") is None and asked_for.startswith(OWN):
         _bring_back(asked_for.removeprefix(OWN))
     if (uploaded := st.session_state.get("uploaded")) is not None:
         _name_in_url(f"{OWN}{uploaded.kept}" if uploaded.kept else None)
         return uploaded
     name = "" if asked_for.startswith(OWN) else asked_for
+    # The address counts most, then what was used last, for switching pages empties the address.
     name = name or st.session_state.get("example") or DEFAULT
     return _example(name)
 
@@ -141,6 +145,7 @@ def _failure(name: str) -> str | None:
 
 def _remember(name: str) -> None:
     """Keep the example over page switches, which empty the URL; another one starts without operations."""
+    # Operations name sources of the former example.
     if st.session_state.get("example", name) != name:
         st.session_state["operations"] = []
     st.session_state["example"] = name
@@ -207,9 +212,11 @@ def use_kept(name: str) -> None:
     recipe, files = kept_files.shared().get(owner(), name)
     with st.spinner("Reading your files again …"):
         data = recipes.build(recipe, files.__getitem__)
+    # use_upload writes the address anew; what it says beside the data is put back below.
     query = st.query_params.to_dict()
     st.session_state.pop("operations", None)
     use_upload(recipe, files, data)
+    # The files page shows them, unless others are in hand.
     st.session_state.setdefault("files", dict(files))
     del st.session_state["operations"]  # those of the address are read once the data are there
     st.query_params.from_dict(query | {"data": f"{OWN}{st.session_state['uploaded'].kept}"})
@@ -230,7 +237,9 @@ def operations() -> list[dict[str, Any]]:
 def _operations_of_the_address() -> None:
     try:
         log = scenarios.checked(json.loads(asked()["whatif"]))
+        # Applied once before it is taken: an address may be of other data.
         scenarios.apply(current().data, log)
+        # In the session only afterwards, so that a log that fails leaves none.
         st.session_state["operations"] = log
     except (ValueError, TypeError, RecursionError) as error:
         why = f"{explained(error)} " if isinstance(error, DataError | ParameterError) else ""
@@ -243,6 +252,7 @@ def asked() -> dict[str, str]:
     if given == st.session_state.get(WRITTEN):  # our own words, about controls that are there already
         return {name: value for name, value in given.items() if name in SHOWN}
     if name := given.get("state"):
+        # Remembered by its id, for the page runs again at every click and the file need not be read again.
         if st.session_state.get("kept state", (None,))[0] != name:
             try:
                 st.session_state["kept state"] = name, state.kept(name, states())
@@ -267,6 +277,7 @@ def add_operation(operation: Mapping[str, Any]) -> None:
         If it is not valid, or cannot be done after those before it; the log stays as it is.
     """
     log = scenarios.checked([*operations(), operation])
+    # Tried before it is kept: an operation that fails leaves the log as it was.
     scenarios.apply(current().data, log)
     st.session_state["operations"] = log
 
@@ -282,6 +293,7 @@ def changed() -> HetData:
     if not log:
         return data
     kept = st.session_state.get("changed")
+    # By identity: data are never changed in place.
     if kept is None or kept[0] is not data or kept[1] != log:
         kept = st.session_state["changed"] = (data, log, scenarios.apply(data, log).data)
     return kept[2]
@@ -294,8 +306,10 @@ def owner() -> str:
     browser against forged requests, so that a reload finds its runs again; without one it lasts as long as the session.
     """
     if needs_login() or login_header():
+        # Nobody logged in: a name for this session alone, so that nothing is shared by accident.
         return person() or st.session_state.setdefault("nobody", secrets.token_urlsafe(24))
     if "owner" not in st.session_state:
+        # The cookie outlives the session, so that a reload finds its runs; without one the session has to do.
         cookie = st.context.cookies.get("_streamlit_xsrf", "")
         st.session_state["owner"] = browser_name(cookie) if cookie else secrets.token_urlsafe(24)
     return st.session_state["owner"]
@@ -314,8 +328,10 @@ def keep_file(name: str, content: bytes) -> None:
     DataError
         If the session would keep more than `SESSION_BYTES`.
     """
+    # A file of the same name is replaced, so that it does not count.
     others = [kept for other, kept in files_in_hand().items() if other != name]
     in_use = st.session_state.get("uploaded")
+    # By identity: the files in use are mostly those in hand, and are in memory once.
     used = {id(kept): len(kept) for kept in [*others, *(in_use.files.values() if in_use else ())]}
     if sum(used.values()) + len(content) > SESSION_BYTES:
         limit = SESSION_BYTES // MIB

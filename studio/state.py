@@ -56,9 +56,11 @@ class Limits:
 
 def encode(value: Any) -> str:
     """Return a control's value as text for an address: a flag as 1 or 0, a list as JSON."""
+    # bool before anything else, for it is an int as well.
     if isinstance(value, bool):
         return str(int(value))
     if isinstance(value, list | tuple):
+        # A list as JSON, for names may have any separator in them.
         return json.dumps(list(value), ensure_ascii=False, separators=(",", ":"))
     return str(value)
 
@@ -81,6 +83,7 @@ def decode(text: str, like: Any, limits: Limits | None = None) -> Any:
     limits = limits or Limits()
     try:
         if isinstance(like, bool):
+            # Only these two: a control that was switched off must not come on by a word.
             return {"1": True, "0": False}.get(text)
         if isinstance(like, int | float):
             return _number(text, like, limits)
@@ -96,9 +99,11 @@ def _number(text: str, like: Any, limits: Limits) -> Any:
     value = float(text[:64])
     if not math.isfinite(value):
         return None
+    # Into the interval, for limits follow the data, and a link may be of other data.
     value = max(value, limits.low) if limits.low is not None else value
     value = min(value, limits.high) if limits.high is not None else value
     if limits.choices is not None:
+        # The nearest that there is, since choices change between versions.
         value = min(limits.choices, key=lambda choice: abs(choice - value))
     return int(value) if isinstance(like, int) else float(value)
 
@@ -108,6 +113,7 @@ def _list(text: str, limits: Limits) -> list[str] | None:
     if not isinstance(given, list) or not all(isinstance(each, str) for each in given):
         return None
     known = [each for each in given if limits.choices is None or each in limits.choices]
+    # An empty list was chosen by somebody; one of which nothing is left was for other data.
     return known if known or not given else None
 
 
@@ -135,6 +141,7 @@ def keep(state: Mapping[str, str], folder: Path) -> str:
     ValueError
         If it is larger than `MOST_BYTES`.
     """
+    # Sorted, so that the same state has the same name.
     text = json.dumps({"schema": SCHEMA, "state": dict(state)}, ensure_ascii=False, sort_keys=True)
     if len(text.encode()) > MOST_BYTES:
         raise ValueError("This screen has too many settings for a link: share the run instead, from the Runs page.")
@@ -142,8 +149,10 @@ def keep(state: Mapping[str, str], folder: Path) -> str:
     path = folder / f"{name}.json"
     if not path.exists():
         folder.mkdir(parents=True, exist_ok=True)
+        # A draft of its own, for two pages may keep the same state at once.
         draft = folder / f".{name}.{secrets.token_hex(4)}"
         draft.write_text(text, "utf-8")
+        # In one step, so that no reader meets half a file.
         os.replace(draft, path)
         _forget_the_oldest(folder)
     return name
@@ -153,6 +162,7 @@ def _forget_the_oldest(folder: Path) -> None:
     paths = list(folder.glob("*.json"))
     if len(paths) > MOST_STATES:
         for path in sorted(paths, key=lambda each: each.stat().st_mtime)[: len(paths) - MOST_STATES]:
+            # Another process may have removed it meanwhile.
             path.unlink(missing_ok=True)
 
 
