@@ -33,6 +33,7 @@ def columns(model: Any, arrays: Arrays) -> dict[str, Any]:
     found: dict[str, Any] = {}
     weights = getattr(model, "instance_weights_", None)
     trained = known(arrays.y)
+    # Weights are of the rows trained on; a model that kept others' weights is not taken at its word.
     if weights is not None and len(weights) == trained.sum():
         placed = np.full(len(trained), np.nan)
         placed[trained] = weights
@@ -52,6 +53,7 @@ def achieved(model: Any, arrays: Arrays) -> dict[str, list[float]] | None:
     """
     if arrays.eval_set is None or not hasattr(model, "predict_interval"):
         return None
+    # Enough rows for a share, and each level is a pass over all of them.
     X, y = (values[:MOST_ROWS] for values in arrays.eval_set)
     within = []
     for level in LEVELS:

@@ -169,6 +169,7 @@ def read_graph(name: str, file: bytes | BinaryIO, options: Options = Options()) 
     try:
         return Graph(edges)
     except DataError as error:
+        # The graph knows nothing of files, and the person of many has to know which one it was.
         raise DataError(one_sentence(f"{shown(name)}: {error}")) from None
 
 
@@ -234,9 +235,11 @@ class _Parsed:
             if key in self._known:
                 self._known.move_to_end(key)
                 return self._known[key]
+        # Parsed without the lock: a file takes seconds, and others would wait for it.
         found = parse()
         with self._lock:
             self._known[key] = found
+            # The oldest go; one that is alone and too large goes too.
             while sum(map(_bytes, self._known.values())) > self._limit:
                 self._known.popitem(last=False)
         return found
@@ -250,6 +253,7 @@ _parsed = _Parsed(PARSED_BYTES)
 
 
 def _read(name: str, file: bytes | BinaryIO, want: str, options: Options) -> _Found:
+    # Only the last part of a path, with either slash: browsers differ in what they send.
     name = shown(name.replace("\\", "/").rpartition("/")[2])
     content = _content(name, file)
     request = {"name": name, "want": want, "options": options._asdict()}
@@ -258,6 +262,7 @@ def _read(name: str, file: bytes | BinaryIO, want: str, options: Options) -> _Fo
         reply = sandbox.shared().ask(name, request, content)
         return reply.answer, [from_stream(block) for block in reply.blocks]
 
+    # By what the bytes are and not by the name alone: a changed file often keeps its name.
     return _parsed.get((name, want, repr(options), hashlib.sha256(content).digest()), parse)
 
 
@@ -265,7 +270,9 @@ def _content(name: str, file: bytes | BinaryIO) -> bytes:
     """Return the bytes of a file, or refuse it once it is over the limit."""
     if not isinstance(file, bytes | bytearray | memoryview):
         if file.seekable():
+            # Streamlit hands the same file object to every run of a page, read to its end.
             file.seek(0)
+        # One byte more than the limit, so that a file over it is known without being read whole.
         file = file.read(UPLOADS.file_bytes + 1)
     if len(file) > UPLOADS.file_bytes:
         raise DataError(f"{name} is larger than {UPLOADS.file_bytes // 2**20} MB: sample it, or save it as Parquet.")

@@ -56,6 +56,7 @@ def attempt(challenge: Challenge, setting: Setting, events: Sequence[Any]) -> At
     """Return what a finished training was worth, None without hidden labels or with numbers for labels."""
     detail = events[-1].detail if events else {}
     error = detail.get("metric", {}).get("held_out")
+    # Errors alone can be below a bar in per cent.
     if error is None or detail.get("metric_name") != "error":
         return None
     values = ", ".join(f"{symbol} {setting.params[name]}" for name, symbol in SYMBOLS.items() if name in setting.params)

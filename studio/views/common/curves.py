@@ -20,6 +20,7 @@ Events = Mapping[str, Sequence[RoundEnd]]
 Curves = dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]
 """x and y by name."""
 SCORED = {"held_out": "held out", "left_out": "left out", "train": "training"}
+# The first that all trainings have: compared on different rows they would say nothing.
 """Rows that errors are of, the best witnesses first."""
 
 
@@ -64,12 +65,14 @@ def by_training(
         Gives x.
     """
     points = {label: [(place(event), pick(event)) for event in each] for label, each in events.items()}
+    # A round that tells nothing of a curve is no point of it; NaN would break the line there.
     known = {label: [(x, y) for x, y in each if y is not None] for label, each in points.items()}
     return {label: tuple(np.array(each, float).T) for label, each in known.items() if each}
 
 
 def aligned(curves: Curves) -> tuple[NDArray[np.float64], dict[str, NDArray[np.float64]]]:
     """Return one x for all curves, and each curve's y over it: NaN where it has no point."""
+    # Trainings may have points at different places, such as shares of labels instead of rounds.
     everywhere = np.unique(np.concatenate([x for x, _ in curves.values()] or [np.empty(0)]))
     lines = {name: np.full(len(everywhere), np.nan) for name in curves}
     for name, (x, y) in curves.items():

@@ -59,6 +59,7 @@ def layout(data: HetData, name: str, seed: int = 0) -> NDArray[np.float32]:
         raise DataError(f"There is no graph {quoted(name)} among {listed(data.graphs)}: name one of them.")
     linked = np.flatnonzero(data.graphs[name].degree)
     places = np.full((data.n, 2), np.nan, np.float32)
+    # Nodes without a link say nothing about where they belong, and are left out of the drawing.
     if len(linked):
         links = data.graphs[name].adjacency().astype(float)[linked][:, linked]
         places[linked] = _placed(links, np.random.default_rng(seed))
@@ -71,9 +72,11 @@ def _placed(links: scipy.sparse.csr_array, rng: np.random.Generator) -> NDArray[
     normal = (root @ links @ root).tocsr()
     places, springs = _start(normal, root, rng), scipy.sparse.triu(normal).tocoo()
     for step in range(STEPS):
+        # Long steps first, that untangle, and ever shorter ones, that settle.
         reach = 0.2 * (1 - step / STEPS) ** 1.5 + 1e-3
         force = _repulsion(places) + _attraction(places, springs) - PULL * places
         size = np.linalg.norm(force, axis=1, keepdims=True)
+        # A step is never longer than the reach: nodes on top of one another repel without bound.
         places = places + force * np.minimum(1.0, reach / np.maximum(size, 1e-12))
     places -= (places.max(axis=0) + places.min(axis=0)) / 2
     return places / max(np.abs(places).max(), 1e-12)
@@ -82,13 +85,17 @@ def _placed(links: scipy.sparse.csr_array, rng: np.random.Generator) -> NDArray[
 def _start(normal: scipy.sparse.csr_array, root: scipy.sparse.dia_array, rng: np.random.Generator) -> NDArray:
     """Return two of the three leading eigenvectors, not the constant one, by ranks, with a little noise; (n, 2)."""
     n = normal.shape[0]
+    # So few nodes need no start, and ARPACK wants more nodes than vectors.
     if n < 10:
         return rng.uniform(-1, 1, (n, 2))
     try:
+        # The start is given, so that a graph is drawn the same each time.
         vectors = eigsh(normal, k=3, which="LA", v0=rng.normal(size=n), tol=1e-2, maxiter=300)[1][:, :2]
     except ArpackNoConvergence:
         return rng.uniform(-1, 1, (n, 2))
+    # By ranks: most entries of such a vector lie close together, and so would the nodes.
     ranks = np.argsort(np.argsort(root @ vectors, axis=0), axis=0) / n
+    # Noise tells nodes apart that have the same neighbours, and so the same entries.
     return 2 * ranks - 1 + rng.normal(0.0, 0.02, (n, 2))
 
 
@@ -110,6 +117,7 @@ class _Corners(NamedTuple):
 
 def _corners(places: NDArray) -> _Corners:
     low = places.min(axis=0)
+    # A little wider than the nodes, so that the outermost one still has a cell on its far side.
     width = max(float((places.max(axis=0) - low).max()), 1e-9) * 1.001 / (CELLS - 2)
     at = (places - low) / width + 0.5
     first = np.floor(at).astype(np.int64)
@@ -122,6 +130,7 @@ def _corners(places: NDArray) -> _Corners:
 
 def _repulsion(places: NDArray) -> NDArray:
     """Return the push of all nodes on each, one over the distance, on average over the nodes; (n, 2)."""
+    # Twice the size, or the transform would let the left edge push the right one.
     corners, shape = _corners(places), (2 * CELLS, 2 * CELLS)
     mass = np.bincount(corners.cells.ravel(), corners.shares.ravel() / len(places), CELLS * CELLS)
     waves = scipy.fft.rfft2(mass.reshape(CELLS, CELLS).astype(np.float32), shape)
@@ -129,10 +138,12 @@ def _repulsion(places: NDArray) -> NDArray:
     return np.column_stack([(field[corners.cells] * corners.shares).sum(axis=0) for field in fields]) / corners.width
 
 
+# The same for every step and every graph: it depends on the grid alone.
 @cache
 def _forces() -> tuple[NDArray, NDArray]:
     """Return the Fourier transforms of the force between cells along either side, in units of a cell."""
     x, y = np.meshgrid(np.arange(-CELLS, CELLS), np.arange(-CELLS, CELLS), indexing="ij")
+    # One is added, so that nodes in one cell do not push without bound.
     spread = x * x + y * y + 1.0
     first, second = (scipy.fft.rfft2(np.fft.ifftshift((k / spread).astype(np.float32))) for k in (x, y))
     return first, second

@@ -30,6 +30,7 @@ class Paired(NamedTuple):
     @property
     def less(self) -> bool | None:
         """Whether ours errs less, beyond two standard errors; None where that can't be seen."""
+        # Not `<=`: an error of NaN must count as nothing seen.
         if not abs(self.difference) > STANDARD_ERRORS * self.standard_error:
             return None
         return self.difference < 0
@@ -66,5 +67,6 @@ def against(results: Mapping[str, Any], base: str) -> dict[str, Paired]:
     theirs = losses.pop(base, None)
     return {
         label: paired(ours, theirs)
+        # Another number of rows means other rows, and no pairs.
         for label, ours in losses.items() if ours is not None and theirs is not None and ours.size == theirs.size
     }  # fmt: skip

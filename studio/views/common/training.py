@@ -59,6 +59,7 @@ def operations_of(
 ) -> list[dict[str, Any]]:
     """Return the operations that leave these sources and graphs, with noise in one, and a share of the labels known."""
     done: list[dict[str, Any]] = []
+    # Noise in a source that is left out would be an operation on nothing.
     if noise is not None and noise[1] > 0 and noise[0] in sources:
         done.append({"op": "noise", "name": noise[0], "sd": float(noise[1]), "seed": seed})
     done += [{"op": "drop_source", "name": name} for name in data.source_names if name not in sources]
@@ -97,8 +98,10 @@ def submit(
         digest=data.digest(),
     )
     run = run_of(page, setting, recipe, title=title, owner=owner, digest=task.digest)
+    # Stored before it begins: a studio that ends meanwhile leaves a run that can be found and reopened.
     run = store.shared().begin(replace(run, settings=run.settings | ({"label": label} if label else {})))
 
+    # Called by the manager when the run ends, whether a page watches or not.
     def keep(status: Any, result: Any) -> None:
         if result is not None and status.state in ("finished", "stopped"):
             ended = replace(run, status=status.state, results=results_of(result))
@@ -112,6 +115,7 @@ def submit(
 
     try:
         return manager.manager().submit(task, owner, paused=paused, on_end=keep, run_id=run.id)
+    # Refused by the queue: what was listed a moment ago must go again.
     except ValueError:
         store.shared().delete(owner, run.id)
         raise
@@ -157,6 +161,7 @@ def results_of(result: Any) -> dict[str, Any]:
 def _plain(value: Any) -> Any:
     if isinstance(value, str) or value is None:
         return value
+    # JSON has no NaN.
     return float(value) if math.isfinite(float(value)) else None
 
 
@@ -181,4 +186,5 @@ def seconds_of(events: Sequence[Any], rounds: int) -> float:
     """
     if not events:
         return 0.0
+    # A share of the time does not grow with the rounds, such as reading and encoding the data.
     return events[-1].seconds * (0.3 + 0.7 * rounds / max(events[-1].total, 1))

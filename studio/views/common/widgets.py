@@ -45,6 +45,7 @@ PAGES = (
     ("pages/8_Playground.py", "Playground", ":material/blur_on:"),
     ("pages/9_Runs.py", "Runs", ":material/history:"),
 )
+# The import holds Python's lock on modules and much of the processor, which the first page needs itself.
 PAUSE = 1.0
 """Seconds after which the server imports what the first training page needs: the first page comes first."""
 SPECIAL = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$:&^=@])")
@@ -61,6 +62,7 @@ def frame(title: str) -> None:
     logged_in = _log_in()
     _start()
     if logged_in:
+        # Without a login runs are a browser's own, and a link may show them to others.
         _forget_runs_of_others()
     with st.sidebar:
         menu(PAGES)
@@ -69,6 +71,7 @@ def frame(title: str) -> None:
             if name := st.user.get("name") or st.user.get("email"):
                 st.caption(f"Logged in as {escape(shown(name))}.")
             st.button("Log out", on_click=st.logout, icon=":material/logout:")
+    # Home has a heading of its own.
     if title != "Home":
         st.title(title)
 
@@ -83,6 +86,7 @@ def _log_in() -> bool:
     if not person():
         st.title("hetcore studio")
         st.button("Log in", on_click=st.login, type="primary", icon=":material/login:")
+        # Nothing below may be drawn, or what is secret would be on the page behind the button.
         st.stop()
     return True
 
@@ -98,11 +102,13 @@ def _forget_runs_of_others() -> None:
             del st.query_params[name]
 
 
+# Once a server: Streamlit runs this file anew at every click.
 @st.cache_resource
 def _start() -> bool:
     """Start the worker processes, once for the server: they load and compile while the person looks around."""
     manager.manager()
     later = threading.Timer(PAUSE, import_module, ("hetcore.consensus.gbc",))
+    # A daemon, so that a studio that is ended at once does not wait for an import.
     later.daemon = True
     later.start()
     return True
@@ -110,7 +116,9 @@ def _start() -> bool:
 
 def escape(text: object) -> str:
     """Return text as Markdown that shows it as it is, whatever it holds."""
+    # White space becomes one space, for a line break would begin a new paragraph or a list.
     plain = HIDDEN.sub("\ufffd", " ".join(str(text).split()))
+    # The joiner first: an address is looked for as it is written, and not escaped.
     return SPECIAL.sub(r"\\\1", ADDRESS.sub("\u2060", plain))
 
 
@@ -141,6 +149,7 @@ def live_chart(figure: dict[str, Any], key: str, points: int) -> None:
     """
     text = json.dumps(figure, cls=_Numbers)
     content = {"figure": text, "address": PLOTLY_ADDRESS, "config": chart_config(), "points": points}
+    # Told by a hash, so that the browser redraws only what has changed; the tools are part of what is drawn.
     content["version"] = str(hash((text, content["config"]["displayModeBar"])))
     content["round"] = st.session_state.get(ROUND)
     with st.container(key=key):
@@ -153,6 +162,7 @@ def _live() -> Any:
     return st.components.v2.component("hetcore_live_chart", html=html, js=js, isolate_styles=False)
 
 
+# Streamlit makes all tabs of a page at once; the closed ones would cost what the open one costs.
 def tabs(parts: Mapping[str, Callable[[], None]], key: str) -> None:
     """Draw tabs of which only the open one is made; opening another, or a widget in one, leaves the page as it is.
 

@@ -34,13 +34,16 @@ def over_seeds(data: HetData, first: Setting, second: Setting, owner: str, key: 
         Tells one comparison of a page from another.
     """
     pair = [setting_of(first), setting_of(second)]
+    # Seeds are set by the comparison, so that settings that differ in nothing else are one.
     if chance.with_seed(pair[0], 0) == chance.with_seed(pair[1], 0):
         st.caption("The two settings differ by their seed alone: there is nothing to compare.")
         return
+    # With data and settings in the name: a changed control must not show the comparison of before.
     slot, stamp = f"chance {key}", repr((data.digest(), pair))
     asked = st.session_state.get(slot, (None, ""))
     text = "One training can't tell a difference from chance. Both settings train on the same ten draws."
     if st.button(f"Over {chance.SEEDS} seeds", key=f"{slot} start", icon=":material/casino:", help=text):
+        # Only one comparison a page; the one before would go on for nobody.
         _stop(asked[1], owner)
         asked = st.session_state[slot] = (stamp, _start(data, pair, owner))
     if asked[0] == stamp and asked[1]:
@@ -68,6 +71,7 @@ def any_over_seeds(data: HetData, pairs: Mapping[str, tuple[Setting, Setting]], 
     if not pairs:
         return
     slot = f"chance {key} which"
+    # A choice of what is no longer offered makes Streamlit raise.
     if st.session_state.get(slot) not in pairs:
         st.session_state.pop(slot, None)
     chosen = st.selectbox("More than chance?", list(pairs), key=slot, width=360)
@@ -103,6 +107,7 @@ def _watch(run: str, owner: str, key: str) -> None:
     except jobs.UnknownRunError:
         return
 
+    # A fragment that asks again by itself: the page around it is not drawn anew each second.
     @st.fragment(run_every=EVERY if active else None)
     def look() -> None:
         status, outcome = jobs.manager().status(run, owner), chance.progress(jobs.manager().events(run))
@@ -115,6 +120,7 @@ def _watch(run: str, owner: str, key: str) -> None:
             st.error(escape(status.message))
         if (found := chance.difference(outcome["pairs"])) is not None:
             _show(found, outcome, key)
+        # The whole page once more at the end, so that the fragment stops asking.
         if active and not status.active:
             st.rerun()
 

@@ -43,7 +43,9 @@ def held(key: str, start: Any, limits: Limits | None = None, name: str = "") -> 
     name : str, optional
         In the address; the key unless given.
     """
+    # Kept apart from the widgets' own values, which Streamlit forgets when a page without them is drawn.
     st.session_state.setdefault(NAMES, {})[key] = name or key
+    # Once it is there the person's own movements count; the address was read already.
     if key not in st.session_state:
         asked = session.asked().get(name or key)
         value = None if asked is None else state.decode(asked, start, limits)
@@ -61,6 +63,7 @@ def _sent(key: str) -> bool:
     A run that is cut short by the next takes along what it has not sent, the values that it set included, and Streamlit
     sends these no second time.
     """
+    # Streamlit has no public way to ask; without a session, as in tests, nothing has to be sent.
     context = get_script_run_ctx(suppress_warning=True)
     if context is None:
         return True
@@ -74,6 +77,7 @@ def _allowed(value: Any, limits: Limits | None) -> Any:
     if limits is None or limits.choices is None or value is None:
         return value
     if isinstance(value, list):
+        # All or nothing: half of a choice that was made for other data was chosen by nobody.
         return value if set(value) <= set(limits.choices) else None
     return value if value in limits.choices else None
 
@@ -122,6 +126,7 @@ def values() -> dict[str, Any]:
 def address_values() -> dict[str, str]:
     """Return the state of the page as its address tells it."""
     drawn = {key: name for key, name in st.session_state.get(NAMES, {}).items() if key in st.session_state}
+    # Before the page is left, for then its widgets' values are gone.
     st.session_state.setdefault(VALUES, {}).update({key: st.session_state[key] for key in drawn})
     controls = {name: state.encode(st.session_state[key]) for key, name in drawn.items()}
     kept = {name: value for name, value in st.query_params.to_dict().items() if name in session.SHOWN}
@@ -134,6 +139,7 @@ def write() -> None:
     does not show."""
     present(st.session_state.get(NAMES, {}))
     wanted = address_values()
+    # What belongs to the data and the runs stays legible in a short address too.
     if sum(map(len, [*wanted, *wanted.values()])) > state.LONGEST:
         wanted = {"state": state.keep(wanted, session.states())}
         wanted |= {name: address_values()[name] for name in session.SHOWN if name in address_values()}
@@ -147,6 +153,7 @@ def presenter_link(base: str, values: dict[str, str]) -> None:
     labels, names = st.session_state.get(LABELS, {}), [*st.session_state.get(NAMES, {}).values()]
     chosen = st.multiselect("To present: large type, with these controls only", names, [], key="presented controls",
                             format_func=lambda name: labels.get(name, name))  # fmt: skip
+    # Without what is presented now: the link says anew what is.
     plain = {name: value for name, value in values.items() if name != PRESENT}
     whole = f"{state.address(base, plain, session.states())}&{urlencode({PRESENT: ','.join(chosen) or NOTHING})}"
     st.code(whole, language=None, wrap_lines=True)
@@ -159,6 +166,7 @@ def share() -> None:
     if not opened.open:
         return
     with opened:
+        # The address is made from the state, for the browser's own may be a run behind.
         base = (st.context.url or "").partition("?")[0]
         st.code(state.address(base, address_values(), session.states()), language=None, wrap_lines=True)
         presenter_link(base, address_values())

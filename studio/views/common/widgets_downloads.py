@@ -59,8 +59,10 @@ def _code(run: Any, stem: str) -> str:
 def _everything(run: Any, result: Any, stem: str) -> None:
     """Offer the run with the data in use, which it was made on, in one zip."""
     data = session.current().data
+    # A stopped run has fewer rounds than its settings, and the zip must know.
     run = replace(run, status="stopped" if result.stopped else run.status, results=training.results_of(result))
     st.download_button(
+        # Made when asked for: a zip with the data takes seconds.
         EVERYTHING, lambda: export.bundle(run, data, result.predictions, result.model, result.history),
         export.file_name(stem, "zip"), "application/zip", key="take everything", icon=ICON, on_click="ignore",
         help=STANDS_ALONE,
@@ -69,6 +71,7 @@ def _everything(run: Any, result: Any, stem: str) -> None:
 
 def _offer(label: str, content: Any, stem: str, ending: str, mime: str) -> None:
     name = export.file_name(stem, ending)
+    # "ignore", for a download changes nothing that the page would have to show.
     st.download_button(label, content, name, mime, key=f"take {label}", icon=ICON, on_click="ignore")
 
 
@@ -84,6 +87,7 @@ def figure_files(drawn: Mapping[str, dict[str, Any]], stem: str, key: str = "tak
     key : str, default="take"
         Tells the buttons of one place on a page from those of another.
     """
+    # A figure without anything drawn is no file.
     drawn = {name: figure for name, figure in drawn.items() if figure and figure.get("data")}
     if not drawn:
         return

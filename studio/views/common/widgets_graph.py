@@ -64,6 +64,7 @@ class _Arrays(json.JSONEncoder):
     def default(self, value: Any) -> Any:
         """Return an array of numbers packed, another one as a list."""
         if isinstance(value, np.ndarray):
+            # Plotly's packed form has no 64-bit whole numbers.
             value = value.astype(np.int32) if value.dtype == np.int64 else value
             if value.dtype.name not in TYPES:
                 return value.tolist()
@@ -88,6 +89,7 @@ def network_chart(figure: dict[str, Any], key: str, keeps: str, picked: Callable
     """
     text = json.dumps(figure, cls=_Arrays)
     nodes = sum(len(trace["x"]) for trace in figure["data"] if "customdata" in trace)
+    # A network is zoomed into; charts are scrolled past.
     config = chart_config() | {"scrollZoom": True}
     content = {"figure": text, "address": PLOTLY_ADDRESS, "config": config, "keeps": keeps}
     content |= {"version": str(hash((text, config["displayModeBar"]))), "nodes": nodes}
@@ -95,6 +97,7 @@ def network_chart(figure: dict[str, Any], key: str, keeps: str, picked: Callable
 
     def clicked() -> None:
         place = st.session_state[state_key].node
+        # Streamlit calls this too when the value is reset to nothing.
         if place is not None:
             picked(int(place))
 

@@ -48,6 +48,7 @@ def panel(chosen: str, facts: Facts) -> None:
         return
     progress = st.session_state.setdefault(DONE, {})
     at = progress.get(chosen, 0)
+    # Several steps may be done at once, by somebody who goes ahead; a question waits for its answer.
     while at < len(lesson.steps) and lesson.steps[at].answer is None and lessons.passed(lesson.steps[at], facts):
         at += 1
     progress[chosen] = at
@@ -67,9 +68,11 @@ def _challenge(challenge: Challenge, facts: Facts) -> None:
     about = datasets.info(challenge.data)
     tried = st.session_state.setdefault(TRIED, {}).setdefault(challenge.title, {})
     label = next(iter(facts.settings), None)
+    # Only of the challenge's own data, or an easier set would count.
     if facts.finished and label is not None and facts.title == about.title:
         found = challenges.attempt(challenge, facts.settings[label], facts.events[label])
         if found is not None:
+            # The page runs again and again; a training counts once, by its run.
             tried.setdefault(facts.runs[label], found)
     with st.container(border=True, key="lesson_panel"):
         st.markdown(f"**{challenge.title}** · {challenge.goal}")
@@ -107,6 +110,7 @@ def _current(chosen: str, lesson: Lesson, at: int, facts: Facts) -> None:
     """Draw the step that is to be done, or its question."""
     step = lesson.steps[at]
     st.markdown(step.text)
+    # The question comes only once what it asks about is on the page.
     if step.answer is None or not step.done(facts):
         return
     given = st.radio("Answer", step.options(facts), index=None, horizontal=True, key=f"answer {chosen} {at}",
@@ -115,6 +119,7 @@ def _current(chosen: str, lesson: Lesson, at: int, facts: Facts) -> None:
         return
     if lessons.passed(step, facts, given):
         st.session_state[DONE][chosen] = at + 1
+        # At once, so that the next step is drawn and not the answered one.
         st.rerun()
     st.warning(f"Not so. {step.hint}", icon=":material/refresh:")
 

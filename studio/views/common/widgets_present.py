@@ -24,6 +24,7 @@ html { font-size: LARGE !important; }
 def presented() -> list[str] | None:
     """Return the names of the controls that are shown, None where all are, which is so unless it is presented."""
     given = st.query_params.get(PRESENT)
+    # An empty word is no presentation; "none" says that no control is shown.
     return None if not given else [name for name in given.split(",") if name != NOTHING]
 
 
@@ -45,6 +46,7 @@ def style(names: Mapping[str, str], shown: list[str]) -> str:
 
 def _selector(key: str) -> str:
     """Return the class that Streamlit gives the widget of a key."""
+    # As Streamlit makes the class from the key.
     return ".st-key-" + re.sub(r"[^a-zA-Z0-9_-]", "-", key.strip())
 
 
@@ -53,6 +55,7 @@ def present(names: Mapping[str, str]) -> None:
     shown = presented()
     if shown is None:
         return
+    # Hidden and not left out: a widget that is not drawn loses its value.
     st.html(f"<style>{style(names, shown)}</style>")
     st.button("Show all controls", key="leave presenter", on_click=_leave, icon=":material/close_fullscreen:")
 

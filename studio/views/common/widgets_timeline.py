@@ -73,6 +73,7 @@ def timeline(events: Events, run: str, total: int, ended: bool, fresh: bool, *, 
         Whether the whole page is drawn of ended trainings: `data-settled` tells a test to go on.
     """
     last = max(map(len, events.values()), default=0)
+    # A run that was stopped has fewer rounds than were planned, and the bar ends there.
     content = {"run": run, "last": last, "total": last if ended else max(total, last), "texts": texts(events)}
     content |= {"ended": ended, "fresh": fresh, "settled": settled}
     st.session_state[ROUND] = last
@@ -82,12 +83,14 @@ def timeline(events: Events, run: str, total: int, ended: bool, fresh: bool, *, 
 
 def texts(events: Events) -> list[str]:
     """Return what is told of each round of a single training: its error, and its heaviest source."""
+    # Several trainings have no one error to tell, and long ones too many words for the browser.
     rounds = next(iter(events.values())) if len(events) == 1 else ()
     return [_summary(event) for event in rounds] if len(rounds) <= MOST_TEXTS else []
 
 
 def _summary(event: Any) -> str:
     metric, name = event.detail.get("metric") or {}, event.detail.get("metric_name", "loss")
+    # Labels that nobody saw first.
     value = next((metric[rows] for rows in ("held_out", "left_out", "train") if rows in metric), None)
     parts = [] if value is None else [f"{name} {number(value, name)}"]
     if event.source_weights:
