@@ -39,6 +39,7 @@ from hetcore.parameters import Declared
 __all__ = ["bundle", "export"]
 
 HEAD = "Do a run of hetcore again, and print its metric. README.txt says what to install."
+# torch is an extra of hetcore: only a run of these methods has to pin it.
 NEEDS_TORCH = ("BoostedFeatureNetworkClassifier", "TwoWeakLearnerClassifier", "OneWeakLearnerClassifier")
 
 
@@ -80,11 +81,13 @@ def export(
     given = {name: value for name, value in {"y": y, "eval_y": eval_y, **fit}.items() if value is not None}
     arrays = {name: _array(name, value) for name, value in given.items() if hasattr(value, "__array__")}
     plain = {name: value for name, value in given.items() if name not in arrays}
+    # Everything that can be refused is looked at before a fit, which may take long, begins.
     steps = _steps(model, isinstance(data, HetData), arrays, plain)
     files = {f"data/{name}": content for name, content in _data_of(data).items()}
     model = _fitted(model, data, given)
     files |= {f"arguments/{name}.parquet": parquet(values.to_frame()) for name, values in arrays.items()}
     predicted = np.asarray(model.predict(data))
+    # As plain values, for text arrays of NumPy have a width of their own.
     files["predictions.parquet"] = parquet(pl.DataFrame({"prediction": predicted.tolist()}))
     files |= {"model.hetcore": dumps(model), "report.html": html(_facts(model, data, given, predicted)).encode()}
     _write(path, bundle(steps, files, type(model).__name__))
@@ -137,6 +140,7 @@ def _checked(model: Any) -> Any:
     if not isinstance(model, Declared):
         kind = f"the class {model.__name__}" if isinstance(model, type) else type(model).__name__
         raise ParameterError(f"{kind} is no estimator of hetcore: give one such as hetcore.GBCRegressor().")
+    # A run without a seed can be repeated by nobody.
     if "random_state" in model.get_params(deep=False) and model.random_state is None:
         raise ParameterError("random_state=None gives other numbers each time: set it to a whole number and fit again.")
     return model
@@ -146,6 +150,7 @@ def _array(name: str, value: Any) -> pl.Series:
     array = np.asarray(value)
     if array.ndim != 1 or array.dtype.kind not in "iufbOU":
         raise ParameterError(f"{name} of shape {array.shape} can't be exported: give one value for each instance.")
+    # Lists for text, for NumPy pads it to one width.
     return pl.Series(name, array.tolist() if array.dtype.kind in "OU" else array)
 
 
@@ -153,6 +158,7 @@ def _fitted(model: Any, data: Any, given: Mapping[str, Any]) -> Any:
     try:
         check_is_fitted(model)
     except NotFittedError:
+        # A copy is fitted: the caller's estimator stays as it was given.
         model = type(model)(**model.get_params(deep=False))
         model.fit(data, **given)
     return model
@@ -178,6 +184,7 @@ def _steps(model: Any, tables: bool, arrays: Mapping[str, Any], plain: dict[str,
     imports += ["import hetcore as hc", "from hetcore import metrics", "", HERE]
     lines = ['data = hc.read_data(HERE / "data")']
     if not tables:
+        # In C order, as arrays are given: another memory order may add up in another order.
         lines = ['data = pl.read_parquet(HERE / "data" / "rows.parquet").to_numpy(order="c")']
     given = 'pl.read_parquet(HERE / "arguments" / "{0}.parquet")["{0}"].to_numpy()'
     lines += [f"{name} = {given.format(name)}" for name in arrays]
@@ -200,7 +207,9 @@ def _steps(model: Any, tables: bool, arrays: Mapping[str, Any], plain: dict[str,
 def _set(model: Any) -> dict[str, Any]:
     """Return the parameters that are not at their defaults, and the seed."""
     defaults = {name: each.default for name, each in model._parameters.items()}
+    # Only what differs, so that the script shows what was chosen; the seed always, for the bits hang on it.
     params = model.get_params(deep=False)
+    # repr, for == of arrays and of NaN is no answer.
     changed = {name for name, value in params.items() if name not in defaults or repr(value) != repr(defaults[name])}
     return {name: value for name, value in params.items() if name in changed or name == "random_state"}
 
@@ -225,9 +234,11 @@ def _facts(model: Any, data: Any, given: Mapping[str, Any], predicted: Any) -> F
 
 def _write(path: Path, content: bytes) -> None:
     """Write a file whole or not at all."""
+    # A draft beside it, for a rename is whole only within one disk.
     draft = path.with_name(f".{secrets.token_hex(8)}.tmp")
     try:
         draft.write_bytes(content)
         os.replace(draft, path)
     finally:
+        # After os.replace there is none; after an error it must not stay.
         draft.unlink(missing_ok=True)

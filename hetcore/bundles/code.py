@@ -39,6 +39,7 @@ def script(steps: Sequence[Step], head: str) -> str:
         Its docstring, without text from users.
     """
     text = f'"""{head}"""\n\n' + "\n\n".join(step.code for step in steps) + "\n"
+    # Parsed here, so that a script that is no Python fails now and not at whoever receives it.
     ast.parse(text)
     return text
 
@@ -55,6 +56,7 @@ def notebook(steps: Sequence[Step], head: str) -> bytes:
     cells = [_cell("markdown", head)]
     for words, code in steps:
         cells += [_cell("markdown", words), _cell("code", code)]
+    # Ids that a version 4.5 notebook must have; by place, so that equal runs have equal files.
     cells = [cell | {"id": f"cell-{k}"} for k, cell in enumerate(cells)]
     kernel = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
     return json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": kernel, "cells": cells}, indent=1).encode()
@@ -74,6 +76,7 @@ def arguments(given: dict[str, Any]) -> list[str]:
         If a name is none, or a value is not one that Python reads back equal.
     """
     for name in given:
+        # A name goes into the code as it is.
         if not name.isidentifier() or keyword.iskeyword(name):
             raise ParameterError(f"{quoted(name)} is no name of a parameter: leave it out.")
     return [f"{name}={literal(name, value)}" for name, value in given.items()]
@@ -81,9 +84,11 @@ def arguments(given: dict[str, Any]) -> list[str]:
 
 def literal(name: str, value: Any) -> str:
     """Return a value as Python that reads back equal; ParameterError where it doesn't."""
+    # A NumPy scalar's text names its type, which is no literal.
     value = value.item() if isinstance(value, np.generic) else value
     text = repr(value)
     try:
+        # Read back and compared: NaN and infinity have texts that are no literals, and are refused.
         if ast.literal_eval(text) == value:
             return text
     except (ValueError, SyntaxError):

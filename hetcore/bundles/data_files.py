@@ -128,8 +128,10 @@ def _source_table(source: Source) -> pl.DataFrame:
     ids = source.id_series.alias(_id_column(source))
     if source.array is None:
         return pl.DataFrame([ids, *source.frame.iter_columns()])
+    # One column of rows, for an image as a column a pixel would make thousands.
     rows = source.array.reshape(source.n_rows, -1)
     try:
+        # Parquet has the machine's byte order alone.
         return pl.DataFrame([ids, pl.Series("array", np.ascontiguousarray(rows, rows.dtype.newbyteorder("=")))])
     except (TypeError, ValueError, pl.exceptions.PolarsError):
         raise DataError(f"An array of type {rows.dtype} has no place in Parquet: make it float32 or float64.") from None
@@ -172,6 +174,7 @@ def read_data(folder: str | os.PathLike[str]) -> HetData:
     except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError, pl.exceptions.PolarsError) as error:
         reason = " ".join(str(error).split())[:120]
         raise DataError(f"{folder} holds no data that can be read ({reason}): write them again.") from None
+    # The digest says that all files are there and belong together, whatever happened to the folder.
     if data.digest() != facts["digest"]:
         raise DataError(f"The files in {folder} are not those that were written together: write them again.")
     return data
@@ -180,6 +183,7 @@ def read_data(folder: str | os.PathLike[str]) -> HetData:
 def _data(folder: Path, facts: Mapping[str, Any]) -> HetData:
     instances = _table(folder, INSTANCES)
     ids, label = instances["id"], instances["label"]
+    # Copied, for polars gives its own memory, which nobody may write to.
     y = np.array(label.to_list(), dtype=object) if label.dtype == pl.String else label.to_numpy().copy()
     return HetData.of_parts(
         ids,
@@ -194,6 +198,7 @@ def _data(folder: Path, facts: Mapping[str, Any]) -> HetData:
 
 
 def _table(folder: Path, name: str) -> pl.DataFrame:
+    # data.json may be from anybody: a name with folders would read elsewhere.
     if Path(name).name != name:
         raise ValueError(f"a file has the name {name!r}")
     return pl.read_parquet(folder / name)
@@ -210,6 +215,7 @@ def _source(folder: Path, facts: Mapping[str, Any]) -> Source:
     source.frame, source.array = table.drop(facts["id_column"]), None
     if facts["shape"] is not None:
         values = table["array"].to_numpy().reshape(table.height, *facts["shape"])
+        # As the constructor leaves it: nobody may change the data of a source.
         values.flags.writeable = False
         source.frame, source.array = None, values
     source.kinds, source.guess = facts["kinds"], {name: tuple(each) for name, each in facts["guess"].items()}
@@ -220,6 +226,7 @@ def _source(folder: Path, facts: Mapping[str, Any]) -> Source:
 def _graph(folder: Path, facts: Mapping[str, Any], ids: pl.Series) -> Graph:
     edges = _table(folder, facts["file"])
     a, b = positions(edges["source"], ids), positions(edges["target"], ids)
+    # In the order that was written: the order of edges decides the last bits of sums.
     graph = Graph(edges.clear()).with_edge_arrays(a, b, edges["weight"].to_numpy(), ids)
     graph.n_given, graph.findings = facts["n_given"], _read_findings(facts["findings"])
     if facts["arcs"] is not None:

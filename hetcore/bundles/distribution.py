@@ -24,6 +24,7 @@ __all__ = ["pins", "wheel", "zipped"]
 ROOT = Path(hetcore.__file__).resolve().parents[1]
 WHEEL = "Wheel-Version: 1.0\nGenerator: hetcore\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
 NAME = re.compile(r"\s*([A-Za-z0-9][\w.-]*)")
+# A zip knows no earlier time.
 LONG_AGO = (1980, 1, 1, 0, 0, 0)
 """The time of every file in a zip, so that the same content has the same bytes."""
 
@@ -35,6 +36,7 @@ def wheel() -> tuple[str, bytes]:
     files = files | {f"{folder}/METADATA": facts.encode(), f"{folder}/WHEEL": WHEEL.encode()}
     lines = [f"{name},sha256={_digest(content)},{len(content)}" for name, content in files.items()]
     record = "\n".join([*lines, f"{folder}/RECORD,,", ""])
+    # The record has no digest of itself, as the standard says.
     return f"hetcore-{hetcore.__version__}-py3-none-any.whl", zipped(files | {f"{folder}/RECORD": record.encode()})
 
 
@@ -92,9 +94,11 @@ def _project() -> tuple[str, dict[str, bytes]]:
         project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
         patterns = project["tool"]["setuptools"]["packages"]["find"]["include"]
         paths = sorted(path for each in patterns for path in (ROOT / each.rstrip("*")).rglob("*") if path.is_file())
+        # Compiled files belong to this Python and hold paths of this machine.
         kept = [path for path in paths if "__pycache__" not in path.parts]
         return _metadata(project["project"]), {path.relative_to(ROOT).as_posix(): path.read_bytes() for path in kept}
     installed = metadata.distribution("hetcore")
+    # As it was installed: its own metadata are written anew.
     listed = [path for path in installed.files or () if ".dist-info" not in path.parts[0] and path.suffix != ".pyc"]
     return installed.read_text("METADATA") or "", {path.as_posix(): path.read_binary() for path in listed}
 

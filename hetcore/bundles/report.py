@@ -30,6 +30,7 @@ STYLE = (
     "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color-scheme:light dark}"
     "h2{margin:1.6rem 0 .4rem;font-size:1.2rem}figure{display:inline-block;margin:0 2rem 1rem 0}"
 )
+# Nothing may load, whatever a name from the data holds.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
@@ -105,9 +106,11 @@ def _curves(facts: Facts) -> Iterator[str]:
     history = pl.DataFrame() if facts.history is None else facts.history
     names = [name for name in history.columns if name.partition(":")[0] in CURVES][:MOST_CURVES]
     drawn = {name: history[name].cast(pl.Float64).to_numpy() for name in names}
+    # A round without a number would end the line of an SVG.
     drawn = {name: values[np.isfinite(values)].tolist() for name, values in drawn.items()}
     yield "<h2>Round by round</h2>"
     for name, values in drawn.items():
+        # A single point is no curve.
         if len(values) > 1:
             group, _, which = name.partition(":")
             words = f"{CURVES[group]}, {which}: from {values[0]:.4g} to {values[-1]:.4g} in {history.height:,} rounds"
@@ -125,6 +128,7 @@ def _weights(facts: Facts) -> Iterator[str]:
 
 def _caveats(facts: Facts) -> Iterator[str]:
     held_out = any("held-out" in name for name in facts.scores)
+    # The first caveat that a reader needs where nothing was held out.
     own = () if held_out else ("The result is on the labels trained on: on new rows it is worse.",)
     yield f"<h2>Caveats</h2>{_listed([*own, *CAVEATS])}"
     if facts.data is not None and len(facts.data.report):

@@ -20,6 +20,7 @@ __all__ = [
     "history_series", "labels", "level", "lines", "missing", "overlap", "stacked", "style", "weights",
 ]  # fmt: skip
 
+# The first four are of Okabe and Ito's; all can be told apart by colour-blind readers.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#882255", "#4477AA", "#AA3377", "#7A6F00", "#717581", "#44AA99")
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 MARKERS = ("circle", "square", "diamond", "triangle-up", "x")
@@ -32,6 +33,7 @@ Figure = dict[str, Any]
 def style(place: int) -> dict[str, Any]:
     """Return colour, dash and marker of the source at this place."""
     i = place % len(COLOURS)
+    # The dash moves on with each turn of the colours, so that equal colours differ by it.
     turn = (place // len(COLOURS) + place) % len(DASHES)
     return {"colour": COLOURS[i], "dash": DASHES[turn], "marker": MARKERS[place % len(MARKERS)]}
 
@@ -52,6 +54,7 @@ def _layout(x: str, y: str, height: int = 320, **more: Any) -> dict[str, Any]:
 
 def _thin(values: np.ndarray) -> np.ndarray:
     """Return at most 500 places of a line, first and last among them."""
+    # By place, so that the ends stay; unique, for short lines give a place twice.
     return np.unique(np.linspace(0, len(values) - 1, min(len(values), MOST_POINTS)).astype(int))
 
 
@@ -80,6 +83,7 @@ def lines(
     dashed : iterable of str
         Names drawn dashed.
     """
+    # An order from outside keeps a source's colour where a figure shows only some of the sources.
     order, traces = list(order) or list(series), []
     for name, (px, py) in (pale or {}).items():
         colour = style(order.index(name) if name in order else 0)["colour"]
@@ -95,6 +99,7 @@ def lines(
 def _line(x: Sequence[float], y: Sequence[float], name: str, line: dict[str, Any]) -> dict[str, Any]:
     x, y = np.asarray(x, float), np.asarray(y, float)
     keep = _thin(x)
+    # Markers show that a few rounds are points; over many they are only a thicker line.
     mode = "lines+markers" if len(keep) <= 60 else "lines"
     return {"type": "scatter", "mode": mode, "name": name, "x": x[keep], "y": y[keep], "line": line}
 
@@ -122,6 +127,7 @@ def stacked(parts: Mapping[str, Mapping[str, float]], title: str, order: Sequenc
     for place, (part, values) in enumerate(parts.items()):
         marker = {"color": style(place)["colour"], "pattern": {"shape": "/" if place >= len(COLOURS) else ""}}
         bar = {"type": "bar", "orientation": "h", "name": part, "y": list(order), "marker": marker}
+        # Plotly reads names as markup.
         hover = "%{x:.3g}<extra>" + part.replace("<", "&lt;") + "</extra>"
         traces.append(bar | {"x": [float(values.get(name, 0.0)) for name in order], "hovertemplate": hover})
     height = 110 + 26 * len(order) + 18 * len(parts)  # on a phone the legend takes a line for each part
@@ -153,6 +159,7 @@ def bars(values: Mapping[str, float], title: str, order: Sequence[str] = (), hor
     layout = _layout(title if horizontal else "", "" if horizontal else title, hovermode="closest", showlegend=False)
     layout["height"] = max(160, 28 * len(names) + 60) if horizontal else 300
     if horizontal:
+        # As categories, for names such as "2019" would be numbers on an axis.
         layout["yaxis"] |= {"autorange": "reversed", "type": "category"}
     return {"data": [bar], "layout": layout}
 
@@ -190,6 +197,7 @@ def autocorrelation(x: Sequence[float], series: Mapping[str, Sequence[float]], o
 def coverage(data: HetData, most: int = 400) -> Figure:
     """Draw which source has which instance: a row per source, a column per instance, a sample where there are many."""
     mask = data.mask
+    # By all sources at once, the first one first, so that instances with the same sources lie together.
     order = np.lexsort(mask[::-1])[::-1]
     keep = order[np.unique(np.linspace(0, data.n - 1, min(data.n, most)).astype(int))]
     shown = mask[:, keep].astype(np.uint8)
@@ -208,6 +216,7 @@ def coverage(data: HetData, most: int = 400) -> Figure:
 def overlap(data: HetData, most: int = 12) -> Figure:
     """Draw how many instances each combination of sources has, the largest first."""
     codes, counts = np.unique(data.mask.T, axis=0, return_counts=True)
+    # Stable, so that equal counts keep their order from run to run.
     best = np.argsort(-counts, kind="stable")[:most]
     names = np.array(data.source_names, object)
     found = {_combination(names, codes[i]): int(counts[i]) for i in best}
@@ -219,6 +228,7 @@ def _combination(names: np.ndarray, has: np.ndarray) -> str:
         return "all sources"
     if not has.any():
         return "no source"
+    # Whichever says it in fewer names.
     return " + ".join(names[has]) if has.sum() <= (~has).sum() else "all but " + ", ".join(names[~has])
 
 
@@ -228,6 +238,7 @@ def labels(data: HetData) -> Figure:
     if data.target_kind == "classification":
         names, counts = np.unique(known.astype(str), return_counts=True)
         return bars(dict(zip(names.tolist(), counts.tolist())), "labelled instances", order=["-"])
+    # As many bars as the root of the rows, within what one can see.
     counts, edges = np.histogram(known.astype(float), bins=min(40, max(5, int(np.sqrt(max(len(known), 1))))))
     trace = {"type": "bar", "x": (edges[1:] + edges[:-1]) / 2, "y": counts, "marker": {"color": COLOURS[0]}}
     return {"data": [trace], "layout": _layout("label", "instances", 260, bargap=0.05, showlegend=False)}
@@ -239,6 +250,7 @@ def degrees(data: HetData, name: str) -> Figure:
     colour = style(data.graph_names.index(name))["colour"]
     trace = {"type": "scatter", "mode": "markers", "x": values, "y": counts, "marker": {"color": colour, "size": 6}}
     layout = _layout("neighbours", "instances", 260, showlegend=False, hovermode="closest")
+    # Few nodes have most links: on a linear scale they would be one line on the axis.
     layout["yaxis"] |= {"type": "log"}
     return {"data": [trace], "layout": layout}
 

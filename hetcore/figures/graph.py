@@ -30,6 +30,7 @@ __all__ = [
 ]
 
 Figure = dict[str, Any]
+# Beyond that links cover the nodes.
 MOST_EDGES = 12_000
 GREY, PALE = "rgba(128,128,128,0.6)", "rgba(128,128,128,0.22)"
 BAR = {"orientation": "h", "thickness": 10, "len": 0.6, "y": 0.0, "yanchor": "top", "x": 0.5}
@@ -83,6 +84,7 @@ def signed(values: NDArray, title: str) -> Look:
     """Colour numbers around zero: below blue, above vermillion, full from the 95th percentile of their sizes on."""
     sizes = np.abs(values[np.isfinite(values)])
     top = float(np.quantile(sizes, 0.95)) if sizes.size else 0.0
+    # Where most are zero the percentile is too, and colours need an interval.
     top = top or float(sizes.max(initial=0.0)) or 1.0
     bar = BAR | {"title": {"text": title, "side": "top"}}
     return Look(values, {"colorscale": AROUND_ZERO, "cmin": -top, "cmax": top, "colorbar": bar}, {})
@@ -99,6 +101,7 @@ def drawn_edges(graph: Graph, most: int = MOST_EDGES, seed: int = 0) -> tuple[ND
     a, b, _ = graph.edges()
     if len(a) <= most:
         return a, b
+    # A sample with a fixed seed, or the picture would change at each redraw.
     kept = np.sort(np.random.default_rng(seed).choice(len(a), most, replace=False))
     return a[kept], b[kept]
 
@@ -138,11 +141,13 @@ def network(
     traces = [_links(places, *ends, PALE, 0.6)]
     if chosen is not None and near is not None:
         traces.append(_links(places, np.full(len(near), chosen), near, COLOURS[4], 1.4))
+    # Drawn small and pale, before the others, so that they cover none.
     mute = there & ~_coloured(look.colour)
     traces += [_nodes(places, mute, look, names, "circle", mute=True)]
     traces += [_nodes(places, there & ~mute & ~known, look, names, "diamond")]
     traces += [_nodes(places, there & ~mute & known, look, names, "circle")]
     traces = [trace for trace in traces if len(trace["x"])] + [_swatch(*each) for each in look.legend.items()]
+    # A legend of shapes only where both are there.
     if not known.all():
         traces += [_swatch("label known", GREY), _swatch("label hidden", GREY, "diamond")]
     if chosen is not None and there[chosen]:
@@ -158,6 +163,7 @@ def _canvas(height: int, axis: Mapping[str, Any]) -> dict[str, Any]:
 
 def _links(places: NDArray, a: NDArray, b: NDArray, colour: str, width: float) -> dict[str, Any]:
     gap = np.full(len(a), np.nan)
+    # A gap after each link lets all of them be one line: a trace a link would take minutes.
     x, y = (np.column_stack([places[a, k], places[b, k], gap]).ravel().astype(np.float32) for k in (0, 1))
     line = {"color": colour, "width": width}
     return {
@@ -181,11 +187,13 @@ def _nodes(
 ) -> dict[str, Any]:
     """Return the trace of some nodes; those without a colour small and pale."""
     rows = np.flatnonzero(which)
+    # The more nodes, the smaller, or they would cover one another.
     size = 7 if len(places) < 2000 else 5 if len(places) < 6000 else 3.5
     marker = {"symbol": symbol, "size": look.size * size, "line": {"width": 0}, "color": look.colour[rows]}
     marker |= {"coloraxis": "coloraxis"} if look.axis else {}
     if mute:
         marker = {"symbol": symbol, "size": 0.6 * size, "line": {"width": 0}, "color": GREY}
+    # Names may hold markup.
     texts = [escape(str(names[i])) + (f"<br>{look.text[i]}" if look.text is not None else "") for i in rows]
     return {
         "type": "scattergl", "mode": "markers", "x": places[rows, 0], "y": places[rows, 1], "marker": marker,
@@ -195,6 +203,7 @@ def _nodes(
 
 def _swatch(name: str, colour: str, symbol: str = "circle") -> dict[str, Any]:
     marker = {"color": colour, "size": 8, "symbol": symbol}
+    # An entry of the legend without a point: nodes of all classes are one trace.
     return {"type": "scattergl", "mode": "markers", "name": escape(name), "x": [None], "y": [None], "marker": marker}
 
 
@@ -237,6 +246,7 @@ def autocorrelation(
     figure["data"].insert(0, noise)
     if label is not None and np.isfinite(label):
         line = {"color": GREY, "width": 1.5, "dash": "dot"}
+        # A line needs two ends, also after the first stage.
         ends = [stages[0], max(stages[-1], stages[0] + 1)]
         trace = {"type": "scatter", "mode": "lines", "name": "labels", "x": ends, "y": [label] * 2, "line": line}
         figure["data"].append(trace | {"hovertemplate": "labels: %{y:.3g}<extra></extra>"})
@@ -247,6 +257,7 @@ def convergence(changes: Mapping[str, Sequence[float]], order: Sequence[str], ti
     """Draw the largest change of a prediction in each sweep of collective inference, on a logarithmic scale."""
     longest = max(map(len, changes.values()), default=0)
     padded = {name: [*values, *[np.nan] * (longest - len(values))] for name, values in changes.items()}
+    # A logarithmic axis has no place for zero.
     padded = {name: np.where(np.asarray(v) > 0, v, np.nan) for name, v in padded.items()}
     figure = lines(np.arange(1, longest + 1), padded, "sweep", title, order=order)
     ticks = _ticks(np.concatenate([*padded.values(), [np.nan]]))

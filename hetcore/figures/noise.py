@@ -44,7 +44,9 @@ def _ribbon(x: NDArray, low: NDArray, high: NDArray, name: str, colour: str) -> 
 
 def _running(x: NDArray, *values: NDArray) -> tuple[NDArray, ...]:
     """Return the medians of x and of values over windows of rows that follow each other in x."""
+    # Stable, so that rows with equal x give the same picture each time.
     order = np.argsort(x, kind="stable")
+    # Windows of about 25 rows at least, where there are enough, for the median of a few is noise.
     parts = np.array_split(order, min(WINDOWS, max(5, len(order) // LEAST_ROWS)))
     parts = [part for part in parts if len(part)]
     return tuple(np.array([np.median(each[part]) for part in parts]) for each in (x, *values))
@@ -66,6 +68,7 @@ def band(
     """
     x, truth, prediction, spread = (np.asarray(each, float) for each in (x, truth, prediction, spread))
     colour = style(place)["colour"]
+    # 1.645 standard deviations on either side hold 90% of a normal.
     inside = np.abs(truth - prediction) <= 1.645 * spread
     at, middle, low, high = _running(x, prediction, prediction - 1.645 * spread, prediction + 1.645 * spread)
     traces = [
@@ -127,8 +130,10 @@ def deviations(
     windows : int, default=12
     """
     predicted, seen = np.asarray(predicted, float), np.asarray(seen, float)
+    # Of as many rows each and not of equal width: where rows are few a window would show chance.
     parts = [part for part in np.array_split(np.argsort(predicted, kind="stable"), windows) if len(part)]
     x, y = (np.array([_middle(each[part], squares) for part in parts]) for each in (predicted, seen))
+    # A little more than the largest, so that the last dot is whole.
     top = float(max(x.max(initial=0.0), y.max(initial=0.0)) * 1.05) or 1.0
     dotted = {"color": GREY, "dash": "dot", "width": 1.5}
     look = {"marker": {"color": COLOURS[0], "size": 9}, "line": {"color": COLOURS[0], "width": 1}}
@@ -173,6 +178,7 @@ def histograms(groups: Mapping[str, ArrayLike], title: str, y_title: str, bins: 
     """
     values = {name: np.asarray(each, float) for name, each in groups.items() if len(each)}
     every = np.concatenate(list(values.values())) if values else np.array([0.0, 1.0])
+    # The same edges for all groups, or their bars could not be compared.
     edges = np.histogram_bin_edges(every, bins)
     traces = []
     for place, (name, each) in enumerate(values.items()):
@@ -197,6 +203,7 @@ def found(hits: ArrayLike, share: float) -> Figure:
     hits = np.asarray(hits, bool)
     looked = np.concatenate([[0], np.arange(1, len(hits) + 1)]) / len(hits)
     caught = np.concatenate([[0], np.cumsum(hits)]) / max(hits.sum(), 1)
+    # As good as can be: every row looked at is a corrupted one until all are found.
     best = np.minimum(looked / max(share, 1e-12), 1.0)
     series = {"by distrust": caught, "without a mistake": best, "by chance": looked}
     figure = lines(looked, series, "rows looked at", "corrupted rows found", dashed=["without a mistake", "by chance"])

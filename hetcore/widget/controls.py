@@ -53,17 +53,20 @@ def parameters(estimator: Declared, given: Mapping[str, Any]) -> dict[str, Any]:
 def _shown(estimator: Declared) -> list[Parameter]:
     """Return the declarations with a slider whose value is a number, or "auto"."""
     declared = [each for each in estimator._parameters.values() if each.slider is not None]
+    # A list or a function has no place on a slider.
     return [each for each in declared if isinstance(getattr(estimator, each.name), int | float | np.number | str)]
 
 
 def _control(parameter: Parameter, value: Any) -> dict[str, Any]:
     label, low, high, step = parameter.slider
     if not isinstance(value, str):
+        # A value beyond the slider's ends was given in code and is meant; the slider reaches to it.
         low, high = min(low, value), max(high, value)
     facts = {"name": parameter.name, "label": label, "help": parameter.help, "auto": AUTO in parameter.domain}
     return facts | {"low": float(low), "high": float(high), "step": float(step)}
 
 
 def _typed(parameter: Parameter, value: Any) -> Any:
+    # By the step: JSON has one kind of number, and 100.0 trees are refused.
     whole = isinstance(parameter.slider.step, int) and isinstance(value, int | float) and not isinstance(value, bool)
     return int(value) if whole and float(value).is_integer() else value

@@ -39,11 +39,13 @@ def picture(model: Any, data: Any, truth: ArrayLike | None = None) -> dict[str, 
         "places": (m, 2) in [-1, 1]; "colours": by name, of each the values and either "names", whose places the values
         are, or "low" and "high". Empty of text, and of more than 20,000 instances.
     """
+    # Text in an array has no encoder here.
     if not isinstance(data, HetData) and np.asarray(data).dtype.kind not in "iuf":
         return {}
     n = data.n if isinstance(data, HetData) else len(data)
     if n > MOST_ROWS:
         return {}
+    # Always the same sample: the picture of a second training is compared with that of the first.
     rows = np.sort(np.random.default_rng(0).permutation(n)[:MOST_POINTS])
     columns = _columns(data, rows) if isinstance(data, HetData) else _scaled(np.asarray(data, np.float64)[rows])
     predicted = np.asarray(model.predict(data))[rows]
@@ -69,24 +71,29 @@ def _columns(data: HetData, rows: NDArray[np.int64]) -> NDArray[np.float64]:
 
 def _scaled(columns: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return columns of mean 0, missing values there, and a table whose squares sum to one a row."""
+    # A missing value lies at the mean, where it pulls to no side.
     there = np.isfinite(columns)
     counts = np.maximum(there.sum(axis=0), 1)
     filled = np.where(there, columns, 0.0)
     centered = np.where(there, filled - filled.sum(axis=0) / counts, 0.0)
     deviations = np.sqrt((centered**2).sum(axis=0) / counts)
     varying = deviations > TINY
+    # By the number of columns, so that a table of many does not decide the picture alone.
     return centered[:, varying] / deviations[varying] / np.sqrt(max(varying.sum(), 1))
 
 
 def _places(columns: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return two principal components in [-1, 1], (m, 2), each with its largest value above 0."""
     centered = columns - columns.mean(axis=0)
+    # The small matrix of rows, not of columns: there are at most 500 rows and may be thousands of columns.
     values, vectors = np.linalg.eigh(centered @ centered.T)
     found = np.zeros((len(columns), 2))
     few = min(2, len(columns))
     found[:, :few] = (vectors * np.sqrt(np.maximum(values, 0.0)))[:, ::-1][:, :few]
     largest = np.abs(found).argmax(axis=0)
+    # A component has no sign of its own; without a rule the picture would flip from run to run.
     found *= np.where(found[largest, [0, 1]] < 0, -1.0, 1.0)
+    # The 99th percentile, so that one far row does not press the others together.
     return np.clip(found / np.maximum(np.quantile(np.abs(found), 0.99, axis=0), TINY), -1.0, 1.0)
 
 
@@ -94,10 +101,12 @@ def _coloured(values: NDArray) -> dict[str, Any]:
     """Return numbers with the ends of their scale, or the places of classes among their names."""
     if values.dtype.kind == "f":
         known = values[np.isfinite(values)]
+        # Likewise for colours.
         low, high = np.quantile(known, [0.02, 0.98]).tolist() if len(known) else (0.0, 1.0)
         return {"values": [float(f"{x:.4g}") if np.isfinite(x) else None for x in values], "low": low, "high": high}
     texts = np.array([str(value) for value in values], object)
     names, counts = np.unique(texts.astype(str), return_counts=True)
+    # The rarest classes share a colour: there are no more that can be told apart.
     if len(names) > len(COLOURS):
         names = np.array([*sorted(names[np.argsort(-counts, kind="stable")][: len(COLOURS) - 1]), OTHERS])
     places = {name: place for place, name in enumerate(names.tolist())}
@@ -107,6 +116,7 @@ def _coloured(values: NDArray) -> dict[str, Any]:
 def _errors(predicted: NDArray, truth: NDArray) -> dict[str, Any]:
     if predicted.dtype.kind == "f":
         return _coloured(predicted - truth.astype(np.float64))
+    # None and NaN are both "not known".
     known = np.array([value is not None and value == value for value in truth])
     right = np.array([str(one) == str(other) for one, other in zip(predicted, truth)])
     return {"names": ["right", "wrong", UNKNOWN], "values": np.where(known, np.where(right, 0, 1), 2).tolist()}

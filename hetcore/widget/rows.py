@@ -31,10 +31,12 @@ def row(event: RoundEnd) -> dict[str, float | None]:
 
 
 def _short(value: float) -> float | None:
+    # JSON has no NaN; five digits are more than a chart shows.
     return float(f"{value:.5g}") if np.isfinite(value) else None
 
 
 def thinned(rows: Sequence[dict[str, Any]]) -> list[list[Any]]:
     """Return [place, row] of at most 500 rows, first and last among them."""
+    # By place and not by value, so that a curve keeps its ends; unique, for short ones give a place twice.
     places = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), MOST_POINTS)).astype(int)) if rows else []
     return [[int(place), rows[place]] for place in places]

@@ -39,6 +39,7 @@ class Trainer:
         self._player: Player | None = None
         self._idle = threading.Event()
         self._idle.set()
+        # A daemon, so that a kernel can end while it trains.
         self._thread = _thread_class()(target=self._serve, name="hetcore-trainer", daemon=True)
         self._thread.start()
 
@@ -57,6 +58,7 @@ class Trainer:
         paused : bool, default=False
             Whether to wait before the first round.
         """
+        # A second press of Train, or a cell run twice, must not queue another fit.
         if not self.busy:
             self._idle.clear()
             self._player = Player(lambda message: self._tell(*message), paused)
@@ -84,6 +86,7 @@ class Trainer:
     def _serve(self) -> None:
         while (given := self._fits.get()) is not None:
             self._tell(*self._outcome(*given))
+            # Or the data and callbacks of the last fit would be held until the next one.
             del given
             self._player = None  # what a fit holds is not kept alive
             self._idle.set()

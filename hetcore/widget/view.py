@@ -80,6 +80,7 @@ class View(anywidget.AnyWidget):
     def _begin(self) -> None:
         """Begin a training: forget the rounds of the one before."""
         self._events, self._rows, self._framed = [], [], 0.0
+        # One message for all of them: the page would otherwise draw states that never were.
         with self.hold_sync():
             self.run += 1
             self.record, self.picture, self.message, self.state, self.total = [], {}, "", "training", 0
@@ -93,6 +94,7 @@ class View(anywidget.AnyWidget):
             self.title, self.titles = event.method, GROUPS | {"metric": name[:1].upper() + name[1:]}
         self.total = event.total
         self._send_rows(len(self._rows) - 1)
+        # The table is built from all rounds, so that each round would make the next slower.
         if time.monotonic() - self._framed > EVERY:
             self.history, self._framed = history(self._events), time.monotonic()
 
@@ -101,15 +103,18 @@ class View(anywidget.AnyWidget):
 
     def _finish(self, model: Any, state: str, message: str = "", picture: dict[str, Any] | None = None) -> None:
         self.history = history(self._events) if self._events else pl.DataFrame()
+        # A failed or interrupted training leaves the model of the one before.
         if model is not None:
             self.model_ = model
         with self.hold_sync():
             self.record, self.picture, self.message, self.state = thinned(self._rows), picture or {}, message, state
+            # Last, for cells that depend on it run as soon as it changes.
             self.ended += 1
 
     def _receive(self, _: Any, content: Any, buffers: Any) -> None:
         """Take an order of the page: {"do": name}; whatever else comes is left alone."""
         if isinstance(content, dict) and content.get("do") == "rows":
+            # A page that lost messages, or was opened late, asks for what it lacks; nothing it says is trusted.
             first = content.get("first")
             self._send_rows(first if isinstance(first, int) and 0 <= first <= len(self._rows) else 0)
         elif isinstance(content, dict) and content.get("do") in self.abilities:

@@ -52,6 +52,7 @@ def watch(estimator: Declared, data: Any, y: Any = None, **fit: Any) -> Watch:
     cell = _cell()
     if cell:
         if cell in _SHOWN:
+            # A cell that runs again is done with the old training; two would share the processor.
             _SHOWN[cell].stop()
         _SHOWN[cell] = widget
     return widget
@@ -71,6 +72,7 @@ class Watch(View):
     def __init__(self, estimator: Declared, data: Any, y: Any, fit: dict[str, Any]) -> None:
         self._estimator, self._given = estimator, (data, y, dict(fit))
         problem = _problem(estimator, data, y)
+        # Shown in the widget's place, so that a notebook goes on.
         if problem:
             super().__init__(state="failed", message=problem, title=_name(estimator))
             return
@@ -82,6 +84,7 @@ class Watch(View):
     @traitlets.validate("params")
     def _checked(self, proposal: Any) -> dict[str, Any]:
         """Keep what the estimator declares, with values in their domains."""
+        # The page sends what was moved; the other controls stay as they are.
         return (self.params or values(self._estimator)) | parameters(self._estimator, proposal["value"])
 
     def train(self, paused: bool = False) -> None:
@@ -93,6 +96,7 @@ class Watch(View):
             Whether to wait before the first round.
         """
         if "train" in self.abilities and not self._trainer.busy:
+            # Written down at the start: a slider that moves during a training belongs to the next one.
             self.trained = dict(self.params)
             self._begin()
             self._trainer.start(self._fit, paused)
@@ -141,7 +145,9 @@ class Watch(View):
 
     def _fit(self, callback: Any) -> Any:
         data, y, more = self._given
+        # A clone, so that the estimator of the notebook is never fitted behind its owner's back.
         model = clone(self._estimator).set_params(**self.trained)
+        # The widget's own callback comes last, after those of the person.
         return model.fit(data, y, **{**more, "callbacks": [*more.get("callbacks", ()), callback]})
 
     def _follow(self, kind: str, content: Any) -> None:
@@ -157,6 +163,7 @@ class Watch(View):
 
     def _picture(self, model: Any) -> dict[str, Any]:
         data, y, more = self._given
+        # Labels that were not trained on tell most of an error.
         given = [each for each in (more.get("eval_y"), y, getattr(data, "y", None)) if each is not None]
         try:
             return {} if model is None else picture(model, data, given[0] if given else None)
@@ -191,6 +198,7 @@ def _cell() -> str:
     shell = ipython.get_ipython() if ipython is not None else None
     parent = getattr(shell, "parent_header", None) or {}
     kernel = getattr(shell, "kernel", None)
+    # Newer kernels know the message that a thread answers; older ones have it in the shell.
     if kernel is not None and hasattr(kernel, "get_parent"):
         parent = kernel.get_parent() or parent
     return str((parent.get("metadata") or {}).get("cellId", ""))
