@@ -3,7 +3,8 @@
 Lines are those of .py files. Code lines of a function are without its docstring, comments and empty lines; kernels and
 tests stand apart. What describes parameters and states is what a method's author writes beside its mathematics:
 constructors that only keep what they are given, with the "Parameters" of their classes, tables of rules, declarations,
-the functions that write and read states, and the fields of what is stored.
+the functions that write and read states, and the fields of what is stored. Comments are the lines that hold one, such
+as "# noqa" not counted, and code lines here all that hold code and are no docstring.
 """
 
 from __future__ import annotations
@@ -14,9 +15,12 @@ import re
 import subprocess
 import sys
 import tarfile
+import tokenize
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
+
+import numpy as np
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("hetcore", "datasets", "experiments", "studio", "pages", "benchmarks", "tests")
@@ -91,6 +95,32 @@ def _of_class(node: ast.ClassDef) -> Iterator[tuple[str, int]]:
         yield "state code", sum(each.end_lineno - each.lineno + 1 for each in fields)
 
 
+DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+ORDERS = re.compile(r"# ?(noqa|fmt:|type:|pragma)")
+"""Comments that a tool reads, and nobody else."""
+EMPTY = (tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER)
+
+
+def commented(text: str) -> tuple[int, int]:
+    """Return the lines of a file with a comment, and those with code."""
+    comments, code = set(), set()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT and not ORDERS.match(token.string):
+            comments.add(token.start[0])
+        elif token.type not in (tokenize.COMMENT, *EMPTY):
+            code.update(range(token.start[0], token.end[0] + 1))
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, DOCUMENTED) and ast.get_docstring(node):
+            code.difference_update(range(node.body[0].lineno, node.body[0].end_lineno + 1))
+    return len(comments), len(code)
+
+
+def code_lines_a_comment(texts: list[str]) -> str:
+    """Return how many lines of code there are for one with a comment."""
+    comments, code = np.sum([commented(text) for text in texts], axis=0) if texts else (0, 0)
+    return f"{code / comments:.0f}" if comments else "none"
+
+
 def table(files: Sources) -> dict[str, str]:
     """Return the rows of one commit."""
     rows = {}
@@ -101,6 +131,10 @@ def table(files: Sources) -> dict[str, str]:
             if path.parts[0] == package or (package == "pages" and path.name == "app.py")
         ]
         rows[f"{package}: files, lines"] = f"{len(texts)}, {sum(text.count(chr(10)) for text in texts):,}"
+    for package in ("hetcore", "studio"):
+        texts = [text for path, text in files.items() if path.parts[0] == package]
+        rows[f"{package}: code lines for one with a comment"] = code_lines_a_comment(texts)
+    rows["all files: code lines for one with a comment"] = code_lines_a_comment(list(files.values()))
     folders = Counter(path.parent for path in files)
     folder, most = max(folders.items(), key=lambda each: each[1])
     rows["most .py files in a folder"] = f"{most} ({folder})"

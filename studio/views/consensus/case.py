@@ -115,12 +115,14 @@ class Case:
             both = (pl.concat if table else np.concatenate)([own, others[name]])
             mine = [(player, picks[:, k]) for k, player in enumerate(self.players) if player.source == name]
             if len(mine) == 1 and not mine[0][0].column:
+                # A source that counts as a whole takes the other's record whole.
                 made[name] = both[mine[0][1]]
             else:
                 made[name] = pl.DataFrame([both[player.column].gather(rows) for player, rows in mine])
         return made
 
 
+# One model only: a worker is asked about the one that a page shows, and models can be large.
 @lru_cache(maxsize=1)
 def _loaded(model: bytes) -> Any:
     return model_files.load(model)
@@ -130,12 +132,15 @@ def explain(model: bytes, data: HetData, like: str | None, values: Mapping[str, 
     """Return what is predicted for a case, and what each source and column adds to it; parameters as of `Case`."""
     case = Case(model, data, like, values)
     found = explain_variants(case.model, case.data, case.record, like)
+    # The class that is predicted is the one that is explained.
     target = 0 if found.probabilities is None else int(found.probabilities[0].argmax())
     start, adds = shapley(case, target)
     value = start + float(adds.sum())
+    # The largest first, of either sign.
     order = np.argsort(-np.abs(adds), kind="stable")
     by_class = {} if found.probabilities is None else dict(zip(case.classes, found.probabilities[0].tolist()))
     sources = case.model.source_weights_
+    # A graph may be called like a source.
     names = [*sources, *(f"graph {name}" if name in sources else name for name in case.model.graph_weights_)]
     prediction = found.prediction[0] if by_class else float(found.prediction[0])
     columns = [(case.players[k].source, case.players[k].column, float(adds[k])) for k in order]
@@ -150,13 +155,16 @@ def shapley(case: Case, target: int, seed: int = 0) -> tuple[float, NDArray[np.f
     column changes on average over orders and instances is its contribution.
     """
     rng, count = np.random.default_rng(seed), len(case.players)
+    # As many orders as the rows allow, an even number, for each comes with its reverse.
     orders = int(np.clip(ROWS // (count + 1), FEWEST_ORDERS, MOST_ORDERS)) // 2 * 2
     others = _drawn(case, rng, orders // 2)
+    # Each order and its reverse: what one counts too early the other counts too late, so that fewer orders are enough.
     ranks = np.array([order for _ in range(orders // 2) for order in _both_ways(rng.permutation(count))])
     replaced = ranks[:, None, :] < np.arange(count + 1)[None, :, None]
     picks = np.where(replaced, 0, 1 + np.arange(orders)[:, None, None] // 2)
     predicted = case.predicted(case.variants(picks.reshape(-1, count), others))[:, target].reshape(orders, count + 1)
     gains = np.take_along_axis(np.diff(predicted, axis=1), ranks, axis=1)
+    # Not normalised: the differences along an order add up to the prediction by themselves.
     return float(predicted[:, 0].mean()), gains.mean(axis=0)
 
 
@@ -168,9 +176,11 @@ def _drawn(case: Case, rng: np.random.Generator, count: int) -> dict[str, Any]:
     """Return rows of drawn instances by source; of others where an instance has none."""
     chosen, drawn = rng.integers(0, case.data.n, count), {}
     for name in case.record:
+        # -1 marks instances that have no record.
         source, rows = case.data.sources[name], np.full(case.data.n, -1)
         rows[case.data.rows(name)] = np.arange(source.n_rows)
         mine = rows[chosen]
+        # Of another instance then, for a record of the source is needed to take the place of the case's own.
         mine = np.where(mine < 0, rng.integers(0, source.n_rows, count), mine)
         drawn[name] = source.frame[mine] if source.array is None else source.array[mine]
     return drawn
@@ -207,6 +217,7 @@ def along(
     predicted = case.predicted(case.variants(picks, others))
     if not case.classes:
         return points.to_list(), {"prediction": predicted[:, 0].tolist()}
+    # Classes that are never likely would be lines along zero.
     most = predicted.max(axis=0)
     heavy = [k for k in np.argsort(-most, kind="stable") if most[k] >= FAINT][:SHOWN_CLASSES]
     return points.to_list(), {str(case.classes[k]): predicted[:, k].tolist() for k in sorted(heavy)}
@@ -220,7 +231,9 @@ def grid(values: pl.Series, kind: str, count: int) -> pl.Series:
     """Return values that a column takes: evenly over most of its numbers, or its most frequent levels."""
     known = values.drop_nulls()
     if known.dtype.is_numeric() and kind == "real":
+        # Between the percentiles, for one far value would leave most of the curve to nobody's cases.
         points = pl.Series(values.name, np.linspace(known.quantile(0.01), known.quantile(0.99), count))
+        # Whole numbers stay whole, and equal ones after rounding are asked about once.
         return (points if known.dtype.is_float() else points.round()).cast(known.dtype).unique().sort()
     frequent = known.value_counts(sort=True)[values.name]
     return frequent[: min(count, MOST_LEVELS)].sort()

@@ -20,6 +20,7 @@ from studio.views.consensus.case import Case, grid
 
 __all__ = ["Change", "Turned", "nearest"]
 
+# One by one first, for few columns is what is looked for; then faster, for it has to end.
 TAKEN = (1, 1, 1, 1, 2, 4, 8, 16)
 """Columns that each look adds to a change."""
 MOST_ROWS = 2_500
@@ -27,6 +28,7 @@ MOST_ROWS = 2_500
 FEWEST_VALUES, MOST_VALUES = 3, 11
 STEPS = 9
 """Places between the recorded value and the new one that are tried."""
+# A probability of zero has no logarithm.
 TINY = 1e-300
 
 
@@ -55,6 +57,7 @@ class _Search:
         self.case = case
         self.first = int(case.predicted(case.record)[0].argmax())
         free = [k for k, player in enumerate(case.players) if player.column and (columns is None or player in columns)]
+        # All columns are tried in one look, so that many columns leave fewer values for each.
         count = int(np.clip(MOST_ROWS // max(len(free), 1), FEWEST_VALUES, MOST_VALUES))
         found = {k: self._values(k, count) for k in free}
         self.values = {k: each for k, each in found.items() if len(each)}
@@ -66,6 +69,7 @@ class _Search:
 
     def _values(self, k: int, count: int) -> pl.Series:
         series, kind = self._column(k)
+        # A text or an array has no value that one could set by hand.
         if kind in ("text", "array") or series.dtype.is_nested():
             return series.clear()
         return grid(series, kind, count)
@@ -78,6 +82,7 @@ class _Search:
     def spread(self, k: int) -> float:
         """Return the deviation of a column of numbers, 0 of another."""
         series, kind = self._column(k)
+        # A column without a spread has no unit to measure a move by.
         return float(series.std() or 0.0) if kind == "real" and series.dtype.is_numeric() else 0.0
 
     def cost(self, change: Mapping[int, Any]) -> float:
@@ -85,6 +90,7 @@ class _Search:
         total = 0.0
         for k, value in change.items():
             own, spread = self.own(k), self.spread(k)
+            # Where the case has no value, giving it one counts as a level does.
             total += 1.0 if own is None or not spread else abs(value - own) / spread
         return total
 
@@ -114,14 +120,17 @@ class _Search:
                 break
             margins = self.margins(tried)
             ahead = np.flatnonzero(margins > 0)
+            # Whoever is ahead at all is turned; among those the nearest counts, not the most turned.
             if ahead.size:
                 return min((tried[i] for i in ahead), key=self.cost)
             best: dict[int, Any] = {}
+            # Stable, so that the same case has the same answer.
             for i in np.argsort(-margins, kind="stable"):
                 k, value = next(reversed(tried[i].items()))
                 if len(best) < many:
                     best.setdefault(k, value)
             change |= best
+            # Each alone was not enough, but together they may be.
             if self.margins([change])[0] > 0:
                 return change
         return None
@@ -129,6 +138,7 @@ class _Search:
     def pruned(self, change: dict[int, Any]) -> dict[int, Any]:
         """Return a change without the columns that it does not need."""
         while len(change) > 1:
+            # What an early step needed may be needless once later ones are there.
             fewer = [{k: value for k, value in change.items() if k != gone} for gone in change]
             enough = np.flatnonzero(self.margins(fewer) > 0)
             if not enough.size:
@@ -138,6 +148,7 @@ class _Search:
 
     def shrunk(self, change: dict[int, Any]) -> dict[int, Any]:
         """Return a change whose numbers have moved back as far as the class stays turned, one after the other."""
+        # The costliest first: it has most to give back.
         for k in sorted(change, key=lambda k: -self.cost({k: change[k]})):
             own = self.own(k)
             if own is None or not self.spread(k):
@@ -181,6 +192,7 @@ def nearest(
     if change is None:
         return Turned(before, before, 0.0, [])
     change = search.shrunk(search.pruned(change))
+    # Asked once more, for what is told must be what the model says of the very values that are shown.
     predicted = case.predicted(search._tables([change]))[0]
     made = [Change(*case.players[k], search.own(k), value) for k, value in change.items()]
     return Turned(before, str(case.classes[predicted.argmax()]), float(predicted.max()), made)

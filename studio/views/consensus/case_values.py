@@ -51,6 +51,7 @@ def record_of(data: HetData, like: str | None, values: Mapping[str, Mapping[str,
     record: Record = {}
     for name, source in data.sources.items():
         row = _typical(source) if like is None else _own(data, name, like)
+        # A new table for an instance that has none there, once somebody gives it a value.
         if row is None and values.get(name):
             row = source.frame.clear(1)
         if row is not None:
@@ -64,6 +65,7 @@ def _own(data: HetData, name: str, like: str) -> Any:
     """Return the instance's row in a source, None without one."""
     found = np.flatnonzero(data.rows(name) == data.position[like])
     if not found.size:
+        # The first of several records of an instance.
         return None
     source = data.sources[name]
     return source.frame[found[:1]] if source.array is None else source.array[found[:1]]
@@ -82,7 +84,9 @@ def _middle(series: pl.Series) -> pl.Series:
     if not len(known):
         return series.clear(1)
     if series.dtype.is_numeric():
+        # A value that there is, and not the mean of two: whole numbers stay whole.
         return known.sort()[len(known) // 2 : len(known) // 2 + 1]
+    # The order of lists has no middle.
     if series.dtype.is_nested():
         return known[:1]
     return known.mode(maintain_order=True)[:1]
@@ -106,6 +110,7 @@ def read_value(source: Source, column: str, given: Any) -> pl.Series:
     """
     before = source.frame[column]
     if given is None or given == "":
+        # An empty field is a missing value.
         return before.clear(1)
     if before.dtype.is_numeric():
         return _number(before, given)
@@ -116,9 +121,11 @@ def read_value(source: Source, column: str, given: Any) -> pl.Series:
 
 def _number(before: pl.Series, given: Any) -> pl.Series:
     number = as_numbers(pl.Series(before.name, [str(given)]))
+    # A float32 would take a larger one as infinite.
     if number.null_count() or abs(number[0]) > FLOAT_MAX:
         raise DataError(f"{quoted(str(given))} is no number that {quoted(before.name)} can take: give another.")
     number = number if before.dtype.is_float() else number.round()
+    # Small whole types have less room than what people type.
     if number.cast(before.dtype, strict=False).null_count():
         raise DataError(f"{quoted(before.name)} has no room for {quoted(str(given))}: give a number like its others.")
     return number.cast(before.dtype)
@@ -128,6 +135,7 @@ def players_of(data: HetData, record: Record) -> list[Player]:
     """Return what contributes to a case: its columns one by one, long sources as a whole."""
     players = []
     for name, row in record.items():
+        # Contributions of a thousand pixels one by one would take a thousand variants, and tell nobody anything.
         whole = not isinstance(row, pl.DataFrame) or row.width > MOST_COLUMNS
         players += [Player(name, "")] if whole else [Player(name, column) for column in row.columns]
     return players

@@ -74,8 +74,10 @@ def views(model: bytes, data: HetData, on: str, seed: int = 0) -> Views:
     """
     places = components(data) if on == VALUES else layout(data, on, seed)
     there = np.flatnonzero(np.isfinite(places[:, 0]))
+    # A sample of those that have a place, in the order of the data.
     rows = np.sort(np.random.default_rng(seed).permutation(there)[:MOST])
     loaded = model_files.load(model)
+    # One pass: what each source adds tells the consensus and each source alone.
     adds = loaded.contributions(data, per_class=True)[rows]
     consensus = np.asarray(loaded.predict(data))[rows]
     sources = {name: _alone(loaded, adds[:, k]) for k, name in enumerate(loaded.source_weights_)}
@@ -93,6 +95,7 @@ def components(data: HetData) -> NDArray[np.float32]:
     vectors = principal(rows, 2)
     found = np.zeros((len(rows), 2))
     found[:, : vectors.shape[1]] = rows @ vectors
+    # The 99th percentile, so that one far instance does not press the others together.
     sizes = np.maximum(np.quantile(np.abs(found), 0.99, axis=0), FEWEST)
     places = np.full((data.n, 2), np.nan, np.float32)
     places[tables.in_any] = np.clip(found / sizes, -1.25, 1.25) / 1.25
@@ -101,6 +104,7 @@ def components(data: HetData) -> NDArray[np.float32]:
 
 def _alone(model: Any, adds: NDArray[np.float64]) -> NDArray:
     """Return what a source predicts by itself, from what it adds to the scores (m, K)."""
+    # A source that adds nothing has no record of the instance.
     silent = (np.abs(adds) < FEWEST).all(axis=1)
     if model.scale_.is_classifier:
         chosen = model.classes_[adds.argmax(axis=1)].astype(object)
@@ -112,6 +116,7 @@ def _alone(model: Any, adds: NDArray[np.float64]) -> NDArray:
 def _disagreement(consensus: NDArray, sources: Sequence[NDArray]) -> NDArray[np.float64]:
     if consensus.dtype.kind == "f":
         stack = np.stack(sources)
+        # Rows that no source knows would be a mean over nothing.
         spread = np.nan_to_num(stack) - np.nanmean(np.where(np.isfinite(stack).any(axis=0), stack, 0.0), axis=0)
         return np.sqrt((np.where(np.isfinite(stack), spread, 0.0) ** 2).mean(axis=0))
     known = np.array([[each is not None for each in source] for source in sources])
@@ -137,6 +142,7 @@ def colours(found: Views, by: str, predictions: pl.DataFrame) -> NDArray:
     if by != ERROR:
         return found.sources[by]
     known = [name for name in ("label", "held_out") if name in predictions.columns]
+    # What was trained on or what was held out: of each instance one is known at most.
     truth = predictions.select(pl.coalesce(known)).to_series()[found.rows]
     if found.consensus.dtype.kind == "f":
         return found.consensus - truth.cast(pl.Float64).to_numpy()
@@ -186,6 +192,7 @@ def _numbers(found: Views, values: NDArray, title: str, hover: Sequence[str]) ->
     bar = {"title": {"text": title, "side": "right"}, "thickness": 12}
     marker = {"color": values[known], "colorscale": "Viridis", "size": 7, "colorbar": bar}
     if known.any():
+        # Between the percentiles, so that a few far values do not take the colours of the others.
         low, high = np.quantile(values[known], [0.02, 0.98])
         marker |= {"cmin": float(low), "cmax": float(high) if high > low else float(low) + 1.0}
     text = [f"{name}: {value:.4g}" for name, value in zip(hover, values)]
@@ -196,6 +203,7 @@ def _numbers(found: Views, values: NDArray, title: str, hover: Sequence[str]) ->
 def _classes(found: Views, values: NDArray, hover: Sequence[str]) -> list[dict[str, Any]]:
     order = _order([UNKNOWN if value is None else str(value) for value in values])
     given = np.array([str(value) if value is not None else UNKNOWN for value in values], object)
+    # The rarest classes share a colour: there are no more that can be told apart.
     given = np.array([value if value in order else OTHERS for value in given], object)
     traces = []
     for place, name in enumerate([*order, OTHERS]):

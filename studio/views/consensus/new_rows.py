@@ -59,6 +59,7 @@ def matched(trained: HetData, files: Mapping[str, pl.DataFrame]) -> NewRows:
     if lacking:
         warnings.append(f"No file is of {listed(lacking)}: predicted without.")
     data = HetData(sources)
+    # Told, for one might think that the model looks up what it was trained on.
     known = len(set(data.ids) & set(trained.ids))
     if known:
         warnings.append(f"{counted(known, 'id')} also in the training data: predicted from the new values alone.")
@@ -68,6 +69,7 @@ def matched(trained: HetData, files: Mapping[str, pl.DataFrame]) -> NewRows:
 def _source_of(trained: HetData, name: str, frame: pl.DataFrame) -> str:
     tables = {each: source for each, source in trained.sources.items() if source.frame is not None}
     shared = {each: len(set(frame.columns) & set(source.columns)) for each, source in tables.items()}
+    # By the share of its columns that the file has, so that a wide source does not win by its size.
     best = max(shared, key=lambda each: shared[each] / len(tables[each].columns), default=None)
     if best is None or not shared[best]:
         raise DataError(f"{name} has no column of the training data: name its columns as they were then.")
@@ -95,7 +97,9 @@ def _ids(source: Source, frame: pl.DataFrame) -> tuple[pl.Series, str | None]:
     """Return the ids of new rows and their column; numbers where no other column tells rows apart."""
     others = [column for column in frame.columns if column not in source.columns]
     unique = [c for c in others if frame[c].null_count() == 0 and frame[c].n_unique() == frame.height]
+    # A measurement can differ in every row, and is no id all the same.
     unique = [c for c in unique if not frame[c].dtype.is_float() and not frame[c].dtype.is_nested()]
+    # Named like an id first.
     named = [column for column in unique if looks_like_id(column)]
     identifier = next(iter(named + unique), None)
     if identifier is None:
@@ -105,6 +109,7 @@ def _ids(source: Source, frame: pl.DataFrame) -> tuple[pl.Series, str | None]:
 
 def _like(before: pl.Series, given: pl.Series, kind: str) -> tuple[pl.Series, str]:
     """Return new values of a column in the type of the training's, and a sentence on those that differ."""
+    # In the training's own type, for the encoder of the model knows no other.
     if before.dtype.is_numeric() or before.dtype == pl.Boolean or kind == "real":
         numbers = as_numbers(given)
         lost = given.filter(numbers.is_null() & given.is_not_null())
@@ -113,6 +118,7 @@ def _like(before: pl.Series, given: pl.Series, kind: str) -> tuple[pl.Series, st
             return numbers, f"{text}: taken as missing."
         return numbers, _beyond(as_numbers(before), numbers)
     texts = as_text(given)
+    # Texts are hardly ever the same twice, so that nothing new in them is worth a word.
     unseen = [] if kind == "text" else [each for each in levels(texts) if each not in set(levels(before))]
     if not unseen:
         return texts, ""

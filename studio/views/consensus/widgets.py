@@ -55,6 +55,7 @@ def figures_of(
         ),
     }
     if without is not None and np.isfinite(without[1]):
+        # At least two rounds wide, or a line of one round would be a point.
         basic.level(drawn["error"], without[0], without[1], (1.0, max(float(events[-1].total), 2.0)))
     if events[-1].detail.get("views"):
         drawn["views"] = _view_weights(events)
@@ -62,6 +63,7 @@ def figures_of(
         drawn["graph weights"] = lines(lambda e: e.graph_weights, "graph weight", data.graph_names)
         title = "correlation of residuals over links"
         drawn["autocorrelation"] = lines(lambda e: e.residual_autocorrelation, title, data.graph_names)
+    # Weights of many sources are all small: the axis ends a little above the largest, and never above one.
     for name in ("weights", "graph weights"):
         if name in drawn:
             tops = [np.nanmax(each["y"]) for each in drawn[name]["data"] if np.isfinite(each["y"]).any()]
@@ -85,6 +87,7 @@ def headline(events: Sequence[Any], before: Sequence[Any] = (), without: tuple[s
     now = metric[shown]
     earlier = before[-1].detail["metric"].get(shown) if before else None
     delta = None
+    # Only at the end: half a training beside a whole one would mislead.
     if earlier is not None and np.isfinite(earlier) and last.index + 1 == last.total:
         delta = f"{100 * (now - earlier):+.1f} points" if name == "error" else f"{now - earlier:+.3f}"
         delta = delta if float(delta.removesuffix(" points")) else None  # nothing to see is neither good nor bad
@@ -167,6 +170,7 @@ def one_instance(result: Any, data: HetData, history_sources: Sequence[str]) -> 
     if "held_out" not in frame:  # every label is known: those that are predicted wrongly all the same come first
         frame = frame.with_columns(held_out=pl.col("label"))
     wrong = frame.filter(pl.col("held_out").is_not_null() & (pl.col("held_out") != pl.col("prediction")))
+    # Those that are wrong first, then others, as many as a list can be scrolled through.
     ids = [*wrong["id"].head(200).to_list(), *frame["id"].head(800).to_list()]
     chosen = st.selectbox(
         "Instance", list(dict.fromkeys(ids)), key="instance", help="Those predicted wrongly come first; type to search."
@@ -202,6 +206,7 @@ def _shown(value: Any) -> str:
 def _neighbours(data: HetData, chosen: str, frame: pl.DataFrame) -> pl.DataFrame:
     place, found = data.position[chosen], []
     for name, graph in data.graphs.items():
+        # A hub has thousands of neighbours; twenty show what they are like.
         near = graph.indices[graph.indptr[place] : graph.indptr[place + 1]][:20]
         found += [{"graph": name, "id": data.ids[j]} for j in near]
     if not found:
@@ -219,6 +224,7 @@ def theorem(events: Sequence[Any]) -> None:
         return
     first, second = heavy
     w1, w2 = last.source_weights[first], last.source_weights[second]
+    # Two sources without any weight: the bound is drawn for equal ones.
     weight = w1 / (w1 + w2) if w1 + w2 > 0 else 0.5
     st.caption(
         f"Theorem 4.1: weights that follow the errors bound the consensus lower than equal weights. "

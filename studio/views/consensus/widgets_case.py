@@ -46,13 +46,16 @@ class Study(NamedTuple):
 
     def ask_of_all(self, path: str, **kwargs: Any) -> Any:
         """Return what a worker answers of the data, None where it can't; the same question is asked once."""
+        # The data by identity: a what-if makes new ones.
         stamp = (repr((path, kwargs)), hash(self.model), id(self.data))
         answers = st.session_state.setdefault(ANSWERS, {})
         if stamp not in answers:
             found = self._asked(path, kwargs)
+            # Not kept, so that the question is asked again when the workers are free.
             if found is None:
                 return None
             answers[stamp] = found
+            # The oldest go: dictionaries keep the order of what came.
             while len(answers) > MOST_ANSWERS:
                 answers.pop(next(iter(answers)))
         return answers[stamp]
@@ -64,10 +67,12 @@ class Study(NamedTuple):
             st.error(escape(error))
             return None
         with st.spinner("Asking the model …"):
+            # Waited for within the page's run: an answer takes seconds, and there is nothing else to show meanwhile.
             status = jobs.manager().wait(run, timeout=PATIENCE)
         result = jobs.manager().result(run)
         if status.state == "finished" and result is not None:
             return result.value
+        # The question is given up, so that it does not hold a worker for nobody.
         jobs.manager().stop(run)
         st.error(escape(status.message or "The workers are busy: stop a training, or try again."))
         return None
@@ -95,6 +100,7 @@ def one_case(
         return
     data = study.data
     ids = result.predictions["id"].head(MOST_IDS).to_list()
+    # The first instance and not the new case, which has no label to compare with.
     chosen = st.selectbox("Case", [NEW, *ids], 1, key="case", help="Type to search.")
     like = None if chosen == NEW else chosen
     values: Values = st.session_state.setdefault(EDITS, {}).setdefault((hash(result.model), like), {})
@@ -151,9 +157,11 @@ def _form(data: HetData, recorded: Any, like: str | None, values: Values) -> Non
         st.caption("This case has no column that can be changed.")
         return
     key = f"case columns {like}"
+    # The columns that add most come first, and a few of them at once.
     picked = st.multiselect("Columns to change", list(columns), list(columns)[:OFFERED], key=key,
                             help="Those that add most to the prediction come first.")  # fmt: skip
     record = case_values.record_of(data, like, values)
+    # A form, or each field that is left would ask the model anew.
     with st.form(f"case form {like}", border=False):
         with st.container(horizontal=True, vertical_alignment="bottom"):
             given = {columns[name]: _field(data, record, columns[name], name, like) for name in picked}
@@ -181,8 +189,10 @@ def _field(data: HetData, record: Any, column: tuple[str, str], name: str, like:
         st.text_input(escape(name), "numbers", key=key, disabled=True, width=150)
         return now
     if source.kinds[column[1]] in ("real", "text") or series.dtype.is_numeric():
+        # As text, for a number field cannot be empty, and empty means missing.
         return st.text_input(escape(name), _text(now), key=key, width=150, placeholder="missing")
     levels = [None, *series.drop_nulls().unique().sort().head(200).to_list()]
+    # A value that is rarer than those listed, such as the case's own.
     levels += [now] if now not in levels else []
     return st.selectbox(escape(name), levels, levels.index(now), key=key, width=150, format_func=_level)
 
@@ -199,6 +209,7 @@ def _take(data: HetData, record: Any, given: Mapping[tuple[str, str], Any], valu
     """Take the fields that differ from the case over into its values; say what does not fit."""
     for (source, column), value in given.items():
         now = record[source][column][0] if source in record else None
+        # A field shows fewer digits than there are: what was not touched must not change the case.
         if value == now or value == _text(now):
             continue
         try:
@@ -215,6 +226,7 @@ def _sentence(recorded: Any, shown: Any, values: Values) -> None:
     pairs = [(column, value) for each in values.values() for column, value in each.items()]
     if pairs:
         text = ", ".join(f"{escape(column)} = {escape(_level(_text(value) or None))}" for column, value in pairs[:6])
+        # So many fit into a sentence.
         sentence += f" with {text}{' …' if len(pairs) > 6 else ''}; before {escape(_shown(recorded))}"
     st.markdown(f"{sentence}.")
 
@@ -280,6 +292,7 @@ def _nearest(study: Study, like: str | None, values: Values) -> None:
     """Look for the nearest change that turns the class, when asked."""
     key = f"case nearest {like}"
     if st.button("Nearest change that turns the class", key="nearest change", icon=":material/swap_calls:"):
+        # Kept with the values that it was asked for, so that another value takes the answer away.
         st.session_state[key] = repr(values)
     if st.session_state.get(key) != repr(values):
         st.caption("A search over all columns: some seconds.")
@@ -300,4 +313,5 @@ def _nearest(study: Study, like: str | None, values: Values) -> None:
 def _take_over(found: Turned, like: str | None, values: Values) -> None:
     for each in found.changes:
         values.setdefault(each.source, {})[each.column] = each.after
+        # The field would otherwise keep what was typed before.
         st.session_state.pop(f"case value {like} {_name(each.source, each.column)}", None)
