@@ -24,6 +24,8 @@ TASK = "studio.runs.lambda_map:trainings"
 GRID = (0.0, 0.1, 0.3, 1.0)
 PAIRS = tuple((lambda0, lambda1) for lambda0 in GRID for lambda1 in GRID)
 SEEDS = 5
+INK = ("#1A1A1A", "#FFFFFF")
+"""Of letters on light and on dark squares."""
 Cells = Mapping[tuple[float, float], Sequence[float]]
 """Values of the metric by (λ0, λ1), one a seed."""
 
@@ -97,11 +99,11 @@ def figure(found: Cells, metric: str, here: tuple[float, float] | None) -> dict[
     place = {value: k for k, value in enumerate(GRID)}
     current = [pair == here for pair in pairs]
     dark = [mean > (min(means) + max(means)) / 2 for mean in means]
+    x, y = [place[pair[1]] for pair in pairs], [place[pair[0]] for pair in pairs]
+    texts = [_text(found[pair], metric) for pair in pairs]
     trace = {
-        "type": "scatter", "mode": "markers+text", "x": [place[pair[1]] for pair in pairs],
-        "y": [place[pair[0]] for pair in pairs], "customdata": [list(pair) for pair in pairs],
-        "text": [_text(found[pair], metric) for pair in pairs], "hovertemplate": "%{text}<extra></extra>",
-        "textfont": {"color": ["#FFFFFF" if each else "#1A1A1A" for each in dark], "size": 11},
+        "type": "scatter", "mode": "markers", "x": x, "y": y, "customdata": [list(pair) for pair in pairs],
+        "text": texts, "hovertemplate": "%{text}<extra></extra>",
         "marker": {
             "symbol": "square", "size": 62, "color": means, "colorscale": "Cividis", "reversescale": True,
             "line": {"width": [4 if each else 0 for each in current], "color": basic.COLOURS[1]},
@@ -111,6 +113,10 @@ def figure(found: Cells, metric: str, here: tuple[float, float] | None) -> dict[
     drawn = basic.lines([], {}, "λ0", "λ1")
     drawn["data"] = [trace]
     drawn["layout"] |= {"height": 360, "hovermode": "closest", "showlegend": False, "clickmode": "event+select"}
+    drawn["layout"]["annotations"] = [  # a text of the squares themselves would fade where another is chosen
+        {"x": a, "y": b, "text": text, "showarrow": False, "font": {"size": 11, "color": INK[each]}}
+        for a, b, text, each in zip(x, y, texts, dark)
+    ]
     ticks = {"tickvals": list(range(len(GRID))), "ticktext": [f"{v:g}" for v in GRID], "range": [-0.6, 3.6]}
     for axis, title in (("xaxis", "λ1"), ("yaxis", "λ0")):
         drawn["layout"][axis] |= ticks | {"title": {"text": title}, "showgrid": False, "zeroline": False}

@@ -48,7 +48,9 @@ def test_the_interval_is_that_of_the_mean():
 
 def test_squares_say_per_cent_and_interval_and_frame_the_current_setting():
     found = {pair: [0.05, 0.06, 0.07] for pair in lambda_map.PAIRS} | {PAIR: [0.02, 0.02, 0.02], (0.0, 0.0): [0.04]}
-    (trace,) = lambda_map.figure(found, "error", PAIR)["data"]
+    drawn = lambda_map.figure(found, "error", PAIR)
+    (trace,) = drawn["data"]
+    assert [each["text"] for each in drawn["layout"]["annotations"]] == trace["text"]
     at = trace["customdata"].index(list(PAIR))
     assert trace["text"][at] == "2.0%<br>± 0.0" and trace["text"][0] == "4.0%"
     assert trace["text"][1] == "6.0%<br>± 2.5"
@@ -71,3 +73,4 @@ def test_a_square_sets_both_sliders_by_hand():
     page = AppTest.from_function(_script, default_timeout=60).run()
     page.button[0].click().run()
     assert [each.value for each in page.toggle] == [False, False] and [each.value for each in page.slider] == [0.1, 1.0]
+    assert page.session_state["lambda map chosen"]  # for the part with the map, which has the page drawn again

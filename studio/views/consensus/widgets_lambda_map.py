@@ -18,6 +18,8 @@ __all__ = ["choose", "lambda_grid"]
 SLOT = "lambda map"
 """In the session: the setting and data that the map is of, and its run."""
 CHART = "lambda_map"
+CHOSEN = "lambda map chosen"
+"""In the session: that a pair was just taken over, by a click in a part of the page that alone is drawn again."""
 EVERY = 1.0
 """Seconds between two looks."""
 KEYS = (("l0auto", "l0"), ("l1auto", "l1"))
@@ -69,6 +71,8 @@ def _watch(run: str, owner: str, here: tuple[Any, Any]) -> None:
 
     @st.fragment(run_every=EVERY if active else None)
     def look() -> None:
+        if st.session_state.pop(CHOSEN, False):
+            st.rerun()
         status, events = jobs.manager().status(run, owner), jobs.manager().events(run)
         with st.container(key="map_state"):
             if status.active:
@@ -87,8 +91,8 @@ def _watch(run: str, owner: str, here: tuple[Any, Any]) -> None:
 
 
 def _show(found: lambda_map.Cells, metric: str, here: tuple[Any, Any]) -> None:
-    words = "per cent wrong" if metric == "error" else metric
-    st.caption(f"{words.capitalize()}, mean over the seeds ± its 95% interval. Click a square to use its λ0 and λ1.")
+    words = "Per cent wrong" if metric == "error" else metric
+    st.caption(f"{words}, mean over the seeds ± its 95% interval. Click a square to use its λ0 and λ1.")
     figure = lambda_map.figure(found, metric, here)
     best = min(found, key=lambda pair: lambda_map.interval(found[pair])[0])
     alt = f"{metric} over λ0 and λ1; least at λ0 = {best[0]:g}, λ1 = {best[1]:g}"
@@ -108,5 +112,6 @@ def _clicked() -> None:
 
 def choose(lambda0: float, lambda1: float) -> None:
     """Set both sliders, chosen by hand, to a pair of the map."""
+    st.session_state[CHOSEN] = True
     for (switch, slider), value in zip(KEYS, (lambda0, lambda1)):
         st.session_state[switch], st.session_state[slider] = False, float(value)
