@@ -23,6 +23,7 @@ from pdoc.render_helpers import to_html
 
 import hetcore
 from docs.notebooks import build as scripts
+from hetcore.parameters import Parameter
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = Path(__file__).with_name("api")
@@ -75,7 +76,16 @@ def _name_page(name: str) -> str:
     setattr(module, name, getattr(hetcore, name))
     module.__all__ = [name]
     page = pdoc.doc.Module(module)
+    for each in page.members.values():
+        if isinstance(each, pdoc.doc.Class):
+            vars(each).update(own_members=_methods(each), inherited_members={})
     return pdoc.render.html_module(page, {page.fullname: page})
+
+
+def _methods(shown: pdoc.doc.Class) -> list[pdoc.doc.Doc]:
+    """Return what a class has of hetcore, inherited or not; its parameters stand in its docstring."""
+    ours = [each for each in shown.members.values() if each.taken_from[0].partition(".")[0] == "hetcore"]
+    return [each for each in ours if not isinstance(getattr(each, "default_value", None), Parameter)]
 
 
 def _page(title: str, body: str) -> str:

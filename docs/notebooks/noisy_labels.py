@@ -28,3 +28,6 @@ low, high = model.predict_interval(X[test], 0.9)
 print(f"RMSE {metrics.rmse(y[test], mean):.2f} thousand dollars")
 print(f"in the 90% band: {metrics.interval_coverage(y[test], low, high):.0%}")
 print(f"deviation from {deviation.min():.1f} to {deviation.max():.1f}")
+
+# %%
+model

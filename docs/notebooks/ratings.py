@@ -25,3 +25,6 @@ for name, method in {"biased MF": hc.MatrixFactorization, "HMF": hc.HMF}.items()
 deviations = model.deviation_by(0)
 steady, erratic = min(deviations, key=deviations.get), max(deviations, key=deviations.get)
 print(f"user {steady} strays by {deviations[steady]:.2f} stars, user {erratic} by {deviations[erratic]:.2f}")
+
+# %%
+model

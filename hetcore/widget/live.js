@@ -54,6 +54,8 @@ const share = (value) => (value === null || value === undefined ? "–" : String
 
 function make(tag, attributes = {}, ...children) {
   const node = document.createElement(tag);
+  // on each of them: Jupyter's arrow keys are those of whatever has the focus, before its parents are asked
+  if (["button", "input", "select"].includes(tag)) node.setAttribute("data-lm-suppress-shortcuts", "true");
   for (const [name, value] of Object.entries(attributes)) {
     if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
     else if (value === true) node.setAttribute(name, "");
@@ -203,7 +205,7 @@ class Picture {
     this.by = make("select", { "aria-label": "Instances coloured by", onchange: () => this.update(this.content, true) });
     this.legend = make("ul");
     this.svg = draw("svg", { class: "picture", role: "img", height: PICTURE });
-    const words = make("label", { title: "By two principal components of all tables" }, "Instances, alike ones side by side: ", this.by);
+    const words = make("label", { title: "Alike ones lie side by side: two principal components of all tables" }, "Map of the instances by ", this.by);
     this.node = make("figure", { class: "last", hidden: true }, make("figcaption", {}, words), this.legend, this.svg);
   }
 

@@ -15,6 +15,9 @@ from types import SimpleNamespace
 import numpy as np
 import polars as pl
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
 
 import datasets
 import hetcore as hc
@@ -56,6 +59,18 @@ def test_versions_are_those_that_run_here():
     assert {"numpy", "polars", "numba", "llvmlite", "scikit-learn"} <= set(found) and "streamlit" not in found
     assert all(metadata.version(name).partition("+")[0] == version for name, version in found.items())
     assert list(found) == sorted(found) and pins(["no-such-package"]) == pins()
+
+
+@pytest.mark.parametrize("also", [[], ["torch"]])
+def test_what_is_pinned_can_be_installed_together_and_lacks_nothing(also):
+    found = {name: Version(version) for name, version in (line.split("==") for line in pins(also))}
+    needed = [(name, Requirement(each)) for name in found for each in metadata.requires(name) or []]
+    needed = [(name, each) for name, each in needed if each.marker is None or each.marker.evaluate({"extra": ""})]
+    asked = [(name, canonicalize_name(each.name), each.specifier) for name, each in needed]
+    assert len(asked) > 20
+    wrong = [(name, other, str(rule)) for name, other, rule in asked
+             if other not in found or not rule.contains(found[other], prereleases=True)]  # fmt: skip
+    assert wrong == []
 
 
 def test_a_zip_has_data_code_versions_model_report_and_wheel(data, model, tmp_path):

@@ -62,6 +62,7 @@ def test_every_public_name_has_its_place_on_the_pages(tmp_path):
     assert {*hc.__all__, "watch", "LiveView"} <= set(re.findall(r'<section id="(\w+)"', page))
     texts = {path: path.read_text("utf-8") for path in tmp_path.rglob("*.html")}
     assert all(f'id="{name}"' in texts[tmp_path / "hetcore" / f"{name}.html"] for name in {*hc.__all__, "watch"})
+    assert 'id="GBCRegressor.fit"' in texts[tmp_path / "hetcore" / "GBCRegressor.html"]  # inherited too
     made = {path.relative_to(tmp_path).with_suffix("").as_posix() for path in texts}
     guides = {f"guides/{path.stem}" for path in (*ROOT.glob("docs/*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md")}
     notebooks = {f"notebooks/{path.stem}" for path in ROOT.glob("docs/notebooks/*.py") if path.stem != "build"}
