@@ -58,12 +58,14 @@ def infer(
     """
     fitted = hc.load(model)
     changed, y, _ = scenarios.apply(data, [*operations, *edits])
+    # Without a choice of labels all that are known count.
     y = changed.y if y is None else y
     columns = {"id": list(changed.ids), "prediction": np.asarray(fitted.predict(changed, y=y)).tolist()}
     trace = fitted.sweep_trace(changed, y=y)
     if hasattr(fitted, "predict_proba"):
         proba = fitted.predict_proba(changed, y=y)
         columns |= {f"p:{label}": proba[:, k] for k, label in enumerate(fitted.classes_)}
+        # Only of the class that is predicted, for one line a node can be followed.
         trace = np.take_along_axis(trace, proba.argmax(axis=1)[None, :, None], axis=2)[:, :, 0]
     return Inference(pl.DataFrame(columns), np.ascontiguousarray(trace, np.float32))
 
@@ -87,6 +89,7 @@ def changes(before: pl.DataFrame, after: pl.DataFrame) -> pl.DataFrame:
     else:
         change = pl.Series(_probability(both, " after") - _probability(both, ""))
     table = both.select("id", before="prediction", after="prediction after").with_columns(change=change)
+    # Inference stops at a small change, so that smaller ones mean nothing.
     moved = table.filter(pl.col("change").abs() > 1e-9)
     return moved.sort(pl.col("change").abs(), descending=True, maintain_order=True)
 
@@ -128,7 +131,9 @@ def reach(data: HetData, edits: Sequence[Mapping[str, Any]]) -> NDArray[np.float
     touched = {one for each in edits for one in each.get("ids", ())}
     touched |= {end for each in edits for pair in [*each.get("add", ()), *each.get("cut", ())] for end in pair}
     places = [data.position[one] for one in touched if one in data.position]
+    # Links of all graphs: what is inferred along one reaches the others' neighbours too.
     links = sum((graph.adjacency() for graph in data.graphs.values()), scipy.sparse.csr_array((data.n, data.n)))
+    # Without a place dijkstra would raise.
     if not places:
         return np.full(data.n, np.inf)
     return np.atleast_1d(dijkstra(links, directed=False, indices=places, unweighted=True, min_only=True))
@@ -139,6 +144,7 @@ def unsettled(inference: Inference) -> NDArray[np.bool_]:
     if len(inference.trace) < 2:
         return np.zeros(inference.trace.shape[1], bool)
     last = np.abs(inference.trace[-1] - inference.trace[-2])
+    # Beside the spread of the predictions, whose unit is the label's.
     return last > 1e-6 * max(float(np.std(inference.trace[-1])), 1e-12)
 
 
@@ -148,6 +154,7 @@ def _probability(both: pl.DataFrame, suffix: str) -> NDArray[np.float64]:
     for name in both["prediction"].unique():
         here = (both["prediction"] == name).to_numpy()
         column = f"p:{name}{suffix}"
+        # A class that is not there after the edits has no probability.
         found[here] = both[column].to_numpy()[here] if column in both.columns else 0.0
     return found
 
@@ -165,6 +172,7 @@ def residuals(frame: pl.DataFrame, kind: str) -> NDArray[np.float64]:
     kind : str
         "regression" or "classification".
     """
+    # A hidden label is the truth as well, where there is one.
     truth = frame["label"].fill_null(frame["held_out"]) if "held_out" in frame.columns else frame["label"]
     if kind == "regression":
         return (truth.cast(pl.Float64) - frame["prediction"]).cast(pl.Float64).fill_null(np.nan).to_numpy()
@@ -213,6 +221,7 @@ def columns_of(data: HetData, place: int) -> pl.DataFrame:
     ]
     schema = {"source": pl.String, "column": pl.String, "value": pl.String, "empty": pl.Boolean}
     table = pl.DataFrame(plain, schema=schema, orient="row")
+    # Bags of words have thousands of zeros; what is there comes first.
     return table.sort("empty", maintain_order=True).drop("empty")
 
 

@@ -69,6 +69,7 @@ def settings(
     made = {}
     for label, name in names.items():
         taken = getattr(hc, name)._get_param_names()
+        # Only what the method takes: a plain one has no features of neighbours.
         given = {key: value for key, value in (dict(params) | {"features": own[label]}).items() if key in taken}
         made[label] = Setting(name, given, [dict(each) for each in operations], {"graph": list(graphs)})
     return made
@@ -79,6 +80,7 @@ def settings(
 
 def kept(events: Sequence[Any]) -> Any:
     """Return the event of the stage that the model predicts by: the best one on left-out labels, or the last."""
+    # A stage past the end is there where a training was stopped.
     best = events[-1].detail.get("best_stage", len(events) - 1)
     return events[min(best, len(events) - 1)]
 
@@ -102,9 +104,11 @@ def verdict(events: Events, graph: str, to_plain: Mapping[str, Paired] | None = 
     metric = {label: end.detail["metric"][scored] for label, end in ends.items()}
     name = ends["MGB"].detail["metric_name"]
     scores = ", ".join(f"{label} {_number(value, name)}" for label, value in metric.items())
+    # Without an error there is nothing to save.
     gain = 1 - metric["MGB"] / metric["GB"] if metric["GB"] else 0.0
     pays = f"hardly changes the error ({gain:+.1%})" if abs(gain) < WORTH else f"{'saves' if gain > 0 else 'costs'} "
     pays += "" if abs(gain) < WORTH else f"{abs(gain):.1%} of the error of GB"
+    # The same difference by pairs counts more than the two means.
     if (gap := (to_plain or {}).get("MGB")) is not None and gap.less is None:
         pays = "makes no difference to GB beyond two standard errors"
     title = "Error" if name == "error" else name

@@ -114,6 +114,7 @@ def _sized(parameter: Any, key: str, data: HetData) -> Any:
     """Draw the slider of a parameter whose default depends on the number of classes; each default has its own key."""
     n_outputs = len(data.classes) if data.target_kind == "classification" else 1
     start, usual = sizes(n_outputs)[parameter.name], sizes(1)[parameter.name]
+    # A default of its own key, or a value chosen for two classes would stay for ten.
     return parameter_slider(parameter, key if start == usual else f"{key} {start}", start, name=key)
 
 
@@ -153,6 +154,7 @@ def _more(data: HetData, printed: bool) -> dict[str, Any]:
         format_func={"nan": "missing: trees learn where it goes", "zero": "zero, as printed"}.get,
         help="What Rf1, Rf2 and Rf3 are then.",
     )
+    # The logarithm needs labels above zero.
     if data.target_kind == "regression" and (data.y[data.labelled] > 0).all():
         log = st.toggle(
             "Learn the logarithm of the label",
@@ -167,6 +169,7 @@ def graph_shown(names: Sequence[str]) -> str:
     """Return the graph that figures show; draw a choice where there are several."""
     if len(names) == 1:
         return names[0]
+    # Data may have changed since the choice was made.
     if st.session_state.get("graph shown") not in names:
         st.session_state["graph shown"] = names[0]
     return st.selectbox("Graph shown", names, key="graph shown", help="Of curves and network.")
@@ -177,6 +180,7 @@ def graph_shown(names: Sequence[str]) -> str:
 
 def headline(events: Events, graph: str, to_plain: Mapping[str, Paired]) -> None:
     """Show the three errors, where they are seen to differ from GB's by how much, and what is left along the links."""
+    # Only an ended training has a best stage.
     scored, ended = scored_set(events), all(each and each[-1].index + 1 == each[-1].total for each in events.values())
     shown = {label: kept(each) if ended else each[-1] for label, each in events.items() if each}
     base = shown["GB"].detail["metric"][scored] if "GB" in shown else 0.0
@@ -187,6 +191,7 @@ def headline(events: Events, graph: str, to_plain: Mapping[str, Paired]) -> None
             if gap is not None and gap.less is None:
                 look = {"delta": "within chance of GB", "delta_color": "off", "delta_arrow": "off"}
             else:
+                # GB itself is the base.
                 text = f"{value / base - 1:+.1%} to GB" if base and label != "GB" else None
                 look = {"delta": text, "delta_color": "inverse"}
             st.metric(title, number(value, name), width="content", **look)
@@ -216,6 +221,7 @@ def figures_of(events: Events, before: Events, graph: str) -> dict[str, dict[str
     """
     scored, name = scored_set(events), metric_name(events)
     drawn = {
+        # The key is bound now: a lambda in a loop would see the last one.
         key: _drawn(events, before, lambda e, key=key: e.detail["metric"].get(key, np.nan), f"{name}, {text}")
         for key, text in SCORED.items()
         if any(key in each[-1].detail["metric"] for each in events.values() if each)
@@ -250,6 +256,7 @@ def _stars(events: Events, scored: str) -> list[dict[str, Any]]:
 def _moran(events: Events, before: Events, graph: str) -> dict[str, Any]:
     pick = lambda event: event.detail["moran"].get(graph, np.nan)  # noqa: E731
     x, y = aligned(_by_stage(events, pick))
+    # The band is of the stages, and the longest training has most of them.
     longest = max(events.values(), key=len)
     band = np.array([event.detail["band"].get(graph, (np.nan, np.nan)) for event in longest], float)
     label = longest[-1].detail["label_moran"].get(graph)

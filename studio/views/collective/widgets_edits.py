@@ -33,6 +33,7 @@ def _edit(title: str, base: HetData, operation: dict[str, Any]) -> None:
     """Add an edit, if it can be done after those before it."""
     log = [*edits(title), operation]
     try:
+        # Tried before it is kept: an edit that cannot be done leaves the list as it was.
         scenarios.apply(base, log)
     except (DataError, ParameterError) as error:
         st.session_state["edit refused"] = str(error)
@@ -43,6 +44,7 @@ def _edit(title: str, base: HetData, operation: dict[str, Any]) -> None:
 def _undo(title: str, everything: bool = False) -> None:
     left = [] if everything else edits(title)[:-1]
     st.session_state["collective edits"] = (title, left)
+    # Nothing is edited any more, so that nothing was trained with edits.
     if not left:
         st.session_state["edits trained"] = False
 
@@ -94,6 +96,7 @@ def _offers(title: str, base: HetData, edited: HetData, graph: str, place: int, 
 def _edge(title: str, base: HetData, graph: str, node: str, near: Sequence[str], what: str) -> None:
     """Offer to cut the edge to a neighbour, or to add one to another node."""
     label = "Neighbour to cut off" if what == "cut" else "Node to link to"
+    # A list of many thousands is slow in the browser; then the id is typed.
     few = what == "cut" or base.n <= MOST_CHOICES
     if few:
         options = near if what == "cut" else [str(one) for one in base.ids if one != node and one not in set(near)]

@@ -51,8 +51,10 @@ def instances(result: Any, data: HetData, operations: Sequence[Mapping[str, Any]
     table = _table(found, result.predictions)
     ringed = _chosen_in_table(table)
     figure = instance_map.figure(found, values, by, result.predictions["id"][found.rows].to_list(), ringed)
+    # Only where something was left out.
     note = f"{MOST:,} of {data.n:,} instances, drawn at random. " if len(found.rows) == MOST < data.n else ""
     st.caption(f"{note}Draw around points to list them below; choose rows there to ring them here.")
+    # With what it is of in the key: a choice made on one map means other places on another.
     event = st.plotly_chart(figure, key=f"map {on} {by}", on_select="rerun", selection_mode=("points", "box", "lasso"),
                             config=chart_config(), alt=f"Map of the instances by {by}")  # fmt: skip
     _rows(table, [int(point["customdata"]) for point in event.selection.points if "customdata" in point])
@@ -64,6 +66,7 @@ def _choices(data: HetData) -> tuple[str, str]:
     words = {VALUES: "values: two components"} | {name: f"links of {name}" for name in data.graph_names}
     with st.container(horizontal=True):
         on = st.selectbox("Side by side is what is alike in", places, key="map of", format_func=words.get, width=280)
+        # A source may be called like one of the three others.
         options = [CONSENSUS, ERROR, DISAGREEMENT, *(each for each in data.source_names if each not in OWN)]
         names = {name: f"prediction of {name} alone" for name in data.source_names} | OWN
         by = st.selectbox("Coloured by", options, key="map by", format_func=names.get, width=280)
@@ -85,6 +88,7 @@ def _table(found: Views, predictions: pl.DataFrame) -> pl.DataFrame:
 
 def _chosen_in_table(table: pl.DataFrame) -> list[int]:
     """Return the rows in the data that are chosen in the table as it was drawn last."""
+    # Streamlit tells places in the table as it was drawn, which may be sorted otherwise by now.
     kept = st.session_state.get("map rows")
     drawn = st.session_state.get("map drawn", [])
     places = kept["selection"]["rows"] if kept else []
@@ -108,6 +112,7 @@ def _wrong(shown: pl.DataFrame) -> str:
     """Return how many of the chosen are predicted wrongly, where that is known."""
     truth = [name for name in ("label", "held_out") if name in shown.columns]
     rows = shown.with_columns(truth=pl.coalesce(truth)).drop_nulls("truth")
+    # Numbers are never wrong or right.
     if not rows.height or rows["prediction"].dtype.is_float():
         return ""
     return f", {(rows['truth'] != rows['prediction']).mean():.1%} of those with a label wrong"

@@ -46,6 +46,7 @@ def predict_new(model: bytes | None, data: HetData, owner: str) -> None:
     if not given:
         st.caption("Upload rows with the columns of the tables here: each gets a prediction, and what it rests on.")
         return
+    # Streamlit gives each file an id: the same files are not predicted again at every click.
     stamp = (hash(model), *(file.file_id for file in given))
     if st.session_state.get(SLOT, (None,))[0] != stamp:
         st.session_state[SLOT] = (stamp, *_predicted(model, data, given, owner))
@@ -59,11 +60,13 @@ def _predicted(model: bytes, data: HetData, given: Any, owner: str) -> tuple[pl.
         rows = new_rows.matched(data, files)
         run = jobs.manager().run_task(FUNCTION, {"model": model, "data": rows.data}, owner)
     except (DataError, ValueError) as error:
+        # Our own sentences as they are, and the queue's, which is one.
         return None, [], explained(error) if isinstance(error, DataError) else str(error)
     with st.spinner("Predicting …"):
         status = jobs.manager().wait(run, timeout=PATIENCE)
     result = jobs.manager().result(run)
     if status.state != "finished" or result is None:
+        # Given up, so that it does not hold a worker for nobody.
         jobs.manager().stop(run)
         return None, rows.warnings, status.message or "The workers are busy: stop a training, or try again."
     return result.value, rows.warnings, ""

@@ -41,7 +41,9 @@ def pinned(now: Pin, data: HetData, owner: str) -> None:
         st.caption("Pin a scenario to compare it with the next ones.")
         return
     st.dataframe([_row(pin) for pin in pins], hide_index=True, width="stretch", alt="Pinned scenarios")
+    # Only of the same data: curves of others have other labels.
     mine = {f"{k}. {_name(pin)}": pin for k, pin in enumerate(pins, 1) if pin.title == now.title}
+    # What is pinned already would be set beside itself.
     if all(pin.setting != now.setting for pin in mine.values()):
         mine[f"{NOW}: {_name(now)}"] = now
     if len(mine) < 2:
@@ -69,6 +71,7 @@ def _beside(mine: dict[str, Pin], data: HetData, owner: str) -> None:
     """Draw any two, on the same axes, say what differs, and offer to compare them over seeds."""
     panes, names = st.columns(2), list(mine)
     chosen = [
+        # A and B begin as the first two.
         mine[pane.selectbox(letter, names, place, key=f"pane {letter}")]
         for place, (pane, letter) in enumerate(zip(panes, "AB"))
     ]
@@ -92,6 +95,7 @@ def together(figures: Sequence[dict[str, Any]]) -> None:
         flat = flat[np.isfinite(flat)]
         if not len(flat):
             continue
+        # A flat line needs some room as well.
         room = 0.05 * max(float(np.ptp(flat)), 1e-9)
         for figure in figures:
             figure["layout"][axis] |= {"range": [float(flat.min()) - room, float(flat.max()) + room]}

@@ -47,6 +47,7 @@ class Without:
         try:
             return manager.background().status(run, self._owner) if run else None
         except manager.UnknownRunError:
+            # A restarted studio knows nothing of it, and it begins anew.
             del self._runs[self.key]
             return None
 
@@ -70,6 +71,7 @@ class Without:
         """Begin, unless it is known, on its way, or was ended by the person; what these labels replace ends."""
         if without.kept(self.key) is not None or self._status is not None:
             return
+        # Only one comparison a session: those of labels that are no longer chosen would run for nobody.
         for run in [run for key, run in self._runs.items() if key != self.key]:
             self._stop(run)
         arguments = {"data": self._data, "operations": self._operations}
@@ -93,6 +95,7 @@ class Without:
         Two fragments that run by themselves write into places that the other's full run has taken away: a blank page.
         """
         status = self._status
+        # While a training draws itself again this must not ask for the page again beside it.
         active = not training and status is not None and status.active and without.kept(self.key) is None
 
         @st.fragment(run_every=EVERY if active else None)
@@ -101,6 +104,7 @@ class Without:
                 found, now = self.found(), self._status
                 if found is None and now is not None:
                     self._progress(now)
+            # The page once more, for the curve has its line now.
             if active and (found is not None or now is None or not now.active):
                 st.rerun()
 

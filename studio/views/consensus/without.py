@@ -31,12 +31,14 @@ _keeping = threading.Lock()
 
 def key_of(digest: str, operations: Sequence[Mapping[str, Any]]) -> str:
     """Return what the comparison depends on, in short: the data, what is done to them, and which labels are known."""
+    # Checked first, so that two spellings of one scenario have one key.
     text = json.dumps([digest, scenarios.checked(operations)], sort_keys=True)
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
 def kept(key: str) -> dict[str, Any] | None:
     """Return what `joined` found for a key, None where nobody has asked yet."""
+    # Pages of several sessions ask at once.
     with _keeping:
         return _kept.get(key)
 
@@ -101,10 +103,12 @@ class Compared(NamedTuple):
 def compared(found: Mapping[str, Any], event: Any, predictions: pl.DataFrame | None = None) -> Compared:
     """Compare what `joined` found with the last round of a training, and with its predictions once there are some."""
     metric = event.detail["metric"]
+    # Without hidden labels the two are compared by what each left out itself.
     if not np.isfinite(found["held_out"]):
         return Compared(metric.get("left_out", float("nan")), level(found))
     ours = metric.get("held_out", float("nan"))
     losses = held_losses(predictions)
+    # Other rows, and no pairs: the numbers are shown, and no difference is claimed.
     if losses is None or losses.size != len(found["losses"]):
         return Compared(ours, found["held_out"])
     return Compared(ours, found["held_out"], *paired(losses, found["losses"]))

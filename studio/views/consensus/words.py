@@ -30,9 +30,11 @@ def _because(symbol: str, path: Sequence[Sequence[float]], chosen: float) -> str
     losses = dict(map(tuple, path))
     at, without = losses.get(chosen, float("nan")), losses.get(0.0, float("nan"))
     if chosen == 0:
+        # The best of the others, so that what was not chosen is seen too.
         other = min((value for value in losses if value > 0), key=lambda value: losses[value])
         return f"{symbol} = 0, chosen out of fold: the left-out loss is {at:.3g}, and {losses[other]:.3g} at {other:g}."
     less = 100 * (1 - at / without) if without > 0 else float("nan")
+    # Less than a twentieth of a per cent is no gain to speak of.
     gain = f"{less:.1f}% less than without" if less >= 0.05 else f"{without:.3g} without"
     return f"{symbol} = {chosen:g}, chosen out of fold: the left-out loss is {at:.3g} with it, {gain}."
 
@@ -55,6 +57,7 @@ def dealt(detail: Mapping[str, Any]) -> dict[str, dict[str, float]]:
     parts: Mapping[str, Mapping[str, float]] = detail.get("dealt", {})
     order = sorted(parts, key=lambda view: -sum(parts[view].values()))
     found = {view: dict(parts[view]) for view in order[:MOST_VIEWS]}
+    # The rest in one, so that all parts together are still the whole.
     for view in order[MOST_VIEWS:]:
         rest = found.setdefault(OTHERS, {})
         for source, part in parts[view].items():
