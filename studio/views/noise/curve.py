@@ -21,6 +21,7 @@ __all__ = ["OWN", "bands", "curve", "sweep", "verdict"]
 
 OWN = ("labels", "flip_labels", "label_noise")
 """Operations that the curve does by itself."""
+# To forty per cent: at half of two classes there is nothing left to learn.
 FLIPPED, KNOWN = (0.0, 0.1, 0.2, 0.3, 0.4), (0.05, 0.1, 0.15, 0.2, 0.3)
 USUAL = {"known": 0.7, "sd": 1.0}
 
@@ -92,10 +93,12 @@ def curve(
     total = repeats * len(levels) * len(methods)
     for repeat, level in product(range(repeats), levels):
         asked = (level, 0.0) if vary == "known" else (known, level)
+        # Made once for both methods, which so learn from the same labels.
         arrays = forms.arrays(scenarios.apply(data, noise.operations_of(data, *asked, sd, repeat)), form)
         for label, estimator, params in methods:
             cells.append({"label": label, "level": level, "repeat": repeat, "value": _value(arrays, estimator, params)})
             event = _event(cells, total, data.target_kind, time.perf_counter() - started)
+            # A list and not a generator: every callback hears of the fit, also after one that said stop.
             if any([callback(event) for callback in callbacks]):
                 return cells
     return cells
@@ -125,6 +128,7 @@ def bands(cells: Iterable[Mapping[str, Any]]) -> dict[str, tuple[list[float], li
 def _band(values: Mapping[float, list[float]]) -> tuple[list[float], list[float], list[float]]:
     levels = sorted(values)
     rows = [np.array(values[level]) for level in levels]
+    # One value has no spread to tell of.
     errors = [float(row.std(ddof=1) / np.sqrt(len(row))) if len(row) > 1 else 0.0 for row in rows]
     return levels, [float(row.mean()) for row in rows], errors
 
@@ -135,6 +139,7 @@ def verdict(cells: Sequence[Mapping[str, Any]], learned: str, plain: str) -> str
     for cell in cells:
         pairs.setdefault(cell["level"], {}).setdefault(cell["repeat"], {})[cell["label"]] = cell["value"]
     gains = [
+        # Only where both are there, for a curve may be stopped between the two.
         np.array([each[plain] - each[learned] for each in by_repeat.values() if len(each) == 2])
         for by_repeat in pairs.values()
     ]

@@ -28,16 +28,19 @@ def corrupted(data: HetData, operations: Sequence[Mapping[str, Any]]) -> pl.Data
     checked = scenarios.checked(operations)
     clean = [operation for operation in checked if not scenarios.OPERATIONS[operation["op"]].corrupts]
     schema = {"id": pl.String, "was": pl.String if data.target_kind == "classification" else pl.Float64}
+    # Nothing was corrupted, so that there is nothing to compare.
     if len(clean) == len(checked):
         return pl.DataFrame(schema=schema)
     before, after = scenarios.apply(data, clean), scenarios.apply(data, checked)
     old, new = (each.data.y if each.y is None else each.y for each in (before, after))
+    # a == a: a label that is missing (NaN) is not a changed one.
     changed = np.array([a is not None and a == a and a != b for a, b in zip(old, new)], bool)
     return pl.DataFrame({"id": before.data.ids[changed].tolist(), "was": old[changed].tolist()}, schema=schema)
 
 
 def with_residuals(predictions: pl.DataFrame, numbers: bool) -> pl.DataFrame:
     """Return the rows with a label, with "truth" (held out, or as trained on), "held" and, of numbers, "residual"."""
+    # The held-out label first: it is the truth, whatever was trained on.
     held = pl.col("held_out") if "held_out" in predictions.columns else pl.lit(None)
     frame = predictions.with_columns(truth=pl.coalesce(held, "label"), held=held.is_not_null())
     frame = frame.filter(pl.col("truth").is_not_null())
@@ -88,6 +91,7 @@ def bought(learned: pl.DataFrame, plain: pl.DataFrame, numbers: bool, names: tup
         What the models are called.
     """
     both = learned.filter("held").join(plain.filter("held"), on="id", suffix=" of plain")
+    # One row has no spread.
     if both.height < 2:
         return "Hold rows out to see what the weights bring to the prediction itself, beside the band."
     if numbers:
@@ -115,6 +119,7 @@ def _band_bought(both: pl.DataFrame) -> str:
     if not {"std", "std of plain"} <= set(both.columns):
         return ""
     costs = [
+        # The log likelihood of a normal, without the constant that both have.
         np.log(both[f"std{end}"].to_numpy()) + 0.5 * (both[f"residual{end}"] / both[f"std{end}"]).to_numpy() ** 2
         for end in ("", " of plain")
     ]
@@ -139,6 +144,8 @@ def reliability(predictions: pl.DataFrame) -> tuple[list[float], list[float]] | 
     sure = frame.select(names).to_numpy().max(axis=1)
     if "deviation" in frame.columns:
         share = np.clip(frame["deviation"].to_numpy(), 0.0, 0.99)
+        # A deviation is the share of labels drawn blindly: taken out again, what is left is how sure the classifier
+        # itself is.
         sure = np.clip((sure - share / len(names)) / (1.0 - share), 0.0, 1.0)
     right = (frame["truth"] == frame["prediction"]).to_numpy()
     place = np.clip(np.digitize(sure, BINS) - 1, 0, len(BINS) - 2)
@@ -163,6 +170,7 @@ def telling(features: NDArray, names: Sequence[str], spread: NDArray) -> str | N
     """
     ranks = [abs(rank_correlation(column, spread)) for column in plain.filled(features).T]
     best = int(np.nanargmax(ranks)) if np.isfinite(ranks).any() else -1
+    # A weak rank correlation tells nothing that one would see in a drawing.
     return names[best] if best >= 0 and ranks[best] > TELLING else None
 
 
@@ -207,6 +215,7 @@ def time_order(codes: Sequence[str]) -> dict[str, float]:
     """Return where each code stands in time: its number if all are numbers, else its place in alphabetical order."""
     known = sorted(set(codes))
     try:
+        # Numbers as numbers: in the alphabet 10 comes before 9.
         return {code: float(code) for code in known}
     except ValueError:
         return {code: float(place) for place, code in enumerate(known)}

@@ -89,6 +89,7 @@ def settings(
     form = {"form": "codes", "columns": list(codes)}
     names = {"Matrix": ("HMF", "MatrixFactorization"), "Tensor": ("HTF", "TensorFactorization")}[mode]
     taken = getattr(hc, names[1])().get_params()
+    # The plain one takes fewer parameters: those of the deviation mean nothing to it.
     fewer = {name: value for name, value in params.items() if name in taken}
     return {
         about.learned: Setting(names[0], params, operations, form=form),
@@ -104,6 +105,7 @@ def operations_of(data: HetData, known: float, share: float, sd: float, seed: in
     done: list[dict[str, Any]] = []
     if known < 1:
         done.append({"op": "labels", "fraction": float(known), "seed": seed})
+    # After the choice of labels, so that those to score by stay as they are.
     if share > 0 and data.target_kind == "classification":
         done.append({"op": "flip_labels", "share": float(share), "seed": seed})
     elif share > 0 and sd > 0:
@@ -130,6 +132,7 @@ def why_not(mode: str, data: HetData) -> str:
 
 
 def suited(data: HetData) -> str:
+    # The one that asks for more first: a tensor's table suits a matrix too.
     """Return the mode to begin with: a matrix or a tensor for a table of nothing but two or three codes."""
     for mode in ("Tensor", "Matrix"):
         about = MODES[mode]
@@ -148,6 +151,7 @@ def records(data: HetData, count: int) -> tuple[str, list[str]] | None:
         if source.frame is None:
             continue
         frame = source.frame
+        # A code comes again and again, at least twice on average.
         repeats = [c for c in frame.columns if source.kinds[c] != "array" and 2 * frame[c].n_unique() < frame.height]
         if len(repeats) >= count:
             return name, repeats

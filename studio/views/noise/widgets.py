@@ -24,6 +24,7 @@ __all__ = ["curves", "once", "planted", "corrupted_rows", "take_away", "verdict"
 
 
 
+# A page runs again at every click, and what is made here takes longer than a click.
 def once(key: str, runs: Any, make: Callable[[], Any]) -> Any:
     """Return what `make` returns, kept in the session as long as `runs` stay the same."""
     state_key = f"noise {key}"
@@ -73,6 +74,7 @@ def _headline(events: Events, shown: str, metric: str, results: Mapping[str, Any
     with st.container(horizontal=True, gap="large"):
         for label, each in events.items():
             if each:
+                # Scores of the rounds that were kept, which are not those of the last round.
                 scores = each[-1].detail["metric"] if results.get(label) is None else results[label].scores
                 value = scores.get(shown, each[-1].detail["metric"].get(shown, np.nan))
                 st.metric(f"{_title(metric)} of {label}", number(value, metric), width="content")
@@ -107,7 +109,9 @@ def _verdict(about: noise.Mode, good: float, plain: float, metric: str, rows: st
     values = {name: number(value, metric) for name, value in ((about.learned, good), (about.plain, plain))}
     what = f"**{about.learned} {escape(values[about.learned])}**, {about.plain} {escape(values[about.plain])}"
     gap = plain - good
+    # Against nothing there is no share.
     size = f"{100 * abs(gap):.1f} points" if metric == "error" else f"{abs(gap) / max(plain, 1e-12):.1%}"
+    # Equal as shown: digits that nobody sees are no change.
     if values[about.learned] == values[about.plain]:
         came = "learning whom to trust changes nothing here"
     else:

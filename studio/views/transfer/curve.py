@@ -78,16 +78,20 @@ def curve(
         The details, one for each fit.
     """
     started, cells = time.perf_counter(), []
+    # Corruption comes after the choice of labels, which is another for each repeat.
     spoiling = [op for op in done if scenarios.OPERATIONS[op["op"]].corrupts]
     plain = scenarios.apply(data, [op for op in done if op not in spoiling]).data
+    # Rows once for all fits: only their labels change.
     rows = forms.placed(plain, {"form": "domains", "target": target})
     total, held = repeats * len(sizes) * len(methods), None
     for repeat, size, (label, estimator, params) in product(range(repeats), sizes, methods):
+        # The methods of one repeat and size learn from the same examples, and the arrays are kept for them.
         if held is None or held[0] != (repeat, size):
             choosing = {"op": "target_labels", "name": target, "count": size, "seed": repeat}
             held = (repeat, size), forms.labelled(scenarios.apply(plain, [choosing, *spoiling]), rows)
         cells.append(_cell(held[1], estimator, params) | {"label": label, "size": size, "repeat": repeat})
         event = _event(cells, total, time.perf_counter() - started)
+        # A list and not a generator: every callback hears of the fit, also after one that said stop.
         if any([callback(event) for callback in callbacks]):
             break
     return cells
@@ -163,11 +167,13 @@ def _compared(name: str, each: Points, base: Points) -> str:
         return f"{name} hurts at every number of examples ({by})"
     if gain >= 0:
         return f"{name} helps in the end ({by}), not at {', '.join(str(s) for s in gaps if s not in ahead)}"
+    # Past the last size at which it is ahead, so that a single dip is not called the end.
     start = min(size for size in gaps if size > max(ahead))
     return f"no transfer overtakes {name} at {counted(start, 'example')} ({by})"
 
 
 def _gap(ours: Mapping[int, float], theirs: Mapping[int, float]) -> tuple[float, float] | None:
     """Return the mean gain over the same repeats, and its standard error."""
+    # Of the same draws: how lucky a draw was is then in both.
     gains = [ours[repeat] - theirs[repeat] for repeat in ours if repeat in theirs]
     return (float(np.mean(gains)), _standard_error(gains)) if gains else None

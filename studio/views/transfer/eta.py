@@ -35,6 +35,7 @@ def path_of(events: Sequence[Any]) -> Path | None:
     held = detail.get("eta_path") or {}
     rows = list(zip(*(held.get(name, ()) for name in ("kind", "learner", "eta", "loss"))))
     points = sorted((eta, loss) for _, learner, eta, loss in rows if eta is not None and learner == detail["learner"])
+    # Two points are the least that can be called a curve.
     if len(points) < 2:
         return None
     etas, losses = map(list, zip(*points))
@@ -69,6 +70,7 @@ def _hurts(etas: Sequence[float], losses: Sequence[float], alone: float, best: i
     if losses[best] >= alone:
         return f" Transfer hurts at every η: the target alone has {alone:.3f}."
     worse = [loss > alone for loss in losses]
+    # Only an unbroken stretch to the end is called so; single values between are named one by one.
     above = next((k for k in range(best, len(etas)) if all(worse[k:])), len(etas))
     below = next((k for k in range(best, -1, -1) if all(worse[: k + 1])), -1)
     between = [eta for k, eta in enumerate(etas) if below < k < above and worse[k]]

@@ -31,6 +31,7 @@ SIZES = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100)
 """Examples of each class at which accuracy is measured, as far as the target has them."""
 ENOUGH = 20
 """Rows of a class in each domain that make a good example."""
+# Some, for ids of different tables may be equal by accident.
 MOST_SHARED = 0.05
 """Share of instances that may stand in several domains by accident."""
 
@@ -140,6 +141,7 @@ def first_target(data: HetData) -> str:
 def first_class(data: HetData) -> str | None:
     """Return the first class with `ENOUGH` rows in every domain, else the one of which the poorest domain has most."""
     counts = {c: min(_labels(data, name).count(c) for name in data.source_names) for c in data.classes}
+    # More rows than enough do not make a class better, so that the first of the good ones is taken.
     best = max(counts, key=lambda c: min(counts[c], ENOUGH))
     return best if counts[best] > 1 else None
 
@@ -148,6 +150,7 @@ def examples_possible(data: HetData, target: str, label: str | None) -> int:
     """Return how many examples of each class the target can give and still be scored, at most the last of `SIZES`."""
     labels = _labels(data, target)
     counts = [labels.count(c) for c in (data.classes if label is None else [label])]
+    # One is left to be scored, and so many that the curve is still measured soon.
     return min(max(min((n for n in counts if n), default=1) - 1, 1), SIZES[-1])
 
 
@@ -160,6 +163,7 @@ def problem(data: HetData, choice: Choice) -> str:
         return (
             f"No row of {shown(choice.target)} is of the class {shown(choice.label)}: choose another class or target."
         )
+    # A target of one class has nothing to tell apart, whatever the sources hold.
     if len(set(labels)) < 2:
         return f"The labels of {shown(choice.target)} hold no two classes: label more rows, or choose another target."
     return ""
@@ -168,6 +172,7 @@ def problem(data: HetData, choice: Choice) -> str:
 def operations(data: HetData, choice: Choice) -> list[dict[str, Any]]:
     """Return the what-if operations of a choice, see `studio.scenarios`."""
     used = {choice.target, *choice.sources}
+    # In the order of the data, so that equal choices make equal operations.
     done: list[dict[str, Any]] = [{"op": "drop_source", "name": n} for n in data.source_names if n not in used]
     if choice.label is not None:
         done.append({"op": "one_class", "label": choice.label, "seed": choice.seed})
@@ -238,9 +243,11 @@ def side_by_side(predictions: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     table = None
     for name, frame in predictions.items():
         predicted = frame.drop_nulls("held_out").select("id", truth="held_out", **{shown(name): pl.col("prediction")})
+        # By id, for methods may keep rows in orders of their own.
         more = predicted.drop("truth")
         table = predicted if table is None else table.join(more, on="id", how="left", maintain_order="left")
     if table is None:
         return pl.DataFrame()
+    # Stable, so that rows that are equally wrong keep their order.
     wrong = pl.sum_horizontal(pl.col(c) != pl.col("truth") for c in table.columns[2:])
     return table.with_columns(wrong.alias("wrong")).sort("wrong", descending=True, maintain_order=True)

@@ -21,6 +21,7 @@ __all__ = ["ORDER", "choose", "curves", "eta_control", "explain", "headline", "o
 
 ORDER = tuple(settings.METHODS)
 EXAMPLES = {"planted_domains": "made up, no download needed", "office_caltech": "four kinds of cameras and shops"}
+# About even on a logarithmic scale, with the 0 that such a scale lacks.
 ETAS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0)
 LEAST = 0.005  # where 0 stands among their logarithms
 RULES = {"auto": "by left-out rows", "linear": "100 n_T / n_S", "squared": "100 n_T² / n_S", "by hand": "by hand"}
@@ -47,6 +48,7 @@ def choose(label: str, options: Sequence[str], start: Any, key: str, help: str, 
     """
     several = isinstance(start, list)
     chosen = st.session_state.get(key)
+    # A choice of what is no longer there makes Streamlit raise.
     if chosen is not None and not set(chosen if several else [chosen]) <= set(options):
         del st.session_state[key]
     draw = st.multiselect if several else st.selectbox
@@ -95,6 +97,7 @@ def eta_control(n_target: int, n_source: int, path: Path | None) -> str | float:
     )  # fmt: skip
     value = dict(zip(("linear", "squared"), marks.values())).get(rule)
     if rule != "by hand":
+        # The slider shows what another rule gives, so that moving it goes on from there.
         auto = first_eta(n_target) if path is None else path.eta
         follow(auto if value is None else value)
     text = "0: the target has no say, all domains count alike. 10 and more: little but the target counts."
@@ -112,6 +115,7 @@ def eta_control(n_target: int, n_source: int, path: Path | None) -> str | float:
 
 def follow(eta: float) -> None:
     """Let the slider show the step nearest, on its scale, to an η that is not chosen by hand."""
+    # On the scale that is drawn: 0.1 and 0.2 are as far apart as 10 and 20.
     places = np.log(np.maximum(ETAS, LEAST))
     st.session_state["eta"] = ETAS[int(np.abs(places - np.log(max(eta, LEAST))).argmin())]
 
@@ -131,6 +135,7 @@ def headline(events: Events, before: Events) -> None:
             if not each:
                 continue
             now, delta = _accuracy(each[-1]), None
+            # Only at the end: half a training beside a whole one would mislead.
             if before.get(label) and each[-1].index + 1 == each[-1].total:
                 gain = 100 * (now - _accuracy(before[label][-1]))
                 delta = f"{gain:+.1f} points" if abs(gain) >= 0.05 else None
@@ -189,6 +194,7 @@ def _mass(events: Events, data: HetData, target: str, before: Events, n_points: 
         st.caption("No method among these weighs sources.")
         return figures.masses([], {}, data.source_names, target)
     awaited = WEIGHTED in events and WEIGHTED not in able  # its masses are to come, and are drawn first
+    # A choice of what is no longer trained makes Streamlit raise.
     if st.session_state.get("mass_of") not in able:
         st.session_state.pop("mass_of", None)
     first = able.index(WEIGHTED) if WEIGHTED in able else 0  # where the list begins in the browser too

@@ -38,6 +38,7 @@ class MeasuredCurve:
 
     def __init__(self, title: str, owner: str) -> None:
         self._title, self._owner = title, owner
+        # After a reload the address is all that is left of it.
         named = st.query_params.get("curve")
         if "transfer curve" not in st.session_state and named:
             st.session_state["transfer curve"] = {"title": title, "run": named, "before": {}}
@@ -49,6 +50,7 @@ class MeasuredCurve:
             return None
         try:
             manager.manager().status(kept["run"], self._owner)
+        # Forgotten meanwhile, or another person's: as if there were none.
         except manager.UnknownRunError:
             return None
         return kept
@@ -79,6 +81,7 @@ class MeasuredCurve:
             st.caption("Each method learns from 1, 2, 3, … examples of each class, several times over.")
             return
         active = self._busy()
+        # A fragment that asks again by itself: the page around it is not drawn anew each time.
         st.fragment(self._look, run_every=EVERY if active else None)(active)
 
     def _busy(self) -> bool:
@@ -98,6 +101,7 @@ class MeasuredCurve:
             return
         st.session_state["transfer curve"] = {"title": self._title, "run": run, "before": before}
         st.query_params["curve"] = run
+        # The whole page once more: its button and its fragment depend on whether something runs.
         st.rerun()
 
     def _points(self) -> dict[str, curve.Points]:

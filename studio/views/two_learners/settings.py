@@ -80,6 +80,7 @@ def first_learners(data: HetData) -> dict[str, str]:
     """
     kinds = {name: default_learner(source) for name, source in data.sources.items()}
     trees = [name for name, kind in kinds.items() if kind == "tree"]
+    # Arrays first among those that trees do not read, for the page is about unlike sources.
     others = sorted((name for name in kinds if name not in trees), key=lambda name: data.sources[name].array is None)
     first, second = [*trees[:1], *others, *trees[1:]][:2]
     return {first: kinds[first], second: "network"}
@@ -98,6 +99,7 @@ def labels(data: HetData, learners: Mapping[str, str]) -> list[str]:
 
 
 def _alone(name: str, learner: str) -> str:
+    # | parts labels in the address.
     return f"{LEARNERS[learner]} on {shown(name, 24).replace('|', '/')}"
 
 
@@ -138,6 +140,7 @@ def settings(
         See `studio.scenarios`; the sources that are not in use go besides.
     """
     gone = [{"op": "drop_source", "name": name} for name in data.source_names if name not in learners]
+    # The choice of labels last, so that it is made on the sources that are in use.
     choosing = [operation for operation in operations if operation["op"] == "labels"]
     done = [*(dict(each) for each in operations if each not in choosing), *gone, *map(dict, choosing)]
     made = {_alone(name, learner): _one(name, learner, params) for name, learner in learners.items()}
@@ -171,6 +174,7 @@ def _network(table: str, features: str, params: Mapping[str, Any]) -> tuple[str,
 
 def kept(events: Sequence[RoundEnd]) -> RoundEnd:
     """Return the round that the model is of: the best one by validation rows so far, the last one without any."""
+    # Rounds are counted from one there, and from zero here.
     return events[events[-1].detail.get("kept_round", len(events)) - 1]
 
 
@@ -194,6 +198,7 @@ def verdict(events: Events) -> str:
         return ""
     best, top = max(alone, key=alone.get), max(joint, key=joint.get)
     gain = joint[top] - alone[best]
+    # Equal for whoever reads it, whatever the next digits say.
     if abs(gain) < ALIKE:
         came = f"{top} is no better than {best} by itself"
     else:

@@ -73,6 +73,7 @@ def what_if(
             cells.append({"label": label, "level": level} | scores)
             event = RoundEnd(label, len(cells) - 1, total, {"held_out": scores["error"]}, detail=cells[-1],
                              seconds=time.perf_counter() - started)  # fmt: skip
+            # A list and not a generator: every callback hears of the step, also after one that said stop.
             if any([callback(event) for callback in callbacks]):
                 return cells
     return cells
@@ -98,6 +99,7 @@ def summary(cells: Sequence[Mapping[str, Any]], name: str) -> str:
     falls = {label: (f1["0"], f1[BLANK]) for label, f1 in by_model(cells).items() if BLANK in f1}
     if not falls:
         return ""
+    # The one that falls least first.
     ordered = sorted(falls, key=lambda label: float(np.subtract(*falls[label])))
     changes = ", ".join(f"{label} {falls[label][0]:.3f} → {falls[label][1]:.3f}" for label in ordered)
     return f"Without {shown(name)}, F1: {changes}."

@@ -33,6 +33,7 @@ def headline(events: Events, before: Events) -> None:
     old = settings.last_f1(before) if any(before.values()) else {}
     with st.container(horizontal=True, gap="medium", key="f1"):
         for label, value in settings.last_f1(events).items():
+            # Only at the end: half a training beside a whole one would mislead.
             ended = settings.ended(events[label][-1])
             delta = f"{value - old[label]:+.3f}" if ended and label in old else None
             with st.container(width="content"):
@@ -74,6 +75,7 @@ def figures_of(
         On which rows, of `SCORED`.
     """
     text = SCORED[scored]
+    # Their risk is another number, which on the same axis would be compared all the same.
     ours, earlier = ({k: v for k, v in all_.items() if k not in OTHER_LOSS} for all_ in (events, before))
     drawn = {
         "F1": _curves(
@@ -170,6 +172,7 @@ def confusion(frames: Mapping[str, pl.DataFrame]) -> None:
         Predictions by label.
     """
     names = list(frames)
+    # A choice of what is no longer trained makes Streamlit raise.
     if st.session_state.get("confusion_of") not in names:
         st.session_state.pop("confusion_of", None)
     first = names.index(FIRST) if FIRST in names else len(names) - 1

@@ -114,6 +114,7 @@ def _learners(data: HetData, title: str) -> dict[str, str]:
         held(key, chosen, Limits(choices=names), "sources")
         chosen = st.multiselect("Sources in use", names, key=key, help="Each is a modality; take two or more.")
     found = {}
+    # In the order of the first choice, for the letters ε and δ go by it.
     for name in sorted(chosen, key=(list(first) + names).index):
         source, learner_key = data.sources[name], f"learner {title} {name}"
         options = two_learners.possible_learners(source, deep.has_torch())
@@ -129,6 +130,7 @@ def _learners(data: HetData, title: str) -> dict[str, str]:
 def _models(labels: Sequence[str], alone: int) -> list[str]:
     """Draw the choice of models; at first each source alone, and all together."""
     chosen = st.session_state.get("two_models")
+    # Labels have the learner in them: with another one the models alone are chosen anew, the joint ones stay.
     if chosen is not None and not set(chosen) <= set(labels):
         joint = [label for label in chosen if label in labels[alone:]]
         st.session_state["two_models"] = [*labels[:alone][:2], *joint]
