@@ -49,6 +49,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _meant(given: str) -> list[str]:
     """Return the experiments that a name, a paper or "all" stands for."""
+    # A name that is none goes on as it is, so that it is refused in words, with those that there are.
     if given == "all":
         return names()
     return [name for name in names() if info(name).paper == given] or [given]
@@ -98,6 +99,7 @@ class _spread:  # noqa: N801 - reads as a word at its one place
             raise ParameterError("--dask needs Dask: pip install -r requirements-dask.txt") from None
 
     def __exit__(self, *failure: object) -> None:
+        # In reverse, as with-statements end: joblib lets go of the client before that closes.
         for each in self._open[::-1]:
             each.__exit__(*failure)
 

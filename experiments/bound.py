@@ -67,10 +67,12 @@ def run_cell(theorem: str, method: str, level: float, split: int) -> dict[str, A
         equal weights; "room", the method's own bound less its error; "weight" of the first source and "ideal", that of
         the proof, e_2 / (e_1 + e_2).
     """
+    # The first theorem varies the second source's strength, the second how many labels there are.
     weak, n_labelled = (float(level), N_LABELLED) if theorem == "4.1" else (0.6, int(level))
     found = _fitted(theorem, method, weak, n_labelled, split)
     e1, e2 = abs(found.first - found.best), abs(found.second - found.best)
     learned, equal = bounds(e1, e2)
+    # The second has a term of its own for few labels.
     rest = found.best
     if theorem == "4.2":
         rest += (2.0 + 3.0 * np.sqrt(np.log(2.0 / DELTA) / 2.0)) / np.sqrt(n_labelled)
@@ -88,6 +90,7 @@ def _fitted(theorem: str, method: str, weak: float, n_labelled: int, split: int)
     classes = np.where(signs > 0, "yes", "no").astype(object)
     known = np.where(trained < n_labelled, classes[:N_TRAINED], None)
     model = GBCClassifier(**MAKERS[method]).fit(_data(tables, trained, known))
+    # New instances in the first, those without a label in the second: as the theorems are stated.
     rows = np.arange(N_TRAINED, len(signs)) if theorem == "4.1" else trained[n_labelled:]
 
     def error(names: list[str]) -> float:
@@ -102,6 +105,7 @@ def _fitted(theorem: str, method: str, weak: float, n_labelled: int, split: int)
 def _drawn(weak: float, split: int) -> tuple[NDArray, dict[str, NDArray]]:
     rng = np.random.default_rng(split)
     n = N_TRAINED + N_NEW
+    # One generator for signs and both sources, so that a split is the same whatever the strength.
     signs = rng.choice([-1.0, 1.0], n)
     tables = {}
     for name, strength in (("first", STRENGTH), ("second", weak)):

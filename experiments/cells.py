@@ -47,9 +47,11 @@ def read(path: Path, parts: Iterable[str]) -> dict[Key, Cell]:
         A line that was torn is not there.
     """
     parts, found = list(parts), {}
+    # Lines after rows: a cell that was run again counts as it came out last.
     for cell in [*_packed(path), *_lines(path)]:
         try:
             found[tuple(cell[part] for part in parts)] = cell
+        # A line of another version, or of another family's key, is no cell of this one.
         except (KeyError, TypeError):
             continue
     return found
@@ -59,6 +61,7 @@ def _lines(path: Path) -> Iterable[Any]:
     for line in path.read_text("utf-8").splitlines() if path.exists() else ():
         try:
             yield json.loads(line)
+        # The last line of a run that was killed may be half a one.
         except ValueError:
             continue
 
@@ -78,8 +81,10 @@ def append(path: Path, cell: Cell) -> None:
     """Add a finished cell in one write; numbers that are not finite become null."""
     path.parent.mkdir(parents=True, exist_ok=True)
     line = json.dumps(_plain(cell), ensure_ascii=False) + "\n"
+    # After half a line a new one begins, or the next cell would be lost with it.
     torn = path.exists() and path.stat().st_size and not path.read_bytes()[-1:] == b"\n"
     with path.open("a", encoding="utf-8") as file:
+        # One write: several processes append at once, and lines must not mix.
         file.write(("\n" if torn else "") + line)
 
 
@@ -89,6 +94,7 @@ def rewrite(path: Path, cells: Iterable[Cell]) -> None:
     rows = [{_column(name, value): _cell(value) for name, value in _plain(cell).items()} for cell in cells]
     draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     pl.DataFrame(rows, infer_schema_length=None, strict=False).write_parquet(draft, compression="zstd")
+    # Parquet first and the lines away only then: whenever it stops, every cell is somewhere.
     os.replace(draft, path.with_suffix(".parquet"))
     path.unlink(missing_ok=True)
 
@@ -109,6 +115,7 @@ def _cell(value: Any) -> Any:
     return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else value
 
 
+# JSON has no NaN, and Python would write one that no other reader takes.
 def _plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {str(key): _plain(each) for key, each in value.items()}

@@ -87,6 +87,7 @@ def given(data: str, setting: str, split: int) -> HetData:
     whole = _loaded(data)
     if setting == "as given":
         return whole
+    # Those that all tables record, as the paper asks.
     full = whole.drop_instances(~whole.mask.all(axis=0)) if not whole.mask.all() else whole
     if data in SIZES:
         full = full.sample(SIZES[data] / full.n, seed=split)
@@ -117,9 +118,11 @@ def fitted(data: HetData, y: Any, method: str, seed: int = 0) -> tuple[Any, dict
         return kind(**GBC[method], random_state=seed).fit(data, y), {}
     params, grid = ARMS[method]
     seen = data.with_target(y, task=data.target_kind)
+    # Without a graph lambda1 says nothing, and half of the grid would be fitted twice.
     grid = grid if data.graphs else [each | {"lambda1": (0.0,)} for each in grid if 0.0 in each["lambda1"]]
     n_iterations = ROUNDS[params.get("shrinkage", 1.0) < 1.0]
     model = kind(**params, random_state=seed)
+    # Within the known labels, as the paper says; the hidden ones are seen by nobody.
     found = cross_validate(model, seen, grid, n_folds=N_FOLDS, n_iterations=n_iterations, random_state=seed)
     return found.best_estimator(seen), found.best_params | {"n_iterations": found.best_n_iterations}
 

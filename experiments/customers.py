@@ -40,6 +40,7 @@ METHODS = (*MAKERS, "as printed", "as printed, equal weights", "tempered")
 def _made(size: int, task: str, seed: int) -> Any:
     import datasets
 
+    # A seed of its own for each task, or tasks would be about the same customers.
     return datasets.make_customers(size, labelled=1.0, seed=len(TASKS) * seed + TASKS.index(task))
 
 
