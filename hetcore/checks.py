@@ -7,12 +7,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import _get_feature_names, validate_data
 
 from hetcore.data.columns import unmasked
 from hetcore.errors import DataError, ParameterError
 
-__all__ = ["check_coverage", "finite", "flag", "one_of", "rows_to_score_by", "validated", "whole"]
+__all__ = [
+    "check_coverage", "check_names", "finite", "flag", "one_of", "remember_names", "rows_to_score_by", "validated",
+    "whole",
+]  # fmt: skip
 
 
 def whole(value: Any) -> bool:
@@ -56,6 +59,23 @@ def validated(estimator: Any, X: ArrayLike, *y: ArrayLike, **checks: Any) -> Any
         Of `sklearn.utils.validation.validate_data`.
     """
     return validate_data(estimator, unmasked(X), *(unmasked(each) for each in y), **checks)
+
+
+def remember_names(estimator: Any, X: Any) -> None:
+    """Keep the names of the columns of a table that an estimator is fitted on, as scikit-learn does."""
+    names = _get_feature_names(X)
+    if names is not None:
+        estimator.feature_names_in_ = names
+    elif hasattr(estimator, "feature_names_in_"):
+        del estimator.feature_names_in_
+
+
+def check_names(estimator: Any, X: Any) -> None:
+    """Raise DataError if the table of the fit and this one name their columns otherwise, or order them otherwise."""
+    names, known = _get_feature_names(X), getattr(estimator, "feature_names_in_", None)
+    if names is not None and known is not None and list(names) != list(known):
+        columns = f"X has the columns {', '.join(names)}, the fit had {', '.join(known)}"
+        raise DataError(f"{columns}: give them in its order.")
 
 
 def rows_to_score_by(estimator: Any, eval_set: tuple[ArrayLike, ArrayLike], **checks: Any) -> tuple[NDArray, NDArray]:

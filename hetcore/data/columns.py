@@ -20,11 +20,13 @@ from hetcore.data.text import counted, quoted
 from hetcore.errors import DataError
 
 __all__ = [
-    "FLOAT_MAX", "PATTERN", "as_array", "as_column", "as_table", "clean_columns", "plain", "unmasked", "value_findings",
+    "FLOAT_MAX", "PATTERN", "as_array", "as_column", "as_table", "clean_columns", "coarse_findings", "plain",
+    "unmasked", "value_findings",
 ]  # fmt: skip
 
 FLOAT_MAX = float(np.finfo(np.float32).max)
 DAY_MS = 86_400_000.0
+COARSE, TINY = 1e-3, 1e-37
 PATTERN = re.compile(r"\*|\^.*\$", re.DOTALL)
 """A name that polars takes for several columns."""
 _NO_TABLE = (TypeError, ValueError, NotImplementedError, OverflowError, pl.exceptions.PolarsError)
@@ -210,3 +212,30 @@ def value_findings(missing: dict[str, int], constant: list[str], n_rows: int) ->
         message = f"{counted(len(constant), 'column')} with one value only: kept, but nothing can be learned there"
         findings.append(Finding("constant_column", "", len(constant), message, tuple(constant)))
     return findings
+
+
+def coarse_findings(frame: pl.DataFrame) -> list[Finding]:
+    """Report numbers that fall together as 32-bit floats, which methods learn from: times in seconds since 1970, say.
+
+    Looked at are columns that spread less than a thousandth of their size, or are smaller than any such float.
+    """
+    wide = [name for name, dtype in frame.schema.items() if dtype.is_numeric() and dtype not in (pl.Float32, pl.Int8)]
+    if not wide:
+        return []
+    each = pl.col(wide).cast(pl.Float64)
+    size, spread = (frame.select(one).row(0) for one in (each.abs().max(), each.max() - each.min()))
+    lost = {}
+    for name, top, span in zip(wide, size, spread):
+        if not top or (span >= top * COARSE and top > TINY):
+            continue
+        values = frame[name].cast(pl.Float64).drop_nulls().unique()
+        lost[name] = len(values) - values.cast(pl.Float32).n_unique()
+    lost = {name: count for name, count in lost.items() if count}
+    if not lost:
+        return []
+    where, first = counted(len(lost), "column"), next(iter(lost))
+    message = (
+        f"{counted(sum(lost.values()), 'value')} in {where} fall together with others as 32-bit numbers, "
+        f"which methods learn from: subtract the least value, such as {frame[first].min()!r} of {quoted(first)}"
+    )
+    return [Finding("coarse_number", "", sum(lost.values()), message, tuple(lost))]

@@ -11,7 +11,15 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from hetcore.data.columns import FLOAT_MAX, as_column, as_table, clean_columns, unmasked, value_findings
+from hetcore.data.columns import (
+    FLOAT_MAX,
+    as_column,
+    as_table,
+    clean_columns,
+    coarse_findings,
+    unmasked,
+    value_findings,
+)
 from hetcore.data.fingerprint import hash_array, hash_column
 from hetcore.data.identity import as_ids, id_findings, text_array
 from hetcore.data.kinds import check_kind, guess_kinds
@@ -111,7 +119,7 @@ class Source:
             if self.frame.width == 0:
                 raise DataError(f"None of the columns can be used: {'; '.join(str(f).rstrip('.') for f in more[:3])}.")
             self.guess, constant = guess_kinds(self.frame)
-            more = more + value_findings(self._missing, constant, self.n_rows)
+            more = more + value_findings(self._missing, constant, self.n_rows) + coarse_findings(self.frame)
         self.findings = (*findings, *more)
 
     def _set_kinds(self, kinds: Mapping[str, str]) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 
+from hetcore.data.columns import unmasked
 from hetcore.errors import DataError, ModelFileError
 
 __all__ = ["CodeBook", "as_codes", "book_from"]
@@ -29,7 +30,7 @@ def as_codes(X: ArrayLike, n_modes: int) -> NDArray:
     """
     if issparse(X):
         raise DataError("X is sparse: give a dense array with a row per entry and a column of codes per mode.")
-    X = np.asarray(X)
+    X = np.asarray(unmasked(X))
     if X.dtype.kind == "c":
         raise DataError("Complex data not supported: give codes that are whole numbers, or text.")
     if X.ndim != 2 or X.shape[1] != n_modes or X.shape[0] == 0:

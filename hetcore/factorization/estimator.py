@@ -12,7 +12,8 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from hetcore.base import Estimator
-from hetcore.checks import finite, whole
+from hetcore.checks import check_names, finite, remember_names, whole
+from hetcore.data.columns import unmasked
 from hetcore.errors import DataError, ModelFileError, ParameterError
 from hetcore.events import Callback
 from hetcore.factorization.codes import CodeBook, as_codes, book_from
@@ -87,6 +88,7 @@ class Factorization(RegressorMixin, Estimator):
         """Return the entries to train on and those to score rounds by, and keep the codes."""
         entries, self._book = entries_of(X, y, self._n_modes, None)
         self.n_features_in_ = self._n_modes
+        remember_names(self, X)
         if self.as_printed and np.abs(entries.values).max(initial=0.0) > PRINTED_LARGEST:
             raise DataError(f"y has values beyond {PRINTED_LARGEST:g}, too large as they are: change their unit.")
         train, validation = self._divided(entries)
@@ -149,6 +151,7 @@ class Factorization(RegressorMixin, Estimator):
             Only with `return_std`: the standard deviation of the entry's noise, in the unit of y.
         """
         check_is_fitted(self)
+        check_names(self, X)
         rows = self._book.rows(as_codes(X, self._n_modes))
         fitted, std = self.tables_.predict(rows)
         if self.clip and not self.as_printed:
@@ -245,7 +248,7 @@ def entries_of(X: ArrayLike, y: ArrayLike, n_modes: int, book: CodeBook | None) 
     X = as_codes(X, n_modes)
     book = CodeBook.of(X) if book is None else book
     try:
-        y = np.asarray(y, np.float64).ravel()
+        y = np.asarray(unmasked(y), np.float64).ravel()
     except (TypeError, ValueError):
         # words rather than NumPy's
         raise DataError("y has values that are no numbers: give a number for each entry.") from None

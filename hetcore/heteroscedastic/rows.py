@@ -11,9 +11,13 @@ from sklearn.utils.validation import _check_sample_weight
 
 from hetcore.base import Estimator
 from hetcore.checks import check_coverage, rows_to_score_by, validated
+from hetcore.data.columns import unmasked
 from hetcore.events import Callback
 
 __all__ = ["IntervalMixin", "RowsEstimator", "spread_event"]
+
+LARGEST_WEIGHT = 1e290
+"""Beyond it weights are taken as shares of the largest."""
 
 
 class RowsEstimator(Estimator):
@@ -62,7 +66,9 @@ class RowsEstimator(Estimator):
     def _checked_rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[NDArray, NDArray, NDArray[np.float64]]:
         """Return X, y and the rows' weights, as scikit-learn checks them."""
         X, y = validated(self, X, y, **self._x_checks, **self._y_checks)
-        return X, y, _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        weights = _check_sample_weight(unmasked(sample_weight), X, dtype=np.float64, ensure_non_negative=True)
+        # only their ratios count, and their sum must be a number
+        return X, y, weights / weights.max() if weights.max() > LARGEST_WEIGHT else weights
 
     def _rows_to_score(self, eval_set: Any) -> tuple[NDArray, NDArray] | None:
         """Return X and y of an `eval_set`; None without one."""

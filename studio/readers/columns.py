@@ -145,6 +145,13 @@ _PROMISING = re.compile(
 )
 _COMMA_NUMBER = r"^[+-]?(\d+(,\d*)?|,\d+)([eE][+-]?\d+)?$"
 _THOUSANDS = r"^[+-]?\d{1,3}(,\d{3})+$"
+_DOTTED_THOUSANDS = r"^[+-]?\d{1,3}\.\d{3}$"
+_DRESSED = (
+    "^[(]?[+\\-\u2212]?[$\u20ac\u00a3\u00a5]?\\s*[+\\-\u2212]?"
+    "(\\d+([.,]\\d+)?|\\d{1,3}([.,'\u2019_ \u00a0\u202f]\\d{3})+([.,]\\d+)?)"
+    "\\s*[%\u2030$\u20ac\u00a3\u00a5]?[)]?$"
+)
+"""A number with a sign, a currency, a percent, brackets or thousands apart, for a person; not for a computer."""
 
 
 def typed(table: ParsedTable, options: Mapping[str, Any]) -> ParsedTable:
@@ -169,6 +176,7 @@ def typed(table: ParsedTable, options: Mapping[str, Any]) -> ParsedTable:
 def _typed_columns(bare: pl.DataFrame, careful: _Careful, plain: bool) -> dict[str, pl.Series]:
     """Return the columns that do not stay text."""
     columns = _plain_numbers(bare) if plain else {}
+    careful.may_be_thousands(bare.select(name for name, column in columns.items() if column.dtype == pl.Float64))
     for name in _unclear(bare.drop(columns)):
         column = careful.column(name, bare[name])
         if column is not None:
@@ -208,7 +216,8 @@ def _unclear(bare: pl.DataFrame) -> list[str]:
         return []
     numbers = _those(bare, pl.all().cast(pl.Float64, strict=False).is_not_null().any())
     firsts = bare.select(pl.all().drop_nulls().first()).row(0)
-    return [name for name, first in zip(bare.columns, firsts) if name in numbers or _PROMISING.match(first or "x")]
+    maybe = [_PROMISING.match(first or "x") or re.match(_DRESSED, first or "x") for first in firsts]
+    return [name for name, promising in zip(bare.columns, maybe) if name in numbers or promising]
 
 
 class _Careful:
@@ -283,6 +292,16 @@ class _Careful:
             examples = tuple(f"{bare[row]!r:.40} in row {row + 1}" for row in odd.arg_true()[:5])
             text = f"{strange:,} of {counted(given, 'cell')} no number: the column is kept as text"
             self.findings.append(Finding("not_a_number", f"column {name!r:.60}", strange, text, examples))
+        elif strange and bare.drop_nulls().str.contains(_DRESSED).all():
+            text = "with signs, units or separators that are no part of a number: kept as text"
+            self._find("dressed_number", name, strange, text, bare.filter(odd))
+
+    def may_be_thousands(self, bare: pl.DataFrame) -> None:
+        """Report columns of numbers like 1.234 alone in a file with semicolons, whose decimals often have commas."""
+        if self._delimiter == ";" and self._decimal is None and bare.width:
+            for name in _those(bare, pl.all().str.contains(_DOTTED_THOUSANDS).all()):
+                cells = bare[name].drop_nulls()
+                self._find("thousands", name, len(cells), "may be thousands: read as decimals", cells)
 
     def _find(self, kind: str, name: str, count: int, text: str, cells: pl.Series) -> None:
         examples = tuple(str(value)[:40] for value in cells.unique(maintain_order=True).head(5))

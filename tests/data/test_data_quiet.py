@@ -77,3 +77,46 @@ def test_a_row_without_a_label_hides_no_label_of_a_later_row():
 def test_a_table_that_is_none_of_polars_is_refused_in_a_sentence(table):
     with pytest.raises(DataError, match=r"Source 't': .*(no table of polars|None of the columns can be used)"):
         hc.HetData({"t": table})
+
+
+def test_numbers_that_fall_together_as_32_bit_floats_are_reported():
+    seconds, tiny = 1.7e9 + np.arange(50.0), 1e-300 * np.arange(1, 51)
+    table = pl.DataFrame({"t": seconds, "e": tiny, "far": 1.7e9 * np.arange(50.0), "few": [1.7e9, 1.7e9 + 1e4] * 25})
+    (finding,) = [f for f in hc.Source(list(range(50)), table).findings if f.kind == "coarse_number"]
+    assert finding.examples == ("t", "e") and finding.count == 98 - 1 + (50 - 49)
+    assert "subtract the least value, such as 1700000000.0 of 't'" in finding.message
+    assert not hc.Source(list(range(50)), pl.DataFrame({"t": seconds - 1.7e9})).findings[1:]
+
+
+def test_columns_in_another_order_are_no_other_codes():
+    X, y = pd.DataFrame({"user": [0, 1, 2, 0], "item": [5, 6, 5, 6]}), np.arange(4.0)
+    model = hc.MatrixFactorization(n_iterations=1, random_state=0).fit(X, y)
+    with pytest.raises(DataError, match="X has the columns item, user, the fit had user, item"):
+        model.predict(X[["item", "user"]])
+    assert_array_equal(model.predict(X), model.predict(X.to_numpy()))
+
+
+def test_masked_rows_and_codes_and_labels_of_estimators_stay_hidden():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 2))
+    y = X[:, 0]
+    cells = np.ma.array(X, mask=X > 1)
+    model = hc.HGBMRegressor(n_iterations=2)
+    filled = cells.filled(np.nan)
+    assert_array_equal(model.fit(cells, y).predict(cells), model.fit(filled, y).predict(filled))
+    with pytest.raises(DataError, match="codes that are missing"):
+        hc.MatrixFactorization().fit(np.ma.array(np.ones((4, 2), int), mask=np.eye(4, 2)), np.ones(4))
+    with pytest.raises(DataError, match="y has values that are missing"):
+        hc.MatrixFactorization().fit(np.ones((4, 2), int), np.ma.array(np.ones(4), mask=[1, 0, 0, 0]))
+    labels, domain = np.where(y > 0, "a", "b").astype(object), np.where(np.arange(40) < 20, -1, 1)
+    hidden = np.ma.array(labels, mask=np.arange(40) % 5 == 0)
+    given = np.where(np.arange(40) % 5 == 0, None, labels)
+    one, other = (hc.RidgeTransferClassifier().fit(X, each, domain).predict_proba(X) for each in (hidden, given))
+    assert_array_equal(one, other)
+
+
+def test_weights_whose_sum_is_no_number_count_by_their_ratios():
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    for weights in (np.full(40, 1e308), np.ones(40)):
+        predicted = hc.HGBMRegressor(n_iterations=2).fit(X, X[:, 0], sample_weight=weights).predict(X)
+        assert np.isfinite(predicted).all() and predicted.std() > 0

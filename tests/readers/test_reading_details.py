@@ -126,3 +126,29 @@ def test_chinese_text_of_older_programs_is_read_and_western_text_still_is():
         assert "cp1252 (Western European)" in read.guesses
         assert read.frame.row(0)[1] == western.splitlines()[1].split(",")[1]
     assert read_table("a.csv", chinese.encode("gb18030"), Options(encoding="gb18030")).height == 2
+
+
+DRESSED = [["$1", "$2,50"], ["10%", "20 %"], ["1.234,5", "5.678,25"], ["1,5", "2.5"], ["\u22121", "2"],
+           ["(1.5)", "2"], ["1\u00a0000", "2\u202f000"], ["1'000", "22'000"], ["1_000", "2_000"], ["1.5 \u20ac", "-\u20ac2"]]  # fmt: skip
+
+
+@pytest.mark.parametrize("cells", DRESSED, ids=" ".join)
+def test_numbers_that_only_a_person_reads_stay_text_and_are_reported(cells):
+    preview = preview_table("a.csv", "\n".join(["id;y", *(f"{k};{cell}" for k, cell in enumerate(cells))]).encode())
+    (finding,) = preview.findings
+    assert preview.frame["y"].to_list() == cells
+    assert finding.kind in ("dressed_number", "not_a_number") and "kept as text" in finding.message
+
+
+@pytest.mark.parametrize("cells", [["1.10.2", "1.2.3"], ["2020-W05", "2020-W06"], ["1/2", "3/4"], ["12:30h", "x"]])
+def test_text_with_digits_is_text_without_a_word(cells):
+    preview = preview_table("a.csv", "\n".join(["id;y", *(f"{k};{cell}" for k, cell in enumerate(cells))]).encode())
+    assert preview.frame["y"].to_list() == cells and not preview.findings
+
+
+def test_dots_that_may_be_thousands_are_reported():
+    preview = preview_table("a.csv", b"id;y;z\na;1.234;1.234\nb;5.678;5.6\n")
+    (finding,) = preview.findings
+    assert preview.frame["y"].to_list() == [1.234, 5.678]
+    assert str(finding) == "column 'y': 2 cells may be thousands: read as decimals (for example '1.234', '5.678')."
+    assert not preview_table("a.csv", b"id,y\na,1.234\nb,5.678\n").findings
