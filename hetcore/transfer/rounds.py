@@ -31,6 +31,8 @@ def largest_alpha(n_target: int) -> float:
     return 0.5 * float(np.log(max(2.0 * n_target - 1.0, 3.0)))
 
 
+TIE_DIGITS = 12
+"""Of errors that are compared: rows in another order are added up to others in the last digits."""
 LARGEST_UNCAPPED = 0.5 * float(np.log(1.0 / np.finfo(float).tiny))
 """alpha of the least positive error: what stands for infinity at epsilon_t = 0 where alpha is not capped."""
 
@@ -187,8 +189,8 @@ class Boosting:
             # relative to the heaviest row of these: all weights of a source may underflow otherwise
             model = self.learner.fit(rows, self.signs[rows], np.exp(logs - logs.max()))
             error = self._error(model, self.target)
-            # the place breaks ties, so that models are never compared
-            found.append((self._mixed(model, error), len(found), model, error))
+            # the place breaks ties, so that models are never compared; equal but for the order of a sum is a tie
+            found.append((round(self._mixed(model, error), TIE_DIGITS), len(found), model, error))
         *_, model, error = min(found)
         return model, error
 
@@ -276,7 +278,7 @@ class TaskSelection:
         errors = (self.predicted != self.signs) @ weights
         flipped = errors > 0.5  # h says the opposite of what is so: take -h
         errors = np.where(flipped, 1.0 - errors, errors)
-        best = int(errors.argmin())
+        best = int(errors.round(TIE_DIGITS).argmin())
         self.epsilon = float(errors[best])
         if self.epsilon >= 0.5:
             self.alpha, self.done = 0.0, True

@@ -292,9 +292,13 @@ class _Careful:
             examples = tuple(f"{bare[row]!r:.40} in row {row + 1}" for row in odd.arg_true()[:5])
             text = f"{strange:,} of {counted(given, 'cell')} no number: the column is kept as text"
             self.findings.append(Finding("not_a_number", f"column {name!r:.60}", strange, text, examples))
-        elif strange and bare.drop_nulls().str.contains(_DRESSED).all():
+        elif strange and not self._doubted(name) and bare.drop_nulls().str.contains(_DRESSED).all():
             text = "with signs, units or separators that are no part of a number: kept as text"
             self._find("dressed_number", name, strange, text, bare.filter(odd))
+
+    def _doubted(self, name: str) -> bool:
+        """Return whether the column's commas were reported already."""
+        return any(f.kind == "thousands" and f.where == f"column {name!r:.60}" for f in self.findings[-1:])
 
     def may_be_thousands(self, bare: pl.DataFrame) -> None:
         """Report columns of numbers like 1.234 alone in a file with semicolons, whose decimals often have commas."""

@@ -128,8 +128,10 @@ def test_chinese_text_of_older_programs_is_read_and_western_text_still_is():
     assert read_table("a.csv", chinese.encode("gb18030"), Options(encoding="gb18030")).height == 2
 
 
-DRESSED = [["$1", "$2,50"], ["10%", "20 %"], ["1.234,5", "5.678,25"], ["1,5", "2.5"], ["\u22121", "2"],
-           ["(1.5)", "2"], ["1\u00a0000", "2\u202f000"], ["1'000", "22'000"], ["1_000", "2_000"], ["1.5 \u20ac", "-\u20ac2"]]  # fmt: skip
+DRESSED = [
+    ["$1", "$2,50"], ["10%", "20 %"], ["1.234,5", "5.678,25"], ["1,5", "2.5"], ["\u22121", "2"], ["(1.5)", "2"],
+    ["1\u00a0000", "2\u202f000"], ["1'000", "22'000"], ["1_000", "2_000"], ["1.5 \u20ac", "-\u20ac2"],
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("cells", DRESSED, ids=" ".join)
