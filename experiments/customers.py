@@ -82,6 +82,7 @@ def _fitted(data: Any, y: Any, method: str, seed: int) -> Any:
 def _weighed(weights: dict[str, float], quality: Any) -> dict[str, Any]:
     """Return what there is to say of graph weights, which sum to one."""
     values, equal = np.array(list(weights.values())), 1.0 / len(weights)
+    # Twice and half an equal share, which is what a weight is when nothing was learned of it.
     found = {"low": float(np.mean(values < equal / 2)), "high": float(np.mean(values > 2 * equal))}
     rounded = {name: round(weight, 5) for name, weight in weights.items()}
     return found | {"quality": _alike(weights, quality), "weights": rounded}
@@ -90,4 +91,5 @@ def _weighed(weights: dict[str, float], quality: Any) -> dict[str, Any]:
 def _alike(weights: dict[str, float], quality: Any) -> float:
     """Return Spearman's rank correlation of learned weights with planted quality; NaN where all weights are equal."""
     ranks = np.array([rankdata([weights[name] for name in weights]), rankdata([quality[name] for name in weights])])
+    # Weights that are all equal rank nothing.
     return float(np.corrcoef(ranks)[0, 1]) if np.ptp(ranks[0]) else float("nan")

@@ -18,6 +18,7 @@ HISTOGRAM_END, HISTOGRAM_BINS = 4.0, 16  # of weights over an equal share; what 
 
 def means(experiment: Experiment, cells: pl.DataFrame, measure: str) -> pl.DataFrame:
     """Return mean, standard error and count over the seeds, by all other parts of the key."""
+    # All parts of a key but the seed, over which the mean is.
     parts = [part for part in experiment.cells if part != experiment.seed]
     error = pl.col(measure).std() / pl.col(measure).count().sqrt()
     return cells.group_by(parts, maintain_order=True).agg(
@@ -46,6 +47,7 @@ def _panel(experiment: Experiment, table: pl.DataFrame) -> dict[str, Any]:
         return basic.bars(values, y_title, order)
     places = sorted(set(table[x].to_list()))
     series = {name: _line(table.filter(pl.col("method") == name), x, places) for name in order}
+    # A method that has no cell on a panel is left out of its legend.
     series = {name: line for name, line in series.items() if np.isfinite(line).any()}
     return basic.lines(places, series, experiment.figure.get("x_title", x), y_title, order=order)
 
@@ -62,6 +64,7 @@ def _histogram(experiment: Experiment, cells: pl.DataFrame, measure: str) -> dic
     for method in experiment.cells["method"]:
         own = cells.filter((pl.col("method") == method) & pl.col(measure).is_not_null())[measure].to_list()
         shares = [np.array([w for w in each.values() if w is not None]) for each in own]
+        # Times their number, so that 1 is an equal share however many there are.
         binned = [np.histogram(np.minimum(w * w.size, HISTOGRAM_END), edges)[0] for w in shares]
         counts |= {method: np.mean(binned, axis=0)} if binned else {}
     titles = experiment.figure.get("x_title", measure), experiment.figure.get("y_title", "count")

@@ -46,9 +46,11 @@ def run_cell(data: str, method: str, epoch: int, split: int) -> dict[str, Any]:
     return {"error": held_out[epoch - 1], "train": train[epoch - 1], "seconds": round(seconds / CELLS, 3)}
 
 
+# A split's fits at a time: each has the curves of all its epochs, which are its cells.
 @lru_cache(maxsize=len(METHODS))
 def _curve(data: str, method: str, split: int) -> tuple[list[float], list[float], float]:
     X, y = load(data)
+    # The seeds of the factorizations' own protocol, so that a split is the same split in both.
     order = np.random.default_rng((20, split)).permutation(len(y))
     train, test = np.split(order, [int(round(0.9 * len(y)))])
     started = time.perf_counter()

@@ -139,11 +139,13 @@ class Experiment:
 @cache
 def _all() -> dict[str, Experiment]:
     found = {path.stem: _read(path) for path in FILES.glob("*.toml")}
+    # In the order of the papers, and of a paper in that of its own parts.
     return dict(sorted(found.items(), key=lambda item: (list(PAPERS).index(item[1].paper), _place(item[1].part))))
 
 
 def _place(part: str) -> tuple[int, int, str]:
     kind, _, number = part.partition(" ")
+    # Digits alone: "4a" is in its place beside "4".
     digits = "".join(itertools.takewhile(str.isdigit, number))
     return KINDS.index(kind) if kind in KINDS else len(KINDS), int(digits or 0), number
 

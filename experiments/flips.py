@@ -37,6 +37,7 @@ def run_cell(data: str, method: str, share: float, split: int) -> dict[str, Any]
         return {"score": score(_catboost(X[train], labels, X[test]), y[test])}
     model = HGBMClassifier(**MAKERS[method] | chosen(X[train], labels, method)).fit(X[train], labels)
     cell = {"score": score(model.predict(X[test]), y[test])}
+    # Where all weights are equal there is no order to find anything by.
     if flipped.any() and np.ptp(model.instance_weights_) > 0:
         cell["found"] = float(average_precision_score(flipped, -model.instance_weights_))
     return cell

@@ -63,6 +63,7 @@ def noisy(y: NDArray, split: int, share: float = NOISY_SHARE) -> NDArray:
 
 def with_noise(y: NDArray, split: int, share: float = NOISY_SHARE) -> tuple[NDArray, NDArray[np.bool_]]:
     """Return the labels of `noisy`, and which of them differ (n,)."""
+    # Another stream than that of the split, or the noise would hang on which rows are drawn.
     rng, noisy_y = np.random.default_rng([split, 1]), y.copy()
     if y.dtype.kind == "f":
         rows = rng.permutation(y.size)[: int(share * y.size)]
@@ -71,6 +72,7 @@ def with_noise(y: NDArray, split: int, share: float = NOISY_SHARE) -> tuple[NDAr
     classes = np.unique(y)
     for label in classes:
         own = np.flatnonzero(y == label)
+        # In each class alike, so that a small one is not wiped out by chance.
         rows = rng.permutation(own)[: int(round(share * own.size))]
         noisy_y[rows] = rng.choice(classes[classes != label], rows.size)
     return noisy_y, noisy_y != y
@@ -120,6 +122,7 @@ def chosen(X: NDArray, y: NDArray, method: str) -> dict[str, Any]:
         model = boosting(y, n_iterations=ROUNDS[-1], **METHODS[method] | given)
         model.fit(X[:kept], y[:kept], eval_set=_seen(X, y, kept))
         errors = model.history_["metric:held_out"].to_list()
+        # One fit for all numbers of rounds: a boosted model of fewer is the beginning of one of more.
         rounds = min(ROUNDS, key=lambda n: errors[n - 1])
         if errors[rounds - 1] < best[0]:
             best = errors[rounds - 1], given | {"n_iterations": rounds}
@@ -129,5 +132,6 @@ def chosen(X: NDArray, y: NDArray, method: str) -> dict[str, Any]:
 def _seen(X: NDArray, y: NDArray, kept: int) -> Table:
     """Return the rows left out whose class is among the others'."""
     rows = np.arange(kept, y.size)
+    # A class that was not trained on has no score.
     rows = rows if y.dtype.kind == "f" else rows[np.isin(y[rows], np.unique(y[:kept]))]
     return X[rows], y[rows]
