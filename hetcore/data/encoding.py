@@ -14,6 +14,7 @@ its columns.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from hetcore.errors import DataError, ModelFileError
 
 __all__ = ["SourceEncoder"]
 
+WHOLE = re.compile(r"0|-?[1-9]\d{0,5}")
 TOGETHER = 64  # columns of numbers that are taken at once: more would only hold more in memory
 
 
@@ -67,11 +69,11 @@ class SourceEncoder:
             raise DataError(f"The source has the columns {listed(source.columns)}: give some of {names}.")
         # column by column in memory, as the encoders write it
         encoded = np.full((source.n_rows, len(self.feature_names)), np.nan, dtype=np.float32, order="F")
-        start, plain = 0, {}
+        start, plain, numbers = 0, {}, _numbers(source)
         for name, kind, encoder in self._encoders:
-            if kind == "real" and _is_number(source, name):
+            if name in numbers and (kind == "real" or (kind == "binary" and _are_whole(encoder.values))):
                 # numbers wait for each other: many columns at once cost a tenth of one by one
-                plain[name] = start
+                plain[name] = start, encoder.values if kind == "binary" else None
             elif name in source.kinds:
                 self._fill(encoded[:, start : start + encoder.width], source, name, kind, encoder)
             start += encoder.width
@@ -121,18 +123,39 @@ class SourceEncoder:
         return cls()._set(encoders)
 
 
-def _is_number(source: Source, name: str) -> bool:
-    return source.frame is not None and name in source.kinds and source.frame.schema[name].is_numeric()
+def _numbers(source: Source) -> set[str]:
+    """Return the used columns of integers or floats, in one look: a schema is made anew whenever it is asked for."""
+    schema = {} if source.frame is None else source.frame.schema
+    return {name for name, kind in schema.items() if name in source.kinds and (kind.is_integer() or kind.is_float())}
 
 
-def _fill_numbers(encoded: NDArray[np.float32], source: Source, places: dict[str, int]) -> None:
-    """Do as `RealEncoder.fill` for columns of numbers, by their place: many at once, which costs a tenth."""
+def _are_whole(levels: list[str]) -> bool:
+    """Return whether levels are short whole numbers, which compare as numbers as they do as text."""
+    return bool(levels) and all(WHOLE.fullmatch(level) for level in levels)
+
+
+def _fill_numbers(encoded: NDArray[np.float32], source: Source, places: dict[str, Any]) -> None:
+    """Do as `RealEncoder.fill` and `BinaryEncoder.fill` for columns of numbers: many at once, which costs a tenth.
+
+    `places` has by column its place and, of a binary one, its levels.
+    """
     names = list(places)
     for begin in range(0, len(names), TOGETHER):
         some = names[begin : begin + TOGETHER]
         numbers = source.frame.select(pl.col(some).cast(pl.Float64).fill_null(np.nan)).to_numpy()
-        with np.errstate(over="ignore"):  # what is beyond float32 is missing
-            encoded[:, [places[name] for name in some]] = np.where(np.abs(numbers) > FLOAT_MAX, np.nan, numbers)
+        numbers = np.where(np.abs(numbers) > FLOAT_MAX, np.nan, numbers)  # what is beyond float32 is missing
+        for column, name in enumerate(some):
+            if places[name][1] is not None:
+                numbers[:, column] = _codes_of(numbers[:, column], places[name][1])
+        encoded[:, [places[name][0] for name in some]] = numbers
+
+
+def _codes_of(numbers: NDArray[np.float64], levels: list[str]) -> NDArray[np.float64]:
+    """Return the place of each number (n,) among whole levels, NaN for any other; -0.0 is written "-0" and is none."""
+    codes = np.full(len(numbers), np.nan)
+    for place, level in enumerate(levels):
+        codes[(numbers == float(level)) & (np.signbit(numbers) == level.startswith("-"))] = place
+    return codes
 
 
 def _rebuilt(i: int, column: dict[str, Any], arrays: dict[str, NDArray]) -> tuple[str, str, Any]:

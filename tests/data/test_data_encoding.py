@@ -52,6 +52,18 @@ def test_binary_columns_become_0_and_1():
     assert_array_equal(encoded(source, new)[1], [[0, NAN, 0, 1], [NAN, 1, NAN, NAN]])
 
 
+@pytest.mark.parametrize("low, high", [(0, 1), (-3, 7), (0.0, 12.0), (-2.0, -1.0)])
+def test_binary_numbers_are_read_as_their_text_is(low, high):
+    """Columns of numbers are taken many at once; each alone, as text, is the slow twin."""
+    given, new = of(x=[low, high, None, high]), of(x=[float(high), float(low), -0.0, 5.5, None])
+    (_, _, alone), *_ = SourceEncoder().fit(given)._encoders
+    for source in (given, new):
+        expected = np.empty((source.n_rows, 1), np.float32)
+        alone.fill(expected, source.frame["x"])
+        assert_array_equal(encoded(given, source)[1], expected)
+    assert_array_equal(expected[:2, 0], [1, 0])
+
+
 def test_nominal_columns_become_one_column_a_frequent_value_and_one_for_the_rest():
     source = of(c=["b", "a", "b", "rare", None, "a", "b"])
     names, matrix = encoded(source)
