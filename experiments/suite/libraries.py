@@ -1,8 +1,8 @@
 """Transfer methods of adapt and skada as peers, where these are installed (requirements-bench.txt).
 
 Each gets what the other peers get: labelled rows of sources and target, columns standardised over all rows, missing
-ones at their mean. Methods of adapt that take target labels do; skada's and adapt's alignments move the source rows, and a
-linear machine learns from them and the target's labelled rows together.
+ones at their mean. Methods of adapt that take target labels do; skada's and adapt's alignments move the source rows,
+and a linear machine learns from them and the target's labelled rows together.
 """
 
 from __future__ import annotations
