@@ -42,3 +42,13 @@ def test_a_chart_is_in_view_on_a_phone_and_has_a_toolbar_when_it_is_asked_for(st
     expect(chart.locator(".modebar-btn")).to_have_count(0)
     page.get_by_text("Chart tools", exact=True).click()
     expect(chart.locator(".modebar-btn").first).to_be_attached()
+
+
+def test_a_card_of_an_example_is_pressed_on_its_picture(studio_url, page):
+    page.goto(f"{studio_url}/Data")
+    idle(page)
+    page.get_by_role("textbox", name="Find an example").fill("falling worth")
+    page.keyboard.press("Enter")
+    expect(page.get_by_test_id("stRadioCaption")).to_have_count(2)
+    page.locator(".st-key-examples img").first.click(force=True)  # what lies over it takes the press
+    expect(page.get_by_role("heading", name="In use: Planted truth")).to_be_visible()

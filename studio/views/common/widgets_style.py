@@ -24,7 +24,9 @@ CARDS = """
 .st-key-LIST [role="radiogroup"] > div[data-selected="true"] { border-color: var(--st-primary-color, #0072B2);
   box-shadow: inset 0 0 0 1px var(--st-primary-color, #0072B2); }
 .st-key-LIST [role="radiogroup"] > div:focus-within { outline: 2px solid currentColor; outline-offset: 2px; }
-.st-key-LIST label::after { content: ""; position: absolute; inset: 0; cursor: pointer; }
+.st-key-LIST [role="radiogroup"] label { position: static; }
+.st-key-LIST [role="radiogroup"] label::after { content: ""; position: absolute; inset: 0; z-index: 1;
+  cursor: pointer; }
 .st-key-LIST [data-testid="stRadioCaption"] { margin-left: 0; padding-left: 0; }
 .st-key-LIST img { height: auto; max-height: 48px; max-width: 100%; margin: 0.35rem 0; }
 """
