@@ -81,6 +81,7 @@ from hetcore.trees import TreeParams
 __all__ = ["OneWeakLearnerClassifier", "TwoWeakLearnerClassifier"]
 
 SLOW_RATE, FAST_RATE = 0.1, 0.3
+LEAVES, LEAST_LEAF = 15, 2
 
 
 @estimator(MemoryNeed(cell=60, record=400, score=300))
@@ -195,7 +196,13 @@ class TwoWeakLearnerClassifier(ClassifierMixin, BoostedEstimator):
     max_depth: int = param(
         5, Whole(1, also={-1: "no limit"}), "Depth of the trees, in splits.", Slider("Depth", 1, 12, 1)
     )
-    min_samples_leaf: int = param(20, Whole(1), "Fewest rows of a leaf.", Slider("Rows of a leaf", 1, 100, 1))
+    min_samples_leaf: int = param(
+        20,
+        Whole(1),
+        "Fewest rows of a leaf; no more than a 15th of the labels, and 2, so that trees of few labels split. With "
+        "`as_printed` just that.",
+        Slider("Rows of a leaf", 1, 100, 1),
+    )
     hidden: Sequence[int] = param((100, 50), HIDDEN, "Units of the network's hidden layers.")
     epochs: int = param(
         10, Whole(1), "Passes over the rows in which a network is fitted.", Slider("Epochs of a learner", 1, 50, 1)
@@ -245,7 +252,7 @@ class TwoWeakLearnerClassifier(ClassifierMixin, BoostedEstimator):
         if isinstance(learner, str) and learner not in LEARNERS:
             raise ParameterError(f"The learner {learner!r} of {quoted(name)} must be one of {', '.join(LEARNERS)}.")
         if learner == "tree":
-            return Trees.of(source, TreeParams(self.max_depth, -1, self.min_samples_leaf), n_outputs)
+            return Trees.of(source, TreeParams(self.max_depth, -1, self._fewest(problem)), n_outputs)
         if learner == "linear":
             learner = LinearLearner()
         elif learner == "network":
@@ -253,6 +260,11 @@ class TwoWeakLearnerClassifier(ClassifierMixin, BoostedEstimator):
         elif learner == "cnn":
             learner = MODALITIES["cnn"].learner_class()(epochs=self.epochs, random_state=seed)
         return Dense.of(source, learner, n_outputs, self.scale_targets and not self.as_printed)
+
+    def _fewest(self, problem: Problem) -> int:
+        """Return the fewest rows of a leaf: a tree of 30 rows with leaves of 20 would be a constant."""
+        most = self.min_samples_leaf if self.as_printed else max(LEAST_LEAF, int(problem.labelled.sum()) // LEAVES)
+        return min(self.min_samples_leaf, most)
 
     def _view(self, state: TwoLearners) -> dict[str, Any]:
         return state.view()

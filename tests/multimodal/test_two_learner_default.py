@@ -179,3 +179,19 @@ def test_classes_are_named_for_macro_f1_where_that_is_asked_for():
     assert found[1] > found[0] + 0.02
     few = hc.TwoWeakLearnerClassifier(decision_scoring="f1_macro", n_iterations=1).fit(two_tables(n=30))
     assert_array_equal(few.class_weights_, [1, 1])
+
+
+def test_trees_of_few_labels_split():
+    data = two_tables(n=60)
+    found = {}
+    for leaf, printed in ((20, False), (4, False), (20, True), (4, True)):
+        how = {"learners": TREES, "n_iterations": 3, "step": "fixed", "min_samples_leaf": leaf, "as_printed": printed}
+        found[leaf, printed] = hc.TwoWeakLearnerClassifier(**how).fit(data).predict_proba(data)
+    assert_array_equal(found[20, False], found[4, False])  # a 15th of 60
+    assert not np.array_equal(found[20, True], found[4, True])
+    assert hc.TwoWeakLearnerClassifier(n_iterations=1, learners=TREES)._fewest(_Labels(600)) == 20
+
+
+class _Labels:
+    def __init__(self, count):
+        self.labelled = np.ones(count, bool)
