@@ -1,4 +1,4 @@
-"""The protocol of the two-learner paper's Figures 3 to 5: macro F1 on held-out rows after some minutes of the processor.
+"""The protocol of the two-learner paper's Figures 3 to 5: held-out macro F1 after some minutes of the processor.
 
 Key of a cell: data, method, minutes, run (seed); see `experiments.modalities.two_learner`. The fits of a run are kept
 in memory, so that its cells cost one fit a method.
