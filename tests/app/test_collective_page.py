@@ -80,6 +80,20 @@ def test_three_models_train_and_a_verdict_is_given(page):
     assert "hc.MGBRegressor(" in page.code[0].value and "graph=['links']" in page.code[0].value
 
 
+def test_a_clicked_node_begins_a_field_of_its_own(page):
+    first, second = (page.selectbox(key="node").options[at] for at in (5, 9))
+    for clicks, node in ((1, first), (2, second)):  # what a click on the network leaves
+        page.session_state["node clicked"] = (clicks, node)
+        page.run()
+        assert page.selectbox(key=f"node {clicks}").value == node
+        assert "Choose a node" not in words(page)
+    page.selectbox(key="node 2").set_value(first).run()
+    assert page.run().selectbox(key="node 2").value == first
+    page.session_state["node clicked"] = (3, None)  # a second click on it
+    assert page.run().selectbox(key="node 3").value is None
+    assert "Choose a node" in words(page)
+
+
 def test_hiding_a_label_and_cutting_an_edge_are_answered_and_taken_back(page):
     page = trained(page)
     frame = manager.manager().result(page.session_state["live Collective"].runs["MGB"]).predictions

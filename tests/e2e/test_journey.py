@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from e2e_studio import CLICKS, PATIENCE, TRAINING, choose, idle, retrain, run_of, studio, trained
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Error, Page, expect
 
 pytestmark = pytest.mark.e2e
 POINTS = (
@@ -47,12 +47,18 @@ def heights(page: Page) -> list[str]:
 
 
 def saved(page: Page, name: str, folder: Path) -> Path:
-    """Press a download button; return the file."""
-    with page.expect_download() as download:
-        page.get_by_role("button", name=name, exact=True).click()
-    path = folder / download.value.suggested_filename
-    download.value.save_as(path)
-    return path
+    """Press a download button once the page is still; return the file. A file withdrawn by a page drawn anew: again."""
+    for last in (False, True):
+        idle(page)
+        with page.expect_download() as download:
+            page.get_by_role("button", name=name, exact=True).click()
+        path = folder / download.value.suggested_filename
+        try:
+            download.value.save_as(path)
+            return path
+        except Error:
+            if last:
+                raise
 
 
 def press_train(page: Page, url: str) -> float:

@@ -31,6 +31,8 @@ MOST_NODES = 30_000
 MOST_CHOICES = 5_000
 MOST_AROUND = 12
 KEPT = 8
+CLICKED = "node clicked"
+"""How many nodes were clicked, and the last one's id."""
 COLOURS = ("Label", "Prediction", "Residual", "Change")
 
 
@@ -174,13 +176,17 @@ def _moved(
 
 def _choice(data: HetData) -> int | None:
     """Let the person choose a node by its id; a click on the network does the same."""
-    if st.session_state.get("node") not in data.position:
-        st.session_state.pop("node", None)
+    # A value that the server sets reaches the browser once, and a page that draws itself again before sends the old one
+    # back. So a click makes the field anew, which begins with the node.
+    clicks, clicked = st.session_state.get(CLICKED, (0, None))
+    key, start = f"node {clicks}" if clicks else "node", data.position.get(clicked)
+    if st.session_state.get(key) and st.session_state[key] not in data.position:
+        del st.session_state[key]
+    hint = "Click one, or type its id"
     if data.n <= MOST_CHOICES:
-        ids = data.ids.tolist()
-        chosen = st.selectbox("Node", ids, index=None, key="node", placeholder="Click one, or type its id")
+        chosen = st.selectbox("Node", data.ids.tolist(), index=start, key=key, placeholder=hint)
     else:
-        chosen = st.text_input("Node", key="node", placeholder="Click one, or type its id") or None
+        chosen = st.text_input("Node", "" if start is None else clicked, key=key, placeholder=hint)
     return data.position.get(chosen) if chosen else None
 
 
@@ -211,13 +217,14 @@ def _picture(
     name = f"{graph} {data.n}"
 
     def picked(at: int) -> None:
-        st.session_state["node"] = str(data.ids[at])
+        node = None if at == place else str(data.ids[at])
+        st.session_state[CLICKED] = st.session_state.get(CLICKED, (0, None))[0] + 1, node
 
     network_chart(figure, "network", name, picked)
     thin = f"{len(ends[0]):,} of " if len(ends[0]) < links.n_edges else ""
     lonely = int((links.degree == 0).sum())
     alone = f" Not drawn: {counted(lonely, 'node')} without a link." if lonely else ""
-    st.caption(f"{thin}{counted(links.n_edges, 'edge')} shown, drag to move, scroll to zoom, click a node.{alone}")
+    st.caption(f"{thin}{counted(links.n_edges, 'edge')} shown, drag to move, scroll to zoom, click a node, and again to let it go.{alone}")
 
 
 def _look(

@@ -140,21 +140,32 @@ async function showRound() {
   const t = timeline();
   if (t.drawing) { t.again = true; return; }
   t.drawing = true;
-  do {
-    t.again = false;
-    for (const node of t.charts) if (!node.isConnected) t.charts.delete(node);
-    const charts = [...t.charts].filter(node => node.clientWidth && node.figure && !(node.old > performance.now()));
-    const lasts = charts.filter(node => node.byRound).map(known);
-    const reached = t.playing ? Math.min(t.shown ?? 0, t.round, t.about.last) : 0;  // a late chart turns nothing back
-    const round = Math.max(Math.min(t.round, ...lasts), reached);
-    await Promise.all(charts.map(node => drawChart(node, round).catch(console.error)));
-    if (lasts.length) {
-      t.states += round !== t.shown;
-      t.shown = round;
-    }
-    showBar();
-  } while (t.again);
-  t.drawing = false;
+  try {
+    do {
+      t.again = false;
+      await showCharts(t);
+      showBar();
+    } while (t.again);
+  } finally {
+    t.drawing = false;  // also after an error: else nothing would be drawn ever again
+  }
+}
+
+async function showCharts(t) {
+  for (const node of t.charts) if (!node.isConnected) t.charts.delete(node);
+  const charts = [...t.charts].filter(node => node.clientWidth && node.figure && !(node.old > performance.now()));
+  const lasts = charts.filter(node => node.byRound).map(known);
+  const reached = t.playing ? Math.min(t.shown ?? 0, t.round, t.about.last) : 0;  // a late chart turns nothing back
+  const round = Math.max(Math.min(t.round, ...lasts), reached);
+  await Promise.all(charts.map(node => Promise.race([drawChart(node, round).catch(console.error), patience()])));
+  if (lasts.length) {
+    t.states += round !== t.shown;
+    t.shown = round;
+  }
+}
+
+function patience() {  // a chart that goes away while it is drawn may never say that it is done
+  return new Promise(done => setTimeout(done, 10 * PATIENCE));
 }
 
 function rootSize() {
