@@ -224,7 +224,8 @@ def _picture(
     thin = f"{len(ends[0]):,} of " if len(ends[0]) < links.n_edges else ""
     lonely = int((links.degree == 0).sum())
     alone = f" Not drawn: {counted(lonely, 'node')} without a link." if lonely else ""
-    st.caption(f"{thin}{counted(links.n_edges, 'edge')} shown, drag to move, scroll to zoom, click a node, and again to let it go.{alone}")
+    edges = f"{thin}{counted(links.n_edges, 'edge')} shown"
+    st.caption(f"{edges}, drag to move, scroll to zoom, click a node, and again to let it go.{alone}")
 
 
 def _look(
