@@ -19,9 +19,21 @@ from sklearn.linear_model import LogisticRegression, Ridge
 
 from hetcore.baselines.pooled import filled
 
-__all__ = ["LIBRARY_PEERS", "LibraryLearner"]
+__all__ = ["ADAPT", "LIBRARY_PEERS", "SKADA", "LibraryLearner"]
 
 ROUNDS = 50  # as many as the paper's methods have
+ADAPT: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
+    "adapt: TrAdaBoost": ("TrAdaBoost", {"n_estimators": ROUNDS}, {}),
+    "adapt: FA": ("FA", {}, {"domain": "tgt"}),
+    "adapt: BalancedWeighting": ("BalancedWeighting", {"gamma": 0.5}, {}),
+}
+"""By name: adapt's class, its parameters, and those of its prediction."""
+SKADA: dict[str, tuple[str, dict[str, Any]]] = {
+    "skada: CORAL": ("CORALAdapter", {"reg": 0.1}),
+    "skada: subspace": ("SubspaceAlignmentAdapter", {"n_components": 50}),
+    "skada: OT": ("LinearOTMappingAdapter", {"reg": 0.1}),
+}
+"""By name: skada's adapter and its parameters."""
 
 
 class LibraryLearner(BaseEstimator):
@@ -30,7 +42,7 @@ class LibraryLearner(BaseEstimator):
     Parameters
     ----------
     name : str
-        "adapt: TrAdaBoost", "adapt: FA", "adapt: BalancedWeighting", "skada: CORAL", "skada: subspace", "skada: OT".
+        A key of `ADAPT` or `SKADA`.
     random_state : int
     """
 
@@ -62,35 +74,27 @@ class LibraryLearner(BaseEstimator):
 def _by_adapt(learner: LibraryLearner, X: NDArray, y: NDArray, new: NDArray) -> NDArray:
     from adapt import feature_based, instance_based
 
-    own, seed = learner._domain < 0, learner.random_state
-    source = {"Xt": X[own], "yt": y[own], "random_state": seed, "verbose": 0}
-    makers: dict[str, Callable[[], Any]] = {
-        "adapt: TrAdaBoost": lambda: (
-            instance_based.TrAdaBoost(learner.machine(), n_estimators=ROUNDS, **source)
-            if learner.classes_.size
-            else instance_based.TrAdaBoostR2(learner.machine(), n_estimators=ROUNDS, **source)
-        ),
-        "adapt: FA": lambda: feature_based.FA(learner.machine(), **source),
-        "adapt: BalancedWeighting": lambda: instance_based.BalancedWeighting(learner.machine(), gamma=0.5, **source),
-    }
-    model = makers[learner.name]()
-    model.fit(X[~own], y[~own])
-    found = model.predict(new, domain="tgt") if learner.name == "adapt: FA" else model.predict(new)
-    return np.asarray(found).reshape(len(new))
+    own = learner._domain < 0
+    kind, options, asked = ADAPT[learner.name]
+    if kind == "TrAdaBoost" and not learner.classes_.size:
+        kind = "TrAdaBoostR2"
+    make = getattr(feature_based if kind == "FA" else instance_based, kind)
+    target = {"Xt": X[own], "yt": y[own], "random_state": learner.random_state, "verbose": 0}
+    model = make(learner.machine(), **options, **target).fit(X[~own], y[~own])
+    return np.asarray(model.predict(new, **asked)).reshape(len(new))
 
 
 def _by_skada(learner: LibraryLearner, X: NDArray, y: NDArray, new: NDArray) -> NDArray:
     import skada
 
-    makers = {
-        "skada: CORAL": lambda: skada.CORALAdapter(reg=0.1),
-        "skada: subspace": lambda: skada.SubspaceAlignmentAdapter(n_components=min(50, X.shape[1], len(new))),
-        "skada: OT": lambda: skada.LinearOTMappingAdapter(reg=0.1),
-    }
+    adapter, options = SKADA[learner.name]
+    # A subspace has no more directions than columns, nor than new rows.
+    options = {k: min(v, X.shape[1], len(new)) if k == "n_components" else v for k, v in options.items()}
     rows, domain = np.vstack([X, new]), np.concatenate([learner._domain, np.full(len(new), -1)])
     known = np.arange(len(rows)) < len(X)
     labels = np.concatenate([y, np.zeros(len(new), y.dtype)])
-    moved = np.asarray(makers[learner.name]().fit_transform(rows, labels, sample_domain=np.sign(domain)))
+    adapt = getattr(skada, adapter)(**options)
+    moved = np.asarray(adapt.fit_transform(rows, labels, sample_domain=np.sign(domain)))
     return learner.machine().fit(moved[known], y).predict(moved[~known])
 
 
@@ -98,9 +102,5 @@ def _maker(name: str) -> Callable[[str, int], Any]:
     return lambda task, seed: LibraryLearner(name, seed)
 
 
-NAMES = {
-    "adapt": ("adapt: TrAdaBoost", "adapt: FA", "adapt: BalancedWeighting"),
-    "skada": ("skada: CORAL", "skada: subspace", "skada: OT"),
-}
-LIBRARY_PEERS = {name: _maker(name) for library, names in NAMES.items() if find_spec(library) for name in names}
+LIBRARY_PEERS = {name: _maker(name) for name in (*ADAPT, *SKADA) if find_spec(name.split(":")[0])}
 """A new peer by name, of the libraries that are installed, for a task and a seed."""

@@ -20,7 +20,7 @@ from hetcore.baselines.labels import Labels
 from hetcore.baselines.scoring import MANY_COLUMNS, catboost_scores, histogram_scores, linear_scores
 from hetcore.parameters import Declared, OneOf, Seed, param
 
-__all__ = ["TRANSFER_PEERS", "PooledLearner"]
+__all__ = ["TRANSFER_PEERS", "PooledLearner", "filled"]
 
 LEARNERS = ("linear", "histogram", "catboost")
 ROWS = ("target", "all")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,15 +11,12 @@ import streamlit as st
 
 from hetcore.data import HetData
 from hetcore.figures import basic
-from studio.jobs import manager as jobs
 from studio.runs import chance
 from studio.views.common.training import Setting
 from studio.views.common.widgets import chart, escape
+from studio.views.common.widgets_task import start, stop, watch
 
 __all__ = ["any_over_seeds", "compared", "over_seeds", "setting_of"]
-
-EVERY = 1.0
-"""Seconds between two looks."""
 
 
 def over_seeds(data: HetData, first: Setting, second: Setting, owner: str, key: str) -> None:
@@ -44,10 +42,12 @@ def over_seeds(data: HetData, first: Setting, second: Setting, owner: str, key: 
     text = "One training can't tell a difference from chance. Both settings train on the same ten draws."
     if st.button(f"Over {chance.SEEDS} seeds", key=f"{slot} start", icon=":material/casino:", help=text):
         # Only one comparison a page; the one before would go on for nobody.
-        _stop(asked[1], owner)
-        asked = st.session_state[slot] = (stamp, _start(data, pair, owner))
+        stop(asked[1], owner)
+        given = {"data": data, "first": pair[0], "second": pair[1], "seeds": list(range(chance.SEEDS))}
+        asked = st.session_state[slot] = (stamp, start(chance.TASK, given, owner))
     if asked[0] == stamp and asked[1]:
-        _watch(asked[1], owner, key)
+        stopping = partial(stop, asked[1], owner)
+        watch(asked[1], owner, lambda status, events: _look(status, events, stopping, key))
 
 
 def compared(live: Any, models: Sequence[tuple[str, str]] = ()) -> dict[str, tuple[Setting, Setting]]:
@@ -84,47 +84,18 @@ def setting_of(setting: Setting) -> dict[str, Any]:
             "fit": dict(setting.fit), "form": dict(setting.form)}  # fmt: skip
 
 
-def _start(data: HetData, pair: Sequence[Any], owner: str) -> str:
-    kwargs = {"data": data, "first": pair[0], "second": pair[1], "seeds": list(range(chance.SEEDS))}
-    try:
-        return jobs.manager().run_task(chance.TASK, kwargs, owner)
-    except ValueError as error:
-        st.error(escape(error))
-        return ""
-
-
-def _stop(run: str, owner: str) -> None:
-    try:
-        jobs.manager().stop(run, owner)
-    except jobs.UnknownRunError:
-        pass
-
-
-def _watch(run: str, owner: str, key: str) -> None:
-    """Draw the pairs so far, again and again until all are there."""
-    try:
-        active = jobs.manager().status(run, owner).active
-    except jobs.UnknownRunError:
-        return
-
-    # A fragment that asks again by itself: the page around it is not drawn anew each second.
-    @st.fragment(run_every=EVERY if active else None)
-    def look() -> None:
-        status, outcome = jobs.manager().status(run, owner), chance.progress(jobs.manager().events(run))
-        if status.active:
-            done = f"{len(outcome['pairs'])} of {chance.SEEDS} pairs"
-            left = f", {status.seconds_left:.0f} s left" if status.seconds_left else ""
-            st.progress(len(outcome["pairs"]) / chance.SEEDS, text=f"Two trainings a seed: {done}{left}")
-            st.button("Stop comparing", key=f"chance {key} stop", on_click=_stop, args=(run, owner))
-        elif status.state == "failed":
-            st.error(escape(status.message))
-        if (found := chance.difference(outcome["pairs"])) is not None:
-            _show(found, outcome, key)
-        # The whole page once more at the end, so that the fragment stops asking.
-        if active and not status.active:
-            st.rerun()
-
-    look()
+def _look(status: Any, events: Sequence[Any], stopping: Callable[[], None], key: str) -> None:
+    """Draw the pairs so far."""
+    outcome = chance.progress(events)
+    if status.active:
+        done = f"{len(outcome['pairs'])} of {chance.SEEDS} pairs"
+        left = f", {status.seconds_left:.0f} s left" if status.seconds_left else ""
+        st.progress(len(outcome["pairs"]) / chance.SEEDS, text=f"Two trainings a seed: {done}{left}")
+        st.button("Stop comparing", key=f"chance {key} stop", on_click=stopping)
+    elif status.state == "failed":
+        st.error(escape(status.message))
+    if (found := chance.difference(outcome["pairs"])) is not None:
+        _show(found, outcome, key)
 
 
 def _show(found: chance.Difference, outcome: dict[str, Any], key: str) -> None:

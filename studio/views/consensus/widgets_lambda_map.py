@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import streamlit as st
 
 from hetcore.data import HetData
-from studio.jobs import manager as jobs
 from studio.runs import lambda_map
 from studio.views.common.training import Setting
 from studio.views.common.widgets import chart_config, escape
 from studio.views.common.widgets_chance import setting_of
+from studio.views.common.widgets_task import start, stop, watch
 
 __all__ = ["choose", "lambda_grid"]
 
@@ -20,8 +22,6 @@ SLOT = "lambda map"
 CHART = "lambda_map"
 CHOSEN = "lambda map chosen"
 """In the session: that a pair was just taken over, by a click in a part of the page that alone is drawn again."""
-EVERY = 1.0
-"""Seconds between two looks."""
 KEYS = (("l0auto", "l0"), ("l1auto", "l1"))
 """Of the switch and the slider of λ0 and λ1."""
 
@@ -34,9 +34,11 @@ def lambda_grid(data: HetData, setting: Setting, owner: str) -> None:
     stamp = repr((data.digest(), _without_lambdas(setting)))
     if st.button("Map λ0 and λ1", help=text, icon=":material/grid_on:", key="map lambdas"):
         stop(asked[1], owner)
-        asked = st.session_state[SLOT] = (stamp, _start(data, setting, owner))
+        given = {"data": data, "setting": setting_of(setting), "seeds": list(range(lambda_map.SEEDS))}
+        asked = st.session_state[SLOT] = (stamp, start(lambda_map.TASK, given, owner))
     if asked[0] == stamp and asked[1]:
-        _watch(asked[1], owner, (setting.params["lambda0"], setting.params["lambda1"]))
+        stopping, here = partial(stop, asked[1], owner), (setting.params["lambda0"], setting.params["lambda1"])
+        watch(asked[1], owner, lambda status, events: _look(status, events, stopping, here))
     elif asked[1]:
         st.caption("The map before is of other settings or data: press the button for one of these.")
 
@@ -46,48 +48,19 @@ def _without_lambdas(setting: Setting) -> dict[str, Any]:
     return plain | {"params": {k: v for k, v in plain["params"].items() if k not in ("lambda0", "lambda1")}}
 
 
-def _start(data: HetData, setting: Setting, owner: str) -> str:
-    kwargs = {"data": data, "setting": setting_of(setting), "seeds": list(range(lambda_map.SEEDS))}
-    try:
-        return jobs.manager().run_task(lambda_map.TASK, kwargs, owner)
-    except ValueError as error:
-        st.error(escape(error))
-        return ""
-
-
-def stop(run: str, owner: str) -> None:
-    """Stop a map's trainings, after the one that goes on."""
-    try:
-        jobs.manager().stop(run, owner)
-    except jobs.UnknownRunError:
-        pass
-
-
-def _watch(run: str, owner: str, here: tuple[Any, Any]) -> None:
-    try:
-        active = jobs.manager().status(run, owner).active
-    except jobs.UnknownRunError:
-        return
-
-    @st.fragment(run_every=EVERY if active else None)
-    def look() -> None:
-        if st.session_state.pop(CHOSEN, False):
-            st.rerun()
-        status, events = jobs.manager().status(run, owner), jobs.manager().events(run)
-        with st.container(key="map_state"):
-            if status.active:
-                total = lambda_map.SEEDS * len(lambda_map.PAIRS)
-                st.progress(len(events) / total, text=f"{len(events)} of {total} trainings")
-                st.button("Stop the map", key="map stop", on_click=stop, args=(run, owner))
-            elif status.state == "failed":
-                st.error(escape(status.message))
-        outcome = events[-1].detail if events else {"metric": "", "cells": []}
-        if found := lambda_map.cells(outcome):
-            _show(found, outcome["metric"], here)
-        if active and not status.active:
-            st.rerun()
-
-    look()
+def _look(status: Any, events: Sequence[Any], stopping: Callable[[], None], here: tuple[Any, Any]) -> None:
+    if st.session_state.pop(CHOSEN, False):
+        st.rerun()
+    with st.container(key="map_state"):
+        if status.active:
+            total = lambda_map.SEEDS * len(lambda_map.PAIRS)
+            st.progress(len(events) / total, text=f"{len(events)} of {total} trainings")
+            st.button("Stop the map", key="map stop", on_click=stopping)
+        elif status.state == "failed":
+            st.error(escape(status.message))
+    outcome = events[-1].detail if events else {"metric": "", "cells": []}
+    if found := lambda_map.cells(outcome):
+        _show(found, outcome["metric"], here)
 
 
 def _show(found: lambda_map.Cells, metric: str, here: tuple[Any, Any]) -> None:

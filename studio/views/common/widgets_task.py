@@ -1,0 +1,59 @@
+"""A task of a worker that a part of a page starts, looks at by itself while it goes on, and stops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import streamlit as st
+
+from studio.jobs import manager as jobs
+from studio.views.common.widgets import escape
+
+__all__ = ["start", "stop", "watch"]
+
+EVERY = 1.0
+"""Seconds between two looks."""
+
+
+def start(task: str, arguments: Mapping[str, Any], owner: str) -> str:
+    """Start a task by its path; return its run, empty and with a sentence on the page where it is refused."""
+    try:
+        return jobs.manager().run_task(task, dict(arguments), owner)
+    except ValueError as error:
+        st.error(escape(error))
+        return ""
+
+
+def stop(run: str, owner: str) -> None:
+    """Stop a task, if there is such a run."""
+    try:
+        jobs.manager().stop(run, owner)
+    except jobs.UnknownRunError:
+        pass
+
+
+def watch(run: str, owner: str, show: Callable[[Any, Sequence[Any]], None]) -> None:
+    """Draw a task's status and events, again and again until it has ended.
+
+    Parameters
+    ----------
+    run, owner : str
+    show : callable
+        Gets the status, and the `RoundEnd` events so far.
+    """
+    try:
+        active = jobs.manager().status(run, owner).active
+    except jobs.UnknownRunError:
+        return
+
+    # A fragment that asks again by itself: the page around it is not drawn anew each second.
+    @st.fragment(run_every=EVERY if active else None)
+    def look() -> None:
+        status = jobs.manager().status(run, owner)
+        show(status, jobs.manager().events(run))
+        # The whole page once more at the end, so that the fragment stops asking.
+        if active and not status.active:
+            st.rerun()
+
+    look()
