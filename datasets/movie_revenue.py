@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
-import scipy.sparse
+import scipy
 
 from datasets._dataset import Dataset, Frames, assemble
 from datasets._fetch import RemoteFile, fetch

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import _get_feature_names, validate_data
 
 from hetcore.data.columns import unmasked
 from hetcore.errors import DataError, ParameterError
@@ -58,21 +57,29 @@ def validated(estimator: Any, X: ArrayLike, *y: ArrayLike, **checks: Any) -> Any
     **checks
         Of `sklearn.utils.validation.validate_data`.
     """
+    from sklearn.utils.validation import validate_data  # half a second that the studio's first page saves
+
     return validate_data(estimator, unmasked(X), *(unmasked(each) for each in y), **checks)
 
 
 def remember_names(estimator: Any, X: Any) -> None:
     """Keep the names of the columns of a table that an estimator is fitted on, as scikit-learn does."""
-    names = _get_feature_names(X)
+    names = _feature_names(X)
     if names is not None:
         estimator.feature_names_in_ = names
     elif hasattr(estimator, "feature_names_in_"):
         del estimator.feature_names_in_
 
 
+def _feature_names(X: Any) -> Any:
+    from sklearn.utils.validation import _get_feature_names  # late, as above
+
+    return _get_feature_names(X)
+
+
 def check_names(estimator: Any, X: Any) -> None:
     """Raise DataError if the table of the fit and this one name their columns otherwise, or order them otherwise."""
-    names, known = _get_feature_names(X), getattr(estimator, "feature_names_in_", None)
+    names, known = _feature_names(X), getattr(estimator, "feature_names_in_", None)
     if names is not None and known is not None and list(names) != list(known):
         columns = f"X has the columns {', '.join(names)}, the fit had {', '.join(known)}"
         raise DataError(f"{columns}: give them in its order.")

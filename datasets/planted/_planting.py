@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+import scipy
 
 __all__ = [
     "assortative_pairs",
@@ -88,9 +88,9 @@ def assortative_pairs(y: np.ndarray, homophily: float, n_pairs: int, rng: np.ran
 
 
 def _partner_by_rank(first: np.ndarray, n: int, correlation: float, rng: np.random.Generator) -> np.ndarray:
-    score = ndtri((first + 0.5) / n)
+    score = scipy.special.ndtri((first + 0.5) / n)
     wanted = correlation * score + np.sqrt(1 - correlation**2) * rng.standard_normal(len(first))
-    return np.minimum((ndtr(wanted) * n).astype(np.int64), n - 1)
+    return np.minimum((scipy.special.ndtr(wanted) * n).astype(np.int64), n - 1)
 
 
 def _partner_by_class(first: np.ndarray, sorted_y: np.ndarray, share: float, rng: np.random.Generator) -> np.ndarray:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-import scipy.sparse
+import scipy
 
 from datasets._dataset import Dataset
 from hetcore.data import Graph, HetData, Source

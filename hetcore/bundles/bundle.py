@@ -22,9 +22,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from sklearn.base import is_classifier
-from sklearn.exceptions import NotFittedError
-from sklearn.utils.validation import check_is_fitted
 
 from hetcore import metrics
 from hetcore.bundles.code import HERE, Step, arguments, compared, notebook, script
@@ -155,6 +152,10 @@ def _array(name: str, value: Any) -> pl.Series:
 
 
 def _fitted(model: Any, data: Any, given: Mapping[str, Any]) -> Any:
+    # scikit-learn here and below: half a second that the studio's first page saves.
+    from sklearn.exceptions import NotFittedError
+    from sklearn.utils.validation import check_is_fitted
+
     try:
         check_is_fitted(model)
     except NotFittedError:
@@ -191,7 +192,7 @@ def _steps(model: Any, tables: bool, arrays: Mapping[str, Any], plain: dict[str,
     params = "".join(f"    {each},\n" for each in arguments(_set(model)))
     taken = ", ".join(["data", *(f"{name}={name}" for name in arrays), *arguments(plain)])
     maker = f"hc.{type(model).__name__}({chr(10) + params if params else ''})"
-    metric = "error_rate" if is_classifier(model) else "rmse"
+    metric = "error_rate" if _classifies(model) else "rmse"
     known = "eval_y" if "eval_y" in arrays else "y" if "y" in arrays else "data.y"
     words = "held-out" if known == "eval_y" else "training"
     result = f'print("{metric} on {words} labels:", metrics.{metric}({known}, model.predict(data)))'
@@ -214,9 +215,15 @@ def _set(model: Any) -> dict[str, Any]:
     return {name: value for name, value in params.items() if name in changed or name == "random_state"}
 
 
+def _classifies(model: Any) -> bool:
+    from sklearn.base import is_classifier
+
+    return is_classifier(model)
+
+
 def _facts(model: Any, data: Any, given: Mapping[str, Any], predicted: Any) -> Facts:
     tables = data if isinstance(data, HetData) else None
-    metric, name = (metrics.error_rate, "error") if is_classifier(model) else (metrics.rmse, "RMSE")
+    metric, name = (metrics.error_rate, "error") if _classifies(model) else (metrics.rmse, "RMSE")
     known = {"held-out": given.get("eval_y"), "training": given.get("y", getattr(tables, "y", None))}
     scores = {f"{name} on {words} labels": metric(y, predicted) for words, y in known.items() if y is not None}
     return Facts(

@@ -258,3 +258,12 @@ def test_nobody_passes_without_a_login(monkeypatch):
     assert not page.exception
     assert [button.label for button in page.button] == ["Log in"]
     assert not page.dataframe and "is loaded" not in " ".join(text.value for text in page.markdown)
+
+
+@pytest.mark.slow
+def test_a_server_begins_without_what_its_first_page_does_not_need():
+    heavy = ["numba", "sklearn", "pandas", "scipy.stats", "scipy.ndimage", "scipy.sparse", "pyarrow"]
+    # Each takes some tenths of a second: after a fault people wait for it.
+    code = f"import sys, app; print([name for name in {heavy} if name in sys.modules])"
+    printed = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert printed.strip() == "[]"
