@@ -1,7 +1,8 @@
 // The live view of a training, for notebooks: anywidget's contract, render({ model, el }).
 //
-// The traits say what state the training is in; each round comes once, in a message { run, first, rows, sent }, and a
-// view that lacks some asks for them. It loads nothing and asks no host. Text is set as text, never as markup.
+// The timeline that it shares with the studio stands before this text (timeline.js). The traits say what state the
+// training is in; each round comes once, in a message { run, first, rows, sent }, and a view that lacks some asks for
+// them. It loads nothing and asks no host. Text is set as text, never as markup.
 
 const STYLE = `
 .hetcore-live { color: var(--jp-content-font-color1, var(--vscode-editor-foreground, inherit)); font-size: 14px;
@@ -14,15 +15,13 @@ const STYLE = `
 .hetcore-live .controls { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 210px), 1fr));
   gap: 6px 18px; border: 0; padding: 0; margin: 6px 0; }
 .hetcore-live .control span { display: flex; justify-content: space-between; gap: 8px; }
-.hetcore-live input[type=range] { width: 100%; accent-color: #0072B2; margin: 4px 0; }
+.hetcore-live .control input[type=range] { width: 100%; accent-color: #0072B2; margin: 4px 0; }
 .hetcore-live .buttons { display: flex; flex-wrap: wrap; gap: 8px; margin: 8px 0; }
-.hetcore-live button { font: inherit; color: inherit; background: transparent; border: 1px solid currentColor;
+.hetcore-live .buttons button { font: inherit; color: inherit; background: transparent; border: 1px solid currentColor;
   border-radius: 4px; padding: 4px 14px; min-height: 32px; cursor: pointer; }
-.hetcore-live button.first { background: #0072B2; border-color: #0072B2; color: #fff; }
+.hetcore-live .buttons button.first { background: #0072B2; border-color: #0072B2; color: #fff; }
 .hetcore-live button:disabled { opacity: .45; cursor: default; }
 .hetcore-live :focus-visible { outline: 2px solid #D55E00; outline-offset: 2px; }
-.hetcore-live .timeline { display: flex; gap: 10px; align-items: center; }
-.hetcore-live .timeline output { white-space: nowrap; min-width: 7em; }
 .hetcore-live .charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 300px), 1fr));
   gap: 10px 20px; }
 .hetcore-live figure { margin: 0; min-width: 0; }
@@ -30,11 +29,11 @@ const STYLE = `
 .hetcore-live ul { list-style: none; display: flex; flex-wrap: wrap; gap: 0 14px; margin: 0; padding: 0; font-size: 12px; }
 .hetcore-live li { display: flex; gap: 5px; align-items: center; max-width: 100%; margin: 0; }
 .hetcore-live li .name { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; max-width: 12em; }
-.hetcore-live svg { display: block; width: 100%; color: inherit; }
+.hetcore-live figure svg { display: block; width: 100%; color: inherit; }
 .hetcore-live svg.chart { cursor: crosshair; touch-action: pan-y; }
 .hetcore-live text { fill: currentColor; font-size: 11px; opacity: .8; }
 .hetcore-live figure.last { order: 1; }
-.hetcore-live select { font: inherit; color: inherit; background: transparent; padding: 2px 6px; border-radius: 4px; }
+.hetcore-live figure select { font: inherit; color: inherit; background: transparent; padding: 2px 6px; border-radius: 4px; }
 .hetcore-live select option { color: #222; background: #fff; }
 .hetcore-live [hidden] { display: none !important; }`;
 
@@ -49,27 +48,7 @@ const PICTURE = 200;
 const HEIGHT = 170, LEFT = 46, RIGHT = 8, TOP = 8, BOTTOM = 20;
 
 const active = (state) => state === "training" || state === "paused";
-const shown = (value) => (value === null || value === undefined ? "–" : String(Number(value.toPrecision(3))));
 const share = (value) => (value === null || value === undefined ? "–" : String(Number(value.toFixed(3))));
-
-function make(tag, attributes = {}, ...children) {
-  const node = document.createElement(tag);
-  // on each of them: Jupyter's arrow keys are those of whatever has the focus, before its parents are asked
-  if (["button", "input", "select"].includes(tag)) node.setAttribute("data-lm-suppress-shortcuts", "true");
-  for (const [name, value] of Object.entries(attributes)) {
-    if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
-    else if (value === true) node.setAttribute(name, "");
-    else if (value !== false) node.setAttribute(name, value);
-  }
-  node.append(...children);
-  return node;
-}
-
-function draw(tag, attributes) {
-  const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
-  return node;
-}
 
 // At most 500 places of a line, first and last among them.
 function thinned(length) {
@@ -89,14 +68,14 @@ function ticks(low, high) {
 
 // A chart ------------------------------------------------------------------------------------------------------------
 
-class Chart {
+class Chart extends RoundChart {
   constructor(group, palette, seek) {
-    this.group = group;
-    this.palette = palette;
+    super(make("figure"));
+    Object.assign(this, { group, palette, byRound: true });
     this.legend = make("ul");
     this.caption = make("figcaption");
     this.svg = draw("svg", { class: "chart", role: "img", height: HEIGHT });
-    this.node = make("figure", {}, this.caption, this.legend, this.svg);
+    this.node.append(this.caption, this.legend, this.svg);
     this.entries = new Map();
     this.svg.addEventListener("pointerdown", (event) => {
       const box = this.svg.getBoundingClientRect();
@@ -112,20 +91,29 @@ class Chart {
     return { stroke: colours[place % colours.length], "stroke-width": 2, "stroke-dasharray": dash, fill: "none" };
   }
 
-  update(title, names, rows, at) {
+  // Draw all rounds that there are; which of them is shown is the timeline's to say.
+  update(title, names, rows) {
     const width = this.svg.clientWidth || 300;
     const keys = names.map((name) => `${this.group}:${name}`);
     const [low, high] = this.range(keys, rows);
-    const x = (k) => LEFT + ((width - LEFT - RIGHT) * k) / Math.max(rows.length - 1, 1);
+    const x = (round) => LEFT + ((width - LEFT - RIGHT) * (round - 1)) / Math.max(rows.length - 1, 1);
     const y = (value) => TOP + ((HEIGHT - TOP - BOTTOM) * (high - value)) / (high - low);
-    const parts = [...this.axes(low, high, x, y, width, rows.length)];
-    keys.forEach((key, place) => parts.push(...this.line(key, place, rows, x, y)));
-    parts.push(draw("line", { x1: x(at), x2: x(at), y1: TOP, y2: HEIGHT - BOTTOM, stroke: "currentColor", opacity: 0.5 }));
+    this.lines = keys.flatMap((key, place) => [...this.line(key, place, rows, x, y)]);
+    this.mark = draw("line", { y1: TOP, y2: HEIGHT - BOTTOM, stroke: "currentColor", opacity: 0.5 });
     this.svg.setAttribute("viewBox", `0 0 ${width} ${HEIGHT}`);
-    this.svg.replaceChildren(...parts);
-    const said = names.map((name, place) => this.entry(name, place, rows[at][keys[place]]));
+    this.svg.replaceChildren(...this.axes(low, high, x, y, width, rows.length), ...this.lines, this.mark);
     this.caption.textContent = title;
-    this.svg.setAttribute("aria-label", `${title} by round; in round ${at + 1}: ${said.join(", ")}`);
+    Object.assign(this, { title, names, keys, rows, x, last: rows.length, old: 0 });
+  }
+
+  draw(round) {
+    const at = Math.max(1, Math.min(round, this.last));
+    this.clipTo(this.svg, this.lines, this.x, at < this.last ? at : Infinity);
+    this.mark.setAttribute("x1", this.x(at));
+    this.mark.setAttribute("x2", this.x(at));
+    const values = this.names.map((name, place) => this.entry(name, place, this.rows[at - 1][this.keys[place]]));
+    this.svg.setAttribute("aria-label", altText(this.title, this.word, at, values));
+    this.node.dataset.round = at;
   }
 
   range(keys, rows) {
@@ -151,7 +139,7 @@ class Chart {
       yield text;
     }
     for (const round of ticks(1, Math.max(length, 2)).filter((k) => Number.isInteger(k) && k >= 1)) {
-      const text = draw("text", { x: x(round - 1), y: HEIGHT - 5, "text-anchor": "middle" });
+      const text = draw("text", { x: x(round), y: HEIGHT - 5, "text-anchor": "middle" });
       text.textContent = String(round);
       yield text;
     }
@@ -162,13 +150,13 @@ class Chart {
     for (const k of thinned(rows.length)) {
       const value = rows[k][key];
       const there = value !== null && value !== undefined;
-      if (there) path += `${open ? "L" : "M"}${x(k).toFixed(1)} ${y(value).toFixed(1)}`;
+      if (there) path += `${open ? "L" : "M"}${x(k + 1).toFixed(1)} ${y(value).toFixed(1)}`;
       open = there;
     }
     yield draw("path", { d: path, ...this.look(place) });
     const last = rows[rows.length - 1][key];
     if (last !== null && last !== undefined) {
-      yield draw("circle", { cx: x(rows.length - 1), cy: y(last), r: 3, fill: this.look(place).stroke });
+      yield draw("circle", { cx: x(rows.length), cy: y(last), r: 3, fill: this.look(place).stroke });
     }
   }
 
@@ -269,7 +257,8 @@ class LiveView {
     this.model = model;
     this.rows = [];
     this.run = model.get("run");
-    this.at = null; // the round that the person chose; null follows the last one
+    this.fresh = false; // whether this page saw the training begin
+    this.timeline = new Timeline();
     this.heard = Date.now();
     this.asked = 0;
     this.lost = "";
@@ -316,9 +305,8 @@ class LiveView {
     this.controls = make("fieldset", { class: "controls", "aria-label": "Parameters" });
     this.buttons = make("div", { class: "buttons" });
     this.note = make("div", { hidden: true });
-    this.slider = make("input", { type: "range", min: 1, step: 1, "aria-label": "Round", oninput: () => this.seek(this.slider.value - 1) });
-    this.round = make("output");
-    this.timeline = make("label", { class: "timeline", hidden: true }, "Round", this.slider, this.round);
+    this.strip = make("div", { class: "timeline", hidden: true });
+    this.timeline.bar = new TimelineBar(this.strip, this.timeline);
     this.figures = make("div", { class: "charts" });
     this.picture = new Picture(this.model.get("palette"));
     this.figures.append(this.picture.node);
@@ -326,7 +314,7 @@ class LiveView {
     this.root = make(
       "section",
       { class: "hetcore-live", "aria-label": "Training", "data-lm-suppress-shortcuts": "true" },
-      make("style", {}, STYLE), head, this.bar, this.problem, this.controls, this.buttons, this.note, this.timeline, this.figures,
+      make("style", {}, STYLE), head, this.bar, this.problem, this.controls, this.buttons, this.note, this.strip, this.figures,
     );
     for (const name of ["keydown", "keyup"]) this.root.addEventListener(name, (event) => event.stopPropagation());
     this.root.times = [];
@@ -369,12 +357,6 @@ class LiveView {
     this.model.send({ do: name });
   }
 
-  seek(place) {
-    const last = this.rows.length - 1;
-    this.at = place >= last ? null : Math.max(0, Number(place));
-    this.later();
-  }
-
   // What the kernel says
 
   receive(message) {
@@ -384,7 +366,7 @@ class LiveView {
       this.run = message.run;
       this.rows = [];
       this.root.times = [];
-      this.at = null;
+      this.fresh = true;
     }
     if (message.first > this.rows.length) return this.model.send({ do: "rows", first: this.rows.length });
     message.rows.forEach((row, k) => { this.rows[message.first + k] = row; });
@@ -446,10 +428,9 @@ class LiveView {
     const state = this.lost ? "lost" : this.model.get("state");
     this.drawHead(state);
     this.drawControls(state);
-    this.drawCharts();
+    this.drawCharts(state);
     this.picture.update(this.model.get("picture"), false);
-    const light = getComputedStyle(this.root).color.match(/[\d.]+/g).slice(0, 3).reduce((sum, each) => sum + Number(each), 0) > 382;
-    this.root.style.colorScheme = light ? "dark" : "light"; // light letters stand on a dark page
+    this.root.style.colorScheme = isDark(this.root) ? "dark" : "light";
     this.measure(begun, state);
   }
 
@@ -489,26 +470,27 @@ class LiveView {
     this.note.textContent = "What is shown was trained with other settings: press Train to follow the sliders.";
   }
 
-  drawCharts() {
-    const rows = this.rows;
-    const at = this.at === null ? rows.length - 1 : Math.min(this.at, rows.length - 1);
-    this.timeline.hidden = rows.length < 2;
-    this.slider.max = rows.length;
-    this.slider.value = at + 1;
-    this.slider.setAttribute("aria-valuetext", `round ${at + 1} of ${rows.length}`);
-    this.round.textContent = this.at === null ? `${at + 1}, the last` : `${at + 1} of ${rows.length}`;
-    this.figures.hidden = !rows.length;
-    if (!rows.length) return;
-    for (const [group, names] of this.groups()) this.chart(group).update(this.model.get("titles")[group], names, rows, at);
+  drawCharts(state) {
+    const rows = this.rows, last = rows.length, ended = !active(state);
+    this.strip.hidden = last < 2;
+    this.figures.hidden = !last;
+    if (!last) return;
+    const total = ended ? last : Math.max(this.model.get("total"), last);
+    this.timeline.bar.sayEnded(ended);
+    this.timeline.tell({ run: this.run, fresh: this.fresh, last, total, ended, settled: ended });
+    for (const [group, names] of this.groups()) this.chart(group).update(this.model.get("titles")[group], names, rows);
+    this.timeline.show();
   }
 
   chart(group) {
     if (!this.charts.has(group)) {
-      const seek = (share) => this.seek(Math.round(share * (this.rows.length - 1)));
+      const seek = (share) => this.timeline.seek(1 + Math.round(share * (this.rows.length - 1)));
       this.charts.set(group, new Chart(group, this.model.get("palette"), seek));
       this.figures.append(this.charts.get(group).node);
     }
-    return this.charts.get(group);
+    const chart = this.charts.get(group);
+    this.timeline.charts.add(chart); // again: a chart that was out of the page is forgotten
+    return chart;
   }
 
   // The names of each group, in the order of their first round.

@@ -12,6 +12,7 @@ import traitlets
 
 from hetcore.base import history
 from hetcore.events import RoundEnd
+from hetcore.widget.front import TIMELINE
 from hetcore.widget.rows import GROUPS, PALETTE, row, thinned
 from hetcore.widget.trainer import sentence
 
@@ -53,7 +54,7 @@ class View(anywidget.AnyWidget):
         What went wrong, in one sentence.
     """
 
-    _esm = Path(__file__).with_name("live.js")
+    _esm = TIMELINE + Path(__file__).with_name("live.js").read_text("utf-8")
     model_ = traitlets.Any(None, allow_none=True)
     history = Table()
     params = traitlets.Dict().tag(sync=True)

@@ -28,7 +28,7 @@ done = hc.GBCRegressor(as_printed=True, random_state=0).fit(data, callbacks=slow
 COUNT = """node => {
   window.rounds = new Set();
   new MutationObserver(() => rounds.add(node.dataset.run + ' ' + node.dataset.rounds + ' ' +
-    node.querySelector('path').getAttribute('d').length)).observe(node, {attributes: true});
+    node.querySelector('.chart path').getAttribute('d').length)).observe(node, {attributes: true});
 }"""
 LIVE = ".hetcore-live"
 
@@ -94,7 +94,7 @@ def test_jupyterlab_a_slider_a_training_watched_and_stopped_its_model_used(tmp_p
         assert page.evaluate("rounds.size") >= 20
         run_cell(page, 1)
         expect(output(page, 1)).to_have_text("finished 40 (600,) 40\n", timeout=TRAINING)
-        live.get_by_role("slider", name="Round", exact=True).press("Home")
+        live.get_by_role("slider", name="Round that the charts show").press("Home")
         expect(live.get_by_role("img", name="Loss by round; in round 1")).to_be_visible()
         unhindered = "nodes => nodes.every(node => node.hasAttribute('data-lm-suppress-shortcuts'))"
         assert live.locator("button, input, select").evaluate_all(unhindered)  # Notebook 7 takes their arrow keys else

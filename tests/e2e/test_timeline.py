@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from e2e_studio import TRAINING, idle, trained
 
+from hetcore.widget import front
 from studio.views.common import widgets_timeline
 from studio.views.common.widgets import LOAD_PLOTLY
 
@@ -45,6 +48,23 @@ async ([chart, bar, html]) => {
   window.rounds = () => [...document.querySelectorAll(".live-chart")].map(node => Number(node.dataset.round));
 }
 """
+NOTEBOOK = """
+async source => {
+  const { render } = (await import(URL.createObjectURL(new Blob([source], { type: "text/javascript" })))).default;
+  const on = {}, traits = { run: 0, state: "idle", controls: [], abilities: ["stop"], params: {}, trained: {},
+    record: [], total: 40, title: "GBC", message: "", picture: {}, palette: { colours: ["#000"], dashes: ["solid"] },
+    titles: { loss: "Loss" } };
+  const model = { get: name => traits[name], set: () => {}, save_changes: () => {}, send: () => {}, off: () => {},
+    on: (name, act) => { on[name] = act; } };
+  window.shown = [];
+  new MutationObserver(seen => seen.forEach(({ target }) => window.shown.push(Number(target.dataset.round))))
+    .observe(document.body, { subtree: true, attributes: true, attributeFilter: ["data-round"] });
+  render({ model, el: document.body });
+  const rows = Array.from({ length: 40 }, (_, k) => ({ "loss:train": 1 / (k + 1) }));
+  Object.assign(traits, { state: "finished", run: 1 });
+  on["msg:custom"]({ run: 1, first: 0, rows });
+}
+"""
 AT_END = (
     "last => { const bar = document.querySelector('.timeline').dataset;"
     " return bar.round == last && bar.playing == 'false'; }"
@@ -56,9 +76,9 @@ EQUAL = "wanted => window.rounds().every(round => round === wanted)"
 def stage(page):
     """An empty page with the modules of charts and bar, a Plotly that only takes time, and three charts."""
     page.goto("about:blank")
-    chart = LOAD_PLOTLY + widgets_timeline.TIMELINE + widgets_timeline.CHART
-    bar = widgets_timeline.TIMELINE + widgets_timeline.BAR
-    page.evaluate(STAGE, [chart, bar, widgets_timeline.html()])
+    chart = LOAD_PLOTLY + widgets_timeline.CHARTS + widgets_timeline.CHART
+    bar = widgets_timeline.CHARTS + widgets_timeline.BAR
+    page.evaluate(STAGE, [chart, bar, widgets_timeline.HTML])
     return page
 
 
@@ -138,7 +158,16 @@ def test_stage_0_is_the_first_round_and_other_axes_stay_whole(stage):
     stage.wait_for_function(EQUAL.replace("window.rounds()", "window.rounds().slice(0, 2)"), arg=12)
     stage.get_by_label("Round that the charts show").fill("4")
     stage.wait_for_function(EQUAL.replace("window.rounds()", "window.rounds().slice(0, 2)"), arg=4)
+    expect(stage.locator(".timeline output")).to_have_text("Round 4 of 12")  # where charts count in two ways
     assert stage.evaluate("window.widths()") == [84, 94, False]  # stages 0 to 3, epochs 1 to 4, all sweeps
+
+
+def test_the_bar_counts_stages_where_the_charts_do_and_a_chart_tells_its_round(stage):
+    stage.evaluate("() => { window.tellBar('a', 12, true, false); window.tellChart(0, 12, undefined, 'stage'); }")
+    expect(stage.locator(".timeline output")).to_have_text("Stage 11 of 11")
+    stage.get_by_label("Round that the charts show").fill("4")
+    expect(stage.locator(".timeline output")).to_have_text("Stage 3 of 11")
+    expect(stage.get_by_label("by stage; in stage 3")).to_have_attribute("data-round", "4")
 
 
 def test_a_round_is_shown_without_drawing_a_chart_anew(stage):
@@ -162,6 +191,23 @@ def test_another_training_begins_anew_and_the_keyboard_moves_it(stage):
     _tell(stage, run="b")
     stage.wait_for_function(AT_END, arg=12)
     assert [rounds for chart, rounds in stage.evaluate("window.shown") if chart == "1"][0] == 1
+
+
+def test_the_notebooks_view_is_played_and_scrubbed_by_the_same_timeline(page):
+    page.goto("about:blank")
+    page.evaluate(NOTEBOOK, front.TIMELINE + Path(front.__file__).with_name("live.js").read_text("utf-8"))
+    page.wait_for_function(AT_END, arg=40)
+    shown = [turn for turn in page.evaluate("window.shown") if turn]
+    assert shown[0] == 1 and shown == sorted(shown) and len(set(shown)) >= 10
+    page.get_by_label("Round that the charts show").fill("4")
+    expect(page.get_by_role("img", name="Loss by round; in round 4: train 0.25")).to_be_visible()
+    clip, line = page.locator(".chart clipPath rect"), page.locator(".chart path").first
+    assert float(clip.get_attribute("width")) < 200 and line.get_attribute("clip-path")
+    page.get_by_role("button", name="One round on").click()
+    expect(page.locator(".timeline output")).to_have_text("Round 5 of 40")
+    page.get_by_role("button", name="Play the recording").click()
+    page.wait_for_function(AT_END, arg=40)
+    assert not line.get_attribute("clip-path")
 
 
 def test_the_first_training_of_a_fresh_browser_is_seen_from_its_first_round(studio_url, page):

@@ -18,7 +18,7 @@ from studio.runs import restoring
 from studio.server import PLOTLY_ADDRESS, login_header, needs_login, person
 from studio.views.common.widgets_menu import chart_config, letters, menu
 from studio.views.common.widgets_style import styled
-from studio.views.common.widgets_timeline import CHART, ROUND, TIMELINE
+from studio.views.common.widgets_timeline import CHART, CHARTS, ROUND
 
 __all__ = ["LOAD_PLOTLY", "PAGES", "chart", "escape", "frame", "live_chart", "number", "tabs"]
 
@@ -158,7 +158,7 @@ def live_chart(figure: dict[str, Any], key: str, points: int) -> None:
 
 def _live() -> Any:
     html = "<div class='live-chart' style='width:100%;min-height:320px'></div>"
-    js = LOAD_PLOTLY + TIMELINE + CHART
+    js = LOAD_PLOTLY + CHARTS + CHART
     return st.components.v2.component("hetcore_live_chart", html=html, js=js, isolate_styles=False)
 
 

@@ -1,7 +1,8 @@
 """The timeline of a training: its rounds played, stepped and scrubbed in the browser, by all charts at once.
 
 Whatever has come so far lies in the browser, so that a round is shown without asking the server. A chart whose x is the
-round takes part; the others are drawn as they come. `timeline.js` has the states.
+round takes part; the others are drawn as they come. The timeline is the one of the notebook's widget
+(`hetcore.widget.front`); `charts.js` has what Plotly draws.
 """
 
 from __future__ import annotations
@@ -12,45 +13,19 @@ from typing import Any
 
 import streamlit as st
 
+from hetcore.widget.front import TIMELINE
 from studio.messages import number
 
-__all__ = ["BAR", "CHART", "ROUND", "TIMELINE", "html", "texts", "timeline"]
+__all__ = ["BAR", "CHART", "CHARTS", "HTML", "ROUND", "texts", "timeline"]
 
-TIMELINE = (Path(__file__).parent / "timeline.js").read_text("utf-8")
+CHARTS = TIMELINE + (Path(__file__).parent / "charts.js").read_text("utf-8")
 CHART = "\nexport default chartModule;\n"
 BAR = "\nexport default barModule;\n"
 ROUND = "round that figures are of"
 """In the session while a page draws its trainings: the rounds that there are, told to each chart."""
 MOST_TEXTS = 300
 """Rounds whose numbers are told beside the bar."""
-SPEEDS = {0: "Speed: by itself", 1: "1 a second", 3: "3 a second", 10: "10 a second", 30: "30 a second"}
-HTML = """
-<div class="timeline" role="group" aria-label="Timeline of the training">
-  BUTTONS
-  <input type="range" min="1" max="1" step="1" value="1" aria-label="Round that the charts show">
-  <select aria-label="Rounds a second">OPTIONS</select>
-  <output aria-live="off"></output>
-  <span class="ended" role="status"></span>
-</div>
-"""
-BUTTONS = (
-    ("first", "Replay from the first round", "M3 3h2v10H3zM13 3v10L6 8z"),
-    ("back", "One round back", "M11 3v10L4 8zM11 3h2v10h-2z"),
-    ("play", "Play the recording", "M5 3l8 5-8 5z"),
-    ("forward", "One round on", "M5 3v10l7-5zM3 3h2v10H3z"),
-)
-"""Class, words and the path of the picture, 16 by 16."""
-CSS = """
-.timeline svg { display: block; width: 1rem; height: 1rem; margin: auto; fill: currentColor; }
-.timeline { display: flex; flex-wrap: wrap; align-items: center; gap: 0.25rem 0.5rem; font: inherit; }
-.timeline button, .timeline select { min-width: 2rem; min-height: 2rem; font: inherit; color: inherit;
-  background: transparent; border: 1px solid rgba(128, 128, 128, 0.6); border-radius: 0.5rem; cursor: pointer; }
-.timeline select option { color: #222; background: #fff; }
-.timeline input { flex: 1 1 10rem; min-width: 8rem; height: 2rem; accent-color: var(--st-primary-color, #0072B2); }
-.timeline .ended { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
-.timeline output { flex: 1 0 100%; font-variant-numeric: tabular-nums; }
-.timeline :focus-visible { outline: 2px solid var(--st-primary-color, #0072B2); outline-offset: 2px; }
-"""
+HTML = "<div class='timeline'></div>"
 Events = Mapping[str, Sequence[Any]]
 
 
@@ -99,16 +74,5 @@ def _summary(event: Any) -> str:
     return " · ".join(parts)
 
 
-def html() -> str:
-    """Return the bar."""
-    options = "".join(f"<option value='{value}'>{text}</option>" for value, text in SPEEDS.items())
-    buttons = "".join(
-        f"<button class='{kind}' aria-label='{text}' title='{text}'><svg viewBox='0 0 16 16' aria-hidden='true'>"
-        f"<path d='{path}'/></svg></button>"
-        for kind, text, path in BUTTONS
-    )
-    return HTML.replace("OPTIONS", options).replace("BUTTONS", buttons)
-
-
 def _bar() -> Any:
-    return st.components.v2.component("hetcore_timeline", html=html(), css=CSS, js=TIMELINE + BAR, isolate_styles=False)
+    return st.components.v2.component("hetcore_timeline", html=HTML, js=CHARTS + BAR, isolate_styles=False)

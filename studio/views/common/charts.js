@@ -1,0 +1,167 @@
+// The studio's charts, drawn by Plotly, and its timeline's bar. plotly() and the timeline that the studio shares with the
+// notebook's widget (hetcore/widget/timeline.js) stand before this text. All modules of a page share
+// window.studioTimeline.
+
+// By the first word of the x-axis of charts that the bar moves: how far a round is ahead of it, as stage 0 is round 1.
+const AXES = { round: 0, epoch: 0, stage: 1 };
+
+function timeline() {
+  return window.studioTimeline ??= new Timeline();
+}
+
+// A chart ------------------------------------------------------------------------------------------------------------
+
+class PlotlyChart extends RoundChart {
+  get there() { return Boolean(super.there && this.figure); }
+
+  take(data) {
+    this.upTo = data.round;  // rounds that there were when the figure was made
+    if (this.taken === data.version) return;
+    Object.assign(this, { taken: data.version, old: 0, data, figure: JSON.parse(data.figure) });
+    const lines = this.figure.data.filter(trace => moves(trace, this.figure.data));
+    this.title = this.figure.layout.yaxis?.title?.text ?? "";
+    this.word = this.figure.layout.xaxis?.title?.text?.split(" ")[0];
+    this.ahead = AXES[this.word];
+    const rounds = lines.flatMap(trace => trace.x).filter(Number.isFinite).map(x => x + this.ahead);
+    this.byRound = this.ahead !== undefined && rounds.length > 0;
+    this.last = this.byRound ? Math.max(...rounds) : Infinity;
+    if (this.byRound) holdAxes(this.figure);
+  }
+
+  // A chart is drawn once, whole; a round shows of it what lies left of a clip.
+  async draw(round) {
+    const { node } = this, at = this.byRound ? Math.min(round, this.last) : "all";
+    const style = getComputedStyle(node.parentElement), size = 12 * rootSize() / 16;
+    const look = `${this.taken} ${style.color} ${size}`, key = `${look} ${at}`;
+    if (this.drawn === key) return;
+    const font = { color: style.color, family: style.fontFamily, size };
+    const layout = { ...this.figure.layout, font, uirevision: "keep" };
+    const all = this.figure.data, last = this.byRound ? at - this.ahead : Infinity;
+    const { version, points, config } = this.data;
+    if (this.whole !== look) {
+      await window.Plotly.react(node, all, layout, config);
+      this.whole = look;
+      this.keepClipped();
+    }
+    if (!this.clip(last)) {  // lines over two axes
+      this.whole = null;
+      await window.Plotly.react(node, all.map(trace => upTo(trace, last, all)), layout, config);
+    }
+    this.drawn = key;
+    node.dataset.version = version;
+    node.dataset.points = this.byRound && at < this.last ? Math.min(at, points) : points;
+    if (this.byRound) this.say(at, last);
+  }
+
+  say(at, last) {
+    this.node.dataset.round = at;
+    const named = this.figure.data.filter(trace => trace.name && moves(trace, this.figure.data));
+    const values = named.map(trace => `${trace.name} ${shown(trace.y[trace.x.findLastIndex(x => x <= last)])}`);
+    this.node.setAttribute("role", "group");
+    this.node.setAttribute("aria-label", altText(this.title, this.word, last, values));
+  }
+
+  // Show the lines that move up to an x; return whether all that is hidden then is hidden.
+  clip(last) {
+    const whole = !this.byRound || last >= this.last - this.ahead;
+    this.clippedAt = whole ? Infinity : last;
+    const axes = this.node._fullLayout, axis = axes?.xaxis;
+    if (!axis || axes.xaxis2 || axes.yaxis2) return whole;
+    const all = this.figure.data;
+    const lines = [...this.node.querySelectorAll(".cartesianlayer .trace")].filter(
+      line => moves(all[line.__data__?.[0]?.trace?.index] ?? {}, all));
+    if (!lines.length) return whole;
+    this.clipTo(this.node.querySelector("svg.main-svg"), lines, x => axis.l2p(x), this.clippedAt);
+    return true;
+  }
+
+  // Plotly draws lines again when a chart is zoomed, resized or its legend is pressed; nothing is told of what is hidden.
+  keepClipped() {
+    const { node } = this;
+    if (this.kept || !node.on) return;
+    this.kept = true;
+    node.on("plotly_afterplot", () => this.clip(this.clippedAt ?? Infinity));
+    node.on("plotly_beforehover", event => {
+      const axis = node._fullLayout?.xaxis;
+      if (!axis || !event || !Number.isFinite(this.clippedAt)) return true;
+      const at = axis.p2l(event.clientX - node.getBoundingClientRect().left - axis._offset);
+      if (at > this.clippedAt + 0.5) window.Plotly.Fx.unhover(node);
+      return at <= this.clippedAt + 0.5;
+    });
+  }
+}
+
+// Lines of earlier trainings stay, and so do level lines from end to end beside longer ones.
+function moves(trace, all) {
+  const longest = Math.max(...all.map(each => Array.isArray(each.x) ? each.x.length : 0));
+  return trace.meta !== "before" && Array.isArray(trace.x) && (trace.x.length > 2 || longest <= 2);
+}
+
+function holdAxes(figure) {  // the axes of the whole training, so that a line is seen to move
+  const lines = figure.data.filter(trace => trace.meta === "before" || moves(trace, figure.data));  // no level lines
+  const x = lines.flatMap(trace => trace.x ?? []).filter(Number.isFinite);
+  figure.layout.xaxis = { ...figure.layout.xaxis, range: [Math.min(...x) - 0.5, Math.max(...x) + 0.5] };
+  const log = figure.layout.yaxis?.type === "log";  // whose range is in powers of ten
+  const values = figure.data.flatMap(trace => trace.y ?? []).map(value => log ? Math.log10(value) : value);
+  const y = values.filter(Number.isFinite);
+  if (figure.layout.yaxis?.range || !y.length || figure.data.some(trace => trace.stackgroup)) return;
+  const low = Math.min(...y), high = Math.max(...y), room = 0.06 * (high - low || Math.abs(high) || 1);
+  figure.layout.yaxis = { ...figure.layout.yaxis, range: [low - room, high + room] };
+}
+
+function upTo(trace, last, all) {
+  if (!moves(trace, all)) return trace;
+  const keep = values => Array.isArray(values) ? values.filter((_, k) => trace.x[k] <= last) : values;
+  return { ...trace, x: keep(trace.x), y: keep(trace.y) };
+}
+
+function rootSize() {
+  return parseFloat(getComputedStyle(document.documentElement).fontSize) || 16;
+}
+
+function watchColours() {  // light, dark, and the size of letters may change while a page is open
+  const t = timeline(), app = document.querySelector("[data-testid='stApp']");
+  if (t.colours || !app) return;
+  t.colours = new MutationObserver(() => setTimeout(() => t.show(), 50));
+  t.colours.observe(app, { attributes: true, attributeFilter: ["class"] });
+}
+
+function chartModule(component) {
+  watchColours();
+  const node = component.parentElement.querySelector(".live-chart"), t = timeline();
+  const chart = node.chart ??= new PlotlyChart(node);
+  plotly(component.data.address).then(() => {
+    chart.take(component.data);
+    t.charts.add(chart);
+    if (!node.watched) {  // a chart in a closed tab is drawn when the tab opens
+      node.watched = new ResizeObserver(() => { t.charts.add(chart); t.show(); });
+      node.watched.observe(node);
+    }
+    t.show();
+  });
+}
+
+// The bar ------------------------------------------------------------------------------------------------------------
+
+// Whoever pressed a button by the keyboard is there again, which being disabled in the meantime has lost the focus. The
+// menu's module knows what was pressed.
+function focusAgain(tries) {
+  const button = window.studioPressed && document.querySelector(`.${window.studioPressed} button`);
+  if (!button || document.activeElement !== document.body) return;
+  button.focus({ preventScroll: true });
+  if (document.activeElement === document.body && tries) setTimeout(() => focusAgain(tries - 1), 150);
+}
+
+function fadeHeadline(round, { last }) {  // its numbers are those of the last round
+  const head = document.querySelector(".st-key-headline");
+  if (head) head.style.opacity = round < last ? 0.35 : 1;
+}
+
+function barModule(component) {
+  const node = component.parentElement.querySelector(".timeline"), t = timeline();
+  t.bar = node.bar ??= new TimelineBar(node, t);
+  t.bar.showed = fadeHeadline;
+  if (t.bar.sayEnded(component.data.settled)) focusAgain(20);
+  t.tell(component.data);
+  t.show();
+}
