@@ -29,6 +29,13 @@ class Part(NamedTuple):
 
 
 PARTS = {
+    "public": Part(
+        "Every public estimator, fit and predict, beside its peer",
+        "benchmarks.speed.public",
+        "at most 1.0 of the fastest peer at no worse error.",
+        "Errors: RMSE, error rate, or the mean negative log likelihood where a deviation is predicted; they are of one "
+        "problem a size, made with known truth, so small differences say nothing.",
+    ),
     "trees": Part(
         "Boosted trees against LightGBM",
         "benchmarks.speed.trees",
