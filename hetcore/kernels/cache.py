@@ -21,8 +21,10 @@ from typing import Any
 import numba
 import platformdirs
 from llvmlite import binding
-from numba import njit
+from numba import config
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
+
+from hetcore.kernels.parts import Kernel
 
 __all__ = ["cache_folder", "kernel"]
 
@@ -30,9 +32,7 @@ _log = logging.getLogger("hetcore.kernels")
 _IMPORTS = re.compile(r"^from hetcore\.kernels\.(\w+) import", re.MULTILINE)
 
 
-def kernel(
-    function: Callable[..., Any], allocates: bool = True, inner: bool = False, reorders: bool = False
-) -> Callable[..., Any]:
+def kernel(function: Callable[..., Any], allocates: bool = True, reorders: bool = False) -> Callable[..., Any]:
     """Compile `function` at its first call, without the GIL, with NumPy's rules for division by zero.
 
     Written as ``name = kernel(_name)``. Arrays, scalars and NamedTuples go in; no Python object, no function.
@@ -43,21 +43,21 @@ def kernel(
     allocates : bool, default=True
         Whether it makes arrays. One that makes none, nor calls one that does, is spared the counting of references,
         which costs more than the work where a kernel is called for each column of each node.
-    inner : bool, default=False
-        Whether kernels alone call it. That saves compiling its way in from Python.
     reorders : bool, default=False
         Whether sums may be taken in another order and products added without rounding between, which vector code
         needs. NaN and infinity keep their meaning.
     """
-    # Nothing calls a kernel from C, and the inner ones nothing from Python: ways in that would be compiled for nobody.
-    options = {"_nrt": allocates, "no_cfunc_wrapper": True, "no_cpython_wrapper": inner}
+    if config.DISABLE_JIT:
+        return function
+    # nothing calls a kernel from C, so a way in would be compiled for nobody
+    options = {"nopython": True, "nogil": True, "no_cfunc_wrapper": True, "_nrt": allocates}
+    # NumPy's division: Python's raises at zero, which needs a branch and an exception in each loop
+    options["error_model"] = "numpy"
     # NaN stays NaN: of fast mathematics only what reorders sums, for missing values are tested for by isnan
     options["fastmath"] = {"reassoc", "contract", "nsz"} if reorders else False
-    # NumPy's division: Python's raises at zero, which needs a branch and an exception in each loop
-    compiled = njit(nogil=True, error_model="numpy", **options)(function)
+    compiled = Kernel(function, targetoptions=options)
     # numba's own attribute, there is no public way to another place for the cache
-    if hasattr(compiled, "_cache"):  # absent under NUMBA_DISABLE_JIT=1
-        compiled._cache = _KernelCache(function)
+    compiled._cache = _KernelCache(function)
     return compiled
 
 

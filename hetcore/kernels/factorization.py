@@ -97,7 +97,7 @@ def _product(table, a, b, c):
     return total
 
 
-product = kernel(_product, allocates=False, inner=True, reorders=True)
+product = kernel(_product, allocates=False, reorders=True)
 
 
 def _move_pair(table, sums, a, b, product_, pull, strength, rate, penalties):
@@ -129,7 +129,7 @@ def _move_pair(table, sums, a, b, product_, pull, strength, rate, penalties):
         y[d] = keep_y * q + rate_y * p
 
 
-move_pair = kernel(_move_pair, allocates=False, inner=True, reorders=True)
+move_pair = kernel(_move_pair, allocates=False, reorders=True)
 
 
 def _move_triple(table, sums, a, b, c, pull, strength, rate, penalties, centers):
@@ -158,7 +158,7 @@ def _move_triple(table, sums, a, b, c, pull, strength, rate, penalties, centers)
         z[d] = r + rate_z * (pull * p * q - penalty_z * (r - center_z[d]))
 
 
-move_triple = kernel(_move_triple, allocates=False, inner=True, reorders=True)
+move_triple = kernel(_move_triple, allocates=False, reorders=True)
 
 
 def _move_cell(table, sums, row, d, gradient, rate):
@@ -167,7 +167,7 @@ def _move_cell(table, sums, row, d, gradient, rate):
     table[row, d] += rate * gradient / np.sqrt(sums[row, d])
 
 
-move_cell = kernel(_move_cell, allocates=False, inner=True, reorders=True)
+move_cell = kernel(_move_cell, allocates=False, reorders=True)
 
 
 def _move_cells(table, sums, a, b, c, pull, strength, rate, penalties):
@@ -180,7 +180,7 @@ def _move_cells(table, sums, a, b, c, pull, strength, rate, penalties):
             move_cell(table, sums, c, d, pull * p * q - strength * penalties[c] * r, rate)
 
 
-move_cells = kernel(_move_cells, allocates=False, inner=True, reorders=True)
+move_cells = kernel(_move_cells, allocates=False, reorders=True)
 
 
 def _move_bias(biases, sums, row, pull, rate, regularisation):
@@ -189,7 +189,7 @@ def _move_bias(biases, sums, row, pull, rate, regularisation):
     biases[row] += rate * gradient / np.sqrt(sums[row])
 
 
-move_bias = kernel(_move_bias, allocates=False, inner=True, reorders=True)
+move_bias = kernel(_move_bias, allocates=False, reorders=True)
 
 
 def _stepped(value, sums, row, k, gradient, rate):
@@ -199,7 +199,7 @@ def _stepped(value, sums, row, k, gradient, rate):
     return max(ZERO, value - rate * gradient / np.sqrt(sums[row, k]))
 
 
-stepped = kernel(_stepped, allocates=False, inner=True, reorders=True)
+stepped = kernel(_stepped, allocates=False, reorders=True)
 
 
 def _move_deviation_cells(table, sums, a, b, c, slope, shrinkage, rates):
@@ -216,14 +216,14 @@ def _move_deviation_cells(table, sums, a, b, c, slope, shrinkage, rates):
             table[c, k] = stepped(r, sums, c, k, g, rate)
 
 
-move_deviation_cells = kernel(_move_deviation_cells, allocates=False, inner=True, reorders=True)
+move_deviation_cells = kernel(_move_deviation_cells, allocates=False, reorders=True)
 
 
 def _deviation_rate(sums, row, rate):
     return rate / np.sqrt(sums[row, 0]) if row >= 0 else ZERO
 
 
-deviation_rate = kernel(_deviation_rate, allocates=False, inner=True, reorders=True)
+deviation_rate = kernel(_deviation_rate, allocates=False, reorders=True)
 
 
 def _move_deviations(table, sums, a, b, c, slope, shrinkage, rates):
@@ -246,7 +246,7 @@ def _move_deviations(table, sums, a, b, c, slope, shrinkage, rates):
             sums[c, 0] += g * g * share
 
 
-move_deviations = kernel(_move_deviations, allocates=False, inner=True, reorders=True)
+move_deviations = kernel(_move_deviations, allocates=False, reorders=True)
 
 
 def _run_epoch(codes, values, starts, order, factors, rates, penalties, centers, shrinkage, totals):

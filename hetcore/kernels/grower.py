@@ -49,7 +49,7 @@ def _start(problem, params, work):
     set_built(0, work.nodes.shape[0] > 1 and may_split(work.nodes[0], params), problem, work)
 
 
-start = kernel(_start, allocates=False, inner=True)
+start = kernel(_start, allocates=False)
 
 
 def _split_leaf(node, problem, params, work):
@@ -74,7 +74,7 @@ def _split_leaf(node, problem, params, work):
         release_slot(slot, work.free, work.state)
 
 
-split_leaf = kernel(_split_leaf, allocates=False, inner=True)
+split_leaf = kernel(_split_leaf, allocates=False)
 
 
 def _search(problem, params, work, scratch):
@@ -122,7 +122,7 @@ def _search(problem, params, work, scratch):
                     found[1, COLUMN] = q
 
 
-search = kernel(_search, allocates=False, inner=True)
+search = kernel(_search, allocates=False)
 
 
 def _settle(node, slot, problem, params, work, scratch, best):
@@ -148,7 +148,7 @@ def _settle(node, slot, problem, params, work, scratch, best):
     work.state[N_OPEN] += 1
 
 
-settle = kernel(_settle, allocates=False, inner=True)
+settle = kernel(_settle, allocates=False)
 
 
 def _conclude(problem, params, work, scratch):
@@ -167,7 +167,7 @@ def _conclude(problem, params, work, scratch):
         settle(work.state[BUILT], work.state[BUILT_SLOT], problem, params, work, scratch, found[0, 0])
 
 
-conclude = kernel(_conclude, allocates=False, inner=True)
+conclude = kernel(_conclude, allocates=False)
 
 
 def _advance(problem, params, work, scratch):
@@ -186,7 +186,7 @@ def _advance(problem, params, work, scratch):
     return True
 
 
-advance = kernel(_advance, allocates=False, inner=True)
+advance = kernel(_advance, allocates=False)
 
 
 def _finish(problem, params, work, values, row_leaf):
@@ -205,7 +205,7 @@ def _finish(problem, params, work, values, row_leaf):
                 row_leaf[work.rows[i]] = node
 
 
-finish = kernel(_finish, allocates=False, inner=True)
+finish = kernel(_finish, allocates=False)
 
 
 def _grow_tree(problem, params, work, scratch, values, row_leaf, phase):

@@ -17,7 +17,7 @@ def _may_split(record, params):
     return not deep and record.count >= 2 * params.min_samples_leaf
 
 
-may_split = kernel(_may_split, allocates=False, inner=True)
+may_split = kernel(_may_split, allocates=False)
 
 
 def _new_leaf(record, leaf, start, stop, depth):
@@ -35,7 +35,7 @@ def _new_leaf(record, leaf, start, stop, depth):
     leaf.slot = -1
 
 
-new_leaf = kernel(_new_leaf, allocates=False, inner=True)
+new_leaf = kernel(_new_leaf, allocates=False)
 
 
 def _take_slot(free, state):
@@ -46,7 +46,7 @@ def _take_slot(free, state):
     return free[state[N_FREE]]
 
 
-take_slot = kernel(_take_slot, allocates=False, inner=True)
+take_slot = kernel(_take_slot, allocates=False)
 
 
 def _release_slot(slot, free, state):
@@ -56,7 +56,7 @@ def _release_slot(slot, free, state):
         state[N_FREE] += 1
 
 
-release_slot = kernel(_release_slot, allocates=False, inner=True)
+release_slot = kernel(_release_slot, allocates=False)
 
 
 def _set_built(node, wanted, problem, work):
@@ -70,7 +70,7 @@ def _set_built(node, wanted, problem, work):
     work.state[BUILT_SLOT] = take_slot(work.free, work.state) if kept else -1
 
 
-set_built = kernel(_set_built, allocates=False, inner=True)
+set_built = kernel(_set_built, allocates=False)
 
 
 def _partition(bins, threshold, missing_left, rows, buffer):
@@ -109,7 +109,7 @@ def _pick(params, work):
     return node
 
 
-pick = kernel(_pick, allocates=False, inner=True)
+pick = kernel(_pick, allocates=False)
 
 
 def _apply_split(node, problem, work):
@@ -130,4 +130,4 @@ def _apply_split(node, problem, work):
     return left, right
 
 
-apply_split = kernel(_apply_split, allocates=False, inner=True)
+apply_split = kernel(_apply_split, allocates=False)

@@ -102,7 +102,7 @@ def _may_improve(histogram, start, node, layout, outputs, scratch, best):
     return any_better(scratch.packed[1, :n], 0, outputs[0, 0], scratch.packed[0, :n], layout, node, best[KEY])
 
 
-may_improve = kernel(_may_improve, allocates=False, inner=True)
+may_improve = kernel(_may_improve, allocates=False)
 
 
 def _filled_bins(histogram, last, mask, bins):
@@ -152,7 +152,7 @@ def _cut_weights(histogram, bins, start, layout, sums, others, weights):
         add_values(sums, layout.count_bits, layout.units[last] / n_hessians, weights)
 
 
-cut_weights = kernel(_cut_weights, allocates=False, inner=True)
+cut_weights = kernel(_cut_weights, allocates=False)
 
 
 def _cut_products(sums, weights, mask, node, products):
@@ -186,7 +186,7 @@ def _add_shared(histogram, bins, start, node, layout, outputs, scratch):
         add_squares(others, shift, layout.units[k], outputs[0, k], node.l2, weights, values)
 
 
-add_shared = kernel(_add_shared, allocates=False, inner=True)
+add_shared = kernel(_add_shared, allocates=False)
 
 
 def _add_quotients(sums, unit, slope, s, hessians, values):
@@ -217,7 +217,7 @@ def _add_own(histogram, bins, start, node, layout, outputs, scratch):
         products[j] = 1.0 if products[j] < np.inf else np.inf
 
 
-add_own = kernel(_add_own, allocates=False, inner=True)
+add_own = kernel(_add_own, allocates=False)
 
 
 def _best_cut(values, products, key):
@@ -257,7 +257,7 @@ def _scan_cuts(histogram, start, node, layout, outputs, scratch, best):
     return at >= 0
 
 
-scan_cuts = kernel(_scan_cuts, allocates=False, inner=True)
+scan_cuts = kernel(_scan_cuts, allocates=False)
 
 
 def _scan_column(histogram, missing, node, layout, outputs, scratch, best):

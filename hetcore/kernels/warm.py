@@ -131,9 +131,7 @@ _CORE = (_bins, _members, _prediction, _graphs, _weights)
 _MORE = (_tree, _medians, _collective, _factorization)
 
 
-def warm_up(
-    progress: Callable[[int, int], object] | None = None, core: bool = False, backwards: bool = False
-) -> None:
+def warm_up(progress: Callable[[int, int], object] | None = None, core: bool = False, backwards: bool = False) -> None:
     """Run every kernel once on toy arrays.
 
     Takes some 20 to 30 seconds on first use, a moment when the code is in the cache.

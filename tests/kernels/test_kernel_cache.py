@@ -96,6 +96,21 @@ def test_kernels_follow_numpy_in_divisions():
     assert kernel(quotient)(1.0, 0.0) == np.inf
 
 
+def test_a_kernel_that_kernels_call_is_compiled_once_and_into_them():
+    def f(values, power):
+        return values[0] ** power
+
+    part = kernel(f)
+
+    def caller(values, power):
+        return part(values, 1) + part(values, 2) + part(values, power)
+
+    assert kernel(caller)(np.full(1, 3.0), 3) == 39.0
+    # of the literals 1 and 2 and of a number one form is made, and none that Python could call
+    assert len(part._part.overloads) == 1 and not part.signatures
+    assert part(np.full(1, 3.0), 3) == 27.0 and len(part.signatures) == 1
+
+
 def test_warm_up_reports_its_steps():
     steps = []
     warm_up(lambda done, total: steps.append((done, total)))
