@@ -288,6 +288,25 @@ class Collective(BoostedEstimator):
         values[:, known] = TargetTransform(self._learned_unit.log).back(scale.labels(predicted[:, known]))
         return values.astype(np.float32)
 
+    def staged_predict(self, data: HetData, y: Any = None) -> NDArray:
+        """Return what is predicted after each stage, among neighbours as they were inferred in the end.
+
+        Parameters
+        ----------
+        data : HetData
+        y : (n,) array-like, optional
+            As in `predict`.
+
+        Returns
+        -------
+        (n_stages_, n) float64 or object
+            In the labels' unit, or class names; the last row is what `predict` returns.
+        """
+        check_is_fitted(self)
+        learned = self._learned_unit.learned(data, y, "y")
+        staged = self.model_.staged(data, None if y is None else data.with_target(learned, self._task))
+        return np.stack([self._learned_unit.back(self.model_.scale.labels(each)) for each in staged])
+
     def _known(self, data: HetData, y: Any) -> NDArray[np.bool_]:
         """Return whose label is shown, (n,)."""
         if y is None:

@@ -141,6 +141,20 @@ class CollectiveModel(Stored):
         traced : list, optional
             Receives the targets' messages (n, K) at the start and after every sweep.
         """
+        return self._inferred(data, labels, traced)[0]
+
+    def staged(self, data: HetData, labels: HetData | None) -> NDArray[np.float64]:
+        """Return what `infer` is after each stage (S, n, K): the last is what is inferred, those before are what the
+        first stages say of an instance among neighbours as they ended.
+        """
+        fitted, stages, view = self._inferred(data, labels, None)
+        scores = view.staged(stages, np.arange(data.n))
+        scores[:, -1] = fitted
+        return np.moveaxis(scores, 1, 0)
+
+    def _inferred(
+        self, data: HetData, labels: HetData | None, traced: list | None
+    ) -> tuple[NDArray[np.float64], Stages, Inference]:
         known, new, view = self._inference(data, labels)
         stages, rows = self._stages(data, view, known), np.flatnonzero(known)
         # with labels given, a fixed order, so that one label more does not reshuffle the sweeps
@@ -156,7 +170,7 @@ class CollectiveModel(Stored):
             fitted = view.state.messages[:, : self.scale.n_outputs] + self._center
         # a known instance is predicted as if its label were unknown, from its neighbours as they ended
         fitted[known] = view.staged(stages, rows)[:, -1]
-        return fitted
+        return fitted, stages, view
 
     def _default(
         self,

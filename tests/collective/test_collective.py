@@ -220,6 +220,11 @@ def test_a_trace_ends_at_the_prediction(planted):
     np.testing.assert_allclose(trace[:, 5:], np.tile(y[~np.isnan(y)][:2], (len(trace), 1)), rtol=1e-6)
     every = model.sweep_trace(data)
     assert (every[0] != every[-1]).any()
+    staged = model.staged_predict(data)
+    assert staged.shape == (model.n_stages_, data.n)
+    np.testing.assert_array_equal(staged[-1], model.predict(data))
+    left = np.abs(staged - data.y).mean(axis=1)
+    assert left[-1] < left[0]
     logged = small(hc.MGBRegressor, target_transform="log").fit(data, np.exp(y))
     np.testing.assert_allclose(logged.sweep_trace(data, list(known))[-1], np.exp(y[~np.isnan(y)][:2]), rtol=1e-5)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import datasets
 import hetcore as hc
 from hetcore import metrics, model_files
 from hetcore.events import RoundEnd
+from hetcore.figures import graph as figures_graph
 from studio import scenarios
 from studio.jobs.worker import child_environment
 from studio.runs import export, reopening
@@ -22,6 +24,7 @@ from studio.views.collective import edits as collective_edits
 from studio.views.collective import settings
 from studio.views.common.paired import Paired
 from studio.views.common.training import run_of
+from studio.views.common.widgets_graph import coded
 
 PARAMS = {
     "n_iterations": 2, "first_trees": 10, "trees_per_stage": 2, "max_depth": 3, "learning_rate": 0.1, "leaf": "mean",
@@ -122,8 +125,20 @@ def test_inferring_again_without_an_edit_is_the_prediction_of_the_fit(data, fitt
     found = collective_edits.infer(content, data, [LABELS], [])
     assert np.array_equal(found.predictions["prediction"].to_numpy(), model.predict(scenario.data, y=scenario.y))
     assert found.trace.shape[1] == data.n and found.trace.dtype == np.float32
+    assert found.stages.shape == (model.n_stages_, data.n)
+    np.testing.assert_allclose(found.stages[-1], found.predictions["prediction"].to_numpy(), rtol=1e-6)
     known = data.with_target(scenario.y).labelled
     assert np.allclose(found.trace[:, known], scenario.y[known].astype(np.float32), rtol=1e-4, atol=1e-4)
+
+
+def test_colours_by_stage_are_a_byte_a_node():
+    look = figures_graph.by_class(["a", None, "b"], ("a", "b"))
+    found = coded([look.colour[[0, 0, 1]], look.colour], look)
+    assert [*base64.b64decode(found["codes"])] == [0, 0, 255, 0, 255, 1] and (found["count"], found["nodes"]) == (2, 3)
+    assert found["palette"] == list(look.legend.values())
+    look = figures_graph.signed(np.array([-2.0, 0.0, 2.0, np.nan]), "residual")
+    found = coded([look.colour, 9 * look.colour], look)
+    assert [*base64.b64decode(found["codes"])] == [0, 127, 254, 255] * 2 and found["high"] == -found["low"] > 0
 
 
 def near_of(graph, node, data):

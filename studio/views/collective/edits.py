@@ -34,10 +34,17 @@ class Inference(NamedTuple):
         "id", "prediction" and, for classes, "p:CLASS".
     trace : (1 + sweeps, n) float32
         The prediction, or the probability of the class predicted, before the first sweep and after each.
+    stages : (S, n) float32 or object, or None
+        The predictions after each stage; None where there are more than `MOST_STAGED`.
     """
 
     predictions: pl.DataFrame
     trace: NDArray[np.float32]
+    stages: NDArray | None = None
+
+
+MOST_STAGED = 400_000
+"""Predictions of all stages that a browser is sent, a byte each."""
 
 
 def infer(
@@ -60,14 +67,17 @@ def infer(
     changed, y, _ = scenarios.apply(data, [*operations, *edits])
     # Without a choice of labels all that are known count.
     y = changed.y if y is None else y
-    columns = {"id": list(changed.ids), "prediction": np.asarray(fitted.predict(changed, y=y)).tolist()}
+    stages = fitted.staged_predict(changed, y=y)
+    columns = {"id": list(changed.ids), "prediction": stages[-1].tolist()}
     trace = fitted.sweep_trace(changed, y=y)
     if hasattr(fitted, "predict_proba"):
         proba = fitted.predict_proba(changed, y=y)
         columns |= {f"p:{label}": proba[:, k] for k, label in enumerate(fitted.classes_)}
         # Only of the class that is predicted, for one line a node can be followed.
         trace = np.take_along_axis(trace, proba.argmax(axis=1)[None, :, None], axis=2)[:, :, 0]
-    return Inference(pl.DataFrame(columns), np.ascontiguousarray(trace, np.float32))
+    stages = stages if stages.dtype == object else stages.astype(np.float32)
+    few = stages if stages.size <= MOST_STAGED else None
+    return Inference(pl.DataFrame(columns), np.ascontiguousarray(trace, np.float32), few)
 
 
 def changes(before: pl.DataFrame, after: pl.DataFrame) -> pl.DataFrame:

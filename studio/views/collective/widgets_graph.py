@@ -11,7 +11,7 @@ import polars as pl
 import streamlit as st
 from numpy.typing import NDArray
 
-from hetcore.data import HetData
+from hetcore.data import Graph, HetData
 from hetcore.data.text import counted
 from hetcore.figures import graph as figures_graph
 from hetcore.figures.graph import brief
@@ -23,7 +23,7 @@ from studio.views.collective.edits import Inference, changes, effects, residuals
 from studio.views.collective.widgets_edits import bar, edits, who
 from studio.views.collective.widgets_node import Trained, node
 from studio.views.common.widgets import escape
-from studio.views.common.widgets_graph import network_chart
+from studio.views.common.widgets_graph import coded, network_chart
 
 __all__ = ["network"]
 
@@ -214,18 +214,24 @@ def _picture(
     look, known = _look(data, model, now, moved)
     near = links.indices[links.indptr[place] : links.indptr[place + 1]] if place is not None else None
     figure = figures_graph.network(places, ends, look, names=data.ids, known=known, chosen=place, near=near)
-    name = f"{graph} {data.n}"
+    name, stages = f"{graph} {data.n}", _by_stage(data, model, now)
 
     def picked(at: int) -> None:
         node = None if at == place else str(data.ids[at])
         st.session_state[CLICKED] = st.session_state.get(CLICKED, (0, None))[0] + 1, node
 
-    network_chart(figure, "network", name, picked)
-    thin = f"{len(ends[0]):,} of " if len(ends[0]) < links.n_edges else ""
+    network_chart(figure, "network", name, picked, coded(stages, look) if stages else None)
+    _legend(data, links, len(ends[0]), follows=bool(stages))
+
+
+def _legend(data: HetData, links: Graph, drawn: int, follows: bool) -> None:
+    """Say what of the network is drawn, and what can be done with it."""
+    thin = f"{drawn:,} of " if drawn < links.n_edges else ""
     lonely = int((links.degree == 0).sum())
     alone = f" Not drawn: {counted(lonely, 'node')} without a link." if lonely else ""
+    stage = " Its colours are of the stage that the charts show." if follows else ""
     edges = f"{thin}{counted(links.n_edges, 'edge')} shown"
-    st.caption(f"{edges}, drag to move, scroll to zoom, click a node, and again to let it go.{alone}")
+    st.caption(f"{edges}, drag to move, scroll to zoom, click a node, and again to let it go.{alone}{stage}")
 
 
 def _look(
@@ -239,11 +245,7 @@ def _look(
     predicted = frame["prediction"] if now is None else now.predictions["prediction"]
     text = _hover_texts(data, frame, predicted)
     if colour == "Residual":
-        frame = frame.with_columns(prediction=predicted)
-        left = residuals(frame, data.target_kind)
-        numbers = data.target_kind == "regression"
-        sides = np.array([None if np.isnan(v) else ("wrong" if v else "right") for v in left], object)
-        look = figures_graph.signed(left, "residual") if numbers else figures_graph.by_class(sides, ("right", "wrong"))
+        look = _residual(data, frame, predicted)
     elif colour == "Change":
         look = figures_graph.signed(_change(data, moved), "change")
     elif colour == "Label":
@@ -251,6 +253,25 @@ def _look(
     else:
         look = _valued(data, predicted.to_numpy(), "prediction")
     return figures_graph.Look(look.colour, look.axis, look.legend, text, 1.8 if colour == "Change" else 1.0), known
+
+
+def _residual(data: HetData, frame: pl.DataFrame, predicted: pl.Series) -> figures_graph.Look:
+    left = residuals(frame.with_columns(prediction=predicted), data.target_kind)
+    if data.target_kind == "regression":
+        return figures_graph.signed(left, "residual")
+    sides = np.array([None if np.isnan(v) else ("wrong" if v else "right") for v in left], object)
+    return figures_graph.by_class(sides, ("right", "wrong"))
+
+
+def _by_stage(data: HetData, model: Trained | None, now: Inference | None) -> list[NDArray]:
+    """Return the nodes' colours after each stage, (n,) each; none where there is nothing that follows the stages."""
+    colour = st.session_state.get("network colour") or "Prediction"
+    if model is None or now is None or now.stages is None or colour not in ("Prediction", "Residual"):
+        return []
+    if colour == "Prediction":
+        return [_valued(data, stage, "prediction").colour for stage in now.stages]
+    frame = model.result.predictions
+    return [_residual(data, frame, pl.Series(stage.tolist())).colour for stage in now.stages]
 
 
 def _change(data: HetData, moved: pl.DataFrame | None) -> NDArray:

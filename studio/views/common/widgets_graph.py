@@ -4,57 +4,26 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import streamlit as st
+from numpy.typing import NDArray
 
+from hetcore.figures.graph import Look
 from studio.server import PLOTLY_ADDRESS
 from studio.views.common.widgets import LOAD_PLOTLY
 from studio.views.common.widgets_menu import chart_config
+from studio.views.common.widgets_timeline import CHARTS
 
-__all__ = ["network_chart"]
+__all__ = ["coded", "network_chart"]
 
-DRAW = """
-let canvas = null;
-function webgl() {
-  if (canvas === null) {
-    try { canvas = Boolean(document.createElement("canvas").getContext("webgl")); } catch { canvas = false; }
-  }
-  return canvas;
-}
-function draw(node) {
-  const data = node.told, style = getComputedStyle(node.parentElement), drawn = `${data.version} ${style.color}`;
-  if (node.drawing === drawn) return;
-  node.drawing = drawn;
-  const figure = JSON.parse(data.figure);
-  figure.layout.font = { color: style.color, family: style.fontFamily };
-  figure.layout.uirevision = data.keeps;
-  if (!webgl()) for (const trace of figure.data) if (trace.type === "scattergl") trace.type = "scatter";
-  plotly(data.address).then(Plotly => Plotly.react(node, figure.data, figure.layout, data.config)).then(() => {
-    node.dataset.version = data.version;
-    node.dataset.nodes = data.nodes;
-    node.dataset.drawn = webgl() ? "webgl" : "svg";
-    node.removeAllListeners("plotly_click");
-    node.on("plotly_click", event => {
-      const hit = event.points.find(point => point.customdata !== undefined);
-      if (hit) node.pick(Number(hit.customdata));
-    });
-  });
-}
-export default function (component) {
-  const { data, parentElement, setTriggerValue } = component;
-  const node = parentElement.querySelector(".network-chart"), app = document.querySelector("[data-testid='stApp']");
-  node.pick = place => setTriggerValue("node", place);
-  node.told = data;
-  if (!node.watched && app) {  // light and dark may change while a page is open
-    node.watched = new MutationObserver(() => setTimeout(() => node.isConnected && draw(node), 50));
-    node.watched.observe(app, { attributes: true, attributeFilter: ["class"] });
-  }
-  draw(node);
-}
-"""
+NOTHING = 255
+"""The code of a node without a colour."""
+
+DRAW = (Path(__file__).parent / "network.js").read_text("utf-8")
 TYPES = {"float32": "f4", "float64": "f8", "int32": "i4", "uint8": "u1"}
 
 
@@ -73,8 +42,38 @@ class _Arrays(json.JSONEncoder):
         return value.item() if isinstance(value, np.generic) else super().default(value)
 
 
-def network_chart(figure: dict[str, Any], key: str, keeps: str, picked: Callable[[int], None]) -> None:
-    """Draw a network that keeps its zoom while its colours change.
+def coded(stages: Sequence[NDArray], look: Look) -> dict[str, Any]:
+    """Return the nodes' colours after each stage, (n,) each, as a byte a node and stage, for a browser.
+
+    Parameters
+    ----------
+    stages : sequence of (n,) float, or of (n,) of colour names
+        NaN and None have no colour.
+    look : Look
+        Of the last stage, whose scale or classes are those of all.
+    """
+    names, facts = list(look.legend.values()), {"count": len(stages), "nodes": len(stages[0])}
+    if names:
+        places = {name: place for place, name in enumerate(names[:NOTHING])}
+        codes = [[places.get(colour, NOTHING) for colour in each] for each in stages]
+        facts |= {"palette": names[:NOTHING]}
+    else:
+        low, high = float(look.axis.get("cmin", 0)), float(look.axis.get("cmax", 1))
+        shares = np.clip((np.asarray(stages, float) - low) / (high - low), 0, 1) * (NOTHING - 1)
+        codes = np.where(np.isnan(shares), NOTHING, np.round(shares))
+        facts |= {"low": low, "high": high}
+    packed = np.asarray(codes, float).astype(np.uint8)
+    return facts | {"codes": base64.b64encode(np.ascontiguousarray(packed)).decode()}
+
+
+def network_chart(
+    figure: dict[str, Any],
+    key: str,
+    keeps: str,
+    picked: Callable[[int], None],
+    stages: dict[str, Any] | None = None,
+) -> None:
+    """Draw a network that keeps its zoom while its colours change, with those of the stage that the charts show.
 
     Parameters
     ----------
@@ -86,13 +85,16 @@ def network_chart(figure: dict[str, Any], key: str, keeps: str, picked: Callable
         As long as it is the same, zoom and place are kept.
     picked : callable
         Called with the place of a node that was clicked, before the page is drawn again.
+    stages : dict, optional
+        Of `coded`.
     """
     text = json.dumps(figure, cls=_Arrays)
     nodes = sum(len(trace["x"]) for trace in figure["data"] if "customdata" in trace)
     # A network is zoomed into; charts are scrolled past.
     config = chart_config() | {"scrollZoom": True}
     content = {"figure": text, "address": PLOTLY_ADDRESS, "config": config, "keeps": keeps}
-    content |= {"version": str(hash((text, config["displayModeBar"]))), "nodes": nodes}
+    version = hash((text, config["displayModeBar"], stages["codes"] if stages else ""))
+    content |= {"version": str(version), "nodes": nodes, "stages": stages}
     height, state_key = figure["layout"]["height"], f"{key}_node"
 
     def clicked() -> None:
@@ -107,4 +109,5 @@ def network_chart(figure: dict[str, Any], key: str, keeps: str, picked: Callable
 
 def _network() -> Any:
     html = "<div class='network-chart' style='width:100%;min-height:320px'></div>"
-    return st.components.v2.component("hetcore_network", html=html, js=LOAD_PLOTLY + DRAW, isolate_styles=False)
+    js = LOAD_PLOTLY + CHARTS + DRAW
+    return st.components.v2.component("hetcore_network", html=html, js=js, isolate_styles=False)
