@@ -224,6 +224,14 @@ class Manager:
                 lambda: any(job.events for job in runs) or not any(job.state == "running" for job in runs), timeout
             )
 
+    def wait_ended(self, run_ids: Iterable[str], timeout: float) -> bool:
+        """Wait while all runs that have not ended predict, at most `timeout` seconds; return whether all have ended."""
+        with self.changed:
+            runs = [self._jobs.find(run_id) for run_id in run_ids]
+            # Rounds and pauses are worth a look; what is left after them is soon over and shows nothing new.
+            self.changed.wait_for(lambda: {job.state for job in runs} - {*ENDED} != {"predicting"}, timeout)
+            return all(job.state in ENDED for job in runs)
+
     def sweep(self) -> None:
         """Stop runs that nobody watches and forget old ones; called every few seconds."""
         with self.changed:

@@ -189,10 +189,12 @@ def test_a_stop_is_reported_before_the_predictions_are_made_and_does_not_cut_the
     studio.stop(run_id)
     until(studio, run_id, lambda status: status.state == "predicting")
     assert studio.status(run_id).active
+    assert not studio.wait_ended([run_id], 0.0)  # it predicts still: nothing to wait for without patience
     worker = next(worker for worker in studio.workers if worker.phase == "working")
     studio._cut_off(worker, worker.job)  # its grace is over
     gate.write_text("predict")
-    assert ended(studio, run_id).state == "stopped"
+    assert studio.wait_ended([run_id], PATIENCE)
+    assert studio.status(run_id).state == "stopped"
     assert studio.result(run_id).predictions is not None
 
 

@@ -36,7 +36,7 @@ INSTANT = 3.0
 EVERY = 0.3
 """Seconds between two looks at a training."""
 FIRST = 0.6
-"""Seconds that a look at a training without a round waits for the first."""
+"""Seconds that a look at a training waits for its first round, or for its end after the last."""
 AHEAD = 5
 """Trainings that are listed before a queued one."""
 LESSON = "lesson"
@@ -279,6 +279,8 @@ class LiveTrainings:
 
         @st.fragment(run_every=EVERY if active and not st.session_state.get("hold") else None)
         def look() -> None:
+            if active:
+                self._page_at_end()
             statuses = {label: jobs.manager().status(run) for label, run in self.runs.items()}
             busy = any(status.active for status in statuses.values())
             with st.container(key="state"):
@@ -309,12 +311,20 @@ class LiveTrainings:
                     draw(*self._kept.drawn)
             elif busy:
                 bar.info("The first round is on its way.")
-            if all(status.state == "finished" for status in statuses.values()):
-                self._remember_durations(events)
-            if active and not busy:
-                st.rerun()
+            self._remember_durations()
+            if active:
+                self._page_at_end()
 
         look()
+
+    def _page_at_end(self) -> None:
+        """Draw the whole page once the trainings have ended, and wait for that where they only predict any more."""
+        # A person who paused updates wants the charts to stand still.
+        patience = 0.0 if st.session_state.get("hold") else FIRST
+        # At once, not after one more look: that would draw the same twice.
+        if jobs.manager().wait_ended(self.runs.values(), patience):
+            self._remember_durations()
+            st.rerun()
 
     def _ahead(self) -> None:
         """Say what a queued training waits for, and offer to stop what the same person left running elsewhere."""
@@ -329,9 +339,9 @@ class LiveTrainings:
                 key, stop = f"stop {status.run_id}", lambda run=status.run_id: manager.stop(run, self._owner)
                 st.button("Stop it", key=key, on_click=stop, icon=":material/stop:", disabled=status.stopping)
 
-    def _remember_durations(self, events: Events) -> None:
-        if self._kept:
-            self._kept.durations = {label: each for label, each in events.items() if each}
+    def _remember_durations(self) -> None:
+        if self._kept and all(jobs.manager().status(run).state == "finished" for run in self.runs.values()):
+            self._kept.durations = {label: each for label, each in self.events().items() if each}
 
     def _player(self, statuses: Mapping[str, Any]) -> None:
         """Draw play, pause, one round and stop."""
