@@ -34,6 +34,7 @@ from hetcore.consensus.view_sum import ViewSum, factors
 from hetcore.consensus.view_weights import (
     SHARPNESS,
     consensus,
+    consensus_of_each,
     deal,
     explained,
     fitted_mix,
@@ -128,9 +129,20 @@ class ViewBoosting:
         self.sharpness = SHARPNESS[0] if params["sharpness"] == "auto" else float(params["sharpness"])
         rule = self.rule(lambda0)
         self.views = [self._with_learner(each, seed, rule) for each, seed in made]
+        self._remember_labelled()
         # equal until the first round has said something
         self.weights, self.relative = np.full(len(self.views), 1.0 / len(self.views)), np.ones(len(self.views))
         self.sum = ViewSum(self.outputs, self.n_folds, len(self.views))
+
+    def _remember_labelled(self) -> None:
+        """Keep of the labelled rows what weighs views, so that a round adds only what it has changed."""
+        known = self.problem.labelled
+        self.codes, self.covers = self.labels.codes[known], np.stack([view.covers for view in self.views])
+        self.prior_losses = self.outputs.loss(np.tile(self.outputs.prior, (len(self.codes), 1)), self.codes)
+        self.predicted = np.stack([view.scores[known] for view in self.views])
+        self.view_losses, self.explains = np.tile(self.prior_losses, (len(self.views), 1)), np.zeros(len(self.views))
+        # labels that all are the same have no loss left
+        self.alone_loss = max(float(self.prior_losses.mean()), 1e-300)
 
     def _chosen_lambda0(self, made: list[tuple[DataView, int]]) -> float:
         """Return the lambda0 with the lowest out-of-fold loss of the tables' smooth learners after a few rounds."""
@@ -149,7 +161,7 @@ class ViewBoosting:
             for _ in range(TRIAL_ROUNDS):
                 trial.round()
             labelled = self.problem.labelled
-            losses.append(float(self.outputs.loss(trial.left_out[labelled], self.labels.codes[labelled]).mean()))
+            losses.append(float(self.outputs.loss(trial.left_out[labelled], trial.codes).mean()))
         self.paths["lambda0"] = list(zip(LAMBDA0, losses))
         # of equal losses the smallest lambda0: argmin takes the first
         return LAMBDA0[int(np.argmin(losses))]
@@ -183,16 +195,21 @@ class ViewBoosting:
 
     def round(self) -> bool:
         """Lines 3 to 7; return whether nothing is left to do."""
-        going = [view for view in self.views if not view.settled]
+        places = [i for i, view in enumerate(self.views) if not view.settled]
+        going = [self.views[i] for i in places]
         # views that have settled are not asked any more: they say what they said in their best round
         if going:
-            pulls = self._pulls(going)
-            for view, advanced in zip(going, self.executor.advance(going, self.n_rounds, pulls)):
-                view.take(advanced, self.problem.labelled)
+            known = self.problem.labelled
+            found = self.executor.advance(going, self.n_rounds, self._pulls(going))
+            for i, view, advanced in zip(places, going, found):
+                if view.take(advanced, known):
+                    self.predicted[i] = view.scores[known]
+                    self.view_losses[i] = self.outputs.loss(self.predicted[i], self.codes)
+                    self.explains[i] = explained(self.prior_losses, [self.view_losses[i]])
             # the best loss of any view in any round
             lead = min(min(view.losses, default=np.inf) for view in self.views)
             for view in going:
-                view.settle(lead, int(self.problem.labelled.sum()))
+                view.settle(lead, len(self.codes))
             self._weigh()
         self.n_rounds += 1
         return not going or self._ended()
@@ -201,7 +218,7 @@ class ViewBoosting:
         """Return whether the out-of-fold loss of the consensus has stopped falling."""
         # the loss of what predicts, smoothing included
         labelled = self.problem.labelled
-        self.losses.append(float(self.outputs.loss(self.smooth[labelled], self.labels.codes[labelled]).mean()))
+        self.losses.append(float(self.outputs.loss(self.smooth[labelled], self.codes).mean()))
         if all(view.settled for view in self.views):
             return True
         if self.n_rounds < FEWEST_ROUNDS:
@@ -222,7 +239,7 @@ class ViewBoosting:
         predicted = self.member_consensus(self.executor.pulled_members, self.pulled, which)
         # how far E may be trusted is seen on labelled rows, each as left out
         known = self.problem.labelled
-        stretch = stretch_of(self.outputs, self.left_out[known], self.labels.codes[known], predicted)
+        stretch = stretch_of(self.outputs, self.left_out[known], self.codes, predicted)
         fitted = self.outputs.fitted(self.outputs.prior + stretch * (predicted - self.outputs.prior))
         # where an instance stands among the pulled ones
         place = np.cumsum(self.pulled) - 1
@@ -257,61 +274,50 @@ class ViewBoosting:
 
     def _weigh(self) -> None:
         """Lines 4 to 7."""
-        labelled = self.problem.labelled
-        predicted = np.stack([view.scores[labelled] for view in self.views])
-        covers = np.stack([view.covers[labelled] for view in self.views])
-        codes = self.labels.codes[labelled]
-        losses = self.relative = self.relative_losses()
+        known = self.problem.labelled
+        losses = self.relative = self.view_losses.mean(axis=1) / self.alone_loss
+        rule, covers = self.params["weights"], self.covers[:, known]
+        if rule not in ("learned", "equal"):
+            held_to = weights_of(losses, rule, SHARPNESS[0])
+            self.sum.fit(self.predicted, covers, self.codes, self.labels.fold[known], held_to)
+        self.sum.combine(
+            [view.scores for view in self.views], [view.trained for view in self.views], self.covers, self.labels.fold
+        )
         # fitted on the simplex, beginning at the rule's weights
-        if self.params["weights"] == "learned":
-            self.weights = fitted_mix(self.outputs, predicted, covers, codes, weights_of(losses, "entropy", 3.0))
-        elif self.params["weights"] == "equal":
+        if rule == "learned":
+            start = weights_of(losses, "entropy", 3.0)
+            self.weights = fitted_mix(self.outputs, self.predicted, covers, self.codes, start)
+        elif rule == "equal":
             self.weights = weights_of(losses, "equal", 1.0)
         else:
-            self._weigh_with_sum(predicted, covers, codes, losses)
+            self._weigh_with_sum(covers, losses)
         self._combine()
         self._weigh_graphs()
         if self.params["lambda1"] == "auto" and self.n_rounds + 1 in LOOKS:
             self.choose_lambda1()
         self._smooth()
 
-    def _weigh_with_sum(self, predicted: NDArray, covers: NDArray, codes: NDArray, losses: NDArray) -> None:
+    def _weigh_with_sum(self, covers: NDArray, losses: NDArray) -> None:
         """Line 5: the weights of the views and of their sum."""
-        rule, fold = self.params["weights"], self.labels.fold[self.problem.labelled]
-        self.sum.fit(predicted, covers, codes, fold, weights_of(losses, rule, SHARPNESS[0]))
-        self.sum.combine(predicted, predicted, covers, fold)
+        known, rule = self.problem.labelled, self.params["weights"]
+        of_sum = self.sum.scores[known]
         # relative to the prior's loss, as those of the views
-        losses = np.append(losses, self.outputs.loss(self.sum.scores, codes).mean() / self._alone())
-        args = [*predicted, self.sum.scores], np.vstack([covers, self.sum.covers]), codes
+        losses = np.append(losses, self.outputs.loss(of_sum, self.codes).mean() / self.alone_loss)
+        choices = sharpness_for(len(self.codes)) if self.params["sharpness"] == "auto" else (self.sharpness,)
+        tried, best = np.array([weights_of(losses, rule, q) for q in choices]), 0
         # several powers cost little, as the views' scores are there already
-        choices = sharpness_for(len(codes)) if self.params["sharpness"] == "auto" else (self.sharpness,)
-        tried = [weights_of(losses, rule, q) for q in choices]
-        best = int(np.argmin([self._loss_of(weights, *args) for weights in tried]))
+        if len(tried) > 1:
+            predicted, covers = np.vstack([self.predicted, of_sum[None]]), np.vstack([covers, self.sum.covers[known]])
+            mixed = consensus_of_each(tried, predicted, covers, self.outputs.prior)
+            best = int(np.argmin(self.outputs.loss(mixed, self.codes).mean(axis=1)))
         self.weights, self.sum.weight, self.sharpness = tried[best][:-1], float(tried[best][-1]), choices[best]
-
-    def _loss_of(self, weights: NDArray, predicted: NDArray, covers: NDArray, codes: NDArray) -> float:
-        return float(self.outputs.loss(consensus(weights, predicted, covers, self.outputs.prior), codes).mean())
-
-    def relative_losses(self) -> NDArray[np.float64]:
-        """Return l_i (v,) over the prior's loss, of all labelled rows: a view is the prior where it has no record."""
-        labelled, codes = self.problem.labelled, self.labels.codes[self.problem.labelled]
-        losses = [self.outputs.loss(view.scores[labelled], codes).mean() for view in self.views]
-        return np.array(losses) / self._alone()
-
-    def _alone(self) -> float:
-        """Return the prior's loss."""
-        codes = self.labels.codes[self.problem.labelled]
-        # labels that all are the same have no loss left
-        return max(float(self.outputs.loss(np.tile(self.outputs.prior, (len(codes), 1)), codes).mean()), 1e-300)
 
     def _combine(self) -> None:
         """Line 5: E with labelled rows as left out, and as trained."""
-        covers, prior = np.stack([view.covers for view in self.views]), self.outputs.prior
         predicted, trained = [view.scores for view in self.views], [view.trained for view in self.views]
-        self.sum.combine(predicted, trained, covers, self.labels.fold)
-        weights, covers = np.append(self.weights, self.sum.weight), np.vstack([covers, self.sum.covers])
-        self.left_out = consensus(weights, [*predicted, self.sum.scores], covers, prior)
-        self.trained = consensus(weights, [*trained, self.sum.trained], covers, prior)
+        weights, covers = np.append(self.weights, self.sum.weight), np.vstack([self.covers, self.sum.covers])
+        self.left_out = consensus(weights, [*predicted, self.sum.scores], covers, self.outputs.prior)
+        self.trained = consensus(weights, [*trained, self.sum.trained], covers, self.outputs.prior)
 
     def _weigh_graphs(self) -> None:
         """Line 6, from what the views without a graph say, labels where known."""
@@ -320,10 +326,9 @@ class ViewBoosting:
         elif self.walks:
             plain = [i for i, view in enumerate(self.views) if not view.view.graphs]
             # views without a graph: one that sees neighbours makes linked instances alike by itself
-            predicted = np.stack([self.views[i].scores for i in plain])
-            covers = np.stack([self.views[i].covers for i in plain])
+            predicted = [self.views[i].scores for i in plain]
             # all of weight 0 would leave no mean
-            alone = consensus(self.effective[plain] + 1e-9, predicted, covers, self.outputs.prior)
+            alone = consensus(self.effective[plain] + 1e-9, predicted, self.covers[plain], self.outputs.prior)
             fitted, known = self.outputs.fitted(alone), self.problem.labelled
             missed = self.labels.codes - fitted
             # a label, where there is one, says more than any prediction
@@ -335,7 +340,7 @@ class ViewBoosting:
         """The scores (n, k) that labelled rows' labels stand for; 0 elsewhere."""
         known = self.problem.labelled
         working = np.zeros_like(self.left_out)
-        working[known] = self.outputs.working(self.left_out[known], self.labels.codes[known])
+        working[known] = self.outputs.working(self.left_out[known], self.codes)
         return working
 
     def choose_lambda1(self) -> None:
@@ -399,26 +404,19 @@ class ViewBoosting:
         found = {}
         for name in self.columns.tables.names:
             own = [i for i, view in enumerate(self.views) if view.view.tables == (name,) and not view.view.graphs]
-            predicted = np.stack([self.views[i].scores for i in own])
-            covers = np.stack([self.views[i].covers for i in own])
+            predicted = [self.views[i].scores for i in own]
             # a table's views have all weight 0 where it is worst; it is drawn all the same
-            mixed = consensus(self.weights[own] + 1e-9, predicted, covers, self.outputs.prior)
-            found[name] = self._raw(mixed), covers[0]
+            mixed = consensus(self.weights[own] + 1e-9, predicted, self.covers[own], self.outputs.prior)
+            found[name] = self._raw(mixed), self.covers[own[0]]
         return found
 
     def shares(self) -> NDArray[np.float64]:
         """Return each view's shares (v, p + q) in what its tables and graphs explain: rows sum to 1."""
-        labelled = self.problem.labelled
-        codes = self.labels.codes[labelled]
-        prior = self.outputs.loss(np.tile(self.outputs.prior, (len(codes), 1)), codes)
-        gains = {
-            name: explained(prior, [self.outputs.loss(v.scores[labelled], codes) for v in self._own_views(name)])
-            for name in self.columns.tables.names
-        }
+        gains = {}
+        for name in self.columns.tables.names:
+            own = [i for i, view in enumerate(self.views) if view.view.tables == (name,) and not view.view.graphs]
+            gains[name] = float(self.explains[own].max())
         return deal([view.view for view in self.views], self.relative, gains, self.graph_weights)
-
-    def _own_views(self, table: str) -> list[ViewState]:
-        return [view for view in self.views if view.view.tables == (table,) and not view.view.graphs]
 
     def dealt(self) -> NDArray[np.float64]:
         """Return the part of each view's weight that is each table's, then each graph's (v, p + q)."""

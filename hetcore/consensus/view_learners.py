@@ -239,12 +239,11 @@ class TreeLearner(ViewLearner):
         self.trees.append([tree for trees in grown_now for tree in trees])
 
     def _grown(self, pull: NDArray[np.float64] | None) -> Any:
-        fitted = self.outputs.fitted(self.scores)
-        gradients = (fitted - self.codes).astype(np.float32)
-        classes = self.outputs.is_classifier
-        hessians = (
-            self.outputs.curvature(fitted).astype(np.float32) if classes else np.empty((*fitted.shape[:2], 0), "f4")
-        )
+        # zeros that are never touched cost nothing: most rows are neither labelled nor pulled
+        gradients = np.zeros(self.scores.shape, np.float32)
+        hessians = np.zeros((*self.scores.shape[:2], self.outputs.k if self.outputs.is_classifier else 0), np.float32)
+        fitted = self.outputs.fitted(self._of_labelled())
+        self._slope(self.own, fitted, fitted - self.codes[self.own], gradients, hessians)
         # two rows at least, for a tree of one can't split
         sizes = [max(2, round(self.rule.subsample * each.size)) for each in self.training]
         rows = [drawn(each, size, self.rng) for each, size in zip(self.training, sizes)]
@@ -252,14 +251,20 @@ class TreeLearner(ViewLearner):
             weight = np.float32(self.rule.lambda0)
             # as many as are labelled, so that growing costs at most twice as much
             pulled = drawn(self.pulled, rows[0].size, self.rng)
-            spots = np.searchsorted(self.pulled, pulled)
-            gradients[:, pulled] = weight * (fitted[:, pulled] - pull[:, spots])
-            if classes:
-                # the curvature weighs as the gradient, so that a leaf of pulled rows takes the same step
-                hessians[:, pulled] *= weight
+            fitted = self.outputs.fitted(self.scores[:, pulled])
+            slope = weight * (fitted - pull[:, np.searchsorted(self.pulled, pulled)])
+            self._slope(pulled, fitted, slope, gradients, hessians)
+            # the curvature weighs as the gradient, so that a leaf of pulled rows takes the same step
+            hessians[:, pulled] *= weight
             rows = [np.sort(np.concatenate([each, pulled])).astype(np.int32) for each in rows]
         self.grower.use(rows, [self._columns() for _ in rows])
-        return self.grower.grow(np.ascontiguousarray(gradients), np.ascontiguousarray(hessians))
+        return self.grower.grow(gradients, hessians)
+
+    def _slope(self, rows: NDArray, fitted: NDArray, slope: NDArray, gradients: NDArray, hessians: NDArray) -> None:
+        """Write gradients and hessians of some rows."""
+        gradients[:, rows] = slope
+        if hessians.size:
+            hessians[:, rows] = self.outputs.curvature(fitted)
 
     def _columns(self) -> NDArray[np.int32]:
         d, most = self.varying.size, MOST_COLUMNS_OF_CLASSES if self.outputs.k > 1 else MOST_COLUMNS
@@ -308,22 +313,27 @@ class SmoothLearner(ViewLearner):
             rows = self.landmarks.values
         # rows of length 1 on average, so that one row of penalties serves all tables
         self.unit = 1.0 / max(np.sqrt((rows**2).sum(axis=1).mean()), 1e-12)
-        # a constant that is penalised a little, as the prior is there already
-        self.features = np.column_stack([rows * self.unit, np.full(len(rows), CONSTANT)])
-        self.fitted_rows = np.concatenate([self.own, self.pulled]) if self.rule.lambda0 else self.own
-        self.values, self.vectors = self._spectrum()
-        self.turned = self.features[self.fitted_rows] @ self.vectors
+        fitted_rows = np.concatenate([self.own, self.pulled]) if self.rule.lambda0 else self.own
+        fitted = self._features(rows[fitted_rows])
+        # apart from those fitted, so that a round does not pick its rows anew
+        self.rest = self._features(rows[self.others])
+        self.values, self.vectors = self._spectrum(fitted[: self.own.size], fitted[self.own.size :])
+        self.turned = fitted @ self.vectors
         self.weights = np.zeros((self.values.size, self.rule.n_folds, self.outputs.k))
         # which labelled rows a member has seen
-        self.seen = self.fold[self.own] != np.arange(self.rule.n_folds)[:, None]
+        self.seen = self.fold[self.own][:, None, None] != np.arange(self.rule.n_folds)[:, None]
         known = self.codes[self.own]
         # numbers are not predicted beyond the labels: a linear fit of few rows runs far
         self.range = (known.min(), known.max()) if self.own.size and not self.outputs.is_classifier else None
-        self.scores = np.tile(self.outputs.prior, (self.rule.n_folds, self.fitted_rows.size, 1))
+        # rows first, as a product with the eigenvectors gives them: (m, F, k)
+        self.scores = np.tile(self.outputs.prior, (len(fitted), self.rule.n_folds, 1))
 
-    def _spectrum(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _features(self, rows: NDArray) -> NDArray[np.float64]:
+        """Return rows of length 1 on average, with a constant that is penalised a little, as the prior is there."""
+        return np.column_stack([rows * self.unit, np.full(len(rows), CONSTANT)])
+
+    def _spectrum(self, own: NDArray, pulled: NDArray) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the eigenvalues and -vectors of the Gram matrix that a member has on average."""
-        own, pulled = self.features[self.own], self.features[self.fitted_rows[self.own.size :]]
         # a member lacks one fold of the labelled rows, and has all pulled ones
         gram = (1.0 - 1.0 / self.rule.n_folds) * (own.T @ own) + self._pulled_weight() * (pulled.T @ pulled)
         values, vectors = np.linalg.eigh(gram)
@@ -338,42 +348,40 @@ class SmoothLearner(ViewLearner):
         fitted, count = self.outputs.fitted(self.scores), self.own.size
         residuals = np.zeros_like(fitted)
         # a member's own fold has no residual
-        residuals[:, :count] = (self.codes[self.own] - fitted[:, :count]) * self.seen[:, :, None]
+        residuals[:count] = (self.codes[self.own, None] - fitted[:count]) * self.seen
         if pull is not None and self.pulled.size:
-            residuals[:, count:] = self._pulled_weight() * (pull - fitted[:, count:])
-        slopes = self.turned.T @ _flat(residuals.transpose(1, 0, 2))
-        curved = (self.outputs.curvature(fitted[:, :count]) * self.seen[:, :, None]).mean(axis=(1, 2))
+            residuals[count:] = self._pulled_weight() * (pull.transpose(1, 0, 2) - fitted[count:])
+        slopes = self.turned.T @ _flat(residuals)
+        curved = (self.outputs.curvature(fitted[:count]) * self.seen).mean(axis=(0, 2))
         # one curvature for a member: an eigendecomposition of its own in each round would cost the most by far
-        size = np.maximum(FEWEST_CURVATURE, curved / np.maximum(self.seen.mean(axis=1), 1e-12))
+        size = np.maximum(FEWEST_CURVATURE, curved / np.maximum(self.seen.mean(axis=(0, 2)), 1e-12))
         steps = slopes.reshape(self.weights.shape) / (self.values + penalty)[:, None, None]
         self.weights = self.weights + steps / size[:, None]
-        self.scores = self._members_of(self.turned, self.weights)
+        self.scores = self._members_of(self.turned @ _flat(self.weights))
 
-    def _members_of(self, turned: NDArray, weights: NDArray) -> NDArray[np.float64]:
-        """Return what members with some weights say of rows in the eigenvectors, (F, m, k)."""
-        flat = turned @ _flat(weights)
-        predicted = flat.reshape(len(turned), *weights.shape[1:]).transpose(1, 0, 2) + self.outputs.prior
-        return predicted if self.range is None else np.clip(predicted, *self.range)
+    def _members_of(self, flat: NDArray) -> NDArray[np.float64]:
+        """Return what members say of rows (m, F, k) whose products with their weights are given (m, F k)."""
+        predicted = flat.reshape(len(flat), *self.weights.shape[1:])
+        predicted += self.outputs.prior
+        return predicted if self.range is None else np.clip(predicted, *self.range, out=predicted)
 
     def members(self) -> NDArray[np.float64]:
         """Return what each member says of the unlabelled rows (F, m_u, k) in the best round."""
-        return self._members_of(self.features[self.others] @ self.vectors, self._kept_weights)
+        # turned back, the weights are few; turning the rows would be a hundred times the work
+        return self._members_of(self.rest @ (self.vectors @ _flat(self._kept_weights))).transpose(1, 0, 2)
 
     def pulled_members(self) -> NDArray[np.float64]:
         """Return what each member says of the pulled rows (F, u, k) in the best round."""
-        return self._kept[:, self.own.size :]
+        return self._kept[self.own.size :].transpose(1, 0, 2)
 
     def _of_labelled(self) -> NDArray[np.float64]:
-        return self.scores[:, : self.own.size]
+        return self.scores[: self.own.size].transpose(1, 0, 2)
 
     def _mean_of_others(self) -> NDArray[np.float64]:
-        rows = self.features[self.others]
         if self.range is None:
             # the mean of products is the product of the mean; with clipped members it is not
-            return rows @ (self.vectors @ self.weights.mean(axis=1)) + self.outputs.prior
-        flat = rows @ (self.vectors @ _flat(self.weights))
-        predicted = flat.reshape(len(rows), *self.weights.shape[1:]) + self.outputs.prior
-        return np.clip(predicted, *self.range).mean(axis=1)
+            return self.rest @ (self.vectors @ self.weights.mean(axis=1)) + self.outputs.prior
+        return self._members_of(self.rest @ (self.vectors @ _flat(self.weights))).mean(axis=1)
 
     def _remember(self) -> None:
         self._kept, self._kept_weights = self.scores, self.weights

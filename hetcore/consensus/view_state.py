@@ -56,13 +56,14 @@ class ViewState:
         """The view's name."""
         return self.view.name
 
-    def take(self, advanced: Advanced, labelled: NDArray[np.bool_]) -> None:
-        """Note what the learner said after a round."""
+    def take(self, advanced: Advanced, labelled: NDArray[np.bool_]) -> bool:
+        """Note what the learner said after a round; return whether that is another than before."""
         self.losses.append(advanced.loss)
         self.best = advanced.best
         if advanced.scores is not None:
             self.scores[self.rows] = self.trained[self.rows] = advanced.scores
             self.trained[self.rows[labelled[self.rows]]] = advanced.trained
+        return advanced.scores is not None
 
     def settle(self, lead: float, n_known: int) -> None:
         """Rest once the loss no longer falls, or can't come near the best view's any more."""

@@ -72,12 +72,15 @@ class ViewSum:
         change = np.where(covers[:, ::step, None], predicted[:, ::step] - self.outputs.prior, 0.0)
         codes, fold = codes[::step], fold[::step]
         useful = self._explain(change, codes)
-        change, weights = change * useful[:, None, None], weights * useful
-        first = weights if self.age == 1 else self.scales * useful
-        self.scales = nearest_scales(self.outputs, change, codes, weights, first)
+        change, weights = change[useful], weights[useful]
+        first = weights if self.age == 1 else self.scales[useful]
+        # the others have no scale
+        self.scales, self.by_fold = np.zeros(len(useful)), np.zeros_like(self.by_fold)
+        self.scales[useful] = nearest_scales(self.outputs, change, codes, weights, first)
         for k in range(len(self.by_fold)):
             rows = fold != k
-            self.by_fold[k] = nearest_scales(self.outputs, change[:, rows], codes[rows], weights, self.scales)
+            found = nearest_scales(self.outputs, change[:, rows], codes[rows], weights, self.scales[useful])
+            self.by_fold[k, useful] = found
 
     def _explain(self, change: NDArray, codes: NDArray) -> NDArray[np.bool_]:
         """Return which views (v,) clearly explain something; only those are summed."""
@@ -101,8 +104,13 @@ class ViewSum:
         self.trained = summed(self.scales, trained, covers, prior)
         self.scores = self.trained.copy()
         for k, scales in enumerate(self.by_fold):
-            rows = np.flatnonzero(fold == k)
-            self.scores[rows] = summed(scales, [each[rows] for each in predicted], covers[:, rows], prior)
+            rows, used = np.flatnonzero(fold == k), np.flatnonzero(scales)
+            # most views have no scale: their rows are not picked out
+            if used.size:
+                some = [predicted[i][rows] for i in used]
+                self.scores[rows] = summed(scales[used], some, covers[np.ix_(used, rows)], prior)
+            else:
+                self.scores[rows] = prior
 
     def effective(self, weights: NDArray, losses: NDArray) -> NDArray[np.float64]:
         """Return w (v,) with the sum's weight dealt to views: by b times the share of the prior's loss explained."""
@@ -119,10 +127,9 @@ def shares_of(scales: NDArray, covers: NDArray) -> NDArray[np.float64]:
 
 def summed(scales: NDArray, predicted: Sequence[NDArray], covers: NDArray, prior: NDArray) -> NDArray[np.float64]:
     """Return f_s (n, k) of what views say (v, n, k)."""
-    total = np.zeros_like(predicted[0])
-    for part, each in zip(factors(np.zeros_like(scales), 1.0, scales, covers), predicted):
-        if part.any():
-            total += part[:, None] * (each - prior)
+    total, used = np.zeros_like(predicted[0]), np.flatnonzero(scales)
+    for i, part in zip(used, factors(np.zeros(used.size), 1.0, scales[used], covers[used])):
+        total += part[:, None] * (predicted[i] - prior)
     return prior + total
 
 
@@ -159,21 +166,22 @@ def nearest_scales(
     centre, first : (v,) float64
         What b is held to, and where the steps begin.
     """
-    if not len(codes):
+    if not change.size:
         return centre.copy()
-    pull, b = STRENGTH / len(codes), first.copy()
+    pull, b, flat = STRENGTH / len(codes), first.copy(), change.reshape(len(change), -1)
 
     def value(b: NDArray) -> tuple[float, NDArray]:
-        scores = outputs.prior + np.tensordot(b, change, 1)
+        scores = outputs.prior + (b @ flat).reshape(codes.shape)
         return float(outputs.loss(scores, codes).mean()) + 0.5 * pull * float(((b - centre) ** 2).sum()), scores
 
     now, scores = value(b)
     for _ in range(NEWTON_STEPS):
-        slope, curved = _model(outputs, change, codes, scores)
-        slope += pull * (b - centre)
+        fitted, step = outputs.fitted(scores), np.zeros_like(b)
+        slope = flat @ (fitted - codes).ravel() / len(codes) + pull * (b - centre)
         free = (b > 0) | (slope < 0)
-        step = np.zeros_like(b)
-        step[free] = np.linalg.solve((curved + pull * np.eye(b.size))[np.ix_(free, free)], slope[free])
+        # few views are free, and only their curvature is asked for
+        curved = _curvature(outputs, change[free], fitted)
+        step[free] = np.linalg.solve(curved + pull * np.eye(len(curved)), slope[free])
         for halving in range(HALVINGS):
             moved = np.maximum(b - step * 0.5**halving, 0.0)
             new, scores = value(moved)
@@ -188,12 +196,11 @@ def nearest_scales(
     return b
 
 
-def _model(outputs: Outputs, change: NDArray, codes: NDArray, scores: NDArray) -> tuple[NDArray, NDArray]:
-    """Return slope (v,) and curvature (v, v) of the mean loss by b."""
-    fitted, n, flat = outputs.fitted(scores), len(codes), change.reshape(len(change), -1)
-    slope = flat @ (fitted - codes).ravel() / n
+def _curvature(outputs: Outputs, change: NDArray, fitted: NDArray) -> NDArray[np.float64]:
+    """Return the curvature (v, v) of the mean loss by b, where (n, k) are fitted."""
+    n, flat = len(fitted), change.reshape(len(change), fitted.size)
     if outputs.k == 1:
-        return slope, (flat * outputs.curvature(fitted).ravel()) @ flat.T / n
+        return (flat * outputs.curvature(fitted).ravel()) @ flat.T / n
     weighted = change * fitted
     mean = weighted.sum(axis=2)
-    return slope, (weighted.reshape(flat.shape) @ flat.T - mean @ mean.T) / n
+    return (weighted.reshape(flat.shape) @ flat.T - mean @ mean.T) / n

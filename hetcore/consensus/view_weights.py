@@ -11,7 +11,9 @@ from hetcore.consensus.outputs import Outputs
 from hetcore.consensus.views import View
 from hetcore.weights import weights_from_losses
 
-__all__ = ["SHARPNESS", "consensus", "deal", "explained", "fitted_mix", "sharpness_for", "weights_of"]
+__all__ = [
+    "SHARPNESS", "consensus", "consensus_of_each", "deal", "explained", "fitted_mix", "sharpness_for", "weights_of",
+]  # fmt: skip
 
 SHARPNESS = (3.0, 1.0, 2.0, 4.5, 6.0, 9.0, 12.0, 18.0, 27.0, 36.0)  # that "auto" chooses from; 1 is the paper's
 LABELS_PER_SHARPNESS = 15  # labelled rows for each 1 of the largest sharpness above the first
@@ -49,6 +51,16 @@ def consensus(weights: NDArray, predicted: Sequence[NDArray], covers: NDArray, p
         total += (weights[i] * covers[i])[:, None] * predicted[i]
     some = mass > 0
     return np.where(some[:, None], total / np.where(some, mass, 1.0)[:, None], prior)
+
+
+def consensus_of_each(
+    weights: NDArray, predicted: NDArray, covers: NDArray, prior: NDArray
+) -> NDArray[np.float64]:
+    """Return E (c, n, k) by each of c choices of weights (c, v), what views say being (v, n, k); see `consensus`."""
+    spoken = predicted if covers.all() else np.where(covers[:, :, None], predicted, 0.0)
+    total = (weights @ spoken.reshape(len(spoken), -1)).reshape(len(weights), *predicted.shape[1:])
+    mass = (weights @ covers)[:, :, None]
+    return np.divide(total, mass, out=np.broadcast_to(prior, total.shape).copy(), where=mass > 0)
 
 
 def fitted_mix(

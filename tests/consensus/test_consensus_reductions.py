@@ -103,7 +103,7 @@ def test_a_smooth_learner_of_numbers_is_iterated_ridge_regression():
         residual = content.codes[rows] - np.clip(Z[rows] @ c, low, high)
         penalty = learner.largest * max(FIRST_PENALTY["linear"] * PENALTY_FALL**t, LAST_PENALTY)
         c += np.linalg.solve(gram + penalty * np.eye(len(c)), Z[rows].T @ residual)
-        assert_allclose(learner.scores[1], np.clip(every @ c, low, high), rtol=1e-6, atol=1e-8)
+        assert_allclose(learner.scores[:, 1], np.clip(every @ c, low, high), rtol=1e-6, atol=1e-8)
 
 
 @pytest.mark.parametrize("learner,kind", [("trees", TreeLearner), ("kernel", SmoothLearner), ("linear", SmoothLearner)])
@@ -118,8 +118,8 @@ def test_a_labelled_row_is_scored_by_members_that_have_not_seen_its_label(learne
         made = kind(np.arange(data.n), problem.labelled, each)
         for t in range(4):
             made.advance(t)
-        place = row if learner == "trees" else int(np.searchsorted(made.own, row))
-        predicted.append((made.scores[content.fold[row], place], made.scores))
+        members = made._of_labelled()
+        predicted.append((members[content.fold[row], np.searchsorted(made.own, row)], members))
     assert_array_equal(predicted[0][0], predicted[1][0])
     assert np.abs(predicted[0][1] - predicted[1][1]).max() > 1e-6
 
