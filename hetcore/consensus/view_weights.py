@@ -53,9 +53,7 @@ def consensus(weights: NDArray, predicted: Sequence[NDArray], covers: NDArray, p
     return np.where(some[:, None], total / np.where(some, mass, 1.0)[:, None], prior)
 
 
-def consensus_of_each(
-    weights: NDArray, predicted: NDArray, covers: NDArray, prior: NDArray
-) -> NDArray[np.float64]:
+def consensus_of_each(weights: NDArray, predicted: NDArray, covers: NDArray, prior: NDArray) -> NDArray[np.float64]:
     """Return E (c, n, k) by each of c choices of weights (c, v), what views say being (v, n, k); see `consensus`."""
     spoken = predicted if covers.all() else np.where(covers[:, :, None], predicted, 0.0)
     total = (weights @ spoken.reshape(len(spoken), -1)).reshape(len(weights), *predicted.shape[1:])
