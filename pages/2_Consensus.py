@@ -137,7 +137,7 @@ def after(setting: Setting) -> None:
             "One case": lambda: case(setting, result),
             "Map": lambda: instances(result, data, setting.operations, owner),
             "New rows": lambda: predict_new(result.model, data, owner),
-            "Pinned scenarios": lambda: pinned(Pin(current.title, setting, events), data, owner),
+            "Pinned scenarios": lambda: pinned(Pin(current.title, setting, events, live.runs[PAGE]), data, owner),
             "Theorem 4.1": lambda: widgets.theorem(events),
             "Take away": lambda: take_away(setting, result, events),
         },

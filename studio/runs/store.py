@@ -48,6 +48,8 @@ _MEMORY = "new runs are kept in memory until the studio ends"
 _EMPTY = "The database of runs was deleted or empty: runs that it had are lost, unless you have a copy of runs.db."
 _MARK = "runs.kept"
 """A file that says that the folder had runs."""
+PINNED = "pinned"
+"""Among the results of a run that is kept to compare others with."""
 T = TypeVar("T")
 
 
@@ -180,11 +182,31 @@ class RunStore:
 
     def rename(self, owner: str, run_id: str, name: str) -> Run:
         """Give a run a name of at most 200 characters, and return it."""
-        run = dataclasses.replace(self.get(owner, run_id), name=" ".join(name.split())[:200])
-        if self._memory.get(owner, run_id) is not None:
+        return self._change(dataclasses.replace(self.get(owner, run_id), name=" ".join(name.split())[:200]), "name")
+
+    def pin(self, owner: str, run_id: str, pinned: bool = True) -> Run:
+        """Mark a run as a scenario to compare others with, or no longer, and return it.
+
+        Raises
+        ------
+        LookupError
+            If the owner has no such run.
+        DataError
+            If the mark could not be stored.
+        """
+        run = self.get(owner, run_id)
+        results = {name: value for name, value in run.results.items() if name != PINNED}
+        return self._change(dataclasses.replace(run, results=results | ({PINNED: True} if pinned else {})), "pin")
+
+    def pins(self, owner: str, page: str) -> list[Run]:
+        """Return the owner's pinned runs of a page, the oldest first."""
+        return [run for run in reversed(self.list(owner, page)) if run.results.get(PINNED)]
+
+    def _change(self, run: Run, what: str) -> Run:
+        if self._memory.get(run.owner, run.id) is not None:
             self._memory.replace(run)
         elif not self._try(lambda database: database.replace(run) or True, writes=True):
-            raise DataError("The name could not be stored: see the warning above, and try again.")
+            raise DataError(f"The {what} could not be stored: see the warning above, and try again.")
         return run
 
     def delete(self, owner: str, run_id: str) -> bool:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from hetcore.data import HetData
 from hetcore.events import RoundEnd
-from studio.views.common.training import Setting
+from studio.runs import restoring, store
+from studio.views.common.training import Setting, run_of
 from studio.views.consensus import widgets_pins
 from studio.views.consensus.widgets_pins import Pin
 
@@ -26,9 +28,22 @@ def rounds(error):
     return [event(k) for k in range(3)]
 
 
-def pin(lambda0, error, title="Films"):
+def pin(lambda0, error, title="Films", owner="anna"):
+    """Return a scenario whose run is stored, as that of an ended training is."""
     params = {"lambda0": lambda0, "lambda1": 0.1, "as_printed": False, "random_state": 0}
-    return Pin(title, Setting("GBCRegressor", params), rounds(error))
+    setting = Setting("GBCRegressor", params)
+    run = run_of("Consensus", setting, {"example": title}, title, owner)
+    store.shared().add(run, rounds=restoring.to_bytes(rounds(error)))
+    return Pin(title, setting, rounds(error), run.id)
+
+
+@pytest.fixture(autouse=True)
+def runs(tmp_path, monkeypatch):
+    """A store of this test's own."""
+    made = store.RunStore(folder=tmp_path)
+    monkeypatch.setattr(store, "shared", lambda: made)
+    yield made
+    made.close()
 
 
 def app(pin, data):
@@ -37,19 +52,35 @@ def app(pin, data):
     pinned(pin, data, "anna")
 
 
-def test_any_two_scenarios_of_the_same_data_stand_side_by_side():
+def test_any_two_scenarios_of_the_same_data_stand_side_by_side(runs):
     page = AppTest.from_function(app, args=(pin(0.1, 2.0), data()), default_timeout=60).run()
     page.button(key="pin").click().run()
     assert not page.exception and page.dataframe[0].value["RMSE"].tolist() == ["0.667"]
     assert "second scenario" in page.caption[0].value and not page.selectbox
-    page = AppTest.from_function(app, args=(pin(1.0, 4.0), data()), default_timeout=60)
-    page.session_state["pins"] = [pin(0.1, 2.0), pin(0.5, 9.0, "Other data")]
-    page.run()
+    for each in (pin(0.5, 9.0, "Other data"), pin(0.5, 9.0, owner="berta")):  # hers is not seen
+        runs.pin("anna" if each.title == "Other data" else "berta", each.run)
+    # Another session, as tomorrow's.
+    page = AppTest.from_function(app, args=(pin(1.0, 4.0), data()), default_timeout=60).run()
     assert not page.exception and len(page.dataframe[0].value) == 2
     options = page.selectbox(key="pane A").options
     assert len(options) == 2 and options[0].startswith("1. λ0 0.1") and "shown now" in options[1]  # none of other data
     assert "λ0 0.1 → 1" in page.info[0].value.replace("\\", "") and page.button(key="chance pins start")
     assert len(page.get("plotly_chart")) == 4
+
+
+def test_a_pin_is_let_go_and_goes_with_its_run(runs):
+    first, second, other = pin(0.1, 2.0), pin(0.2, 3.0), pin(0.3, 3.0, owner="berta")
+    page = AppTest.from_function(app, args=(first, data()), default_timeout=60).run()
+    page.button(key="pin").click().run()
+    runs.pin("anna", second.run)
+    assert len(page.run().dataframe[0].value) == 2
+    page.button(key=f"unpin {first.run}").click().run()
+    assert len(page.dataframe[0].value) == 1 and page.dataframe[0].value["λ0"].tolist() == [0.2]
+    runs.delete("anna", second.run)
+    assert not page.run().dataframe and not page.exception
+    page = AppTest.from_function(app, args=(other, data()), default_timeout=60).run()
+    page.button(key="pin").click().run()
+    assert "somebody else's" in page.warning[0].value and not runs.pins("berta", "Consensus")
 
 
 def test_panes_have_the_same_axes():

@@ -137,6 +137,20 @@ def test_owners_see_their_own_runs_only(anywhere):
     assert store.get("anna", run_id).name == ""
 
 
+def test_a_pin_is_its_owners_and_outlives_the_store(opened):
+    runs = opened()
+    first, second = (runs.add(Run("anna", "Consensus", "GBC", "films", results={"rounds": k})) for k in (1, 2))
+    for one in (second, first):
+        runs.pin("anna", one)
+    with pytest.raises(LookupError):
+        runs.pin("berta", first)
+    again = opened()
+    assert [run.id for run in again.pins("anna", "Consensus")] == [first, second]
+    assert again.pins("berta", "Consensus") == again.pins("anna", "Transfer") == []
+    assert again.pin("anna", first, False).results == {"rounds": 1}
+    assert [run.id for run in again.pins("anna", "Consensus")] == [second]
+
+
 def test_runs_are_renamed_and_deleted_for_good(anywhere):
     store = anywhere()
     run_id = store.add(a_run(), model=b"m")

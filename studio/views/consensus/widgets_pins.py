@@ -1,4 +1,7 @@
-"""Pinned scenarios of the Consensus page: a table of them, and any two side by side, A beside B."""
+"""Pinned scenarios of the Consensus page: a table of them, and any two side by side, A beside B.
+
+A pin is a mark on a stored run, so that it is there tomorrow and for its owner alone; it goes with the run.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,11 @@ import numpy as np
 import streamlit as st
 
 from hetcore.data import HetData
+from hetcore.errors import DataError
+from studio.messages import explained
+from studio.runs import restoring, store
 from studio.runs.differences import describe
+from studio.runs.run import Run
 from studio.views.common import training
 from studio.views.common.curves import scored_rows
 from studio.views.common.training import Setting
@@ -17,30 +24,36 @@ from studio.views.common.widgets import chart, escape, number
 from studio.views.common.widgets_chance import over_seeds
 from studio.views.consensus.widgets import figures_of
 
-__all__ = ["Pin", "pinned"]
+__all__ = ["Pin", "kept", "pinned"]
 
-PINS = "pins"
+READ = "pins read"
+"""In the session: the pinned scenarios by run, which are read from the store once."""
 NOW = "shown now"
 PANES = ("error", "weights")
 
 
 class Pin(NamedTuple):
-    """A scenario that is kept: the data's title, its setting and its rounds."""
+    """A scenario that is kept: the data's title, its setting, its rounds, and the id of its run."""
 
     title: str
     setting: Setting
     events: Sequence[Any]
+    run: str = ""
 
 
 def pinned(now: Pin, data: HetData, owner: str) -> None:
     """Let the person keep the scenario that is shown, list those that are kept, and set any two side by side."""
-    pins = st.session_state.setdefault(PINS, [])
     if st.button("Pin this scenario", icon=":material/push_pin:", key="pin"):
-        pins.append(now)
+        _mark(owner, now.run, True)
+    pins = kept(owner)
     if not pins:
         st.caption("Pin a scenario to compare it with the next ones.")
         return
     st.dataframe([_row(pin) for pin in pins], hide_index=True, width="stretch", alt="Pinned scenarios")
+    with st.popover("Let go of a pin", icon=":material/keep_off:"):
+        for k, pin in enumerate(pins, 1):
+            words, let_go = escape(f"{k}. {pin.title}: {_name(pin)}"), (owner, pin.run, False)
+            st.button(words, key=f"unpin {pin.run}", on_click=_mark, args=let_go)
     # Only of the same data: curves of others have other labels.
     mine = {f"{k}. {_name(pin)}": pin for k, pin in enumerate(pins, 1) if pin.title == now.title}
     # What is pinned already would be set beside itself.
@@ -50,6 +63,34 @@ def pinned(now: Pin, data: HetData, owner: str) -> None:
         st.caption("Train or pin a second scenario of these data to set the two side by side.")
         return
     _beside(mine, data, owner)
+
+
+def kept(owner: str) -> list[Pin]:
+    """Return the owner's pinned scenarios, the oldest first; without those whose rounds were not kept."""
+    read = st.session_state.setdefault(READ, {})
+    for run in (runs := store.shared().pins(owner, "Consensus")):
+        if run.id not in read:
+            read[run.id] = _read(owner, run)
+    return [read[run.id] for run in runs if read[run.id] is not None]
+
+
+def _read(owner: str, run: Run) -> Pin | None:
+    fields = {name: run.settings.get(name) or {} for name in ("params", "fit", "form")}
+    setting = Setting(run.method, operations=list(run.settings.get("operations") or ()), **fields)
+    try:
+        rounds = store.shared().rounds(owner, run.id)
+        return None if rounds is None else Pin(run.dataset, setting, restoring.from_bytes(rounds), run.id)
+    except (LookupError, DataError):
+        return None
+
+
+def _mark(owner: str, run: str, pinned: bool) -> None:
+    try:
+        store.shared().pin(owner, run, pinned)
+    except LookupError:
+        st.warning("This run is somebody else's, or was deleted: train it here, then pin it.")
+    except DataError as error:
+        st.warning(escape(explained(error)))
 
 
 def _name(pin: Pin) -> str:
