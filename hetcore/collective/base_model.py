@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from hetcore.collective.mixing import guarded_weights
 from hetcore.collective.stages import Grower
+from hetcore.collective.view_trees import grow_views
 from hetcore.forest import Forest
 from hetcore.targets import Scale
 
@@ -94,10 +95,10 @@ class BaseModel:
         lowest, best, kept = np.inf, 0, scores
         for t in range(0, self.params["first_trees"], EVERY):
             count = min(EVERY, self.params["first_trees"] - t)
-            for k, forest in enumerate(forests):
-                more = self.grower.stage(table, target, scores[k], rows[k], count)
-                scores[k] = scores[k] + more.predict(table[0])
-                forest.extend(more)
+            more, added = grow_views(self.grower, table, target, scores, rows, n_trees=count)
+            scores = [before + each for before, each in zip(scores, added)]
+            for forest, each in zip(forests, more):
+                forest.extend(each)
             # of the mix of views as a label sees it: each by the view that it is hidden from
             loss = float(scale.loss.value(self._out_of_fold(scores), target).mean())
             if loss < lowest:

@@ -29,6 +29,7 @@ from hetcore.collective.base_model import BaseModel
 from hetcore.collective.inference import Inference, net_of
 from hetcore.collective.stages import Grower, Stack, relational_columns
 from hetcore.collective.static_columns import StaticColumns
+from hetcore.collective.view_trees import grow_views
 from hetcore.data import Graph
 from hetcore.forest import Forest
 from hetcore.kernels.collective_columns import Aggregation
@@ -216,13 +217,11 @@ class CrossFitted:
         allowed = np.concatenate([np.arange(d), d + more]).astype(np.int32)
         n_bins = np.concatenate([self.n_bins, mapper.n_bins]).astype(np.int32)
         binned, grower = np.concatenate([self.binned, mapper.transform(own)]), self._grower
-        forests = []
-        for k in range(len(self.views)):
-            rows = np.flatnonzero(self.fold != k).astype(np.int32)
-            table = binned, n_bins, allowed
-            forests.append(grower.stage(table, self.target, self.trained[k], rows, self.params["trees_per_stage"]))
-            # in the view's own scores: a view's trees mend what its own trees left
-            self.trained[k] = self.trained[k] + forests[k].predict(binned)
+        rows = [np.flatnonzero(self.fold != k).astype(np.int32) for k in range(len(self.views))]
+        table, n_trees = (binned, n_bins, allowed), self.params["trees_per_stage"]
+        # in the view's own scores: a view's trees mend what its own trees left
+        forests, added = grow_views(grower, table, self.target, self.trained, rows, n_trees=n_trees)
+        self.trained = [before + each for before, each in zip(self.trained, added)]
         return forests
 
     def _add(self, k: int, view: Inference, relational: NDArray[np.uint8], forests: list[Forest]) -> None:

@@ -251,7 +251,7 @@ class Grower:
         # the caller's scores stay as they are
         score, forest = score.copy(), Forest(score.shape[1])
         for _ in range(n_trees if rows.size else 0):
-            drawn = self._drawn(columns), self._drawn(rows, self.subsample)
+            drawn = self.drawn(columns, rows)
             tree = self._tree(binned, n_bins, *drawn, target, score, center)
             forest.append(tree, self.learning_rate)
             tree.add_to(score, binned, self.learning_rate)
@@ -267,14 +267,24 @@ class Grower:
         score: NDArray,
         center: float,
     ) -> Any:
+        gradients, curved = self.derivatives(target, score, center)
+        tree = grow(binned, gradients, curved, rows=rows, columns=columns, params=self.limits, n_bins=n_bins)
+        if self.median:
+            set_leaf_medians(tree, binned, target - self.scale.fitted(score), rows)
+        return tree
+
+    def derivatives(
+        self, target: NDArray, score: NDArray, center: float = 0.0
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
+        """Return gradients (..., m, K), and hessians where they are not 1, for scores (..., m, K)."""
         fitted = self.scale.fitted(score)
         curved = (fitted * (1.0 - fitted)).astype(np.float32) if self.scale.is_classifier else None
         # the centre is added again: only differences count, and float32 has more digits near 0
-        gradients = (fitted + center - target).astype(np.float32)
-        tree = grow(binned, gradients, curved, rows=rows, columns=columns, params=self.limits, n_bins=n_bins)
-        if self.median:
-            set_leaf_medians(tree, binned, target - fitted, rows)
-        return tree
+        return (fitted + center - target).astype(np.float32), curved
+
+    def drawn(self, columns: NDArray, rows: NDArray) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Return the columns and the rows of the next tree."""
+        return self._drawn(columns), self._drawn(rows, self.subsample)
 
     def _drawn(self, numbers: NDArray, share: float | None = None) -> NDArray[np.int32]:
         """Return a random share of rows, or of columns (at least three, where there are as many)."""
