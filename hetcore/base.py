@@ -12,8 +12,10 @@ round by hand.
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,7 +23,7 @@ import polars as pl
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from hetcore.data import HetData
 from hetcore.display import estimator_html
@@ -169,7 +171,8 @@ def boost(model: Any, start: Callable[[], Any], callbacks: Iterable[Callback] = 
     callbacks, started, events = list(callbacks), time.perf_counter(), []
     # overflow of a loss is a number that callbacks see, not a warning in each round; one BLAS thread, for on these
     # small matrices more of them cost more than they bring, and sums would depend on how many there are
-    with np.errstate(over="ignore", under="ignore"), threadpool_limits(1, "blas"):
+    blas = _libraries(len(sys.modules)).limit(limits=1, user_api="blas")
+    with np.errstate(over="ignore", under="ignore"), blas:
         state = start()
         for t in range(total):
             ended = state.round()
@@ -181,6 +184,16 @@ def boost(model: Any, start: Callable[[], Any], callbacks: Iterable[Callback] = 
         model._finish(state)
     model.n_iterations_ = len(events)
     model.history_ = history(events)
+
+
+@lru_cache(maxsize=1)
+def _libraries(n_modules: int) -> ThreadpoolController:
+    """Return what sets the threads of the libraries that this process has loaded.
+
+    To look for them takes milliseconds, as long as a small fit: only where modules were imported since, which may have
+    loaded one.
+    """
+    return ThreadpoolController()
 
 
 def history(events: list[RoundEnd]) -> pl.DataFrame:

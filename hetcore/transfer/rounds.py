@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
+
+from hetcore.numerics import log_sum_exp
 
 __all__ = ["Boosting", "WeightUpdate", "TaskSelection", "RunningScores", "largest_alpha", "step_size"]
 
@@ -151,6 +152,7 @@ class Boosting:
         takes_part = self.domain >= 0
         self.target = np.flatnonzero(self.domain == 0)
         self.is_target, self.is_source = self.domain == 0, self.domain > 0
+        self.sources = np.flatnonzero(self.is_source)
         self.start = -float(np.log(takes_part.sum()))
         # rows that are left out weigh nothing at all
         self.log_weights = np.where(takes_part, self.start, -np.inf)
@@ -183,27 +185,27 @@ class Boosting:
 
     def _best(self) -> tuple[Any, float]:
         """Return the candidate of least weighted error on the target (and the sources), and epsilon_t."""
-        found = []
+        found, target, mixes = [], self._weighted(self.target), self.share < 1.0 and self.sources.size > 0
+        sources = self._weighted(self.sources) if mixes else None
         for rows in self.candidates:
             logs = self.log_weights[rows]
             # relative to the heaviest row of these: all weights of a source may underflow otherwise
             model = self.learner.fit(rows, self.signs[rows], np.exp(logs - logs.max()))
-            error = self._error(model, self.target)
+            error = mixed = self._error(model, *target)
+            if mixes:
+                mixed = self.share * error + (1.0 - self.share) * self._error(model, *sources)
             # the place breaks ties, so that models are never compared; equal but for the order of a sum is a tie
-            found.append((round(self._mixed(model, error), TIE_DIGITS), len(found), model, error))
+            found.append((round(mixed, TIE_DIGITS), len(found), model, error))
         *_, model, error = min(found)
         return model, error
 
-    def _mixed(self, model: Any, error: float) -> float:
-        """Return the error that chooses among the candidates."""
-        if self.share >= 1.0 or not self.is_source.any():
-            return error
-        return self.share * error + (1.0 - self.share) * self._error(model, np.flatnonzero(self.is_source))
-
-    def _error(self, model: Any, rows: NDArray) -> float:
+    def _weighted(self, rows: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+        """Return rows (m,), their signs, and their weights relative to the heaviest."""
         logs = self.log_weights[rows]
-        weights = np.exp(logs - logs.max())
-        misses = 0.5 * np.abs(self.learner.votes(model, rows) - self.signs[rows])
+        return rows, self.signs[rows], np.exp(logs - logs.max())
+
+    def _error(self, model: Any, rows: NDArray, signs: NDArray, weights: NDArray) -> float:
+        misses = 0.5 * np.abs(self.learner.votes(model, rows) - signs)
         return float((weights * misses).sum() / weights.sum())
 
     def _move(self, misses: NDArray[np.float64]) -> None:
@@ -216,13 +218,13 @@ class Boosting:
         self.log_weights[self.is_target] += up * misses[self.is_target] + weight_update.log_lift
         self.log_weights[self.is_source] -= down * misses[self.is_source]
         # in logarithms throughout, for weights of 1e-300 and less must still be told apart
-        self.log_weights -= logsumexp(self.log_weights)
+        self.log_weights -= log_sum_exp(self.log_weights)
 
     def _reset(self) -> None:
         """Give the target's rows the weight that they began with."""
         if not self.was_reset:
             self.log_weights[self.target] = self.start
-            self.log_weights -= logsumexp(self.log_weights)
+            self.log_weights -= log_sum_exp(self.log_weights)
             self.was_reset = True
 
     def masses(self, n_sources: int) -> NDArray[np.float64]:
@@ -290,7 +292,7 @@ class TaskSelection:
     def _take(self, best: int, sign: float) -> None:
         votes = sign * self.predicted[best]
         self.log_weights[votes != self.signs] += 2.0 * self.alpha
-        self.log_weights -= logsumexp(self.log_weights)
+        self.log_weights -= log_sum_exp(self.log_weights)
         self.chosen.append((best, sign * self.alpha))
         self.running.add(self.alpha, votes, sign * self.held_out_votes[best])
 

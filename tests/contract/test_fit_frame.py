@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
+from threadpoolctl import ThreadpoolController, threadpool_limits
 
+from hetcore import base
 from hetcore.base import Estimator
 from hetcore.errors import ParameterError
+from hetcore.heteroscedastic.hlr import HLR
 from hetcore.model_files import dumps
 from hetcore.registry import METHODS, find
 from tests import model_files
@@ -60,3 +64,28 @@ def test_a_parameter_outside_its_domain_is_named_before_the_data_are_looked_at(n
     model, parameter = find(name)(), next(iter(find(name)._parameters))
     with pytest.raises(ParameterError, match=f"^{parameter}=.* must be "):
         model.set_params(**{parameter: np.array([np.nan, -7.5])})._fit((), None)
+
+
+def test_libraries_are_looked_for_once_and_again_after_an_import(monkeypatch):
+    made = []
+    monkeypatch.setattr(base, "ThreadpoolController", lambda: made.append(1) or ThreadpoolController())
+    base._libraries.cache_clear()
+    X, y = np.random.default_rng(0).normal(size=(20, 2)), np.arange(20.0)
+    for _ in range(2):
+        HLR().fit(X, y)
+    n_before = len(made)
+    monkeypatch.setitem(sys.modules, "a_module_that_came", sys)
+    HLR().fit(X, y)
+    HLR().fit(X, y)
+    # the first fit may import modules itself
+    assert n_before <= 2 and len(made) == n_before + 1
+
+
+def test_a_fit_has_one_blas_thread_and_gives_back_what_there_was():
+    def threads():
+        return [each["num_threads"] for each in ThreadpoolController().info() if each["user_api"] == "blas"]
+
+    seen, X = [], np.random.default_rng(0).normal(size=(20, 2))
+    with threadpool_limits(2, "blas"):
+        HLR().fit(X, X[:, 0], callbacks=[lambda _: seen.append(threads())])
+        assert set(seen[0]) == {1} and set(threads()) == {2}

@@ -2,8 +2,16 @@
 
 import numpy as np
 import pytest
+from scipy.special import logsumexp
 
-from hetcore.numerics import mean_and_deviation, means_and_deviations, power_of_two, root_mean_square, to_float32
+from hetcore.numerics import (
+    log_sum_exp,
+    mean_and_deviation,
+    means_and_deviations,
+    power_of_two,
+    root_mean_square,
+    to_float32,
+)
 
 RNG = np.random.default_rng(0)
 VALUES = RNG.normal(size=(50, 3))
@@ -43,3 +51,12 @@ def test_a_constant_column_has_deviation_one():
 def test_what_is_beyond_float32_becomes_its_end():
     end = np.finfo(np.float32).max
     np.testing.assert_array_equal(to_float32(np.array([1e300, -1e300, np.nan, 1.5])), [end, -end, np.nan, 1.5])
+
+
+@pytest.mark.parametrize("n", [1, 2, 9, 130, 1000])
+def test_log_sum_exp_has_the_bits_of_scipy(n):
+    rng = np.random.default_rng(n)
+    for values in (rng.normal(size=n), 1e3 * rng.normal(size=n), np.round(rng.normal(size=n)), np.full(n, -745.3)):
+        values[1::3] = -np.inf
+        assert log_sum_exp(values) == logsumexp(values)
+    assert log_sum_exp(np.full(n, -np.inf)) == -np.inf and np.isnan(log_sum_exp(np.full(n, np.nan)))
