@@ -151,6 +151,13 @@ def _end(callbacks: list[Callback], model: Any, error: BaseException | None) -> 
             callback.fit_ended(model, error)
 
 
+def _show(callbacks: list[Callback], state: Any) -> None:
+    """Show what a round left to the callbacks that want more than its event: a method `see_state(state)`."""
+    for callback in callbacks:
+        if hasattr(callback, "see_state"):
+            callback.see_state(state)
+
+
 def boost(model: Any, start: Callable[[], Any], callbacks: Iterable[Callback] = (), total: int | None = None) -> None:
     """Run the rounds of a fit and keep what predicts, one BLAS thread throughout.
 
@@ -178,6 +185,7 @@ def boost(model: Any, start: Callable[[], Any], callbacks: Iterable[Callback] = 
             ended = state.round()
             seconds = time.perf_counter() - started
             events.append(RoundEnd(type(model).__name__, t, total, seconds=seconds, **model._view(state)))
+            _show(callbacks, state)
             # a list, not a generator: each callback sees each round, even if one before it asks to stop
             if any([callback(events[-1]) for callback in callbacks]) or ended is True:
                 break

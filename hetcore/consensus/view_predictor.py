@@ -28,7 +28,7 @@ from hetcore.parameters import Interval
 from hetcore.schema import IDS, SHARES, Array, Stored, array, block, checked, declared, part, prefixed, value
 from hetcore.targets import Scale
 
-__all__ = ["LabelMemory", "ViewModel"]
+__all__ = ["LabelMemory", "ViewModel", "added"]
 
 
 class Blocks:
@@ -202,6 +202,37 @@ class ViewModel(Stored):
         for view, each in zip(views, kept):
             _check_learner(view.learner, each, self.columns.width(view, sizes["k"]), sizes["k"])
         return ""
+
+
+def added(state: ViewBoosting, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return what each table, then each graph, adds to the raw score of some instances of the fit in its present round.
+
+    After the last round it is what `ViewModel.contributions` says of them.
+
+    Parameters
+    ----------
+    state : ViewBoosting
+    rows : (m,) int64
+        In the data of the fit.
+
+    Returns
+    -------
+    (m, p + q, K) float64
+        In the labels' unit, or raw scores of each class.
+    """
+    tables, graphs = state.columns.tables.names, state.problem.data.graphs
+    masks = [state.problem.data.rows(name) for name in tables]
+    present = np.array([np.isin(rows, mask) for mask in masks] + [each.degree[rows] > 0 for each in graphs.values()])
+    covers = np.stack([view.covers[rows] for view in state.views])
+    parts = np.zeros((len(present), len(rows), state.outputs.k))
+    counts = factors(state.weights, state.sum.weight, state.sum.scales, covers)
+    for view, factor, share in zip(state.views, counts, state.shares()):
+        said = factor[:, None] * (view.trained[rows] - state.outputs.prior)
+        parts += _dealt(share, present)[:, :, None] * said
+    own = np.concatenate([np.zeros(len(tables)), list(state.graph_weights.values())])
+    parts += _dealt(own, present)[:, :, None] * (state.smooth_trained - state.trained)[rows]
+    scale = state.problem.scale
+    return np.stack([state.outputs.widened(part, scale.n_outputs) for part in parts], axis=1) * scale.deviation
 
 
 LINEAR = {"constant": Array("m k"), "range": Array("two", allows="inf")}

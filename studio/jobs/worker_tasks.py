@@ -17,6 +17,7 @@ from hetcore.player import Player
 from studio import forms, scenarios, uncertainty
 from studio.jobs import cluster
 from studio.jobs.protocol import FunctionTask, RunResult, TrainingTask, contribution_columns
+from studio.jobs.recorder import Recorder
 
 __all__ = ["ESTIMATORS", "FUNCTIONS", "find_estimator", "find_function", "perform"]
 
@@ -153,7 +154,9 @@ def _fit_data(model: Any, task: TrainingTask, player: Player) -> dict[str, Any]:
     # Labels given with the task are by the rows of the whole data; operations may have dropped some.
     y = scenario.y if task.y is None else scenarios.aligned(task.y, task.data, data)
     eval_y = scenario.eval_y if task.eval_y is None else scenarios.aligned(task.eval_y, task.data, data)
-    optional = _accepted(model.fit, callbacks=(player,), eval_y=eval_y)
+    recorder = Recorder(data, _labelled(eval_y, data.n)) if hasattr(model, "explain") else None
+    callbacks = (player,) if recorder is None else (player, recorder)
+    optional = _accepted(model.fit, callbacks=callbacks, eval_y=eval_y)
     given, note = (data, data.y if y is None else y), ""
     if cluster.serves(model):
         note = cluster.fit(model, *given, **task.fit_params, **optional)
@@ -166,6 +169,7 @@ def _fit_data(model: Any, task: TrainingTask, player: Player) -> dict[str, Any]:
     return {
         "predictions": predictions,
         "contributions": _contributions(model, data, explained),
+        "additions": _additions(model, recorder, explained),
         "scores": _scores(predictions, getattr(data, "target_kind", None)),
         "note": note,
     }
@@ -227,6 +231,21 @@ def _contributions(model: Any, data: Any, explained: Any) -> pl.DataFrame | None
         return None
     names = contribution_columns(model.source_weights_, model.graph_weights_)
     return pl.DataFrame({"id": list(data.ids)} | dict(zip(names, explained.contributions.T)))
+
+
+def _additions(model: Any, recorder: Recorder | None, explained: Any) -> pl.DataFrame | None:
+    if recorder is None:
+        return None
+    names = contribution_columns(model.source_weights_, model.graph_weights_)
+    predicted = np.zeros(len(explained.prediction), np.int64)
+    if explained.probabilities is not None:
+        predicted = np.searchsorted(model.classes_.astype(str), explained.prediction.astype(str))
+    return recorder.frame(names, predicted)
+
+
+def _labelled(y: Any, n: int) -> np.ndarray:
+    """Return who has a label (n,)."""
+    return np.zeros(n, bool) if y is None else np.array([label is not None for label in _labels(y)])
 
 
 def _learned(model: Any) -> dict[str, Any]:

@@ -117,6 +117,7 @@ def _result(owner: str, run: Run) -> RunResult:
         model=runs.model(owner, run.id),
         predictions=runs.predictions(owner, run.id),
         contributions=runs.contributions(owner, run.id),
+        additions=runs.additions(owner, run.id),
         history=runs.history(owner, run.id),
         source_weights=results.get("source_weights") or {},
         graph_weights=results.get("graph_weights") or {},

@@ -117,10 +117,11 @@ class RunStore:
         model: bytes | None = None,
         contributions: pl.DataFrame | None = None,
         rounds: bytes | None = None,
+        additions: pl.DataFrame | None = None,
     ) -> str:
         """Store a run with what belongs to it, in place of the one with its id if there is one, and return its id."""
         given = {"history": _stream(history), "predictions": _stream(predictions), "model": model}
-        given |= {"contributions": _stream(contributions), "rounds": rounds}
+        given |= {"contributions": _stream(contributions), "rounds": rounds, "additions": _stream(additions)}
         blobs = {kind: content for kind, content in given.items() if content is not None}
         run = dataclasses.replace(run, blobs={kind: sha256(content) for kind, content in blobs.items()})
         self._check_place()
@@ -171,6 +172,10 @@ class RunStore:
     def contributions(self, owner: str, run_id: str) -> pl.DataFrame | None:
         """Return what each source adds to each prediction of a run; None if that was not kept."""
         return _frame(self._blob(owner, run_id, "contributions"))
+
+    def additions(self, owner: str, run_id: str) -> pl.DataFrame | None:
+        """Return what each source adds to some predictions after each round of a run; None if that was not kept."""
+        return _frame(self._blob(owner, run_id, "additions"))
 
     def rounds(self, owner: str, run_id: str) -> bytes | None:
         """Return the rounds of a run as `studio.runs.restoring` packs them; None if they were not kept."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -227,6 +228,7 @@ def test_the_first_training_of_a_fresh_browser_is_seen_from_its_first_round(stud
     page.get_by_label("Round that the charts show").fill("7")
     expect(bar).to_have_attribute("data-round", "7")
     charts = page.locator(".live-chart[data-round]:visible")
-    assert charts.count() >= 2
+    assert charts.count() >= 3
+    expect(page.locator(".st-key-adds .live-chart")).to_have_attribute("aria-label", re.compile("in round 7: source"))
     for chart in charts.all():
         expect(chart).to_have_attribute("data-round", "7")

@@ -98,12 +98,14 @@ def test_a_stored_run_is_known_again_with_its_model_to_its_owner_only():
         "anna", "Consensus", "GBCClassifier", dataset="films", digest="digest", status="finished", settings=settings
     )
     adds = pl.DataFrame({"id": ["a"], "films": [0.5]})
-    store.shared().add(run, None, adds, b"model", contributions=adds, rounds=restoring.to_bytes(_events()))
+    more = {"contributions": adds, "additions": adds, "rounds": restoring.to_bytes(_events())}
+    store.shared().add(run, None, adds, b"model", **more)
     assert not restoring.restore("bob", run.id)
     assert restoring.restore("anna", run.id)
     studio = manager.manager()
     assert studio.status(run.id, "anna").state == "finished" and len(studio.events(run.id)) == 3
     assert studio.result(run.id).model == b"model" and studio.result(run.id).contributions.equals(adds)
+    assert studio.result(run.id).additions.equals(adds)
     assert studio.task(run.id).params == {"lambda0": 1.0} and studio.task(run.id).digest == "digest"
     assert restoring.restore("anna", run.id)
 

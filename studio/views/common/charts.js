@@ -26,6 +26,15 @@ class PlotlyChart extends RoundChart {
     this.byRound = this.ahead !== undefined && rounds.length > 0;
     this.last = this.byRound ? Math.max(...rounds) : Infinity;
     if (this.byRound) holdAxes(this.figure);
+    this.lengths = data.lengths;  // of bars, by round
+    if (!this.lengths) return;
+    const all = this.lengths.flat(), room = 0.05 * (Math.max(...all, 0) - Math.min(...all, 0) || 1);
+    this.figure.layout.xaxis.range = [Math.min(...all, 0) - room, Math.max(...all, 0) + room];
+    Object.assign(this, { byRound: true, last: this.lengths.length, word: "round", ahead: 0 });
+  }
+
+  traces(at) {  // bars have other lengths in each round
+    return this.lengths ? [{ ...this.figure.data[0], x: this.lengths[at - 1] }] : this.figure.data;
   }
 
   // A chart is drawn once, whole; a round shows of it what lies left of a clip.
@@ -36,14 +45,14 @@ class PlotlyChart extends RoundChart {
     if (this.drawn === key) return;
     const font = { color: style.color, family: style.fontFamily, size };
     const layout = { ...this.figure.layout, font, uirevision: "keep" };
-    const all = this.figure.data, last = this.byRound ? at - this.ahead : Infinity;
+    const all = this.traces(at), last = this.byRound ? at - this.ahead : Infinity;
     const { version, points, config } = this.data;
-    if (this.whole !== look) {
+    if (this.whole !== look || this.lengths) {
       await window.Plotly.react(node, all, layout, config);
       this.whole = look;
       this.keepClipped();
     }
-    if (!this.clip(last)) {  // lines over two axes
+    if (!this.lengths && !this.clip(last)) {  // lines over two axes
       this.whole = null;
       await window.Plotly.react(node, all.map(trace => upTo(trace, last, all)), layout, config);
     }
@@ -55,10 +64,14 @@ class PlotlyChart extends RoundChart {
 
   say(at, last) {
     this.node.dataset.round = at;
-    const named = this.figure.data.filter(trace => trace.name && moves(trace, this.figure.data));
-    const values = named.map(trace => `${trace.name} ${shown(trace.y[trace.x.findLastIndex(x => x <= last)])}`);
+    const { data: [bars, ...others], layout } = this.figure;
+    const named = [bars, ...others].filter(trace => trace.name && moves(trace, this.figure.data));
+    const values = this.lengths
+      ? bars.y.map((name, k) => `${name} ${shown(this.lengths[at - 1][k])}`)
+      : named.map(trace => `${trace.name} ${shown(trace.y[trace.x.findLastIndex(x => x <= last)])}`);
     this.node.setAttribute("role", "group");
-    this.node.setAttribute("aria-label", altText(this.title, this.word, last, values));
+    const title = this.lengths ? layout.xaxis.title.text : this.title;
+    this.node.setAttribute("aria-label", altText(title, this.word, last, values));
   }
 
   // Show the lines that move up to an x; return whether all that is hidden then is hidden.

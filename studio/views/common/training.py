@@ -105,7 +105,7 @@ def submit(
     def keep(status: Any, result: Any) -> None:
         if result is not None and status.state in ("finished", "stopped"):
             ended = replace(run, status=status.state, results=results_of(result))
-            parts = {"model": result.model, "contributions": result.contributions}
+            parts = {"model": result.model, "contributions": result.contributions, "additions": result.additions}
             parts["rounds"] = restoring.to_bytes(manager.manager().events(run.id))
             store.shared().add(ended, result.history, result.predictions, **parts)
         elif status.state == "failed":

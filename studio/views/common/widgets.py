@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -135,7 +135,9 @@ class _Numbers(json.JSONEncoder):
         return value.item() if isinstance(value, np.generic) else super().default(value)
 
 
-def live_chart(figure: dict[str, Any], key: str, points: int) -> None:
+def live_chart(
+    figure: dict[str, Any], key: str, points: int, lengths: Sequence[Sequence[float]] | None = None
+) -> None:
     """Draw a figure that keeps its node, zoom and hover while its data change; over rounds it follows the timeline.
 
     Parameters
@@ -146,11 +148,14 @@ def live_chart(figure: dict[str, Any], key: str, points: int) -> None:
         The same over reruns.
     points : int
         How many points a line has now, told to the page as data-points.
+    lengths : sequence of sequence of float, optional
+        By round, those of the bars of a figure that is one trace of bars: they follow the timeline as well.
     """
     text = json.dumps(figure, cls=_Numbers)
     content = {"figure": text, "address": PLOTLY_ADDRESS, "config": chart_config(), "points": points}
     # Told by a hash, so that the browser redraws only what has changed; the tools are part of what is drawn.
     content["version"] = str(hash((text, content["config"]["displayModeBar"])))
+    content["lengths"] = lengths
     content["round"] = st.session_state.get(ROUND)
     with st.container(key=key):
         _live()(data=content, key=f"{key}_node", height=figure["layout"].get("height", 320))

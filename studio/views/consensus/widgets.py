@@ -186,9 +186,24 @@ def one_instance(result: Any, data: HetData, history_sources: Sequence[str]) -> 
     left, right = st.columns(2)
     with left:
         unit = "score" if data.target_kind == "classification" else "label's unit"
-        chart(basic.contributions(values, [*data.source_names, *graphs], unit), "adds", "contributions")
+        figure = basic.contributions(values, [*data.source_names, *graphs], unit)
+        _follow(figure, result.additions, chosen, {name: column for column, name in names.items()})
     with right:
         neighbours(data, chosen, frame)
+
+
+def _follow(figure: dict[str, Any], additions: pl.DataFrame | None, chosen: str, columns: Mapping[str, str]) -> None:
+    """Draw what sources add to an instance: in the round that the charts show, where that was recorded."""
+    order = [columns[name] for name in figure["data"][0]["y"]]
+    found = None if additions is None else additions.filter(pl.col("id") == chosen).sort("round")
+    if found is None or not found.height:
+        chart(figure, "adds", "contributions")
+        st.caption("Of the last round: of this instance the others were not recorded.")
+        return
+    # The last round is the prediction, as the model makes it.
+    lengths = [*found.select(order).cast(pl.Float64).rows()[:-1], tuple(figure["data"][0]["x"])]
+    live_chart(figure, "adds", len(lengths), [[float(f"{value:.4g}") for value in each] for each in lengths])
+    st.caption("What each adds in the round that the charts show.")
 
 
 def neighbours(data: HetData, chosen: str, frame: pl.DataFrame) -> None:

@@ -1,0 +1,72 @@
+"""A callback of a consensus fit that records what each source adds to instances' predictions, round by round.
+
+Of as many instances as fit into a limit, those with a hidden label first: the page lists them first too.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from hetcore.data import HetData
+
+__all__ = ["MOST_VALUES", "Recorder"]
+
+MOST_VALUES = 400_000
+"""Of all rounds, instances, sources, graphs and classes; four bytes each."""
+
+
+class Recorder:
+    """Keeps what sources and graphs add after each round.
+
+    Parameters
+    ----------
+    data : HetData
+        Of the fit.
+    scored : (n,) bool
+        Whose hidden label is known.
+    """
+
+    def __init__(self, data: HetData, scored: NDArray[np.bool_]) -> None:
+        self._ids, self._scored = data.ids, scored
+        self._rows: NDArray[np.int64] | None = None
+        self._rounds: list[NDArray[np.float32]] = []
+
+    def __call__(self, event: Any) -> bool:
+        """Go on: the events are others' to take."""
+        return False
+
+    def see_state(self, state: Any) -> None:
+        """Record a round."""
+        # Late, for it loads what a fit of another method does without.
+        from hetcore.consensus.view_predictor import ViewBoosting, added
+
+        if not isinstance(state, ViewBoosting):
+            return
+        if self._rows is None:
+            self._rows = self._chosen(added(state, np.arange(1)).size, state.params["n_iterations"])
+        self._rounds.append(added(state, self._rows).astype(np.float32))
+
+    def _chosen(self, values: int, rounds: int) -> NDArray[np.int64]:
+        order = np.argsort(~self._scored, kind="stable")
+        return np.sort(order[: MOST_VALUES // (values * rounds)]).astype(np.int64)
+
+    def frame(self, names: list[str], classes: NDArray[np.int64]) -> pl.DataFrame | None:
+        """Return "id", "round" from 1, and what each part adds; None where nothing was recorded.
+
+        Parameters
+        ----------
+        names : list of str
+            Of the parts.
+        classes : (n,) int64
+            The class of which the scores are, 0 for numbers.
+        """
+        if not self._rounds or not self._rows.size:
+            return None
+        found = np.stack(self._rounds)[:, np.arange(self._rows.size), :, classes[self._rows]]  # (m, rounds, parts)
+        ids, rounds = self._ids[self._rows], np.arange(1, 1 + len(self._rounds))
+        columns = dict(zip(names, np.moveaxis(found.reshape(-1, found.shape[2]), 1, 0)))
+        return pl.DataFrame({"id": np.repeat(ids, len(rounds)), "round": np.tile(rounds, len(ids))} | columns)
