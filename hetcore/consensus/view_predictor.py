@@ -227,8 +227,8 @@ def added(state: ViewBoosting, rows: NDArray[np.int64]) -> NDArray[np.float64]:
     parts = np.zeros((len(present), len(rows), state.outputs.k))
     counts = factors(state.weights, state.sum.weight, state.sum.scales, covers)
     for view, factor, share in zip(state.views, counts, state.shares()):
-        said = factor[:, None] * (view.trained[rows] - state.outputs.prior)
-        parts += _dealt(share, present)[:, :, None] * said
+        change = factor[:, None] * (view.trained[rows] - state.outputs.prior)
+        parts += _dealt(share, present)[:, :, None] * change
     own = np.concatenate([np.zeros(len(tables)), list(state.graph_weights.values())])
     parts += _dealt(own, present)[:, :, None] * (state.smooth_trained - state.trained)[rows]
     scale = state.problem.scale
