@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -130,6 +130,19 @@ class BinMapper(Stored):
         binned = np.empty((X.shape[1], X.shape[0]), np.uint8)
         bin_values(X, self._padded, self.n_bins, binned)
         return binned
+
+    @classmethod
+    def joined(cls, mappers: Iterable[BinMapper]) -> BinMapper:
+        """Return a mapper of all columns of some mappers, side by side."""
+        made = cls()
+        made._use([cuts for mapper in mappers for cuts in mapper.thresholds])
+        return made
+
+    def some(self, columns: slice) -> BinMapper:
+        """Return a mapper of some of the columns."""
+        made = BinMapper(self.max_bins)
+        made._use(self.thresholds[columns])
+        return made
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         """Return the thresholds as two arrays that `from_arrays` takes."""

@@ -157,7 +157,8 @@ def _columns(source: Source) -> Iterator[tuple[str, str, pl.Series | NDArray]]:
         if source.array is not None:
             yield name, kind, source.array
         else:
-            yield name, kind, as_array(source.frame[name]) if source.guess[name][0] == "array" else source.frame[name]
+            column = source.column(name)
+            yield name, kind, as_array(column) if source.guess[name][0] == "array" else column
 
 
 def _encoded(kind: str, values: pl.Series | NDArray, m: int) -> NDArray[np.float32]:

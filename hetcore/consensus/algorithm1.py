@@ -53,7 +53,7 @@ from numpy.typing import NDArray
 from hetcore.binning import BinMapper
 from hetcore.consensus.executor import Executor, LocalExecutor, SourceState
 from hetcore.consensus.predictor import Memory, in_no_table, neighbour_averages
-from hetcore.consensus.source_learners import Grown
+from hetcore.consensus.source_learners import Grown, binned_columns
 from hetcore.data import Graph, HetData
 from hetcore.data.encoding import SourceEncoder
 from hetcore.forest import Forest
@@ -397,7 +397,7 @@ class PrintedModel(Stored):
         for i, (name, source) in enumerate(zip(self.names, self.sources)):
             if name in data.sources:
                 rows = data.rows(name)
-                binned = source.mapper.transform(source.encoder.transform(data.sources[name]))
+                binned = binned_columns(source.encoder, source.mapper, data.sources[name])
                 f = np.column_stack([forest.predict(binned)[:, 0] for forest in source.forests]) + self.start_value
                 adds[i][rows] = weights[i] * f
                 mass[rows] += weights[i]

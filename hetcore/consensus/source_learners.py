@@ -17,7 +17,7 @@ from hetcore.data import Source
 from hetcore.data.encoding import SourceEncoder
 from hetcore.trees import TreeParams, grow
 
-__all__ = ["Grown", "Kept", "Slope", "TableLearner"]
+__all__ = ["Grown", "Kept", "Slope", "TableLearner", "binned_columns"]
 
 MAX_BINS = 64
 Slope = tuple[NDArray[np.float64], NDArray[np.bool_]]
@@ -49,12 +49,27 @@ _PREPARED: WeakKeyDictionary[Source, _Prepared] = WeakKeyDictionary()
 
 
 def _prepared(source: Source) -> _Prepared:
-    if source not in _PREPARED:
-        encoder = SourceEncoder().fit(source)
-        X = encoder.transform(source)
-        mapper = BinMapper(MAX_BINS).fit(X, 0)
-        _PREPARED[source] = _Prepared(Kept(encoder, mapper), mapper.transform(X))
-    return _PREPARED[source]
+    if source in _PREPARED:
+        return _PREPARED[source]
+    encoder = SourceEncoder().fit(source)
+    binned, mappers = np.empty((len(encoder.feature_names), source.n_rows), np.uint8), []
+    # some columns at a time: a byte a cell remains of each
+    for places, X in encoder.blocks(source):
+        mappers.append(BinMapper(MAX_BINS).fit(X, 0))
+        binned[places] = mappers[-1].transform(X)
+    made = _Prepared(Kept(encoder, BinMapper.joined(mappers)), binned)
+    # one whose table is not in memory is there to save memory
+    if source.is_loaded:
+        _PREPARED[source] = made
+    return made
+
+
+def binned_columns(encoder: SourceEncoder, mapper: BinMapper, source: Source) -> NDArray[np.uint8]:
+    """Return the bins (d, m) of a source's columns, some encoded at a time."""
+    binned = np.empty((len(encoder.feature_names), source.n_rows), np.uint8)
+    for places, X in encoder.blocks(source):
+        binned[places] = mapper.some(places).transform(X)
+    return binned
 
 
 class TableLearner:

@@ -37,7 +37,7 @@ class RealEncoder:
     width = 1
 
     @classmethod
-    def fit(cls, series: pl.Series) -> RealEncoder:
+    def fit(cls, series: pl.Series | None) -> RealEncoder:
         return cls()
 
     def names(self, column: str) -> list[str]:

@@ -15,13 +15,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from hetcore.data.kinds import guess_kinds
 from hetcore.data.report import Finding
 from hetcore.data.text import counted, quoted
 from hetcore.errors import DataError
 
 __all__ = [
-    "FLOAT_MAX", "PATTERN", "as_array", "as_column", "as_table", "clean_columns", "coarse_findings", "plain",
-    "unmasked", "value_findings",
+    "FLOAT_MAX", "PATTERN", "ColumnFacts", "as_array", "as_column", "as_table", "clean_columns", "plain", "unmasked",
 ]  # fmt: skip
 
 FLOAT_MAX = float(np.finfo(np.float32).max)
@@ -112,8 +112,59 @@ def _is_foreign(data: Any) -> bool:
     return hasattr(data, "__arrow_c_stream__") or _is_pandas(data)
 
 
-def clean_columns(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[Finding]]:
-    """Return the frame with plain types and without infinite values, and what was changed or left out."""
+class ColumnFacts:
+    """What is found in a table's columns, taken one block of columns after another.
+
+    Attributes
+    ----------
+    guess : dict of str to (str, str)
+        Each column's guessed kind and why.
+    missing : dict of str to int
+        Missing cells of each column.
+    """
+
+    def __init__(self) -> None:
+        self.guess: dict[str, tuple[str, str]] = {}
+        self.missing: dict[str, int] = {}
+        self._constant: list[str] = []
+        self._unusable: list[Finding] = []
+        self._infinite: dict[str, int] = {}
+        self._coarse: dict[str, tuple[int, Any]] = {}
+
+    def take(self, block: pl.DataFrame) -> pl.DataFrame:
+        """Return some columns, all rows of each, with plain types and without infinite values, and note what is so."""
+        frame, unusable = _plain_columns(block)
+        frame, infinite = _without_infinities(frame)
+        guess, constant = guess_kinds(frame)
+        self.guess |= guess
+        self.missing |= dict(zip(frame.columns, frame.null_count().row(0))) if frame.width else {}
+        self._constant += constant
+        self._unusable += unusable
+        self._infinite |= infinite
+        self._coarse |= _coarse(frame)
+        return frame
+
+    def findings(self, n_rows: int) -> list[Finding]:
+        """Return what was found in the columns that were taken, of `n_rows` rows.
+
+        Raises
+        ------
+        DataError
+            If none of them can be used.
+        """
+        if not self.guess:
+            reasons = "; ".join(str(finding).rstrip(".") for finding in self._unusable[:3])
+            raise DataError(f"None of the columns can be used: {reasons}.")
+        found = self._unusable + _infinite_finding(self._infinite)
+        return found + _value_findings(self.missing, self._constant, n_rows) + _coarse_finding(self._coarse)
+
+
+def clean_columns(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return the frame with plain types and without infinite values, less what can't be used."""
+    return _without_infinities(_plain_columns(frame)[0])[0]
+
+
+def _plain_columns(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[Finding]]:
     columns, findings = {}, []
     for series in frame.iter_columns():
         # polars takes such a name as a pattern, and would read other columns for it
@@ -122,8 +173,7 @@ def clean_columns(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[Finding]]:
             findings.append(Finding("unusable_column", f"column {quoted(series.name)}", 1, why_not))
         else:
             columns[series.name] = column
-    cleaned, counts = _without_infinities(pl.DataFrame(list(columns.values())))
-    return cleaned, findings + _infinite_finding(counts)
+    return pl.DataFrame(list(columns.values())), findings
 
 
 def plain(series: pl.Series) -> tuple[pl.Series | None, str]:
@@ -201,7 +251,7 @@ def _infinite_finding(counts: dict[str, int]) -> list[Finding]:
     return [Finding("infinite_value", "", total, message, tuple(counts))]
 
 
-def value_findings(missing: dict[str, int], constant: list[str], n_rows: int) -> list[Finding]:
+def _value_findings(missing: dict[str, int], constant: list[str], n_rows: int) -> list[Finding]:
     """Report the columns without any value, and those with one value only."""
     empty = [name for name, count in missing.items() if count == n_rows]
     findings = []
@@ -214,14 +264,14 @@ def value_findings(missing: dict[str, int], constant: list[str], n_rows: int) ->
     return findings
 
 
-def coarse_findings(frame: pl.DataFrame) -> list[Finding]:
-    """Report numbers that fall together as 32-bit floats, which methods learn from: times in seconds since 1970, say.
+def _coarse(frame: pl.DataFrame) -> dict[str, tuple[int, Any]]:
+    """Return columns of numbers that fall together as 32-bit floats: how many do, and the least of all.
 
     Looked at are columns that spread less than a thousandth of their size, or are smaller than any such float.
     """
     wide = [name for name, dtype in frame.schema.items() if dtype.is_numeric() and dtype not in (pl.Float32, pl.Int8)]
     if not wide:
-        return []
+        return {}
     each = pl.col(wide).cast(pl.Float64)
     size, spread = (frame.select(one).row(0) for one in (each.abs().max(), each.max() - each.min()))
     lost = {}
@@ -229,13 +279,17 @@ def coarse_findings(frame: pl.DataFrame) -> list[Finding]:
         if not top or (span >= top * COARSE and top > TINY):
             continue
         values = frame[name].cast(pl.Float64).drop_nulls().unique()
-        lost[name] = len(values) - values.cast(pl.Float32).n_unique()
-    lost = {name: count for name, count in lost.items() if count}
+        lost[name] = len(values) - values.cast(pl.Float32).n_unique(), frame[name].min()
+    return {name: each for name, each in lost.items() if each[0]}
+
+
+def _coarse_finding(lost: dict[str, tuple[int, Any]]) -> list[Finding]:
+    """Report numbers that fall together as 32-bit floats, which methods learn from: times in seconds since 1970, say."""
     if not lost:
         return []
-    where, first = counted(len(lost), "column"), next(iter(lost))
+    total, where, first = sum(count for count, _ in lost.values()), counted(len(lost), "column"), next(iter(lost))
     message = (
-        f"{counted(sum(lost.values()), 'value')} in {where} fall together with others as 32-bit numbers, "
-        f"which methods learn from: subtract the least value, such as {frame[first].min()!r} of {quoted(first)}"
+        f"{counted(total, 'value')} in {where} fall together with others as 32-bit numbers, "
+        f"which methods learn from: subtract the least value, such as {lost[first][1]!r} of {quoted(first)}"
     )
-    return [Finding("coarse_number", "", sum(lost.values()), message, tuple(lost))]
+    return [Finding("coarse_number", "", total, message, tuple(lost))]

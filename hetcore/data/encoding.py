@@ -15,6 +15,7 @@ its columns.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ __all__ = ["SourceEncoder"]
 
 WHOLE = re.compile(r"0|-?[1-9]\d{0,5}")
 TOGETHER = 64  # columns of numbers that are taken at once: more would only hold more in memory
+BLOCK = 1 << 24  # cells that are encoded at once where a table is taken in blocks
 
 
 class SourceEncoder:
@@ -44,7 +46,11 @@ class SourceEncoder:
 
     def fit(self, source: Source) -> SourceEncoder:
         """Learn levels and vocabularies from a source."""
-        encoders = [(name, kind, ENCODERS[kind].fit(_column(source, name))) for name, kind in source.kinds.items()]
+        # a number is taken as it is: there is nothing to read
+        encoders = [
+            (name, kind, ENCODERS[kind].fit(None if kind == "real" else _column(source, name)))
+            for name, kind in source.kinds.items()
+        ]
         return self._set(encoders)
 
     def _set(self, encoders: list[tuple[str, str, Any]]) -> SourceEncoder:
@@ -64,9 +70,30 @@ class SourceEncoder:
         DataError
             If the source has none of the columns, or an array of another shape.
         """
+        self._check(source)
+        return self._encoded(source)
+
+    def blocks(self, source: Source) -> Iterator[tuple[slice, NDArray[np.float32]]]:
+        """Yield the places of some encoded columns and these columns, as `transform` has them: few in memory at once.
+
+        Yields
+        ------
+        slice, ndarray of float32 (source.n_rows, stop - start)
+        """
+        self._check(source)
+        start, most = 0, max(1, BLOCK // max(1, source.n_rows))
+        for some in _groups(self._encoders, most):
+            part = SourceEncoder()._set(some)
+            stop = start + len(part.feature_names)
+            yield slice(start, stop), part._encoded(source)
+            start = stop
+
+    def _check(self, source: Source) -> None:
         if not any(name in source.kinds for name, _, _ in self._encoders):
             names = listed(name for name, _, _ in self._encoders)
             raise DataError(f"The source has the columns {listed(source.columns)}: give some of {names}.")
+
+    def _encoded(self, source: Source) -> NDArray[np.float32]:
         # column by column in memory, as the encoders write it
         encoded = np.full((source.n_rows, len(self.feature_names)), np.nan, dtype=np.float32, order="F")
         start, plain, numbers = 0, {}, _numbers(source)
@@ -123,9 +150,21 @@ class SourceEncoder:
         return cls()._set(encoders)
 
 
+def _groups(encoders: list[Any], most: int) -> Iterator[list[Any]]:
+    """Yield encoders in their order, at most `most` encoded columns together, or a single encoder of more."""
+    some, width = [], 0
+    for each in encoders:
+        if some and width + each[2].width > most:
+            yield some
+            some, width = [], 0
+        some.append(each)
+        width += each[2].width
+    yield some
+
+
 def _numbers(source: Source) -> set[str]:
     """Return the used columns of integers or floats, in one look: a schema is made anew whenever it is asked for."""
-    schema = {} if source.frame is None else source.frame.schema
+    schema = source.schema
     return {name for name, kind in schema.items() if name in source.kinds and (kind.is_integer() or kind.is_float())}
 
 
@@ -139,10 +178,10 @@ def _fill_numbers(encoded: NDArray[np.float32], source: Source, places: dict[str
 
     `places` has by column its place and, of a binary one, its levels.
     """
-    names = list(places)
-    for begin in range(0, len(names), TOGETHER):
-        some = names[begin : begin + TOGETHER]
-        numbers = source.frame.select(pl.col(some).cast(pl.Float64).fill_null(np.nan)).to_numpy()
+    names, together = list(places), max(1, min(TOGETHER, BLOCK // max(1, source.n_rows)))
+    for begin in range(0, len(names), together):
+        some = names[begin : begin + together]
+        numbers = source.read(some).select(pl.col(some).cast(pl.Float64).fill_null(np.nan)).to_numpy()
         numbers = np.where(np.abs(numbers) > FLOAT_MAX, np.nan, numbers)  # what is beyond float32 is missing
         for column, name in enumerate(some):
             if places[name][1] is not None:
@@ -171,5 +210,5 @@ def _column(source: Source, name: str) -> Any:
     """Return a column of a table, or the numbers of an array (m, ...)."""
     if source.array is not None:
         return source.array
-    series = source.frame[name]
+    series = source.column(name)
     return as_array(series) if source.guess[name][0] == "array" else series

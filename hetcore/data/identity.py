@@ -19,7 +19,10 @@ from hetcore.data.report import Finding
 from hetcore.data.text import counted, quoted
 from hetcore.errors import DataError
 
-__all__ = ["as_ids", "check_name", "float_texts", "id_findings", "positions", "text_array", "unique_ids"]
+__all__ = [
+    "IdTally", "as_ids", "check_name", "converted_finding", "float_texts", "id_findings", "positions", "text_array",
+    "unique_ids",
+]  # fmt: skip
 
 EXACT = 2.0**53
 """The least magnitude whose float stands for two whole numbers, itself and the next."""
@@ -56,8 +59,12 @@ def as_ids(values: Any) -> tuple[pl.Series, list[Finding]]:
     ids = ids.set(ids == "", None) if (ids == "").any() else ids
     if not converted:
         return ids, []
-    message = f"{counted(converted, 'id')} of type {type_name} became text"
-    return ids, [Finding("id_converted", "", converted, message, tuple(ids.drop_nulls().head(5)))]
+    return ids, [converted_finding(converted, type_name, tuple(ids.drop_nulls().head(5)))]
+
+
+def converted_finding(count: int, type_name: str, examples: tuple[str, ...]) -> Finding:
+    """Report ids of another type that became text."""
+    return Finding("id_converted", "", count, f"{counted(count, 'id')} of type {type_name} became text", examples)
 
 
 def _as_series(values: Any) -> tuple[pl.Series, int, str]:
@@ -146,31 +153,54 @@ def float_texts(series: pl.Series, noun: str) -> pl.Series:
     return series.cast(pl.Int64, strict=False).cast(pl.String).zip_with(whole, series.cast(pl.String))
 
 
-def id_findings(ids: pl.Series, repeated: pl.Series, noun: str = "row") -> list[Finding]:
-    """Report rows without an id, rows that repeat an id, and ids that begin or end with a space.
+class IdTally:
+    """Rows without an id, rows that repeat one, and ids that begin or end with a space, batch by batch.
 
     Parameters
     ----------
-    ids : polars Series of String (m,)
-        Ids as read, null where missing.
-    repeated : polars Series of Boolean (m,)
-        Which rows repeat an earlier row's id.
     noun : str
         What a row is called in the message.
     """
-    findings, missing, again = [], ids.null_count(), int(repeated.sum())
-    if missing:
-        rows = tuple(f"row {i + 1}" for i in ids.is_null().arg_true().head(5))
-        findings.append(Finding("missing_id", "", missing, f"{counted(missing, noun)} without an id: dropped", rows))
-    if again:
-        message = f"{counted(again, noun)} with an id that an earlier {noun} has: dropped, the first of each id is kept"
-        examples = tuple(ids.filter(repeated).unique(maintain_order=True).head(5))
-        findings.append(Finding("repeated_id", "", again, message, examples))
-    spaced = ids.filter(ids.str.contains(r"^\s|\s$").fill_null(False))
-    if len(spaced):
-        message = f"{counted(len(spaced), 'id')} with a space at the beginning or end: kept as given"
-        findings.append(Finding("spaced_id", "", len(spaced), message, tuple(spaced.head(5))))
-    return findings
+
+    def __init__(self, noun: str = "row") -> None:
+        self._noun, self._seen = noun, 0
+        self._counts = {"missing": 0, "again": 0, "spaced": 0}
+        self._examples: dict[str, list[str]] = {"missing": [], "again": [], "spaced": []}
+
+    def take(self, ids: pl.Series, repeated: pl.Series | None = None) -> None:
+        """Count in the next ids (m,), null where missing, and which of their rows (m,) repeat an earlier row's id."""
+        rows = [f"row {self._seen + i + 1}" for i in ids.is_null().arg_true().head(5)]
+        self._note("missing", ids.null_count(), rows)
+        if repeated is not None:
+            self._note("again", int(repeated.sum()), ids.filter(repeated).unique(maintain_order=True).head(5).to_list())
+        spaced = ids.filter(ids.str.contains(r"^\s|\s$").fill_null(False))
+        self._note("spaced", len(spaced), spaced.head(5).to_list())
+        self._seen += len(ids)
+
+    def _note(self, what: str, count: int, examples: list[str]) -> None:
+        self._counts[what] += count
+        self._examples[what] = [*self._examples[what], *examples][:5]
+
+    def findings(self) -> list[Finding]:
+        """Return what was counted."""
+        noun = self._noun
+        words = {
+            "missing": ("missing_id", noun, "without an id: dropped"),
+            "again": ("repeated_id", noun, f"with an id that an earlier {noun} has: dropped, the first of each id is kept"),
+            "spaced": ("spaced_id", "id", "with a space at the beginning or end: kept as given"),
+        }
+        return [
+            Finding(kind, "", count, f"{counted(count, one)} {message}", tuple(self._examples[what]))
+            for what, (kind, one, message) in words.items()
+            if (count := self._counts[what])
+        ]
+
+
+def id_findings(ids: pl.Series, repeated: pl.Series, noun: str = "row") -> list[Finding]:
+    """Report rows without an id, rows that repeat an id, and ids that begin or end with a space: see `IdTally`."""
+    tally = IdTally(noun)
+    tally.take(ids, repeated)
+    return tally.findings()
 
 
 def unique_ids(*columns: pl.Series) -> pl.Series:

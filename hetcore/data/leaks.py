@@ -77,7 +77,7 @@ def find_leaks(data: HetData) -> list[Leak]:
     numeric = data.target_kind == "regression"
     found = []
     for name, source in data.sources.items():
-        if source.frame is not None:
+        if source.array is None:
             found += _of_source(
                 name, source, codes[data.rows(name)], y=data.y[data.rows(name)], numeric=numeric, label=data.label_name
             )
@@ -103,12 +103,12 @@ def _of_source(
     # shuffled with a fixed seed: rows of a file may be sorted by the label, and then any column with ties would tell it
     rows = np.random.default_rng(0).permutation(np.flatnonzero(codes >= 0))  # see `disorder`
     # a look at some rows first, for a leak shows in any of them
-    near = _suspects(source.frame[rows[:ROWS]], codes[rows[:ROWS]], numeric) if len(rows) > 1 else {}
+    near = _suspects(_some_rows(source, rows[:ROWS]), codes[rows[:ROWS]], numeric) if len(rows) > 1 else {}
     found = []
-    for column in source.frame.columns:
+    for column in source.columns:
         kind, words = "", ""
         if column in near:
-            kind, words = _agreement(source.frame[column][rows], codes[rows], y[rows], numeric, source.frame.width)
+            kind, words = _agreement(source.column(column)[rows], codes[rows], y[rows], numeric, source.n_columns)
             kind, words = (kind, words) if kind or not near[column] else ("label_predictor", near[column])
         if not kind and label and _same_name(column, label):
             kind, words = "label_name", "has the name of the label"
@@ -124,6 +124,10 @@ def _of_source(
                 )
             )
     return found
+
+
+def _some_rows(source: Source, rows: NDArray[np.int64]) -> pl.DataFrame:
+    return pl.concat([block[rows] for block in source.blocks()], how="horizontal")
 
 
 def _same_name(column: str, label: str) -> bool:

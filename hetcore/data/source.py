@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -11,18 +11,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from hetcore.data.columns import (
-    FLOAT_MAX,
-    as_column,
-    as_table,
-    clean_columns,
-    coarse_findings,
-    unmasked,
-    value_findings,
-)
+from hetcore.data.columns import FLOAT_MAX, ColumnFacts, as_column, as_table, unmasked
 from hetcore.data.fingerprint import hash_array, hash_column
 from hetcore.data.identity import as_ids, id_findings, text_array
-from hetcore.data.kinds import check_kind, guess_kinds
+from hetcore.data.kinds import check_kind
 from hetcore.data.report import Finding
 from hetcore.data.text import counted, listed, quoted
 from hetcore.errors import DataError
@@ -115,11 +107,9 @@ class Source:
             # shape in words, for a person
             self.guess = {ARRAY: (ARRAY, f"an array of {shape} numbers in every row")}
         else:
-            self.array, (self.frame, more) = None, clean_columns(frame)
-            if self.frame.width == 0:
-                raise DataError(f"None of the columns can be used: {'; '.join(str(f).rstrip('.') for f in more[:3])}.")
-            self.guess, constant = guess_kinds(self.frame)
-            more = more + value_findings(self._missing, constant, self.n_rows) + coarse_findings(self.frame)
+            facts = ColumnFacts()
+            self.array, self.frame = None, facts.take(frame)
+            more, self.guess = facts.findings(self.n_rows), facts.guess
         self.findings = (*findings, *more)
 
     def _set_kinds(self, kinds: Mapping[str, str]) -> None:
@@ -133,9 +123,9 @@ class Source:
             self.kinds[column] = kind
 
     def _check_kind(self, column: str, kind: str) -> list[Finding]:
-        if self.frame is None:
+        if self.array is not None:
             raise DataError(f"An array can only be of kind 'array', not {quoted(kind)}: give a table for other kinds.")
-        return check_kind(self.frame[column], kind)
+        return check_kind(self.column(column), kind)
 
     @property
     def n_rows(self) -> int:
@@ -152,13 +142,35 @@ class Source:
         """Columns of the table, or numbers per row of the array."""
         return self.frame.width if self.array is None else int(np.prod(self.array.shape[1:], dtype=np.int64))
 
+    @property
+    def is_loaded(self) -> bool:
+        """Whether the table is in memory; if not, its columns are read when they are asked for."""
+        return True
+
+    @property
+    def schema(self) -> Mapping[str, pl.DataType]:
+        """The type of each column of a table; empty for an array."""
+        return {} if self.array is not None else self.frame.schema
+
+    def read(self, columns: Sequence[str]) -> pl.DataFrame:
+        """Return some columns of a table, (m, len(columns))."""
+        return self.frame.select(columns)
+
+    def column(self, name: str) -> pl.Series:
+        """Return a column of a table, (m,)."""
+        return self.frame[name]
+
+    def blocks(self) -> Iterator[pl.DataFrame]:
+        """Yield a table's columns in their order, some at a time, all rows of each."""
+        yield self.frame
+
     @cached_property
     def ids(self) -> NDArray[np.object_]:
         return text_array(self.id_series)
 
     @cached_property
     def _missing(self) -> dict[str, int]:
-        if self.frame is None:
+        if self.array is not None:
             return {ARRAY: int(np.isnan(self.array).sum()) if self.array.dtype.kind == "f" else 0}
         return dict(zip(self.frame.columns, self.frame.null_count().row(0)))
 
@@ -219,8 +231,9 @@ class Source:
     def _digest(self) -> str:
         sha = hashlib.sha256(repr(list(self.kinds.items())).encode())
         hash_column(sha, self.id_series)
-        for series in self.frame.iter_columns() if self.array is None else ():
-            hash_column(sha, series)
+        for block in self.blocks() if self.array is None else ():
+            for series in block.iter_columns():
+                hash_column(sha, series)
         if self.array is not None:
             hash_array(sha, self.array)
         return sha.hexdigest()

@@ -149,7 +149,7 @@ def read(name: str, content: bytes, role: str | None = None, header: bool | None
 
 def _kinds(frame: pl.DataFrame) -> dict[str, tuple[str, str]]:
     """Return kind and reason of each usable column; a date says that it is one, and not the number it becomes."""
-    kinds = guess_kinds(clean_columns(frame)[0])[0]
+    kinds = guess_kinds(clean_columns(frame))[0]
     # A date becomes a number, and its reason would speak of that.
     dates = {name: frame[name] for name, kind in frame.schema.items() if kind in (pl.Date, pl.Datetime)}
     ranges = {name: f"dates from {days.min():%Y-%m-%d} to {days.max():%Y-%m-%d}" for name, days in dates.items()}
