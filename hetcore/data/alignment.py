@@ -13,9 +13,23 @@ from hetcore.data.identity import positions, unique_ids
 from hetcore.data.report import Finding
 from hetcore.data.text import counted, quoted
 
-__all__ = ["label_findings", "lonely_source_findings", "place_graphs"]
+__all__ = ["joined_ids", "label_findings", "lonely_source_findings", "place_graphs"]
 
 NO_COMMON = "no id in common with any other source, graph or label; are the ids written the same way?"
+
+
+def joined_ids(
+    sources: Mapping[str, pl.Series], label_ids: pl.Series
+) -> tuple[pl.Series, dict[str, NDArray[np.int64]], NDArray[np.int64]]:
+    """Return the distinct ids of sources and labels, and the place there of each source's ids and of the labels'.
+
+    Parameters
+    ----------
+    sources : mapping of str to polars Series of String (m,)
+    label_ids : polars Series of String (l,)
+    """
+    known = unique_ids(*sources.values(), label_ids)
+    return known, {name: positions(ids, known) for name, ids in sources.items()}, positions(label_ids, known)
 
 
 def place_graphs(

@@ -284,7 +284,7 @@ def _coarse(frame: pl.DataFrame) -> dict[str, tuple[int, Any]]:
 
 
 def _coarse_finding(lost: dict[str, tuple[int, Any]]) -> list[Finding]:
-    """Report numbers that fall together as 32-bit floats, which methods learn from: times in seconds since 1970, say."""
+    """Report numbers that fall together as 32-bit floats, which methods learn from: seconds since 1970, say."""
     if not lost:
         return []
     total, where, first = sum(count for count, _ in lost.values()), counted(len(lost), "column"), next(iter(lost))

@@ -10,15 +10,24 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from hetcore.data.alignment import label_findings, lonely_source_findings, place_graphs
+from hetcore.data.alignment import joined_ids, label_findings, lonely_source_findings, place_graphs
 from hetcore.data.graph import Graph
-from hetcore.data.identity import check_name, positions, text_array, unique_ids
+from hetcore.data.identity import positions, text_array
 from hetcore.data.leaks import find_leaks, leak_findings
+from hetcore.data.reading.given import (
+    Labels,
+    own_findings,
+    read_graphs,
+    read_labels,
+    read_sources,
+    read_target_table,
+)
+from hetcore.data.reading.scan import folders, scanned_ids
 from hetcore.data.report import Finding, Report
 from hetcore.data.source import Source
-from hetcore.data.spelling import check_ways, near_findings, respelled
+from hetcore.data.spelling import check_ways, near_findings
 from hetcore.data.summary import Views
-from hetcore.data.target import label_name, placed_labels, read_target, unlabelled
+from hetcore.data.target import label_name, placed_labels, unlabelled
 from hetcore.data.text import listed, quoted
 from hetcore.data.whatif import WhatIf
 from hetcore.errors import DataError
@@ -108,24 +117,105 @@ class HetData(WhatIf, Views):
         kinds: Mapping[str, Mapping[str, str]] | None = None,
         spelling: Sequence[str] = (),
     ) -> None:
-        self.steps: tuple[str, ...] = ()
         ways = check_ways(spelling)
         # spelling first: ids that become the same must be found so by sources, graphs and labels alike
-        self.sources = {n: _respelled(s, ways) for n, s in _read_sources(sources, id_column, kinds or {}).items()}
-        own_graphs = {n: _respelled_graph(g, ways) for n, g in _read_graphs(graphs or {}).items()}
-        label_ids, labels, self.target_kind, label_notes = _read_labels(target, id_column, task, ways)
+        own, own_graphs = read_sources(sources, id_column, kinds or {}, ways), read_graphs(graphs or {}, ways)
+        labels = read_labels(target, id_column, task, ways)
         self.label_name = label_name(target, id_column)
+        joined = joined_ids({name: source.id_series for name, source in own.items()}, labels[0])
+        self._place(own, own_graphs, labels, joined, keep_graph_only=keep_graph_only)
+
+    def _place(
+        self,
+        sources: dict[str, Source],
+        own_graphs: Mapping[str, Graph],
+        labels: Labels,
+        joined: tuple[pl.Series, dict[str, NDArray], NDArray],
+        *,
+        keep_graph_only: bool,
+    ) -> None:
+        """Place graphs and labels over the ids of `joined`: the distinct ones, and each source's and label's place."""
+        self.steps: tuple[str, ...] = ()
         # ids of sources come first, then labels: their places do not hang on graphs
-        known = unique_ids(*(source.id_series for source in self.sources.values()), label_ids)
+        known, self._row_positions, label_places = joined
+        _, y, self.target_kind, label_notes = labels
+        self.sources = sources
         self.id_series, self.graphs, graph_notes = place_graphs(own_graphs, known, keep_graph_only)
-        self._row_positions = {name: positions(s.id_series, self.id_series) for name, s in self.sources.items()}
-        self.y = placed_labels(labels, positions(label_ids, self.id_series), self.n)
+        self.y = placed_labels(y, label_places, self.n)
         # read-only: what-if data share it
         self.y.flags.writeable = False
-        notes = _own_findings(self.sources, own_graphs, label_notes) + graph_notes
+        notes = own_findings(self.sources, own_graphs, label_notes) + graph_notes
         notes += self._alignment_findings() + near_findings(self.id_series, "id", "ids", "ids")
         notes += near_findings(pl.Series(self.classes, dtype=pl.String), "class", "classes", "target")
         self.report = Report(notes + leak_findings(find_leaks(self)))
+
+    @classmethod
+    def scan(
+        cls,
+        sources: Mapping[str, Any],
+        graphs: Mapping[str, Any] | None = None,
+        target: Any = None,
+        id_column: str = "id",
+        *,
+        task: str | None = None,
+        keep_graph_only: bool = True,
+        kinds: Mapping[str, Mapping[str, str]] | None = None,
+        spelling: Sequence[str] = (),
+        within: Any = None,
+    ) -> HetData:
+        """Return data whose tables stay in their Parquet files; columns are read when they are asked for.
+
+        The same data as the constructor makes of the tables in these files, and models of the same bits; but an id that
+        occurs twice in a source is refused rather than dropped. Read now are the ids, which are joined by hash in
+        partitions on disk, and once or twice all columns, some at a time, for their kinds and the report. In memory
+        remain `ids`, the place of each record, the graphs and the labels. docs/scale.md says what a training holds.
+
+        Parameters
+        ----------
+        sources : mapping of str to path, table or Source
+            A path names a Parquet file, a folder of such files (with folders `key=value` as columns), or a pattern such
+            as "part-*.parquet". What is no path is taken as by the constructor.
+        graphs : mapping of str to path or edge list, networkx graph, ..., optional
+            As of the constructor; a table at a path is read whole.
+        target : path, table (id, y) or tuple (ids, y), optional
+            As of the constructor; a table at a path is read whole.
+        id_column, task, keep_graph_only, kinds, spelling
+            As of the constructor.
+        within : path or sequence of paths, optional
+            Folders below which all files must lie, links resolved; anywhere by default.
+
+        Returns
+        -------
+        HetData
+            `sources[name].frame` (m, d) reads a table whole each time; `sources[name].read(columns)` some columns.
+
+        Raises
+        ------
+        DataError
+            As of the constructor. Also if a path has no Parquet file, lies outside of `within`, a file can't be read,
+            files of one source have other columns, or an id occurs twice in a source; the message names the file.
+
+        Examples
+        --------
+        >>> import tempfile, pathlib
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     for year in ("2023", "2024"):
+        ...         made = pl.DataFrame({"id": [f"a{year}", f"b{year}"], "x": [1.0, 2.0]})
+        ...         made.write_parquet(pathlib.Path(folder) / f"{year}.parquet")
+        ...     data = HetData.scan({"sales": folder}, target=(["a2023"], [1.0]))
+        ...     data.n, data.sources["sales"].read(["x"]).shape
+        (4, (4, 1))
+        """
+        data = object.__new__(cls)
+        ways, allowed = check_ways(spelling), folders(within)
+        own = read_sources(sources, id_column, kinds or {}, ways, within=allowed)
+        own_graphs = read_graphs(graphs or {}, ways, within=allowed)
+        target = read_target_table(target, allowed)
+        labels = read_labels(target, id_column, task, ways)
+        data.label_name = label_name(target, id_column)
+        joined = scanned_ids(own, labels[0], kinds or {})
+        data._place(own, own_graphs, labels, joined, keep_graph_only=keep_graph_only)
+        return data
 
     @classmethod
     def of_parts(
@@ -225,70 +315,3 @@ class HetData(WhatIf, Views):
         other.y.flags.writeable = False
         other.steps = (*self.steps, step)
         return other
-
-
-def _read_sources(sources: Mapping[str, Any], id_column: str, kinds: Mapping[str, Any]) -> dict[str, Source]:
-    if not isinstance(sources, Mapping) or not sources:
-        raise DataError("There is no source: give sources={name: table} with at least one table.")
-    for name in kinds:
-        if name not in sources:
-            raise DataError(f"kinds names the source {quoted(name)}: name one of {listed(sources)}.")
-    return {name: _read_source(name, given, id_column, kinds.get(name)) for name, given in sources.items()}
-
-
-def _read_source(name: str, given: Any, id_column: str, kinds: Mapping[str, str] | None) -> Source:
-    check_name("source", name)
-    try:
-        if isinstance(given, Source):
-            return given.with_kinds(kinds) if kinds else given
-        return Source.from_frame(given, id_column, kinds)
-    except DataError as error:
-        raise DataError(f"Source {quoted(name)}: {error}") from None
-
-
-def _read_graphs(graphs: Mapping[str, Any]) -> dict[str, Graph]:
-    read = {}
-    for name, given in graphs.items():
-        check_name("graph", name)
-        try:
-            read[name] = given if isinstance(given, Graph) else Graph(given)
-        except DataError as error:
-            raise DataError(f"Graph {quoted(name)}: {error}") from None
-    return read
-
-
-def _respelled(source: Source, ways: tuple[str, ...]) -> Source:
-    # nothing to respell: the very object, whose encoding others may have kept
-    if not ways:
-        return source
-    values = source.frame if source.array is None else source.array
-    other = Source(respelled(source.id_series, ways), values, source.kinds)
-    # what was found in the file as it was given stays said
-    other.n_given, other.findings = source.n_given, (*source.findings, *other.findings)
-    return other
-
-
-def _respelled_graph(graph: Graph, ways: tuple[str, ...]) -> Graph:
-    if not ways:
-        return graph
-    edges = graph.to_frame()
-    other = Graph(edges.with_columns(respelled(edges[end], ways) for end in ("source", "target")))
-    other.n_given, other.findings = graph.n_given, (*graph.findings, *other.findings)
-    return other
-
-
-def _read_labels(
-    target: Any, id_column: str, task: str | None, ways: tuple[str, ...]
-) -> tuple[pl.Series, NDArray, str | None, list[Finding]]:
-    if target is None:
-        return pl.Series("id", [], dtype=pl.String), np.empty(0), None, []
-    try:
-        return read_target(target, id_column, task, ways)
-    except DataError as error:
-        raise DataError(f"Target: {error}") from None
-
-
-def _own_findings(sources: Mapping[str, Source], graphs: Mapping[str, Graph], target: list[Finding]) -> list[Finding]:
-    findings = [f.within(f"source {quoted(name)}") for name, source in sources.items() for f in source.findings]
-    findings += [f.within(f"graph {quoted(name)}") for name, graph in graphs.items() for f in graph.findings]
-    return findings + [finding.within("target") for finding in target]

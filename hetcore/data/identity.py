@@ -184,9 +184,10 @@ class IdTally:
     def findings(self) -> list[Finding]:
         """Return what was counted."""
         noun = self._noun
+        first = f"with an id that an earlier {noun} has: dropped, the first of each id is kept"
         words = {
             "missing": ("missing_id", noun, "without an id: dropped"),
-            "again": ("repeated_id", noun, f"with an id that an earlier {noun} has: dropped, the first of each id is kept"),
+            "again": ("repeated_id", noun, first),
             "spaced": ("spaced_id", "id", "with a space at the beginning or end: kept as given"),
         }
         return [

@@ -31,7 +31,7 @@ def noisy_source(source: Source, sd: float, seed: int) -> Source:
         return source
     if source.array is not None:
         return source.with_values(_noisy_array(source.array, sd, np.random.default_rng(seed)))
-    columns = [_noisy_column(source.frame[name], kind, sd, seed) for name, kind in source.kinds.items()]
+    columns = [_noisy_column(source.column(name), kind, sd, seed) for name, kind in source.kinds.items()]
     return source.with_values(pl.DataFrame(columns))
 
 

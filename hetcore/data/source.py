@@ -215,9 +215,8 @@ class Source:
         other = object.__new__(Source)
         other.id_series = self.id_series if id_series is None else id_series
         # shares values, and its findings: nothing was read anew
-        other.frame, other.array = self.frame, self.array
-        if values is not None:
-            other.frame, other.array = (values, None) if self.array is None else (None, values)
+        values = (self.frame if self.array is None else self.array) if values is None else values
+        other.frame, other.array = (values, None) if self.array is None else (None, values)
         other.n_given, other.findings = self.n_given, self.findings
         # copies, for kinds of one must not change the other's
         other.kinds, other.guess = dict(self.kinds), dict(self.guess)

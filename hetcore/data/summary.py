@@ -126,9 +126,10 @@ class Views:
     def _digest(self: HetData) -> str:
         sha = hashlib.sha256()
         hash_column(sha, self.id_series)
-        for name, part in [*self.sources.items(), *self.graphs.items()]:
-            # type and name too: the same content as another source is other data
-            sha.update(f"{type(part).__name__}{name!r}{part.digest()}".encode())
+        for what, parts in (("Source", self.sources), ("Graph", self.graphs)):
+            for name, part in parts.items():
+                # what it is and its name too: the same content as another source is other data
+                sha.update(f"{what}{name!r}{part.digest()}".encode())
         if self.y.dtype.kind == "f":
             hash_array(sha, self.y)
         else:

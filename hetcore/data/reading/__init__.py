@@ -1,0 +1,1 @@
+"""How what a person gives becomes sources, graphs and labels: tables in memory, and Parquet files by their path."""

@@ -1,0 +1,205 @@
+"""A table in Parquet files, of which some columns and rows are read at a time.
+
+A path names a file, a folder with all files below it, or a pattern with * or ?. Files are taken in the order of their
+paths. Folders called `key=value` below the one given are columns of their own ("hive" partitions) of whole numbers,
+numbers, days or text.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import polars as pl
+
+from hetcore.data.text import listed, quoted
+from hetcore.errors import DataError
+
+__all__ = ["ParquetTable", "is_path"]
+
+NULL = "__HIVE_DEFAULT_PARTITION__"
+UNREADABLE = (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException)
+
+
+def is_path(given: Any) -> bool:
+    """Return whether a table is given by its path."""
+    return isinstance(given, str | os.PathLike)
+
+
+@dataclass(frozen=True)
+class ParquetTable:
+    """Files of one schema.
+
+    Attributes
+    ----------
+    paths : tuple of str
+    sizes : tuple of int
+        Bytes of each file when it was found.
+    heights : tuple of int
+        Rows of each file.
+    schema : dict of str to polars data type
+        All columns, those of partitions last.
+    partitions : tuple of dict of str to str or None
+        By file, the value of each column that its folders name.
+    """
+
+    paths: tuple[str, ...]
+    sizes: tuple[int, ...]
+    heights: tuple[int, ...]
+    schema: dict[str, Any]
+    partitions: tuple[dict[str, str | None], ...]
+
+    @classmethod
+    def of(cls, path: Any, within: Sequence[Path] = ()) -> ParquetTable:
+        """Find the files of a path and read what they say of themselves, no row of them.
+
+        Parameters
+        ----------
+        path : str or path
+        within : sequence of Path
+            Folders in which files must lie; anywhere if there is none.
+
+        Raises
+        ------
+        DataError
+            If there is no file, one lies outside `within` or can't be read, or their columns differ.
+        """
+        root, found = _files(os.fspath(path))
+        _check_places(found, within)
+        partitions = tuple(_folder_values(each, root) for each in found)
+        schemas = [_told(each, pl.read_parquet_schema) for each in found]
+        _check_schemas(found, schemas)
+        heights = [_told(each, lambda file: pl.scan_parquet(file).select(pl.len()).collect().item()) for each in found]
+        schema = dict(schemas[0]) | _partition_types(partitions, found)
+        sizes = [each.stat().st_size for each in found]
+        return cls(tuple(map(str, found)), tuple(sizes), tuple(heights), schema, partitions)
+
+    @property
+    def height(self) -> int:
+        """Rows of all files."""
+        return sum(self.heights)
+
+    def file_of(self, row: int) -> str:
+        """Return the path of the file that a row is in."""
+        return next(path for path, end in zip(self.paths, accumulate(self.heights)) if row < end)
+
+    def read(self, columns: Sequence[str], start: int = 0, stop: int | None = None) -> pl.DataFrame:
+        """Return some columns of the rows from `start` to `stop`, (stop - start, len(columns)).
+
+        Raises
+        ------
+        DataError
+            If a file can't be read, or is another one than was found.
+        """
+        parts, first, stop = [], 0, self.height if stop is None else stop
+        for number, height in enumerate(self.heights):
+            low, high = max(start - first, 0), min(stop - first, height)
+            if low < high:
+                parts.append(self._part(number, columns, low, high - low))
+            first += height
+        empty = pl.DataFrame(schema={name: self.schema[name] for name in columns})
+        # in one piece: a deviation by pieces has other last digits
+        return pl.concat(parts, rechunk=True) if parts else empty
+
+    def _part(self, number: int, columns: Sequence[str], offset: int, length: int) -> pl.DataFrame:
+        path, values = self.paths[number], self.partitions[number]
+        own = [name for name in columns if name not in values]
+
+        def read(file: Path) -> pl.DataFrame:
+            if file.stat().st_size != self.sizes[number]:
+                raise DataError(f"The file {quoted(path, 200)} has changed since it was scanned: scan it again.")
+            # a folder's name is no pattern here, whatever is in it
+            rows = pl.scan_parquet(file, glob=False, hive_partitioning=False).select(own).slice(offset, length)
+            return rows.collect()
+
+        frame = _told(Path(path), read) if own else pl.DataFrame()
+        if frame.height != length and own:
+            raise DataError(f"The file {quoted(path, 200)} has fewer rows than it says: write it again.")
+        given = [pl.repeat(values[n], length, dtype=pl.String, eager=True).alias(n) for n in columns if n in values]
+        typed = [_as_type(each, self.schema[each.name]) for each in given]
+        return pl.DataFrame([*frame.iter_columns(), *typed]).select(columns)
+
+
+def _told(file: Path, read: Any) -> Any:
+    """Return what is read of a file; a DataError that names it if it can't be."""
+    try:
+        return read(file)
+    except UNREADABLE as error:
+        reason = " ".join(str(error).split())[:160]
+        raise DataError(f"The file {quoted(str(file), 200)} can't be read ({reason}): write it again.") from None
+
+
+def _files(path: str) -> tuple[Path, list[Path]]:
+    """Return the folder below which folders' names count, and the files, in order."""
+    root = Path(path)
+    if root.is_file():
+        return root.parent, [root]
+    if root.is_dir():
+        found = sorted(each for each in root.rglob("*.parquet") if each.is_file())
+        if not found:
+            raise DataError(f"The folder {quoted(path, 200)} has no file that ends in .parquet: correct the path.")
+        return root, found
+    if not glob.has_magic(path):
+        raise DataError(f"There is no file or folder {quoted(path, 200)}: correct the path.")
+    found = sorted(Path(each) for each in glob.glob(path, recursive=True) if Path(each).is_file())
+    if not found:
+        raise DataError(f"No file has a path like {quoted(path, 200)}: correct the pattern.")
+    fixed = Path(*[part for part in _before_magic(root)])
+    return fixed, found
+
+
+def _before_magic(path: Path) -> list[str]:
+    parts = list(path.parts)
+    return parts[: next(i for i, part in enumerate(parts) if glob.has_magic(part))]
+
+
+def _check_places(found: list[Path], within: Sequence[Path]) -> None:
+    allowed = [Path(folder).resolve() for folder in within]
+    for file in found:
+        # resolved: a link inside may lead outside
+        if allowed and not any(file.resolve().is_relative_to(folder) for folder in allowed):
+            rule = f"give a path below {listed(map(str, within))}"
+            raise DataError(f"The file {quoted(str(file), 200)} is outside of the folders that may be read: {rule}.")
+
+
+def _check_schemas(found: list[Path], schemas: list[dict[str, Any]]) -> None:
+    for file, schema in zip(found, schemas):
+        if dict(schema) == dict(schemas[0]):
+            continue
+        first = dict(schemas[0])
+        names = [*first, *(name for name in schema if name not in first)]
+        column = next(name for name in names if first.get(name) != schema.get(name))
+        one, other = (f"{each[column]}" if column in each else "missing" for each in (first, schema))
+        where = f"{one} in {quoted(str(found[0]), 200)} and {other} in {quoted(str(file), 200)}"
+        raise DataError(f"Column {quoted(column)} is {where}: write all files with the same columns.")
+
+
+def _folder_values(file: Path, root: Path) -> dict[str, str | None]:
+    pairs = [part.split("=", 1) for part in file.relative_to(root).parts[:-1] if "=" in part]
+    return {unquote(key): None if value == NULL else unquote(value) for key, value in pairs}
+
+
+def _partition_types(partitions: Sequence[dict[str, str | None]], found: list[Path]) -> dict[str, Any]:
+    """Return the type of each column that folders name: whole numbers, days, or text."""
+    for values, file in zip(partitions, found):
+        if list(values) != list(partitions[0]):
+            rule = f"name folders key=value alike, as above {quoted(str(found[0]), 200)}"
+            raise DataError(f"The folders above {quoted(str(file), 200)} name other columns: {rule}.")
+    return {name: _type_of(pl.Series([each[name] for each in partitions], dtype=pl.String)) for name in partitions[0]}
+
+
+def _type_of(texts: pl.Series) -> Any:
+    for dtype in (pl.Int64, pl.Float64, pl.Date):
+        if _as_type(texts, dtype).null_count() == texts.null_count():
+            return dtype
+    return pl.String
+
+
+def _as_type(texts: pl.Series, dtype: Any) -> pl.Series:
+    return texts.str.to_date("%Y-%m-%d", strict=False) if dtype == pl.Date else texts.cast(dtype, strict=False)
