@@ -73,9 +73,9 @@ class ParquetTable:
         root, found = _files(os.fspath(path))
         _check_places(found, within)
         partitions = tuple(_folder_values(each, root) for each in found)
-        schemas = [_told(each, pl.read_parquet_schema) for each in found]
+        schemas = [_opened(each, pl.read_parquet_schema) for each in found]
         _check_schemas(found, schemas)
-        heights = [_told(each, lambda file: pl.scan_parquet(file).select(pl.len()).collect().item()) for each in found]
+        heights = [_opened(each, _height) for each in found]
         schema = dict(schemas[0]) | _partition_types(partitions, found)
         sizes = [each.stat().st_size for each in found]
         return cls(tuple(map(str, found)), tuple(sizes), tuple(heights), schema, partitions)
@@ -118,7 +118,7 @@ class ParquetTable:
             rows = pl.scan_parquet(file, glob=False, hive_partitioning=False).select(own).slice(offset, length)
             return rows.collect()
 
-        frame = _told(Path(path), read) if own else pl.DataFrame()
+        frame = _opened(Path(path), read) if own else pl.DataFrame()
         if frame.height != length and own:
             raise DataError(f"The file {quoted(path, 200)} has fewer rows than it says: write it again.")
         given = [pl.repeat(values[n], length, dtype=pl.String, eager=True).alias(n) for n in columns if n in values]
@@ -126,13 +126,17 @@ class ParquetTable:
         return pl.DataFrame([*frame.iter_columns(), *typed]).select(columns)
 
 
-def _told(file: Path, read: Any) -> Any:
+def _opened(file: Path, read: Any) -> Any:
     """Return what is read of a file; a DataError that names it if it can't be."""
     try:
         return read(file)
     except UNREADABLE as error:
         reason = " ".join(str(error).split())[:160]
         raise DataError(f"The file {quoted(str(file), 200)} can't be read ({reason}): write it again.") from None
+
+
+def _height(file: Path) -> int:
+    return pl.scan_parquet(file, glob=False).select(pl.len()).collect().item()
 
 
 def _files(path: str) -> tuple[Path, list[Path]]:

@@ -69,8 +69,8 @@ class ScannedSource(Source):
             raise DataError(f"None of the {counted(self.n_given, 'row')} has an id: fill the id column.")
         # a bit a row, and only where rows go
         self._keep = None if keep.all() else keep
-        told = [converted_finding(converted, str(self.table.schema[self.id_column]), examples)] if converted else []
-        self.findings: tuple[Finding, ...] = (*told, *tally.findings())
+        retyped = [converted_finding(converted, str(self.table.schema[self.id_column]), examples)] if converted else []
+        self.findings: tuple[Finding, ...] = (*retyped, *tally.findings())
 
     def read_columns(self, kinds: Mapping[str, str]) -> None:
         """Read all columns once, some at a time, for their kinds and for what is to be told of them."""
