@@ -16,9 +16,14 @@ def _log_temperature(losses):
     ----------
     losses : (p,) float64
     """
+    # a loop, for NumPy's min and max take longer to compile than all the rest
+    least, greatest = np.inf, 0.0
+    for i in range(losses.size):
+        loss = losses[i]
+        least, greatest = min(least, loss), max(greatest, loss)
     # all losses as the least, or as the greatest, give exactly these roots: z lies between them
-    low = np.log(losses.min() / np.log(losses.size)) - 1e-9
-    high = np.log(losses.max() / np.log(losses.size)) + 1e-9
+    low = np.log(least / np.log(losses.size)) - 1e-9
+    high = np.log(greatest / np.log(losses.size)) + 1e-9
     u = 0.5 * (low + high)
     for _ in range(200):
         total, slope = 0.0, 0.0

@@ -5,6 +5,7 @@ import logging
 
 import numpy as np
 import pytest
+from numba.core.errors import TypingError
 
 from hetcore.kernels import cache, kernel, warm_up
 
@@ -109,6 +110,17 @@ def test_a_kernel_that_kernels_call_is_compiled_once_and_into_them():
     # of the literals 1 and 2 and of a number one form is made, and none that Python could call
     assert len(part._part.overloads) == 1 and not part.signatures
     assert part(np.full(1, 3.0), 3) == 27.0 and len(part.signatures) == 1
+
+
+@pytest.mark.parametrize("collects", [True, False])
+def test_compiling_leaves_the_garbage_collector_as_it_was(fresh, monkeypatch, collects):
+    switched = []
+    monkeypatch.setattr("hetcore.kernels.parts.gc.isenabled", lambda: collects)
+    for name in ("disable", "enable"):
+        monkeypatch.setattr(f"hetcore.kernels.parts.gc.{name}", lambda name=name: switched.append(name))
+    with pytest.raises(TypingError):
+        fresh()("no number")
+    assert switched == (["disable", "enable"] if collects else ["disable"])
 
 
 def test_warm_up_reports_its_steps():
