@@ -15,7 +15,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterable
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -158,6 +158,11 @@ def _show(callbacks: list[Callback], state: Any) -> None:
             callback.see_state(state)
 
 
+def _stopped(callbacks: list[Callback]) -> bool:
+    """Return whether a callback has been told, from another thread, to end the fit (`hetcore.player`)."""
+    return any(getattr(callback, "stopped", False) is True for callback in callbacks)
+
+
 def boost(model: Any, start: Callable[[], Any], callbacks: Iterable[Callback] = (), total: int | None = None) -> None:
     """Run the rounds of a fit and keep what predicts, one BLAS thread throughout.
 
@@ -168,7 +173,8 @@ def boost(model: Any, start: Callable[[], Any], callbacks: Iterable[Callback] = 
     ----------
     model : estimator
     start : callable
-        Returns the state, whose `round()` does one round and may return True: nothing is left to do after it.
+        Returns the state, whose `round()` does one round and may return True: nothing is left to do after it. A round
+        that may take long has `stopping`, which is set to a callable: whether the rest of the round is not wanted.
     callbacks : iterable of callable, default=()
         Each is called after every round with a `RoundEnd` and may return True to stop.
     total : int, optional
@@ -181,6 +187,8 @@ def boost(model: Any, start: Callable[[], Any], callbacks: Iterable[Callback] = 
     blas = _libraries(len(sys.modules)).limit(limits=1, user_api="blas")
     with np.errstate(over="ignore", under="ignore"), blas:
         state = start()
+        if hasattr(state, "stopping"):
+            state.stopping = partial(_stopped, callbacks)
         for t in range(total):
             ended = state.round()
             seconds = time.perf_counter() - started

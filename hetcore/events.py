@@ -1,8 +1,8 @@
 """The event after each boosting round, and the callbacks that receive it.
 
 A callback is any callable that takes a `RoundEnd` and may return True to stop: the model is then a valid model of the
-rounds done. The library knows of no user interface; progress bars, early stopping and the studio's live view are
-callbacks.
+rounds done. One with an attribute `stopped`, which another thread may set to True, ends GBC's round in its middle. The
+library knows of no user interface; progress bars, early stopping and the studio's live view are callbacks.
 """
 
 from __future__ import annotations

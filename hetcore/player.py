@@ -21,6 +21,11 @@ class Player:
         thread only.
     paused : bool
         Whether to wait before the first round.
+
+    Attributes
+    ----------
+    stopped : bool
+        Whether a stop was ordered; a round that takes long asks for it in its middle.
     """
 
     def __init__(self, send: Callable[[tuple[str, Any]], None], paused: bool = False) -> None:

@@ -13,10 +13,14 @@ r"""The default's rounds: a consensus of boosted views.
 "auto" chooses q, lambda1 and lambda0 by the same out-of-fold loss of the consensus. A view has settled when its loss
 has not fallen for some rounds, or when it would stay far behind the best view though it went on falling as now. The fit
 ends when the out-of-fold loss of the consensus does not fall any more, at the latest after N rounds.
+
+A stop in the middle of a round, but for the first, leaves the views that had no turn in it as they were, and lines 6
+and 7 with w^ and lambda1 of the round before.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -58,6 +62,10 @@ FAINT = 0.05  # of the largest weight, below which a view has no say in a pull
 LEARNERS = {"both": ("trees", "kernel", "linear"), "kernel": ("kernel", "linear"), "tree": ("trees",)}
 
 
+class StopRound(Exception):  # noqa: N818 - a wish of the person, no error
+    """The rest of a round is not wanted any more."""
+
+
 class ViewBoosting:
     """The state of a fit of the default; `round` is lines 3 to 7.
 
@@ -78,13 +86,17 @@ class ViewBoosting:
         As given, or as chosen.
     paths : dict of str to list of (float, float)
         Of each lambda that "auto" has chosen: the values tried, and the out-of-fold loss of each.
+    stopping : callable
+        Returns whether the fit is to end, in the middle of a round too; `hetcore.base.boost` sets it.
     """
+
+    stopping: Callable[[], bool] = staticmethod(lambda: False)
 
     def __init__(self, problem: Problem, params: dict[str, Any], executor: Executor) -> None:
         self.problem, self.params, self.executor = problem, params, executor
         self.paths: dict[str, list[tuple[float, float]]] = {}
         self.outputs = Outputs.of(problem.scale)
-        self.n_rounds = 0
+        self.n_rounds, self.blend = 0, None
         self.losses: list[float] = []
 
     @classmethod
@@ -206,6 +218,8 @@ class ViewBoosting:
                     self.predicted[i] = view.scores[known]
                     self.view_losses[i] = self.outputs.loss(self.predicted[i], self.codes)
                     self.explains[i] = explained(self.prior_losses, [self.view_losses[i]])
+                if self.n_rounds and self.stopping():
+                    break
             # the best loss of any view in any round
             lead = min(min(view.losses, default=np.inf) for view in self.views)
             for view in going:
@@ -292,10 +306,27 @@ class ViewBoosting:
         else:
             self._weigh_with_sum(covers, losses)
         self._combine()
-        self._weigh_graphs()
-        if self.params["lambda1"] == "auto" and self.n_rounds + 1 in LOOKS:
-            self.choose_lambda1()
+        before = dict(self.graph_weights), self.lambda1, dict(self.paths), self.blend
+        try:
+            self._weigh_links()
+        except StopRound:
+            self.graph_weights, self.lambda1, self.paths, self.blend = before
         self._smooth()
+
+    def _go_on(self) -> None:
+        """Raise StopRound if the fit is to end; not in the first round, before which there is no model."""
+        if self.n_rounds and self.stopping():
+            raise StopRound
+
+    def _weigh_links(self) -> None:
+        """Line 6, and what line 7 needs."""
+        self._weigh_graphs()
+        looks = self.params["lambda1"] == "auto" and self.n_rounds + 1 in LOOKS
+        # once a round, and not where nothing is smoothed: many graphs take seconds
+        useful = any(self.graph_weights.values()) and (looks or self.lambda1)
+        self.blend = blended_links(self.walks, self.graph_weights, self._go_on) if useful else None
+        if looks:
+            self.choose_lambda1()
 
     def _weigh_with_sum(self, covers: NDArray, losses: NDArray) -> None:
         """Line 5: the weights of the views and of their sum."""
@@ -346,23 +377,24 @@ class ViewBoosting:
     def choose_lambda1(self) -> None:
         """Choose lambda1 by the out-of-fold loss of e: each fold's labels hidden, its rows scored by its members."""
         # nothing to smooth along
-        if not self.walks or not any(self.graph_weights.values()):
+        if self.blend is None:
             self.lambda1 = 0.0
             self.paths.pop("lambda1", None)
             return
-        blend, known, working = blended_links(self.walks, self.graph_weights), self.problem.labelled, self.working
+        known, working = self.problem.labelled, self.working
         members = self.member_consensus(self.executor.members, ~known)
 
         def total(lambda1: float) -> float:
             """Return the loss over all folds."""
             found = 0.0
             for fold in range(self.n_folds):
+                self._go_on()
                 rows = self.labels.fold == fold
                 scores = self.left_out.copy()
                 # unlabelled rows as the members of this fold say, who have not seen its labels
                 scores[~known] = members[fold]
                 # the fold's own labels are hidden, its neighbours' not
-                predicted = smoothed(blend, scores, lambda1, known & ~rows, working)[rows]
+                predicted = smoothed(self.blend, scores, lambda1, known & ~rows, working)[rows]
                 found += self.outputs.loss(predicted, self.labels.codes[rows]).sum()
             return found
 
@@ -375,11 +407,10 @@ class ViewBoosting:
 
     def _smooth(self) -> None:
         """Line 7."""
-        self.blend = None
         self.smooth, self.smooth_trained = self.left_out, self.trained
-        if not self.lambda1 or not any(self.graph_weights.values()):
+        # nothing to smooth along, or nothing gained by it
+        if self.blend is None or not self.lambda1:
             return
-        self.blend = blended_links(self.walks, self.graph_weights)
         args = self.lambda1, self.problem.labelled, self.working
         self.smooth = smoothed(self.blend, self.left_out, *args)
         self.smooth_trained = smoothed(self.blend, self.trained, *args)

@@ -9,7 +9,7 @@ learner is given and what it returns is all that travels.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -79,7 +79,7 @@ class Executor(ABC):
         """Grow a tree for each output of each table: see `TableLearner.grow_each`."""
 
     @abstractmethod
-    def advance(self, views: Sequence[ViewState], t: int, pulls: Sequence[NDArray] | None) -> list[Advanced]:
+    def advance(self, views: Sequence[ViewState], t: int, pulls: Sequence[NDArray] | None) -> Iterable[Advanced]:
         """Take round t of each view, pulled to what the others say if `pulls` are given: see `ViewLearner.advance`."""
 
     @abstractmethod
@@ -119,11 +119,12 @@ class LocalExecutor(Executor):
         """Grow a tree for each output of each table."""
         return [table.learner.grow_each(limits, each) for table, each in zip(tables, slopes)]
 
-    def advance(self, views: Sequence[ViewState], t: int, pulls: Sequence[NDArray] | None) -> list[Advanced]:
+    def advance(self, views: Sequence[ViewState], t: int, pulls: Sequence[NDArray] | None) -> Iterable[Advanced]:
         """Take round t of each view."""
         # no pull is None for each
         pulls = [None] * len(views) if pulls is None else pulls
-        return [view.learner.advance(t, pull) for view, pull in zip(views, pulls)]
+        # one at a time as they are asked for, so that a fit can end between two
+        return (view.learner.advance(t, pull) for view, pull in zip(views, pulls))
 
     def members(self, views: Sequence[ViewState]) -> list[NDArray[np.float64]]:
         """Return what each view's members say of its unlabelled rows."""
