@@ -10,6 +10,9 @@ The model has the same bits as that of `model.fit(data)` with `schedule="paralle
 every random number is drawn here, and sums over sources are taken here, in one order. That holds for one kind of
 processor: linear algebra differs in the last digits between kinds.
 
+Sources by path (`HetData.scan`) are read by the workers that hold them, where the fit is `as_printed=True`: the path
+travels, and no process has more than its own tables' bins. The default's views are made here, of all tables.
+
 | travels | once | a consensus round (the first 4) | a tree round |
 |---|---|---|---|
 | to each worker | its sources, labels | E: n K numbers | residuals of the rows of the subsample |
@@ -98,7 +101,8 @@ def fit(
     DataError
         As of `fit`.
     ClusterError
-        If the scheduler is gone, there is no worker for a minute, or workers are lost again and again.
+        If the scheduler is gone, there is no worker for a minute, workers are lost again and again, or one has another
+        version of hetcore or polars.
     """
     if not isinstance(model, GBCClassifier | GBCRegressor):
         kind = type(model).__name__

@@ -22,7 +22,7 @@ from hetcore.consensus.executor import Executor, SourceState
 from hetcore.consensus.source_learners import Grown, Kept, Slope, TableLearner
 from hetcore.consensus.view_learners import Advanced, ViewLearner
 from hetcore.consensus.view_state import ViewState
-from hetcore.distributed.worker_actor import LearnerSource, Step, size_of
+from hetcore.distributed.worker_actor import LearnerSource, Step, held_by, size_of
 from hetcore.distributed.worker_pool import Call, Worker, WorkerLostError, WorkerPool
 from hetcore.errors import ClusterError
 from hetcore.trees import TreeParams
@@ -177,11 +177,11 @@ class DaskExecutor(Executor):
         """Deal sources out to the workers: the largest first, each to the one that has least."""
         workers = self._workers.workers()
         for worker in workers:
-            worker.held = sum(size_of(self._sources[n]) for n, where in self._where.items() if where is worker)
+            worker.held = sum(held_by(self._sources[n]) for n, where in self._where.items() if where is worker)
         dealt: dict[str, tuple[Worker, list[int]]] = {}
-        for number in sorted(numbers, key=lambda n: -size_of(self._sources[n])):
+        for number in sorted(numbers, key=lambda n: -held_by(self._sources[n])):
             worker = min(workers, key=lambda each: each.held)
-            worker.held += size_of(self._sources[number])
+            worker.held += held_by(self._sources[number])
             dealt.setdefault(worker.address, (worker, []))[1].append(number)
         return dealt.values()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,11 +12,16 @@ from threadpoolctl import ThreadpoolController
 
 from hetcore.consensus.source_learners import Grown
 
-__all__ = ["LearnerSource", "WorkerActor", "Step", "size_of"]
+__all__ = ["LearnerSource", "Step", "WorkerActor", "held_by", "size_of", "versions"]
+
+SAME = ("hetcore", "polars")  # packages whose version decides over bits
 
 
 class LearnerSource(NamedTuple):
-    """What a learner is made from: its class, its rows (m,), and a `Source` or links."""
+    """What a learner is made from: its class, its rows (m,), and a `Source` or links.
+
+    Of a source by path its path travels, and the worker reads the table.
+    """
 
     kind: type
     rows: NDArray[np.int64]
@@ -47,11 +53,20 @@ class WorkerActor:
         for step in steps:
             self.run(step)
 
+    def versions(self) -> dict[str, str]:
+        """Return what this worker has of what must be the same everywhere."""
+        return versions()
+
     def run(self, step: Step) -> dict[int, Any]:
         """Return what the learners of a step return; the same bits as in the process of the fit."""
         name, shared, own = step
         with np.errstate(over="ignore", under="ignore"), self._blas.limit(limits=1, user_api="blas"):
             return {number: lean(getattr(self._learners[number], name)(*shared, *mine)) for number, mine in own.items()}
+
+
+def versions() -> dict[str, str]:
+    """Return this process' versions of the packages that decide over bits."""
+    return {name: import_module(name).__version__ for name in SAME}
 
 
 def lean(answer: Any) -> Any:
@@ -62,7 +77,9 @@ def lean(answer: Any) -> Any:
 
 
 def size_of(content: Any) -> int:
-    """Return the bytes of the arrays in arguments or answers; what else there is takes a few bytes."""
+    """Return the bytes of the arrays in arguments or answers; what else there is, also a path, takes a few bytes."""
+    if not getattr(content, "is_loaded", True):
+        return 0
     if isinstance(content, np.ndarray):
         return content.nbytes
     if isinstance(content, Mapping):
@@ -74,3 +91,8 @@ def size_of(content: Any) -> int:
     if getattr(content, "frame", None) is not None:
         return int(content.frame.estimated_size())
     return size_of(getattr(content, "array", None)) if hasattr(content, "array") else 0
+
+
+def held_by(source: LearnerSource) -> int:
+    """Return the bytes of what a worker holds for a source, in proportion to that of others: its table, read or not."""
+    return size_of(source) + getattr(source.content, "table_bytes", 0)

@@ -9,7 +9,7 @@ from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from typing import Any
 
-from hetcore.distributed.worker_actor import WorkerActor
+from hetcore.distributed.worker_actor import WorkerActor, versions
 from hetcore.errors import ClusterError
 
 __all__ = ["Call", "WorkerLostError", "Worker", "WorkerPool"]
@@ -65,7 +65,8 @@ class WorkerPool:
         Raises
         ------
         ClusterError
-            If there is no worker for a minute, the scheduler does not answer, or workers lack hetcore.
+            If there is no worker for a minute, the scheduler does not answer, or workers lack hetcore or have another
+            version of it.
         """
         deadline = time.monotonic() + WAIT_SECONDS
         while time.monotonic() < deadline:
@@ -74,6 +75,7 @@ class WorkerPool:
             for worker in new:
                 with contextlib.suppress(WorkerLostError):
                     worker.actor = self._waited(worker, worker.future.result)
+                    self._check_versions(worker)
                     self._workers[worker.address] = worker
             if found := [self._workers[address] for address in addresses if address in self._workers]:
                 return found
@@ -117,6 +119,16 @@ class WorkerPool:
     def _new(self, address: str) -> Worker:
         place = {"workers": [address], "allow_other_workers": False}
         return Worker(address, self._client.submit(WorkerActor, actor=True, pure=False, **place))
+
+    def _check_versions(self, worker: Worker) -> None:
+        asked = self.call(worker, "versions").future
+        if asked is None:
+            raise WorkerLostError
+        found = self._waited(worker, asked.result)
+        for name, own in versions().items():
+            if found[name] != own:
+                what = f"has {name} {found[name]} and this process {own}"
+                raise ClusterError(f"The Dask worker at {worker.address} {what}: install the same version there.")
 
     def _addresses(self) -> list[str]:
         """Return the workers' addresses in order."""

@@ -101,6 +101,11 @@ class ScannedSource(Source):
         return len(self.kinds)
 
     @property
+    def table_bytes(self) -> int:
+        """About how many bytes the whole table would take in memory."""
+        return self.n_rows * sum(_bytes_of(self.table.schema[name]) for name in self.kinds)
+
+    @property
     def is_loaded(self) -> bool:
         """False: columns are read when they are asked for."""
         return False
