@@ -174,7 +174,7 @@ def boost(model: Any, start: Callable[[], Any], callbacks: Iterable[Callback] = 
     model : estimator
     start : callable
         Returns the state, whose `round()` does one round and may return True: nothing is left to do after it. A round
-        that may take long has `stopping`, which is set to a callable: whether the rest of the round is not wanted.
+        that may take long has `asked_to_stop`, which is set to a callable: whether the rest of the round is not wanted.
     callbacks : iterable of callable, default=()
         Each is called after every round with a `RoundEnd` and may return True to stop.
     total : int, optional
@@ -187,8 +187,8 @@ def boost(model: Any, start: Callable[[], Any], callbacks: Iterable[Callback] = 
     blas = _libraries(len(sys.modules)).limit(limits=1, user_api="blas")
     with np.errstate(over="ignore", under="ignore"), blas:
         state = start()
-        if hasattr(state, "stopping"):
-            state.stopping = partial(_stopped, callbacks)
+        if hasattr(state, "asked_to_stop"):
+            state.asked_to_stop = partial(_stopped, callbacks)
         for t in range(total):
             ended = state.round()
             seconds = time.perf_counter() - started

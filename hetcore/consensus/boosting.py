@@ -86,11 +86,11 @@ class ViewBoosting:
         As given, or as chosen.
     paths : dict of str to list of (float, float)
         Of each lambda that "auto" has chosen: the values tried, and the out-of-fold loss of each.
-    stopping : callable
+    asked_to_stop : callable
         Returns whether the fit is to end, in the middle of a round too; `hetcore.base.boost` sets it.
     """
 
-    stopping: Callable[[], bool] = staticmethod(lambda: False)
+    asked_to_stop: Callable[[], bool] = staticmethod(lambda: False)
 
     def __init__(self, problem: Problem, params: dict[str, Any], executor: Executor) -> None:
         self.problem, self.params, self.executor = problem, params, executor
@@ -218,7 +218,7 @@ class ViewBoosting:
                     self.predicted[i] = view.scores[known]
                     self.view_losses[i] = self.outputs.loss(self.predicted[i], self.codes)
                     self.explains[i] = explained(self.prior_losses, [self.view_losses[i]])
-                if self.n_rounds and self.stopping():
+                if self.n_rounds and self.asked_to_stop():
                     break
             # the best loss of any view in any round
             lead = min(min(view.losses, default=np.inf) for view in self.views)
@@ -315,7 +315,7 @@ class ViewBoosting:
 
     def _go_on(self) -> None:
         """Raise StopRound if the fit is to end; not in the first round, before which there is no model."""
-        if self.n_rounds and self.stopping():
+        if self.n_rounds and self.asked_to_stop():
             raise StopRound
 
     def _weigh_links(self) -> None:
