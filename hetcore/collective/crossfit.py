@@ -117,6 +117,16 @@ class CrossFitted:
         return np.concatenate([self.own, self.label_bins[k]])
 
     @property
+    def distinct(self) -> list[Inference]:
+        """The views whose scores of labels differ: the first alone, where nothing is seen of neighbours."""
+        return self.views if self.features or self.label_bins[0].size else self.views[:1]
+
+    def _share_scores(self) -> None:
+        """Give the views that are no others than the first its scores of the labelled."""
+        for view in self.views[len(self.distinct) :]:
+            view.scores[self.labelled] = self.views[0].scores[self.labelled]
+
+    @property
     def asked(self) -> Inference:
         """The inference in which every label is known."""
         return self.views[0]
@@ -157,10 +167,12 @@ class CrossFitted:
         groups = groups if self.params["mix"] else groups[-1:]
         self.base.fit(self.binned, self.n_bins, self.target, self.problem.scale, groups)
         self.trained = self.base.scores
-        for k, (view, stack) in enumerate(zip(self.views, self.stacks)):
+        for stack in self.stacks:
             stack.skip_stage()
+        for k, view in enumerate(self.distinct):
             # in place: the view's state is what the kernels work on
             view.scores[:] = self._base_scores(k)
+        self._share_scores()
         self._send_residuals()
         # sweeps begin from F_0 in each stage
         self.priors = [view.scores.copy() for view in self.views] if self.features else []
@@ -180,15 +192,18 @@ class CrossFitted:
 
     def _further(self) -> None:
         """A stage after F_0."""
-        columns = [view.columns(self.labelled, view.scores[self.labelled], self.stage) for view in self.views]
-        own = np.stack([columns[k][at] for at, k in enumerate(self.fold)])
+        columns = [view.columns(self.labelled, view.scores[self.labelled], self.stage) for view in self.distinct]
+        own = columns[0].copy()
+        for k, each in enumerate(columns[1:], 1):
+            own[self.fold == k] = each[self.fold == k]
         # one table of bins for all views, from the columns that each label has where it is hidden
         mapper = BinMapper(bins_of(self.problem.scale)).fit(own)
         forests = self._grow(mapper, own)
         for stack, forest in zip(self.stacks, forests):
             stack.append(forest, mapper)
-        for k, view in enumerate(self.views):
+        for k, view in enumerate(self.distinct):
             self._add(k, view, mapper.transform(columns[k]), forests)
+        self._share_scores()
         self._send_residuals()
         self._infer()
 
@@ -226,7 +241,8 @@ class CrossFitted:
 
     def _add(self, k: int, view: Inference, relational: NDArray[np.uint8], forests: list[Forest]) -> None:
         """Add the stage to the labelled instances' scores, each by the trees that did not see its label."""
-        binned = np.ascontiguousarray(np.concatenate([self.bins(k)[:, self.labelled], relational]))
+        labels = self.label_bins[k][:, self.labelled]
+        binned = np.concatenate([self.binned[: self.own.shape[0]], labels, relational])
         for q in range(1, len(forests)):
             rows = np.flatnonzero(self.fold == q)
             view.scores[self.labelled[rows]] += forests[q].predict(binned, rows.astype(np.uint32))

@@ -242,7 +242,7 @@ def _trees(binned: NDArray, y: NDArray, n_classes: int, n_bins: NDArray, with_do
             params=params,
             n_bins=n_bins,
         )
-        scores += rate * tree.predict(binned)
+        tree.add_to(scores, binned, rate)
         forest.append(tree, rate)
     return TreeMachine(forest, start)
 

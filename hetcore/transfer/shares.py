@@ -64,7 +64,13 @@ def shares_by_squares(values: NDArray, y: NDArray, weights: NDArray) -> NDArray[
 
 
 def by_kind(
-    values: NDArray, y: NDArray | None, own: NDArray, weights: NDArray, kinds: Sequence[str], everyone: str
+    values: NDArray,
+    y: NDArray | None,
+    own: NDArray,
+    weights: NDArray,
+    kinds: Sequence[str],
+    everyone: str,
+    known: dict[tuple[str, int], NDArray] | None = None,
 ) -> NDArray[np.float64]:
     """Return the shares of candidates, first within their kind, then between the kinds.
 
@@ -82,18 +88,23 @@ def by_kind(
         Of each candidate.
     everyone : str
         The kind that is fitted to all rows.
+    known : dict, optional
+        Shares within a kind by its name and number of candidates, which are taken and added: for calls that differ by
+        further candidates alone.
 
     Returns
     -------
     (C,) float64
         At least 0, summing to 1.
     """
-    names = list(dict.fromkeys(kinds))
+    names, known = list(dict.fromkeys(kinds)), {} if known is None else known
     within = np.zeros((len(names), len(kinds)))
     for g, name in enumerate(names):
         chosen = np.array([kind == name for kind in kinds])
-        rows = np.ones(len(own), bool) if name == everyone else own
-        within[g, chosen] = _best(values[np.ix_(rows, chosen)], None if y is None else y[rows], weights[rows])
+        rows, key = np.ones(len(own), bool) if name == everyone else own, (name, int(chosen.sum()))
+        if key not in known:
+            known[key] = _best(values[np.ix_(rows, chosen)], None if y is None else y[rows], weights[rows])
+        within[g, chosen] = known[key]
     prior = np.where([name == everyone for name in names], PRIOR_OF_ALL, 1.0)
     mixes = values[own] @ within.T
     return _between(mixes, None if y is None else y[own], prior / prior.sum()) @ within

@@ -71,6 +71,7 @@ class State:
     left_out: list[NDArray] = field(default_factory=list)
     machines: list[Any] = field(default_factory=list)
     steepnesses: list[float] = field(default_factory=list)
+    _within: dict[tuple[str, int], NDArray] = field(default_factory=dict)  # shares that a later round asks for again
 
     def __post_init__(self) -> None:
         problem = self.problem
@@ -137,6 +138,7 @@ class State:
             weights=self.weights,
             kinds=[kinds[c] for c in used],
             everyone=ALL,
+            known=self._within,
         )
         shares = np.zeros(len(kinds))
         shares[used] = np.where(found >= LEAST, found, 0.0)

@@ -3,7 +3,10 @@
 import numpy as np
 import pytest
 
+import hetcore as hc
+from datasets.planted.autocorrelated import make_autocorrelated_graph
 from hetcore.collective import view_trees
+from hetcore.collective.crossfit import CrossFitted
 from hetcore.collective.stages import Grower
 from hetcore.collective.view_trees import grow_views
 from hetcore.targets import Scale
@@ -56,3 +59,13 @@ def test_a_view_without_rows_and_medians_go_one_by_one():
     assert [len(forest) for forest in forests] == [2, 2, 2, 2, 0] and not added[4].any()
     median, _ = grow_views(_grower(1, 0, median=True), table, target, scores, rows, n_trees=2)
     assert not np.array_equal(median[0].predict(table[0]), forests[0].predict(table[0]))
+
+
+def test_where_neighbours_show_nothing_one_views_scores_are_those_of_all(monkeypatch):
+    data = make_autocorrelated_graph(80, residual_correlation=0.5, seed=0)[0]
+    y = np.where(np.random.default_rng(0).random(data.n) < 0.5, data.y, np.nan)
+    one = hc.GBRegressor(n_iterations=3, first_trees=10).fit(data, y)
+    monkeypatch.setattr(CrossFitted, "distinct", property(lambda state: state.views))
+    each = hc.GBRegressor(n_iterations=3, first_trees=10).fit(data, y)
+    np.testing.assert_array_equal(one.predict(data), each.predict(data))
+    assert one.history_["loss:left_out"].to_list() == each.history_["loss:left_out"].to_list()

@@ -57,6 +57,17 @@ def test_source_rows_choose_among_machines_on_all_and_target_rows_between_the_ki
     assert numbers[0] > 0.85
 
 
+@pytest.mark.parametrize("numbers", [False, True])
+def test_shares_within_a_kind_that_were_found_before_are_the_same(numbers):
+    rng, kinds, known = np.random.default_rng(0), ["target", "all", "all", "target", "all"], {}
+    own, values, y = np.arange(60) < 20, rng.random((60, 5)), rng.normal(size=60) if numbers else None
+    for c in range(1, 6):
+        given = values[:, :c], y, own, np.ones(60), kinds[:c]
+        again = by_kind(*given, everyone="all", known=known)
+        np.testing.assert_array_equal(again, by_kind(*given, everyone="all"))
+    assert set(known) == {("target", 1), ("target", 2), ("all", 1), ("all", 2), ("all", 3)}
+
+
 def test_trees_are_taken_where_the_rule_is_no_line():
     rng = np.random.default_rng(0)
     X, domain = rng.normal(size=(660, 3)), np.repeat([1, 2, -1], [300, 300, 60])
