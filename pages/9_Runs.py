@@ -31,7 +31,10 @@ def page() -> None:
     warning()
     if not runs:
         return no_runs()
-    st.dataframe(table.table(runs), hide_index=True, key="runs_table", alt="All runs, newest first")
+    st.dataframe(
+        table.table(runs), hide_index=True, key="runs_table", alt="All runs, newest first",
+        column_config={"name": st.column_config.TextColumn(width="medium")},
+    )  # fmt: skip
     chosen = choice(runs)
     if len(chosen) == 1:
         one_run(chosen[0])

@@ -15,8 +15,13 @@ __all__ = ["downloads", "example_of", "label", "metric", "result", "rounds", "ta
 
 
 def label(run: Run) -> str:
-    """Return the person's name of a run, or what was trained on what."""
-    return shown(run.name) if run.name else f"{shown(run.method)} on {shown(run.dataset)}"
+    """Return the person's name of a run, or what was trained on what: of several trained side by side by its label."""
+    if run.name:
+        return shown(run.name)
+    own = str(run.settings.get("label") or "")
+    # A page that trains one thing has its own name for label.
+    alone = own in ("", run.page)
+    return f"{shown(run.method)} on {shown(run.dataset)}" if alone else f"{shown(own)}: {shown(run.dataset)}"
 
 
 def metric(run: Run) -> tuple[str, float | None]:
@@ -53,15 +58,16 @@ def example_of(run: Run) -> str | None:
 
 
 def table(runs: Iterable[Run]) -> pl.DataFrame:
-    """Return one row a run: name, when (UTC), data, method, error or RMSE, rounds, status."""
+    """Return one row a run: name, error or RMSE, when (UTC), data, method, rounds, status."""
     rows = [_row(run) for run in runs]
-    names = ("name", "when (UTC)", "data", "method", "result", "rounds", "status")
+    # What one looks for first, for a phone shows two columns.
+    names = ("name", "result", "when (UTC)", "data", "method", "rounds", "status")
     return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String) | {"rounds": pl.Int64}, orient="row")
 
 
 def _row(run: Run) -> tuple[Any, ...]:
     when = f"{run.created:%Y-%m-%d %H:%M}"
-    return label(run), when, shown(run.dataset), shown(run.method), result(run), rounds(run), run.status
+    return label(run), result(run), when, shown(run.dataset), shown(run.method), rounds(run), run.status
 
 
 def result(run: Run) -> str:

@@ -23,7 +23,7 @@ def trained():
     table = pl.DataFrame({"id": ids, "size": y + rng.normal(0, 0.3, N), "kind": np.array(["x", "y"])[y]})
     data = HetData({"<b>one": table}, {}, (ids, np.array(["bad", "good"], object)[y]))
     model = hc.GBCClassifier(n_iterations=3).fit(data)
-    predictions = pl.DataFrame({"id": ids, "prediction": model.predict(data).tolist()})
+    predictions = pl.DataFrame({"id": ids, "label": data.y, "prediction": model.predict(data).tolist()})
     return SimpleNamespace(model=model_files.dumps(model), predictions=predictions), data
 
 
@@ -55,7 +55,7 @@ def _press(page, label):
 def test_a_changed_value_is_predicted_and_taken_back(page, trained):
     assert not page.exception
     before = _predicted(page)
-    assert trained[0].predictions["prediction"][0] in before
+    assert trained[0].predictions["prediction"][0] in before and "its label is **" in before
     first = trained[1].sources["<b>one"].frame["size"][0]
     page.text_input[0].set_value("-3" if first > 0.5 else "3")
     page = _press(page, "Predict")

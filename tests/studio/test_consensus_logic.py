@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from studio.views.consensus import without, words
+from studio.views.consensus.widgets import wrong_first
 
 FOUND = {
     "name": "SVM", "metric_name": "error", "cross_validated": {"SVM": 0.3, "CatBoost": 0.4}, "held_out": 0.5,
@@ -96,3 +97,10 @@ def test_old_comparisons_are_forgotten(monkeypatch):
     for key in "abc":
         without.keep(key, {"name": key})
     assert without.kept("a") is None and without.kept("c") == {"name": "c"}
+
+
+def test_instances_that_are_predicted_worst_come_first():
+    frame = pl.DataFrame({"id": list("abcd"), "prediction": ["x", "y", "x", "y"], "held_out": ["x", "x", None, "y"]})
+    assert wrong_first(frame) == ["b", "a", "c", "d"] and wrong_first(frame.drop("held_out")) == list("abcd")
+    numbers = pl.DataFrame({"id": list("abc"), "prediction": [1.0, 2.0, 3.0], "label": [1.5, None, 0.0]})
+    assert wrong_first(numbers) == ["c", "a", "b"]

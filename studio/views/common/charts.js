@@ -19,6 +19,7 @@ class PlotlyChart extends RoundChart {
     if (this.taken === data.version) return;
     Object.assign(this, { taken: data.version, old: 0, data, figure: JSON.parse(data.figure) });
     const lines = this.figure.data.filter(trace => moves(trace, this.figure.data));
+    this.node.style.minHeight = `${this.figure.layout.height}px`;  // a lower one than usual would be cut off
     this.title = this.figure.layout.yaxis?.title?.text ?? "";
     this.word = this.figure.layout.xaxis?.title?.text?.split(" ")[0];
     this.ahead = AXES[this.word];

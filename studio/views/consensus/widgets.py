@@ -16,7 +16,10 @@ from studio.views.common.curves import SCORED, by_name, figure, scored_rows
 from studio.views.common.widgets import chart, escape, live_chart, number
 from studio.views.consensus import words
 
-__all__ = ["curves", "explain", "figures_of", "headline", "neighbours", "one_instance", "theorem", "views"]
+__all__ = [
+    "curves", "explain", "figures_of", "headline", "neighbours", "one_instance", "theorem", "views",
+    "wrong_first",
+]  # fmt: skip
 
 MOST_LINES, FAINT = 6, 0.005
 """Views whose weights are drawn by round, and the weight from which one is worth a line."""
@@ -169,12 +172,8 @@ def one_instance(result: Any, data: HetData, history_sources: Sequence[str]) -> 
         return
     if "held_out" not in frame:  # every label is known: those that are predicted wrongly all the same come first
         frame = frame.with_columns(held_out=pl.col("label"))
-    wrong = frame.filter(pl.col("held_out").is_not_null() & (pl.col("held_out") != pl.col("prediction")))
-    # Those that are wrong first, then others, as many as a list can be scrolled through.
-    ids = [*wrong["id"].head(200).to_list(), *frame["id"].head(800).to_list()]
-    chosen = st.selectbox(
-        "Instance", list(dict.fromkeys(ids)), key="instance", help="Those predicted wrongly come first; type to search."
-    )
+    words = "Those predicted worst come first; type to search."
+    chosen = st.selectbox("Instance", wrong_first(frame), key="instance", help=words)
     row = frame.filter(pl.col("id") == chosen).row(0, named=True)
     truth = row["label"] if row["label"] is not None else row["held_out"]
     sentence = f"Predicted **{escape(_shown(row['prediction']))}**"
@@ -204,6 +203,23 @@ def _follow(figure: dict[str, Any], additions: pl.DataFrame | None, chosen: str,
     lengths = [*found.select(order).cast(pl.Float64).rows()[:-1], tuple(figure["data"][0]["x"])]
     live_chart(figure, "adds", len(lengths), [[float(f"{value:.4g}") for value in each] for each in lengths])
     st.caption("What each adds in the round that the charts show.")
+
+
+def wrong_first(frame: pl.DataFrame, most: int = 800) -> list[str]:
+    """Return ids of predictions: those farthest from their label, then others, as many as a list can hold.
+
+    Parameters
+    ----------
+    frame : polars DataFrame
+        "id", "prediction" and, where known, "held_out" or "label".
+    most : int, default=800
+    """
+    known = next((name for name in ("held_out", "label") if name in frame.columns), None)
+    wrong = frame.head(0) if known is None else frame.filter(pl.col(known) != pl.col("prediction"))
+    if wrong["prediction"].dtype.is_numeric() and wrong.height:
+        wrong = wrong.sort((pl.col(known) - pl.col("prediction")).abs(), descending=True, maintain_order=True)
+    # Once each, in the order in which they come.
+    return list(dict.fromkeys([*wrong["id"].head(most // 4), *frame["id"].head(most)]))
 
 
 def neighbours(data: HetData, chosen: str, frame: pl.DataFrame) -> None:

@@ -16,6 +16,7 @@ from studio.jobs import manager as jobs
 from studio.views.common.widgets import chart, escape
 from studio.views.consensus import case_values
 from studio.views.consensus.case_nearest import Turned
+from studio.views.consensus.widgets import wrong_first
 
 __all__ = ["Study", "one_case", "study_of"]
 
@@ -99,9 +100,10 @@ def one_case(
     if study is None:
         return
     data = study.data
-    ids = result.predictions["id"].head(MOST_IDS).to_list()
+    ids = wrong_first(result.predictions, MOST_IDS)
     # The first instance and not the new case, which has no label to compare with.
-    chosen = st.selectbox("Case", [NEW, *ids], 1, key="case", help="Type to search.")
+    words = "Those predicted worst come first; type to search."
+    chosen = st.selectbox("Case", [NEW, *ids], 1, key="case", help=words)
     like = None if chosen == NEW else chosen
     values: Values = st.session_state.setdefault(EDITS, {}).setdefault((hash(result.model), like), {})
     recorded = study.ask("studio.views.consensus.case:explain", like, {})
@@ -111,7 +113,7 @@ def one_case(
     shown = study.ask("studio.views.consensus.case:explain", like, values) if values else recorded
     if shown is None:
         return
-    _sentence(recorded, shown, values)
+    _sentence(recorded, shown, values, _label(result.predictions, like))
     _contributions(shown)
     left, right = st.columns(2)
     with left:
@@ -220,14 +222,23 @@ def _take(data: HetData, record: Any, given: Mapping[tuple[str, str], Any], valu
         values.setdefault(source, {})[column] = value
 
 
-def _sentence(recorded: Any, shown: Any, values: Values) -> None:
-    """Say what is predicted, and what was before the changes."""
+def _label(predictions: Any, like: str | None) -> Any:
+    """Return the label of an instance, hidden in training or not; None where it is not known."""
+    row = predictions.filter(predictions["id"] == (like or "")).head(1).to_dicts()
+    known = [row[0].get(name) for name in ("label", "held_out")] if row else []
+    return next((value for value in known if value is not None), None)
+
+
+def _sentence(recorded: Any, shown: Any, values: Values, label: Any) -> None:
+    """Say what is predicted, what was before the changes, and what its label is."""
     sentence = f"Predicted **{escape(_shown(shown))}**"
     pairs = [(column, value) for each in values.values() for column, value in each.items()]
     if pairs:
         text = ", ".join(f"{escape(column)} = {escape(_level(_text(value) or None))}" for column, value in pairs[:6])
         # So many fit into a sentence.
         sentence += f" with {text}{' …' if len(pairs) > 6 else ''}; before {escape(_shown(recorded))}"
+    if label is not None:
+        sentence += f"; its label is **{escape(f'{label:.4g}' if isinstance(label, float) else label)}**"
     st.markdown(f"{sentence}.")
 
 

@@ -39,7 +39,7 @@ def claim(experiment: Experiment) -> None:
         st.markdown(f"**{says}** {' '.join(experiment.claim)}")
         here = ". ".join(filter(None, (experiment.stand_in, experiment.note)))
         if here:
-            st.markdown(f"**Here.** {here}")
+            st.markdown(f"**Here.** {here[0].upper()}{here[1:]}")
         st.caption(PAPERS[experiment.paper])
 
 
