@@ -1,12 +1,12 @@
 """Peak memory of data by path beside data in memory: reading, fit as printed, prediction with contributions.
 
     python -m benchmarks.speed.scan                        # half a GiB of Parquet, both ways
-    python -m benchmarks.speed.scan --gib 3 --only path    # more than most of it could hold
+    python -m benchmarks.speed.scan --gib 6 --columns 100 --only path
 
-Eight tables of 25 numbers about 80% of the instances each, in files of 100,000 rows, one instance in ten with a label.
-Each way runs in a process of its own; what is printed is the most that it had resident up to the end of each step
-(pages of files that the system keeps mapped count too), and the processor's seconds of the step. The model files of
-both ways are compared byte for byte. The data are in a temporary folder and go with it.
+Eight tables of numbers about 80% of the instances each, in files of 100,000 rows; one instance in ten has a label. Each
+way runs in a process of its own; what is printed is the most that it had resident up to the end of each step (pages of
+files that the system keeps mapped count too), and the processor's seconds of the step. The model files of both ways are
+compared byte for byte. The data are in a temporary folder and go with it.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ WAYS = ("path", "memory")
 ROUNDS = 5
 
 
-def make(folder: Path, gib: float) -> int:
-    """Write the tables, a file at a time; return the instances."""
-    n = round(gib * GIB / (TABLES * COVERED * COLUMNS * 8))
+def make(folder: Path, gib: float, width: int = COLUMNS) -> int:
+    """Write tables of so many columns, a file at a time; return the instances."""
+    n = round(gib * GIB / (TABLES * COVERED * width * 8))
     for table in range(TABLES):
         (folder / f"table {table}").mkdir()
         for number, start in enumerate(range(0, n, PER_FILE)):
             rng = np.random.default_rng([table, number])
             ids = start + np.flatnonzero(rng.random(min(PER_FILE, n - start)) < COVERED)
-            columns = {f"x{j}": rng.normal(size=ids.size) + (ids % 7) * (j == 0) for j in range(COLUMNS)}
+            columns = {f"x{j}": rng.normal(size=ids.size) + (ids % 7) * (j == 0) for j in range(width)}
             made = pl.DataFrame({"id": ids} | columns).with_columns(pl.col("id").cast(pl.String))
-            made.write_parquet(folder / f"table {table}" / f"{number:05}.parquet")
+            made.write_parquet(folder / f"table {table}" / f"{number:05}.parquet", compression="lz4")
     labels = np.arange(0, n, 10)
     made = pl.DataFrame({"id": labels, "y": (labels % 7).astype(float)}).with_columns(pl.col("id").cast(pl.String))
     made.write_parquet(folder / "labels.parquet")
@@ -101,6 +101,7 @@ def main() -> None:
     """Print a row for each way."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--gib", type=float, default=0.5, help="of Parquet")
+    parser.add_argument("--columns", type=int, default=COLUMNS, help="of each table")
     parser.add_argument("--only", choices=WAYS)
     parser.add_argument("--steps", nargs=2, metavar=("WAY", "FOLDER"), help=argparse.SUPPRESS)
     given = parser.parse_args()
@@ -109,9 +110,9 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory(prefix="hetcore-scan-") as name:
         folder = Path(name)
-        n = make(folder, given.gib)
+        n = make(folder, given.gib, given.columns)
         size = sum(file.stat().st_size for file in folder.rglob("*.parquet")) / GIB
-        print(f"{size:.2f} GiB of Parquet, {n:,} instances, {TABLES} tables of {COLUMNS} numbers, {ROUNDS} rounds\n")
+        print(f"{size:.2f} GiB of Parquet, {n:,} instances, {TABLES} tables of {given.columns} numbers\n")
         names = ("read", "fit", "predict", "contributions")
         print("| data | " + " | ".join(f"{step}: s, GiB" for step in names) + " |")
         print("| --- " * 5 + "|")

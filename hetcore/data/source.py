@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -280,6 +281,8 @@ def _no_table(data: Any) -> str:
     cure = "read it with polars or pandas, or give hetcore.Source(ids, array) for numpy arrays"
     if isinstance(data, pl.LazyFrame):
         cure = "call .collect() first"
+    elif isinstance(data, str | os.PathLike):
+        cure = "read it with polars, or give the path of a Parquet file to HetData.scan"
     elif type(data).__module__.startswith("scipy"):
         cure = "call .toarray() first, or give it as a graph"
     return f"The data are of type {type(data).__name__}, not a table or a numpy array: {cure}."

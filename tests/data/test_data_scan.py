@@ -173,6 +173,18 @@ def test_ids_of_numbers_are_text_in_batches_as_at_once(tmp_path, small):
     assert scanned.ids.tolist() == held.ids.tolist() and list(scanned.report) == list(held.report)
 
 
+def test_a_column_whose_name_stands_for_several_is_left_out(tmp_path):
+    table = pl.DataFrame({"id": ["a", "b"], "x": [1.0, 2.0], "*": [3.0, 4.0], "^x.*$": [5.0, 6.0]})
+    table.write_parquet(tmp_path / "s.parquet")
+    held, scanned = hc.HetData({"s": table}), hc.HetData.scan({"s": tmp_path / "s.parquet"})
+    assert scanned.digest() == held.digest() and list(scanned.report) == list(held.report)
+    _refused({"s": tmp_path / "s.parquet"}, ["'*'", "stands for several columns"], id_column="*")
+    pl.DataFrame({"id": ["a"], "*": [3.0]}).write_parquet(tmp_path / "s.parquet")
+    _refused({"s": tmp_path / "s.parquet"}, ["None of the columns can be used"])
+    with pytest.raises(DataError, match=r"of type PosixPath.*HetData\.scan\.$"):
+        hc.HetData({"s": tmp_path / "s.parquet"})
+
+
 def test_spelling_joins_ids_of_files(tmp_path):
     for name, ids in {"a": ["X1", "x 2"], "b": ["x1", "X 2 "]}.items():
         pl.DataFrame({"id": ids, "x": [1.0, 2.0]}).write_parquet(tmp_path / f"{name}.parquet")

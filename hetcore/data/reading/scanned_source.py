@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 from numpy.typing import NDArray
 
-from hetcore.data.columns import ColumnFacts, clean_columns
+from hetcore.data.columns import PATTERN, ColumnFacts, clean_columns
 from hetcore.data.identity import IdTally, as_ids, converted_finding
 from hetcore.data.reading.parquet_files import ParquetTable
 from hetcore.data.report import Finding
@@ -44,6 +44,8 @@ class ScannedSource(Source):
         if id_column not in table.schema:
             known = listed(table.schema)
             raise DataError(f"There is no id column {quoted(id_column)}: set id_column to one of the columns {known}.")
+        if PATTERN.fullmatch(id_column):
+            raise DataError(f"The name {quoted(id_column)} of the id column stands for several columns: rename it.")
         if len(table.schema) == 1:
             raise DataError(f"There is no column beside the id column {quoted(id_column)}: add at least one column.")
         if not table.height:
@@ -75,8 +77,11 @@ class ScannedSource(Source):
     def read_columns(self, kinds: Mapping[str, str]) -> None:
         """Read all columns once, some at a time, for their kinds and for what is to be told of them."""
         facts = ColumnFacts()
-        for block in self._raw_blocks([name for name in self.table.schema if name != self.id_column]):
+        names = [name for name in self.table.schema if name != self.id_column]
+        # a name that stands for several columns is not read: polars would read those
+        for block in self._raw_blocks([name for name in names if not PATTERN.fullmatch(name)]):
             facts.take(block)
+        facts.take(pl.DataFrame(schema={name: pl.Null for name in names if PATTERN.fullmatch(name)}))
         self.findings += tuple(facts.findings(self.n_rows))
         # an attribute of the object stands before the cached property of the class
         self.guess, self.__dict__["_missing"] = facts.guess, facts.missing
@@ -153,7 +158,8 @@ class ScannedSource(Source):
                 some, size = [], 0
             some.append(name)
             size += width
-        yield self._raw(some)
+        if some:
+            yield self._raw(some)
 
     def _copy(self, id_series: pl.Series | None = None, values: pl.DataFrame | NDArray | None = None) -> Source:
         if id_series is not None or values is not None:
