@@ -1,10 +1,14 @@
 """The errors of hetcore: each says what is wrong, where, and what to do, in one sentence."""
 
-__all__ = ["ClusterError", "DataError", "ModelFileError", "ParameterError"]
+__all__ = ["ClusterError", "DataError", "MissingColumnsWarning", "ModelFileError", "ParameterError"]
 
 
 class DataError(ValueError):
     """Data that cannot be used as they are: names the source, column and row where known, and the cure."""
+
+
+class MissingColumnsWarning(UserWarning):
+    """A table to predict from lacks columns of the training: names the source and the columns."""
 
 
 class ParameterError(ValueError):

@@ -92,7 +92,7 @@ class JoinedFeatures:
         for name, encoder in self._encoders.items():
             block = np.full((data.n, len(encoder.feature_names)), np.nan, dtype=np.float32)
             if name in data.sources:
-                block[data.rows(name)] = encoder.transform(data.sources[name])
+                block[data.rows(name)] = encoder.transform(data.sources[name], name)
             blocks.append(block)
         return np.hstack(blocks)
 

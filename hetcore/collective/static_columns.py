@@ -130,6 +130,6 @@ def _own_values(data: HetData, encoders: Mapping[str, SourceEncoder]) -> NDArray
     for name, encoder in encoders.items():
         block = np.full((data.n, len(encoder.feature_names)), np.nan, np.float32)
         if name in data.sources:
-            block[data.rows(name)] = encoder.transform(data.sources[name])
+            block[data.rows(name)] = encoder.transform(data.sources[name], name)
         blocks.append(block)
     return np.hstack(blocks)

@@ -397,7 +397,7 @@ class PrintedModel(Stored):
         for i, (name, source) in enumerate(zip(self.names, self.sources)):
             if name in data.sources:
                 rows = data.rows(name)
-                binned = binned_columns(source.encoder, source.mapper, data.sources[name])
+                binned = binned_columns(source.encoder, source.mapper, data.sources[name], name)
                 f = np.column_stack([forest.predict(binned)[:, 0] for forest in source.forests]) + self.start_value
                 adds[i][rows] = weights[i] * f
                 mass[rows] += weights[i]

@@ -59,7 +59,7 @@ class Columns(Stored):
         covers = np.zeros(data.n, bool)
         if self.name in data.sources:
             rows = data.rows(self.name)
-            X = self.encoder.transform(data.sources[self.name])
+            X = self.encoder.transform(data.sources[self.name], self.name)
             covers[rows] = True
             if self.smooth is not None:
                 smooth[rows] = self.smooth.predict(X)

@@ -64,10 +64,10 @@ def _prepared(source: Source) -> _Prepared:
     return made
 
 
-def binned_columns(encoder: SourceEncoder, mapper: BinMapper, source: Source) -> NDArray[np.uint8]:
+def binned_columns(encoder: SourceEncoder, mapper: BinMapper, source: Source, name: str = "") -> NDArray[np.uint8]:
     """Return the bins (d, m) of a source's columns, some encoded at a time."""
     binned = np.empty((len(encoder.feature_names), source.n_rows), np.uint8)
-    for places, X in encoder.blocks(source):
+    for places, X in encoder.blocks(source, name):
         binned[places] = mapper.some(places).transform(X)
     return binned
 

@@ -200,9 +200,9 @@ class _Table(Stored):
         # trees split one column at a time, and see less in components; the first few are enough
         return cls(encoder, plain, components, kept, np.ascontiguousarray(components[:, :TREE_COMPONENTS]))
 
-    def columns(self, source: Source) -> tuple[NDArray[np.float32], NDArray[np.float64], NDArray[np.float64]]:
+    def columns(self, source: Source, name: str) -> tuple[NDArray[np.float32], NDArray, NDArray]:
         """Return the columns for trees, the scaled columns, and those for smooth learners."""
-        X = self.encoder.transform(source)
+        X = self.encoder.transform(source, name)
         plain = self.plain(X)
         if self.kept is None:
             return X, plain, plain
@@ -298,7 +298,8 @@ class TableColumns(Stored):
             trees[name] = np.full((data.n, widths[name]), np.nan, np.float32)
             smooth[name] = plain[name] if table.smooth is None else np.zeros((data.n, table.smooth.shape[1]))
             if rows.size:
-                trees[name][rows], plain[name][rows], smooth[name][rows] = table.columns(data.sources[name])
+                found = table.columns(data.sources[name], name)
+                trees[name][rows], plain[name][rows], smooth[name][rows] = found
         return has, plain, trees, smooth
 
     def to_state(self) -> State:

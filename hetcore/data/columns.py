@@ -25,7 +25,8 @@ __all__ = [
 ]  # fmt: skip
 
 FLOAT_MAX = float(np.finfo(np.float32).max)
-DAY_MS = 86_400_000.0
+DAY_US = 86_400e6
+UNITS = {"ms": 1e3, "us": 1e6, "ns": 1e9}  # of a second
 COARSE, TINY = 1e-3, 1e-37
 PATTERN = re.compile(r"\*|\^.*\$", re.DOTALL)
 """A name that polars takes for several columns."""
@@ -199,10 +200,10 @@ def _time_number(series: pl.Series) -> pl.Series:
     if series.dtype == pl.Date:
         return series.to_physical().cast(pl.Float64)
     if series.dtype == pl.Datetime:
-        # milliseconds: microseconds since 1970 would lose digits in a float32 of days anyway
-        return series.dt.epoch("ms").cast(pl.Float64) / DAY_MS
+        return series.dt.epoch("us").cast(pl.Float64) / DAY_US
     if series.dtype == pl.Duration:
-        return series.dt.total_milliseconds().cast(pl.Float64) / 1000.0
+        # in its own unit: whole milliseconds would be 0 for most of what machines measure
+        return series.to_physical().cast(pl.Float64) / UNITS[series.dtype.time_unit]
     return series.to_physical().cast(pl.Float64) / 1e9
 
 

@@ -15,6 +15,7 @@ its columns.
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -26,7 +27,7 @@ from hetcore.data.column_encoders import ENCODERS
 from hetcore.data.columns import FLOAT_MAX, as_array
 from hetcore.data.source import Source
 from hetcore.data.text import listed, quoted
-from hetcore.errors import DataError, ModelFileError
+from hetcore.errors import DataError, MissingColumnsWarning, ModelFileError
 
 __all__ = ["SourceEncoder"]
 
@@ -58,8 +59,14 @@ class SourceEncoder:
         self.feature_names = [feature for name, _, encoder in encoders for feature in encoder.names(name)]
         return self
 
-    def transform(self, source: Source) -> NDArray[np.float32]:
-        """Encode a source; columns that it lacks are missing, columns that are new are passed over.
+    def transform(self, source: Source, name: str = "") -> NDArray[np.float32]:
+        """Encode a source; columns that it lacks are missing, with a warning, columns that are new are passed over.
+
+        Parameters
+        ----------
+        source : Source
+        name : str, optional
+            Of the source, for the sentences.
 
         Returns
         -------
@@ -69,18 +76,23 @@ class SourceEncoder:
         ------
         DataError
             If the source has none of the columns, or an array of another shape.
+
+        Warns
+        -----
+        MissingColumnsWarning
+            If it lacks some of them.
         """
-        self._check(source)
+        self._check(source, name)
         return self._encoded(source)
 
-    def blocks(self, source: Source) -> Iterator[tuple[slice, NDArray[np.float32]]]:
+    def blocks(self, source: Source, name: str = "") -> Iterator[tuple[slice, NDArray[np.float32]]]:
         """Yield the places of some encoded columns and these columns, as `transform` has them: few in memory at once.
 
         Yields
         ------
         slice, ndarray of float32 (source.n_rows, stop - start)
         """
-        self._check(source)
+        self._check(source, name)
         start, most = 0, max(1, BLOCK // max(1, source.n_rows))
         for some in _groups(self._encoders, most):
             part = SourceEncoder()._set(some)
@@ -88,10 +100,17 @@ class SourceEncoder:
             yield slice(start, stop), part._encoded(source)
             start = stop
 
-    def _check(self, source: Source) -> None:
-        if not any(name in source.kinds for name, _, _ in self._encoders):
-            names = listed(name for name, _, _ in self._encoders)
-            raise DataError(f"The source has the columns {listed(source.columns)}: give some of {names}.")
+    def _check(self, source: Source, name: str) -> None:
+        which = f"Source {quoted(name)}" if name else "The source"
+        names = [column for column, _, _ in self._encoders]
+        lacking = [column for column in names if column not in source.kinds]
+        if len(lacking) == len(names):
+            raise DataError(f"{which} has the columns {listed(source.columns)}: give some of {listed(names)}.")
+        if lacking:
+            # a column under another name than in training looks the same
+            cure = "give them, under the names that they had"
+            text = f"{which} lacks columns of the training, {listed(lacking)}, which count as missing: {cure}."
+            warnings.warn(text, MissingColumnsWarning, stacklevel=3)
 
     def _encoded(self, source: Source) -> NDArray[np.float32]:
         # column by column in memory, as the encoders write it

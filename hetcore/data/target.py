@@ -123,8 +123,11 @@ def as_labels(labels: Any, task: str | None = None) -> tuple[NDArray, str | None
     if task not in (*TASKS, None):
         raise ParameterError(f"task={task!r} is not one of {listed(TASKS)} or None: choose one of them.")
     series = _as_series(labels)
-    if series.dtype.is_nested() or series.dtype in (pl.Binary, pl.Object):
+    if series.dtype.is_nested() or series.dtype in (pl.Binary, pl.Object) or series.dtype == pl.Duration:
         raise DataError(f"Labels of type {series.dtype} can't be used: give numbers or text.")
+    # polars makes no number of a category, though its text may be one
+    if series.dtype in (pl.Categorical, pl.Enum):
+        series = series.cast(pl.String)
     # the person's word before the guess
     kind = task or _guess_task(series)
     if kind == "classification":

@@ -68,13 +68,13 @@ class BoostedFeatures(Stored):
         model.fit(X, y)
         return cls(encoder, ObliviousTrees.of(model))
 
-    def stages(self, source: Source) -> NDArray[np.float64]:
+    def stages(self, source: Source, name: str = "") -> NDArray[np.float64]:
         """Return the raw scores after each stage, (M, m, K)."""
-        return self.trees.stages(self.encoder.transform(source))
+        return self.trees.stages(self.encoder.transform(source, name))
 
-    def transform(self, source: Source) -> NDArray[np.float32]:
+    def transform(self, source: Source, name: str = "") -> NDArray[np.float32]:
         """Return the boosted feature vectors (m, M * K): column M K + k is what stage M adds to class k."""
-        staged = self.stages(source)
+        staged = self.stages(source, name)
         # stages are sums so far; a vector has what each adds
         added = np.diff(staged, axis=0, prepend=np.zeros_like(staged[:1]))
         return added.transpose(1, 0, 2).reshape(staged.shape[1], -1).astype(np.float32)
@@ -92,6 +92,6 @@ class RawFeatures(Stored):
         """Learn the columns."""
         return cls(SourceEncoder().fit(source))
 
-    def transform(self, source: Source) -> NDArray[np.float32]:
+    def transform(self, source: Source, name: str = "") -> NDArray[np.float32]:
         """Return the encoded columns, (m, d)."""
-        return self.encoder.transform(source)
+        return self.encoder.transform(source, name)

@@ -72,8 +72,8 @@ class Branch(Stored):
             rows, source = data.rows(self.name), data.sources[self.name]
             mask[rows] = 1.0
             # rows that the source lacks stay 0, with the mask to say so
-            x[rows] = self.inputs.transform(source) if self.inputs is not None else self._scaled(source)
+            x[rows] = self.inputs.transform(source, self.name) if self.inputs is not None else self._scaled(source)
         return x, mask
 
     def _scaled(self, source: Any) -> NDArray[np.float32]:
-        return np.nan_to_num((self.features.transform(source) - self.centre) * self.scale, nan=0.0)
+        return np.nan_to_num((self.features.transform(source, self.name) - self.centre) * self.scale, nan=0.0)

@@ -140,9 +140,9 @@ class Trees(Stored):
         first, self.forest = self.forest.first(count), Forest(self.forest.n_outputs)
         self.forest.extend(first, weight)
 
-    def scores(self, source: Source) -> NDArray[np.float64]:
+    def scores(self, source: Source, name: str = "") -> NDArray[np.float64]:
         """Return the sum of the kept trees for the records of a source, (m, K)."""
-        return self.forest.predict(self.mapper.transform(self.encoder.transform(source)))
+        return self.forest.predict(self.mapper.transform(self.encoder.transform(source, name)))
 
     @classmethod
     def _made(cls, values: dict[str, Any], sizes: dict[str, int]) -> Trees:
@@ -220,10 +220,10 @@ class Inputs(Stored):
         shape = (*source.array.shape[1:], *([1] if source.array.ndim == 3 else [])) if as_images else ()
         return cls(encoder, *scaling(X, as_images), shape)
 
-    def transform(self, source: Source) -> NDArray[np.float32]:
+    def transform(self, source: Source, name: str = "") -> NDArray[np.float32]:
         """Return the numbers of a source's records, (m, d), or (m, height, width, channels)."""
         made = _PREPARED.get(source, {})
-        X = made["X"] if made.get("encoder") is self.encoder else self.encoder.transform(source)
+        X = made["X"] if made.get("encoder") is self.encoder else self.encoder.transform(source, name)
         # missing is the mean once standardised
         X = np.nan_to_num((X - self.centre) * self.scale, copy=False, nan=0.0)
         return X.reshape(len(X), *self.shape) if self.shape else np.ascontiguousarray(X)
@@ -323,9 +323,9 @@ class Dense(Stored):
         """Keep the first learners, `weight` times."""
         self.kept = [(learner, weight * step) for learner, step in self.kept[:count]]
 
-    def scores(self, source: Source) -> NDArray[np.float64]:
+    def scores(self, source: Source, name: str = "") -> NDArray[np.float64]:
         """Return the sum of the kept learners for the records of a source, (m, K)."""
-        X, total = self.inputs.transform(source), np.zeros((source.n_rows, self.n_outputs))
+        X, total = self.inputs.transform(source, name), np.zeros((source.n_rows, self.n_outputs))
         for learner, step in self.kept:
             total += step * _outputs_of(learner, X, self.n_outputs)
         return total

@@ -308,7 +308,7 @@ class TwoWeakLearnerClassifier(ClassifierMixin, BoostedEstimator):
         parts = np.zeros((data.n, len(self.modalities_), len(self.classes_)))
         for j, (name, modality) in enumerate(self.modalities_.items()):
             if name in data.sources:
-                parts[data.rows(name), j] = modality.scores(data.sources[name])
+                parts[data.rows(name), j] = modality.scores(data.sources[name], name)
         return parts
 
     def contributions(self, data: HetData, per_class: bool = False) -> NDArray[np.float64]:

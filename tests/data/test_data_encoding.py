@@ -13,7 +13,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from hetcore.data import Source
 from hetcore.data.encoding import SourceEncoder
-from hetcore.errors import DataError, ModelFileError
+from hetcore.errors import DataError, MissingColumnsWarning, ModelFileError
 
 NAN = np.nan
 
@@ -134,7 +134,8 @@ def test_arrays_are_flattened():
 
 def test_columns_that_are_missing_or_new_in_other_data():
     source = of(x=[1.0, 2.0, 3.0], c=["u", "u", "v"])
-    names, matrix = encoded(source, of(new=[5, 6], x=[7.0, 8.0]))
+    with pytest.warns(MissingColumnsWarning, match="lacks columns of the training, 'c', which count as missing"):
+        names, matrix = encoded(source, of(new=[5, 6], x=[7.0, 8.0]))
     assert_array_equal(matrix[:, names.index("x")], [7, 8])
     assert np.isnan(np.delete(matrix, names.index("x"), axis=1)).all()
     with pytest.raises(DataError, match="has the columns 'new': give some of 'x', 'c'"):

@@ -10,6 +10,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import hetcore as hc
+from hetcore.data.encoding import SourceEncoder
 from hetcore.errors import DataError
 
 TABLE = pl.DataFrame({"id": ["a", "b", "c"], "x": [1.0, 2.0, 3.0]})
@@ -120,3 +121,27 @@ def test_weights_whose_sum_is_no_number_count_by_their_ratios():
     for weights in (np.full(40, 1e308), np.ones(40)):
         predicted = hc.HGBMRegressor(n_iterations=2).fit(X, X[:, 0], sample_weight=weights).predict(X)
         assert np.isfinite(predicted).all() and predicted.std() > 0
+
+
+@pytest.mark.parametrize("unit", ["ms", "us", "ns"])
+def test_durations_and_moments_keep_their_microseconds(unit):
+    steps = pl.Series([0, 5, 20]) * {"ms": 1, "us": 1_000, "ns": 1_000_000}[unit] + (unit != "ms")
+    table = pl.DataFrame({"id": ["a", "b", "c"], "took": steps.cast(pl.Duration(unit))})
+    values = SourceEncoder().fit(source := hc.HetData({"t": table}).sources["t"]).transform(source)[:, 0]
+    expected = np.array([0, 0.005, 0.02]) + {"ms": 0.0, "us": 1e-6, "ns": 1e-9}[unit]
+    np.testing.assert_allclose(values, expected, rtol=1e-6)
+    later = pl.Series([0, 1000 if unit == "ns" else 1]).cast(pl.Datetime(unit))
+    moments = pl.DataFrame({"id": ["a", "b"], "at": later})
+    values = SourceEncoder().fit(source := hc.HetData({"t": moments}).sources["t"]).transform(source)[:, 0]
+    assert values[1] > values[0] == 0.0
+
+
+def test_labels_of_types_that_polars_casts_to_nothing():
+    table = pl.DataFrame({"id": ["a", "b"], "x": [1.0, 2.0]})
+    seconds = pl.Series("y", [1, 2]).cast(pl.Duration("us"))
+    with pytest.raises(DataError, match="Labels of type Duration"):
+        hc.HetData({"t": table}, target=table.select("id", y=seconds))
+    for dtype in (pl.Categorical, pl.Enum(["1.5", "2"])):
+        labels = table.select("id", y=pl.Series(["2", "1.5"], dtype=dtype))
+        assert_array_equal(hc.HetData({"t": table}, target=labels, task="regression").y, [2.0, 1.5])
+        assert hc.HetData({"t": table}, target=labels).classes == ["1.5", "2"]

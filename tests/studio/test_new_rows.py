@@ -71,3 +71,15 @@ def test_files_of_nothing_known_and_of_one_source_twice_are_refused(trained):
         new_rows.matched(data, {"a.csv": files["money.csv"], "b.csv": files["money.csv"]})
     with pytest.raises(DataError, match="no file to predict from"):
         new_rows.matched(data, {})
+
+
+def test_moments_and_durations_are_the_numbers_of_the_training():
+    days = pl.Series([k * 86_400_000 for k in range(N)])
+    table = pl.DataFrame({"id": [f"i{k}" for k in range(N)], "at": days.cast(pl.Datetime("ms")), "day": range(N)})
+    table = table.with_columns(pl.col("day").cast(pl.Date), took=days.cast(pl.Duration("ms")))
+    trained = HetData({"t": table})
+    for each in (table, table.with_columns(pl.col("at").cast(pl.Datetime("ns")))):
+        rows = new_rows.matched(trained, {"t.parquet": each})
+        for column in ("at", "day", "took"):
+            assert rows.data.sources["t"].frame[column].equals(trained.sources["t"].frame[column])
+        assert not [text for text in rows.warnings if "outside" in text]

@@ -13,6 +13,7 @@ import polars as pl
 
 from hetcore import model_files
 from hetcore.data import HetData, Source
+from hetcore.data.columns import plain
 from hetcore.data.kinds import as_numbers, as_text, levels
 from hetcore.data.text import counted, listed, quoted
 from hetcore.errors import DataError
@@ -109,6 +110,8 @@ def _ids(source: Source, frame: pl.DataFrame) -> tuple[pl.Series, str | None]:
 
 def _like(before: pl.Series, given: pl.Series, kind: str) -> tuple[pl.Series, str]:
     """Return new values of a column in the type of the training's, and a sentence on those that differ."""
+    # Dates, moments and durations are the numbers that they were in training: of days, of seconds.
+    given = plain(given)[0] if given.dtype.is_temporal() else given
     # In the training's own type, for the encoder of the model knows no other.
     if before.dtype.is_numeric() or before.dtype == pl.Boolean or kind == "real":
         numbers = as_numbers(given)
