@@ -6,21 +6,21 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from hetcore.baselines.features import Joined, JoinedFeatures
+from hetcore.baselines.scored import Scored
 from hetcore.data import HetData
 from hetcore.data.splits import stratified
-from hetcore.errors import DataError, ParameterError
-from hetcore.parameters import Declared, Interval, Whole, param
+from hetcore.errors import DataError
+from hetcore.parameters import Interval, Whole, param
 
 __all__ = ["Baseline", "SelfTraining"]
 
 N_COMMITTEE = 3
 
 
-class Baseline(Declared, BaseEstimator):
+class Baseline(Scored):
     """The frame: join, learn from the labelled rows, score any data."""
 
     _positional = ()
@@ -53,24 +53,6 @@ class Baseline(Declared, BaseEstimator):
         self._learn(np.flatnonzero(data.labelled), np.flatnonzero(~data.labelled))
         return self
 
-    def predict(self, data: HetData) -> NDArray:
-        """Return the prediction for each instance, (n,): labels (object) or numbers (float64)."""
-        scores = self._scores(data)
-        return self.classes_[scores.argmax(axis=1)] if len(self.classes_) else scores
-
-    def predict_proba(self, data: HetData) -> NDArray[np.float64]:
-        """Return the probability of each class in the order of `classes_`, (n, K).
-
-        Raises
-        ------
-        ParameterError
-            After fitting numbers, which have no classes.
-        """
-        scores = self._scores(data)
-        if not len(self.classes_):
-            raise ParameterError(f"{type(self).__name__} was fitted to numbers, which have no classes: use predict.")
-        return scores
-
     def _set_labels(self, data: HetData) -> None:
         """Keep the training ids and labels: numbers, or codes of `classes_`; rows without a label are not read."""
         self._ids = data.id_series
@@ -87,7 +69,7 @@ class Baseline(Declared, BaseEstimator):
     def _learn(self, labelled: NDArray[np.int64], unlabelled: NDArray[np.int64]) -> None:
         self._learner.fit(labelled, self._labels[labelled])
 
-    def _scores(self, data: HetData) -> NDArray[np.float64]:
+    def _scores_of(self, data: HetData) -> NDArray[np.float64]:
         check_is_fitted(self, "_learner")
         return self._learner.scores(self._join(data))
 

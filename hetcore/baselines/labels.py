@@ -8,14 +8,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from hetcore.baselines.encoded import Encoded
+from hetcore.baselines.scored import Scored
 from hetcore.data import HetData
 from hetcore.data.identity import positions
-from hetcore.errors import DataError, ParameterError
-from hetcore.parameters import Declared
+from hetcore.errors import DataError
 
 __all__ = ["Labels", "TransductivePeer"]
 
@@ -81,15 +80,10 @@ class Labels:
         return scores if self.n_classes else scores[:, 0]
 
 
-class TransductivePeer(Declared, BaseEstimator):
+class TransductivePeer(Scored):
     """Frame of a peer that sees all instances and some labels, and predicts those instances.
 
     A peer writes `_scores(encoded, labels)`: probabilities (n, K), or numbers (n,).
-
-    Attributes
-    ----------
-    classes_ : (K,) array of str
-        Sorted; empty after a regression.
     """
 
     needs_graph = False
@@ -119,31 +113,7 @@ class TransductivePeer(Declared, BaseEstimator):
         self.scores_ = labels.always() if labels.constant else self._scores(Encoded(data), labels)
         return self
 
-    def predict(self, data: HetData) -> NDArray:
-        """Return the prediction for each instance, (n,): labels (object) or numbers (float64).
-
-        Raises
-        ------
-        DataError
-            If the data hold an instance that was not there in `fit`.
-        """
-        scores = self._of(data)
-        return self.classes_[scores.argmax(axis=1)] if len(self.classes_) else scores
-
-    def predict_proba(self, data: HetData) -> NDArray[np.float64]:
-        """Return the probability of each class in the order of `classes_`, (n, K).
-
-        Raises
-        ------
-        ParameterError
-            After fitting numbers, which have no classes.
-        """
-        scores = self._of(data)
-        if not len(self.classes_):
-            raise ParameterError(f"{type(self).__name__} was fitted to numbers, which have no classes: use predict.")
-        return scores
-
-    def _of(self, data: HetData) -> NDArray[np.float64]:
+    def _scores_of(self, data: HetData) -> NDArray[np.float64]:
         check_is_fitted(self, "scores_")
         place = positions(data.id_series, self._ids)
         if (place < 0).any():
