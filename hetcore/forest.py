@@ -100,8 +100,12 @@ class Forest(Stored):
 
     def first(self, count: int) -> Forest:
         """Return the forest of the first trees."""
+        return self.some(slice(count))
+
+    def some(self, chosen: slice) -> Forest:
+        """Return the forest of some of the trees."""
         part = Forest(self.n_outputs)
-        part._nodes, part._values, part._scales = self._nodes[:count], self._values[:count], self._scales[:count]
+        part._nodes, part._values, part._scales = self._nodes[chosen], self._values[chosen], self._scales[chosen]
         return part
 
     def predict(

@@ -219,18 +219,23 @@ class Rounds:
         self._look()
         return self.out_of_fold
 
-    def members_variance(self) -> NDArray[np.float64]:
-        """Return what the mean of all members lacks of the variance (n,) of those that have not seen a row.
+    def disagreement(self) -> NDArray[np.float64]:
+        """Return half the squared difference (n,) of the members, one of each label forest, that have not seen a row.
 
-        Two members of two forests have not seen a row: half the square of their difference is the variance of one
-        around what all have in common. Of M members a Mth part of it is left. Zeros where there is one label forest.
+        It is the variance of one around what all have in common. Zeros where there is one label forest.
         """
-        # the difference of two label forests is twice the variance of one, by the chance of folds
         if len(self.labels) == 1 or not self._numbers:
             return np.zeros(self.train.weights.size)
         first, second = (ensemble.out_of_fold()[:, 0] for ensemble in self.labels)
-        gone = sum(share**2 for share in self.shares) * (1.0 - 1.0 / self.n_members)
-        return 0.5 * gone * (first - second) ** 2
+        return 0.5 * (first - second) ** 2
+
+    def members_variance(self) -> NDArray[np.float64]:
+        """Return what the mean of all members lacks of the variance (n,) of those that have not seen a row.
+
+        Two members of two forests have not seen it; of the variance of M members a Mth part is left.
+        """
+        # the difference of two label forests is twice the variance of one, by the chance of folds
+        return sum(share**2 for share in self.shares) * (1.0 - 1.0 / self.n_members) * self.disagreement()
 
     def row_weights(self) -> NDArray[np.float64]:
         """Return how much each row (n,) counts, mean 1: the mean over the members and, by share, the label forests."""

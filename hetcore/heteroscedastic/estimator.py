@@ -175,8 +175,12 @@ class DeviationBoosting(RowsEstimator):
         self.best_iteration_ = max(ensemble.best for ensemble in (*state.labels, state.deviation))
 
     def _checked(self, X: ArrayLike) -> Scores:
+        rows = self._checked_columns(X)  # first: before a fit there is no model to ask
+        return self.model_.raw(rows)
+
+    def _checked_columns(self, X: ArrayLike) -> NDArray[np.float32]:
         check_is_fitted(self)
-        return self.model_.raw(to_float32(validated(self, X, **self._x_checks, reset=False)))
+        return to_float32(validated(self, X, **self._x_checks, reset=False))
 
     def _restored(self, sizes: dict[str, int]) -> str:
         # the link is not in the file: it follows from the parameters

@@ -28,8 +28,8 @@ Departures of the default from the paper
 - Classes: a share eps(x) of the labels is drawn blindly. A row counts as far as its label seems to have been seen,
   judged by members that have not seen it. (10) for classes has a gradient of one sign: only the penalty holds d.
 - (24) as printed has the sign of a loss and adds gamma; a split here gains half of [u + v - parent], less gamma.
-- The spread is calibrated by left-out rows (`calibrated`): shift and slope of ln sigma^2; intervals use their |z|,
-  less what the mean of the members, which is the model, does not err with them.
+- The spread is calibrated by left-out rows (`calibrated`): shift and slope of ln sigma^2, and a share of sigma^2 that
+  is what the members disagree by; intervals use their |z|, less what the mean of the members does not err with them.
 
 Reference: G.-H. Lee, S.-W. Yang, S.-D. Lin and H.-T. Lin on heteroscedastic learning; equation numbers are theirs.
 """
@@ -120,9 +120,8 @@ class HGBMRegressor(IntervalMixin, RegressorMixin, DeviationBoosting):
         (n,) float64, in the labels' unit
         (n,) float64, in the labels' unit, with `return_std`
         """
-        scores = self._checked(X)
-        mean = self.model_.mean(scores)
-        return (mean, self.model_.deviation(scores)) if return_std else mean
+        rows = self._checked_columns(X)
+        return self.model_.spread(rows) if return_std else self.model_.mean(self.model_.raw(rows))
 
     def _width(self, coverage: float) -> float:
         return self.model_.width(coverage)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,7 @@ from scipy.stats import norm
 from hetcore.checks import finite
 from hetcore.forest import Forest
 from hetcore.heteroscedastic.boosting import Rounds
+from hetcore.heteroscedastic.disagreement import MEMBERS, Members, disagreement_share
 from hetcore.heteroscedastic.forest_ensemble import Scores
 from hetcore.heteroscedastic.objectives import Labels, Link
 from hetcore.parameters import Domain, Interval
@@ -123,6 +125,10 @@ class DeviationModel(Stored):
     unit : (float, float)
         Mean and deviation of the labels that are numbers; (0, 1) for classes.
     calibration : Calibration
+    disagreement : float
+        Factor of what the members' disagreement adds to the variance, in standardised units; 0 for nothing.
+    members : Members
+        Where their trees stand among those of the labels; of no use without that factor.
     link : Link
         By the parameters of the model, which a file has beside it.
     """
@@ -135,16 +141,20 @@ class DeviationModel(Stored):
     scale: float = value(Interval(0), make=float)
     unit: tuple[float, float] = value(PAIR, make=tuple, plain=list)
     calibration: Calibration = value(LINE, make=lambda v: Calibration(*v), plain=lambda line: list(vars(line).values()))
+    disagreement: float = value(Interval(0), default=0.0, make=float, absent=0.0)
+    members: Members = value(MEMBERS, default=Members(), make=lambda v: Members(*v), plain=list, absent=Members())
     link: Link = None
 
     def _fault(self, sizes: dict[str, int]) -> str:
-        if self.deviations.n_outputs != 1:
-            return "The forests of the model file are not those of its classes"
+        if self.deviations.n_outputs != 1 or (self.disagreement and self.members.fault(self.labels)):
+            return "The forests of the model file are not those of its classes or members"
         return "The scores of the model file do not rise from 0" if (np.diff(self.scores) < 0).any() else ""
 
     def raw(self, X: NDArray) -> Scores:
         """Return the scores of each row of X (n, d)."""
-        binned = self.mapper.transform(X)
+        return self._raw(self.mapper.transform(X))
+
+    def _raw(self, binned: NDArray[np.uint8]) -> Scores:
         f = self.first + self.labels.predict(binned)
         return Scores(f, self.link.start + self.deviations.predict(binned)[:, 0])
 
@@ -152,10 +162,14 @@ class DeviationModel(Stored):
         """Return the predicted numbers (n,), in the labels' unit."""
         return self.unit[0] + self.unit[1] * scores.f[:, 0]
 
-    def deviation(self, scores: Scores) -> NDArray[np.float64]:
-        """Return the standard deviation (n,) of the numbers, in the labels' unit."""
-        q = self.calibration(np.log(self.scale) + self.link.log_variance(scores.d))
-        return self.unit[1] * np.exp(0.5 * q)
+    def spread(self, X: NDArray) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the predicted numbers (n,) and their standard deviation, in the labels' unit."""
+        binned = self.mapper.transform(X)
+        scores = self._raw(binned)
+        variance = np.exp(self.calibration(np.log(self.scale) + self.link.log_variance(scores.d)))
+        if self.disagreement:
+            variance += self.disagreement * self.members.disagreement(self.labels, binned)
+        return self.mean(scores), self.unit[1] * np.sqrt(variance)
 
     def width(self, coverage: float) -> float:
         """Return how many standard deviations hold a share of the left-out rows, or of a normal distribution."""
@@ -176,20 +190,43 @@ def fitted_model(state: Rounds, unit: tuple[float, float], calibrated: bool) -> 
         Whether left-out rows correct the spread.
     """
     kept = state.finish()
-    scale, calibration, scores = state.scale(kept), Calibration(), np.zeros(0)
-    if not isinstance(state.train.base, Labels):
-        squares = 2.0 * state.train.base.loss(kept.f)
-        q = np.log(scale) + state.link.log_variance(kept.d)
-        if calibrated and state.n_members > 1:
-            calibration = calibrate(q, squares, state.train.weights)
-            precision = np.exp(-calibration(q))
-            share = kept_share(squares * precision, state.members_variance() * precision)
-            scores = spread_scores(np.sqrt(share * squares * precision))
+    spread = _Spread(state.scale(kept))
+    if calibrated and state.n_members > 1 and not isinstance(state.train.base, Labels):
+        spread = _calibrated(state, kept, spread.scale)
     labels, deviations = Forest(state.first.size), Forest(1)
     for ensemble, share in zip(state.labels, state.shares):
         ensemble.into(labels, share)
     state.deviation.into(deviations, 1.0)
     return DeviationModel(
-        first=state.first, scores=scores, mapper=state.mapper, labels=labels, deviations=deviations,
-        scale=scale, unit=unit, calibration=calibration, link=state.link,
+        first=state.first, mapper=state.mapper, labels=labels, deviations=deviations, unit=unit, link=state.link,
+        **spread._asdict(),
     )  # fmt: skip
+
+
+class _Spread(NamedTuple):
+    """The fields of a model that tell its spread."""
+
+    scale: float
+    calibration: Calibration = Calibration()
+    scores: NDArray[np.float64] = np.zeros(0)
+    disagreement: float = 0.0
+    members: Members = Members()
+
+
+def _calibrated(state: Rounds, kept: Scores, scale: float) -> _Spread:
+    """Return the spread by rows that were left out, with what members disagree on."""
+    weights, squares = state.train.weights, 2.0 * state.train.base.loss(kept.f)
+    q = np.log(scale) + state.link.log_variance(kept.d)
+    calibration = calibrate(q, squares, weights)
+    variance, apart = np.exp(calibration(q)), state.disagreement()
+    # by the deviation scores alone: a pair that disagrees has a large sigma by that, and would seem to err the less
+    share = kept_share(squares / variance, state.members_variance() / variance)
+    members = Members()
+    if len(state.labels) == 2 and 0 < state.shares[1] < 1:
+        members = Members(state.n_members, state.n_members * state.labels[0].best, state.shares[1])
+    else:
+        apart = np.zeros_like(apart)  # no two forests are in the model to disagree
+    factor, added = disagreement_share(variance, apart, squares, weights)
+    calibration.shift += np.log(factor)
+    scores = spread_scores(np.sqrt(share * squares / (factor * variance + added * apart)))
+    return _Spread(scale, calibration, scores, added, members if added else Members())
