@@ -137,6 +137,7 @@ class State:
     C: float
     solutions: list[NDArray] = field(default_factory=list)
     left_out: list[NDArray] = field(default_factory=list)
+    errors: list[float] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.candidates = candidates(self.problem.names)
@@ -151,6 +152,9 @@ class State:
         self.moments = np.stack([part.T @ part for part in parts])
         self.crosses = np.stack([part.T @ self.signs[each] for part, each in zip(parts, rows)])
         self.own, self.own_signs = parts[0], self.signs[rows[0]]
+        self.log_priors = np.log([candidate.prior for candidate in self.candidates])
+        weight = np.array([np.append(1.0, candidate.rho) for candidate in self.candidates]) * self.sizes
+        self.row_shares = weight / weight.sum(axis=1, keepdims=True)
 
     def round(self) -> bool:
         """Fit one more candidate and see what it says of each target row without that row."""
@@ -165,27 +169,21 @@ class State:
         residual = (self.own_signs - self.own @ solution) / np.maximum(1.0 - leverage, 1e-12)[:, None]
         self.solutions.append(solution[: m + 1])
         self.left_out.append(self.own_signs - residual)
+        # two columns of signs in the place of one: their squares count half
+        halves = 1.0 if self.signs.shape[1] == 1 else 0.5
+        self.errors.append(halves * ((self.own_signs - self.left_out[-1]) ** 2).sum())
         return len(self.solutions) == len(self.candidates)
-
-    @property
-    def tried(self) -> list[Candidate]:
-        """The candidates so far."""
-        return self.candidates[: len(self.solutions)]
 
     def shares(self) -> NDArray[np.float64]:
         """Return the share of each candidate tried so far in the blend; they sum to 1."""
-        # two columns of signs in the place of one: their squares count half
-        halves = 1.0 if self.signs.shape[1] == 1 else 0.5
-        errors = np.array([halves * ((self.own_signs - predicted) ** 2).sum() for predicted in self.left_out])
-        logs = np.log([candidate.prior for candidate in self.tried]) - TRUST * errors
+        logs = self.log_priors[: len(self.errors)] - TRUST * np.array(self.errors)
         # less the largest: exp of so many squared errors underflows for all
         shares = np.exp(logs - logs.max())
         return shares / shares.sum()
 
     def masses(self) -> NDArray[np.float64]:
         """Return the share of all row weight that the target (first) and each source have in the blend."""
-        weight = np.array([np.append(1.0, candidate.rho) for candidate in self.tried]) * self.sizes
-        return self.shares() @ (weight / weight.sum(axis=1, keepdims=True))
+        return self.shares() @ self.row_shares[: len(self.errors)]
 
     def blend(self) -> NDArray[np.float64]:
         """Return v and, last, b of the blend, (m + 1, K)."""
