@@ -15,7 +15,9 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp, softmax
+from scipy.special import logsumexp
+
+from hetcore.numerics import softmax
 
 __all__ = ["HalfSquared", "Logistic", "Softmax"]
 
@@ -65,9 +67,9 @@ class Softmax:
 
     def gradient(self, f: NDArray, y: NDArray) -> NDArray:
         """Return the first derivatives, (n, K)."""
-        return softmax(f, axis=-1) - y
+        return softmax(f) - y
 
     def hessian(self, f: NDArray, y: NDArray) -> NDArray:
         """Return the diagonal of the second derivatives, (n, K)."""
-        p = softmax(f, axis=-1)
+        p = softmax(f)
         return p * (1.0 - p)

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import logsumexp
+from scipy import special
 
 __all__ = [
     "log_sum_exp", "mean_and_deviation", "means_and_deviations", "to_float32", "power_of_two", "root_mean_square",
+    "softmax",
 ]  # fmt: skip
+
+FEW = 8  # numbers that NumPy adds up one after the other; of more it makes several sums
 
 
 def to_float32(X: NDArray) -> NDArray[np.float32]:
@@ -51,12 +54,31 @@ def log_sum_exp(values: NDArray[np.float64]) -> float:
     largest = values.max()
     # -inf throughout, or NaN: SciPy knows what that is
     if not np.isfinite(largest):
-        return float(logsumexp(values))
+        return float(special.logsumexp(values))
     equal = values == largest
     # the largest apart from the sum, as there: it is 1 to the last digit
     rest = np.exp(np.where(equal, -np.inf, values) - largest).sum()
     count = float(np.count_nonzero(equal))
     return float(np.log1p(rest / count) + np.log(count) + largest)
+
+
+def softmax(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return exp(scores) over their sum along the last axis of scores (..., K), with the bits of SciPy's softmax.
+
+    Class by class, not row by row: for a few classes in a third of its time.
+    """
+    n_classes = scores.shape[-1]
+    if not 0 < n_classes < FEW:
+        return special.softmax(scores, axis=-1)
+    largest = scores[..., 0].copy()
+    for k in range(1, n_classes):
+        np.maximum(largest, scores[..., k], out=largest)
+    shares = np.exp(scores - largest[..., None])
+    total = shares[..., 0].copy()
+    for k in range(1, n_classes):
+        total += shares[..., k]
+    shares /= total[..., None]
+    return shares
 
 
 def root_mean_square(values: ArrayLike) -> float:

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import softmax
 
 from hetcore.data import HetData
 from hetcore.errors import DataError
 from hetcore.losses import HalfSquared, Softmax
 from hetcore.metrics import links_among
+from hetcore.numerics import softmax
 from hetcore.parameters import Interval
 from hetcore.schema import TEXTS, Stored, array, value
 
@@ -73,7 +73,7 @@ class Scale(Stored):
 
     def fitted(self, raw: NDArray) -> NDArray[np.float64]:
         """Return what raw scores (n, K) say in the targets' terms: probabilities, or standardised numbers."""
-        return softmax(raw, axis=-1) if self.is_classifier else raw
+        return softmax(raw) if self.is_classifier else raw
 
     def centred(self, raw: NDArray) -> NDArray[np.float64]:
         """Return `fitted` less the mean: 0 is what one says who knows nothing."""

@@ -24,13 +24,12 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import softmax
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
 from hetcore.binning import BinMapper
 from hetcore.forest import Forest
-from hetcore.numerics import to_float32
+from hetcore.numerics import softmax, to_float32
 from hetcore.parameters import Whole
 from hetcore.schema import Stored, part, value
 from hetcore.transfer.linear_learner import Projection
@@ -229,7 +228,7 @@ def _trees(binned: NDArray, y: NDArray, n_classes: int, n_bins: NDArray, with_do
     scores, forest = np.tile(start, (n, 1)), Forest(len(start))
     rate = RATE * (n_classes - 1) / n_classes if n_classes else RATE  # softmax has one score too many
     for _ in range(N_ROUNDS):
-        shares = softmax(scores, axis=1) if n_classes else scores
+        shares = softmax(scores) if n_classes else scores
         # a sure row has hardly a curvature, and a leaf of such rows no bound
         hessians = np.maximum(shares * (1.0 - shares), 1e-6).astype(np.float32) if n_classes else None
         columns = _columns(len(binned) - 1, with_domain, rng)

@@ -25,8 +25,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import softmax
 
+from hetcore.numerics import softmax
 from hetcore.parameters import Seed, param
 from hetcore.registry import MemoryNeed, estimator
 from hetcore.schema import SHARES, Part
@@ -49,7 +49,7 @@ FLOOR = 1e-4  # of a probability: no single row outweighs all others
 
 def answers(scores: NDArray, n_classes: int, steepness: float) -> NDArray[np.float64]:
     """Return probabilities (m, K) for a machine's scores, or the scores (m, 1) themselves for 0 classes."""
-    return np.maximum(softmax(steepness * scores, axis=1), FLOOR) if n_classes else scores
+    return np.maximum(softmax(steepness * scores), FLOOR) if n_classes else scores
 
 
 @dataclass

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.special import logsumexp
+from scipy.special import softmax as scipy_softmax
 
 from hetcore.numerics import (
     log_sum_exp,
@@ -10,6 +11,7 @@ from hetcore.numerics import (
     means_and_deviations,
     power_of_two,
     root_mean_square,
+    softmax,
     to_float32,
 )
 
@@ -60,3 +62,12 @@ def test_log_sum_exp_has_the_bits_of_scipy(n):
         values[1::3] = -np.inf
         assert log_sum_exp(values) == logsumexp(values)
     assert log_sum_exp(np.full(n, -np.inf)) == -np.inf and np.isnan(log_sum_exp(np.full(n, np.nan)))
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (7, 2), (500, 3), (3, 40, 5), (60, 7), (60, 8), (20, 30)])
+def test_softmax_has_the_bits_of_scipy(shape):
+    rng = np.random.default_rng(len(shape))
+    for scores in (rng.normal(size=shape), 300.0 * rng.normal(size=shape), np.zeros(shape)):
+        given = scores.copy()
+        np.testing.assert_array_equal(softmax(scores), scipy_softmax(scores, axis=-1))
+        np.testing.assert_array_equal(scores, given)  # left as they are
