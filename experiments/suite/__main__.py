@@ -63,7 +63,10 @@ def _print(args: argparse.Namespace) -> None:
     kept = [each for each in there if each["problem"] in names and (shares is None or each["share"] in shares)]
     peers = _listed(args.methods) or [*use.peers]
     kept = [each for each in kept if each["method"] in {method, *peers}]
-    sys.stdout.write(printing.table(kept, method, peers, use.unit))
+    if args.command == "seconds":
+        sys.stdout.write(printing.seconds_table(kept, method, use.unit))
+    else:
+        sys.stdout.write(printing.table(kept, method, peers, use.unit))
 
 
 def _listed(names: str | None) -> list[str]:
@@ -73,7 +76,7 @@ def _listed(names: str | None) -> list[str]:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("python -m experiments.suite", description=__doc__.splitlines()[0])
-    parser.add_argument("command", choices=["run", "table"])
+    parser.add_argument("command", choices=["run", "table", "seconds"])
     parser.add_argument("--use", choices=list(USES), default="consensus")
     parser.add_argument("--half", choices=["choosing", "reporting"], default=None, help="all problems unless given")
     parser.add_argument("--problems", help="some of them, by name, divided by commas")

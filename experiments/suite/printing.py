@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from experiments.suite.verdict import BEST, Comparison, compared, places, seconds_ratios
+from experiments.suite.verdict import BEST, Comparison, compared, places, seconds
 
-__all__ = ["table"]
+__all__ = ["seconds_table", "table"]
 
 
 def table(cells: Iterable[Mapping[str, Any]], method: str, peers: Sequence[str], unit: str = "%") -> str:
@@ -25,7 +25,7 @@ def table(cells: Iterable[Mapping[str, Any]], method: str, peers: Sequence[str],
         _rows(["peer", *counts], map(_counted, by_peer, by_peer.values())),
         _rows(["labelled", *counts], _by_share(best, unit)),
         _rows(["problem", "labelled", method, "best peer", "its error", "ratio", "outcome"], _places(best, unit)),
-        _seconds(seconds_ratios(found, method)),
+        _seconds(seconds(found, method)),
         _failures(cells, unit),
     ]
     return f"{method} against {len(peers)} peers, {len(best)} places.\n\n" + "\n".join(part for part in parts if part)
@@ -58,9 +58,28 @@ def _places(best: Sequence[Comparison], unit: str) -> list[list[str]]:
     return rows
 
 
-def _seconds(ratios: Mapping[tuple[str, float], float]) -> str:
-    if not ratios:
+def seconds_table(cells: Iterable[Mapping[str, Any]], method: str, unit: str = "%") -> str:
+    """Return a row a problem: processor seconds of fit and predict, and how many times CatBoost's, by label share."""
+    both = seconds(places(cells), method)
+    if not both:
+        return f"No finished cell has the seconds of {method} and of CatBoost.\n"
+    shares = sorted({share for _, share in both})
+    head = ["problem", *(f"{share:g}{unit}, s" for share in shares), *(f"{share:g}{unit}, ratio" for share in shares)]
+    # the slowest first: it is where time is worth an hour
+    worst = {problem: max(a / b for (name, _), (a, b) in both.items() if name == problem) for problem, _ in both}
+    rows = []
+    for problem in sorted(worst, key=lambda name: -worst[name]):
+        here = [both.get((problem, share)) for share in shares]
+        times = [each and f"{each[0]:.2f}" for each in here]
+        ratios = [each and f"{each[0] / each[1]:.2f}" for each in here]
+        rows.append([problem, *(text or "–" for text in times + ratios)])
+    return _rows(head, rows) + "\n" + _seconds(both)
+
+
+def _seconds(both: Mapping[tuple[str, float], tuple[float, float]]) -> str:
+    if not both:
         return ""
+    ratios = {place: ours / theirs for place, (ours, theirs) in both.items()}
     slowest = max(ratios, key=ratios.__getitem__)
     at = f"{slowest[0]} at {slowest[1]:g}%"
     middle, most = np.median(list(ratios.values())), ratios[slowest]

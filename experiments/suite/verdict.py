@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["BEST", "Comparison", "Place", "compared", "places", "seconds_ratios"]
+__all__ = ["BEST", "Comparison", "Place", "compared", "places", "seconds"]
 
 BEST = "best of all"
 SMALL = 0.01
@@ -104,12 +104,12 @@ def compared(found: Places, method: str, peers: Sequence[str]) -> dict[str, list
     return table
 
 
-def seconds_ratios(found: Places, method: str) -> dict[tuple[str, float], float]:
-    """Return median seconds over those of CatBoost with two-hop columns (joined, without a graph), by place."""
-    ratios = {}
+def seconds(found: Places, method: str) -> dict[tuple[str, float], tuple[float, float]]:
+    """Return by place the median seconds, and those of CatBoost with two-hop columns (joined, without a graph)."""
+    both = {}
     for (problem, share, name), place in found.items():
         clocks = [found[problem, share, clock] for clock in CLOCKS if (problem, share, clock) in found]
         if name == method and clocks and place.seconds and clocks[0].seconds:
-            theirs = float(np.median(list(clocks[0].seconds.values())))
-            ratios[problem, share] = float(np.median(list(place.seconds.values()))) / max(theirs, 1e-9)
-    return ratios
+            medians = [float(np.median(list(each.seconds.values()))) for each in (place, clocks[0])]
+            both[problem, share] = medians[0], max(medians[1], 1e-9)
+    return both

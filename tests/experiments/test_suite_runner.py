@@ -85,7 +85,9 @@ def test_seconds_are_over_those_of_catboost_with_two_hops_or_joined():
         cell("q", "M", 10, split=0, error=1.0, seconds=3.0),
         cell("q", "CatBoost", 10, split=0, error=1.0, seconds=6.0),
     ]
-    assert verdict.seconds_ratios(verdict.places(cells), "M") == {("p", 10): 2.0, ("q", 10): 0.5}
+    assert verdict.seconds(verdict.places(cells), "M") == {("p", 10): (4.0, 2.0), ("q", 10): (3.0, 6.0)}
+    text = printing.seconds_table(cells, "M")
+    assert text.index("| p | 4.00 | 2.00 |") < text.index("| q | 3.00 | 0.50 |") and "most 2.00 (p at 10%)" in text
 
 
 @pytest.fixture(scope="module")
