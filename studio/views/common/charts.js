@@ -5,6 +5,8 @@
 // By the first word of the x-axis of charts that the bar moves: how far a round is ahead of it, as stage 0 is round 1.
 const AXES = { round: 0, epoch: 0, stage: 1 };
 
+const NEAR = "200px";  // how far out of view a chart is drawn in each round all the same
+
 function timeline() {
   return window.studioTimeline ??= new Timeline();
 }
@@ -12,12 +14,16 @@ function timeline() {
 // A chart ------------------------------------------------------------------------------------------------------------
 
 class PlotlyChart extends RoundChart {
-  get there() { return Boolean(super.there && this.figure); }
+  // Out of view it is drawn once a training has ended, not in each of its rounds: drawing is most of what a round costs.
+  get there() {
+    const rounds = timeline().bar?.node.isConnected;  // without a bar there are none to wait for
+    return Boolean(this.figure && (this.near || this.due || !rounds) && super.there);  // its width last: it costs a layout
+  }
 
   take(data) {
     this.upTo = data.round;  // rounds that there were when the figure was made
     if (this.taken === data.version) return;
-    Object.assign(this, { taken: data.version, old: 0, data, figure: JSON.parse(data.figure) });
+    Object.assign(this, { taken: data.version, old: 0, data, figure: JSON.parse(data.figure), due: false });
     const lines = this.figure.data.filter(trace => moves(trace, this.figure.data));
     this.node.style.minHeight = `${this.figure.layout.height}px`;  // a lower one than usual would be cut off
     this.title = this.figure.layout.yaxis?.title?.text ?? "";
@@ -36,6 +42,18 @@ class PlotlyChart extends RoundChart {
 
   traces(at) {  // bars have other lengths in each round
     return this.lengths ? [{ ...this.figure.data[0], x: this.lengths[at - 1] }] : this.figure.data;
+  }
+
+  // Look whether it is in view, or nearly: until that is known it counts as such.
+  watch() {
+    const t = timeline(), show = () => { t.charts.add(this); t.show(); };
+    this.near = true;
+    new ResizeObserver(show).observe(this.node);  // a chart in a closed tab is drawn when the tab opens
+    const changed = entries => {
+      this.near = entries.at(-1).isIntersecting;
+      if (this.near) show();
+    };
+    new IntersectionObserver(changed, { rootMargin: NEAR, scrollMargin: NEAR }).observe(this.node);
   }
 
   // A chart is drawn once, whole; a round shows of it what lies left of a clip.
@@ -140,6 +158,16 @@ function watchColours() {  // light, dark, and the size of letters may change wh
   t.colours.observe(app, { attributes: true, attributeFilter: ["class"] });
 }
 
+// Once there is time, draw the charts that nobody sees: whoever scrolls, prints or copies the page finds them.
+function drawRest() {
+  const t = timeline(), rest = () => {
+    t.charts.forEach(chart => { chart.due = true; });
+    t.show();
+  };
+  clearTimeout(t.rest);
+  t.rest = setTimeout(rest, 100);
+}
+
 function chartModule(component) {
   watchColours();
   const node = component.parentElement.querySelector(".live-chart"), t = timeline();
@@ -147,10 +175,8 @@ function chartModule(component) {
   plotly(component.data.address).then(() => {
     chart.take(component.data);
     t.charts.add(chart);
-    if (!node.watched) {  // a chart in a closed tab is drawn when the tab opens
-      node.watched = new ResizeObserver(() => { t.charts.add(chart); t.show(); });
-      node.watched.observe(node);
-    }
+    if (chart.near === undefined) chart.watch();
+    if (t.about.settled) drawRest();  // it came after the bar
     t.show();
   });
 }
@@ -177,5 +203,6 @@ function barModule(component) {
   t.bar.showed = fadeHeadline;
   if (t.bar.sayEnded(component.data.settled)) focusAgain(20);
   t.tell(component.data);
+  if (component.data.settled) drawRest();
   t.show();
 }
