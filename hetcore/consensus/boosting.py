@@ -200,7 +200,8 @@ class ViewBoosting:
         if made.key:
             # the outputs by kind and prior, for an object's text says nothing of its arrays
             plain = rule._replace(outputs=rule.outputs.is_classifier)
-            content = content._replace(key=key_of(made.key, seed, plain, rule.outputs.prior, pulled))
+            key = key_of(made.key, seed, plain, rule.outputs.prior, pulled)
+            content = content._replace(key=key, columns_key=made.key)
         kind = TreeLearner if made.view.learner == "trees" else SmoothLearner
         self.executor.add(state, kind, self.problem.labelled, content)
         return state
@@ -411,9 +412,10 @@ class ViewBoosting:
         # nothing to smooth along, or nothing gained by it
         if self.blend is None or not self.lambda1:
             return
-        args = self.lambda1, self.problem.labelled, self.working
-        self.smooth = smoothed(self.blend, self.left_out, *args)
-        self.smooth_trained = smoothed(self.blend, self.trained, *args)
+        both, working = np.hstack([self.left_out, self.trained]), np.tile(self.working, 2)
+        # in one pass over the links
+        both = smoothed(self.blend, both, self.lambda1, self.problem.labelled, working)
+        self.smooth, self.smooth_trained = both[:, : self.outputs.k], both[:, self.outputs.k :]
 
     def _raw(self, scores: NDArray) -> NDArray[np.float64]:
         # from one score of two classes to two raw ones

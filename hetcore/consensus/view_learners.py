@@ -16,6 +16,7 @@ round: the one with the lowest loss of the labelled rows, so scored.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +24,7 @@ from numpy.typing import NDArray
 
 from hetcore.binning import BinMapper, varying_columns
 from hetcore.consensus.outputs import Outputs
+from hetcore.consensus.recall import MEMORY
 from hetcore.forest import Forest
 from hetcore.kernel_ridge import LandmarkFeatures
 from hetcore.members import MemberGrower, add_members, drawn, trees_of
@@ -75,8 +77,8 @@ class ViewContent(NamedTuple):
     rule : BoostRule
     pulled : (u,) int64
         Unlabelled rows that the consensus pulls.
-    key : str
-        Digest of all this, by which it is recalled; "" if it is not.
+    key, columns_key : str
+        Digests of all this, and of what has to do with the columns alone, by which it is recalled; "" if it is not.
     """
 
     X: NDArray
@@ -87,6 +89,7 @@ class ViewContent(NamedTuple):
     rule: BoostRule
     pulled: NDArray[np.int64]
     key: str = ""
+    columns_key: str = ""
 
 
 class Advanced(NamedTuple):
@@ -211,8 +214,9 @@ class TreeLearner(ViewLearner):
         several = self.outputs.k > 1
         self.rng = np.random.default_rng(content.seed)
         self.scores = np.tile(self.outputs.prior, (self.rule.n_folds, len(self.fold), 1))
-        self.mapper = BinMapper(BINS_OF_CLASSES if several else BINS).fit(content.X, 0)
-        self.binned = self.mapper.transform(content.X)
+        bins = BINS_OF_CLASSES if several else BINS
+        # of the columns alone: another lambda0 leaves them as they are
+        self.mapper, self.binned = MEMORY.recalled("bins", content.columns_key, lambda: _binned(content.X, bins))
         self.varying = varying_columns(self.binned, self.mapper.n_bins)
         self.trees: list[list[Any]] = []
         self.rates: list[float] = []
@@ -309,7 +313,8 @@ class SmoothLearner(ViewLearner):
         rows = content.X
         if content.learner == "kernel":
             # labelled rows first among the landmarks, for the fit is best near them
-            self.landmarks = LandmarkFeatures(rows, False, np.random.default_rng(0), self.own)
+            made = partial(LandmarkFeatures, rows, False, np.random.default_rng(0), self.own)
+            self.landmarks = MEMORY.recalled("landmarks", content.columns_key, made)
             rows = self.landmarks.values
         # rows of length 1 on average, so that one row of penalties serves all tables
         self.unit = 1.0 / max(np.sqrt((rows**2).sum(axis=1).mean()), 1e-12)
@@ -398,6 +403,11 @@ class SmoothLearner(ViewLearner):
         scale = np.where(np.isfinite(self.landmarks.scale), self.landmarks.scale, 0.0)
         held = {"center": self.landmarks.center, "scale": scale, "landmarks": self.landmarks.landmarks}
         return arrays | held | {"dual": np.ascontiguousarray(self.landmarks.dual(flat))}
+
+
+def _binned(X: NDArray, n_bins: int) -> tuple[BinMapper, NDArray[np.uint8]]:
+    mapper = BinMapper(n_bins).fit(X, 0)
+    return mapper, mapper.transform(X)
 
 
 def _flat(array: NDArray) -> NDArray:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import hetcore as hc
-from hetcore.consensus import recall
+from hetcore.consensus import recall, view_learners
 from hetcore.consensus.neighbor_columns import KnownLabels
 from hetcore.consensus.recall import MEMORY, Memory, Recalled
 from hetcore.consensus.view_learners import Advanced
@@ -71,6 +71,17 @@ def test_no_learner_is_made_for_another_lambda1(memory, monkeypatch):
     fitted(data, **small)
     monkeypatch.setattr(Recalled, "_now", lambda self: pytest.fail("a learner was asked"))
     same(fitted(data, lambda1=1.0, **small), expected)
+
+
+def test_no_landmarks_and_no_bins_are_made_for_another_lambda0(memory, monkeypatch):
+    data, _ = planted("regression", n=40)
+    expected = fitted(data, lambda0=1.0, n_iterations=2)
+    MEMORY.give_room(0)
+    MEMORY.give_room(200 << 20)
+    fitted(data, n_iterations=2)
+    for name in ("LandmarkFeatures", "_binned"):
+        monkeypatch.setattr(view_learners, name, lambda *_: pytest.fail("columns were prepared anew"))
+    same(fitted(data, lambda0=1.0, n_iterations=2), expected)
 
 
 @pytest.mark.slow
