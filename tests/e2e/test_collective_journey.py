@@ -6,7 +6,7 @@ import time
 
 import pytest
 from e2e_studio import CLICKS, PATIENCE, TRAINING, idle, run_of, trained
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 pytestmark = pytest.mark.e2e
 SPOT = """() => {
@@ -29,10 +29,11 @@ ENDED = """() => [...document.querySelectorAll(".st-key-state")].at(-1)?.textCon
 
 
 def test_train_click_a_node_hide_its_label_see_who_changes(studio_url, page):
-    page.goto(f"{studio_url}/Collective?data=autocorrelated&first=20&trees=20&stages=8")
+    page.goto(f"{studio_url}/Collective?data=autocorrelated&first=20&trees=20&stages=8&lesson=left")
     page.get_by_role("button", name="Train", exact=True).click()
     trained(page)
     expect(page.locator(".st-key-verdict")).to_contain_text("Inferring together saves")
+    lesson(page)
     network = page.locator(".st-key-network [data-nodes='1000']")
     expect(network).to_be_visible(timeout=TRAINING)
     idle(page)
@@ -51,6 +52,25 @@ def test_train_click_a_node_hide_its_label_see_who_changes(studio_url, page):
     expect(page.locator(".st-key-edits")).to_contain_text("without the label of")
     assert page.get_by_test_id("stException").count() == 0
     assert page.foreign == []
+
+
+def lesson(page: Page) -> None:
+    """Take the lesson of the page: a wrong answer is told so, right ones pass it."""
+    panel = page.locator(".st-key-lesson_panel")
+    expect(panel).to_contain_text("step 2 of 3")  # training is the first
+    answer(panel, "GB")
+    expect(panel).to_contain_text("Not so.")
+    answer(panel, "MGB")
+    expect(panel).to_contain_text("step 3 of 3")
+    expect(panel.get_by_role("radio", checked=True)).to_have_count(0)
+    answer(panel, "MGB")
+    expect(panel).to_contain_text("What neighbours share")
+
+
+def answer(panel: Locator, name: str) -> None:
+    """Give an answer, by its words as a person does: the circle itself is not drawn."""
+    expect(panel.get_by_role("radiogroup")).to_have_count(1)  # that of the question before is gone
+    panel.get_by_role("radio", name=name, exact=True).locator("xpath=ancestor::label").click()
 
 
 def test_the_opening_data_train_while_one_watches(studio_url, page, report):
