@@ -90,9 +90,9 @@ class FailingWrites:
         return lambda *arguments: -1 if self._fails() else call(*arguments)
 
 
-def a_run(**changes: object) -> Run:
+def a_run(owner: str = "anna", **changes: object) -> Run:
     """Return a run."""
-    return Run(**({"owner": "anna", "page": "Consensus", "method": "GBCClassifier", "dataset": "mfeat"} | changes))
+    return Run(**({"owner": owner, "page": "Consensus", "method": "GBCClassifier", "dataset": "mfeat"} | changes))
 
 
 def content_of(run_id: str) -> bytes:

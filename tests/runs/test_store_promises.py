@@ -14,27 +14,7 @@ import pytest
 
 from studio.jobs.worker import child_environment
 from studio.runs import process
-from studio.runs.store import RunStore
 from tests.runs.store_faults import a_run
-
-
-@pytest.fixture
-def folder(tmp_path):
-    return tmp_path / "home"
-
-
-@pytest.fixture
-def opened(folder):
-    """Return a function that opens the store of the folder; all are closed at the end."""
-    made = []
-
-    def open_store() -> RunStore:
-        made.append(RunStore(folder=folder))
-        return made[-1]
-
-    yield open_store
-    for store in made:
-        store.close()
 
 
 def ids(store):
