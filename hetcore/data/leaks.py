@@ -103,7 +103,7 @@ def _of_source(
     # shuffled with a fixed seed: rows of a file may be sorted by the label, and then any column with ties would tell it
     rows = np.random.default_rng(0).permutation(np.flatnonzero(codes >= 0))  # see `disorder`
     # a look at some rows first, for a leak shows in any of them
-    near = _suspects(_some_rows(source, rows[:ROWS]), codes[rows[:ROWS]], numeric) if len(rows) > 1 else {}
+    near = _suspects(source.some_rows(rows[:ROWS]), codes[rows[:ROWS]], numeric) if len(rows) > 1 else {}
     found = []
     for column in source.columns:
         kind, words = "", ""
@@ -124,10 +124,6 @@ def _of_source(
                 )
             )
     return found
-
-
-def _some_rows(source: Source, rows: NDArray[np.int64]) -> pl.DataFrame:
-    return pl.concat([block[rows] for block in source.blocks()], how="horizontal")
 
 
 def _same_name(column: str, label: str) -> bool:

@@ -165,6 +165,10 @@ class Source:
         """Yield a table's columns in their order, some at a time, all rows of each."""
         yield self.frame
 
+    def some_rows(self, rows: NDArray) -> pl.DataFrame:
+        """Return some rows of a table, (len(rows), d)."""
+        return pl.concat([block[rows] for block in self.blocks()], how="horizontal")
+
     @cached_property
     def ids(self) -> NDArray[np.object_]:
         return text_array(self.id_series)
@@ -205,7 +209,7 @@ class Source:
 
     def take(self, rows: NDArray) -> Source:
         """Return the records of the given row numbers, kinds as they are."""
-        values = self.frame[rows] if self.array is None else self.array[rows]
+        values = self.some_rows(rows) if self.array is None else self.array[rows]
         return self._copy(id_series=self.id_series[rows], values=values)
 
     def with_values(self, values: pl.DataFrame | NDArray) -> Source:

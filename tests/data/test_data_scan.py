@@ -107,6 +107,13 @@ def test_what_if_questions_of_scanned_data(both):
         assert (what, change(both[1]).digest()) == (what, change(both[0]).digest())
 
 
+def test_rows_are_taken_some_columns_at_a_time(both, monkeypatch):
+    monkeypatch.setattr(scanned_source.ScannedSource, "frame", property(lambda source: pytest.fail("a whole table")))
+    gone = both[0].ids[::3]
+    held, scanned = (data.hide_source("one", data.ids[1:5]).drop_instances(gone) for data in both)
+    assert scanned.digest() == held.digest()
+
+
 def test_a_printed_fit_has_the_bits_and_never_a_whole_table(both, monkeypatch):
     held, scanned = both
     fitted = hc.GBCRegressor(as_printed=True, n_iterations=2).fit(held)
