@@ -80,7 +80,7 @@ def main() -> None:
         print(f"{size:.2f} GiB of Parquet, {n:,} instances; {given.workers} workers of {given.limit:g} GiB", flush=True)
         quiet = {"dashboard_address": ":0", "silence_logs": logging.CRITICAL, "threads_per_worker": 1}
         limit = f"{given.limit}GiB"
-        with LocalCluster(given.workers, memory_limit=limit, **quiet) as cluster, Client(cluster) as client:
+        with LocalCluster(n_workers=given.workers, memory_limit=limit, **quiet) as cluster, Client(cluster) as client:
             # one that comes late would get nothing
             client.wait_for_workers(given.workers)
             report(client, Path(name), compare=not given.no_compare)
