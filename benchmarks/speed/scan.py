@@ -123,7 +123,8 @@ def main() -> None:
             begin = found.pop("begin")[1]
             cells = [f"{seconds:.1f}, {gib:.2f}" for seconds, gib in found.values()]
             print(f"| by {way} ({begin:.2f} GiB before) | " + " | ".join(cells) + " |", flush=True)
-        print("\nThe model files are " + ("the same." if len(digests) == 1 else "NOT the same."))
+        if not given.only:
+            print("\nThe model files are " + ("the same." if len(digests) == 1 else "NOT the same."))
 
 
 if __name__ == "__main__":
