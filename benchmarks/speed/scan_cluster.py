@@ -4,8 +4,8 @@
     python -m benchmarks.speed.scan_cluster --gib 6 --columns 100 --no-compare
 
 The data are those of `benchmarks.speed.scan`. The fit is as printed; one worker is killed after the second round, and
-its sources are read again by the others and by the worker that takes its place. "memory" is the most that a process
-had resident; the model file is compared with that of a fit in this process, by path too.
+its sources are read again by the others. Predictions and contributions are made in the process of the fit. "memory" is
+the most that a process had resident; the model file is compared with that of a fit in this process, by path too.
 """
 
 from __future__ import annotations
@@ -50,9 +50,12 @@ def report(client: Any, folder: Path, *, compare: bool) -> None:
     model, seconds, lost = fit_on(client, data)
     loaded, rounds = model.history_["bytes:loaded"] / 2**20, model.history_["seconds"]
     print(f"fit in {seconds:.0f} s, by round: {', '.join(f'{each:.0f}' for each in rounds)}")
-    print(f"loaded on workers, MiB by round: {', '.join(f'{each:.0f}' for each in loaded)}\n")
+    print(f"loaded on workers, MiB by round: {', '.join(f'{each:.0f}' for each in loaded)}", flush=True)
+    fitted, began = resident(), time.perf_counter()
+    model.explain(data)
+    print(f"predictions and contributions in {time.perf_counter() - began:.0f} s\n")
     print("| process | memory, GiB |\n| --- | --- |")
-    print(f"| the fit's | {resident():.2f} |")
+    print(f"| the fit's, after the fit | {fitted:.2f} |\n| after predictions | {resident():.2f} |")
     # who takes the killed one's place is on its way
     client.wait_for_workers(workers)
     for address, gib in (lost | client.run(resident)).items():
