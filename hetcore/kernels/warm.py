@@ -134,7 +134,7 @@ _MORE = (_tree, _medians, _collective, _factorization)
 def warm_up(progress: Callable[[int, int], object] | None = None, core: bool = False, backwards: bool = False) -> None:
     """Run every kernel once on toy arrays.
 
-    Takes some 20 to 30 seconds on first use, a moment when the code is in the cache.
+    Takes some 15 to 20 seconds on first use (a third of that with `core`), a moment when the code is in the cache.
 
     Parameters
     ----------

@@ -139,7 +139,8 @@ def test_a_negative_edge_turns_the_message_over():
     net = columns.Net(np.array([[0, 3, 3, 3, 3]]), np.array([1, 2, 3], np.int32), np.array([1, 2, -1], np.float32))
     messages, weights = np.array([[0.0], [1.0], [2.0], [5.0]]), np.ones(4)
     found = np.zeros((2, 1, 5), np.float32)
-    for aggregation, out in zip((columns.Aggregation(False, 0.0, 0, 0), columns.Aggregation(True, 0.0, 0, 0)), found):
+    for median, out in zip((False, True), found):
+        aggregation = columns.Aggregation(median, 0.0, 0.0, 0.0)
         columns.relate(net, aggregation, messages, weights, np.array([0]), np.zeros((1, 1)), 0, out)
     assert found[0, 0, 0] == (1 + 2 * 2 - 5) / 4 and found[0, 0, 3] == 4  # the mean, and the weight
     assert found[1, 0, 0] == 1.5  # half of the weight lies below 2, at -5 and 1
