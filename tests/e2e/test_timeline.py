@@ -227,6 +227,7 @@ def test_the_first_training_of_a_fresh_browser_is_seen_from_its_first_round(stud
     assert seen == sorted(seen) and seen[0] == 1 < seen[-1], seen  # how many between is the machine's
     page.get_by_label("Round that the charts show").fill("7")
     expect(bar).to_have_attribute("data-round", "7")
+    expect(page.locator(".st-key-headline")).to_have_attribute("data-late", "true")
     charts = page.locator(".live-chart[data-round]:visible")
     assert charts.count() >= 3
     expect(page.locator(".st-key-adds .live-chart")).to_have_attribute("aria-label", re.compile("in round 7: source"))

@@ -192,15 +192,15 @@ function focusAgain(tries) {
   if (document.activeElement === document.body && tries) setTimeout(() => focusAgain(tries - 1), 150);
 }
 
-function fadeHeadline(round, { last }) {  // its numbers are those of the last round
+function markHeadline(round, { last }) {  // its numbers are those of the last round, and the page's style says so
   const head = document.querySelector(".st-key-headline");
-  if (head) head.style.opacity = round < last ? 0.35 : 1;
+  if (head) head.dataset.late = round < last;
 }
 
 function barModule(component) {
   const node = component.parentElement.querySelector(".timeline"), t = timeline();
   t.bar = node.bar ??= new TimelineBar(node, t);
-  t.bar.showed = fadeHeadline;
+  t.bar.showed = markHeadline;
   if (t.bar.sayEnded(component.data.settled)) focusAgain(20);
   t.tell(component.data);
   if (component.data.settled) drawRest();

@@ -15,6 +15,9 @@ EVERYWHERE = """
 [data-testid="stCaptionContainer"] { color: inherit !important; opacity: 0.82; }
 [data-testid="stPageLink-NavLink"]:focus-visible { outline: 2px solid currentColor; outline-offset: 2px; }
 [data-testid="stMultiSelect"] input { min-width: 24px; min-height: 24px; }
+.st-key-headline { position: relative; }
+.st-key-headline[data-late="true"]::before { content: "Of the last round:"; position: absolute; top: -1rem;
+  font-size: 0.875rem; font-style: italic; }
 .stPlotlyChart :is(.xtick, .ytick, .xtitle, .ytitle, .legendtext, .cbaxis) { fill: currentColor !important; }
 .stPlotlyChart :is(.xtick, .ytick, .cbaxis) text { fill: currentColor !important; }
 """
