@@ -81,3 +81,12 @@ def test_a_file_without_disagreement_is_read_and_one_of_other_members_refused(mo
         with pytest.raises(hc.ModelFileError):
             again._set_state(meta | {"model": meta["model"] | {"members": members}}, arrays)
     assert dumps(hc.load(dumps(model))) == dumps(model)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 4])
+def test_a_handful_of_rows_and_one_label_far_out_leave_finite_intervals(rows):
+    far = Y[:rows].copy()
+    far[-1] = 1e200
+    for labels in (Y[:rows], far):
+        fitted = hc.HGBMRegressor(n_iterations=5).fit(X[:rows], labels)
+        assert all(np.isfinite(each).all() for each in (*fitted.predict(X, True), *fitted.predict_interval(X)))
