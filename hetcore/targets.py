@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hetcore.data import HetData
+from hetcore.data.text import counted
 from hetcore.errors import DataError
 from hetcore.losses import HalfSquared, Softmax
 from hetcore.metrics import links_among
@@ -129,17 +130,19 @@ class Problem:
         Raises
         ------
         DataError
-            If no instance is labelled, a class problem has one class, or labels can't be read as the task asks.
+            If no instance is labelled, a class problem has one class, a label that was given here is infinite, or
+            labels can't be read as the task asks.
         """
         # labels are read again only if the task is another one: text of numbers may be classes or numbers
-        data = data if y is None and data.target_kind == task else data.with_target(data.y if y is None else y, task)
+        given = data.y if y is None else y
+        data = data if y is None and data.target_kind == task else _labelled(data, given, task, "y")
         labelled = np.asarray(data.labelled).copy()
         if not labelled.any():
             raise DataError(f"None of the {data.n:,} instances is labelled: give a target, or y with some labels.")
         scale = _scale(data, labelled, task)
         scored, truth = np.zeros(data.n, bool), np.zeros((data.n, scale.n_outputs))
         if eval_y is not None:
-            evaluated = data.with_target(eval_y, task)
+            evaluated = _labelled(data, eval_y, task, "eval_y")
             known = set(scale.classes)
             # a row that is trained on is not scored, whatever the caller gives
             scored = evaluated.labelled & ~labelled
@@ -150,6 +153,15 @@ class Problem:
         return cls(
             data=data, scale=scale, target=scale.codes(data.y, labelled), labelled=labelled, scored=scored, truth=truth
         )
+
+
+def _labelled(data: HetData, given: Any, task: str, name: str) -> HetData:
+    found = data.with_target(given, task)
+    infinite = found.report.of("infinite_label")[len(data.report.of("infinite_label")) :]
+    # data have a report that says that they count as unlabelled; of what a fit is given nobody would hear
+    if infinite:
+        raise DataError(f"{name} has {counted(infinite[0].count, 'infinite label')}: give NaN where there is no label.")
+    return found
 
 
 def _scale(data: HetData, labelled: NDArray[np.bool_], task: str) -> Scale:

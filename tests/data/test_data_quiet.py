@@ -145,3 +145,16 @@ def test_labels_of_types_that_polars_casts_to_nothing():
         labels = table.select("id", y=pl.Series(["2", "1.5"], dtype=dtype))
         assert_array_equal(hc.HetData({"t": table}, target=labels, task="regression").y, [2.0, 1.5])
         assert hc.HetData({"t": table}, target=labels).classes == ["1.5", "2"]
+
+
+def test_infinite_labels_that_a_fit_is_given_are_refused():
+    table = pl.DataFrame({"id": [f"i{k}" for k in range(8)], "x": np.arange(8.0)})
+    data, y = hc.HetData({"t": table}), np.arange(8.0)
+    infinite = np.where(y > 6, np.inf, y)
+    for given in ({"y": infinite}, {"y": np.where(y > 6, np.nan, y), "eval_y": infinite}):
+        with pytest.raises(DataError, match="y has 1 infinite label: give NaN where there is no label"):
+            hc.GBCRegressor(n_iterations=1, base_learner="kernel").fit(data, **given)
+    # said by the report of data that have one themselves
+    known = hc.HetData({"t": table}, target=table.select("id", y=pl.Series(infinite)))
+    assert known.report.count("infinite_label") == 1
+    hc.GBCRegressor(n_iterations=1, base_learner="kernel").fit(known, eval_y=y)
