@@ -76,7 +76,9 @@ def export(
     """
     model, path = _checked(model), Path(path)
     given = {name: value for name, value in {"y": y, "eval_y": eval_y, **fit}.items() if value is not None}
-    arrays = {name: _array(name, value) for name, value in given.items() if hasattr(value, "__array__")}
+    # labels as an array, whatever they were given as: the script scores by them under their name
+    columns = {name: value for name, value in given.items() if hasattr(value, "__array__") or name in ("y", "eval_y")}
+    arrays = {name: _array(name, value) for name, value in columns.items()}
     plain = {name: value for name, value in given.items() if name not in arrays}
     # Everything that can be refused is looked at before a fit, which may take long, begins.
     steps = _steps(model, isinstance(data, HetData), arrays, plain)
@@ -144,7 +146,8 @@ def _checked(model: Any) -> Any:
 
 
 def _array(name: str, value: Any) -> pl.Series:
-    array = np.asarray(value)
+    # of a list as it is: NumPy would make text of a mixed one
+    array = np.asarray(value) if hasattr(value, "__array__") else np.asarray(value, dtype=object)
     if array.ndim != 1 or array.dtype.kind not in "iufbOU":
         raise ParameterError(f"{name} of shape {array.shape} can't be exported: give one value for each instance.")
     # Lists for text, for NumPy pads it to one width.

@@ -139,3 +139,15 @@ def test_a_report_has_changes_result_curves_weights_and_caveats_and_is_small(dat
     assert "on new rows it is worse" in page
     bare = report.html(report.Facts("a", "b", scores={"error on held-out labels": 0.1}))
     assert "There are no curves" in bare and "on new rows it is worse" not in bare
+
+
+@pytest.mark.parametrize("y", [[0.5, 1.0, None, 2.0], ["a", "b", None, "a"]])
+def test_labels_in_a_list_are_an_array_of_the_zip(y, tmp_path):
+    data = hc.HetData({"t": pl.DataFrame({"id": ["a", "b", "c", "d"], "x": [1.0, 2.0, 3.0, 4.0]})})
+    method, metric = (hc.GBCClassifier, "error_rate") if "a" in y else (hc.GBCRegressor, "rmse")
+    path = hc.export(method(n_iterations=1, base_learner="kernel"), data, tmp_path / "run.zip", y)
+    with zipfile.ZipFile(path) as files:
+        assert pl.read_parquet(files.read("arguments/y.parquet"))["y"].to_list() == y
+        code = files.read("run.py").decode()
+    # the script scored by the labels of the data, which have none
+    assert f"metrics.{metric}(y, model.predict(data))" in code and "model.fit(data, y=y)" in code
