@@ -32,8 +32,20 @@ def small(classes: bool) -> hc.HetData:
     return hc.HetData(tables, {"alike": links}, (ids, y.astype(str) if classes else y * 1.0))
 
 
+def write_files(folder) -> None:
+    """Write the Parquet files that the guide of sources by path names."""
+    rng, ids = np.random.default_rng(0), [f"i{k}" for k in range(60)]
+    y = rng.normal(size=60)
+    table = pl.DataFrame({"id": ids, "x": y + rng.normal(0, 0.3, 60)})
+    for name, rows in (("sales", slice(None)), ("visits", slice(None, 30)), ("visits", slice(30, None))):
+        (folder / name).mkdir(exist_ok=True)
+        table[rows].write_parquet(folder / name / f"part-{rows.start or 0}.parquet")
+    pl.DataFrame({"source": ids[:-3], "target": ids[3:]}).write_parquet(folder / "calls.parquet")
+    pl.DataFrame({"id": ids, "spent": y}).write_parquet(folder / "labels.parquet")
+
+
 @pytest.fixture
-def given(request, monkeypatch):
+def given(request, monkeypatch, tmp_path):
     """Return the names that a guide takes as known."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 3))
@@ -41,6 +53,7 @@ def given(request, monkeypatch):
     if request.node.callspec.id == "notebook":
         pytest.importorskip("anywidget", reason="anywidget is not installed")
     if request.node.callspec.id == "scale":
+        write_files(tmp_path)
         dask = pytest.importorskip("distributed", reason="Dask is not installed")
         quiet = {"dashboard_address": ":0", "silence_logs": logging.CRITICAL}
         cluster = dask.LocalCluster(1, threads_per_worker=1, processes=False, **quiet)
