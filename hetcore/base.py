@@ -176,7 +176,8 @@ def boost(model: Any, start: Callable[[], Any], callbacks: Iterable[Callback] = 
         Returns the state, whose `round()` does one round and may return True: nothing is left to do after it. A round
         that may take long has `asked_to_stop`, which is set to a callable: whether the rest of the round is not wanted.
     callbacks : iterable of callable, default=()
-        Each is called after every round with a `RoundEnd` and may return True to stop.
+        Each is called after every round with a `RoundEnd` and may return True to stop. One that has a method
+        `see_state(state)` is shown the state before; one whose `stopped` turns True ends a long round in its middle.
     total : int, optional
         Rounds at most; `model.n_iterations` unless given.
     """

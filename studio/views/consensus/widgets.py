@@ -17,12 +17,14 @@ from studio.views.common.widgets import chart, escape, live_chart, number
 from studio.views.consensus import words
 
 __all__ = [
-    "curves", "explain", "figures_of", "headline", "neighbours", "one_instance", "theorem", "views",
+    "WORST_FIRST", "curves", "explain", "figures_of", "headline", "neighbours", "one_instance", "theorem", "views",
     "wrong_first",
 ]  # fmt: skip
 
 MOST_LINES, FAINT = 6, 0.005
 """Views whose weights are drawn by round, and the weight from which one is worth a line."""
+WORST_FIRST = "Those predicted worst come first; type to search."
+"""Of a list in the order of `wrong_first`."""
 
 
 def figures_of(
@@ -172,8 +174,7 @@ def one_instance(result: Any, data: HetData, history_sources: Sequence[str]) -> 
         return
     if "held_out" not in frame:  # every label is known: those that are predicted wrongly all the same come first
         frame = frame.with_columns(held_out=pl.col("label"))
-    words = "Those predicted worst come first; type to search."
-    chosen = st.selectbox("Instance", wrong_first(frame), key="instance", help=words)
+    chosen = st.selectbox("Instance", wrong_first(frame), key="instance", help=WORST_FIRST)
     row = frame.filter(pl.col("id") == chosen).row(0, named=True)
     truth = row["label"] if row["label"] is not None else row["held_out"]
     sentence = f"Predicted **{escape(_shown(row['prediction']))}**"

@@ -16,7 +16,7 @@ from studio.jobs import manager as jobs
 from studio.views.common.widgets import chart, escape
 from studio.views.consensus import case_values
 from studio.views.consensus.case_nearest import Turned
-from studio.views.consensus.widgets import wrong_first
+from studio.views.consensus.widgets import WORST_FIRST, wrong_first
 
 __all__ = ["Study", "one_case", "study_of"]
 
@@ -102,8 +102,7 @@ def one_case(
     data = study.data
     ids = wrong_first(result.predictions, MOST_IDS)
     # The first instance and not the new case, which has no label to compare with.
-    words = "Those predicted worst come first; type to search."
-    chosen = st.selectbox("Case", [NEW, *ids], 1, key="case", help=words)
+    chosen = st.selectbox("Case", [NEW, *ids], 1, key="case", help=WORST_FIRST)
     like = None if chosen == NEW else chosen
     values: Values = st.session_state.setdefault(EDITS, {}).setdefault((hash(result.model), like), {})
     recorded = study.ask("studio.views.consensus.case:explain", like, {})
