@@ -19,6 +19,9 @@ __all__ = ["claimed", "in_numbers", "listing", "page"]
 COMPARISONS = 3
 """Comparisons that a row of the claims tells; the Papers page has all."""
 
+COLUMNS = 10
+"""Of a table; with more, data sets are rows."""
+
 
 def listing() -> str:
     """Return a line for each experiment."""
@@ -100,27 +103,40 @@ def _section(outcome: Outcome) -> str:
     experiment, cells = outcome.experiment, outcome.cells
     measure = experiment.figure.get("y", "error")
     title = f"{PAPERS[experiment.paper].split(',')[0].split(':')[0]} et al., {experiment.part}: {experiment.title}"
+    table = means(experiment, cells, measure)
+    same = [f"{part} {_place(table[part][0])}" for part in _panels(experiment) if table[part].n_unique() == 1]
     head = f"### {title} ({experiment.figure.get('y_title', measure)})\n"
-    return "\n".join([head, *_table(experiment, means(experiment, cells, measure))])
+    return "\n".join([head, *([f"Everywhere: {', '.join(same)}.\n"] if same else []), *_table(experiment, table)])
+
+
+def _panels(experiment: Experiment) -> list[str]:
+    """Return the parts of a key that are neither the method, the axis nor the seed."""
+    return [part for part in experiment.cells if part not in ("method", experiment.figure.get("x"), experiment.seed)]
 
 
 def _table(experiment: Experiment, table: pl.DataFrame) -> list[str]:
-    """Return one table: a row for each panel and method, a column for each place of the axis."""
+    """Return one table: a row for each method, a column for each place of the axis, of each data set while they fit."""
     x, seeds = experiment.figure.get("x"), len(experiment.cells[experiment.seed])
-    places = sorted(set(table[x].to_list())) if x else [None]
-    panels = [part for part in experiment.cells if part not in ("method", x, experiment.seed)]
-    rows = [f"| {experiment.figure.get('x_title', x or 'method')} | " + " | ".join(map(_place, places)) + " |"]
+    panels = [part for part in _panels(experiment) if table[part].n_unique() > 1]
+    across = [*(["data"] if "data" in panels else []), *([x] if x else [])]
+    places = set(zip(*(table[part] for part in across))) if across else {()}
+    if "data" in across and len(places) > COLUMNS:
+        across.remove("data")
+        places = {place[1:] for place in places}
+    ranks = [{value: at for at, value in enumerate(experiment.cells[part])} if part == "data" else {} for part in across]
+    places = sorted(places, key=lambda place: [rank.get(value, value) for rank, value in zip(ranks, place)])
+    down = [*(part for part in panels if part not in across), "method"]
+    words = f"method, {experiment.figure.get('x_title', x)}" if x else "method"
+    rows = [f"| {words} | " + " | ".join(" · ".join(map(_place, place)) or "mean" for place in places) + " |"]
     rows.append("|---" * (1 + len(places)) + "|")
-    for key, group in table.group_by([*panels, "method"], maintain_order=True):
-        found = {row[x] if x else None: row for row in group.iter_rows(named=True)}
-        rows.append(
-            f"| {' · '.join(map(str, key))} | " + " | ".join(_cell(found.get(at), seeds) for at in places) + " |"
-        )
+    for key, group in table.group_by(down, maintain_order=True):
+        found = {tuple(row[part] for part in across): row for row in group.iter_rows(named=True)}
+        rows.append(f"| {' · '.join(map(str, key))} | " + " | ".join(_cell(found.get(at), seeds) for at in places) + " |")
     return [*rows, ""]
 
 
 def _place(value: Any) -> str:
-    return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _cell(row: dict[str, Any] | None, seeds: int) -> str:

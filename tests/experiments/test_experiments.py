@@ -173,8 +173,8 @@ def test_the_table_has_means_errors_and_counts(toy):
     run("gbc-figure-99", "page", toy)
     text = tables.page([outcome("gbc-figure-99", "full", toy)], "somewhere")
     assert "--results somewhere --table" in text and "Figure 99: A toy" in text
-    row = next(line for line in text.splitlines() if line.startswith("| d · bad"))
-    assert "[2]" in row and "±" in row
+    head, row = (next(line for line in text.splitlines() if line.startswith(start)) for start in ("| method", "| bad"))
+    assert "d · 0.1" in head and "e · 0.9" in head and "[2]" in row and "±" in row
     assert "Figure 99" not in tables.page([outcome("gbc-figure-99", "full", toy / "elsewhere")])
 
 
