@@ -123,15 +123,16 @@ def _table(experiment: Experiment, table: pl.DataFrame) -> list[str]:
     if "data" in across and len(places) > COLUMNS:
         across.remove("data")
         places = {place[1:] for place in places}
-    ranks = [{value: at for at, value in enumerate(experiment.cells[part])} if part == "data" else {} for part in across]
-    places = sorted(places, key=lambda place: [rank.get(value, value) for rank, value in zip(ranks, place)])
+    listed = experiment.cells.get("data", [])
+    places = sorted(places, key=lambda place: [at if part == x else listed.index(at) for part, at in zip(across, place)])
     down = [*(part for part in panels if part not in across), "method"]
     words = f"method, {experiment.figure.get('x_title', x)}" if x else "method"
     rows = [f"| {words} | " + " | ".join(" · ".join(map(_place, place)) or "mean" for place in places) + " |"]
     rows.append("|---" * (1 + len(places)) + "|")
     for key, group in table.group_by(down, maintain_order=True):
         found = {tuple(row[part] for part in across): row for row in group.iter_rows(named=True)}
-        rows.append(f"| {' · '.join(map(str, key))} | " + " | ".join(_cell(found.get(at), seeds) for at in places) + " |")
+        cells = [_cell(found.get(at), seeds) for at in places]
+        rows.append(f"| {' · '.join(map(str, key))} | {' | '.join(cells)} |")
     return [*rows, ""]
 
 

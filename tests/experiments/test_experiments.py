@@ -173,9 +173,20 @@ def test_the_table_has_means_errors_and_counts(toy):
     run("gbc-figure-99", "page", toy)
     text = tables.page([outcome("gbc-figure-99", "full", toy)], "somewhere")
     assert "--results somewhere --table" in text and "Figure 99: A toy" in text
-    head, row = (next(line for line in text.splitlines() if line.startswith(start)) for start in ("| method", "| bad"))
-    assert "d · 0.1" in head and "e · 0.9" in head and "[2]" in row and "±" in row
+    row = next(line for line in text.splitlines() if line.startswith("| bad"))
+    assert "Everywhere: data d." in text and "[2]" in row and "±" in row
     assert "Figure 99" not in tables.page([outcome("gbc-figure-99", "full", toy / "elsewhere")])
+
+
+def test_data_sets_are_columns_of_a_table_while_they_fit(toy, monkeypatch):
+    run("gbc-figure-99", "full", toy)
+    lines = tables.page([outcome("gbc-figure-99", "full", toy)]).splitlines()
+    assert "| method, level | d · 0.1 | d · 0.9 | e · 0.1 | e · 0.9 |" in lines
+    row = next(line for line in lines if line.startswith("| bad")).split(" | ")
+    assert [float(each.split()[0]) for each in row[1:]] == pytest.approx([0.2, 1.8, 0.2, 1.8], abs=0.02)
+    monkeypatch.setattr(tables, "COLUMNS", 3)
+    lines = tables.page([outcome("gbc-figure-99", "full", toy)]).splitlines()
+    assert "| method, level | 0.1 | 0.9 |" in lines and any(line.startswith("| e · bad |") for line in lines)
 
 
 def test_the_shell_lists_runs_prints_and_refuses(toy, capsys):

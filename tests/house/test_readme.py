@@ -126,3 +126,8 @@ def test_the_limits_are_those_of_the_code():
     cost = f"{UPLOADS.parser_seconds:.0f} s, {UPLOADS.parser_memory // GIB} GB"
     assert table["time and memory to read a file"] == cost
     assert re.search(rf"stops \| {JOBS.idle_seconds / 60:.0f} \|", STUDIO)
+
+
+@pytest.mark.parametrize(("page", "most"), [("results.md", 250), ("trust.md", 150)])
+def test_a_page_stays_short_enough_to_read(page, most):
+    assert len((ROOT / "docs" / page).read_text(encoding="utf-8").splitlines()) <= most
