@@ -11,9 +11,10 @@ from studio import session
 from studio.jobs import cluster
 from studio.views.common import training, widgets_downloads
 from studio.views.common.training import Setting
-from studio.views.common.widgets import escape, frame, tabs
+from studio.views.common.widgets import escape, frame
 from studio.views.common.widgets_chance import over_seeds
 from studio.views.common.widgets_controls import Limits, held, multiselect, parameter_slider, slider
+from studio.views.common.widgets_tabs import tabs
 from studio.views.common.widgets_training import LiveTrainings
 from studio.views.consensus import widgets
 from studio.views.consensus.widgets_case import one_case

@@ -14,6 +14,7 @@ from studio.views.common.widgets import escape, frame
 from studio.views.common.widgets_chance import any_over_seeds, compared
 from studio.views.common.widgets_controls import Limits, held, parameter_slider, slider
 from studio.views.common.widgets_downloads import downloads
+from studio.views.common.widgets_tabs import tabs
 from studio.views.common.widgets_training import LiveTrainings
 from studio.views.transfer import settings as transfer
 from studio.views.transfer.eta import Path, path_of
@@ -139,13 +140,14 @@ def finished() -> dict[str, Any]:
 
 def after(ended: dict[str, Any]) -> None:
     """Draw what there is to see and take once the trainings have ended."""
-    rows, take = st.tabs(["The target's rows", "Take away"])
-    with rows:
-        predictions(ended)
-    with take:
-        label = st.selectbox("Of the method", list(ended), key="take_of", width=280)
-        run = training.run_of(PAGE, live.settings[label], current.recipe, current.title, owner)
-        downloads(run, ended[label], state.get("transfer drawn") or {})
+    tabs({"The target's rows": lambda: predictions(ended), "Take away": lambda: take_away(ended)}, "after")
+
+
+def take_away(ended: dict[str, Any]) -> None:
+    """Offer files and code of one of the methods."""
+    label = st.selectbox("Of the method", list(ended), key="take_of", width=280)
+    run = training.run_of(PAGE, live.settings[label], current.recipe, current.title, owner)
+    downloads(run, ended[label], state.get("transfer drawn") or {})
 
 
 def changes(ended: dict[str, Any]) -> None:

@@ -11,6 +11,7 @@ from studio.views.common import training
 from studio.views.common.widgets import escape, frame
 from studio.views.common.widgets_chance import any_over_seeds, compared
 from studio.views.common.widgets_downloads import downloads
+from studio.views.common.widgets_tabs import tabs
 from studio.views.common.widgets_training import LiveTrainings
 from studio.views.two_learners import settings, widgets, widgets_controls
 from studio.views.two_learners.widgets_rows import failing, instances
@@ -71,17 +72,19 @@ def after() -> None:
     labels = list(results)
     any_over_seeds(current.data, compared(live, [(each, labels[-1]) for each in labels[:-1]]), owner, "two")
     frames = {label: result.predictions for label, result in results.items()}
-    failure, taken_for, rows, take = st.tabs(["If a source fails", "Confusion", "Instances", "Take away"])
-    with failure:
-        failing(
-            current.data, live.settings, results, runs=live.runs, sources=trained_sources(), order=order(), owner=owner
-        )
-    with taken_for:
-        widgets.confusion(frames)
-    with rows:
-        instances(data, frames, trained_sources())
-    with take:
-        take_away(results)
+    sources, runs = trained_sources(), live.runs
+    tabs(
+        {
+            "If a source fails": lambda: failing(
+                current.data, live.settings, results, runs=runs, sources=sources, order=order(), owner=owner
+            ),
+            "Confusion": lambda: widgets.confusion(frames),
+            "Instances": lambda: instances(data, frames, sources),
+            "Take away": lambda: take_away(results),
+        },
+        "after",
+        alone=False,
+    )
 
 
 def take_away(results: dict[str, Any]) -> None:

@@ -232,7 +232,8 @@ def curves_and_weights(runs: Sequence[Run]) -> None:
         for kind in ("sources", "graphs")
     }
     weights = {kind: figure for kind, figure in weights.items() if figure}
-    left, right = st.columns(2)
+    # Without weights the curves have the whole width.
+    left, right = st.columns(2) if weights else (st.container(), st.container())
     with left:
         st.markdown("##### Learning curves" if len(runs) > 1 else "##### Learning curve")
         if len(drawn) > 1:

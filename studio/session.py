@@ -47,8 +47,10 @@ __all__ = [
 
 # It has several sources, so that the first screen shows what the studio is about.
 DEFAULT = "digits_views"
-SHOWN = ("data", "run", "labels", "curve", "present")
-"""In an address beside the controls: the example in use, and the trainings shown."""
+TABS = ("about", "after")
+"""In an address: the open tab of what is told of the rounds, and of what is there after a training."""
+SHOWN = ("data", "run", "labels", "curve", "present", *TABS)
+"""In an address beside the controls: the example in use, the trainings shown, and the open tabs."""
 OWN_FILES = {"open": "files"}
 """In the address of the Data page: that the tab of one's own files is open."""
 OWN = "own-"

@@ -16,8 +16,8 @@ import polars as pl
 from hetcore.data import HetData
 
 __all__ = [
-    "alt_text", "autocorrelation", "bars", "beside", "bound", "contributions", "coverage", "degrees",
-    "history_series", "labels", "level", "lines", "missing", "overlap", "stacked", "style", "weights",
+    "alt_text", "autocorrelation", "bars", "beside", "bound", "contributions", "coverage", "decades", "degrees",
+    "history_series", "labels", "level", "lines", "missing", "overlap", "per_cent", "stacked", "style", "weights",
 ]  # fmt: skip
 
 # The first four are of Okabe and Ito's; all can be told apart by colour-blind readers.
@@ -44,7 +44,8 @@ def _layout(x: str, y: str, height: int = 320, **more: Any) -> dict[str, Any]:
         "height": height,
         "margin": {"l": 8, "r": 8, "t": 8, "b": 8},
         "xaxis": axis | {"title": {"text": x}},
-        "yaxis": axis | {"title": {"text": y}},
+        # Room, or the title of an axis stands on its numbers.
+        "yaxis": axis | {"title": {"text": y, "standoff": 10}},
         "legend": {"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0.0},
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
@@ -104,11 +105,30 @@ def _line(x: Sequence[float], y: Sequence[float], name: str, line: dict[str, Any
     return {"type": "scatter", "mode": mode, "name": name, "x": x[keep], "y": y[keep], "line": line}
 
 
+def per_cent(figure: Figure) -> Figure:
+    """Write y as per cent, where it is an error: a share, as it is said everywhere else."""
+    if figure["layout"]["yaxis"]["title"]["text"].partition(",")[0] == "error":
+        figure["layout"]["yaxis"] |= {"tickformat": ".1~%", "hoverformat": ".1%"}
+    return figure
+
+
+def decades(values: Sequence[float]) -> dict[str, Any]:
+    """Return what makes an axis logarithmic, with whole numbers at 1, 2, 5 of each decade in place of single digits."""
+    known = np.asarray([value for value in values if value > 0 and np.isfinite(value)], float)
+    if not len(known):
+        return {"type": "log"}
+    low, high = (int(np.floor(np.log10(each))) for each in (known.min(), known.max()))
+    steps = (1, 2, 5) if high - low < 2 else (1,)
+    ticks = [step * 10.0**power for power in range(low, high + 2) for step in steps]
+    return {"type": "log", "tickvals": ticks, "ticktext": [f"{tick:,.12g}" for tick in ticks]}
+
+
 def level(figure: Figure, name: str, value: float, ends: tuple[float, float]) -> None:
     """Add a dashed line of one height to a figure, such as the error of another method."""
     line = {"color": "#717581", "width": 2, "dash": "dash"}
     trace = {"type": "scatter", "mode": "lines", "name": name, "x": list(ends), "y": [float(value)] * 2, "line": line}
-    figure["data"].append(trace | {"hovertemplate": "%{y:.3g}"})
+    form = figure["layout"]["yaxis"].get("hoverformat", ".3g")
+    figure["data"].append(trace | {"hovertemplate": f"%{{y:{form}}}"})
 
 
 def stacked(parts: Mapping[str, Mapping[str, float]], title: str, order: Sequence[str]) -> Figure:
@@ -208,7 +228,7 @@ def coverage(data: HetData, most: int = 400) -> Figure:
         "colorscale": scale, "showscale": False, "ygap": 3,
         "hovertemplate": "%{y}: %{z}<extra>1 = has a record</extra>",
     }  # fmt: skip
-    layout = _layout("instances, in per cent, sorted by the sources that have them", "", hovermode="closest")
+    layout = _layout("instances, per cent", "", hovermode="closest")
     layout["height"] = 34 * len(data.source_names) + 90
     return {"data": [trace], "layout": layout}
 
@@ -251,7 +271,7 @@ def degrees(data: HetData, name: str) -> Figure:
     trace = {"type": "scatter", "mode": "markers", "x": values, "y": counts, "marker": {"color": colour, "size": 6}}
     layout = _layout("neighbours", "instances", 260, showlegend=False, hovermode="closest")
     # Few nodes have most links: on a linear scale they would be one line on the axis.
-    layout["yaxis"] |= {"type": "log"}
+    layout["yaxis"] |= decades(counts)
     return {"data": [trace], "layout": layout}
 
 

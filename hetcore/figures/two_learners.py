@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hetcore.figures.basic import COLOURS, DASHES, Figure, _layout, _line, style
+from hetcore.figures.basic import COLOURS, DASHES, Figure, _layout, _line, decades, per_cent, style
 
 __all__ = ["confusion", "curves", "failing", "per_source"]
 
@@ -62,9 +62,9 @@ def curves(
                 "name": f"{name}, kept", "hovertemplate": f"{titles[0]} %{{x}}, kept: %{{y:.3g}}<extra></extra>",
             })  # fmt: skip
     layout = _layout(*titles)
-    layout["yaxis"] |= {"type": "log"} if log else {}
+    layout["yaxis"] |= decades(np.concatenate([np.asarray(y, float) for _, y in series.values()])) if log else {}
     layout["hovermode"] = "closest"
-    return {"data": traces, "layout": layout}
+    return per_cent({"data": traces, "layout": layout})
 
 
 def _look(name: str, order: Sequence[str]) -> dict[str, str]:

@@ -20,7 +20,7 @@ const BAR_STYLE = `
 .timeline select option { color: #222; background: #fff; }
 .timeline input { flex: 1 1 10rem; min-width: 8rem; height: 2rem; accent-color: var(--st-primary-color, #0072B2); }
 .timeline .ended { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
-.timeline output { flex: 1 0 100%; font-variant-numeric: tabular-nums; }
+.timeline output { flex: 1 0 50%; font-variant-numeric: tabular-nums; }
 .timeline :focus-visible { outline: 2px solid var(--st-primary-color, #0072B2); outline-offset: 2px; }`;
 
 // Nodes --------------------------------------------------------------------------------------------------------------

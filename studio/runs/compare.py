@@ -99,7 +99,7 @@ def _lines(series: Mapping[str, np.ndarray], title: str, order: Sequence[str]) -
     longest = max(map(len, series.values()))
     # Runs have different lengths; NaN ends a line, where a zero would draw a fall.
     padded = {k: np.concatenate([v, np.full(longest - len(v), np.nan)]) for k, v in series.items()}
-    return basic.lines(np.arange(1, longest + 1), padded, "round", title, order=order)
+    return basic.per_cent(basic.lines(np.arange(1, longest + 1), padded, "round", title, order=order))
 
 
 def _curve(history: pl.DataFrame | None) -> np.ndarray | None:

@@ -68,7 +68,7 @@ def test_training_shows_error_weights_and_what_to_take_away(page):
     assert r"What one would do without consensus: **SVM on all tables joined\: 50\.0%**" in text
     assert "Consensus pays" in text or "3 folds of the known labels alone" in text
     line = page.session_state["drawn"]["error"]["data"][-1]
-    assert line["name"] == "SVM, tables joined" and line["y"] == [0.5, 0.5]
+    assert line["name"] == "without" and line["y"] == [0.5, 0.5]
     assert "chosen out of fold" in text  # λ1
     page.session_state["after"] = "Take away"
     labels = {each.proto.label for each in page.run().get("download_button")}

@@ -142,3 +142,27 @@ def test_a_value_that_the_browser_never_got_is_sent_once_more():
     lost = page.slider(key="known")
     assert lost.value == 45 and lost.proto.set_value and lost.proto.value == [45.0]
     assert not page.run().slider(key="known").proto.set_value  # it knows now
+
+
+def _two_tabs():
+    import streamlit as st
+
+    from studio.views.common.widgets_tabs import tabs
+
+    tabs({"One": lambda: st.markdown("first"), "Two": lambda: st.markdown("second")}, "after")
+
+
+@pytest.mark.parametrize(("asked", "made"), [(None, "first"), ("Two", "second"), ("Three", "first")])
+def test_a_link_opens_its_tab_and_only_that_one_is_made(asked, made):
+    page = AppTest.from_function(_two_tabs, default_timeout=60)
+    if asked is not None:
+        page.query_params["after"] = asked
+    page.run()
+    assert not page.exception and [each.value for each in page.markdown] == [made]
+
+
+def test_an_open_tab_that_is_no_more_gives_way_to_the_first():
+    page = AppTest.from_function(_two_tabs, default_timeout=60)
+    page.session_state["after"] = "Steps"
+    page.run()
+    assert not page.exception and page.markdown[0].value == "first"

@@ -54,9 +54,16 @@ def test_numbers_show_both_errors_bands_and_calibration():
     text = words(page)
     assert "RMSE on held-out labels: **HGBM" in text
     assert "HGBM: 9" in text or "HGBM: 8" in text  # per cent of the labels within the 90% band
-    assert "against the planted one; rank correlation 0.9" in text
+    assert "against the planted one; rank correlation 0.9" in in_tab(page, "Deviation")
+    in_tab(page, "Take away")
     labels = {each.proto.label for each in page.get("download_button")}
     assert labels >= {"Predictions (CSV)", "Model", "Figure (HTML)", "Script", "Notebook", "Everything (ZIP)"}
+
+
+def in_tab(page, name):
+    """Open a tab, of which only the open one is made; return the words of the page."""
+    page.session_state["after"] = name
+    return words(page.run())
 
 
 def test_bands_run_along_a_feature_and_show_residuals():
@@ -70,10 +77,11 @@ def test_bands_run_along_a_feature_and_show_residuals():
 def test_flipped_labels_are_found_among_the_distrusted():
     page = trained(opened("planted_flips", flipped=20), "Table")
     text = words(page)
-    assert "Error on held-out labels" in text and "most distrusted rows have a corrupted label" in text
+    assert "Error on held-out labels" in text
     table = next(frame.value for frame in page.dataframe if "corrupted" in frame.value.columns)
     assert set(table.columns) >= {"id", "weight", "label", "prediction", "label before", "corrupted"}
     assert table["weight"].is_monotonic_increasing
+    assert "most distrusted rows have a corrupted label" in in_tab(page, "Distrusted rows")
 
 
 def test_a_moved_slider_retrains_and_is_reported():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 import zipfile
 from pathlib import Path
@@ -165,6 +166,7 @@ def what_if(page: Page) -> None:
 def files(page: Page, folder: Path) -> None:
     """Take predictions, model, figure and script away, and look into each."""
     page.get_by_role("tab", name="Take away").click()
+    expect(page).to_have_url(re.compile("after=Take"))
     assert saved(page, "Predictions (CSV)", folder).read_text(encoding="utf-8").startswith("id,")
     assert zipfile.is_zipfile(saved(page, "Model", folder))
     figure = saved(page, "Figure (HTML)", folder).read_text(encoding="utf-8")

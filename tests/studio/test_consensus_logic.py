@@ -31,7 +31,7 @@ def test_a_lambda_is_reported_with_the_loss_that_chose_it():
         "λ1 = 0.3, chosen out of fold: the left-out loss is 0.4 with it, 20.0% less than without."
     ]
     detail["paths"]["lambda1"][1] = (0.3, 0.4999)
-    assert words.why(detail)[0].endswith("the left-out loss is 0.5 with it, 0.5 without.")
+    assert words.why(detail)[0].endswith("the left-out loss is 0.5 with it, and about the same without.")
     detail = {"choices": {"lambda0": 0.0}, "paths": {"lambda0": [(0.0, 0.5), (0.3, 0.7), (1.0, 0.6)]}}
     assert words.why(detail) == ["λ0 = 0, chosen out of fold: the left-out loss is 0.5, and 0.6 at 1."]
     assert words.why({"choices": {"lambda0": 0.3}}) == []

@@ -296,7 +296,7 @@ def test_what_the_weights_bought_is_reported_with_its_standard_error():
         pl.DataFrame({"id": ["a", "b", "c", "d"], "truth": list("xyxy"), "prediction": list(labels), "held": True})
         for labels in ("xyxx", "yxyx")
     ]
-    assert "share of wrong classes of 1, HGBM with its weights 0.25" in noise_rows.bought(*classes, False, names)
+    assert "errs on 100.0%, HGBM with its weights on 25.0%" in noise_rows.bought(*classes, False, names)
     assert noise_rows.bought(classes[0], classes[0], False, names).endswith("to see which labels to doubt.")
 
 

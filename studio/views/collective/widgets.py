@@ -19,6 +19,7 @@ from studio.views.common.curves import SCORED, Curves, Events, aligned, by_train
 from studio.views.common.paired import Paired
 from studio.views.common.widgets import escape, live_chart, number
 from studio.views.common.widgets_controls import Limits, held, multiselect, parameter_slider, slider
+from studio.views.common.widgets_tabs import tabs
 
 __all__ = ["controls", "curves", "explain", "graph_shown", "headline", "offer_example", "offer_more"]
 
@@ -284,11 +285,13 @@ def curves(events: Events, before: Events, graph: str) -> dict[str, dict[str, An
         live_chart(drawn["moran"], "collective_moran", points)
     names = {"sweeps": "Inference by sweep", "visits": "Visited", "train": "Training error", "left_out": "Left out"}
     names = {name: text for name, text in names.items() if name in drawn} | {"pearson": "Correlation over links"}
-    for tab, name in zip(st.tabs(list(names.values())), names):
-        with tab:
-            if name in WORDS:
-                st.caption(WORDS[name])
-            live_chart(drawn[name], f"collective_{name}", points)
+
+    def about(name: str) -> None:
+        if name in WORDS:
+            st.caption(WORDS[name])
+        live_chart(drawn[name], f"collective_{name}", points)
+
+    tabs({text: lambda name=name: about(name) for name, text in names.items()}, "about")
     return drawn
 
 

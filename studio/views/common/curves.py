@@ -91,4 +91,4 @@ def figure(now: Curves, before: Curves, titles: tuple[str, str], order: Sequence
     order : sequence of str
         All names that can occur, so that each keeps its colour.
     """
-    return basic.lines(*aligned(now), *titles, pale=before, order=order)
+    return basic.per_cent(basic.lines(*aligned(now), *titles, pale=before, order=order))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
@@ -20,7 +20,7 @@ from studio.views.common.widgets_menu import chart_config, letters, menu
 from studio.views.common.widgets_style import styled
 from studio.views.common.widgets_timeline import CHART, CHARTS, ROUND
 
-__all__ = ["LOAD_PLOTLY", "PAGES", "chart", "escape", "frame", "live_chart", "number", "tabs"]
+__all__ = ["LOAD_PLOTLY", "PAGES", "chart", "escape", "frame", "live_chart", "number"]
 
 LOAD_PLOTLY = """
 function plotly(address) {
@@ -165,25 +165,3 @@ def _live() -> Any:
     html = "<div class='live-chart' style='width:100%;min-height:320px'></div>"
     js = LOAD_PLOTLY + CHARTS + CHART
     return st.components.v2.component("hetcore_live_chart", html=html, js=js, isolate_styles=False)
-
-
-# Streamlit makes all tabs of a page at once; the closed ones would cost what the open one costs.
-def tabs(parts: Mapping[str, Callable[[], None]], key: str) -> None:
-    """Draw tabs of which only the open one is made; opening another, or a widget in one, leaves the page as it is.
-
-    Parameters
-    ----------
-    parts : mapping of str to callable
-        What draws a tab, by its name.
-    key : str
-        The same over reruns.
-    """
-
-    @st.fragment
-    def show() -> None:
-        for tab, draw in zip(st.tabs(list(parts), key=key, on_change="rerun"), parts.values()):
-            if tab.open:
-                with tab:
-                    draw()
-
-    show()

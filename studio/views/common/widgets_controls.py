@@ -115,7 +115,8 @@ def parameter_slider(parameter: Parameter, key: str, start: Any = None, name: st
 def multiselect(label: str, options: Sequence[str], key: str, name: str, **more: Any) -> list[str]:
     """Draw a choice of several of some texts, all at first; `name` is its name in the address."""
     _name_control(name, label)
-    return st.multiselect(label, options, key=held(key, list(options), Limits(choices=options), name), **more)
+    key = held(key, list(options), Limits(choices=options), name)
+    return st.multiselect(label, options, key=key, wrap=True, **more)
 
 
 def values() -> dict[str, Any]:

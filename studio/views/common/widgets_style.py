@@ -15,7 +15,9 @@ EVERYWHERE = """
 [data-testid="stCaptionContainer"] { color: inherit !important; opacity: 0.82; }
 [data-testid="stPageLink-NavLink"]:focus-visible { outline: 2px solid currentColor; outline-offset: 2px; }
 [data-testid="stMultiSelect"] input { min-width: 24px; min-height: 24px; }
+[data-testid="stMainBlockContainer"] { padding-top: 4rem; }
 .st-key-headline { position: relative; }
+[data-testid="stMetricValue"] { font-size: 1.75rem; }
 .st-key-headline[data-late="true"]::before { content: "Of the last round:"; position: absolute; top: -1rem;
   font-size: 0.875rem; font-style: italic; }
 .stPlotlyChart :is(.xtick, .ytick, .xtitle, .ytitle, .legendtext, .cbaxis) { fill: currentColor !important; }

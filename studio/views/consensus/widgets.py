@@ -14,6 +14,7 @@ from hetcore.figures import basic
 from studio.jobs.protocol import contribution_columns
 from studio.views.common.curves import SCORED, by_name, figure, scored_rows
 from studio.views.common.widgets import chart, escape, live_chart, number
+from studio.views.common.widgets_tabs import tabs
 from studio.views.consensus import words
 
 __all__ = [
@@ -61,7 +62,11 @@ def figures_of(
     }
     if without is not None and np.isfinite(without[1]):
         # At least two rounds wide, or a line of one round would be a point.
-        basic.level(drawn["error"], without[0], without[1], (1.0, max(float(events[-1].total), 2.0)))
+        # A short name: a long one makes the legend as high as the curves.
+        basic.level(drawn["error"], "without", without[1], (1.0, max(float(events[-1].total), 2.0)))
+    if not drawn["steps"]["data"]:
+        # Algorithm 1 as it is printed alone has them.
+        del drawn["steps"]
     if events[-1].detail.get("views"):
         drawn["views"] = _view_weights(events)
     if events[-1].graph_weights:
@@ -126,24 +131,26 @@ def curves(
     say()
     if sentences := words.why(events[-1].detail):
         st.caption(escape(" ".join(sentences)))
-    tabs = {
+    names = {
         "Views": "views",
         "Loss": "loss",
         "Each source alone": "sources",
         "Graphs": "graph weights",
         "Residuals along links": "autocorrelation",
         "Disagreement": "disagreement",
-        "Steps": "steps",
-    }
-    for tab, name in zip(st.tabs(list(tabs)), tabs.values()):
-        with tab:
-            if name == "views":
-                views(drawn, events, data)
-            elif name in drawn:
-                live_chart(drawn[name], f"live_{name.replace(' ', '_')}", points)
-            else:
-                st.caption("No graph is in use.")
+    } | ({"Steps": "steps"} if "steps" in drawn else {})
+    tabs({tab: lambda name=name: _about(name, drawn, events, data) for tab, name in names.items()}, "about")
     return drawn
+
+
+def _about(name: str, drawn: Mapping[str, Any], events: Sequence[Any], data: HetData) -> None:
+    """Draw what one of the tabs tells of the rounds."""
+    if name == "views":
+        views(drawn, events, data)
+    elif name in drawn:
+        live_chart(drawn[name], f"live_{name.replace(' ', '_')}", len(events))
+    else:
+        st.caption("No graph is in use.")
 
 
 def views(drawn: Mapping[str, Any], events: Sequence[Any], data: HetData) -> None:

@@ -80,7 +80,7 @@ def _table(found: Views, predictions: pl.DataFrame) -> pl.DataFrame:
     """Return the rows of the table: id, label, prediction, disagreement, and what each source predicts."""
     rows = predictions[found.rows]
     kept = [name for name in ("id", "label", "held_out", "prediction") if name in rows.columns]
-    columns = [pl.Series("row", found.rows), *rows.select(kept).get_columns()]
+    columns = [pl.Series("row", found.rows), *rows.select(kept).rename({"held_out": "hidden label"}, strict=False)]
     columns.append(pl.Series("disagreement", np.round(found.disagreement, 3)))
     alone = {name: pl.Series(f"{name} alone", values.tolist(), strict=False) for name, values in found.sources.items()}
     return pl.DataFrame([*columns, *alone.values()])
@@ -110,7 +110,7 @@ def _rows(table: pl.DataFrame, chosen: Sequence[int]) -> None:
 
 def _wrong(shown: pl.DataFrame) -> str:
     """Return how many of the chosen are predicted wrongly, where that is known."""
-    truth = [name for name in ("label", "held_out") if name in shown.columns]
+    truth = [name for name in ("label", "hidden label") if name in shown.columns]
     rows = shown.with_columns(truth=pl.coalesce(truth)).drop_nulls("truth")
     # Numbers are never wrong or right.
     if not rows.height or rows["prediction"].dtype.is_float():

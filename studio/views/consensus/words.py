@@ -35,8 +35,8 @@ def _because(symbol: str, path: Sequence[Sequence[float]], chosen: float) -> str
         return f"{symbol} = 0, chosen out of fold: the left-out loss is {at:.3g}, and {losses[other]:.3g} at {other:g}."
     less = 100 * (1 - at / without) if without > 0 else float("nan")
     # Less than a twentieth of a per cent is no gain to speak of.
-    gain = f"{less:.1f}% less than without" if less >= 0.05 else f"{without:.3g} without"
-    return f"{symbol} = {chosen:g}, chosen out of fold: the left-out loss is {at:.3g} with it, {gain}."
+    gain = f", {less:.1f}% less than without" if less >= 0.05 else ", and about the same without"
+    return f"{symbol} = {chosen:g}, chosen out of fold: the left-out loss is {at:.3g} with it{gain}."
 
 
 def path_figure(detail: Mapping[str, Any], name: str) -> dict[str, Any]:

@@ -69,8 +69,17 @@ def pictures(data: HetData) -> None:
             "There are no labels: look at the data here, and add labels to train."
         )
     with right:
-        _picture(data, "Missing values", "missing", lambda: basic.missing(data), "Missing values by table")
+        _missing(data)
     _graphs(data)
+
+
+def _missing(data: HetData) -> None:
+    """Draw which tables lack values; without any there is nothing to draw."""
+    if any(source.missing_share for source in data.sources.values()):
+        _picture(data, "Missing values", "missing", lambda: basic.missing(data), "Missing values by table")
+    else:
+        st.markdown("**Missing values**")
+        st.caption("None: every table has all of its values.")
 
 
 def _findings(data: HetData) -> None:

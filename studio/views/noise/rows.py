@@ -96,14 +96,16 @@ def bought(learned: pl.DataFrame, plain: pl.DataFrame, numbers: bool, names: tup
         return "Hold rows out to see what the weights bring to the prediction itself, beside the band."
     if numbers:
         costs = [both[column].to_numpy() ** 2 for column in ("residual", "residual of plain")]
-        sizes, measure = [float(np.sqrt(each.mean())) for each in costs], "an RMSE"
+        sizes = [float(np.sqrt(each.mean())) for each in costs]
+        words = [f"has an RMSE of {sizes[1]:.3g}", f"{sizes[0]:.3g}"]
     else:
         costs = [(both["truth"] != both[column]).to_numpy().astype(float) for column in
                  ("prediction", "prediction of plain")]  # fmt: skip
-        sizes, measure = [float(each.mean()) for each in costs], "a share of wrong classes"
+        sizes = [float(each.mean()) for each in costs]
+        words = [f"errs on {sizes[1]:.1%}", f"on {sizes[0]:.1%}"]
     less = paired(*costs).less
-    text = f"On {both.height:,} rows held out, {names[1]}, the mean model alone, has {measure} of {sizes[1]:.3g}, "
-    text += f"{names[0]} with its weights {sizes[0]:.3g}: "
+    text = f"On {both.height:,} rows held out, {names[1]}, the mean model alone, {words[0]}, "
+    text += f"{names[0]} with its weights {words[1]}: "
     if less is not None:
         way = "less" if less else "more"
         text += f"the weights bought {abs(sizes[0] / max(sizes[1], 1e-300) - 1.0):.1%} {way} error."

@@ -113,9 +113,9 @@ def _verdict(about: noise.Mode, good: float, plain: float, metric: str, rows: st
     size = f"{100 * abs(gap):.1f} points" if metric == "error" else f"{abs(gap) / max(plain, 1e-12):.1%}"
     # Equal as shown: digits that nobody sees are no change.
     if values[about.learned] == values[about.plain]:
-        came = "learning whom to trust changes nothing here"
+        came = "learning which rows to trust changes nothing here"
     else:
-        came = f"learning whom to trust {'saves' if gap > 0 else 'costs'} {escape(size)} here"
+        came = f"learning which rows to trust {'saves' if gap > 0 else 'costs'} {escape(size)} here"
         came += ", within chance" if chance else ""
     return f"{_title(metric)} on {rows} {about.labels}: {what}; {came}."
 

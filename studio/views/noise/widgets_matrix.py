@@ -11,6 +11,7 @@ import streamlit as st
 from hetcore.data import HetData
 from hetcore.figures import basic
 from hetcore.figures import noise as figures_noise
+from studio.views.common import widgets_tabs
 from studio.views.common.training import Setting
 from studio.views.common.widgets import chart, escape
 from studio.views.noise import rows as noise_rows
@@ -37,20 +38,17 @@ def tabs(
     )  # fmt: skip
     pair = (about.learned, about.plain)
     st.markdown(noise_rows.bought(*(rows[label] for label in pair), True, pair))
-    names = ["Who strays", "Deviation", "How much noise" if mode == "Matrix" else "How many readings", "Take away"]
-    opened = st.tabs(names if mode == "Matrix" else ["Filled in", *names])
-    if mode == "Tensor":
-        with opened[0]:
-            _filled_in(rows, columns)
-    stray, deviation, more, take = opened[-4:]
-    with stray:
-        _stray(rows[about.learned], columns)
-    with deviation:
-        _deviation(rows[about.learned], planted(current.example))
-    with more:
-        measured(mode, current.data, current.title, settings, owner)
-    with take:
-        take_away(mode, current, settings, results=results, drawn=drawn, owner=owner)
+    learned, more = rows[about.learned], "How much noise" if mode == "Matrix" else "How many readings"
+    parts = {
+        "Filled in": lambda: _filled_in(rows, columns),
+        "Who strays": lambda: _stray(learned, columns),
+        "Deviation": lambda: _deviation(learned, planted(current.example)),
+        more: lambda: measured(mode, current.data, current.title, settings, owner),
+        "Take away": lambda: take_away(mode, current, settings, results=results, drawn=drawn, owner=owner),
+    }
+    if mode == "Matrix":
+        del parts["Filled in"]
+    widgets_tabs.tabs(parts, "after", alone=False)
 
 
 def _stray(rows: pl.DataFrame, columns: Sequence[str]) -> None:

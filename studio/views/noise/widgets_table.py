@@ -12,6 +12,7 @@ import streamlit as st
 from hetcore.data import HetData
 from hetcore.data.plain import plain_table
 from hetcore.figures import noise as figures_noise
+from studio.views.common import widgets_tabs
 from studio.views.common.training import Setting
 from studio.views.common.widgets import chart
 from studio.views.noise import rows as noise_rows
@@ -34,21 +35,20 @@ def tabs(
     setting = settings[about.learned]
     wrong = corrupted_rows(current.data, setting)
     frames = {label: noise_rows.with_residuals(result.predictions, numbers) for label, result in results.items()}
-    names = ["At a glance", "Distrusted rows", "Deviation", "Calibration", "How much noise", "Take away"]
-    glance, rows, spread, calibration, more, take = st.tabs(names)
-    ranked = noise_rows.distrusted(results[about.learned].predictions, wrong)
-    with glance:
-        _glance(data, about, frames, ranked, numbers)
-    with rows:
-        _distrusted(results[about.learned].predictions, wrong, numbers)
-    with spread:
-        _deviation(frames, ranked, planted(current.example), about, numbers)
-    with calibration:
-        _calibration(results, numbers)
-    with more:
-        measured(mode, current.data, current.title, settings, owner)
-    with take:
-        take_away(mode, current, settings, results=results, drawn=drawn, owner=owner)
+    predictions = results[about.learned].predictions
+    ranked = noise_rows.distrusted(predictions, wrong)
+    widgets_tabs.tabs(
+        {
+            "At a glance": lambda: _glance(data, about, frames, ranked, numbers),
+            "Distrusted rows": lambda: _distrusted(predictions, wrong, numbers),
+            "Deviation": lambda: _deviation(frames, ranked, planted(current.example), about, numbers),
+            "Calibration": lambda: _calibration(results, numbers),
+            "How much noise": lambda: measured(mode, current.data, current.title, settings, owner),
+            "Take away": lambda: take_away(mode, current, settings, results=results, drawn=drawn, owner=owner),
+        },
+        "after",
+        alone=False,
+    )
 
 
 def _glance(
@@ -112,7 +112,7 @@ def _weights(ranked: pl.DataFrame) -> None:
     with right:
         if bad.height:
             count, found = noise_rows.hits(ranked)
-            st.caption(f"Of the {count:,} least trusted labels {found / count:.0%} are flipped ones; by chance it were "
+            st.caption(f"Of the {count:,} least trusted labels {found / count:.0%} are flipped ones; by chance "
                        f"{count / ranked.height:.0%}")  # fmt: skip
             chart(figures_noise.found(ranked["corrupted"], count / ranked.height), "found", "Flipped labels found")
 

@@ -37,10 +37,9 @@ def claim(experiment: Experiment) -> None:
     with st.container(border=True, key="claim"):
         says = "Beyond the paper, to show." if experiment.beyond else "The paper claims."
         st.markdown(f"**{says}** {' '.join(experiment.claim)}")
-        here = ". ".join(filter(None, (experiment.stand_in, experiment.note)))
-        if here:
+        if here := experiment.note:
             st.markdown(f"**Here.** {here[0].upper()}{here[1:]}")
-        st.caption(PAPERS[experiment.paper])
+        st.caption(" · ".join(filter(None, (PAPERS[experiment.paper], experiment.stand_in))))
 
 
 def progress(run_id: str, outcome: Outcome) -> None:

@@ -14,6 +14,7 @@ from hetcore.transfer.left_out import first_eta
 from studio.views.common.curves import Events, aligned, by_name, by_training, scored_rows
 from studio.views.common.widgets import chart, escape, live_chart
 from studio.views.common.widgets_controls import Limits, held
+from studio.views.common.widgets_tabs import tabs
 from studio.views.transfer import settings
 from studio.views.transfer.eta import Path, story
 
@@ -27,6 +28,8 @@ LEAST = 0.005  # where 0 stands among their logarithms
 RULES = {"auto": "by left-out rows", "linear": "100 n_T / n_S", "squared": "100 n_T² / n_S", "by hand": "by hand"}
 WEIGHTED = "Weighted MultiSource"
 """The method whose masses are drawn first: they move round by round."""
+NEAR_HALF = 0.45
+"""Weighted error from which on a coin is near."""
 SMALLEST = 0.05
 """Share of a blend that is worth a word."""
 
@@ -165,17 +168,17 @@ def curves(events: Events, data: HetData, target: str, before: Events) -> dict[s
         live_chart(found["accuracy"], "live_accuracy", n_points)
     with right:
         found["mass"] = _mass(events, data, target, before, n_points)
-    tabs = st.tabs(["ε · error of each round", "α · its vote", "Loss"])
-    titles = {"epsilon": "ε, weighted error on the target", "alpha": "α, vote of the round"}
-    for tab, (name, title) in zip(tabs, titles.items()):
-        with tab:
-            found[name] = drawn(_detail(name), title, level=0.5 if name == "epsilon" else None)
-            live_chart(found[name], f"live_{name}", n_points)
-            if name == "epsilon":
-                st.caption(_epsilon_note(by_training(events, _detail(name))))
-    with tabs[2]:
-        found["loss"] = drawn(lambda event: event.losses.get("held_out"), "log loss on the target's other rows")
-        live_chart(found["loss"], "live_loss", n_points)
+    found["epsilon"] = drawn(_detail("epsilon"), "ε, weighted error on the target", level=0.5)
+    found["alpha"] = drawn(_detail("alpha"), "α, vote of the round")
+    found["loss"] = drawn(lambda event: event.losses.get("held_out"), "log loss on the target's other rows")
+
+    def about(name: str) -> None:
+        live_chart(found[name], f"live_{name}", n_points)
+        if name == "epsilon":
+            st.caption(_epsilon_note(by_training(events, _detail(name))))
+
+    names = {"ε · error of each round": "epsilon", "α · its vote": "alpha", "Loss": "loss"}
+    tabs({text: lambda name=name: about(name) for text, name in names.items()}, "about")
     return found
 
 
@@ -184,7 +187,9 @@ def _epsilon_note(lines: Mapping[str, Any]) -> str:
         return (
             "ε is 0: one learner tells these few examples apart in the first round, so boosting has no more to correct."
         )
-    return "At ½, the dotted line, no source helps in that round."
+    if all(values.max() < NEAR_HALF for _, values in lines.values()):
+        return "Below ½ a round's learner helps; the smaller, the more its vote counts."
+    return "At ½, the dotted line, a round's learner helps no more than a coin."
 
 
 def _mass(events: Events, data: HetData, target: str, before: Events, n_points: int) -> dict[str, Any]:
@@ -201,7 +206,7 @@ def _mass(events: Events, data: HetData, target: str, before: Events, n_points: 
     label = able[0] if awaited else st.session_state.get("mass_of", able[first])
     now, old = (by_name(each.get(label, ()), _weights(target)) for each in (events, before))
     figure = figures.masses(*aligned(now), data.source_names, target, pale=old)
-    st.caption(f"Share of all weight that each source keeps in {escape(label)}")
+    st.caption(f"Share of the weight by source: {escape(label)}")
     live_chart(figure, "live_mass", n_points)
     if len(able) > 1 and not awaited:
         st.selectbox("Weights of", able, first, key="mass_of", help="The method whose weights are drawn.")

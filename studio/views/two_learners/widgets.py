@@ -12,6 +12,7 @@ import streamlit as st
 from hetcore.figures import two_learners as figures
 from studio.views.common.curves import SCORED, Events, by_name, by_training, round_of, scored_set
 from studio.views.common.widgets import chart, escape, live_chart, number
+from studio.views.common.widgets_tabs import tabs
 from studio.views.two_learners import settings
 from studio.views.two_learners.settings import BRANCHES, FEATURES, FIRST, ORDER_OF
 
@@ -151,13 +152,15 @@ def _switches(scored: str) -> tuple[str, str]:
 def _details(drawn: Mapping[str, dict[str, Any]], points: int, joint: bool) -> None:
     """Draw what a round of the joint models was made of."""
     titles = {"steps": "Steps ε and δ", "moved": "What each source moved", "weights": "Source weights"}
-    for tab, name in zip(st.tabs([*titles.values(), "Error"]), [*titles, "error"]):
-        with tab:
-            if name == "error" or joint:
-                live_chart(drawn[name], f"two_{name}", points)
-                st.caption(NOTES[name])
-            else:
-                st.caption(f"Choose “{FIRST}” among the models: steps are those of sources that learn together.")
+
+    def about(name: str) -> None:
+        if name == "error" or joint:
+            live_chart(drawn[name], f"two_{name}", points)
+            st.caption(NOTES[name])
+        else:
+            st.caption(f"Choose “{FIRST}” among the models: steps are those of sources that learn together.")
+
+    tabs({text: lambda name=name: about(name) for name, text in (titles | {"error": "Error"}).items()}, "about")
 
 
 # Once they have ended -------------------------------------------------------------------------------------------------

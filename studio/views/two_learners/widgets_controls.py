@@ -112,7 +112,9 @@ def _learners(data: HetData, title: str) -> dict[str, str]:
     chosen, key = list(first), f"modalities {title}"
     if len(names) > 2:
         held(key, chosen, Limits(choices=names), "sources")
-        chosen = st.multiselect("Sources in use", names, key=key, help="Each is a modality; take two or more.")
+        chosen = st.multiselect(
+            "Sources in use", names, key=key, wrap=True, help="Each is a modality; take two or more."
+        )
     found = {}
     # In the order of the first choice, for the letters ε and δ go by it.
     for name in sorted(chosen, key=(list(first) + names).index):

@@ -1,0 +1,47 @@
+"""Tabs of which only the open one is made; which one that is stands in the address, so that a link opens it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import streamlit as st
+
+from studio import session
+
+__all__ = ["tabs"]
+
+
+def tabs(parts: Mapping[str, Callable[[], None]], key: str, alone: bool = True) -> None:
+    """Draw tabs; the closed ones cost nothing, neither here nor in the browser.
+
+    Parameters
+    ----------
+    parts : mapping of str to callable
+        What draws a tab, by its name.
+    key : str
+        The same over reruns, one of `session.TABS`.
+    alone : bool, default=True
+        Whether opening a tab, or a widget in one, leaves the rest of the page as it is. Not where what is in a tab
+        starts trainings that the page has to hear of.
+    """
+    if st.session_state.get(key) not in parts:
+        # Of a run that had other tabs, or of another page.
+        st.session_state.pop(key, None)
+    # Streamlit forgets the open tab while a training goes on, for then there are no tabs; the address knows it.
+    if key not in st.session_state and (asked := session.asked().get(key)) in parts:
+        st.session_state[key] = asked
+
+    def show() -> None:
+        opened = st.tabs(list(parts), key=key, on_change=_tell, args=(key,))
+        for tab, draw in zip(opened, parts.values()):
+            if tab.open:
+                with tab:
+                    draw()
+
+    (st.fragment(show) if alone else show)()
+
+
+def _tell(key: str) -> None:
+    """Write the open tab to the address, as one of our own words."""
+    st.query_params[key] = st.session_state[key]
+    st.session_state[session.WRITTEN] = st.query_params.to_dict()
