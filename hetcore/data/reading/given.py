@@ -62,7 +62,7 @@ def read_sources(
         check_name("source", name)
         try:
             if within is not None and is_path(given):
-                read[name] = ScannedSource(ParquetTable.of(given, within), id_column, ways)
+                read[name] = ScannedSource(ParquetTable.of(given, within, id_column), id_column, ways)
             else:
                 read[name] = _respelled(_read_source(given, id_column, kinds.get(name)), ways)
         except DataError as error:

@@ -1,15 +1,16 @@
 """A table in Parquet files, of which some columns and rows are read at a time.
 
 A path names a file, a folder with all files below it, or a pattern with * or ?. Files are taken in the order of their
-paths. Folders called `key=value` below the one given are columns of their own ("hive" partitions) of whole numbers,
-numbers, days or text.
+paths; those in a folder, or below it, whose name begins with "." or "_" are left out, for that is where writers keep
+what is not finished. Folders called `key=value` below the one given are columns of their own ("hive" partitions) of
+whole numbers, numbers, days or text; a column of this name in the files themselves is taken in their place.
 """
 
 from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
@@ -39,24 +40,27 @@ class ParquetTable:
     Attributes
     ----------
     paths : tuple of str
-    sizes : tuple of int
-        Bytes of each file when it was found.
+    stamps : tuple of (int, int)
+        Bytes of each file when it was found, and when it had been written, in microseconds.
     heights : tuple of int
         Rows of each file.
     schema : dict of str to polars data type
         All columns, those of partitions last.
     partitions : tuple of dict of str to str or None
         By file, the value of each column that its folders name.
+    within : tuple of Path
+        Folders in which the files must lie when they are read, too.
     """
 
     paths: tuple[str, ...]
-    sizes: tuple[int, ...]
+    stamps: tuple[tuple[int, int], ...]
     heights: tuple[int, ...]
     schema: dict[str, Any]
     partitions: tuple[dict[str, str | None], ...]
+    within: tuple[Path, ...] = ()
 
     @classmethod
-    def of(cls, path: Any, within: Sequence[Path] = ()) -> ParquetTable:
+    def of(cls, path: Any, within: Sequence[Path] = (), id_column: str = "") -> ParquetTable:
         """Find the files of a path and read what they say of themselves, no row of them.
 
         Parameters
@@ -64,6 +68,8 @@ class ParquetTable:
         path : str or path
         within : sequence of Path
             Folders in which files must lie; anywhere if there is none.
+        id_column : str, default=""
+            The column that stays text as written where folders name it, for "001" is another id than "1".
 
         Raises
         ------
@@ -72,13 +78,17 @@ class ParquetTable:
         """
         root, found = _files(os.fspath(path))
         _check_places(found, within)
-        partitions = tuple(_folder_values(each, root) for each in found)
+        # before anything is read: a file that is written meanwhile has another stamp afterwards
+        stamps = tuple(_opened(each, _stamp) for each in found)
         schemas = [_opened(each, pl.read_parquet_schema) for each in found]
         _check_schemas(found, schemas)
         heights = [_opened(each, _height) for each in found]
-        schema = dict(schemas[0]) | _partition_types(partitions, found)
-        sizes = [each.stat().st_size for each in found]
-        return cls(tuple(map(str, found)), tuple(sizes), tuple(heights), schema, partitions)
+        # what a file says of its rows is nearer to them than the name of a folder
+        partitions = tuple(_folder_values(each, root, schemas[0]) for each in found)
+        schema = dict(schemas[0]) | _partition_types(partitions, found, id_column)
+        # whole paths: workers have working folders of their own
+        paths = tuple(str(Path.cwd() / each) for each in found)
+        return cls(paths, stamps, tuple(heights), schema, partitions, tuple(each.resolve() for each in within))
 
     @property
     def height(self) -> int:
@@ -112,7 +122,9 @@ class ParquetTable:
         own = [name for name in columns if name not in values]
 
         def read(file: Path) -> pl.DataFrame:
-            if file.stat().st_size != self.sizes[number]:
+            _check_places([file], self.within)
+            # the time too: other numbers often take as many bytes
+            if _stamp(file) != self.stamps[number]:
                 raise DataError(f"The file {quoted(path, 200)} has changed since it was scanned: scan it again.")
             # a folder's name is no pattern here, whatever is in it
             rows = pl.scan_parquet(file, glob=False, hive_partitioning=False).select(own).slice(offset, length)
@@ -135,6 +147,12 @@ def _opened(file: Path, read: Any) -> Any:
         raise DataError(f"The file {quoted(str(file), 200)} can't be read ({reason}): write it again.") from None
 
 
+def _stamp(file: Path) -> tuple[int, int]:
+    """Return the bytes of a file and when it was written; not in nanoseconds, which some network disks cut off."""
+    facts = file.stat()
+    return facts.st_size, facts.st_mtime_ns // 1000
+
+
 def _height(file: Path) -> int:
     return pl.scan_parquet(file, glob=False).select(pl.len()).collect().item()
 
@@ -145,7 +163,7 @@ def _files(path: str) -> tuple[Path, list[Path]]:
     if root.is_file():
         return root.parent, [root]
     if root.is_dir():
-        found = sorted(each for each in root.rglob("*.parquet") if each.is_file())
+        found = sorted(each for each in root.rglob("*.parquet") if each.is_file() and not _is_hidden(each, root))
         if not found:
             raise DataError(f"The folder {quoted(path, 200)} has no file that ends in .parquet: correct the path.")
         return root, found
@@ -156,6 +174,10 @@ def _files(path: str) -> tuple[Path, list[Path]]:
         raise DataError(f"No file has a path like {quoted(path, 200)}: correct the pattern.")
     fixed = Path(*[part for part in _before_magic(root)])
     return fixed, found
+
+
+def _is_hidden(file: Path, root: Path) -> bool:
+    return any(part.startswith((".", "_")) and "=" not in part for part in file.relative_to(root).parts)
 
 
 def _before_magic(path: Path) -> list[str]:
@@ -184,23 +206,31 @@ def _check_schemas(found: list[Path], schemas: list[dict[str, Any]]) -> None:
         raise DataError(f"Column {quoted(column)} is {where}: write all files with the same columns.")
 
 
-def _folder_values(file: Path, root: Path) -> dict[str, str | None]:
+def _folder_values(file: Path, root: Path, own: Mapping[str, Any]) -> dict[str, str | None]:
+    """Return the values that the folders above a file name, but of columns that it has of its own."""
     pairs = [part.split("=", 1) for part in file.relative_to(root).parts[:-1] if "=" in part]
-    return {unquote(key): None if value == NULL else unquote(value) for key, value in pairs}
+    values = {unquote(key): None if value == NULL else unquote(value) for key, value in pairs}
+    return {key: value for key, value in values.items() if key not in own}
 
 
-def _partition_types(partitions: Sequence[dict[str, str | None]], found: list[Path]) -> dict[str, Any]:
-    """Return the type of each column that folders name: whole numbers, days, or text."""
+def _partition_types(
+    partitions: Sequence[dict[str, str | None]], found: list[Path], id_column: str
+) -> dict[str, Any]:
+    """Return the type of each column that folders name: whole numbers, numbers, days, or text; ids are text."""
     for values, file in zip(partitions, found):
         if list(values) != list(partitions[0]):
             rule = f"name folders key=value alike, as above {quoted(str(found[0]), 200)}"
             raise DataError(f"The folders above {quoted(str(file), 200)} name other columns: {rule}.")
-    return {name: _type_of(pl.Series([each[name] for each in partitions], dtype=pl.String)) for name in partitions[0]}
+    texts = {name: pl.Series([each[name] for each in partitions], dtype=pl.String) for name in partitions[0]}
+    return {name: pl.String if name == id_column else _type_of(values) for name, values in texts.items()}
 
 
 def _type_of(texts: pl.Series) -> Any:
     for dtype in (pl.Int64, pl.Float64, pl.Date):
-        if _as_type(texts, dtype).null_count() == texts.null_count():
+        read = _as_type(texts, dtype)
+        # "nan" and "inf" are names before they are numbers: as numbers they would count as missing
+        unread = ~read.is_finite() if dtype == pl.Float64 else read.is_null()
+        if not (unread.fill_null(True) & texts.is_not_null()).any():
             return dtype
     return pl.String
 
