@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable
+import warnings
+from collections.abc import Callable, Collection, Iterable
 from functools import lru_cache, partial
 from typing import Any, ClassVar
 
@@ -26,8 +27,10 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import ThreadpoolController
 
 from hetcore.data import HetData
+from hetcore.data.fingerprint import outline
+from hetcore.data.text import listed
 from hetcore.display import estimator_html
-from hetcore.errors import DataError, ModelFileError
+from hetcore.errors import DataError, MissingColumnsWarning, ModelFileError
 from hetcore.events import Callback, RoundEnd
 from hetcore.parameters import Declared
 from hetcore.schema import Schema, State, checked, parted
@@ -48,6 +51,7 @@ class Estimator(Declared, BaseEstimator):
             problem = self._problem(*given, **more)
             boost(self, lambda: self._start(problem), callbacks, self._total(problem))
             self._complete(problem)
+            self._fitted_to = self._outline(*given[:2])
         # all of them, the person's interrupt in a notebook too
         except BaseException as error:
             vars(self).clear()
@@ -57,6 +61,10 @@ class Estimator(Declared, BaseEstimator):
             raise
         _end(callbacks, self, None)
         return self
+
+    def _outline(self, data: Any, y: Any = None) -> Any:
+        """Return what tells the data of a fit from most others, for `hetcore.export`; a model file does not keep it."""
+        return outline(data, y, getattr(self, "_task", None))
 
     def _html_repr(self) -> str:
         """What scikit-learn shows in a notebook."""
@@ -130,6 +138,11 @@ class BoostedEstimator(Estimator):
             If a parameter is outside its domain.
         DataError
             If there is nothing to learn from: no label, or a single class.
+
+        Warns
+        -----
+        UnscoredLabelsWarning
+            If labels of `eval_y` are of classes that no label of the training has, or nothing is left to score.
         """
         return self._fit(callbacks, data, y, eval_y)
 
@@ -140,8 +153,33 @@ class BoostedEstimator(Estimator):
             raise DataError(f"fit takes a HetData, not {kind}: build one from tables with hetcore.HetData.")
         return Problem.of(data, y, eval_y, self._task)
 
+    def _check_predictable(
+        self, data: Any, sources: Collection[str], graphs: Collection[str] = (), all_used: bool = True
+    ) -> None:
+        """Check what is to be predicted from: a HetData, whose parts have the names that they had in the fit.
+
+        Data may lack parts, and have others; where they lack one and have an unknown one, it was perhaps renamed, and
+        would be left out without a word. A fit that used some of its sources only (not `all_used`) knows no others'
+        names: there all that it used must be gone.
+        """
+        check_is_fitted(self)
+        if not isinstance(data, HetData):
+            kind = type(data).__name__
+            raise DataError(f"A prediction takes a HetData, not {kind}: build one with hetcore.HetData.")
+        if all_used or set(sources).isdisjoint(data.sources):
+            _warn_of_names("source", sources, data.sources)
+        _warn_of_names("graph", graphs, data.graphs)
+
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "n_iterations_")
+
+
+def _warn_of_names(noun: str, known: Collection[str], given: Collection[str]) -> None:
+    lacking, others = [name for name in known if name not in given], [name for name in given if name not in known]
+    if lacking and others:
+        text = f"The data lack the training's {noun} {listed(lacking)} and have {listed(others)}, which the model does"
+        cure = f"give each {noun} the name that it had"
+        warnings.warn(f"{text} not know: {cure}.", MissingColumnsWarning, stacklevel=5)
 
 
 def _end(callbacks: list[Callback], model: Any, error: BaseException | None) -> None:

@@ -1,6 +1,13 @@
 """The errors of hetcore: each says what is wrong, where, and what to do, in one sentence."""
 
-__all__ = ["ClusterError", "DataError", "MissingColumnsWarning", "ModelFileError", "ParameterError"]
+__all__ = [
+    "ClusterError",
+    "DataError",
+    "MissingColumnsWarning",
+    "ModelFileError",
+    "ParameterError",
+    "UnscoredLabelsWarning",
+]
 
 
 class DataError(ValueError):
@@ -8,7 +15,11 @@ class DataError(ValueError):
 
 
 class MissingColumnsWarning(UserWarning):
-    """A table to predict from lacks columns of the training: names the source and the columns."""
+    """Data to predict from that lack what the training had: columns, values that can be read, or a part of its name."""
+
+
+class UnscoredLabelsWarning(UserWarning):
+    """Labels given to score by (`eval_y`) that the held-out score leaves out: says how many, and why."""
 
 
 class ParameterError(ValueError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hetcore.data import HetData
-from hetcore.data.text import counted
-from hetcore.errors import DataError
+from hetcore.data.text import counted, listed
+from hetcore.errors import DataError, UnscoredLabelsWarning
 from hetcore.losses import HalfSquared, Softmax
 from hetcore.metrics import links_among
 from hetcore.numerics import softmax
@@ -143,20 +144,39 @@ class Problem:
         scored, truth = np.zeros(data.n, bool), np.zeros((data.n, scale.n_outputs))
         if eval_y is not None:
             evaluated = _labelled(data, eval_y, task, "eval_y")
-            known = set(scale.classes)
-            # a row that is trained on is not scored, whatever the caller gives
-            scored = evaluated.labelled & ~labelled
-            if scale.is_classifier:
-                # a class that no label of the training has can't be predicted, so nothing is learned from scoring it
-                scored = scored & np.array([label in known for label in evaluated.y])
+            scored = _scored(evaluated, labelled, scale.classes)
             truth = scale.codes(evaluated.y, scored)
         return cls(
             data=data, scale=scale, target=scale.codes(data.y, labelled), labelled=labelled, scored=scored, truth=truth
         )
 
 
+def _scored(evaluated: HetData, labelled: NDArray[np.bool_], classes: NDArray) -> NDArray[np.bool_]:
+    """Return which instances are scored (n,), with a word on those that can't be."""
+    # a row that is trained on is not scored, whatever the caller gives
+    unseen = scored = evaluated.labelled & ~labelled
+    known, words = set(classes), ""
+    if known:
+        # a class that no label of the training has can't be predicted, so nothing is learned from scoring it
+        scored = scored & np.array([label in known for label in evaluated.y])
+        unseen = unseen & ~scored
+        if unseen.any():
+            names = listed(sorted(set(evaluated.y[unseen])), 5)
+            words = f"{counted(unseen.sum(), 'label')} of eval_y not scored, for no label of the training is {names}"
+            words += ": train on an instance of each class, or take these out"
+    if evaluated.labelled.any() and not scored.any() and not words:
+        words = "All labels of eval_y are of instances that are trained on, so none is scored: give held-out labels"
+    if words:
+        warnings.warn(f"{words}.", UnscoredLabelsWarning, stacklevel=6)
+    return scored
+
+
 def _labelled(data: HetData, given: Any, task: str, name: str) -> HetData:
-    found = data.with_target(given, task)
+    try:
+        found = data.with_target(given, task)
+    except DataError as error:
+        # labels to train on are called y where they are refused
+        raise DataError(str(error).replace("y has ", f"{name} has ", 1)) from None
     infinite = found.report.of("infinite_label")[len(data.report.of("infinite_label")) :]
     # data have a report that says that they count as unlabelled; of what a fit is given nobody would hear
     if infinite:

@@ -50,7 +50,7 @@ def export(
     model : estimator or widget
         Fitted, not yet fitted (then a copy is fitted here), or `hetcore.watch(...)` after a training.
     data : HetData or (m, d) array
-        What it was fitted to.
+        What it was fitted to; other data are refused where sizes, names, ids or labels tell them apart.
     path : str or path
         Of the zip; an existing file is replaced.
     y : (n,) array-like, optional
@@ -70,7 +70,7 @@ def export(
     ParameterError
         If the model is none that can be saved, its seed is left to chance, or an argument can't be written.
     DataError
-        If the data can't be written as Parquet, or nothing can be learned from them.
+        If the data can't be written as Parquet, nothing can be learned from them, or the model was fitted to others.
     OSError
         If the file can't be written.
     """
@@ -81,6 +81,7 @@ def export(
     arrays = {name: _array(name, value) for name, value in columns.items()}
     plain = {name: value for name, value in given.items() if name not in arrays}
     # Everything that can be refused is looked at before a fit, which may take long, begins.
+    _check_same(model, data, given.get("y"))
     steps = _steps(model, isinstance(data, HetData), arrays, plain)
     files = {f"data/{name}": content for name, content in _data_of(data).items()}
     model = _fitted(model, data, given)
@@ -166,6 +167,15 @@ def _fitted(model: Any, data: Any, given: Mapping[str, Any]) -> Any:
         model = type(model)(**model.get_params(deep=False))
         model.fit(data, **given)
     return model
+
+
+def _check_same(model: Any, data: Any, y: Any) -> None:
+    """Refuse other data than those of the fit, as far as an outline tells; a model that was loaded has none."""
+    fitted = getattr(model, "_fitted_to", None)
+    # of rows that were given as a list or a table nothing is known
+    if fitted is not None and model._outline(data, y) not in (fitted, None):
+        cure = "give what fit was given, labels and what-if changes too, or a model that is not fitted yet"
+        raise DataError(f"The {type(model).__name__} was fitted to other data than are to be exported: {cure}.")
 
 
 def _data_of(data: Any) -> dict[str, bytes]:

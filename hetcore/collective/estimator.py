@@ -7,7 +7,6 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from hetcore.base import BoostedEstimator
 from hetcore.collective.algorithms import Algorithm1, Algorithm3, unscaled
@@ -226,9 +225,7 @@ class Collective(BoostedEstimator):
         del self._columns, self._graphs, self._unit
 
     def _fitted(self, data: HetData, y: Any, traced: list | None = None) -> NDArray[np.float64]:
-        check_is_fitted(self)
-        if not isinstance(data, HetData):
-            raise DataError(f"A prediction takes a HetData, not {type(data).__name__}: build one with hetcore.HetData.")
+        self._check_predictable(data, self.model_.columns.encoders, self.model_.graphs)
         learned = self._learned_unit.learned(data, y, "y")
         labels = None if y is None else data.with_target(learned, self._task)
         return self.model_.infer(data, labels, traced)
@@ -302,7 +299,7 @@ class Collective(BoostedEstimator):
         (n_stages_, n) float64 or object
             In the labels' unit, or class names; the last row is what `predict` returns.
         """
-        check_is_fitted(self)
+        self._check_predictable(data, self.model_.columns.encoders, self.model_.graphs)
         learned = self._learned_unit.learned(data, y, "y")
         staged = self.model_.staged(data, None if y is None else data.with_target(learned, self._task))
         return np.stack([self._learned_unit.back(self.model_.scale.labels(each)) for each in staged])

@@ -54,7 +54,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.utils.validation import check_is_fitted
 
 from hetcore.base import BoostedEstimator
 from hetcore.consensus.algorithm1 import Printed, PrintedModel
@@ -64,7 +63,6 @@ from hetcore.consensus.predictor import StagewiseModel, in_no_table
 from hetcore.consensus.tempering import Tempering
 from hetcore.consensus.view_predictor import ViewModel
 from hetcore.data import HetData
-from hetcore.errors import DataError
 from hetcore.parameters import Domain, Flag, Interval, OneOf, Seed, Slider, Whole, param
 from hetcore.registry import MemoryNeed, estimator
 from hetcore.round_scores import describe, shares
@@ -230,10 +228,7 @@ class _GBC(Tempering, BoostedEstimator):
 
     def _explained(self, data: HetData) -> tuple[list[NDArray], NDArray[np.float64]]:
         """Return what each part adds to the raw scores, and what comes of it: probabilities or standardised numbers."""
-        check_is_fitted(self)
-        if not isinstance(data, HetData):
-            kind = type(data).__name__
-            raise DataError(f"A prediction takes a HetData, not {kind}: build one with hetcore.HetData.")
+        self._check_predictable(data, self.source_weights_, self.graph_weights_)
         adds = self.model_.contributions(data)
         return adds, self.model_.fitted(data, self.graph_weights_, adds)
 

@@ -21,7 +21,8 @@ from hetcore.data.text import counted, quoted
 from hetcore.errors import DataError
 
 __all__ = [
-    "FLOAT_MAX", "PATTERN", "ColumnFacts", "as_array", "as_column", "as_table", "clean_columns", "plain", "unmasked",
+    "FLOAT_MAX", "PATTERN", "ColumnFacts", "as_array", "as_column", "as_table", "check_index", "clean_columns", "plain",
+    "unmasked",
 ]  # fmt: skip
 
 FLOAT_MAX = float(np.finfo(np.float32).max)
@@ -102,6 +103,22 @@ def as_column(values: Any) -> Any:
         return pl.Series(str(values.name or ""), listed)
     except (TypeError, ValueError, pl.exceptions.PolarsError):
         return listed
+
+
+def check_index(labels: Any, ids: pl.Series) -> None:
+    """Refuse labels of pandas whose index has the ids (n,) in another order: they are taken by place, not by index.
+
+    Raises
+    ------
+    DataError
+        If the index is one of just these ids, in another order.
+    """
+    # a range is the places themselves, whatever the ids are called
+    if not _is_pandas(labels) or type(labels.index).__name__ == "RangeIndex" or len(labels.index) != len(ids):
+        return
+    index = [str(each) for each in labels.index]
+    if index != (own := ids.to_list()) and sorted(index) == sorted(own):
+        raise DataError("The index of the labels is the ids in another order than data.ids: give y.loc[data.ids].")
 
 
 def _is_pandas(data: Any) -> bool:

@@ -80,10 +80,10 @@ class SourceEncoder:
         Warns
         -----
         MissingColumnsWarning
-            If it lacks some of them.
+            If it lacks some of them, or has no value in one that was read as numbers, or as two values, in training.
         """
         self._check(source, name)
-        return self._encoded(source)
+        return self._encoded(source, name)
 
     def blocks(self, source: Source, name: str = "") -> Iterator[tuple[slice, NDArray[np.float32]]]:
         """Yield the places of some encoded columns and these columns, as `transform` has them: few in memory at once.
@@ -97,11 +97,11 @@ class SourceEncoder:
         for some in _groups(self._encoders, most):
             part = SourceEncoder()._set(some)
             stop = start + len(part.feature_names)
-            yield slice(start, stop), part._encoded(source)
+            yield slice(start, stop), part._encoded(source, name)
             start = stop
 
     def _check(self, source: Source, name: str) -> None:
-        which = f"Source {quoted(name)}" if name else "The source"
+        which = _called(name)
         names = [column for column, _, _ in self._encoders]
         lacking = [column for column in names if column not in source.kinds]
         if len(lacking) == len(names):
@@ -112,7 +112,7 @@ class SourceEncoder:
             text = f"{which} lacks columns of the training, {listed(lacking)}, which count as missing: {cure}."
             warnings.warn(text, MissingColumnsWarning, stacklevel=3)
 
-    def _encoded(self, source: Source) -> NDArray[np.float32]:
+    def _encoded(self, source: Source, called: str) -> NDArray[np.float32]:
         # column by column in memory, as the encoders write it
         encoded = np.full((source.n_rows, len(self.feature_names)), np.nan, dtype=np.float32, order="F")
         start, plain, numbers = 0, {}, _numbers(source)
@@ -124,7 +124,23 @@ class SourceEncoder:
                 self._fill(encoded[:, start : start + encoder.width], source, name, kind, encoder)
             start += encoder.width
         _fill_numbers(encoded, source, plain)
+        self._warn_of_unread(encoded, source, called)
         return encoded
+
+    def _warn_of_unread(self, encoded: NDArray[np.float32], source: Source, called: str) -> None:
+        """Say which columns have values, but none that could be read: of another type or code than in training."""
+        starts, unread = np.cumsum([0, *(encoder.width for _, _, encoder in self._encoders)]), []
+        # few columns begin with a missing value: the others need no look
+        perhaps = np.isnan(encoded[:1]).any(axis=0)
+        for (name, kind, _), start in zip(self._encoders, starts):
+            read = kind not in ("real", "binary") or name not in source.kinds or not perhaps[start]
+            # a column may be missing altogether, which is no fault of its values
+            if not read and np.isnan(encoded[:, start]).all() and source.missing[name] < 1:
+                unread.append(name)
+        if unread:
+            what = f"{_called(called)}: no value of {listed(unread)} can be read as in training, all count as missing"
+            cure = "give numbers where numbers were, and the two values where there were two"
+            warnings.warn(f"{what}: {cure}.", MissingColumnsWarning, stacklevel=4)
 
     def _fill(self, out: NDArray[np.float32], source: Source, name: str, kind: str, encoder: Any) -> None:
         # an array where numbers were, or the other way round: the widths would not fit
@@ -167,6 +183,10 @@ class SourceEncoder:
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ModelFileError(f"The columns of a source are described wrongly ({error}): save it again.") from None
         return cls()._set(encoders)
+
+
+def _called(name: str) -> str:
+    return f"Source {quoted(name)}" if name else "The source"
 
 
 def _groups(encoders: list[Any], most: int) -> Iterator[list[Any]]:

@@ -173,9 +173,9 @@ class HetData(WhatIf, Views):
         Parameters
         ----------
         sources : mapping of str to path, table or Source
-            A path names a Parquet file, a folder of such files (with folders `key=value` as columns, without what is in
-            files and folders called ".…" or "_…"), or a pattern such as "part-*.parquet". What is no path is taken as by
-            the constructor. A file that is written anew after the scan is refused when it is read.
+            A path names a Parquet file, a folder of such files (with folders `key=value` as columns; what is called
+            ".…" or "_…" is left out), or a pattern such as "part-*.parquet". A file that is written anew after the scan
+            is refused when it is read. What is no path is taken as by the constructor.
         graphs : mapping of str to path or edge list, networkx graph, ..., optional
             As of the constructor; a table at a path is read whole.
         target : path, table (id, y) or tuple (ids, y), optional

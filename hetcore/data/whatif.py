@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from hetcore.data.columns import check_index
 from hetcore.data.graph import Graph
 from hetcore.data.identity import as_ids, check_name, positions
 from hetcore.data.label_noise import LabelNoise
@@ -197,15 +198,17 @@ class WhatIf(LabelNoise):
         Parameters
         ----------
         y : array (n,), or None
-            Aligned to `ids`; NaN or None is unlabelled. None removes the labels.
+            In the order of `ids`; NaN or None is unlabelled. None removes the labels.
         task : "regression", "classification" or None
             None guesses: numbers are a regression, anything else a classification.
 
         Raises
         ------
         DataError
-            If the length is not n or the labels can't be used.
+            If the length is not n, the labels can't be used, or they are of pandas with an index that is the ids in
+            another order.
         """
+        check_index(y, self.id_series)
         labels, kind, findings = as_labels([None] * self.n if y is None else y, task)
         if len(labels) != self.n:
             expected = counted(self.n, "instance")

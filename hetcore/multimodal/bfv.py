@@ -26,7 +26,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax, softmax
 from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
 
 from hetcore import metrics
 from hetcore.base import BoostedEstimator
@@ -243,9 +242,7 @@ class BoostedFeatureNetworkClassifier(ClassifierMixin, BoostedEstimator):
         DataError
             If `data` is no HetData.
         """
-        check_is_fitted(self)
-        if not isinstance(data, HetData):
-            raise DataError(f"A prediction takes a HetData, not {type(data).__name__}: build one with hetcore.HetData.")
+        self._check_predictable(data, [branch.name for branch in self.branches_], all_used=False)
         return self.network_.scores([branch.read(data) for branch in self.branches_])
 
     def predict(self, data: HetData) -> NDArray[np.object_]:

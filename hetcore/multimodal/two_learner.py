@@ -59,7 +59,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
 
 from hetcore.base import BoostedEstimator
 from hetcore.data import HetData
@@ -302,9 +301,7 @@ class TwoWeakLearnerClassifier(ClassifierMixin, BoostedEstimator):
         DataError
             If `data` is no HetData.
         """
-        check_is_fitted(self)
-        if not isinstance(data, HetData):
-            raise DataError(f"A prediction takes a HetData, not {type(data).__name__}: build one with hetcore.HetData.")
+        self._check_predictable(data, self.modalities_, all_used=False)
         parts = np.zeros((data.n, len(self.modalities_), len(self.classes_)))
         for j, (name, modality) in enumerate(self.modalities_.items()):
             if name in data.sources:

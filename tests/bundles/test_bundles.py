@@ -21,7 +21,8 @@ from packaging.version import Version
 
 import datasets
 import hetcore as hc
-from hetcore.bundles import report
+from hetcore import model_files
+from hetcore.bundles import bundle, report
 from hetcore.bundles.distribution import pins, wheel
 
 
@@ -151,3 +152,30 @@ def test_labels_in_a_list_are_an_array_of_the_zip(y, tmp_path):
         code = files.read("run.py").decode()
     # the script scored by the labels of the data, which have none
     assert f"metrics.{metric}(y, model.predict(data))" in code and "model.fit(data, y=y)" in code
+
+
+def test_a_model_of_other_data_is_refused(data, model, tmp_path):
+    others = {
+        "labels": data.with_target(data.y[::-1]),
+        "some": data.drop_instances(data.ids[:1]),
+        "ids": hc.HetData({name: hc.Source(data.ids[::-1][: s.n_rows], s.frame) for name, s in data.sources.items()}),
+        "changed": data.with_noise(data.source_names[0], 1.0),
+        "sources": data.select(data.source_names[:1]),
+    }
+    for other in others.values():
+        with pytest.raises(hc.DataError, match="The GBCRegressor was fitted to other data than are to be exported"):
+            hc.export(model, other, tmp_path / "run.zip")
+    assert list(tmp_path.iterdir()) == []
+    # the same labels, given apart; and a model of which nobody knows what it was fitted to
+    bundle._check_same(model, data, data.y.tolist())
+    bundle._check_same(hc.load(model_files.dumps(model)), others["labels"], None)
+
+
+def test_a_model_of_other_rows_is_refused(tmp_path):
+    rows, y = np.arange(12.0).reshape(6, 2), np.arange(6)
+    model = hc.HLR().fit(rows, y)
+    bundle._check_same(model, rows, y.astype(float))
+    for other, labels in ((rows + 1, y), (rows[:5], y[:5]), (rows, y + 1)):
+        with pytest.raises(hc.DataError, match="fitted to other data"):
+            hc.export(model, other, tmp_path / "run.zip", labels)
+    bundle._check_same(hc.HLR().fit(rows.tolist(), y), rows + 1, y)

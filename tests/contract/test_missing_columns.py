@@ -1,4 +1,4 @@
-"""A table to predict from that lacks columns of the training is predicted from with a warning, or refused."""
+"""Data to predict from that lack what the training had are predicted from with a warning, or refused."""
 
 import numpy as np
 import polars as pl
@@ -39,3 +39,53 @@ def test_columns_that_are_gone_are_named_with_their_source(method, tables):
         model.predict(hc.HetData({"first": a, "second": b.rename({"z": "Z"})}))
     model.predict(hc.HetData({"first": a.with_columns(more=pl.lit(1.0)), "second": b}))
     model.predict(hc.HetData({"first": a}))
+
+
+def _fitted(tables, method):
+    a, b, label = tables
+    links = pl.DataFrame({"source": a["id"][:-1], "target": a["id"][1:]})
+    if method == "two learners":
+        label = label.with_columns(pl.col("y").cast(pl.String))
+    return METHODS[method]().fit(hc.HetData({"first": a, "second": b}, {"links": links}, label)), links
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_source_or_graph_of_another_name_is_told(method, tables):
+    a, b, _ = tables
+    model, links = _fitted(tables, method)
+    words = "The data lack the training's source 'first'(, 'second')? and have 'First'"
+    others = {} if method == "two learners" else {"second": b}  # which does not know the sources that it left out
+    with pytest.warns(MissingColumnsWarning, match=words):
+        model.predict(hc.HetData({"First": a, **others}))
+    if method.startswith("GBC"):
+        with pytest.warns(MissingColumnsWarning, match="lack the training's graph 'links' and have 'Links', which the"):
+            model.predict(hc.HetData({"first": a, "second": b}, {"Links": links}))
+    # one that is gone, or more, is an instance's own affair
+    model.predict(hc.HetData({"second": b}))
+    model.predict(hc.HetData({"first": a, "second": b, "third": b}, {"links": links, "more": links}))
+
+
+def test_values_that_can_not_be_read_as_in_training_are_told():
+    rng = np.random.default_rng(0)
+    table = pl.DataFrame({"id": [f"i{k}" for k in range(40)], "x": rng.normal(size=40), "b": ["no", "yes"] * 20})
+    table = table.with_columns(n=pl.Series([0, 1] * 20))
+    data = hc.HetData({"s": table}, target=(table["id"], table["x"]))
+    model = hc.GBCRegressor(n_iterations=2, base_learner="kernel").fit(data)
+    words = r"Source 's': no value of 'x', 'b', 'n' can be read as in training, all count as missing: give numbers"
+    other = table.with_columns(x=pl.format("{} kg", "x"), b=pl.col("b").str.to_uppercase(), n=pl.col("n") + 5)
+    with pytest.warns(MissingColumnsWarning, match=words):
+        model.predict(hc.HetData({"s": other}))
+    # numbers as text are read; a single value that is, or a column that is empty, is as it may be
+    model.predict(hc.HetData({"s": table.with_columns(pl.col("x", "n").cast(pl.String))}))
+    odd = other.with_columns(x=table["x"], b=table["b"].head(1).extend_constant("?", 39), n=None)
+    model.predict(hc.HetData({"s": odd}))
+
+
+@pytest.mark.parametrize("name", ["GBRegressor", "GBCRegressor"])
+def test_what_is_no_data_is_refused_by_every_kind_of_prediction(name, tables):
+    a, _, label = tables
+    model = getattr(hc, name)(n_iterations=2).fit(hc.HetData({"first": a}, target=label))
+    for method in ("predict", "staged_predict"):
+        if hasattr(model, method):
+            with pytest.raises(hc.DataError, match="A prediction takes a HetData, not ndarray"):
+                getattr(model, method)(np.zeros((3, 2)))
