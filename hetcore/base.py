@@ -153,20 +153,26 @@ class BoostedEstimator(Estimator):
             raise DataError(f"fit takes a HetData, not {kind}: build one from tables with hetcore.HetData.")
         return Problem.of(data, y, eval_y, self._task)
 
-    def _check_predictable(
-        self, data: Any, sources: Collection[str], graphs: Collection[str] = (), all_used: bool = True
-    ) -> None:
+    _uses_all: ClassVar[bool] = True
+    """Whether a model knows the names of all sources of its fit."""
+
+    @property
+    def _used(self) -> tuple[Collection[str], Collection[str]]:
+        """Names of the sources and graphs that the model knows."""
+        raise NotImplementedError
+
+    def _check_predictable(self, data: Any) -> None:
         """Check what is to be predicted from: a HetData, whose parts have the names that they had in the fit.
 
         Data may lack parts, and have others; where they lack one and have an unknown one, it was perhaps renamed, and
-        would be left out without a word. A fit that used some of its sources only (not `all_used`) knows no others'
-        names: there all that it used must be gone.
+        would be left out without a word. Where a model does not know all sources of its fit, it must lack all it knows.
         """
         check_is_fitted(self)
         if not isinstance(data, HetData):
             kind = type(data).__name__
             raise DataError(f"A prediction takes a HetData, not {kind}: build one with hetcore.HetData.")
-        if all_used or set(sources).isdisjoint(data.sources):
+        sources, graphs = self._used
+        if self._uses_all or set(sources).isdisjoint(data.sources):
             _warn_of_names("source", sources, data.sources)
         _warn_of_names("graph", graphs, data.graphs)
 

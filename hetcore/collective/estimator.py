@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -224,8 +224,12 @@ class Collective(BoostedEstimator):
         # what the fit alone needs would be kept with the estimator, the size of the data
         del self._columns, self._graphs, self._unit
 
+    @property
+    def _used(self) -> tuple[Collection[str], Collection[str]]:
+        return self.model_.columns.encoders, self.model_.graphs
+
     def _fitted(self, data: HetData, y: Any, traced: list | None = None) -> NDArray[np.float64]:
-        self._check_predictable(data, self.model_.columns.encoders, self.model_.graphs)
+        self._check_predictable(data)
         learned = self._learned_unit.learned(data, y, "y")
         labels = None if y is None else data.with_target(learned, self._task)
         return self.model_.infer(data, labels, traced)
@@ -299,7 +303,7 @@ class Collective(BoostedEstimator):
         (n_stages_, n) float64 or object
             In the labels' unit, or class names; the last row is what `predict` returns.
         """
-        self._check_predictable(data, self.model_.columns.encoders, self.model_.graphs)
+        self._check_predictable(data)
         learned = self._learned_unit.learned(data, y, "y")
         staged = self.model_.staged(data, None if y is None else data.with_target(learned, self._task))
         return np.stack([self._learned_unit.back(self.model_.scale.labels(each)) for each in staged])

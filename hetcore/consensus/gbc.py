@@ -48,6 +48,7 @@ consensus", SIAM Data Mining 2012; equation numbers are those of its extended ve
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -226,9 +227,13 @@ class _GBC(Tempering, BoostedEstimator):
         if self.scale_.is_classifier:
             self.classes_ = self.scale_.classes
 
+    @property
+    def _used(self) -> tuple[Collection[str], Collection[str]]:
+        return self.source_weights_, self.graph_weights_
+
     def _explained(self, data: HetData) -> tuple[list[NDArray], NDArray[np.float64]]:
         """Return what each part adds to the raw scores, and what comes of it: probabilities or standardised numbers."""
-        self._check_predictable(data, self.source_weights_, self.graph_weights_)
+        self._check_predictable(data)
         adds = self.model_.contributions(data)
         return adds, self.model_.fitted(data, self.graph_weights_, adds)
 

@@ -18,7 +18,7 @@ Reference: A. Trevino Gavito, D. Klabjan, J. Utke, "Gradient-boosted based struc
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -234,6 +234,12 @@ class BoostedFeatureNetworkClassifier(ClassifierMixin, BoostedEstimator):
         self.classes_, self.branches_ = state.problem.scale.classes, state.branches
         self.network_ = state.network
 
+    _uses_all = False
+
+    @property
+    def _used(self) -> tuple[Collection[str], Collection[str]]:
+        return [branch.name for branch in self.branches_], ()
+
     def decision_function(self, data: HetData) -> NDArray[np.float64]:
         """Return the raw score of each class in the order of `classes_`, (n, K); absent sources take no part.
 
@@ -242,7 +248,7 @@ class BoostedFeatureNetworkClassifier(ClassifierMixin, BoostedEstimator):
         DataError
             If `data` is no HetData.
         """
-        self._check_predictable(data, [branch.name for branch in self.branches_], all_used=False)
+        self._check_predictable(data)
         return self.network_.scores([branch.read(data) for branch in self.branches_])
 
     def predict(self, data: HetData) -> NDArray[np.object_]:

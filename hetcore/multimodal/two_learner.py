@@ -51,7 +51,7 @@ Reference: A. Trevino Gavito, D. Klabjan, J. Utke, "Gradient-boosted based struc
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -291,6 +291,12 @@ class TwoWeakLearnerClassifier(ClassifierMixin, BoostedEstimator):
         """Return the raw score f of each class in the order of `classes_`, (n, K)."""
         return self.prior_ + self.parts(data).sum(axis=1)
 
+    _uses_all = False
+
+    @property
+    def _used(self) -> tuple[Collection[str], Collection[str]]:
+        return self.modalities_, ()
+
     def parts(self, data: HetData) -> NDArray[np.float64]:
         """Return what each source adds to the raw score of each class, (n, p, K), in the order of `source_weights_`.
 
@@ -301,7 +307,7 @@ class TwoWeakLearnerClassifier(ClassifierMixin, BoostedEstimator):
         DataError
             If `data` is no HetData.
         """
-        self._check_predictable(data, self.modalities_, all_used=False)
+        self._check_predictable(data)
         parts = np.zeros((data.n, len(self.modalities_), len(self.classes_)))
         for j, (name, modality) in enumerate(self.modalities_.items()):
             if name in data.sources:

@@ -168,12 +168,14 @@ class Database:
             raise DamagedError
         return bytes(content)
 
-    def replace(self, run: Run) -> None:
-        """Store a run anew in the place of the one with its id and owner."""
+    def replace(self, run: Run, was: Run | None = None) -> bool:
+        """Store a run anew in the place of the one with its id and owner; False if that is not `was` (any more)."""
         # With the owner in the condition: an id alone must not be enough to change a run.
         change = sa.update(_RUNS).where(_RUNS.c.id == run.id, _RUNS.c.owner == run.owner)
+        if was is not None:
+            change = change.where(_RUNS.c.checksum == was.row()["checksum"])
         with self._begin() as connection:
-            connection.execute(change.values(run.row()))
+            return connection.execute(change.values(run.row())).rowcount > 0
 
     def delete(self, owner: str, run_id: str) -> bool:
         """Delete a run of the owner's with its blocks; False if there is none."""

@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 
 import hetcore as hc
 from datasets.planted.generator import make_heterogeneous
-from hetcore.errors import DataError, ParameterError
+from hetcore.errors import DataError, ParameterError, UnscoredLabelsWarning
 
 TASKS = {"regression": hc.GBCRegressor, "classification": hc.GBCClassifier}
 KINDS = [(task, printed) for task in TASKS for printed in (False, True)]
@@ -284,7 +284,8 @@ def test_a_class_to_score_by_that_no_label_has_is_passed_over():
     truth = truth.copy().astype(object)
     rows = np.flatnonzero(~data.labelled)
     truth[rows[:5]], truth[rows[5:8]] = "never seen", None
-    fit = hc.GBCClassifier(n_iterations=2).fit(data, eval_y=truth)
+    with pytest.warns(UnscoredLabelsWarning, match="^5 labels of eval_y not scored"):
+        fit = hc.GBCClassifier(n_iterations=2).fit(data, eval_y=truth)
     assert np.isfinite(fit.history_["loss:held_out"].to_numpy()).all()
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import hetcore as hc
+from hetcore.errors import MissingColumnsWarning
 from tests.consensus.test_consensus import KINDS, TASKS, model, planted, reloaded, scores
 
 # ---- who covers whom -------------------------------------------------------------------------------------------------
@@ -61,6 +64,9 @@ def test_a_graph_that_the_fit_did_not_know_says_nothing(task, printed):
     fit = model(task, printed).fit(data)
     renamed = hc.HetData(data.sources, {"other": data.graphs["g0"]}, (data.ids, data.y), task=task)
     hub = renamed.position["hub"]
+    with pytest.warns(MissingColumnsWarning, match="lack the training's graph 'g0' and have 'other'"):
+        fit.predict(renamed)
+    warnings.simplefilter("ignore", MissingColumnsWarning)
     assert_array_equal(scores(fit, renamed)[hub], scores(fit, data)[data.position["lost"]])
     assert fit.predict(renamed, return_coverage=True)[1][hub] == "none"
 
@@ -90,6 +96,7 @@ def test_unseen_instances_are_predicted_from_whichever_sources_they_have(task, p
     assert_allclose(scores(fit, unseen), scores(fit, data)[old], rtol=1e-9, atol=1e-12)
     for name in data.source_names:
         alone = hc.HetData({name: twin[name], "unknown": pl.DataFrame({"id": ["q"], "x": [1.0]})})
+        warnings.simplefilter("ignore", MissingColumnsWarning)
         assert np.isfinite(scores(fit, alone)).all()
         assert fit.predict(alone, return_coverage=True)[1].tolist() == ["sources"] * twin[name].n_rows + ["none"]
 

@@ -192,7 +192,10 @@ def _hetdata(draw: Any, name: str, large: bool) -> Case:
     known = np.random.default_rng(draw(seeds)).random(len(y)) < draw(st.sampled_from([0.3, 0.7, 1.0]))
     known[:2] = True
     data = hc.HetData(sources, graphs, ([i for i, k in zip(ids, known) if k], names[known]), task=task)
-    more = {"eval_y": data.y} if draw(st.booleans()) else {}
+    hidden = {i: label for i, label, k in zip(ids, names, known) if not k and label in names[known]}
+    truth = [hidden.get(i) for i in data.ids]
+    # labels of which none is scored would be a warning, and no test of what is scored
+    more = {"eval_y": truth} if draw(st.booleans()) and any(each is not None for each in truth) else {}
     return Case(METHODS[name](**draw(HETDATA[name])), (data,), more, data, draw(sometimes))
 
 

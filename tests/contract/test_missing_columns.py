@@ -50,7 +50,7 @@ def _fitted(tables, method):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_a_source_or_graph_of_another_name_is_told(method, tables):
+def test_a_source_or_graph_of_another_name_is_warned_of(method, tables):
     a, b, _ = tables
     model, links = _fitted(tables, method)
     words = "The data lack the training's source 'first'(, 'second')? and have 'First'"
@@ -65,7 +65,7 @@ def test_a_source_or_graph_of_another_name_is_told(method, tables):
     model.predict(hc.HetData({"first": a, "second": b, "third": b}, {"links": links, "more": links}))
 
 
-def test_values_that_can_not_be_read_as_in_training_are_told():
+def test_values_that_can_not_be_read_as_in_training_are_warned_of():
     rng = np.random.default_rng(0)
     table = pl.DataFrame({"id": [f"i{k}" for k in range(40)], "x": rng.normal(size=40), "b": ["no", "yes"] * 20})
     table = table.with_columns(n=pl.Series([0, 1] * 20))

@@ -1,4 +1,4 @@
-"""Labels to score by that can't be scored are told; labels of another length or order are refused."""
+"""Labels to score by that can't be scored are warned of; labels of another length or order are refused."""
 
 import numpy as np
 import polars as pl
@@ -32,7 +32,7 @@ def test_a_class_without_a_training_label_is_named(method, data):
     assert np.isfinite(model.history_["metric:held_out"][-1])
 
 
-def test_labels_of_which_none_can_be_scored_are_told(data):
+def test_labels_of_which_none_can_be_scored_are_warned_of(data):
     with pytest.warns(UnscoredLabelsWarning, match="All labels of eval_y are of instances that are trained on"):
         model = METHODS["GBC"]().fit(data, eval_y=data.y)
     assert "metric:held_out" not in model.history_

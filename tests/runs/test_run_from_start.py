@@ -94,3 +94,44 @@ def test_a_run_that_never_began_leaves_no_row(runs, studio):
     with pytest.raises(ValueError, match="unfinished runs"):
         submitted()
     assert runs.list("anna") == []
+
+
+def test_what_a_run_is_called_while_it_trains_it_is_called_afterwards(runs, studio):
+    submitted()
+    runs.rename("anna", studio.run_id, "the first")
+    runs.pin("anna", studio.run_id)
+    studio.end(SimpleNamespace(state="finished", message=""), RESULT)
+    (ended,) = runs.list("anna")
+    assert (ended.name, ended.status, runs.pins("anna", "Consensus")) == ("the first", "finished", [ended])
+
+
+@pytest.mark.parametrize("state", ["finished", "failed"])
+def test_a_run_that_is_deleted_while_it_trains_does_not_come_back(runs, studio, state):
+    submitted()
+    assert not runs.delete("ben", studio.run_id) and runs.delete("anna", studio.run_id)
+    studio.end(SimpleNamespace(state=state, message=""), RESULT)
+    assert runs.list("anna") == []
+
+
+def test_somebody_elses_wish_to_delete_loses_no_run(runs, studio):
+    submitted()
+    runs.delete("ben", studio.run_id)
+    studio.end(SimpleNamespace(state="finished", message=""), RESULT)
+    assert [run.status for run in runs.list("anna")] == ["finished"]
+
+
+def test_a_name_that_is_given_as_a_run_ends_changes_nothing_else(runs, studio, monkeypatch):
+    submitted()
+    looked, got = [], runs.get
+
+    def get(owner, run_id):
+        found = got(owner, run_id)
+        if not looked:  # the run ends between the look and the change
+            looked.append(found)
+            studio.end(SimpleNamespace(state="finished", message=""), RESULT)
+        return found
+
+    monkeypatch.setattr(runs, "get", get)
+    assert runs.rename("anna", studio.run_id, "late").status == "finished"
+    (ended,) = runs.list("anna")
+    assert (ended.name, ended.status, runs.model("anna", ended.id)) == ("late", "finished", b"m")

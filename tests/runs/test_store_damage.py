@@ -13,6 +13,7 @@ from polars.testing import assert_frame_equal
 
 from hetcore.errors import DataError
 from studio.runs import database as tables
+from studio.runs import open_store
 from studio.runs import store as store_module
 from studio.runs.database import SCHEMA
 from studio.runs.recover import recover
@@ -225,7 +226,7 @@ CAUSES = [
 
 @pytest.mark.parametrize(("error", "words"), CAUSES)
 def test_the_cause_of_a_fault_in_few_words(error, words):
-    assert store_module._cause(error) == words
+    assert open_store._cause(error) == words
 
 
 def test_rows_of_earlier_releases_keep_their_checksum():

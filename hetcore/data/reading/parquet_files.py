@@ -88,7 +88,8 @@ class ParquetTable:
         schema = dict(schemas[0]) | _partition_types(partitions, found, id_column)
         # whole paths: workers have working folders of their own
         paths = tuple(str(Path.cwd() / each) for each in found)
-        return cls(paths, stamps, tuple(heights), schema, partitions, tuple(each.resolve() for each in within))
+        allowed = tuple(each.resolve() for each in within)
+        return cls(paths, stamps, tuple(heights), schema, partitions=partitions, within=allowed)
 
     @property
     def height(self) -> int:

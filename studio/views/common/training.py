@@ -107,9 +107,9 @@ def submit(
             ended = replace(run, status=status.state, results=results_of(result))
             parts = {"model": result.model, "contributions": result.contributions, "additions": result.additions}
             parts["rounds"] = restoring.to_bytes(manager.manager().events(run.id))
-            store.shared().add(ended, result.history, result.predictions, **parts)
+            store.shared().end(ended, history=result.history, predictions=result.predictions, **parts)
         elif status.state == "failed":
-            store.shared().add(replace(run, status="failed", results={"message": status.message}))
+            store.shared().end(replace(run, status="failed", results={"message": status.message}))
         else:
             store.shared().delete(owner, run.id)  # stopped before its first round
 
