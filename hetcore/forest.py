@@ -10,7 +10,7 @@ import numpy as np
 from hetcore.errors import DataError, ModelFileError
 from hetcore.growing import readable
 from hetcore.kernels.layout import NODE_DTYPE
-from hetcore.kernels.predictor import predict_forest
+from hetcore.kernels.predictor import predict_forest, predict_parts
 from hetcore.schema import Array, Stored, checked
 
 if TYPE_CHECKING:
@@ -136,6 +136,31 @@ class Forest(Stored):
         nodes, values, starts, scales = self._flattened()
         begins = starts[chosen.start : chosen.stop + 1]
         predict_forest(checked_bins(binned, nodes), rows, nodes, values, begins, scales[chosen], out)
+        return out
+
+    def predict_parts(self, binned: np.ndarray, parts: np.ndarray, n_parts: int) -> np.ndarray:
+        """Return the sum of all trees, and beside it the sum of the trees of each part; for one output.
+
+        Parameters
+        ----------
+        binned : (d, n) uint8
+        parts : (n_trees,) int64
+            The part of each tree, from 0.
+        n_parts : int
+
+        Returns
+        -------
+        (n, 1 + n_parts) float64
+            The first column is `predict`, to the last bit.
+
+        Raises
+        ------
+        DataError
+            If `binned` is not a table of the trees' columns.
+        """
+        rows, (nodes, values, starts, scales) = all_rows(binned.shape[1], None), self._flattened()
+        out = np.zeros((rows.size, 1 + n_parts))
+        predict_parts(checked_bins(binned, nodes), rows, nodes, values, starts, scales, parts.astype(np.int64), out)
         return out
 
     def staged_predict(self, binned: np.ndarray, rows: np.ndarray | None = None) -> Iterator[np.ndarray]:

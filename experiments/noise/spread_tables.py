@@ -3,7 +3,8 @@
 python -m experiments.noise.spread_tables hgbm-uncertainty --results docs/results
 python -m experiments.noise.spread_tables hgbm-classes --results docs/results
 
-Differences are means over the splits that both methods have. A place is lost where the other's mean is better.
+Differences are means over the splits that both methods have, with the standard error of that mean; in brackets how many
+splits. A place is lost where the other's mean is better; a tie is within two standard errors.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ __all__ = ["classes_table", "main", "numbers_table"]
 OURS, PLAIN = "HGBM", "CatBoost, squared error"
 NEAR, WIDTH = 1.01, 0.03  # of CatBoost's error; of the share that intervals hold
 SEEN = 2.0  # standard errors
+WON_OR_TIED = {"CatBoost": 0.6, "GBM, ten members": 0.8}  # bars: shares of the places
+FOUND, FOUND_SHARE = 0.6, 0.2  # average precision of the flipped rows, where so many are flipped
 
 
 def _paired(cells: pl.DataFrame, other: str, measure: str, place: Mapping[str, Any]) -> tuple[NDArray, NDArray]:
@@ -45,20 +48,22 @@ def numbers_table(cells: pl.DataFrame) -> str:
         Columns "data", "method", "split", "nll", "rmse", "coverage90".
     """
     peers = [name for name in cells["method"].unique(maintain_order=True) if name not in (OURS, PLAIN)]
-    reached, rows = np.zeros(3, int), []
+    reached, rows = np.zeros(4, int), []
     names = cells.filter(pl.col("method") == OURS)["data"].unique(maintain_order=True).to_list()
     for name in names:
         own = cells.filter(pl.col("data") == name, pl.col("method") == OURS)
-        gaps = [_gap(*_paired(cells, peer, "nll", {"data": name})) for peer in peers]
+        pairs = [_paired(cells, peer, "nll", {"data": name}) for peer in peers]
+        gaps, errors = [_gap(*pair) for pair in pairs], [_error(pair[1] - pair[0]) for pair in pairs]
         ours, theirs = _paired(cells, PLAIN, "rmse", {"data": name})
         ratio, held = (ours.mean() / theirs.mean() if ours.size else np.nan), own["coverage90"].mean()
-        reached += [all(not gap < 0 for gap in gaps), ratio <= NEAR, abs(held - 0.9) <= WIDTH]
-        given = [f"{gap:+.2f}" if np.isfinite(gap) else "" for gap in gaps]
+        behind = [gap < 0 and not gap >= -SEEN * error for gap, error in zip(gaps, errors)]
+        reached += [all(not gap < 0 for gap in gaps), not any(behind), ratio <= NEAR, abs(held - 0.9) <= WIDTH]
+        given = [_written(gap, error, pair[0].size) for gap, error, pair in zip(gaps, errors, pairs)]
         row = [name.removeprefix("noise_"), str(own.height), f"{own['nll'].mean():.2f}", *given, f"{ratio:.3f}"]
         rows.append([*row, f"{held:.3f}"])
     head = ["", "splits", "NLL of HGBM", *peers, "RMSE / CatBoost's", "90% intervals"]
-    bars = ("lowest NLL of all", "RMSE within 1% of CatBoost's or below", "intervals within 3 points")
-    counts = list(zip(bars, reached))[0 if peers else 1 :]
+    bars = "lowest NLL of all", "lowest or a tie", "RMSE within 1% of CatBoost's or below", "intervals within 3 points"
+    counts = list(zip(bars, reached))[0 if peers else 2 :]
     summary = "; ".join(f"{bar} {count} of {len(names)}" for bar, count in counts)
     return f"{_markdown(head, rows)}\n{summary}.\n"
 
@@ -72,7 +77,7 @@ def classes_table(cells: pl.DataFrame) -> str:
         Columns "data", "method", "share", "split", "score" and "found".
     """
     peers = [name for name in cells["method"].unique(maintain_order=True) if name != OURS]
-    behind, rows = {peer: np.zeros(3, int) for peer in peers}, []
+    behind, rows, all_found = {peer: np.zeros(3, int) for peer in peers}, [], []
     places = cells.filter(pl.col("method") == OURS).select("data", "share").unique(maintain_order=True)
     for place in places.sort("data", "share").iter_rows(named=True):
         own = cells.filter(*(pl.col(name) == value for name, value in place.items()), pl.col("method") == OURS)
@@ -84,12 +89,33 @@ def classes_table(cells: pl.DataFrame) -> str:
             row.append(f"{100 * gap:+.1f} ± {100 * error:.1f}" if np.isfinite(error) else "")
         found = own["found"].mean() if "found" in own.columns else None
         rows.append([*row, "" if found is None else f"{found:.2f}"])
+        all_found += [found] if found is not None and place["share"] == FOUND_SHARE else []
     head = ["", "flipped", "splits", "accuracy", *(f"less {peer}'s" for peer in peers), "flipped rows found"]
     summary = "; ".join(
         f"behind {peer} at {lost} of {n} places, beyond two standard errors at {seen}"
         for peer, (n, lost, seen) in behind.items()
     )
-    return f"{_markdown(head, rows)}\n{summary}.\n"
+    bars = _bars(behind, all_found)
+    return f"{_markdown(head, rows)}\n{summary}.\n" + (f"\n{bars}.\n" if bars else "")
+
+
+def _written(gap: float, error: float, size: int) -> str:
+    """Return a difference in words of a table; without an error where one split has both methods."""
+    if not size:
+        return ""
+    return f"{gap:+.2f} ± {error:.2f} ({size})" if np.isfinite(error) else f"{gap:+.2f} ({size})"
+
+
+def _bars(behind: Mapping[str, NDArray], found: list[float]) -> str:
+    """Return the bars of classes, and what is reached of them."""
+    reached = [
+        f"{peer} {(n - seen) / n:.0%} of the places (bar {WON_OR_TIED[peer]:.0%})"
+        for peer, (n, _, seen) in behind.items()
+        if peer in WON_OR_TIED and n
+    ]
+    enough = sum(each >= FOUND for each in found)
+    flipped = f"Average precision at {FOUND_SHARE:.0%} flipped {FOUND} or more on {enough} of {len(found)} sets"
+    return f"wins or ties: {'; '.join(reached)}. {flipped}, {np.mean(found):.2f} on average" if found else ""
 
 
 def _gap(ours: NDArray, theirs: NDArray) -> float:

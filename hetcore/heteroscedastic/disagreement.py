@@ -48,16 +48,20 @@ class Members(NamedTuple):
     first: int = 0
     share: float = 0.0
 
-    def disagreement(self, labels: Forest, binned: NDArray[np.uint8]) -> NDArray[np.float64]:
-        """Return half the mean squared difference (n,) of two members of different label forests."""
+    def predict(self, labels: Forest, binned: NDArray[np.uint8]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the sum (n,) of all trees and half the mean squared difference (n,) of two members.
+
+        The members are of different label forests; every row falls through every tree once.
+        """
+        trees = np.arange(len(labels))
+        # trees of a round follow each other, and the first forest has whole rounds
+        parts = trees % self.count + self.count * (trees >= self.first)
+        sums = labels.predict_parts(binned, parts, 2 * self.count).T
         a, b = (
-            self.count / share * np.stack([labels.some(slice(k, stop, self.count)).predict(binned)[:, 0] for k in own])
-            for own, stop, share in (
-                (range(self.count), self.first, 1.0 - self.share),
-                (range(self.first, self.first + self.count), len(labels), self.share),
-            )
+            self.count / share * np.ascontiguousarray(own)
+            for own, share in zip((sums[1 : 1 + self.count], sums[1 + self.count :]), (1.0 - self.share, self.share))
         )
-        return 0.5 * (a.var(axis=0) + b.var(axis=0) + (a.mean(axis=0) - b.mean(axis=0)) ** 2)
+        return sums[0], 0.5 * (a.var(axis=0) + b.var(axis=0) + (a.mean(axis=0) - b.mean(axis=0)) ** 2)
 
     def fault(self, labels: Forest) -> bool:
         """Return whether a forest is none that has these members."""

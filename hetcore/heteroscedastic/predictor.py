@@ -155,8 +155,10 @@ class DeviationModel(Stored):
         return self._raw(self.mapper.transform(X))
 
     def _raw(self, binned: NDArray[np.uint8]) -> Scores:
-        f = self.first + self.labels.predict(binned)
-        return Scores(f, self.link.start + self.deviations.predict(binned)[:, 0])
+        return self._scores(self.labels.predict(binned), binned)
+
+    def _scores(self, labels: NDArray[np.float64], binned: NDArray[np.uint8]) -> Scores:
+        return Scores(self.first + labels, self.link.start + self.deviations.predict(binned)[:, 0])
 
     def mean(self, scores: Scores) -> NDArray[np.float64]:
         """Return the predicted numbers (n,), in the labels' unit."""
@@ -165,10 +167,15 @@ class DeviationModel(Stored):
     def spread(self, X: NDArray) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the predicted numbers (n,) and their standard deviation, in the labels' unit."""
         binned = self.mapper.transform(X)
-        scores = self._raw(binned)
-        variance = np.exp(self.calibration(np.log(self.scale) + self.link.log_variance(scores.d)))
+        apart = None
         if self.disagreement:
-            variance += self.disagreement * self.members.disagreement(self.labels, binned)
+            label, apart = self.members.predict(self.labels, binned)
+            scores = self._scores(label[:, None], binned)
+        else:
+            scores = self._raw(binned)
+        variance = np.exp(self.calibration(np.log(self.scale) + self.link.log_variance(scores.d)))
+        if apart is not None:
+            variance += self.disagreement * apart
         return self.mean(scores), self.unit[1] * np.sqrt(variance)
 
     def width(self, coverage: float) -> float:

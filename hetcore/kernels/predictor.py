@@ -126,3 +126,33 @@ def _predict_forest(binned, rows, nodes, values, starts, scales, out):
 
 
 predict_forest = kernel(_predict_forest)
+
+
+def _predict_parts(binned, rows, nodes, values, starts, scales, parts, out):
+    """Add the scaled predictions of trees of one output to the first column of `out` and to that of their part.
+
+    Parameters
+    ----------
+    binned, rows, nodes, values, starts, scales
+        As of `predict_forest`, K = 1.
+    parts : (n_trees,) int64
+        The part of each tree, from 0.
+    out : (m, 1 + n_parts) float64
+    """
+    order, buffer = np.empty(_BLOCK, np.uint32), np.empty(_BLOCK, np.uint32)
+    begins = np.empty((nodes.shape[0], 2), np.int64)
+    for first in range(0, rows.shape[0], _BLOCK):
+        block = rows[first : first + _BLOCK]
+        for t in range(scales.shape[0]):
+            tree, part = nodes[starts[t] : starts[t + 1]], 1 + parts[t]
+            drop_rows(binned, block, tree, order[: block.shape[0]], buffer, begins)
+            for node in range(tree.shape[0]):
+                if tree[node].left < 0:
+                    value = scales[t] * values[starts[t] + node, 0]
+                    for i in range(begins[node, 0], begins[node, 1]):
+                        # the sum of all in the order of the trees: that of `predict_forest` to the last bit
+                        out[first + order[i], 0] += value
+                        out[first + order[i], part] += value
+
+
+predict_parts = kernel(_predict_parts)

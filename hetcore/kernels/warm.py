@@ -80,6 +80,8 @@ def _prediction() -> None:
     predictor.find_leaves(binned, rows, nodes, leaf)
     predictor.add_leaf_values(out, leaf, values, 1.0)
     predictor.predict_forest(binned, rows, nodes, values, np.array([0, 1]), np.ones(1), out)
+    one = np.zeros(1, np.int64)
+    predictor.predict_parts(binned, rows, nodes, values, np.array([0, 1]), np.ones(1), one, np.zeros((3, 2)))
 
 
 def _medians() -> None:

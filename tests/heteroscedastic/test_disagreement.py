@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 import hetcore as hc
 from hetcore.heteroscedastic.disagreement import LARGEST_MARGIN, disagreement_share
@@ -28,7 +28,8 @@ def test_disagreement_is_half_the_mean_squared_difference_of_two_members_of_diff
     b = [trees[first + k :: count].sum(axis=0) * count / share for k in range(count)]
     assert_allclose((1 - share) * np.mean(a, axis=0) + share * np.mean(b, axis=0), trees.sum(axis=0), atol=1e-12)
     pairs = np.mean([0.5 * (one - other) ** 2 for one in a for other in b], axis=0)
-    found = fitted.members.disagreement(fitted.labels, binned)
+    label, found = fitted.members.predict(fitted.labels, binned)
+    assert_array_equal(label, fitted.labels.predict(binned)[:, 0])
     assert_allclose(found, pairs, atol=1e-12)
     scores = fitted.raw(X.astype(np.float32))
     variance = np.exp(fitted.calibration(scores.d)) + fitted.disagreement * found

@@ -124,6 +124,12 @@ def test_predictions(n):
         module.add_leaf_values(out, leaf, values, 2.0)
     np.testing.assert_array_equal(leaves[0], leaves[1])
     np.testing.assert_allclose(outs[0], outs[1], rtol=1e-12)
+    first, scales, sums, total = values[:, :1].copy(), np.array([1.0, -0.5]), np.zeros((2, n, 4)), np.zeros((n, 1))
+    predictor.predict_forest(binned, rows, nodes, first, starts, scales, total)
+    for module, out in zip((predictor, naive_predictor), sums):
+        module.predict_parts(binned, rows, nodes, first, starts, scales, np.array([2, 0]), out)
+    np.testing.assert_allclose(sums[0], sums[1], rtol=1e-12)
+    np.testing.assert_array_equal(sums[0, :, :1], total)
 
 
 def test_rows_fall_to_their_leaves():

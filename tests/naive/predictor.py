@@ -29,3 +29,10 @@ def predict_forest(binned, rows, nodes, values, starts, scales, out):
         part, leaf = slice(starts[t], starts[t + 1]), np.empty(len(rows), np.int32)
         find_leaves(binned, rows, nodes[part], leaf)
         add_leaf_values(out, leaf, values[part], scales[t])
+
+
+def predict_parts(binned, rows, nodes, values, starts, scales, parts, out):
+    for t in range(len(scales)):
+        own = np.zeros((len(rows), 1))
+        predict_forest(binned, rows, nodes, values, starts[t : t + 2], scales[t : t + 1], own)
+        out[:, [0, 1 + parts[t]]] += own
