@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import threading
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +11,10 @@ import numpy as np
 from hetcore.errors import DataError
 from hetcore.kernels import grower
 from hetcore.kernels.layout import (
+    CHOSEN,
     LEAF_DTYPE,
+    N_LEFT,
+    N_NODES,
     N_STATE,
     NODE_DTYPE,
     PackedLayout,
@@ -22,13 +24,17 @@ from hetcore.kernels.layout import (
     Work,
     make_scratch,
 )
-from hetcore.kernels.packed_sums import pack_rows
+from hetcore.kernels.nodes import partition
+from hetcore.kernels.packed_sums import gather_packed, pack_rows
+from hetcore.kernels.splitting import UNKNOWN
+from hetcore.threads import run_each
 
-__all__ = ["WRONG", "Table", "executor", "grow_checked", "most_leaves", "readable", "slots"]
+__all__ = ["WRONG", "Table", "grow_checked", "most_leaves", "readable", "slots"]
 
 _POOL_BYTES = 256 << 20  # histograms kept for subtraction; a leaf beyond them is built from its rows
 _KEPT_BYTES = 64 << 20  # largest buffer that a thread keeps for its next tree
 _SERIAL_VALUES = 2_000_000  # rows * columns below which a second thread costs more than it brings
+_SERIAL_ROWS = 50_000  # rows of a node below which one thread moves them
 WRONG = {
     1: "gradients or hessians are not all finite: scale the target, or leave those rows out of `rows`.",
     2: "hessians must not be negative: a sample weight is at least 0.",
@@ -91,27 +97,61 @@ def _grow_parts(
     problem: Problem, params: TreeParams, work: Work, scratches: list[Scratch], values: np.ndarray, row_leaf: np.ndarray
 ) -> int:
     """Do what `grower.grow_tree` does, with one thread for each scratch; the tree is the same, bit for bit."""
-    threads = executor(len(scratches) - 1)
+    threads = range(len(scratches))
 
     def do(phase: int, t: int = 0) -> int:
         return grower.grow_tree(problem, params, work, scratches[t], values, row_leaf, phase)
 
     do(grower.START)
-    going = True
-    while going:
-        others = [threads.submit(do, grower.SEARCH, t) for t in range(1, len(scratches))]
-        do(grower.SEARCH)
-        # a result is asked for so that an error of a thread is raised here and not lost
-        for other in others:
-            other.result()
-        going = do(grower.ADVANCE)
-    return do(grower.FINISH)
+    while True:
+        run_each(partial(do, grower.SEARCH), threads, len(scratches))
+        found = do(grower.CHOOSE)
+        if found == grower.DONE:
+            return do(grower.FINISH)
+        if found == grower.SPLIT:
+            _sort_rows(problem, work, len(scratches))
+        do(found)
 
 
-@cache
-def executor(n_threads: int) -> ThreadPoolExecutor:
-    """Return the threads that trees are grown on, beside the caller's."""
-    return ThreadPoolExecutor(n_threads, thread_name_prefix="hetcore-trees")
+def _sort_rows(problem: Problem, work: Work, n_parts: int) -> None:
+    """Let threads move the rows of a large node to its children's places, and gather the smaller one's words.
+
+    What is summed are whole numbers: the parts' sums add up to the same whatever the parts.
+    """
+    record, leaf = work.nodes[work.state[CHOSEN]], work.leaves[work.state[CHOSEN]]
+    rows = work.rows[leaf["start"] : leaf["stop"]]
+    if rows.size < _SERIAL_ROWS:
+        return
+    side = 0 if record["missing_left"] == UNKNOWN else int(record["missing_left"])
+    bins, threshold = problem.binned[record["feature"]], int(record["threshold_bin"])
+    parts = [slice(rows.size * t // n_parts, rows.size * (t + 1) // n_parts) for t in range(n_parts)]
+    lefts = run_each(lambda part: partition(bins, threshold, side, rows[part], work.buffer[part]), parts, n_parts)
+    # each part has its left rows in front, and its right ones in the buffer too
+    end = 0
+    for part, n_left in zip(parts, lefts):
+        rows[end : end + n_left] = rows[part.start : part.start + n_left]
+        end += n_left
+    work.state[N_LEFT] = end
+    for part, n_left in zip(parts, lefts):
+        n_right = part.stop - part.start - n_left
+        rows[end : end + n_right] = work.buffer[part.start : part.start + n_right]
+        end += n_right
+    _gather_smaller(problem, work, rows, n_parts)
+
+
+def _gather_smaller(problem: Problem, work: Work, rows: np.ndarray, n_parts: int) -> None:
+    """Gather the words of the smaller child, whose place among the nodes is the next or the one after it."""
+    n_left = work.state[N_LEFT]
+    goes_right = n_left > rows.size - n_left
+    small = rows[n_left:] if goes_right else rows[:n_left]
+    parts = [slice(small.size * t // n_parts, small.size * (t + 1) // n_parts) for t in range(n_parts)]
+    totals = np.zeros((n_parts, work.totals.shape[1]), np.int64)
+
+    def gather(t: int) -> None:
+        gather_packed(problem.packed, small[parts[t]], work.ordered[parts[t]], totals[t])
+
+    run_each(gather, range(n_parts), n_parts)
+    work.totals[work.state[N_NODES] + goes_right] = totals.sum(axis=0)
 
 
 def _problem(table: Table, rows: np.ndarray, gradients: np.ndarray, hessians: np.ndarray) -> Problem:

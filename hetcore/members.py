@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hetcore.errors import DataError
-from hetcore.growing import WRONG, executor, most_leaves, readable, slots
+from hetcore.growing import WRONG, most_leaves, readable, slots
 from hetcore.kernels.layout import (
     LEAF_DTYPE,
     N_STATE,
@@ -28,6 +28,7 @@ from hetcore.kernels.layout import (
     make_scratch,
 )
 from hetcore.kernels.members import Grown, Parts, add_members, grow_members
+from hetcore.threads import run_each
 from hetcore.trees import Tree
 
 __all__ = ["Grown", "MemberGrower", "add_members", "drawn", "trees_of"]
@@ -46,7 +47,7 @@ class MemberGrower:
         Gradients K and hessians P of a row; P is 0 (1 each), 1 or K.
     params : TreeParams
     n_jobs : int, default=1
-        Threads; each grows the trees of some members.
+        Threads; each grows the trees of some members, and has room of its own to work in.
     """
 
     def __init__(
@@ -134,18 +135,19 @@ class MemberGrower:
             np.empty(n_members, np.int64),
             np.empty((n_members, self.binned.shape[1]), np.int32),
         )
-        # members are dealt to threads in stretches; each member's tree is grown by one thread, so that bits do not
-        # depend on how many there are
-        bounds = [n_members * t // len(self._scratches) for t in range(len(self._scratches) + 1)]
+        # a tree is grown by one thread, so that bits do not depend on how many there are
+        free, alone = list(self._scratches), len(self._scratches) == 1
 
-        def some(t: int) -> int:
-            problem, work, scratch, buffers, begins = self._scratches[t]
+        def some(members: tuple[int, int]) -> int:
+            problem, work, scratch, buffers, begins = taken = free.pop()
             given = self.params, work, scratch, gradients, hessians, grown, buffers, begins
-            return grow_members(problem, self.parts, bounds[t], bounds[t + 1], *given)
+            found = grow_members(problem, self.parts, *members, *given)
+            free.append(taken)
+            return found
 
-        others = [executor(len(self._scratches) - 1).submit(some, t) for t in range(1, len(self._scratches))]
-        # the caller's thread grows too, rather than wait for the others
-        wrong = max([some(0), *(other.result() for other in others)])
+        # one by one to whoever is free; one thread alone grows all in one call
+        stretches = [(0, n_members)] if alone else [(k, k + 1) for k in range(n_members)]
+        wrong = max(run_each(some, stretches, len(self._scratches)))
         if wrong:
             raise DataError(WRONG[wrong])
         return grown

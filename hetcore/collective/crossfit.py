@@ -222,7 +222,8 @@ class CrossFitted:
         shares = p["subsample"], p["column_sample"]
         several = self.problem.scale.n_outputs > SEVERAL
         rule = limits, p["learning_rate"], p["leaf"] == "median", *shares, self.rng_trees
-        return Grower(self.problem.scale, *rule, most_columns=MOST_COLUMNS if several else None)
+        most = MOST_COLUMNS if several else None
+        return Grower(self.problem.scale, *rule, most_columns=most, n_jobs=p["n_jobs"] or 1)
 
     def _grow(self, mapper: BinMapper, own: NDArray[np.float32]) -> list[Forest]:
         """Grow the stage's trees of every view on out-of-fold columns, targets and scores."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -219,6 +220,8 @@ class Grower:
     rng : Generator
     most_columns : int, optional
         Of a tree, or twice the root of their number where that is more.
+    n_jobs : int, default=1
+        Threads, each for some views.
     """
 
     scale: Scale
@@ -229,6 +232,7 @@ class Grower:
     column_sample: float
     rng: np.random.Generator
     most_columns: int | None = None
+    n_jobs: int = 1
 
     def stage(
         self, table: Any, target: NDArray, score: NDArray, rows: NDArray, n_trees: int, center: float = 0.0
@@ -286,13 +290,29 @@ class Grower:
         """Return the columns and the rows of the next tree."""
         return self._drawn(columns), self._drawn(rows, self.subsample)
 
-    def _drawn(self, numbers: NDArray, share: float | None = None) -> NDArray[np.int32]:
-        """Return a random share of rows, or of columns (at least three, where there are as many)."""
+    def ahead(self, columns: NDArray, rows: NDArray, n_trees: int) -> Grower:
+        """Return a grower that draws what this one would for so many trees, and leave this one after them."""
+        there = replace(self, rng=deepcopy(self.rng))
+        drawing = [each.size for each, share in ((columns, None), (rows, self.subsample)) if self._draws(each, share)]
+        # a lot each, and a lot is one step of the stream
+        self.rng.bit_generator.advance(n_trees * sum(drawing))
+        return there
+
+    def _count(self, numbers: NDArray, share: float | None) -> int:
+        """Return how many rows, or columns, a tree sees."""
         least, most = 1 if share is not None else min(numbers.size, 3), numbers.size
         if share is None and self.most_columns is not None:
             most = min(most, max(self.most_columns, round(ROOTS * np.sqrt(most))))
         count = max(least, int(np.ceil((self.column_sample if share is None else share) * numbers.size)))
-        count = min(count, most)
+        return min(count, most)
+
+    def _draws(self, numbers: NDArray, share: float | None) -> bool:
+        """Return whether a tree sees less than all rows, or columns."""
+        return self._count(numbers, share) < numbers.size
+
+    def _drawn(self, numbers: NDArray, share: float | None = None) -> NDArray[np.int32]:
+        """Return a random share of rows, or of columns (at least three, where there are as many)."""
+        count = self._count(numbers, share)
         if count == numbers.size:
             return numbers
         # Not `hetcore.members.drawn`: of a million nodes, finding the count-th lot takes half the time of a choice that

@@ -14,11 +14,13 @@ from numpy.typing import NDArray
 from hetcore.collective.stages import Grower
 from hetcore.forest import Forest
 from hetcore.members import MemberGrower, add_members, trees_of
+from hetcore.threads import run_each
 from hetcore.trees import Tree
 
 __all__ = ["grow_views"]
 
 MOST = 300_000  # rows x views x outputs; of more, scores of all views side by side cost more memory than calls time
+SHARED = 100_000  # labels x columns; below it one thread grows the trees of all views
 
 
 def grow_views(
@@ -46,8 +48,16 @@ def grow_views(
     together = target.size * len(rows) <= MOST and not grower.median and all(part.size for part in rows)
     if together:
         return _together(grower, table, target, np.stack(scores), rows=rows, n_trees=n_trees)
-    forests = [grower.stage(table, target, before, part, n_trees) for before, part in zip(scores, rows)]
-    return forests, [forest.predict(table[0]) for forest in forests]
+    # of no rows there are no trees, and nothing is drawn
+    growers = [grower.ahead(table[2], part, n_trees if part.size else 0) for part in rows]
+
+    def grown(k: int) -> tuple[Forest, NDArray[np.float64]]:
+        forest = growers[k].stage(table, target, scores[k], rows[k], n_trees)
+        return forest, forest.predict(table[0])
+
+    # views are of no concern to one another: each draws, grows and predicts on a thread
+    forests, added = zip(*run_each(grown, range(len(rows)), grower.n_jobs))
+    return list(forests), list(added)
 
 
 def _together(
@@ -59,9 +69,11 @@ def _together(
     forests, added = [Forest(target.shape[1]) for _ in rows], np.zeros_like(scores)
     # the unit of sums in fixed point depends on how many bits the number of rows has: views of one number together
     bits = np.array([each[0][1].size.bit_length() for each in drawn] if n_trees else [])
+    # a tree of few values takes less than handing it over
+    jobs = grower.n_jobs if target.size * len(columns) >= SHARED else 1
     for same in (np.flatnonzero(bits == each) for each in np.unique(bits)):
         shape = target.shape[1], target.shape[1] if grower.scale.is_classifier else 0
-        members = MemberGrower(binned, n_bins, shape, grower.limits)
+        members = MemberGrower(binned, n_bins, shape, grower.limits, jobs)
         before, after = scores[same], added[same]
         for t in range(n_trees):
             chosen = [drawn[k][t] for k in same]

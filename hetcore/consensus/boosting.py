@@ -15,7 +15,7 @@ has not fallen for some rounds, or when it would stay far behind the best view t
 ends when the out-of-fold loss of the consensus does not fall any more, at the latest after N rounds.
 
 A stop in the middle of a round, but for the first, leaves the views that had no turn in it as they were, and lines 6
-and 7 with w^ and lambda1 of the round before.
+and 7 with w^ and lambda1 of the round before. Where views work side by side, on threads or workers, all have had it.
 """
 
 from __future__ import annotations
@@ -183,7 +183,7 @@ class ViewBoosting:
         p = self.params
         limits = TreeParams(p["max_depth"], -1, p["min_samples_leaf"], 1e-3, p["l2"])
         shares = p["learning_rate"], limits, p["subsample"], p["column_sample"]
-        return BoostRule(self.outputs, self.n_folds, *shares, lambda0)
+        return BoostRule(self.outputs, self.n_folds, *shares, lambda0, self.executor.n_jobs)
 
     def _with_learner(self, made: DataView, seed: int, rule: BoostRule) -> ViewState:
         n = self.problem.data.n
@@ -199,7 +199,7 @@ class ViewBoosting:
         content = ViewContent(X=made.X, codes=codes, fold=fold, **given)
         if made.key:
             # the outputs by kind and prior, for an object's text says nothing of its arrays
-            plain = rule._replace(outputs=rule.outputs.is_classifier)
+            plain = rule._replace(outputs=rule.outputs.is_classifier, n_jobs=1)
             key = key_of(made.key, seed, plain, rule.outputs.prior, pulled)
             content = content._replace(key=key, columns_key=made.key)
         kind = TreeLearner if made.view.learner == "trees" else SmoothLearner
@@ -219,7 +219,8 @@ class ViewBoosting:
                     self.predicted[i] = view.scores[known]
                     self.view_losses[i] = self.outputs.loss(self.predicted[i], self.codes)
                     self.explains[i] = explained(self.prior_losses, [self.view_losses[i]])
-                if self.n_rounds and self.asked_to_stop():
+                # learners that work side by side have all done the round, and are all heard
+                if self.n_rounds and not self.executor.concurrent and self.asked_to_stop():
                     break
             # the best loss of any view in any round
             lead = min(min(view.losses, default=np.inf) for view in self.views)

@@ -9,7 +9,7 @@ learner is given and what it returns is all that travels.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from hetcore.consensus.recall import MEMORY, Recalled
 from hetcore.consensus.source_learners import Grown, Kept, Slope, TableLearner
 from hetcore.data import HetData
+from hetcore.threads import run_each
 from hetcore.trees import TreeParams
 
 if TYPE_CHECKING:  # which know of executors
@@ -58,9 +59,11 @@ class Executor(ABC):
     ----------
     concurrent : bool
         Whether the learners work at the same time, so that it pays to give many a step at once.
+    n_jobs : int
+        Threads that a learner may use.
     """
 
-    concurrent = False
+    concurrent, n_jobs = False, 1
 
     def table(self, data: HetData, name: str, labelled: NDArray[np.bool_]) -> SourceState:
         """Return the state of a table, its learner added."""
@@ -103,15 +106,41 @@ class Executor(ABC):
         return {}
 
 
+class _FromFirstStep:
+    """A learner that is made when it is first asked for something, and so on the thread that asks."""
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self._make, self._learner = make, None
+
+    def __getattr__(self, name: str) -> Any:
+        if self._learner is None:
+            self._learner = self._make()
+        return getattr(self._learner, name)
+
+
 class LocalExecutor(Executor):
-    """The learners in this process, one after the other."""
+    """The learners in this process, one after the other, or each view on whichever thread is free.
+
+    Parameters
+    ----------
+    n_jobs : int, default=1
+        Threads for the rounds of views. Learners have no state in common, and answers are put in order, so that bits
+        do not depend on it.
+    """
+
+    def __init__(self, n_jobs: int = 1) -> None:
+        self.n_jobs, self.concurrent = n_jobs, n_jobs > 1
 
     def add(self, state: SourceState | ViewState, kind: type, labelled: NDArray[np.bool_], content: Any) -> None:
         """Make a state's learner: see `Executor.add`."""
         key = getattr(content, "key", "")
         made = partial(kind, state.rows, labelled, content)
         # with a key its rounds may be known from an earlier fit; without one there is nothing to find them by
-        state.learner = Recalled(MEMORY, key, made) if key else made()
+        if key:
+            state.learner = Recalled(MEMORY, key, made)
+        else:
+            # bins, landmarks and their spectra are half of a short fit
+            state.learner = _FromFirstStep(made) if self.concurrent else made()
 
     def grow_each(
         self, tables: Sequence[SourceState], limits: TreeParams, slopes: Sequence[list[Slope | None]]
@@ -122,17 +151,19 @@ class LocalExecutor(Executor):
     def advance(self, views: Sequence[ViewState], t: int, pulls: Sequence[NDArray] | None) -> Iterable[Advanced]:
         """Take round t of each view."""
         # no pull is None for each
-        pulls = [None] * len(views) if pulls is None else pulls
+        given = list(zip(views, [None] * len(views) if pulls is None else pulls))
+        if self.concurrent:
+            return run_each(lambda each: each[0].learner.advance(t, each[1]), given, self.n_jobs)
         # one at a time as they are asked for, so that a fit can end between two
-        return (view.learner.advance(t, pull) for view, pull in zip(views, pulls))
+        return (view.learner.advance(t, pull) for view, pull in given)
 
     def members(self, views: Sequence[ViewState]) -> list[NDArray[np.float64]]:
         """Return what each view's members say of its unlabelled rows."""
-        return [view.learner.members() for view in views]
+        return run_each(lambda view: view.learner.members(), views, self.n_jobs)
 
     def pulled_members(self, views: Sequence[ViewState]) -> list[NDArray[np.float64]]:
         """Return what each view's members say of its pulled rows."""
-        return [view.learner.pulled_members() for view in views]
+        return run_each(lambda view: view.learner.pulled_members(), views, self.n_jobs)
 
     def keep_tables(self, tables: Sequence[SourceState]) -> list[Kept]:
         """Return what predicts of each table."""
@@ -140,4 +171,4 @@ class LocalExecutor(Executor):
 
     def keep_views(self, views: Sequence[ViewState]) -> list[dict[str, NDArray]]:
         """Return what predicts of each view."""
-        return [view.learner.keep() for view in views]
+        return run_each(lambda view: view.learner.keep(), views, self.n_jobs)

@@ -59,7 +59,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from hetcore.base import BoostedEstimator
 from hetcore.consensus.algorithm1 import Printed, PrintedModel
 from hetcore.consensus.boosting import ViewBoosting
-from hetcore.consensus.executor import Executor
+from hetcore.consensus.executor import Executor, LocalExecutor
 from hetcore.consensus.predictor import StagewiseModel, in_no_table
 from hetcore.consensus.tempering import Tempering
 from hetcore.consensus.view_predictor import ViewModel
@@ -193,10 +193,17 @@ class _GBC(Tempering, BoostedEstimator):
     )
     as_printed: bool = param(False, Flag(), "Run the paper's Algorithm 1 to the letter; see its module.")
     random_state: int | None = param(0, Seed(), "Seed; an int makes a fit repeatable bit for bit on one thread count.")
+    n_jobs: int | None = param(
+        None,
+        Whole(1).or_none("None for 1"),
+        "Threads, each for some views, with the same bits; None for 1, and as printed there is one. On a cluster the "
+        "workers say how many.",
+    )
 
     def _start(self, problem: Problem, executor: Executor | None = None) -> ViewBoosting | Printed:
         rng, params = np.random.default_rng(self.random_state), self.get_params(deep=False)
         if not self.as_printed:
+            executor = LocalExecutor(self.n_jobs or 1) if executor is None else executor
             return ViewBoosting.start(problem, params, rng, executor)
         # as printed has no out-of-fold loss that could choose
         params |= {name: PRINTED_AUTO for name in ("lambda0", "lambda1") if params[name] == "auto"}

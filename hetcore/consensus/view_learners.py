@@ -38,6 +38,7 @@ MOST_COLUMNS = 120  # of a tree; of more than two classes fewer
 MOST_COLUMNS_OF_CLASSES = 30
 ROOTS = 2.0  # times the root of the columns, which a tree gets at least where there are very many
 BINS, BINS_OF_CLASSES = 64, 32
+SHARED = 1_000_000  # labels x columns; below it handing trees to threads costs more than it brings
 LEAF_LIMIT = 4.0  # largest Newton step of a class score
 FIRST_PENALTY = {"kernel": 0.1, "linear": 1.0}  # of a ridge step, over the largest eigenvalue
 LAST_PENALTY = 1e-5
@@ -51,7 +52,10 @@ CONSTANT = 0.3  # the constant column of a smooth learner, where rows have lengt
 
 
 class BoostRule(NamedTuple):
-    """How the learners of a fit are boosted; the parameters of the estimator of the same names."""
+    """How the learners of a fit are boosted; the parameters of the estimator of the same names.
+
+    With `n_jobs` threads a view's members grow their trees side by side, with the same bits.
+    """
 
     outputs: Outputs
     n_folds: int
@@ -60,6 +64,7 @@ class BoostRule(NamedTuple):
     subsample: float
     column_sample: float
     lambda0: float
+    n_jobs: int = 1
 
 
 class ViewContent(NamedTuple):
@@ -221,7 +226,8 @@ class TreeLearner(ViewLearner):
         self.trees: list[list[Any]] = []
         self.rates: list[float] = []
         shape = (self.outputs.k, self.outputs.k if self.outputs.is_classifier else 0)
-        self.grower = MemberGrower(self.binned, self.mapper.n_bins, shape, self.rule.limits)
+        jobs = self.rule.n_jobs if self.own.size * self.varying.size >= SHARED else 1
+        self.grower = MemberGrower(self.binned, self.mapper.n_bins, shape, self.rule.limits, jobs)
 
     def _step(self, pull: NDArray[np.float64] | None) -> None:
         grown_now: list[list[Any]] = [[] for _ in self.training]

@@ -39,6 +39,7 @@ from hetcore.heteroscedastic.forest_ensemble import (
     set_leaves,
 )
 from hetcore.heteroscedastic.objectives import Labels, Link, Numbers, Pair
+from hetcore.threads import run_each
 from hetcore.trees import BinMapper, TreeParams
 
 __all__ = ["Z90", "Rounds"]
@@ -134,9 +135,9 @@ class Rounds:
     def round(self) -> bool:
         """Lines 3 to 8; returns whether no forest has come closer to left-out rows for `patience` rounds."""
         before = self._deviation_gradients() if self.printed else None  # (20) is taken where both trees are nothing
-        for ensemble in self.labels:
-            if ensemble.open:
-                self._grow_labels(ensemble)
+        growing = [ensemble for ensemble in self.labels if ensemble.open]
+        # neither looks at what the other says in this round
+        run_each(self._grow_labels, growing, self.rules["l2"].n_jobs)
         self._look()
         if self.deviation.open:
             self._grow_deviations(*(before or self._deviation_gradients()))

@@ -17,11 +17,13 @@ from hetcore.kernels.layout import (
     BIN,
     BUILT,
     BUILT_SLOT,
+    CHOSEN,
     COLUMN,
     GROUP,
     KEY,
     MISSING_BIN,
     MISSING_LEFT,
+    N_LEFT,
     N_NODES,
     N_OPEN,
     QUEUED,
@@ -33,7 +35,7 @@ from hetcore.kernels.nodes import apply_split, may_split, new_leaf, pick, releas
 from hetcore.kernels.packed_sums import output_hessian, packed_value
 from hetcore.kernels.splitting import node_terms, scan_column
 
-WHOLE, START, SEARCH, ADVANCE, FINISH = range(5)  # phases of `grow_tree`
+WHOLE, START, SEARCH, CHOOSE, QUEUE, SPLIT, FINISH, DONE = range(8)  # phases of `grow_tree`, and the last, none
 
 
 def _start(problem, params, work):
@@ -46,15 +48,18 @@ def _start(problem, params, work):
         release_slot(slot, work.free, work.state)
     new_leaf(work.nodes[0], work.leaves[0], 0, work.rows.shape[0], 0)
     # a root that may not split needs no histogram: a tree of one leaf is done after its sums
-    set_built(0, work.nodes.shape[0] > 1 and may_split(work.nodes[0], params), problem, work)
+    set_built(0, work.nodes.shape[0] > 1 and may_split(work.nodes[0], params), False, problem, work)
 
 
 start = kernel(_start, allocates=False)
 
 
-def _split_leaf(node, problem, params, work):
-    """Lines 3 and 4: split `node` and say which child's histograms are built and which one's follow by subtraction."""
-    small, big = apply_split(node, problem, work)
+def _split_leaf(node, n_left, problem, params, work):
+    """Lines 3 and 4: split `node` and say which child's histograms are built and which one's follow by subtraction.
+
+    Where `n_left` is not negative, the rows are partitioned and the words of the smaller child gathered already.
+    """
+    small, big = apply_split(node, n_left, problem, work)
     # built is the smaller: its rows are read; the larger's histograms are a subtraction, whatever its size
     if work.nodes[small].count > work.nodes[big].count:
         small, big = big, small
@@ -63,7 +68,7 @@ def _split_leaf(node, problem, params, work):
     wanted = scratch and may_split(work.nodes[big], params)
     slot = work.leaves[node].slot
     # the smaller is searched too only if the larger may split: it has fewer rows, so what binds the larger binds it
-    set_built(small, wanted and may_split(work.nodes[small], params), problem, work)
+    set_built(small, wanted and may_split(work.nodes[small], params), n_left >= 0, problem, work)
     for c in range(work.totals.shape[1]):
         work.totals[big, c] = work.totals[node, c] - work.totals[small, c]
     work.state[REST] = big if wanted and slot >= 0 else -1
@@ -100,9 +105,10 @@ def _search(problem, params, work, scratch):
     part, n_columns, n_parts = scratch.part, problem.columns.shape[0], work.found.shape[0]
     width = problem.packed.shape[1]
     # a thread's columns, in whole: two threads never write to one histogram
-    stop = n_columns * (part + 1) // n_parts
+    n_groups = (n_columns + GROUP - 1) // GROUP
+    stop = min(GROUP * (n_groups * (part + 1) // n_parts), n_columns)
     # four columns at once: a row's word is read once for them
-    for j in range(n_columns * part // n_parts, stop, GROUP):
+    for j in range(GROUP * (n_groups * part // n_parts), stop, GROUP):
         end = min(j + GROUP, stop)
         columns, bins = problem.columns[j:end], problem.n_bins[j:end]
         build_group(scratch.histograms, problem.binned, columns, bins, rows, work.ordered)
@@ -170,20 +176,31 @@ def _conclude(problem, params, work, scratch):
 conclude = kernel(_conclude, allocates=False)
 
 
-def _advance(problem, params, work, scratch):
-    """Line 5, then 2 to 4: prepare the next search; return False if the tree is done."""
+def _choose(problem, params, work, scratch):
+    """Line 5, then 2: note the node to be split; return DONE, QUEUE if one waits that is not split, or else SPLIT."""
     conclude(problem, params, work, scratch)
-    queued = work.state[QUEUED]
-    if queued >= 0:
-        work.state[REST] = -1
-        work.state[QUEUED] = -1
-        set_built(queued, True, problem, work)
-        return True
+    if work.state[QUEUED] >= 0:
+        return QUEUE
     # not one but two free records, a split makes two nodes
     if work.state[N_OPEN] == 0 or work.state[N_NODES] + 2 > work.nodes.shape[0]:
-        return False
-    split_leaf(pick(params, work), problem, params, work)
-    return True
+        return DONE
+    work.state[CHOSEN] = pick(params, work)
+    work.state[N_LEFT] = -1
+    return SPLIT
+
+
+choose = kernel(_choose, allocates=False)
+
+
+def _advance(found, problem, params, work):
+    """Lines 3 and 4: prepare the next search, where `choose` has found QUEUE or SPLIT."""
+    if found == SPLIT:
+        split_leaf(work.state[CHOSEN], work.state[N_LEFT], problem, params, work)
+        return
+    queued = work.state[QUEUED]
+    work.state[REST] = -1
+    work.state[QUEUED] = -1
+    set_built(queued, True, False, problem, work)
 
 
 advance = kernel(_advance, allocates=False)
@@ -223,24 +240,29 @@ def _grow_tree(problem, params, work, scratch, values, row_leaf, phase):
     row_leaf : (n,) int32
         Receives the leaf of each row of `work.rows`.
     phase : int
-        WHOLE, or START, SEARCH, ADVANCE (which returns 0 when the tree is done), FINISH.
+        WHOLE, or START, SEARCH, CHOOSE, QUEUE or SPLIT as CHOOSE returns them, FINISH.
 
     Returns
     -------
     int
-        Number of nodes, but for ADVANCE.
+        Number of nodes, but for CHOOSE: DONE, QUEUE, or SPLIT, where `work.state` has the node, and takes the number of
+        its rows that go left if they are partitioned and the smaller part is gathered.
     """
     if phase == WHOLE or phase == START:
         start(problem, params, work)
     # phases, because threads can't wait for one another inside compiled code: Python waits between them
     if phase == SEARCH:
         search(problem, params, work, scratch)
-    if phase == ADVANCE:
-        return int(advance(problem, params, work, scratch))
+    if phase == CHOOSE:
+        return choose(problem, params, work, scratch)
+    if phase == QUEUE or phase == SPLIT:
+        advance(phase, problem, params, work)
     while phase == WHOLE:
         search(problem, params, work, scratch)
-        if not advance(problem, params, work, scratch):
+        found = choose(problem, params, work, scratch)
+        if found == DONE:
             break
+        advance(found, problem, params, work)
     if phase == WHOLE or phase == FINISH:
         finish(problem, params, work, values, row_leaf)
     return work.state[N_NODES]

@@ -39,8 +39,8 @@ LEAF_DTYPE = np.dtype([("start", np.int64), ("stop", np.int64), ("slot", np.int6
 
 # The counters of a growing tree, by position in `Work.state`.
 # counters in one array rather than fields: a kernel can't change a scalar of a NamedTuple
-N_NODES, N_OPEN, N_FREE, BUILT, BUILT_SLOT, WANTED, REST, REST_SLOT, QUEUED = range(9)
-N_STATE = 9
+N_NODES, N_OPEN, N_FREE, BUILT, BUILT_SLOT, WANTED, REST, REST_SLOT, QUEUED, CHOSEN, N_LEFT = range(11)
+N_STATE = 11
 # A best split, by position in a row of `found`.
 KEY, COLUMN, BIN, MISSING_LEFT = range(4)
 

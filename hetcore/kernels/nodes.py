@@ -59,10 +59,12 @@ def _release_slot(slot, free, state):
 release_slot = kernel(_release_slot, allocates=False)
 
 
-def _set_built(node, wanted, problem, work):
+def _set_built(node, wanted, gathered, problem, work):
     """Make `node` the one whose histograms are built from its rows: gather their words, sum them, find a slot."""
     leaf = work.leaves[node]
-    gather_packed(problem.packed, work.rows[leaf.start : leaf.stop], work.ordered, work.totals[node])
+    # threads may have done so, each for some of the rows
+    if not gathered:
+        gather_packed(problem.packed, work.rows[leaf.start : leaf.stop], work.ordered, work.totals[node])
     work.state[BUILT] = node
     work.state[WANTED] = wanted
     # below so many rows, building both children costs less than storing and subtracting
@@ -112,14 +114,18 @@ def _pick(params, work):
 pick = kernel(_pick, allocates=False)
 
 
-def _apply_split(node, problem, work):
-    """Line 3: partition the rows of `node` and make its children; return (left, right)."""
+def _apply_split(node, n_left, problem, work):
+    """Line 3: partition the rows of `node` and make its children; return (left, right).
+
+    Where `n_left` is not negative, so many rows go left, and they are partitioned already.
+    """
     record, leaf = work.nodes[node], work.leaves[node]
     left, right = work.state[N_NODES], work.state[N_NODES] + 1
     rows = work.rows[leaf.start : leaf.stop]
     bins = problem.binned[record.feature]
     side = 0 if record.missing_left == UNKNOWN else record.missing_left
-    n_left = partition(bins, np.int64(record.threshold_bin), np.int64(side), rows, work.buffer)
+    if n_left < 0:
+        n_left = partition(bins, np.int64(record.threshold_bin), np.int64(side), rows, work.buffer)
     if record.missing_left == UNKNOWN:  # none in training: a later one goes with the majority
         work.nodes[node].missing_left = 2 * n_left > record.count
     work.nodes[node].left = left

@@ -45,7 +45,7 @@ def _called_from_outside() -> set[tuple[str, str]]:
     """Return (kernel module, name) of what files outside of the kernels import or reach."""
     names: set[tuple[str, str]] = set()
     for path, tree in TREES.items():
-        for node in ast.walk(tree) if "kernels" not in path.parts else ():
+        for node in ast.walk(tree) if "kernels" not in path.relative_to(ROOT).parts else ():
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("hetcore.kernels."):
                 names |= {(node.module.split(".")[2], alias.name) for alias in node.names}
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):

@@ -140,6 +140,7 @@ def test_neither_the_order_of_rows_nor_threads_change_a_bit(monkeypatch, params,
     order = np.random.default_rng(2).permutation(300)
     shuffled = grow(binned, gradients, hessians, rows=order, columns=None, params=params, n_bins=n_bins)
     monkeypatch.setattr("hetcore.growing._SERIAL_VALUES", 0)
+    monkeypatch.setattr("hetcore.growing._SERIAL_ROWS", 0)
     threaded = grow(binned, gradients, hessians, rows=None, columns=None, params=params, n_bins=n_bins, n_jobs=3)
     for other in (shuffled, threaded):
         np.testing.assert_array_equal(tree.nodes, other.nodes)
