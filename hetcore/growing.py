@@ -27,7 +27,7 @@ from hetcore.kernels.layout import (
 from hetcore.kernels.nodes import partition
 from hetcore.kernels.packed_sums import gather_packed, pack_rows
 from hetcore.kernels.splitting import UNKNOWN
-from hetcore.threads import run_each
+from hetcore.kernels.threads import run_each
 
 __all__ = ["WRONG", "Table", "grow_checked", "most_leaves", "readable", "slots"]
 

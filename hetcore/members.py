@@ -28,7 +28,7 @@ from hetcore.kernels.layout import (
     make_scratch,
 )
 from hetcore.kernels.members import Grown, Parts, add_members, grow_members
-from hetcore.threads import run_each
+from hetcore.kernels.threads import run_each
 from hetcore.trees import Tree
 
 __all__ = ["Grown", "MemberGrower", "add_members", "drawn", "trees_of"]

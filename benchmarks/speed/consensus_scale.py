@@ -2,11 +2,13 @@
 
     python -m benchmarks.speed.consensus_scale         # up to 80,000 made-up customers, 196 columns, up to 90 graphs
     python -m benchmarks.speed.consensus_scale full    # 500,000 customers, 90 graphs of 2.5 million links, 100 rounds
+    python -m benchmarks.speed.consensus_scale graphs  # the graph part alone, of twelve such graphs
 
 Each fit runs in a process of its own, so that its peak memory is its own; seconds are of the processor, one thread. A
 round is the median of the rounds after the consensus is settled. The slope is that of log seconds over log size: 1 is
 linear. The graph part is what `neighbor_sums` does, once a fit: each instance gets its neighbours' mean. A plain read
-sums the indices and the weights of the same graphs, one after the other.
+sums the indices and the weights of the same graphs, one after the other; a bare look-up gets one number of each link's
+neighbour, which is what the machine's memory can do in that order.
 """
 
 from __future__ import annotations
@@ -53,13 +55,12 @@ def graph_part(data: object) -> dict[str, float]:
     from hetcore.kernels.csr import neighbor_sums
 
     rng = np.random.default_rng(0)
-    messages = rng.standard_normal((1, data.n, 2))
-    kinds, neighbor_weights = np.zeros(data.n, np.int64), np.ones(data.n)
+    values, neighbor_weights = rng.standard_normal((data.n, 2)), np.ones(data.n)
     graphs = [graph for graph in data.graphs.values() if graph.indices.size]
 
     def listen() -> None:
         for graph in graphs:
-            neighbor_sums(graph.indptr, graph.indices, graph.weights, messages, neighbor_weights, kinds)
+            neighbor_sums(graph.indptr, graph.indices, graph.weights, values, neighbor_weights)
 
     def read() -> None:
         for graph in graphs:
@@ -67,19 +68,35 @@ def graph_part(data: object) -> dict[str, float]:
 
     def multiply() -> None:
         for graph in graphs:
-            graph.adjacency() @ messages[0]
+            graph.adjacency() @ values
+
+    def look_up() -> None:
+        for graph in graphs:
+            values[:, 0].take(graph.indices)
 
     listen()
-    return {task.__name__: _seconds(task) for task in (listen, read, multiply)}
+    return {task.__name__: _seconds(task) for task in (listen, read, multiply, look_up)}
 
 
-def _seconds(task: object, repeats: int = 3) -> float:
+def _seconds(task: object, repeats: int = 5) -> float:
     found = []
     for _ in range(repeats):
         started = time.process_time()
         task()
         found.append(time.process_time() - started)
     return float(np.median(found))
+
+
+def show_graph_part(n: int, n_graphs: int, links: float) -> None:
+    """Print a row of the graph part alone."""
+    import datasets
+
+    data, _ = datasets.make_customers(n, n_graphs, n_columns=4, links=links, seed=0)
+    ends = sum(graph.indices.size for graph in data.graphs.values())
+    found = graph_part(data)
+    nanoseconds = [f"{1e9 * found[part] / ends:.2f}" for part in ("read", "look_up", "multiply", "listen")]
+    reads = [f"{found[part] / found['read']:.1f}" for part in ("look_up", "multiply", "listen")]
+    print("| " + " | ".join([f"{n:,}", f"{n_graphs}", f"{ends:,}", *nanoseconds, *reads]) + " |", flush=True)
 
 
 def apart(n: int, n_graphs: int, links: float, rounds: int) -> dict[str, float]:
@@ -107,7 +124,7 @@ def head() -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", nargs="?", default="slopes", choices=["slopes", "full", "one"])
+    parser.add_argument("what", nargs="?", default="slopes", choices=["slopes", "full", "graphs", "one"])
     parser.add_argument("size", nargs="*", type=float, help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.what == "one":
@@ -116,6 +133,20 @@ def main() -> None:
     elif asked.what == "full":
         head()
         show(FULL, apart(*FULL, 100))
+    elif asked.what == "graphs":
+        names = [
+            "instances",
+            "graphs",
+            "ends of links",
+            "plain read, ns an end",
+            "bare look-up",
+            "product by scipy",
+            "ours",
+        ]
+        names += [f"{part}, plain reads" for part in ("look-up", "scipy", "ours")]
+        print("| " + " | ".join(names) + " |\n" + "|---" * len(names) + "|", flush=True)
+        for n in (20_000, 100_000, FULL[0]):
+            show_graph_part(n, 12, FULL[2])
     else:
         slopes()
 

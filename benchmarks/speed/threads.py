@@ -22,8 +22,8 @@ import numpy as np
 
 import hetcore as hc
 from benchmarks.speed.trees import PARAMS, RATE
-from hetcore import threads
 from hetcore.binning import BinMapper
+from hetcore.kernels import threads
 from hetcore.trees import grow
 
 COLUMNS, LABELLED, SEED = 100, 0.9, 0
@@ -97,7 +97,7 @@ def longest_way(fit: Callable[[int], Any], n_jobs: int) -> float:
 
 @contextmanager
 def replaced(runner: Callable[..., list[Any]]) -> Iterator[None]:
-    """Let all of hetcore run its tasks by another function than `hetcore.threads.run_each`."""
+    """Let all of hetcore run its tasks by another function than `hetcore.kernels.threads.run_each`."""
     real = threads.run_each
     users = [module for module in list(sys.modules.values()) if getattr(module, "run_each", None) is real]
     for module in users:

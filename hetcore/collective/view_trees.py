@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from hetcore.collective.stages import Grower
 from hetcore.forest import Forest
+from hetcore.kernels.threads import run_each
 from hetcore.members import MemberGrower, add_members, trees_of
-from hetcore.threads import run_each
 from hetcore.trees import Tree
 
 __all__ = ["grow_views"]

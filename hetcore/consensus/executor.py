@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from hetcore.consensus.recall import MEMORY, Recalled
 from hetcore.consensus.source_learners import Grown, Kept, Slope, TableLearner
 from hetcore.data import HetData
-from hetcore.threads import run_each
+from hetcore.kernels.threads import run_each
 from hetcore.trees import TreeParams
 
 if TYPE_CHECKING:  # which know of executors

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hetcore.data import Graph
 from hetcore.kernels.csr import neighbor_sums
 
-__all__ = ["averaged", "averaged_by_kind", "graph_columns", "joint_links", "mean_weight"]
+__all__ = ["averaged", "graph_columns", "joint_links", "mean_weight"]
 
 JOINT_POWER = 3
 
@@ -20,29 +20,10 @@ def averaged(
     links: Any, unit: float, values: NDArray, neighbor_weights: NDArray, shrinkage: float
 ) -> tuple[NDArray, NDArray]:
     """Return the neighbours' total weight (n,) and shrunk average (n, K), with links counted in units of `unit`."""
-    return averaged_by_kind(
-        links,
-        unit,
-        values[None],
-        neighbor_weights=neighbor_weights,
-        kinds=np.zeros(links.shape[0], np.int64),
-        shrinkage=shrinkage,
-    )
-
-
-def averaged_by_kind(
-    links: Any,
-    unit: float,
-    messages: NDArray,
-    neighbor_weights: NDArray,
-    kinds: NDArray[np.int64],
-    shrinkage: float,
-) -> tuple[NDArray, NDArray]:
-    """Return `averaged` where `messages` (s, n, K) differ by the kind of receiver, `kinds` (n,)."""
     # the kernel is compiled for 32-bit ends; SciPy widens them now and then
     ends = links.indptr.astype(np.int32, copy=False), links.indices.astype(np.int32, copy=False)
     sums, totals = neighbor_sums(
-        *ends, links.data, np.asarray(messages, np.float64), np.asarray(neighbor_weights, np.float64), kinds
+        *ends, links.data, np.ascontiguousarray(values, np.float64), np.asarray(neighbor_weights, np.float64)
     )
     weight = totals / unit
     # units keep very small and very large weights inside float32; the last term is for nobody near

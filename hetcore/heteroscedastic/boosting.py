@@ -39,7 +39,7 @@ from hetcore.heteroscedastic.forest_ensemble import (
     set_leaves,
 )
 from hetcore.heteroscedastic.objectives import Labels, Link, Numbers, Pair
-from hetcore.threads import run_each
+from hetcore.kernels.threads import run_each
 from hetcore.trees import BinMapper, TreeParams
 
 __all__ = ["Z90", "Rounds"]

@@ -1,14 +1,23 @@
-"""Sums over neighbours in a graph in CSR: `indices[indptr[i]:indptr[i + 1]]` are the neighbours of i."""
+"""Sums over neighbours in a graph in CSR: `indices[indptr[i]:indptr[i + 1]]` are the neighbours of i.
+
+A neighbour's values lie anywhere in memory, so that a link costs what waiting for them costs. They are kept side by
+side with the neighbour's weight, in one line of the cache, and asked for some links ahead. Measured with half a million
+instances: 5.5 to 6.6 ns a link, 13 without asking ahead, 25 with values and weights apart; the links alone are read
+in 0.8.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 from hetcore.kernels.cache import kernel
+from hetcore.kernels.vector import ask_for_row
+
+AHEAD = 24  # links; far enough for memory to answer, and near enough for the answer to be in the cache still
 
 
-def _neighbor_sums(indptr, indices, weights, values, neighbor_weights, kinds):
-    """Add up the neighbours' values, each times its weight, in one pass; who receives decides which of several values.
+def _three_sums(indptr, indices, weights, packed, sums, totals):
+    """Add up at most three values of the neighbours, each times its weight, and the weights.
 
     Parameters
     ----------
@@ -16,12 +25,51 @@ def _neighbor_sums(indptr, indices, weights, values, neighbor_weights, kinds):
     indices : (e,) int32
     weights : (e,) float32
         Not negative.
-    values : (s, n, K) float64
-        The message of each instance to each of s kinds of receivers.
+    packed : (n, 4) float64
+        Three values of each instance, and its weight as a neighbour; one of weight 0 is passed over.
+    sums : (n, k) float64
+        Receives the sums of link weight times neighbour weight times value, of the first k values.
+    totals : (n,) float64
+        Receives the sums of link weight times neighbour weight.
+    """
+    last, width = indices.shape[0] - 1, sums.shape[1]
+    for i in range(indptr.shape[0] - 1):
+        # in registers: the compiler can't know that sums are not among the values
+        a, b, c, total = 0.0, 0.0, 0.0, 0.0
+        for e in range(indptr[i], indptr[i + 1]):
+            ask_for_row(packed, indices[min(e + AHEAD, last)])
+            j = indices[e]
+            weight = packed[j, 3] * weights[e]
+            # a neighbour of weight 0 has nothing to say, and of a missing one the value may be NaN
+            if weight > 0.0:
+                total += weight
+                a += weight * packed[j, 0]
+                b += weight * packed[j, 1]
+                c += weight * packed[j, 2]
+        totals[i] = total
+        if width > 0:
+            sums[i, 0] = a
+        if width > 1:
+            sums[i, 1] = b
+        if width > 2:
+            sums[i, 2] = c
+
+
+three_sums = kernel(_three_sums, allocates=False)
+
+
+def _neighbor_sums(indptr, indices, weights, values, neighbor_weights):
+    """Add up the neighbours' values, each times its weight, three values in one pass over the links.
+
+    Parameters
+    ----------
+    indptr : (n + 1,) int32
+    indices : (e,) int32
+    weights : (e,) float32
+        Not negative.
+    values : (n, K) float64
     neighbor_weights : (n,) float64
         Weight of each instance as a neighbour; those of weight 0 are passed over.
-    kinds : (n,) int64
-        Kind of receiver that each instance is, in 0..s-1.
 
     Returns
     -------
@@ -30,18 +78,16 @@ def _neighbor_sums(indptr, indices, weights, values, neighbor_weights, kinds):
     totals : (n,) float64
         Link weight times neighbour weight.
     """
-    n, width = indptr.shape[0] - 1, values.shape[2]
-    sums, totals = np.zeros((n, width)), np.zeros(n)
-    for i in range(n):
-        messages = values[kinds[i]]
-        for e in range(indptr[i], indptr[i + 1]):
-            j = indices[e]
-            weight = neighbor_weights[j] * weights[e]
-            # a neighbour of weight 0 has nothing to say, and of a missing one the value may be NaN
-            if weight > 0.0:
-                totals[i] += weight
-                for k in range(width):
-                    sums[i, k] += weight * messages[j, k]
+    n, width = values.shape
+    sums, totals, packed = np.empty((n, width)), np.empty(n), np.empty((n, 4))
+    # once at least, for the totals
+    for first in range(0, max(width, 1), 3):
+        for i in range(n):
+            for k in range(3):
+                # any number will do for a value that is not there, but for NaN's slow arithmetic
+                packed[i, k] = values[i, first + k] if first + k < width else 0.0
+            packed[i, 3] = neighbor_weights[i]
+        three_sums(indptr, indices, weights, packed, sums[:, first : first + 3], totals)
     return sums, totals
 
 

@@ -1,4 +1,4 @@
-"""Adding rows of words four at a time.
+"""What the compiler does not do by itself: rows of words added four at a time, and memory asked for ahead.
 
 The compiler turns the plain loop over a row's W words into vector code only behind checks for overlap and length,
 which cost more than so short an addition. Measured against that loop: W = 4 three times, W = 8 and 12 one and a half
@@ -14,7 +14,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-__all__ = ["add_row"]
+__all__ = ["add_row", "ask_for_row"]
 
 _WORD = ir.IntType(64)
 _FOUR_WORDS = ir.VectorType(_WORD, 4)
@@ -27,6 +27,25 @@ def add_row(typing_context: Any, target: Any, at: Any, source: Any, i: Any) -> A
     Nothing is checked; `at` and `i` are not negative.
     """
     return types.void(target, at, source, i), _generate
+
+
+@intrinsic
+def ask_for_row(typing_context: Any, source: Any, i: Any) -> Any:
+    """Bring the start of row i of a C-contiguous array (., W) to the cache, without waiting for it.
+
+    Nothing is checked; `i` is not negative.
+    """
+    return types.void(source, i), _ask
+
+
+def _ask(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    """Write LLVM's prefetch: of data, to be read, for all levels of the cache."""
+    row, _ = _row(context, builder, signature.args[0], *arguments)
+    byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+    kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
+    prefetch = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
+    builder.call(prefetch, [builder.bitcast(row, byte), number(0), number(3), number(1)])
+    return context.get_dummy_value()
 
 
 def _generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:

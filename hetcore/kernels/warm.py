@@ -90,7 +90,7 @@ def _medians() -> None:
 
 def _graphs() -> None:
     pairs = np.array([0, 1, 2], np.int32), np.array([1, 0], np.int32), np.ones(2, np.float32)
-    csr.neighbor_sums(*pairs, np.zeros((1, 2, 1)), np.ones(2), np.zeros(2, np.int64))
+    csr.neighbor_sums(*pairs, np.zeros((2, 1)), np.ones(2))
 
 
 def _weights() -> None:

@@ -76,9 +76,7 @@ def test_rows_without_weight_are_no_part_of_a_median():
 
 def test_messages_of_weight_zero_are_not_even_looked_at():
     graph = np.array([0, 2, 2, 2], np.int32), np.array([1, 2], np.int32), np.ones(2, np.float32)
-    sums, _ = csr.neighbor_sums(
-        *graph, np.array([[[0.0], [np.nan], [3.0]]]), np.array([1.0, 0, 1]), np.zeros(3, np.int64)
-    )
+    sums, _ = csr.neighbor_sums(*graph, np.array([[0.0], [np.nan], [3.0]]), np.array([1.0, 0, 1]))
     assert sums[:, 0].tolist() == [3.0, 0.0, 0.0]
 
 

@@ -9,11 +9,11 @@ def _known_neighbors(i, indptr, indices, weights, known):
     return indices[edges], weights[edges].astype(float)
 
 
-def neighbor_sums(indptr, indices, weights, values, neighbor_weights, kinds):
+def neighbor_sums(indptr, indices, weights, values, neighbor_weights):
     n = len(indptr) - 1
-    sums, totals = np.zeros((n, values.shape[2])), np.zeros(n)
+    sums, totals = np.zeros((n, values.shape[1])), np.zeros(n)
     for i in range(n):
         neighbors, weight = _known_neighbors(i, indptr, indices, weights, neighbor_weights > 0)
         totals[i] = weight @ neighbor_weights[neighbors]
-        sums[i] = (weight * neighbor_weights[neighbors]) @ values[kinds[i], neighbors]
+        sums[i] = (weight * neighbor_weights[neighbors]) @ values[neighbors]
     return sums, totals

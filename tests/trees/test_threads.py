@@ -16,8 +16,8 @@ from hetcore.collective import view_trees
 from hetcore.collective.estimator import Collective
 from hetcore.consensus import view_learners
 from hetcore.heteroscedastic.estimator import DeviationBoosting
+from hetcore.kernels.threads import run_each
 from hetcore.registry import METHODS
-from hetcore.threads import run_each
 
 CLASSES = [getattr(hc, name) for name in METHODS]
 THREADED = [each for each in CLASSES if "n_jobs" in inspect.signature(each).parameters]
