@@ -68,10 +68,10 @@ PARTS = {
     ),
     "classes": Part("K classes", "benchmarks.speed.classes", "well under K fits."),
     "cluster": Part(
-        "Consensus on a cluster: bytes and seconds",
+        "Consensus on a cluster: bytes",
         "benchmarks.speed.distributed_bytes",
-        "the bytes of the formulas of scale.md; the local fit's seconds.",
-        "What travels, and why there is no gain in time on two cores: [scale.md](scale.md).",
+        "the bytes of the formulas of scale.md.",
+        "What travels: [scale.md](scale.md).",
     ),
     "startup": Part(
         "Start-up",

@@ -98,6 +98,13 @@ class Forest(Stored):
         self._scales += [scale * each for each in other._scales]
         self._flat = None
 
+    def trees(self) -> Iterator[tuple[Tree, float]]:
+        """Yield each tree and what it is scaled by."""
+        from hetcore.trees import Tree
+
+        for nodes, values, scale in zip(self._nodes, self._values, self._scales):
+            yield Tree(nodes, values), scale
+
     def first(self, count: int) -> Forest:
         """Return the forest of the first trees."""
         return self.some(slice(count))

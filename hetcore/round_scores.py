@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from hetcore.metrics import correlation_along, error_rate
 from hetcore.numerics import root_mean_square
 from hetcore.targets import Problem, Scale
 
-__all__ = ["describe", "shares"]
+__all__ = ["TableScores", "describe", "distances", "validation_rows", "metric", "scores_of_tables", "shares"]
 
 
 def shares(values: NDArray, names: list[str]) -> dict[str, float]:
@@ -23,12 +23,36 @@ def shares(values: NDArray, names: list[str]) -> dict[str, float]:
     return dict(zip(names, parts.tolist()))
 
 
-def describe(
-    problem: Problem,
-    raw: NDArray,
-    out_of_fold: NDArray,
-    alone: Mapping[str, tuple[NDArray, NDArray]],
-) -> dict[str, Any]:
+class TableScores(NamedTuple):
+    """What tables say alone: by table its metric, and how far all are from the ensemble."""
+
+    per_source: dict[str, float]
+    disagreement: float
+
+
+def validation_rows(problem: Problem) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    """Return which rows' predictions are compared, and with what (n, K): held-out labels if there are some."""
+    # never those that were trained on, if there are others
+    return (problem.scored, problem.truth) if problem.scored.any() else (problem.labelled, problem.target)
+
+
+def scores_of_tables(problem: Problem, raw: NDArray, alone: Mapping[str, tuple[NDArray, NDArray]]) -> TableScores:
+    """Return what tables say alone.
+
+    Parameters
+    ----------
+    problem : Problem
+    raw : (n, K) float64
+        Scores of the ensemble.
+    alone : mapping of str to ((n, K) scores, (n,) bool)
+        By table: what it says alone, and which instances it has.
+    """
+    rows, truth = validation_rows(problem)
+    per_source = {name: _metric_on(problem.scale, f, truth, rows & has) for name, (f, has) in alone.items()}
+    return TableScores(per_source, _disagreement(problem.scale, raw, alone))
+
+
+def describe(problem: Problem, raw: NDArray, out_of_fold: NDArray, tables: TableScores) -> dict[str, Any]:
     """Return losses, residual autocorrelation and detail of a round.
 
     Parameters
@@ -36,20 +60,18 @@ def describe(
     problem : Problem
     raw, out_of_fold : (n, K) float64
         Scores as trained, and with labelled rows scored by learners that did not see them.
-    alone : mapping of str to ((n, K) scores, (n,) bool)
-        By table: what it says alone, and which instances it has.
+    tables : TableScores
     """
     scale, labelled, scored = problem.scale, problem.labelled, problem.scored
     sets = {"train": (raw, problem.target, labelled), "left_out": (out_of_fold, problem.target, labelled)}
     if scored.any():
         sets["held_out"] = (raw, problem.truth, scored)
-    # held-out labels if there are some, else those left out: never the ones that were trained on
     scores, truth, rows = sets.get("held_out", sets["left_out"])
     detail = {
         "metric_name": "error" if scale.is_classifier else "RMSE",
         "metric": {name: metric(scale, f[of], y[of]) for name, (f, y, of) in sets.items()},
-        "per_source": {name: _metric_on(scale, f, truth, rows & has) for name, (f, has) in alone.items()},
-        "disagreement": _disagreement(scale, raw, alone),
+        "per_source": tables.per_source,
+        "disagreement": tables.disagreement,
     }
     residual = truth[rows] - scale.fitted(scores[rows])
     along = {name: correlation_along(residual, links) for name, links in problem.validation_links.items()}
@@ -74,11 +96,12 @@ def _metric_on(scale: Scale, raw: NDArray, truth: NDArray, rows: NDArray) -> flo
 
 def _disagreement(scale: Scale, raw: NDArray, alone: Mapping[str, tuple[NDArray, NDArray]]) -> float:
     """Return how far tables differ from the ensemble: share of other classes, or mean distance in the label's unit."""
-    distances = [_distance(scale, f[has], raw[has]) for f, has in alone.values() if has.any()]
-    return float(np.concatenate(distances).mean()) if distances else float("nan")
+    found = [distances(scale, f[has], raw[has]) for f, has in alone.values() if has.any()]
+    return float(np.concatenate(found).mean()) if found else float("nan")
 
 
-def _distance(scale: Scale, one: NDArray, other: NDArray) -> NDArray:
+def distances(scale: Scale, one: NDArray, other: NDArray) -> NDArray[np.float64]:
+    """Return for raw scores (m, K) whether their classes differ, or how far apart they are in the label's unit (m,)."""
     if scale.is_classifier:
         return (one.argmax(axis=1) != other.argmax(axis=1)).astype(float)
     return np.abs(one - other)[:, 0] * scale.deviation

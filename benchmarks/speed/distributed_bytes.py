@@ -1,18 +1,19 @@
-"""Count the bytes that a fit on a Dask cluster moves, time it beside the local fit, and project both to a large task.
+"""Count the bytes that a fit as printed on a Dask cluster moves in a round, and project them to a large task.
 
     python -m benchmarks.speed.distributed_bytes
-    python -m benchmarks.speed.distributed_bytes --sizes 2000 --repeats 1
+    python -m benchmarks.speed.distributed_bytes --sizes 2000 --workers 1 2
 
-A LocalCluster of two processes of one thread each; the local fit is of one process. Bytes "counted" are those of the
-arrays that are sent and received; "on the wire" is what the loopback device carried meanwhile, with the envelopes, the
-cluster's heartbeats and whatever else the machine sends to itself. Medians over the rounds of a kind.
+A LocalCluster of processes of one thread each. Bytes "counted" are those of the arrays that are sent and received, the
+median over the rounds after the first; "on the wire" is what the loopback device carried meanwhile, with the envelopes,
+the cluster's heartbeats and whatever else the machine sends to itself. The model files are compared with that of a fit
+in this process.
 """
 
 from __future__ import annotations
 
 import argparse
-import statistics
-import time
+import logging
+import platform
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -22,36 +23,38 @@ from distributed import Client, LocalCluster
 
 import hetcore as hc
 from datasets.planted.generator import make_heterogeneous
-from hetcore import distributed
+from hetcore import distributed, model_files
+from hetcore.consensus.partial_sums import spans_of
 
-WORKERS = 2
-ROUNDS = 24
-SIZES = (5_000, 20_000)
-GIGABIT = 10.0  # of the link of the process that fits, in the projection
+ROUNDS = 8
+SIZES, WORKERS = (5_000, 20_000), (1, 2, 4)
+TABLES = 8
+GIGABIT = 10.0  # of a process' link, in the projection
 
 
 class Task(NamedTuple):
-    """What the bytes of a round depend on: sizes of the data, the share that is labelled, how many workers."""
+    """What the bytes of a round depend on: instances, tables, scores, workers."""
 
     n: int
     tables: int
-    records: float
-    links: float
     K: int
-    labelled: float
     workers: int
-    subsample: float = 0.6
 
     @property
-    def consensus_round(self) -> tuple[float, float]:
-        """Bytes sent and received: E to every worker; what each table's smooth learner says."""
-        return 8.0 * self.workers * self.n * self.K, 8.0 * self.records * self.K
+    def sent(self) -> float:
+        """E to every worker for the step and for what tables say alone, and who is left out."""
+        return float(self.workers * self.n * (16 * self.K + 1))
 
     @property
-    def tree_round(self) -> tuple[float, float]:
-        """Bytes sent and received: residuals of the subsample and who is in it; a leaf number for each record."""
-        known = self.labelled * self.n
-        return self.workers * known * (8.0 * self.K * self.subsample + 1.0), self.records + self.links
+    def subtrees(self) -> int:
+        """How many sums come back where every worker has as many tables, in their order."""
+        ends = np.linspace(0, self.tables, self.workers + 1).astype(int).tolist()
+        return sum(len(spans_of(range(*span), (0, self.tables))) for span in zip(ends, ends[1:]))
+
+    @property
+    def received(self) -> float:
+        """The sum of each subtree."""
+        return 8.0 * self.subtrees * self.n * self.K
 
 
 class Watch:
@@ -70,75 +73,42 @@ def _loopback() -> int:
 
 
 def planted(n: int, K: int) -> hc.HetData:
-    """Return six tables of 10 columns and two graphs over n instances, 40% of the records there, 10% labelled."""
+    """Return eight tables of 10 columns and two graphs over n instances, 40% of the records there, 10% labelled."""
     task = {"task": "classification", "n_classes": K} if K > 1 else {"task": "regression"}
-    counts = {"n_sources": 5, "n_noise_sources": 1, "n_graphs": 2}
+    counts = {"n_sources": TABLES - 1, "n_noise_sources": 1, "n_graphs": 2}
     data, _ = make_heterogeneous(n, **counts, n_features=10, coverage=0.4, labelled=0.1, degree=10, seed=0, **task)
     return data
 
 
-def task_of(data: hc.HetData, K: int) -> Task:
-    """Return the sizes of the data; the two graphs make a third, of their joint links."""
-    records = sum(data.rows(name).size for name in data.source_names)
-    linked = [np.diff(graph.adjacency().indptr) > 0 for graph in data.graphs.values()]
-    links = sum(int(each.sum()) for each in linked) + int(np.any(linked, axis=0).sum())
-    return Task(
-        data.n, len(data.sources), records, links=links, K=K, labelled=float(data.labelled.mean()), workers=WORKERS
-    )
-
-
 def model(K: int) -> Any:
     cls = hc.GBCClassifier if K > 1 else hc.GBCRegressor
-    return cls(n_iterations=ROUNDS, schedule="parallel", random_state=0)
+    return cls(as_printed=True, n_iterations=ROUNDS, schedule="parallel", random_state=0)
 
 
-def bytes_line(data: hc.HetData, K: int, client: Client) -> list[str]:
-    """Return the table's lines of one size: what a round moved, beside the formula and the wire."""
-    watch, task = Watch(), task_of(data, K)
+def line(data: hc.HetData, K: int, client: Client, here: bytes) -> str:
+    """Return the table's line of one size and number of workers: what a round moved, beside formula and wire."""
+    watch, task = Watch(), Task(data.n, len(data.sources), K, len(client.nthreads()))
     fitted = distributed.fit(model(K), data, client, [watch])
     sent, received, loaded = (fitted.history_[f"bytes:{name}"].to_numpy() for name in ("sent", "received", "loaded"))
-    wire = np.diff(watch.carried)
-    lines = []
-    for kind, rounds, formula in (
-        ("consensus", slice(1, 3), task.consensus_round),
-        ("trees", slice(4, None), task.tree_round),
-    ):
-        counted = float(np.median(sent[rounds])), float(np.median(received[rounds]))
-        cells = [f"{data.n:,}", str(K), kind]
-        cells += [f"{_mb(mine)} ({mine / expected:.2f})" for mine, expected in zip(counted, formula)]
-        lines.append(_row([*cells, _mb(sum(counted)), _mb(float(np.median(wire[rounds]))), _mb(loaded.sum())]))
-    return lines
-
-
-def times_line(n: int, K: int, client: Client, repeats: int) -> str:
-    """Return the table's line of one size: seconds of the local fit and of the cluster's, in turn.
-
-    The data are made anew each time, so that neither finds tables that an earlier fit has encoded.
-    """
-    here, there, first, later = [], [], [], []
-    for _ in range(repeats):
-        data = planted(n, K)
-        started = time.perf_counter()
-        model(K).fit(data)
-        here.append(time.perf_counter() - started)
-        started = time.perf_counter()
-        seconds = distributed.fit(model(K), data, client).history_["seconds"].to_numpy()
-        there.append(time.perf_counter() - started)
-        first.append(seconds[0])
-        later.append(float(np.median(np.diff(seconds)[4:])))
-    local, spread = statistics.median(here), statistics.median(there)
-    cells = [f"{local:.2f}", f"{spread:.2f}", f"{spread / local:.2f}", f"{statistics.median(first):.2f}"]
-    return _row([f"{n:,}", str(K), *cells, f"{1000 * statistics.median(later):.0f}"])
+    cells = [f"{data.n:,}", str(K), str(task.workers)]
+    for mine, expected in ((sent, task.sent), (received, task.received)):
+        middle = float(np.median(mine[1:]))
+        cells.append(f"{_mb(middle)} ({middle / expected:.2f})")
+    wire = float(np.median(np.diff(watch.carried)[1:]))
+    same = "the same" if model_files.dumps(fitted) == here else "NOT the same"
+    return _row([*cells, _mb(wire), _mb(float(loaded.sum())), same])
 
 
 def projection() -> list[str]:
-    """Return the table of what 10^8 instances and 1,000 sources would move, and how long a link would be busy."""
-    lines = [_row(["outputs K", "round", "sent", "received", f"seconds at {GIGABIT:.0f} Gbit/s"]), _row(["---"] * 5)]
-    for K in (1, 10):
-        task = Task(10**8, 1000, 0.4 * 1000 * 1e8, links=0.0, K=K, labelled=0.1, workers=100)
-        for kind, (sent, received) in (("consensus", task.consensus_round), ("trees", task.tree_round)):
-            seconds = 8 * (sent + received) / (GIGABIT * 1e9)
-            lines.append(_row([str(K), kind, f"{sent / 1e9:,.1f} GB", f"{received / 1e9:,.1f} GB", f"{seconds:,.0f}"]))
+    """Return the table of what 1,000 sources on 100 workers would move, and how long the fit's link would be busy."""
+    lines = [_row(["instances", "K", "sent", "subtrees", "received", f"seconds at {GIGABIT:.0f} Gbit/s"])]
+    lines.append(_row(["---"] * 6))
+    for n in (10**8, 10**9):
+        for K in (1, 10):
+            task = Task(n, 1000, K, workers=100)
+            seconds = 8 * (task.sent + task.received) / (GIGABIT * 1e9)
+            size = [f"{each / 1e9:,.0f} GB" for each in (task.sent, task.received)]
+            lines.append(_row([f"{n:,}", str(K), size[0], str(task.subtrees), size[1], f"{seconds:,.0f}"]))
     return lines
 
 
@@ -151,29 +121,25 @@ def _row(cells: Sequence[str]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--sizes", type=int, nargs="*", default=SIZES)
-    parser.add_argument("--repeats", type=int, default=3)
-    args = parser.parse_args()
-    tasks = [*((n, 1) for n in args.sizes), (args.sizes[0], 5)]
-    with (
-        LocalCluster(WORKERS, threads_per_worker=1, processes=True, dashboard_address=":0") as cluster,
-        Client(cluster, direct_to_workers=True) as client,
-    ):
-        for K in (1, 5):  # what is compiled and imported on first use is not timed
-            distributed.fit(model(K), planted(500, K), client)
-        heads = ["instances", "K", "round", "sent, MB", "received, MB", "together", "on the wire", "loaded once"]
-        print("Bytes of a round, counted (over the formula's)\n")
-        print("\n".join([_row(heads), _row(["---"] * len(heads))]))
-        for n, K in tasks:
-            print("\n".join(bytes_line(planted(n, K), K, client)), flush=True)
-        print(f"\nSeconds of {ROUNDS} rounds, medians of {args.repeats}, in turn\n")
-        heads = ["instances", "K", "local", "cluster of 2", "ratio", "of it the first round", "a tree round, ms"]
-        print("\n".join([_row(heads), _row(["---"] * len(heads))]))
-        for n, K in tasks:
-            print(times_line(n, K, client, args.repeats), flush=True)
-    print("\nProjection: 10^8 instances, 1,000 sources with 40% of the records, 10% labelled, 100 workers\n")
-    print("\n".join(projection()))
+    """Print both tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, help="instances")
+    parser.add_argument("--workers", type=int, nargs="+", default=WORKERS)
+    given = parser.parse_args()
+    cases = [(n, 1) for n in given.sizes] + [(given.sizes[0], 5)]
+    print(f"{platform.machine()}, {psutil.cpu_count()} cores\n")
+    print(_row(["instances", "K", "workers", "sent, MB", "received, MB", "on the wire", "loaded once", "model file"]))
+    print(_row(["---"] * 8))
+    held = {case: planted(*case) for case in cases}
+    here = {(n, K): model_files.dumps(model(K).fit(data)) for (n, K), data in held.items()}
+    quiet = {"dashboard_address": ":0", "silence_logs": logging.CRITICAL, "threads_per_worker": 1}
+    for workers in given.workers:
+        with LocalCluster(n_workers=workers, **quiet) as cluster, Client(cluster, direct_to_workers=True) as client:
+            # one that comes late would get nothing
+            client.wait_for_workers(workers)
+            for (n, K), data in held.items():
+                print(line(data, K, client, here[n, K]), flush=True)
+    print("\n" + "\n".join(projection()))
 
 
 if __name__ == "__main__":

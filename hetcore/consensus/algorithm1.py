@@ -53,235 +53,193 @@ from numpy.typing import NDArray
 from hetcore.binning import BinMapper
 from hetcore.consensus.executor import Executor, LocalExecutor, SourceState
 from hetcore.consensus.predictor import Memory, in_no_table, neighbour_averages
-from hetcore.consensus.source_learners import Grown, binned_columns
-from hetcore.data import Graph, HetData
+from hetcore.consensus.source_learners import (
+    FAINTEST,
+    PrintedTask,
+    TableContent,
+    TableLearner,
+    binned_columns,
+    widened,
+)
+from hetcore.data import HetData
 from hetcore.data.encoding import SourceEncoder
 from hetcore.forest import Forest
-from hetcore.losses import HalfSquared, Logistic
+from hetcore.round_scores import TableScores, validation_rows
 from hetcore.schema import TEXTS, Stored, array, part, parts, value
 from hetcore.targets import Problem, Scale
-from hetcore.trees import Tree, TreeParams
+from hetcore.trees import Tree
 from hetcore.weights import weights_from_losses
 
-__all__ = ["Printed", "PrintedModel", "line_search"]
+__all__ = ["Printed", "PrintedModel"]
 
-LONGEST_MOVE = 1e6  # of a score in one step: a logistic loss may fall for ever
-SMALLEST = 1e-200  # gradient that is taken for zero
 LEFT_OUT = 1.0 / 3.0  # of the labelled rows in a round, if they set the weights
-FAINTEST = 1e-100  # weight of a source or graph whose weight underflows: it speaks where nobody else does
 
 
 @dataclass
 class Printed:
-    """The state of a fit as printed; `round` is one pass of lines 3 to 9. K is 1 for numbers and two classes."""
+    """The state of a fit as printed; `round` is one pass of lines 3 to 9. K is 1 for numbers and two classes.
+
+    f_i and lines 5 to 8 are a source's learner's (`hetcore.consensus.source_learners`), wherever that is.
+    """
 
     problem: Problem
-    params: dict[str, Any]
+    task: PrintedTask
     executor: Executor
     tables: list[SourceState]
     forests: list[list[Forest]]
-    links: list[Any]
-    sign: NDArray[np.float64]  # (n, K) labels: numbers or +1, -1; 0 where unlabelled
-    scores: NDArray[np.float64]  # (p, n, K) f_i
     weights: NDArray[np.float64]  # (p, K) w
     graph_weights: NDArray[np.float64]  # (q, K) w^
-    start_value: NDArray[np.float64]  # (K,) the constant of line 1
+    edges: NDArray[np.int64]  # (q,) c, by graph
     steps: dict[str, float]
     rng: np.random.Generator
     left_out: NDArray[np.bool_]  # (n,) labelled rows that train nothing in this round
+    losses: NDArray[np.float64]  # (p, K) of (4.10)
+    edge_losses: NDArray[np.float64]  # (p, q, K) of (4.11)
+    ended: NDArray[np.float64] | None = None  # (n, K) E of after the last round
 
     @classmethod
     def start(
         cls, problem: Problem, params: dict[str, Any], rng: np.random.Generator, executor: Executor | None = None
     ) -> Printed:
         """Line 1."""
-        data, scale = problem.data, problem.scale
-        executor = LocalExecutor() if executor is None else executor
-        sign = _signs(problem.target, problem.labelled, scale)
-        K, p, q = sign.shape[1], len(data.sources), len(data.graphs)
-        # a class without a label would have an infinite constant
-        share = np.clip((sign[problem.labelled].mean(axis=0) + 1.0) / 2.0, 1e-6, 1.0 - 1e-6)
-        constant = np.log(share / (1.0 - share)) if scale.is_classifier else np.zeros(1)
-        tables = [executor.table(data, name, problem.labelled) for name in data.source_names]
-        scores = np.stack([np.where(part.covers[:, None], constant, 0.0) for part in tables])
-        forests = [[Forest(1) for _ in range(K)] for _ in tables]
-        links = [_row_normalised(graph) for graph in data.graphs.values()]
+        data, executor = problem.data, LocalExecutor() if executor is None else executor
+        task = _task(problem, params)
+        K, p, q = task.sign.shape[1], len(data.sources), len(data.graphs)
+        forests = [[Forest(1) for _ in range(K)] for _ in data.sources]
+        tables = [SourceState(name, data.rows(name), data.n) for name in data.source_names]
+        for table, own in zip(tables, forests):
+            # with the trees that the fit will add: a learner that is lost is made again from them
+            executor.add(table, TableLearner, task, TableContent(data.sources[table.name], own))
         return cls(
             problem=problem,
-            params=params,
+            task=task,
             executor=executor,
             tables=tables,
             forests=forests,
-            links=links,
-            sign=sign,
-            scores=scores,
             weights=np.full((p, K), 1.0 / p),
             graph_weights=np.full((q, K), 1.0 / max(q, 1)),
-            start_value=constant,
+            edges=np.array([_covered(tables, *ends) for ends in task.edges], np.int64),
             steps={},
             rng=rng,
             left_out=np.zeros(data.n, bool),
+            losses=np.zeros((p, K)),
+            edge_losses=np.zeros((p, q, K)),
         )
-
-    @property
-    def loss(self) -> HalfSquared | Logistic:
-        return Logistic() if self.problem.scale.is_classifier else HalfSquared()
 
     @property
     def consensus(self) -> NDArray[np.float64]:
         """E (n, K): the sources' weighted mean over those that cover x; the constant of line 1 where none does."""
         # an underflowed weight is not none: the source still speaks where nobody else does
         weights = np.maximum(self.weights, FAINTEST)
-        mass = (weights.T @ self._covers).T
-        total = np.einsum("pk,pnk->nk", weights, self.scores)
-        return np.divide(total, mass, out=np.tile(self.start_value, (len(total), 1)), where=mass > 0)
-
-    @property
-    def _covers(self) -> NDArray[np.bool_]:
-        return np.stack([part.covers for part in self.tables])
+        mass = np.zeros((self.problem.data.n, weights.shape[1]))
+        for table, weight in zip(self.tables, weights):
+            mass[table.rows] += weight
+        total = self.executor.weighted_sum(self.tables, weights)
+        return np.divide(total, mass, out=np.tile(self.task.start_value, (len(total), 1)), where=mass > 0)
 
     def round(self) -> None:
         """Lines 4 to 10."""
-        if self.params["left_out_weights"]:
+        if self.task.params["left_out_weights"]:
             self.left_out = self.problem.labelled & (self.rng.random(self.problem.data.n) < LEFT_OUT)
+        every, parallel = list(range(len(self.tables))), self.task.params["schedule"] == "parallel"
         # E of before the round, for the parallel schedule, in which nobody sees this round's steps
-        before = self.consensus
-        every, parallel = list(range(len(self.tables))), self.params["schedule"] == "parallel"
+        before = self.last if parallel and self.task.params["lambda0"] else None
         # side by side only where an executor has several workers; one after the other gives the same bits
         for numbers in [every] if parallel and self.executor.concurrent else [[i] for i in every]:
-            self._fit(numbers, before if parallel else self.consensus)
-        self.weights = np.stack([self._weights(k) for k in range(self.sign.shape[1])], axis=1)
-        if self.links:
+            self._fit(numbers, self.consensus if not parallel and self.task.params["lambda0"] else before)
+        self.weights = np.stack([self._weights(k) for k in range(self.weights.shape[1])], axis=1)
+        if len(self.edges):
             self.graph_weights = self._graph_weights()
+        self.ended = self.consensus
 
-    def _terms(self, i: int, part: SourceState, k: int, consensus: NDArray) -> tuple[NDArray, NDArray]:
-        """Return targets (3, m) and their weights (3, m) in the objective of source i: y, E and E~_i (4.4)."""
-        rows, labelled = part.rows, self.problem.labelled[part.rows]
-        pulled = ~labelled if self.params["pull"] == "unlabelled" else np.ones(rows.size, bool)
-        labelled = labelled & ~self.left_out[rows]
-        near, has = self._neighbours_say(i, part, k)
-        targets = np.stack([self.sign[rows, k], consensus[rows, k], near[rows]])
-        weights = np.stack([labelled, pulled, pulled & has[rows]]).astype(np.float64)
-        # the sums are of all rows, of which the unlabelled may be a thousand times as many as the labelled
-        if self.params["relative_lambda"]:
-            counts = weights.sum(axis=1, keepdims=True)
-            weights *= np.where(counts > 0, counts[0] / np.maximum(counts, 1.0), 0.0)
-        return targets, weights * np.array([[1.0], [self.params["lambda0"]], [self.params["lambda1"]]])
+    @property
+    def last(self) -> NDArray[np.float64]:
+        """E (n, K) after the last round."""
+        return self.consensus if self.ended is None else self.ended
 
-    def _neighbours_say(self, i: int, part: SourceState, k: int) -> tuple[NDArray, NDArray]:
-        """Return E~_i (n,), and where there is one; nowhere if nothing is pulled to it."""
-        if not self.params["lambda1"]:
-            return np.zeros(len(self.sign)), np.zeros(len(self.sign), bool)
-        if self.params["clamp_neighbors"] and self.links:
-            known = np.where(self.problem.labelled, self.sign[:, k], self.scores[i, :, k])
-            return self._neighbourhood(known, part.covers | self.problem.labelled, k)
-        return self._neighbourhood(self.scores[i, :, k], part.covers, k)
-
-    def _neighbourhood(self, values: NDArray, says: NDArray, k: int) -> tuple[NDArray, NDArray]:
-        """Return E~ (n,) of values (n,) over the neighbours that say something, and where there is one."""
-        total, mass = np.zeros(len(values)), np.zeros(len(values))
-        for weight, links in zip(np.maximum(self.graph_weights[:, k], FAINTEST), self.links):
-            share = links @ says.astype(np.float64)
-            has = share > 0
-            # links of graphs are row-normalised, but of those neighbours that say something: their share is divided out
-            total[has] += weight * (links @ np.where(says, values, 0.0))[has] / share[has]
-            mass += weight * has
-        return np.divide(total, mass, out=total, where=mass > 0), mass > 0
-
-    def _fit(self, numbers: list[int], consensus: NDArray) -> None:
-        """Lines 5 to 8 for the sources of these numbers, all from the same scores."""
-        parts, outputs = [self.tables[i] for i in numbers], range(self.sign.shape[1])
-        terms = [[self._terms(i, part, k, consensus) for k in outputs] for i, part in zip(numbers, parts)]
-        slopes = [[self._slope(i, k, *row[k]) for k in outputs] for i, row in zip(numbers, terms)]
-        limits = TreeParams(self.params["max_depth"], -1, self.params["min_samples_leaf"])
-        grown_by = self.executor.grow_each(parts, limits, [[slope and slope[:2] for slope in row] for row in slopes])
-        for place, (i, grown) in enumerate(zip(numbers, grown_by)):
-            steps = [
-                0.0 if slopes[place][k] is None else self._step(i, k, grown[k], *terms[place][k]) / slopes[place][k][2]
-                for k in outputs
-            ]
-            self.steps[self.tables[i].name] = float(np.mean(steps))
-
-    def _slope(
-        self, i: int, k: int, targets: NDArray, weights: NDArray
-    ) -> tuple[NDArray[np.float64], NDArray[np.bool_], float] | None:
-        """Line 5: return -z over its size, so that no w_i is too small for float32, where z is asked, and its size."""
-        f, w = self.scores[i, self.tables[i].rows, k], self.weights[i, k]
-        # displayed without 2 w_i before lambda1: 2 is left out of all, the loss being half the square
-        before = np.array([[w], [w], [w if self.problem.scale.is_classifier else 0.5]])  # displays below (4.5)
-        slope = (before * weights * self.loss.gradient(f, targets)).sum(axis=0)
-        # its largest, so that float32 gradients have digits however small w_i is
-        size, rows = float(np.abs(slope).max(initial=0.0)), weights.any(axis=0)
-        return None if not rows.any() or size < SMALLEST else (slope / size, rows, size)
-
-    def _step(self, i: int, k: int, grown: Grown, targets: NDArray, weights: NDArray) -> float:
-        """Lines 7 and 8; return rho."""
-        nodes, values, leaf = grown
-        f, h = self.scores[i, self.tables[i].rows, k], values[leaf][:, 0]
-        step = line_search(self.loss, f, h, targets, weights)
-        self.forests[i][k].append(Tree(nodes, values), self.params["shrinkage"] * step)
-        self.scores[i, self.tables[i].rows, k] = f + self.params["shrinkage"] * step * h
-        return step
+    def _fit(self, numbers: list[int], consensus: NDArray | None) -> None:
+        """Lines 5 to 8 for the sources of these numbers, all from the same E; None where nothing is pulled to it."""
+        parts, own = [self.tables[i] for i in numbers], [self.weights[i] for i in numbers]
+        asked = consensus, self.graph_weights, self.left_out
+        for i, done in zip(numbers, self.executor.step(parts, asked, own)):
+            for forest, tree, scale in zip(self.forests[i], done.trees, done.scales):
+                if tree is not None:
+                    forest.append(Tree(*tree), scale)
+            self.steps[self.tables[i].name] = float(np.mean(done.steps))
+            self.losses[i], self.edge_losses[i] = done.losses, done.edge_losses
 
     def _weights(self, k: int) -> NDArray[np.float64]:
         """(4.10), by the sum over the labelled rows that a source covers; by the mean if they are rows left out."""
-        losses = []
-        for i, table in enumerate(self.tables):
-            own, left = self.problem.labelled[table.rows], self.left_out[table.rows]
-            rows = table.rows[left if left.any() else own]
-            f, y = self.scores[i, rows, k], self.sign[rows, k]
-            # a source without a label has the loss of a constant: an empty sum would make it the best of all
-            if not rows.size:
-                f, y = self.start_value[k], self.sign[self.problem.labelled, k]
-            loss = self.loss.value(f, y)
-            # left-out rows vary in number from round to round, and so would their sum
-            losses.append(float(loss.mean() if self.params["left_out_weights"] else loss.sum()))
-        return weights_from_losses(losses, _rule(self.params))
+        return weights_from_losses(self.losses[:, k].tolist(), _rule(self.task.params))
 
     def _graph_weights(self) -> NDArray[np.float64]:
         """(4.11), (q, K); a graph without an edge that a source covers gets 0."""
-        losses = np.stack([self._edge_loss(graph) for graph in self.problem.data.graphs.values()])
-        known = ~np.isnan(losses[:, 0])
-        weights = np.zeros(losses.shape)
+        known = self.edges > 0
+        losses = (self.weights[:, None] * self.edge_losses).sum(axis=0)[known] / self.edges[known, None]
+        weights = np.zeros(self.graph_weights.shape)
         if known.any():
-            rule = _rule(self.params)
-            weights[known] = np.stack([weights_from_losses(column, rule) for column in losses[known].T], axis=1)
+            rule = _rule(self.task.params)
+            weights[known] = np.stack([weights_from_losses(column, rule) for column in losses.T], axis=1)
         return weights
-
-    def _edge_loss(self, graph: Graph) -> NDArray[np.float64]:
-        """Return (1/c) sum over the edges of sum_i w_i L(f_i(a), f_i(b)) (K,), over sources that cover both ends."""
-        a, b, _ = graph.edges()
-        total, found = np.zeros(self.sign.shape[1]), np.zeros(a.size, bool)
-        for w, f, table in zip(self.weights, self.scores, self.tables):
-            both = table.covers[a] & table.covers[b]
-            # the usual case, all edges, without copying them
-            one, other = (a, b) if both.all() else (a[both], b[both])
-            # by columns: the loss is a call for each score, over contiguous numbers
-            total += w * [float(self.loss.value(g[one], g[other]).sum()) for g in np.ascontiguousarray(f.T)]
-            found |= both
-        # nan for "no edge", which 0 would turn into the best of all graphs
-        return total / found.sum() if found.any() else np.full(total.size, np.nan)
 
     @property
     def raw(self) -> NDArray[np.float64]:
         """Raw scores (n, K of the scale)."""
-        return _spread(self.consensus, self.problem.scale)
+        return widened(self.last, self.problem.scale)
 
     # as printed nothing is out of fold: the labelled rows are scored as trained
     out_of_fold = raw
+
+    def alone(self) -> TableScores:
+        """Return what each table says alone after the last round."""
+        found = self.executor.alone(self.tables, self.last)
+        metrics = {table.name: each.metric for table, each in zip(self.tables, found)}
+        distance, count = sum(each.distance for each in found), sum(each.count for each in found)
+        return TableScores(metrics, distance / count if count else float("nan"))
 
     def finish(self) -> PrintedModel:
         """Return what predicts."""
         memory = Memory(
             # float32: neighbours' messages, of which nobody needs more digits, halve the file
-            self.problem.data.id_series, self.consensus.astype(np.float32), np.ones(self.problem.data.n, np.float32)
+            self.problem.data.id_series,
+            self.last.astype(np.float32),
+            np.ones(self.problem.data.n, np.float32),
         )
         kept = self.executor.keep_tables(self.tables)
         sources = [SourceTrees(k.encoder, k.mapper, forests) for k, forests in zip(kept, self.forests)]
         names = [part.name for part in self.tables]
         return PrintedModel(
-            self.problem.scale, self.weights, self.start_value, memory=memory, sources=sources, names=names
+            self.problem.scale, self.weights, self.task.start_value, memory=memory, sources=sources, names=names
         )
+
+
+def _task(problem: Problem, params: dict[str, Any]) -> PrintedTask:
+    """Return what all sources share, with the constant of line 1."""
+    scale, graphs = problem.scale, problem.data.graphs.values()
+    sign = _signs(problem.target, problem.labelled, scale)
+    # a class without a label would have an infinite constant
+    share = np.clip((sign[problem.labelled].mean(axis=0) + 1.0) / 2.0, 1e-6, 1.0 - 1e-6)
+    validation, truth = validation_rows(problem)
+    return PrintedTask(
+        scale=scale,
+        params=params,
+        sign=sign,
+        labelled=problem.labelled,
+        start_value=np.log(share / (1.0 - share)) if scale.is_classifier else np.zeros(1),
+        # what nobody asks for does not travel
+        links=[_row_normalised(graph) for graph in graphs] if params["lambda1"] else [],
+        edges=[graph.edges()[:2] for graph in graphs],
+        truth=truth,
+        validation=validation,
+    )
+
+
+def _covered(tables: list[SourceState], a: NDArray, b: NDArray) -> int:
+    """Return how many edges have both ends in some table."""
+    found = np.zeros(a.size, bool)
+    for table in tables:
+        found |= table.covers[a] & table.covers[b]
+    return int(found.sum())
 
 
 def _rule(params: Mapping[str, Any]) -> str:
@@ -296,68 +254,12 @@ def _signs(target: NDArray, labelled: NDArray, scale: Scale) -> NDArray[np.float
     return np.where(labelled[:, None], 2.0 * codes - 1.0, 0.0)
 
 
-def _spread(margins: NDArray, scale: Scale) -> NDArray[np.float64]:
-    """Return the scale's raw scores for margins: two classes have one margin, against 0."""
-    return np.concatenate([np.zeros_like(margins), margins], axis=-1) if scale.n_outputs == 2 else margins
-
-
 def _row_normalised(graph: Any) -> Any:
     links = graph.adjacency().astype(np.float64)
     degree = links @ np.ones(graph.n)
     # a node without a link keeps its empty row
     links.data /= np.repeat(np.maximum(degree, 1e-300), np.diff(links.indptr))
     return links
-
-
-def line_search(
-    loss: HalfSquared | Logistic, f: NDArray, h: NDArray, targets: NDArray, weights: NDArray, steps: int = 50
-) -> float:
-    """Return the step rho that minimises sum_j weights_j L(f + rho h, targets_j), by safeguarded Newton (4.8).
-
-    Parameters
-    ----------
-    loss : loss of `hetcore.losses`
-        Convex; half the squared error is solved in one step.
-    f, h : (m,) float64
-        Scores, and the direction.
-    targets, weights : (j, m) float64
-    steps : int, default=50
-        Most Newton steps.
-
-    Returns
-    -------
-    float
-        Never one that raises the objective; negative where -h is a descent direction.
-    """
-    counted = np.nonzero(weights)
-    targets, weights, f, h = targets[counted], weights[counted], f[counted[1]], h[counted[1]]
-    # the display's gradient is not that of the objective, so the search may have to go back
-    if float((weights * loss.gradient(f, targets) * h).sum()) > 0:
-        return -_descent(loss, f, -h, y=targets, weights=weights, steps=steps)
-    return _descent(loss, f, h, y=targets, weights=weights, steps=steps)
-
-
-def _descent(loss: HalfSquared | Logistic, f: NDArray, h: NDArray, y: NDArray, weights: NDArray, steps: int) -> float:
-    """Return rho >= 0 for a direction that does not ascend; all arrays (m,), `weights` above 0."""
-    # along an all-zero tree there is no longest move
-    longest = LONGEST_MOVE / max(np.abs(h).max(initial=0.0), 1e-290)
-    low, high, step = 0.0, longest, 0.0
-    for _ in range(steps):
-        at = f + step * h
-        slope = float((weights * loss.gradient(at, y) * h).sum())
-        curve = float((weights * loss.hessian(at, y) * h * h).sum())
-        # the slope at `step` says on which side the minimum lies
-        low, high = (step, high) if slope < 0 else (low, step)
-        newton = step - slope / curve if curve > 0 else np.inf
-        # no upper end known yet: double the step
-        between = 0.5 * (low + high) if high < longest else min(2 * step + 1, high)
-        nxt = newton if low <= newton <= high else between
-        if abs(nxt - step) <= 1e-12 * nxt:
-            break
-        step = nxt
-    before = (weights * loss.value(f, y)).sum()
-    # a step that rounding made worse is not taken
-    return float(step) if (weights * loss.value(f + step * h, y)).sum() <= before else 0.0
 
 
 @dataclass
@@ -403,19 +305,19 @@ class PrintedModel(Stored):
                 mass[rows] += weights[i]
         # rows that no table has: 0 / 1, and `fitted` predicts them by their neighbours
         mass[mass == 0] = 1.0
-        return [_spread(added / mass, self.scale) for added in adds]
+        return [widened(added / mass, self.scale) for added in adds]
 
     def fitted(self, data: HetData, graph_weights: Mapping[str, float], adds: list[NDArray]) -> NDArray[np.float64]:
         """Return probabilities (n, K), one against the others, or standardised numbers (n, 1), from contributions."""
         raw = sum(adds)
         bare = in_no_table(data, self.names)
-        raw[bare] = _spread(self.start_value[None], self.scale)
+        raw[bare] = widened(self.start_value[None], self.scale)
         if bare.any() and data.graphs:
             # the memory holds margins
             margins = raw[:, 1:] if self.scale.n_outputs == 2 else raw
             values, _ = self.memory.recall(data, margins, 1.0)
             average, has = neighbour_averages(data, graph_weights, values)
-            raw[bare & has] = _spread(average, self.scale)[bare & has]
+            raw[bare & has] = widened(average, self.scale)[bare & has]
         return self.scale.fitted(raw)
 
     @classmethod

@@ -16,13 +16,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hetcore.consensus.partial_sums import PartialSums
 from hetcore.consensus.recall import MEMORY, Recalled
-from hetcore.consensus.source_learners import Grown, Kept, Slope, TableLearner
-from hetcore.data import HetData
 from hetcore.kernels.threads import run_each
-from hetcore.trees import TreeParams
 
 if TYPE_CHECKING:  # which know of executors
+    from hetcore.consensus.source_learners import Alone, Kept, Stepped, TableLearner
     from hetcore.consensus.view_learners import Advanced
     from hetcore.consensus.view_state import ViewState
 
@@ -65,21 +64,21 @@ class Executor(ABC):
 
     concurrent, n_jobs = False, 1
 
-    def table(self, data: HetData, name: str, labelled: NDArray[np.bool_]) -> SourceState:
-        """Return the state of a table, its learner added."""
-        state = SourceState(name, data.rows(name), data.n)
-        self.add(state, TableLearner, labelled, data.sources[name])
-        return state
+    @abstractmethod
+    def add(self, state: SourceState | ViewState, kind: type, common: Any, content: Any) -> None:
+        """Make a state's learner of a kind from its rows, what all of the fit have in common, and its content."""
 
     @abstractmethod
-    def add(self, state: SourceState | ViewState, kind: type, labelled: NDArray[np.bool_], content: Any) -> None:
-        """Make a state's learner of a kind from its rows, the labelled instances (n,) and its content."""
+    def step(self, tables: Sequence[SourceState], shared: tuple, weights: Sequence[NDArray]) -> list[Stepped]:
+        """Take a step of each table, given what all share and its weights: see `TableLearner.step`."""
 
     @abstractmethod
-    def grow_each(
-        self, tables: Sequence[SourceState], limits: TreeParams, slopes: Sequence[list[Slope | None]]
-    ) -> list[list[Grown | None]]:
-        """Grow a tree for each output of each table: see `TableLearner.grow_each`."""
+    def weighted_sum(self, tables: Sequence[SourceState], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return sum_i w_i f_i (n, K), w (p, K), added up as `hetcore.consensus.partial_sums` says."""
+
+    @abstractmethod
+    def alone(self, tables: Sequence[SourceState], consensus: NDArray[np.float64]) -> list[Alone]:
+        """Return what each table says alone, beside E (n, K)."""
 
     @abstractmethod
     def advance(self, views: Sequence[ViewState], t: int, pulls: Sequence[NDArray] | None) -> Iterable[Advanced]:
@@ -131,10 +130,10 @@ class LocalExecutor(Executor):
     def __init__(self, n_jobs: int = 1) -> None:
         self.n_jobs, self.concurrent = n_jobs, n_jobs > 1
 
-    def add(self, state: SourceState | ViewState, kind: type, labelled: NDArray[np.bool_], content: Any) -> None:
+    def add(self, state: SourceState | ViewState, kind: type, common: Any, content: Any) -> None:
         """Make a state's learner: see `Executor.add`."""
         key = getattr(content, "key", "")
-        made = partial(kind, state.rows, labelled, content)
+        made = partial(kind, state.rows, common, content)
         # with a key its rounds may be known from an earlier fit; without one there is nothing to find them by
         if key:
             state.learner = Recalled(MEMORY, key, made)
@@ -142,11 +141,20 @@ class LocalExecutor(Executor):
             # bins, landmarks and their spectra are half of a short fit
             state.learner = _FromFirstStep(made) if self.concurrent else made()
 
-    def grow_each(
-        self, tables: Sequence[SourceState], limits: TreeParams, slopes: Sequence[list[Slope | None]]
-    ) -> list[list[Grown | None]]:
-        """Grow a tree for each output of each table."""
-        return [table.learner.grow_each(limits, each) for table, each in zip(tables, slopes)]
+    def step(self, tables: Sequence[SourceState], shared: tuple, weights: Sequence[NDArray]) -> list[Stepped]:
+        """Take a step of each table."""
+        return [table.learner.step(*shared, each) for table, each in zip(tables, weights)]
+
+    def weighted_sum(self, tables: Sequence[SourceState], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return sum_i w_i f_i (n, K)."""
+        sums = PartialSums((0, len(tables)))
+        for i, (table, weight) in enumerate(zip(tables, weights)):
+            sums.add((i, i + 1), table.learner.weighted(weight))
+        return sums.total
+
+    def alone(self, tables: Sequence[SourceState], consensus: NDArray[np.float64]) -> list[Alone]:
+        """Return what each table says alone."""
+        return [table.learner.alone(consensus) for table in tables]
 
     def advance(self, views: Sequence[ViewState], t: int, pulls: Sequence[NDArray] | None) -> Iterable[Advanced]:
         """Take round t of each view."""

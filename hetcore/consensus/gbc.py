@@ -66,7 +66,7 @@ from hetcore.consensus.view_predictor import ViewModel
 from hetcore.data import HetData
 from hetcore.parameters import Domain, Flag, Interval, OneOf, Seed, Slider, Whole, param
 from hetcore.registry import MemoryNeed, estimator
-from hetcore.round_scores import describe, shares
+from hetcore.round_scores import describe, scores_of_tables, shares
 from hetcore.schema import SHARES, Part
 from hetcore.targets import Problem, Scale
 
@@ -211,18 +211,17 @@ class _GBC(Tempering, BoostedEstimator):
 
     def _view(self, state: ViewBoosting | Printed) -> dict[str, Any]:
         if self.as_printed:
-            alone, more = _alone_printed(state)
             # scores are of training: `raw` and `out_of_fold` are the same as printed
-            view = describe(state.problem, state.raw, state.out_of_fold, alone)
+            view, more = describe(state.problem, state.raw, state.out_of_fold, state.alone()), _weights_printed(state)
             more["detail"] = {"steps": {name: step for name, step in state.steps.items() if name}}
         else:
-            view = describe(state.problem, state.raw, state.held_back, state.alone())
-            more = _weights_of(state)
+            alone = scores_of_tables(state.problem, state.raw, state.alone())
+            view, more = describe(state.problem, state.raw, state.held_back, alone), _weights_of(state)
         view["detail"] |= more.pop("detail") | state.executor.statistics()
         return view | more
 
     def _finish(self, state: ViewBoosting | Printed) -> None:
-        view = _alone_printed(state)[1] if self.as_printed else _weights_of(state)
+        view = _weights_printed(state) if self.as_printed else _weights_of(state)
         self.source_weights_, self.graph_weights_ = view["source_weights"], view["graph_weights"]
         self.scale_ = state.problem.scale
         if self.as_printed:
@@ -361,15 +360,11 @@ def _by_source(state: ViewBoosting, dealt: NDArray) -> dict[str, dict[str, float
     return {view.name: part for view, part in zip(state.views, parts) if part}
 
 
-def _alone_printed(state: Printed) -> tuple[dict[str, tuple[NDArray, NDArray]], dict[str, Any]]:
-    problem = state.problem
-    two = problem.scale.n_outputs == 2
-    alone = {}
-    for part, f in zip(state.tables, state.scores):
-        alone[part.name] = (np.concatenate([np.zeros_like(f), f], axis=1) if two else f, part.covers)
-    return alone, {
-        "source_weights": shares(state.weights.mean(axis=1), problem.data.source_names),
-        "graph_weights": shares(state.graph_weights.mean(axis=1), problem.data.graph_names),
+def _weights_printed(state: Printed) -> dict[str, Any]:
+    data = state.problem.data
+    return {
+        "source_weights": shares(state.weights.mean(axis=1), data.source_names),
+        "graph_weights": shares(state.graph_weights.mean(axis=1), data.graph_names),
     }
 
 

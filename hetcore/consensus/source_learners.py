@@ -1,35 +1,116 @@
-"""What has a table during a fit as printed: its encoded, binned columns.
+"""What has a table during a fit as printed: its encoded, binned columns, its f_i, and lines 5 to 9 of Algorithm 1.
 
-Encoding and binning depend on the table alone, so they are made once for each `Source` object and serve every fit,
-class and what-if run that shares it.
+    5  z_i <- as displayed below (4.5), from labels, E and E~_i
+    6  h <- regression tree on the columns to z_i
+    7  rho <- argmin of the objective along h                                                           (4.4), (4.8)
+    8  f_i <- f_i + rho h                                                                                     (4.9)
+    -  sum_{x in T} L(f_i(x), y) of (4.10); of each graph sum_{a ~ b} L(f_i(a), f_i(b)) of (4.11)
+
+What is asked with a step is E, the weights and who is left out; what comes back is trees and sums, of a size that does
+not grow with the records. Encoding and binning depend on the table alone, so they are made once for each `Source`
+object and serve every fit, class and what-if run that shares it.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hetcore.binning import BinMapper
+from hetcore.consensus.line_search import line_search
 from hetcore.data import Source
 from hetcore.data.encoding import SourceEncoder
-from hetcore.trees import TreeParams, grow
+from hetcore.forest import Forest
+from hetcore.losses import HalfSquared, Logistic
+from hetcore.round_scores import distances, metric
+from hetcore.targets import Scale
+from hetcore.trees import Tree, TreeParams, grow
 
-__all__ = ["Grown", "Kept", "Slope", "TableLearner", "binned_columns"]
+__all__ = ["FAINTEST", "Kept", "PrintedTask", "Stepped", "TableContent", "TableLearner", "binned_columns", "widened"]
 
 MAX_BINS = 64
-Slope = tuple[NDArray[np.float64], NDArray[np.bool_]]
-"""Gradients (m,) of a table's records, and which of them (m,) a tree is grown on."""
+SMALLEST = 1e-200  # gradient that is taken for zero
+FAINTEST = 1e-100  # weight of a source or graph whose weight underflows: it speaks where nobody else does
 
 
-class Grown(NamedTuple):
-    """A tree, and the leaf (m,) of each record of the source that it was grown on."""
+class PrintedTask(NamedTuple):
+    """What all sources of a fit as printed share. K is 1 for numbers and two classes.
 
-    nodes: NDArray
-    values: NDArray[np.float64]
-    leaf: NDArray[np.integer]
+    Attributes
+    ----------
+    scale : Scale
+    params : dict
+        Of the estimator.
+    sign : (n, K) float64
+        Labels: numbers or +1, -1; 0 where unlabelled.
+    labelled : (n,) bool
+    start_value : (K,) float64
+        The constant of line 1.
+    links : list of (n, n) sparse
+        By graph, rows that sum to 1; none where nothing is pulled to neighbours.
+    edges : list of ((e,) int64, (e,) int64)
+        By graph, both ends of each edge.
+    truth : (n, K of the scale) float64
+    validation : (n,) bool
+        Rows whose `truth` a source's predictions are compared with.
+    """
+
+    scale: Scale
+    params: Mapping[str, Any]
+    sign: NDArray[np.float64]
+    labelled: NDArray[np.bool_]
+    start_value: NDArray[np.float64]
+    links: list[Any]
+    edges: list[tuple[NDArray[np.int64], NDArray[np.int64]]]
+    truth: NDArray[np.float64]
+    validation: NDArray[np.bool_]
+
+    @property
+    def loss(self) -> HalfSquared | Logistic:
+        return Logistic() if self.scale.is_classifier else HalfSquared()
+
+
+class TableContent(NamedTuple):
+    """What a learner is made from: its table, and the K forests that it has grown so far, which it goes on from."""
+
+    source: Source
+    forests: list[Forest]
+
+
+class Stepped(NamedTuple):
+    """What came of lines 5 to 8.
+
+    Attributes
+    ----------
+    trees : list of (nodes, values) or None
+        By output, the tree h to -z over its size; None where there is no slope.
+    scales : list of float
+        By output, what h is added with.
+    steps : list of float
+        By output, rho.
+    losses : (K,) float64
+        Of (4.10).
+    edge_losses : (q, K) float64
+        By graph, the sum over the edges with both ends in the table.
+    """
+
+    trees: list[tuple[NDArray, NDArray] | None]
+    scales: list[float]
+    steps: list[float]
+    losses: NDArray[np.float64]
+    edge_losses: NDArray[np.float64]
+
+
+class Alone(NamedTuple):
+    """What a table says alone: its metric, the sum of its distances to the ensemble, and of how many rows."""
+
+    metric: float
+    distance: float
+    count: int
 
 
 class Kept(NamedTuple):
@@ -72,40 +153,189 @@ def binned_columns(encoder: SourceEncoder, mapper: BinMapper, source: Source, na
     return binned
 
 
+def widened(margins: NDArray, scale: Scale) -> NDArray[np.float64]:
+    """Return the scale's raw scores for margins: two classes have one margin, against 0."""
+    return np.concatenate([np.zeros_like(margins), margins], axis=-1) if scale.n_outputs == 2 else margins
+
+
 class TableLearner:
-    """Trees over a table's columns.
+    """A source's f_i.
 
     Parameters
     ----------
     rows : (m,) int64
         Instances that the table has, by record.
-    labelled : (n,) bool
-    source : Source
+    task : PrintedTask
+    content : TableContent
     """
 
-    def __init__(self, rows: NDArray[np.int64], labelled: NDArray[np.bool_], source: Source) -> None:
-        self._kept, self.binned = _prepared(source)
+    summed = True  # an executor is asked for sums over such learners
 
-    def grow_each(self, limits: TreeParams, slopes: list[Slope | None]) -> list[Grown | None]:
-        """Grow one tree for each output on its gradients and records; None where there is no slope.
+    def __init__(self, rows: NDArray[np.int64], task: PrintedTask, content: TableContent) -> None:
+        self._kept, self.binned = _prepared(content.source)
+        self.rows, self.task, self.loss = rows, task, task.loss
+        self.covers = np.zeros(len(task.labelled), bool)
+        self.covers[rows] = True
+        self.f = np.tile(task.start_value, (rows.size, 1))
+        for f, forest in zip(self.f.T, content.forests):
+            for tree, scale in forest.trees():
+                # in the order of the rounds, so that the sum has the bits that it had
+                f += scale * tree.predict(self.binned)[:, 0]
 
-        A leaf is the negative mean gradient of its records: splits are found in single precision, leaves are not.
+    def step(
+        self,
+        consensus: NDArray[np.float64] | None,
+        graph_weights: NDArray[np.float64],
+        left_out: NDArray[np.bool_],
+        weights: NDArray[np.float64],
+    ) -> Stepped:
+        """Lines 5 to 8.
+
+        Parameters
+        ----------
+        consensus : (n, K) float64 or None
+            E; None where nothing is pulled to it.
+        graph_weights : (q, K) float64
+        left_out : (n,) bool
+            Labelled rows that train nothing in this round.
+        weights : (K,) float64
+            The source's own.
         """
-        return [each and self._grown(limits, *each) for each in slopes]
+        trees: list[tuple[NDArray, NDArray] | None] = []
+        scales, steps = [], []
+        for k, weight in enumerate(weights):
+            terms = self.terms(k, consensus, graph_weights, left_out)
+            slope = self._slope(k, *terms, weight)
+            tree, scale, step = (None, 0.0, 0.0) if slope is None else self._moved(k, slope, *terms)
+            trees.append(tree)
+            scales.append(scale)
+            steps.append(step)
+        return Stepped(trees, scales, steps, self._losses(left_out), self._edge_losses())
 
-    def _grown(self, limits: TreeParams, gradients: NDArray[np.float64], records: NDArray[np.bool_]) -> Grown:
-        rows = np.flatnonzero(records).astype(np.int32)
-        n_bins = self._kept.mapper.n_bins
+    def terms(
+        self, k: int, consensus: NDArray | None, graph_weights: NDArray, left_out: NDArray
+    ) -> tuple[NDArray, NDArray]:
+        """Return targets (3, m) and their weights (3, m) in the objective: y, E and E~_i (4.4)."""
+        rows, params, labelled = self.rows, self.task.params, self.task.labelled[self.rows]
+        pulled = ~labelled if params["pull"] == "unlabelled" else np.ones(rows.size, bool)
+        labelled = labelled & ~left_out[rows]
+        near, has = self.neighbours_say(k, graph_weights)
+        mean = np.zeros(rows.size) if consensus is None else consensus[rows, k]
+        targets = np.stack([self.task.sign[rows, k], mean, near[rows]])
+        weights = np.stack([labelled, pulled, pulled & has[rows]]).astype(np.float64)
+        # the sums are of all rows, of which the unlabelled may be a thousand times as many as the labelled
+        if params["relative_lambda"]:
+            counts = weights.sum(axis=1, keepdims=True)
+            weights *= np.where(counts > 0, counts[0] / np.maximum(counts, 1.0), 0.0)
+        return targets, weights * np.array([[1.0], [params["lambda0"]], [params["lambda1"]]])
+
+    def neighbours_say(self, k: int, graph_weights: NDArray) -> tuple[NDArray, NDArray]:
+        """Return E~_i (n,), and where there is one; nowhere if nothing is pulled to it."""
+        task, n = self.task, len(self.covers)
+        if not task.params["lambda1"]:
+            return np.zeros(n), np.zeros(n, bool)
+        values = np.zeros(n)
+        values[self.rows] = self.f[:, k]
+        if task.params["clamp_neighbors"] and task.links:
+            values = np.where(task.labelled, task.sign[:, k], values)
+            return self._neighbourhood(values, self.covers | task.labelled, graph_weights[:, k])
+        return self._neighbourhood(values, self.covers, graph_weights[:, k])
+
+    def _neighbourhood(self, values: NDArray, says: NDArray, graph_weights: NDArray) -> tuple[NDArray, NDArray]:
+        """Return E~ (n,) of values (n,) over the neighbours that say something, and where there is one."""
+        total, mass = np.zeros(len(values)), np.zeros(len(values))
+        for weight, links in zip(np.maximum(graph_weights, FAINTEST), self.task.links):
+            share = links @ says.astype(np.float64)
+            has = share > 0
+            # links of graphs are row-normalised, but of those neighbours that say something: their share is divided out
+            total[has] += weight * (links @ np.where(says, values, 0.0))[has] / share[has]
+            mass += weight * has
+        return np.divide(total, mass, out=total, where=mass > 0), mass > 0
+
+    def _slope(
+        self, k: int, targets: NDArray, weights: NDArray, w: float
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_], float] | None:
+        """Line 5: return -z over its size, so that no w_i is too small for float32, where z is asked, and its size."""
+        # displayed without 2 w_i before lambda1: 2 is left out of all, the loss being half the square
+        before = np.array([[w], [w], [w if self.task.scale.is_classifier else 0.5]])  # displays below (4.5)
+        slope = (before * weights * self.loss.gradient(self.f[:, k], targets)).sum(axis=0)
+        # its largest, so that float32 gradients have digits however small w_i is
+        size, rows = float(np.abs(slope).max(initial=0.0)), weights.any(axis=0)
+        return None if not rows.any() or size < SMALLEST else (slope / size, rows, size)
+
+    def _moved(
+        self, k: int, slope: tuple[NDArray, NDArray, float], targets: NDArray, weights: NDArray
+    ) -> tuple[tuple[NDArray, NDArray], float, float]:
+        """Lines 6 to 8; return the tree, what it is added with, and rho."""
+        tree = self._grown(*slope[:2])
+        h = tree.predict(self.binned)[:, 0]
+        step = line_search(self.loss, self.f[:, k], h, targets, weights)
+        scale = self.task.params["shrinkage"] * step
+        self.f[:, k] += scale * h
+        return (tree.nodes, tree.values), scale, step / slope[2]
+
+    def _grown(self, gradients: NDArray[np.float64], records: NDArray[np.bool_]) -> Tree:
+        """Line 6: a leaf is the negative mean gradient of its records, summed in double precision as splits are not."""
+        params, rows = self.task.params, np.flatnonzero(records).astype(np.int32)
+        limits = TreeParams(params["max_depth"], -1, params["min_samples_leaf"])
         tree = grow(
             # float32 for the tree's shape; the leaves are summed anew below
-            self.binned, gradients.astype(np.float32), None, rows=rows, columns=None, params=limits, n_bins=n_bins
+            self.binned,
+            gradients.astype(np.float32),
+            None,
+            rows=rows,
+            columns=None,
+            params=limits,
+            n_bins=self._kept.mapper.n_bins,
         )
         leaf, n_nodes = tree.row_leaf[rows], tree.nodes.size
         counts = np.bincount(leaf, minlength=n_nodes)
         sums = np.bincount(leaf, gradients[rows], n_nodes)
         # leaf values from float64: weights down to 1e-100 are in these gradients
         tree.values[:, 0] = np.where(counts > 0, -sums / np.maximum(counts, 1), tree.values[:, 0])
-        return Grown(tree.nodes, tree.values, tree.apply(self.binned))
+        return tree
+
+    def _losses(self, left_out: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Return (4.10)'s sums over the labelled rows that the source covers; means if they are rows left out."""
+        task, own, left = self.task, self.task.labelled[self.rows], left_out[self.rows]
+        some = left if left.any() else own
+        f, y = self.f[some], task.sign[self.rows[some]]
+        # a source without a label has the loss of a constant: an empty sum would make it the best of all
+        if not some.any():
+            y = task.sign[task.labelled]
+            f = np.tile(task.start_value, (len(y), 1))
+        # by columns: the loss is a call for each score, over contiguous numbers
+        losses = [self.loss.value(a, b) for a, b in zip(np.ascontiguousarray(f.T), np.ascontiguousarray(y.T))]
+        # left-out rows vary in number from round to round, and so would their sum
+        return np.array([float(each.mean() if task.params["left_out_weights"] else each.sum()) for each in losses])
+
+    def _edge_losses(self) -> NDArray[np.float64]:
+        """Return (4.11)'s sums (q, K) over the edges with both ends in the table."""
+        found = np.zeros((len(self.task.edges), self.f.shape[1]))
+        if not self.task.edges:
+            return found
+        scattered = np.zeros((self.f.shape[1], len(self.covers)))
+        scattered[:, self.rows] = self.f.T
+        for sums, (a, b) in zip(found, self.task.edges):
+            both = self.covers[a] & self.covers[b]
+            # the usual case, all edges, without copying them
+            one, other = (a, b) if both.all() else (a[both], b[both])
+            sums[:] = [float(self.loss.value(f[one], f[other]).sum()) for f in scattered]
+        return found
+
+    def weighted(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return w_i f_i (n, K), 0 where the source has no record."""
+        found = np.zeros((len(self.covers), self.f.shape[1]))
+        found[self.rows] = weights * self.f
+        return found
+
+    def alone(self, consensus: NDArray[np.float64]) -> Alone:
+        """Return what the source says alone, beside E (n, K)."""
+        scale, own = self.task.scale, widened(self.f, self.task.scale)
+        some = self.task.validation[self.rows]
+        found = metric(scale, own[some], self.task.truth[self.rows[some]]) if some.any() else float("nan")
+        raw = widened(consensus[self.rows], scale)
+        return Alone(found, float(distances(scale, own, raw).sum()), self.rows.size)
 
     def keep(self) -> Kept:
         """Return what predicts."""

@@ -6,22 +6,26 @@
         model = hetcore.distributed.fit(hetcore.GBCClassifier(), data, client)
     model.history_["bytes:received"]        # of each round
 
-The model has the same bits as that of `model.fit(data)` with `schedule="parallel"`: the same code runs in both places,
-every random number is drawn here, and sums over sources are taken here, in one order. That holds for one kind of
+The model has the same bits as that of `model.fit(data)` with `schedule="parallel"`, on 1, 2 or 4 workers: the same code
+runs in both places, every random number is drawn here, and sums over sources have one order. That holds for one kind of
 processor: linear algebra differs in the last digits between kinds.
 
 Sources by path (`HetData.scan`) are read by the workers that hold them, where the fit is `as_printed=True`: the path
 travels, and no process has more than its own tables' bins. The default's views are made here, of all tables.
 
-| travels | once | a consensus round (the first 4) | a tree round |
-|---|---|---|---|
-| to each worker | its sources, labels | E: n K numbers | residuals of the rows of the subsample |
-| from each source | | f_i: n_i K numbers | the leaf of each record, a byte; the tree |
+| travels, for n instances and K outputs | as printed | the default |
+|---|---|---|
+| to each worker, once | its sources; labels, links | its views; labels |
+| to each worker, a round | E twice: 16 n K bytes | with lambda0 what the consensus says of pulled rows |
+| back, a round | of each subtree of the sum that it has, 8 n K bytes; trees | the scores of views that got better |
+
+As printed each source's f_i stays with its worker, which takes the gradient, grows the tree, searches the step and adds
+up the subtrees of sum_i w_i f_i that it has (`hetcore.consensus.partial_sums`).
 
 A worker that is lost costs time alone: its sources are loaded on the others, which repeat what those had learned and
-the step in progress. Without a scheduler there is no fit: `ClusterError`. `as_printed=True` works too; neighbour
-averages are then taken here. A cluster is trusted: Dask sends pickles between its processes, so whoever reaches the
-scheduler can run code on all of them. Nothing that a user uploaded is ever read as a pickle.
+the step in progress. Without a scheduler there is no fit: `ClusterError`. A cluster is trusted: Dask sends pickles
+between its processes, so whoever reaches the scheduler can run code on all of them. Nothing that a user uploaded is
+ever read as a pickle.
 """
 
 from __future__ import annotations

@@ -5,8 +5,10 @@
     3  an actor that does not answer any more is lost: its sources are loaded on other workers, which repeat the rounds
        that those sources had done, and the step is sent to them again
 
-What a learner returns is a function of its arguments, and nothing else is kept on a worker, so the answer has the same
-bits whichever worker gives it, and however often. The model itself, scores and trees, stays with the fit.
+What a learner returns follows from its arguments and its own steps before, so the answer has the same bits whichever
+worker gives it. A view's rounds are kept here and repeated where it is loaded again; a table's learner is made again
+from its trees, which are the model's. Sums over tables have one order (`hetcore.consensus.partial_sums`): a worker
+adds up the subtrees that it has, and tables go to workers in their order, so that these are large.
 """
 
 from __future__ import annotations
@@ -19,13 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hetcore.consensus.executor import Executor, SourceState
-from hetcore.consensus.source_learners import Grown, Kept, Slope, TableLearner
+from hetcore.consensus.partial_sums import PartialSums, spans_of
+from hetcore.consensus.source_learners import Alone, Kept, Stepped, TableLearner
 from hetcore.consensus.view_learners import Advanced, ViewLearner
 from hetcore.consensus.view_state import ViewState
 from hetcore.distributed.worker_actor import LearnerSource, Step, held_by, size_of
 from hetcore.distributed.worker_pool import Call, Worker, WorkerLostError, WorkerPool
 from hetcore.errors import ClusterError
-from hetcore.trees import TreeParams
 
 __all__ = ["DaskExecutor"]
 
@@ -49,28 +51,51 @@ class DaskExecutor(Executor):
     def __init__(self, client: Any) -> None:
         self._workers = WorkerPool(client)
         self._sources: list[LearnerSource] = []
-        self._labelled: NDArray[np.bool_] | None = None
+        self._common: Any = None
         self._rounds: list[Step] = []
+        self._taken = Step("", (), {})  # by some of the sources, and the others are on their way
         self._where: dict[int, Worker] = {}
         self._bytes = dict.fromkeys(("sent", "received", "loaded"), 0)
         self._lost = 0
 
-    def add(self, state: State, kind: type, labelled: NDArray[np.bool_], content: Any) -> None:
+    def add(self, state: State, kind: type, common: Any, content: Any) -> None:
         """Note the content of a state's learner; it travels with the first step."""
         state.number = len(self._sources)
         self._sources.append(LearnerSource(kind, state.rows, content))
-        self._labelled = labelled
+        self._common = common
 
-    def grow_each(
-        self, tables: Sequence[SourceState], limits: TreeParams, slopes: Sequence[list[Slope | None]]
-    ) -> list[list[Grown | None]]:
-        """Grow a tree for each output of each table."""
-        return self._all(TableLearner.grow_each, tables, (limits,), [(each,) for each in slopes])
+    def step(self, tables: Sequence[SourceState], shared: tuple, weights: Sequence[NDArray]) -> list[Stepped]:
+        """Take a step of each table; where one is loaded again, it is made from its trees."""
+        return self._all(TableLearner.step, tables, shared, [(each,) for each in weights], moves=True)
+
+    def weighted_sum(self, tables: Sequence[SourceState], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return sum_i w_i f_i (n, K): each worker adds up the subtrees that it has."""
+        first, stop = tables[0].number, tables[-1].number + 1
+        sums = PartialSums((first, stop))
+        for _ in range(MOST_TRIES):
+            self._place()
+            groups = self._groups(sums.missing)
+            calls = []
+            for worker, numbers in groups:
+                spans, own = spans_of(set(numbers), (first, stop)), {n: weights[n - first] for n in numbers}
+                self._bytes["sent"] += size_of(own)
+                calls.append(self._workers.call(worker, "add_up", spans, own))
+            for call in calls:
+                for span, part in (self._answer(call) or {}).items():
+                    self._bytes["received"] += size_of(part)
+                    sums.add(span, part)
+            if not sums.missing:
+                return sums.total
+        raise _unable("in one step")
+
+    def alone(self, tables: Sequence[SourceState], consensus: NDArray[np.float64]) -> list[Alone]:
+        """Return what each table says alone, beside E (n, K)."""
+        return self._all(TableLearner.alone, tables, (consensus,))
 
     def advance(self, views: Sequence[ViewState], t: int, pulls: Sequence[NDArray] | None) -> list[Advanced]:
         """Take round t of each view, and note it: where a view is loaded again, its rounds are repeated."""
         own = [()] * len(views) if pulls is None else [(pull,) for pull in pulls]
-        done = self._all(ViewLearner.advance, views, (t,), own)
+        done = self._all(ViewLearner.advance, views, (t,), own, moves=True)
         self._rounds.append(Step(ViewLearner.advance.__name__, (t,), _by_number(views, own)))
         return done
 
@@ -96,8 +121,12 @@ class DaskExecutor(Executor):
         states: Sequence[State],
         shared: tuple = (),
         own: Sequence[tuple] | None = None,
+        *,
+        moves: bool = False,
     ) -> list[Any]:
         """Return what a method of each state's learner returns, given what all share and what is each one's own.
+
+        One that `moves` learners is repeated by those that have answered and are lost while others still do.
 
         Raises
         ------
@@ -106,13 +135,18 @@ class DaskExecutor(Executor):
         """
         given = _by_number(states, [()] * len(states) if own is None else own)
         answers: dict[int, Any] = {}
-        for _ in range(MOST_TRIES):
-            self._place()
-            missing = {number: mine for number, mine in given.items() if number not in answers}
-            answers |= self._sent(Step(method.__name__, shared, missing))
-            if len(answers) == len(given):
-                return [answers[number] for number in given]
-        raise _unable("in one step")
+        try:
+            for _ in range(MOST_TRIES):
+                self._place()
+                missing = {number: mine for number, mine in given.items() if number not in answers}
+                answers |= self._sent(Step(method.__name__, shared, missing))
+                if len(answers) == len(given):
+                    return [answers[number] for number in given]
+                done = {number: given[number] for number in answers} if moves else {}
+                self._taken = Step(method.__name__, shared, done)
+            raise _unable("in one step")
+        finally:
+            self._taken = Step("", (), {})
 
     def statistics(self) -> dict[str, Any]:
         """Return the bytes that travelled since the last call, the workers in use, and those lost since the start."""
@@ -128,12 +162,8 @@ class DaskExecutor(Executor):
 
     def _sent(self, step: Step) -> dict[int, Any]:
         """Send a step to the workers that have its sources; return the answers of those that were not lost."""
-        groups: dict[str, tuple[Worker, list[int]]] = {}
-        for number in step.own:
-            worker = self._where[number]
-            groups.setdefault(worker.address, (worker, []))[1].append(number)
         calls = []
-        for worker, numbers in groups.values():
+        for worker, numbers in self._groups(step.own):
             mine = _of(step, numbers)
             self._bytes["sent"] += size_of((mine.shared, mine.own))
             calls.append(self._workers.call(worker, "run", mine))
@@ -142,6 +172,14 @@ class DaskExecutor(Executor):
             answers |= self._answer(call) or {}
         self._bytes["received"] += size_of(answers)
         return answers
+
+    def _groups(self, numbers: Iterable[int]) -> Iterable[tuple[Worker, list[int]]]:
+        """Return the workers that have some sources, and which of them each has."""
+        groups: dict[str, tuple[Worker, list[int]]] = {}
+        for number in numbers:
+            worker = self._where[number]
+            groups.setdefault(worker.address, (worker, []))[1].append(number)
+        return groups.values()
 
     def _answer(self, call: Call) -> Any:
         """Return what an actor answers; None if it is lost, and its sources with it."""
@@ -169,13 +207,16 @@ class DaskExecutor(Executor):
 
     def _load(self, worker: Worker, numbers: Iterable[int]) -> Call:
         sources = {number: self._sources[number] for number in numbers}
-        steps = [_of(step, sources) for step in self._rounds]
-        self._bytes["loaded"] += size_of((list(sources.values()), steps, self._labelled))
-        return self._workers.call(worker, "take", sources, self._labelled, steps)
+        steps = [_of(step, sources) for step in (*self._rounds, self._taken)]
+        self._bytes["loaded"] += size_of((list(sources.values()), steps, self._common))
+        return self._workers.call(worker, "take", sources, self._common, [step for step in steps if step.own])
 
     def _dealt(self, numbers: Sequence[int]) -> Iterable[tuple[Worker, list[int]]]:
-        """Deal sources out to the workers: the largest first, each to the one that has least."""
+        """Deal sources out to the workers: in order where they are summed, else the largest first to who has least."""
         workers = self._workers.workers()
+        # those of a worker that was lost go to whoever has least, so that no other source moves
+        if not self._where and all(getattr(self._sources[n].kind, "summed", False) for n in numbers):
+            return self._dealt_in_order(workers, numbers)
         for worker in workers:
             worker.held = sum(held_by(self._sources[n]) for n, where in self._where.items() if where is worker)
         dealt: dict[str, tuple[Worker, list[int]]] = {}
@@ -184,6 +225,15 @@ class DaskExecutor(Executor):
             worker.held += held_by(self._sources[number])
             dealt.setdefault(worker.address, (worker, []))[1].append(number)
         return dealt.values()
+
+    def _dealt_in_order(self, workers: list[Worker], numbers: Sequence[int]) -> Iterable[tuple[Worker, list[int]]]:
+        """Deal sources out so that each worker has neighbours, of about as many bytes as any other."""
+        sizes = np.array([max(1, held_by(self._sources[number])) for number in numbers], np.float64)
+        middles = np.cumsum(sizes) - sizes / 2.0
+        dealt: dict[int, list[int]] = {}
+        for number, place in zip(numbers, (middles / sizes.sum() * len(workers)).astype(int).tolist()):
+            dealt.setdefault(place, []).append(number)
+        return [(workers[place], some) for place, some in dealt.items()]
 
 
 def _by_number(states: Sequence[State], own: Sequence[tuple]) -> dict[int, tuple]:

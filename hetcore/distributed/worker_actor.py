@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
-from hetcore.consensus.source_learners import Grown
+from hetcore.consensus.partial_sums import PartialSums, Span
 
 __all__ = ["LearnerSource", "Step", "WorkerActor", "held_by", "size_of", "versions"]
 
@@ -46,10 +46,10 @@ class WorkerActor:
         self._learners: dict[int, Any] = {}
         self._blas = ThreadpoolController()
 
-    def take(self, sources: Mapping[int, LearnerSource], labelled: NDArray[np.bool_], steps: Sequence[Step]) -> None:
+    def take(self, sources: Mapping[int, LearnerSource], common: Any, steps: Sequence[Step]) -> None:
         """Load sources, and repeat the steps that they had taken elsewhere."""
         for number, (kind, rows, content) in sources.items():
-            self._learners[number] = kind(rows, labelled, content)
+            self._learners[number] = kind(rows, common, content)
         for step in steps:
             self.run(step)
 
@@ -61,19 +61,22 @@ class WorkerActor:
         """Return what the learners of a step return; the same bits as in the process of the fit."""
         name, shared, own = step
         with np.errstate(over="ignore", under="ignore"), self._blas.limit(limits=1, user_api="blas"):
-            return {number: lean(getattr(self._learners[number], name)(*shared, *mine)) for number, mine in own.items()}
+            return {number: getattr(self._learners[number], name)(*shared, *mine) for number, mine in own.items()}
+
+    def add_up(self, spans: Sequence[Span], weights: Mapping[int, NDArray]) -> dict[Span, NDArray]:
+        """Return of subtrees, all of whose sources are here, the sum of w_i f_i (n, K)."""
+        found = {}
+        for span in spans:
+            sums = PartialSums(span)
+            for number in range(*span):
+                sums.add((number, number + 1), self._learners[number].weighted(weights[number]))
+            found[span] = sums.total
+        return found
 
 
 def versions() -> dict[str, str]:
     """Return this process' versions of the packages that decide over bits."""
     return {name: import_module(name).__version__ for name in SAME}
-
-
-def lean(answer: Any) -> Any:
-    """Return an answer whose leaf numbers take one byte, or as few as they need."""
-    if isinstance(answer, Grown):
-        return answer._replace(leaf=answer.leaf.astype(np.min_scalar_type(len(answer.nodes) - 1)))
-    return [lean(each) for each in answer] if isinstance(answer, list) else answer
 
 
 def size_of(content: Any) -> int:
@@ -95,4 +98,5 @@ def size_of(content: Any) -> int:
 
 def held_by(source: LearnerSource) -> int:
     """Return the bytes of what a worker holds for a source, in proportion to that of others: its table, read or not."""
-    return size_of(source) + getattr(source.content, "table_bytes", 0)
+    table = getattr(source.content, "source", source.content)
+    return size_of(source) + getattr(table, "table_bytes", 0)

@@ -20,7 +20,6 @@ import hetcore as hc
 from experiments import __main__ as shell
 from experiments.protocols import PROTOCOLS, Protocol
 from hetcore import model_files
-from hetcore.consensus.source_learners import Grown
 from hetcore.errors import ClusterError, DataError, ParameterError
 from hetcore.tuning import cross_validate
 from studio.jobs import cluster as cluster_of_studio
@@ -171,24 +170,19 @@ def test_workers_forget_the_sources_of_a_fit_that_ended_or_failed(client):
         assert time.monotonic() < deadline
 
 
-def test_leaf_numbers_take_as_few_bytes_as_they_need():
-    for nodes, width in ((15, 1), (256, 1), (257, 2), (70_000, 4)):
-        grown = Grown(np.zeros(nodes), np.zeros((nodes, 1)), np.array([0, nodes - 1], np.int32))
-        found = worker_actor.lean([grown, None])[0].leaf
-        assert found.itemsize == width and found.tolist() == [0, nodes - 1]
-
-
 # ---- losses ----------------------------------------------------------------------------------------------------------
 
 
 class TwoWorkers:
     """Stands in for the workers of a cluster: two actors in this process, lost when a rule says so."""
 
+    names = "ab"
+
     def __init__(self, loses):
         self.loses, self.found = loses, {}
 
     def workers(self):
-        return [self.found.setdefault(n, worker_pool.Worker(n, None, worker_actor.WorkerActor())) for n in "ab"]
+        return [self.found.setdefault(n, worker_pool.Worker(n, None, worker_actor.WorkerActor())) for n in self.names]
 
     def call(self, worker, method, *args):
         return worker_pool.Call(worker, (method, args))
