@@ -26,12 +26,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hetcore.consensus.executor import Executor, LocalExecutor
+from hetcore.consensus.executor import Executor, LocalExecutor, SourceState
 from hetcore.consensus.neighbor_columns import KnownLabels, walk
 from hetcore.consensus.outputs import Outputs
 from hetcore.consensus.recall import key_of
 from hetcore.consensus.smoothing import Pairs, blended_links, graph_weights, smoothed
 from hetcore.consensus.stretching import stretch_of
+from hetcore.consensus.table_views import TableFitter
 from hetcore.consensus.view_learners import BoostRule, SmoothLearner, TreeLearner, ViewContent
 from hetcore.consensus.view_state import ViewState
 from hetcore.consensus.view_sum import ViewSum, factors
@@ -45,7 +46,7 @@ from hetcore.consensus.view_weights import (
     sharpness_for,
     weights_of,
 )
-from hetcore.consensus.views import DataView, dealt_folds, fitted_views, folds_for
+from hetcore.consensus.views import DataView, ViewColumns, dealt_folds, fitted_views, folds_for, views_apart
 from hetcore.targets import Problem
 from hetcore.trees import TreeParams
 
@@ -113,11 +114,21 @@ class ViewBoosting:
         fold = dealt_folds(problem, state.n_folds, seeds[0])
         state.pulled = state._drawn_pulled(np.random.default_rng(seeds[-1]))
         state.labels = KnownLabels(state.outputs.codes(problem.target), fold)
-        state.columns, found = fitted_views(problem.data, state.labels, LEARNERS[params["base_learner"]])
+        state.columns, found = state._fitted_views()
         made = [(each, int(seed)) for each, seed in zip(found, seeds[1:])]
         lambda0 = state._chosen_lambda0(made) if params["lambda0"] == "auto" else float(params["lambda0"])
         state._open(made, lambda0)
         return state
+
+    def _fitted_views(self) -> tuple[ViewColumns, list[DataView]]:
+        data, learners = self.problem.data, LEARNERS[self.params["base_learner"]]
+        if self.params["join_tables"]:
+            return fitted_views(data, self.labels, learners)
+        tables = [SourceState(name, data.rows(name), data.n) for name in data.source_names if data.rows(name).size]
+        for table in tables:
+            self.executor.add(table, TableFitter, self.problem.labelled, data.sources[table.name])
+        encodings = self.executor.encodings(tables)
+        return views_apart(data, self.labels, learners, {table.name: each for table, each in zip(tables, encodings)})
 
     def _drawn_pulled(self, rng: np.random.Generator) -> NDArray[np.bool_]:
         """Return which unlabelled instances (n,) lambda0 pulls: a few hundred are enough."""

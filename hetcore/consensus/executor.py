@@ -22,6 +22,7 @@ from hetcore.kernels.threads import run_each
 
 if TYPE_CHECKING:  # which know of executors
     from hetcore.consensus.source_learners import Alone, Kept, Stepped, TableLearner
+    from hetcore.consensus.table_columns import TableEncoding
     from hetcore.consensus.view_learners import Advanced
     from hetcore.consensus.view_state import ViewState
 
@@ -79,6 +80,10 @@ class Executor(ABC):
     @abstractmethod
     def alone(self, tables: Sequence[SourceState], consensus: NDArray[np.float64]) -> list[Alone]:
         """Return what each table says alone, beside E (n, K)."""
+
+    @abstractmethod
+    def encodings(self, tables: Sequence[SourceState]) -> list[TableEncoding]:
+        """Return what the columns of each table need, learned where it is: see `TableFitter`."""
 
     @abstractmethod
     def advance(self, views: Sequence[ViewState], t: int, pulls: Sequence[NDArray] | None) -> Iterable[Advanced]:
@@ -155,6 +160,10 @@ class LocalExecutor(Executor):
     def alone(self, tables: Sequence[SourceState], consensus: NDArray[np.float64]) -> list[Alone]:
         """Return what each table says alone."""
         return [table.learner.alone(consensus) for table in tables]
+
+    def encodings(self, tables: Sequence[SourceState]) -> list[TableEncoding]:
+        """Return what the columns of each table need."""
+        return [table.learner.fit() for table in tables]
 
     def advance(self, views: Sequence[ViewState], t: int, pulls: Sequence[NDArray] | None) -> Iterable[Advanced]:
         """Take round t of each view."""

@@ -174,6 +174,12 @@ class _GBC(Tempering, BoostedEstimator):
     base_learner: str = param(
         "both", OneOf("both", "kernel", "tree"), "Learners of views: trees, smooth (kernel and linear) ones, or both."
     )
+    join_tables: bool = param(
+        True,
+        Flag(),
+        "Whether some views join the columns of several tables, or of tables and neighbours, for which one process "
+        "needs all tables; without, each view is of one table, read where it is, or of neighbours' labels.",
+    )
     weights: str = param(
         "entropy",
         OneOf("entropy", "softmax", "equal", "learned"),

@@ -7,6 +7,7 @@ Trees take a table's encoded columns as they are, NaN where a value or a record 
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -19,7 +20,7 @@ from hetcore.errors import ModelFileError
 from hetcore.parameters import Flag
 from hetcore.schema import Array, Part, Parts, State, Stored, Value, array, part
 
-__all__ = ["Projection", "TableColumns", "Tables"]
+__all__ = ["Projection", "TableColumns", "TableEncoding", "Tables"]
 
 MOST_TREE_COLUMNS = 300
 TREE_COMPONENTS = 32
@@ -76,6 +77,12 @@ class Projection(Stored):
         if most is None or X.shape[1] <= most:
             return plain
         return replace(plain, components=principal(plain(X), rank))
+
+    @classmethod
+    def joined(cls, given: Sequence[Projection]) -> Projection:
+        """Return the projection of all columns of some that have no components, side by side."""
+        center, factor, limit = zip(*((each.center, each.factor, each.limit) for each in given))
+        return cls(np.concatenate(center), np.concatenate(factor), limit=np.concatenate(limit))
 
     def __call__(self, X: NDArray) -> NDArray[np.float64]:
         """Return the columns (n, d or r) of X (n, d)."""
@@ -156,7 +163,7 @@ class Tables(NamedTuple):
 
 
 @dataclass
-class _Table(Stored):
+class TableEncoding(Stored):
     """What one table's columns need: encoder, scaling, components for smooth learners and trees, columns for trees."""
 
     _stored = {"wide": Flag()}
@@ -173,7 +180,7 @@ class _Table(Stored):
         return self.kept is not None
 
     @classmethod
-    def _made(cls, values: dict[str, Any], sizes: dict[str, int]) -> _Table:
+    def _made(cls, values: dict[str, Any], sizes: dict[str, int]) -> TableEncoding:
         wide = values.pop("wide")
         if any((values[name] is not None) != wide for name in ("smooth", "kept", "components")):
             raise ModelFileError("A table's columns in the model file do not fit its encoder: save the model again.")
@@ -184,15 +191,17 @@ class _Table(Stored):
         return "" if good else "A table's columns in the model file do not fit its encoder"
 
     @classmethod
-    def fit(cls, source: Source) -> _Table:
+    def fit(cls, source: Source) -> TableEncoding:
+        """Learn from a table what its columns need."""
         encoder = SourceEncoder().fit(source)
+        # few columns: all of them, some at a time, and no components
+        if len(encoder.feature_names) <= MOST_TREE_COLUMNS:
+            return cls(
+                encoder, Projection.joined([Projection.fit(X) for _, X in encoder.blocks(source)]), None, None, None
+            )
         X = encoder.transform(source)
-        wide = X.shape[1] > MOST_TREE_COLUMNS
-        words = wide and ("text" in source.kinds.values() or _looks_like_words(X))
+        words = "text" in source.kinds.values() or _looks_like_words(X)
         plain = Projection.fit(X, words)
-        # few columns: all of them, and no components
-        if not wide:
-            return cls(encoder, plain, None, None, None)
         rows = plain(X)
         # in their own order, those that vary most: ties by their place
         kept = np.sort(np.argsort(-rows.var(axis=0), kind="stable")[:MOST_TREE_COLUMNS])
@@ -214,7 +223,7 @@ class TableColumns(Stored):
     """Learn a data set's columns, and give those of any data with these tables."""
 
     _stored = {
-        "_tables": Parts(_Table, at="table {0}", named="list", key="tables"),
+        "_tables": Parts(TableEncoding, at="table {0}", named="list", key="tables"),
         "_joined": Array("w q", optional=True, key="joined"), "_is_joined": Value(Flag(), key="joined"),
         "_flat": Part(Projection, optional=True, key="flat"), "has_words": Flag(),
     }  # fmt: skip
@@ -222,7 +231,7 @@ class TableColumns(Stored):
     def fit_transform(self, data: HetData) -> Tables:
         """Learn encoders, scales and components; return the columns of the data. A source of no record has none."""
         recorded = {name: source for name, source in data.sources.items() if source.n_rows}
-        self._tables = {name: _Table.fit(source) for name, source in recorded.items()}
+        self._tables = {name: TableEncoding.fit(source) for name, source in recorded.items()}
         self._joined = self._flat = None
         blocks = self._blocks(data)
         plain, trees = blocks[1:3]
@@ -236,6 +245,18 @@ class TableColumns(Stored):
         if joined.shape[1] > MOST_NEIGHBOR_COLUMNS:
             self._flat = Projection.fit(joined, most=MOST_NEIGHBOR_COLUMNS, rank=TREE_COMPONENTS)
         return self._side_by_side(*blocks)
+
+    @classmethod
+    def apart(cls, tables: Mapping[str, TableEncoding]) -> TableColumns:
+        """Return the columns of tables that no view joins."""
+        made = cls()
+        made._tables, made._joined, made._flat = dict(tables), None, None
+        made.has_words = any(table.plain.unit_rows for table in tables.values())
+        return made
+
+    def encoding(self, name: str) -> TableEncoding:
+        """Return what a table's columns need."""
+        return self._tables[name]
 
     @property
     def names(self) -> list[str]:

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from hetcore.binning import BinMapper, varying_columns
 from hetcore.consensus.outputs import Outputs
 from hetcore.consensus.recall import MEMORY
+from hetcore.consensus.table_views import TableView
 from hetcore.forest import Forest
 from hetcore.kernel_ridge import LandmarkFeatures
 from hetcore.members import MemberGrower, add_members, drawn, trees_of
@@ -72,7 +73,7 @@ class ViewContent(NamedTuple):
 
     Attributes
     ----------
-    X : (m, d) array
+    X : (m, d) array or TableView
     codes : (m, k) float64
         Targets of the labelled rows.
     fold : (m,) int64
@@ -86,7 +87,7 @@ class ViewContent(NamedTuple):
         Digests of all this, and of what has to do with the columns alone, by which it is recalled; "" if it is not.
     """
 
-    X: NDArray
+    X: NDArray | TableView
     codes: NDArray[np.float64]
     fold: NDArray[np.int64]
     learner: str
@@ -316,7 +317,7 @@ class SmoothLearner(ViewLearner):
 
     def _prepare(self, content: ViewContent) -> None:
         self.landmarks, self.first_penalty = None, FIRST_PENALTY[content.learner]
-        rows = content.X
+        rows = content.X.load() if isinstance(content.X, TableView) else content.X
         if content.learner == "kernel":
             # labelled rows first among the landmarks, for the fit is best near them
             made = partial(LandmarkFeatures, rows, False, np.random.default_rng(0), self.own)
@@ -411,7 +412,9 @@ class SmoothLearner(ViewLearner):
         return arrays | held | {"dual": np.ascontiguousarray(self.landmarks.dual(flat))}
 
 
-def _binned(X: NDArray, n_bins: int) -> tuple[BinMapper, NDArray[np.uint8]]:
+def _binned(X: NDArray | TableView, n_bins: int) -> tuple[BinMapper, NDArray[np.uint8]]:
+    if isinstance(X, TableView):
+        return X.bins(n_bins)
     mapper = BinMapper(n_bins).fit(X, 0)
     return mapper, mapper.transform(X)
 
@@ -420,14 +423,16 @@ def _flat(array: NDArray) -> NDArray:
     return array.reshape(len(array), array.shape[1] * array.shape[2])
 
 
-def predict_with(arrays: Mapping[str, NDArray], X: NDArray, outputs: Outputs) -> NDArray[np.float64]:
+def predict_with(arrays: Mapping[str, NDArray], X: NDArray | TableView, outputs: Outputs) -> NDArray[np.float64]:
     """Return the mean (m, k) of the members' scores of rows X (m, d), less the prior, from what a learner kept."""
     from hetcore.kernel_ridge import SmoothPrediction
 
     # what was kept says which kind it is
     if "nodes" in arrays:
         mapper = BinMapper.from_arrays({name: arrays[name] for name in ("thresholds", "n_bins")})
-        return Forest.from_arrays(arrays, X.shape[1]).predict(mapper.transform(X))
+        binned = X.binned(mapper) if isinstance(X, TableView) else mapper.transform(X)
+        return Forest.from_arrays(arrays, len(binned)).predict(binned)
+    X = X.load() if isinstance(X, TableView) else X
     flat = SmoothPrediction(arrays).predict(X) if "dual" in arrays else X @ arrays["coefficients"]
     members = flat.reshape(len(X), -1, outputs.k) + arrays["constant"]
     low, high = arrays["range"]

@@ -27,7 +27,8 @@ from hetcore.checks import finite
 from hetcore.consensus.neighbor_columns import KnownLabels, feature_means, label_columns, symmetric
 from hetcore.consensus.outputs import Outputs
 from hetcore.consensus.recall import MEMORY, key_of, key_of_tables
-from hetcore.consensus.table_columns import Projection, TableColumns, Tables
+from hetcore.consensus.table_columns import Projection, TableColumns, TableEncoding, Tables
+from hetcore.consensus.table_views import TableView
 from hetcore.data import HetData
 from hetcore.data.splits import dealt_in_order
 from hetcore.errors import DataError
@@ -35,7 +36,9 @@ from hetcore.parameters import Domain
 from hetcore.schema import TEXTS, Array, Part, Parts, Stored, Value
 from hetcore.targets import Problem
 
-__all__ = ["ALL_GRAPHS", "DataView", "View", "ViewColumns", "dealt_folds", "fitted_views", "folds_for", "views"]
+__all__ = [
+    "ALL_GRAPHS", "DataView", "View", "ViewColumns", "dealt_folds", "fitted_views", "folds_for", "views", "views_apart",
+]  # fmt: skip
 
 ALL_GRAPHS = "all graphs"
 MOST_GRAPHS = 6  # with columns of their own; the union has those of all
@@ -69,6 +72,11 @@ class View(NamedTuple):
         return f"{self.columns} ({self.learner})"
 
     @property
+    def joins(self) -> bool:
+        """Whether its columns come from several sources, or from a table and graphs."""
+        return len(self.tables) > 1 or bool(self.tables and self.graphs)
+
+    @property
     def sees_labels(self) -> bool:
         """Whether some of the columns are neighbours' labels."""
         return bool(self.graphs) and not self.columns.startswith("smoothed")
@@ -82,7 +90,7 @@ class DataView(NamedTuple):
     view : View
     rows : (m,) int64
         Instances that it covers.
-    X : (m, d) array
+    X : (m, d) array or TableView
         Their columns: float32 with NaN where missing for trees, else float64 without.
     key : str
         Digest of the tables, graphs and labels that they are made from, where learners are recalled; else "".
@@ -90,7 +98,7 @@ class DataView(NamedTuple):
 
     view: View
     rows: NDArray[np.int64]
-    X: NDArray
+    X: NDArray | TableView
     key: str = ""
 
 
@@ -133,7 +141,13 @@ class ViewColumns(Stored):
 
     origin = ""  # digest of the data of `fit`, where it is recalled
 
-    def fit(self, data: HetData, labels: KnownLabels, learners: tuple[str, ...] = LEARNERS) -> ViewColumns:
+    def fit(
+        self,
+        data: HetData,
+        labels: KnownLabels,
+        learners: tuple[str, ...] = LEARNERS,
+        encodings: Mapping[str, TableEncoding] | None = None,
+    ) -> ViewColumns:
         """Learn encoders, scales and components, and which views there are.
 
         Parameters
@@ -142,34 +156,70 @@ class ViewColumns(Stored):
         labels : KnownLabels
         learners : tuple of str
             Which learners may look.
+        encodings : mapping of str to TableEncoding, optional
+            By table with a record, as learned where it is: no view joins tables, and no table is read here.
         """
-        self.tables = TableColumns()
-        tables = self.tables.fit_transform(data)
+        apart = encodings is not None
+        self.tables = TableColumns.apart(encodings) if apart else TableColumns()
+        tables = None if apart else self.tables.fit_transform(data)
         linked = {name: graph for name, graph in data.graphs.items() if graph.n_edges}
         self.units = {name: float(graph.weights.mean(dtype=np.float64)) for name, graph in linked.items()}
         largest = sorted(linked, key=lambda name: -linked[name].n_edges)[:MOST_GRAPHS]
         self.shown = [name for name in linked if name in largest] + [ALL_GRAPHS] * (len(linked) > 1)
         self.scales: dict[str, Projection] = {}
-        self.views = [view for view in self._all_views() if view.learner in learners]
-        self._made = self._matrices(data, labels, tables, learn=True)
+        self.views = [view for view in self._all_views() if view.learner in learners and not (apart and view.joins)]
+        if apart:
+            self._made = self._apart(data, labels, learn=True)
+        else:
+            self._made = self._data_views(self._matrices(data, labels, tables, learn=True))
         return self
 
     def of_training(self) -> list[DataView]:
         """Return the views of the data of `fit`, once."""
-        made, self._made = self._made, {}
-        return self._data_views(made)
+        made, self._made = self._made, []
+        return made
 
     def transform(self, data: HetData, labels: KnownLabels) -> list[DataView]:
         """Return the views of any data, whose instances' labels and folds are those of the training data."""
-        if MEMORY.room and self.origin == origin_of(data, labels, {view.learner for view in self.views}):
+        if (
+            MEMORY.room
+            and self.origin
+            and self.origin == origin_of(data, labels, {view.learner for view in self.views})
+        ):
             _, made = MEMORY.get("views", self.origin) or (None, None)
             if made is not None:
                 return made
+        if not any(view.joins for view in self.views):
+            return self._apart(data, labels, learn=False)
         return self._data_views(self._matrices(data, labels, self.tables.transform(data), learn=False))
 
-    def _data_views(self, made: Mapping[Any, tuple[NDArray, NDArray]]) -> list[DataView]:
+    def _apart(self, data: HetData, labels: KnownLabels, learn: bool) -> list[DataView]:
+        """Return views of one table, whose columns their learners make, and of neighbours' labels."""
+        links = {name: self.links(data, name) for name in self.shown}
+        present = np.array([np.diff(each.indptr) > 0 for each in links.values()]).reshape(len(links), data.n)
+        if learn:
+            has = [_has(data, name) for name in self.tables.names]
+            self.lacked = _lacked(np.array([*has, *present]), labels.known)
+        made: dict[Any, tuple[NDArray, NDArray]] = {}
+        for linked, (name, among) in zip(present, links.items()):
+            made |= self._label_matrices(name, linked, label_columns(among, labels), learn=learn)
+        of_graphs = iter(self._data_views(made, [view for view in self.views if view.graphs]))
+        return [next(of_graphs) if view.graphs else self._of_table(view, data) for view in self.views]
+
+    def _of_table(self, view: View, data: HetData) -> DataView:
+        name, trees = view.tables[0], view.learner == "trees"
+        if name not in data.sources:
+            return DataView(view, np.empty(0, np.int64), np.empty((0, self.width(view, 0)), np.float32))
+        rows = data.rows(name)
+        order = None if (np.diff(rows) > 0).all() else np.argsort(rows)
+        made = TableView(data.sources[name], self.tables.encoding(name), name, order, trees)
+        return DataView(view, rows if order is None else rows[order], made)
+
+    def _data_views(
+        self, made: Mapping[Any, tuple[NDArray, NDArray]], views: Iterable[View] | None = None
+    ) -> list[DataView]:
         found = []
-        for view in self.views:
+        for view in self.views if views is None else views:
             covers, X = made[view.columns, view.learner == "trees"]
             rows = np.flatnonzero(covers)
             found.append(DataView(view, rows, X if rows.size == len(X) else X[rows]))
@@ -218,9 +268,8 @@ class ViewColumns(Stored):
     ) -> dict[Any, tuple]:
         made, blocks, usable, first = {}, [], self._usable(present), len(tables.has)
         for place, (name, among) in enumerate(links.items(), first):
-            linked, near_labels = present[place], label_columns(among, labels)
-            made[f"labels of {name}", True] = linked, near_labels
-            made[f"labels of {name}", False] = linked, self._scaled(f"labels of {name}", near_labels[:, :-3], learn)
+            near_labels = label_columns(among, labels)
+            made |= self._label_matrices(name, present[place], near_labels, learn=learn)
             smoothing = symmetric(among, loops=True)
             averaged = smoothing @ (smoothing @ tables.joined_smooth)
             if not self.tables.has_words:
@@ -236,6 +285,15 @@ class ViewColumns(Stored):
         made["joined and graphs", True] = covers, np.hstack([tables.joined, graphs])
         made["joined and graphs", False] = covers, smooth
         return made
+
+    def _label_matrices(
+        self, name: str, linked: NDArray[np.bool_], near_labels: NDArray, *, learn: bool
+    ) -> dict[Any, tuple[NDArray, NDArray]]:
+        key = f"labels of {name}"
+        return {
+            (key, True): (linked, near_labels),
+            (key, False): (linked, self._scaled(key, near_labels[:, :-3], learn)),
+        }
 
     def links(self, data: HetData, name: str) -> Any:
         """Return the links (n, n) of a graph over its mean weight, or the sum of all; none where the data lack it."""
@@ -275,6 +333,20 @@ class ViewColumns(Stored):
         if self.lacked is not None and len(self.lacked) != len(self.tables.names) + len(self.shown):
             return "The model file does not say of each table and graph whether it may be missing: save the model again"
         return "" if known and self.views else "The views of the model file are not those of its tables and graphs"
+
+
+def _has(data: HetData, name: str) -> NDArray[np.bool_]:
+    has = np.zeros(data.n, bool)
+    has[data.rows(name)] = True
+    return has
+
+
+def views_apart(
+    data: HetData, labels: KnownLabels, learners: tuple[str, ...], encodings: Mapping[str, TableEncoding]
+) -> tuple[ViewColumns, list[DataView]]:
+    """Return the columns of views that join no tables, each encoded as learned where it is, and the views."""
+    columns = ViewColumns().fit(data, labels, learners, encodings)
+    return columns, columns.of_training()
 
 
 def fitted_views(

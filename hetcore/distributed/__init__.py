@@ -11,7 +11,8 @@ runs in both places, every random number is drawn here, and sums over sources ha
 processor: linear algebra differs in the last digits between kinds.
 
 Sources by path (`HetData.scan`) are read by the workers that hold them, where the fit is `as_printed=True`: the path
-travels, and no process has more than its own tables' bins. The default's views are made here, of all tables.
+travels, and no process has more than its own tables' bins. So it is with the default where `join_tables=False`; with
+joined tables its views are made here, of all of them.
 
 | travels, for n instances and K outputs | as printed | the default |
 |---|---|---|

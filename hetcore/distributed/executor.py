@@ -23,6 +23,8 @@ from numpy.typing import NDArray
 from hetcore.consensus.executor import Executor, SourceState
 from hetcore.consensus.partial_sums import PartialSums, spans_of
 from hetcore.consensus.source_learners import Alone, Kept, Stepped, TableLearner
+from hetcore.consensus.table_columns import TableEncoding
+from hetcore.consensus.table_views import TableFitter
 from hetcore.consensus.view_learners import Advanced, ViewLearner
 from hetcore.consensus.view_state import ViewState
 from hetcore.distributed.worker_actor import LearnerSource, Step, held_by, size_of
@@ -91,6 +93,10 @@ class DaskExecutor(Executor):
     def alone(self, tables: Sequence[SourceState], consensus: NDArray[np.float64]) -> list[Alone]:
         """Return what each table says alone, beside E (n, K)."""
         return self._all(TableLearner.alone, tables, (consensus,))
+
+    def encodings(self, tables: Sequence[SourceState]) -> list[TableEncoding]:
+        """Return what the columns of each table need, which its worker learns."""
+        return self._all(TableFitter.fit, tables)
 
     def advance(self, views: Sequence[ViewState], t: int, pulls: Sequence[NDArray] | None) -> list[Advanced]:
         """Take round t of each view, and note it: where a view is loaded again, its rounds are repeated."""

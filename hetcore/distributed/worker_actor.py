@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 from hetcore.consensus.partial_sums import PartialSums, Span
+from hetcore.consensus.table_views import TableView
 
 __all__ = ["LearnerSource", "Step", "WorkerActor", "held_by", "size_of", "versions"]
 
@@ -89,6 +90,8 @@ def size_of(content: Any) -> int:
         return sum(map(size_of, content.values()))
     if isinstance(content, list | tuple):
         return sum(map(size_of, content))
+    if isinstance(content, TableView):
+        return size_of((content.source, content.order))
     if hasattr(content, "indptr"):
         return size_of((content.indptr, content.indices, content.data))
     if getattr(content, "frame", None) is not None:
@@ -98,5 +101,7 @@ def size_of(content: Any) -> int:
 
 def held_by(source: LearnerSource) -> int:
     """Return the bytes of what a worker holds for a source, in proportion to that of others: its table, read or not."""
-    table = getattr(source.content, "source", source.content)
+    # what a view's learner is made from may be a table that it is to read
+    content = getattr(source.content, "X", source.content)
+    table = getattr(content, "source", content)
     return size_of(source) + getattr(table, "table_bytes", 0)

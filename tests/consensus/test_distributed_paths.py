@@ -6,6 +6,7 @@ import os
 import pickle
 import signal
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -98,3 +99,87 @@ def test_workers_read_what_they_hold_also_after_a_loss(data, client, unread):  #
 def test_the_default_has_the_bits_too(data, client):  # noqa: F811
     here = model("regression", schedule="parallel", n_iterations=3).fit(data)
     assert same(here, distributed.fit(model("regression", n_iterations=3), data, client))
+
+
+# ---- the default without joined tables -------------------------------------------------------------------------------
+
+
+APART = {"join_tables": False, "n_iterations": 3, "lambda0": 0.3}
+
+
+class Reading(TwoWorkers):
+    """Workers that know which files each of them, and the process of the fit, has read."""
+
+    def __init__(self, monkeypatch):
+        super().__init__(lambda asked: False)
+        self.at, self.tables = "fit", {}
+        read = ParquetTable.read
+
+        def noted(table, columns, start=0, stop=None):
+            self.tables.setdefault(self.at, set()).update(table.paths)
+            return read(table, columns, start, stop)
+
+        monkeypatch.setattr(ParquetTable, "read", noted)
+
+    def answer(self, call):
+        self.at = call.worker.address
+        try:
+            return super().answer(call)
+        finally:
+            self.at = "fit"
+
+
+def test_no_process_reads_more_than_its_sources(data, monkeypatch):
+    workers = Reading(monkeypatch)
+    workers.names = "abc"
+    there = model("regression", schedule="parallel", random_state=0, **APART | {"base_learner": "tree"})
+    fit_on(workers, there, data)
+    # a tree view and an encoder of each of three tables, on three workers: nobody reads them all, and the fit none
+    assert set(workers.tables) == set("abc")
+    every = {path for source in data.sources.values() for path in source.table.paths}
+    assert all(read < every for read in workers.tables.values())
+    assert {view.split(" (")[0] for view in there.view_weights_} >= {f"table {name}" for name in data.sources}
+    assert not any("joined" in view or "smoothed" in view for view in there.view_weights_)
+
+
+@pytest.mark.parametrize("learner", ["both", "tree"])
+@pytest.mark.parametrize("turned", [False, True])
+def test_without_joined_tables_a_fit_by_path_has_the_bits_of_one_in_memory(data, learner, turned):
+    tables = {name: source.frame.insert_column(0, source.id_series) for name, source in data.sources.items()}
+    if turned:
+        # records in another order than the instances
+        tables = {name: table.reverse() for name, table in tables.items()}
+    graphs = {name: graph.to_frame() for name, graph in data.graphs.items()}
+    known = pl.DataFrame({"id": data.id_series, "y": data.y}).filter(pl.Series(data.labelled))
+    held = hc.HetData(tables, graphs, known)
+    settings = APART | {"base_learner": learner, "random_state": 0, "schedule": "parallel"}
+    here, there = (model("regression", **settings).fit(each) for each in (held, data))
+    if not turned:
+        assert same(here, there)
+    place = [held.position[each] for each in data.ids]
+    # another order draws other rows
+    assert turned or (here.predict(held)[place] == there.predict(data)).all()
+    assert np.isfinite(here.contributions(held)).all()
+
+
+def test_a_model_without_joined_tables_is_saved_and_explains(data, tmp_path):
+    made = model("regression", **APART).fit(data)
+    hc.save(made, tmp_path / "model.het")
+    again = hc.load(tmp_path / "model.het")
+    assert (again.predict(data) == made.predict(data)).all() and again.get_params()["join_tables"] is False
+    total = made.contributions(data, graphs=True).sum(axis=1) + data.y[data.labelled].astype(float).mean()
+    np.testing.assert_allclose(total, made.predict(data), rtol=1e-9)
+    # a table that is not there any more is missing, as ever
+    fewer = hc.HetData(dict(list(data.sources.items())[:2]), data.graphs, (data.ids, data.y))
+    assert np.isfinite(again.predict(fewer)).all()
+
+
+@pytest.mark.slow
+def test_views_of_one_table_are_grown_where_it_is_and_no_table_is_read_here(data, client, unread):  # noqa: F811
+    def kill(event):
+        if event.index == 1:
+            os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
+
+    here = model("regression", schedule="parallel", **APART).fit(data)
+    unread()
+    assert same(here, distributed.fit(model("regression", **APART), data, client, [kill]))
