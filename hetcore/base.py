@@ -36,7 +36,7 @@ from hetcore.parameters import Declared
 from hetcore.schema import Schema, State, checked, parted
 from hetcore.targets import Problem
 
-__all__ = ["BoostedEstimator", "Estimator", "boost", "event_row", "history"]
+__all__ = ["BoostedEstimator", "Estimator", "boost", "check_het_data", "event_row", "history"]
 
 
 class Estimator(Declared, BaseEstimator):
@@ -148,9 +148,7 @@ class BoostedEstimator(Estimator):
 
     def _problem(self, data: HetData, y: Any, eval_y: Any) -> Problem:
         """Check what fit was given."""
-        if not isinstance(data, HetData):
-            kind = type(data).__name__
-            raise DataError(f"fit takes a HetData, not {kind}: build one from tables with hetcore.HetData.")
+        check_het_data(data, "fit")
         return Problem.of(data, y, eval_y, self._task)
 
     _uses_all: ClassVar[bool] = True
@@ -168,9 +166,7 @@ class BoostedEstimator(Estimator):
         would be left out without a word. Where a model does not know all sources of its fit, it must lack all it knows.
         """
         check_is_fitted(self)
-        if not isinstance(data, HetData):
-            kind = type(data).__name__
-            raise DataError(f"A prediction takes a HetData, not {kind}: build one with hetcore.HetData.")
+        check_het_data(data, "A prediction")
         sources, graphs = self._used
         if self._uses_all or set(sources).isdisjoint(data.sources):
             _warn_of_names("source", sources, data.sources)
@@ -186,6 +182,13 @@ def _warn_of_names(noun: str, known: Collection[str], given: Collection[str]) ->
         text = f"The data lack the training's {noun} {listed(lacking)} and have {listed(others)}, which the model does"
         cure = f"give each {noun} the name that it had"
         warnings.warn(f"{text} not know: {cure}.", MissingColumnsWarning, stacklevel=5)
+
+
+def check_het_data(data: Any, who: str) -> None:
+    """Raise DataError, in the name of what takes it, if data is no HetData."""
+    if not isinstance(data, HetData):
+        kind = type(data).__name__
+        raise DataError(f"{who} takes a HetData, not {kind}: build one from tables with hetcore.HetData.")
 
 
 def _end(callbacks: list[Callback], model: Any, error: BaseException | None) -> None:

@@ -26,7 +26,7 @@ from hetcore.data.encoding import SourceEncoder
 from hetcore.data.splits import label_split
 from hetcore.metrics import error_rate, macro_f1_of_codes
 from hetcore.multimodal.decisions import class_weights
-from hetcore.multimodal.stopping import log_loss, stratified
+from hetcore.multimodal.stopping import drawn_by_class, log_loss
 
 __all__ = ["CHOOSING", "METHODS", "REPORTING", "run_cell"]
 
@@ -75,7 +75,7 @@ def load(name: str, seed: int) -> Run:
         training = np.array([label is not None for label in label_split(data, TRAINED, seed)])
     data = HetData(data.sources, target=(data.ids, data.y))
     codes, rows = np.searchsorted(data.classes, data.y.astype(str)), np.flatnonzero(training & data.labelled)
-    validated = stratified(codes, rows, VALIDATED, np.random.default_rng(seed))
+    validated = drawn_by_class(codes, rows, VALIDATED, np.random.default_rng(seed))
     return Run(data, codes, np.setdiff1d(rows, validated), validated, seed)
 
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hetcore.base import BoostedEstimator
+from hetcore.base import BoostedEstimator, check_het_data
 from hetcore.collective.algorithms import Algorithm1, Algorithm3, unscaled
 from hetcore.collective.crossfit import SEVERAL, CrossFitted, bins_of
 from hetcore.collective.events import described
@@ -126,8 +126,7 @@ class Collective(BoostedEstimator):
         return self._fit(callbacks, data, y, graph, eval_y, watched=bool(callbacks))
 
     def _problem(self, data: HetData, y: Any, graph: Any, eval_y: Any, watched: bool) -> CollectiveProblem:
-        if not isinstance(data, HetData):
-            raise DataError(f"fit takes a HetData, not {type(data).__name__}: build one with hetcore.HetData.")
+        check_het_data(data, "fit")
         params = self._params() | {"watched": watched}
         graphs = self._chosen_graphs(data, graph)
         self._unit = TargetTransform(params["target_transform"] == "log")
@@ -175,7 +174,7 @@ class Collective(BoostedEstimator):
         net = net_of(list(links.values()), problem.data.n, params["edge_weights"], params["direction"])
         hops = (0, 0) if params["as_printed"] or not net.indices.size else self._hops(params)
         # the training graph of Algorithm 3 has known instances alone, so bins come of them
-        learned_from = problem.labelled if params["as_printed"] else slice(None)  # Algorithm 3 sees G_tr alone
+        learned_from = problem.labelled if params["as_printed"] else slice(None)
         most = MISSING_BIN if params["as_printed"] else bins_of(problem.scale)
         self._columns, bins = StaticColumns.fitted(problem.data, net, *hops, learned_from, max_bins=most)
         if params["as_printed"]:

@@ -236,8 +236,8 @@ class CollectiveModel(Stored):
 
     def _in_classes(self, labels: HetData) -> NDArray[np.bool_]:
         if not self.scale.is_classifier:
-            # a class that the fit never saw is no target for any message
             return np.ones(labels.n, bool)
+        # a class that the fit never saw is no target for any message
         return np.isin(labels.y.astype(str), self.scale.classes.astype(str))
 
     def _set_residuals(self, view: Inference, rows: NDArray[np.int64], staged: NDArray) -> None:

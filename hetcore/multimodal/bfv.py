@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_softmax, softmax
+from scipy.special import softmax
 from sklearn.base import ClassifierMixin
 
 from hetcore import metrics
@@ -38,6 +38,7 @@ from hetcore.multimodal.branch_networks import NETWORKS
 from hetcore.multimodal.branches import Branch
 from hetcore.multimodal.learners import Inputs, default_learner, scaling
 from hetcore.multimodal.parameters import AFTER, CLASS_NAMES, HIDDEN, SOURCE
+from hetcore.multimodal.stopping import log_loss
 from hetcore.parameters import OneOf, Seed, Slider, Whole, param
 from hetcore.registry import MemoryNeed, estimator
 from hetcore.schema import Parts, block, prefixed
@@ -83,12 +84,8 @@ class Training:
             "F1": {name: metrics.macro_f1_of_codes(*each) for name, each in labels.items()},
             "seconds": {"trees": self.tree_seconds, "network": self.seconds},
         }
-        losses = {name: _cross_entropy(scores, y) for name, (scores, y) in evaluated.items()}
+        losses = {name: log_loss(scores, y) for name, (scores, y) in evaluated.items()}
         return {"losses": losses, "detail": detail}
-
-
-def _cross_entropy(scores: NDArray, y: NDArray) -> float:
-    return float(-log_softmax(scores, axis=1)[np.arange(len(y)), y].mean())
 
 
 class NetworkWeights:
@@ -179,8 +176,8 @@ class BoostedFeatureNetworkClassifier(ClassifierMixin, BoostedEstimator):
         )
         return Training(problem, branches, network, [branch.read(problem.data) for branch in branches], seconds)
 
-    # asked once, not where the network is made: the branches depend on it
     def _kind(self) -> str:
+        """Return the kind of network, asked once and before it is made: what a branch reads depends on it."""
         kind = ("torch" if deep.has_torch() else "scikit-learn") if self.network == "auto" else self.network
         if kind == "torch":
             deep.torch_module()
@@ -266,7 +263,7 @@ class BoostedFeatureNetworkClassifier(ClassifierMixin, BoostedEstimator):
     @_network_state.setter
     def _network_state(self, given: tuple[str, dict[str, NDArray]]) -> None:
         # branches come after it in the file, and say its shape
-        self.network_ = given  # built once its branches are known
+        self.network_ = given
 
     def _restored(self, sizes: dict[str, int]) -> str:
         (kind, weights), shapes = self.network_, [branch.shape for branch in self.branches_]

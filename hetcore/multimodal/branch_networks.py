@@ -140,8 +140,8 @@ class BranchNetwork:
         deep.restore(self.module, arrays)
 
 
-# PyTorch has channels first
 def _flat(inputs: Inputs) -> list[NDArray]:
+    """Return inputs and masks in one list, images with their channels first, as PyTorch has them."""
     return [a for x, mask in inputs for a in (deep.channels_first(x) if x.ndim == 4 else x, mask)]
 
 

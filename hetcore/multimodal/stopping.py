@@ -19,13 +19,13 @@ from scipy.special import log_softmax, softmax
 
 from hetcore.targets import Problem
 
-__all__ = ["Stopping", "log_loss", "part_weights", "stratified"]
+__all__ = ["Stopping", "drawn_by_class", "log_loss", "part_weights"]
 
 LEAST_ROWS = 20  # fewer say nothing of a round
 RIDGE = 1.0  # of the part weights: one row's worth of loss for a weight that is 1 off
 
 
-def stratified(y: NDArray, rows: NDArray, share: float, rng: np.random.Generator) -> NDArray[np.int64]:
+def drawn_by_class(y: NDArray, rows: NDArray, share: float, rng: np.random.Generator) -> NDArray[np.int64]:
     """Return a share of some rows, sorted, each class in its share and none without a row left.
 
     Parameters
@@ -102,7 +102,8 @@ class Stopping:
         rows = np.zeros(0, np.int64)
         if params["validation_fraction"] > 0:
             # a generator of its own: with and without validation rows, learners draw the same
-            drawn = stratified(y, labelled, params["validation_fraction"], np.random.default_rng(rng.integers(1 << 30)))
+            own = np.random.default_rng(rng.integers(1 << 30))
+            drawn = drawn_by_class(y, labelled, params["validation_fraction"], own)
             # so few would end the training by chance
             rows = drawn if len(drawn) >= LEAST_ROWS else rows
         return cls(rows, y, params["n_iter_no_change"])

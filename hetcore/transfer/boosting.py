@@ -1,4 +1,4 @@
-"""What the boosted transfer classifiers share: states in step, events, votes, files. For the algorithm: transfer.py."""
+"""What the boosted transfer classifiers share: states in step, events, votes, files; the box is in `tradaboost`."""
 
 from __future__ import annotations
 
@@ -88,7 +88,6 @@ class TransferBoosting(TransferEstimator):
         weight_update = self._weight_update(len(target), len(signs) - len(target))
         return Boosting(
             learner=self._learner,
-            # no held-out rows: none are prepared
             signs=signs,
             domain=problem.domain,
             candidates=rows,

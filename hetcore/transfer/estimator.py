@@ -189,13 +189,14 @@ class TransferBase(Estimator):
         fits = len(self._feature_names or []) in (0, self.n_features_in_)
         return "" if fits else "The model file does not name its columns"
 
-    def _checked_rows(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return rows to score by, with the columns of the fit."""
+    def _like_fit(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return rows (n, d), checked to have the columns of the fit."""
         return validated(self, X, dtype=np.float64, ensure_all_finite=self._finite, reset=False)
 
     def _checked(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return rows (n, d) to predict."""
         check_is_fitted(self)
-        return validated(self, X, dtype=np.float64, ensure_all_finite=self._finite, reset=False)
+        return self._like_fit(X)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "n_iterations_")
@@ -228,7 +229,7 @@ class TransferEstimator(ClassifierMixin, TransferBase):
         if eval_set is None:
             return None
         X, y, _ = _labelled(*eval_set, None)
-        X = validated(self, X, dtype=np.float64, ensure_all_finite=self._finite, reset=False)
+        X = self._like_fit(X)
         place = {label: k for k, label in enumerate(classes.tolist())}
         # a class that training lacks: -1, which counts as wrong
         return Rows(X, np.array([place.get(label, -1) for label in np.asarray(y).tolist()], np.int64))

@@ -78,7 +78,7 @@ class Splitter:
         counts = counts.reshape(self.n_domains, self.n_classes).astype(np.float64)
         columns = rng.choice(len(self.binned), self.n_drawn, replace=False)
         # each domain of one class, so that no split gains
-        if len(rows) < 2 or (counts > 0).sum() == (counts.sum(axis=1) > 0).sum():  # each domain of one class
+        if len(rows) < 2 or (counts > 0).sum() == (counts.sum(axis=1) > 0).sum():
             return None
         left = self._left_counts(columns, rows)
         # missing to the right, then to the left as well, where there are any

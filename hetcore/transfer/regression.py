@@ -64,7 +64,7 @@ class TransferRegressor(RegressorMixin, Blend, TransferBase):
         domain, names = self._numbered(domain, len(values))
         held_out = None
         if eval_set is not None:
-            held_out = Rows(self._checked_rows(eval_set[0]), (_numbers(eval_set[1]) - self._centre) / self._unit)
+            held_out = Rows(self._like_fit(eval_set[0]), (_numbers(eval_set[1]) - self._centre) / self._unit)
         return TransferProblem(
             X=X,
             codes=(values - self._centre) / self._unit,

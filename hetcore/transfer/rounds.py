@@ -183,6 +183,11 @@ class Boosting:
         held_out = self.learner.votes_of(model, self.held_out)
         self.running.add(alpha, self.learner.votes(model, self.target), held_out)
 
+    def run(self, n_rounds: int) -> None:
+        """Do rounds until `n_rounds` learners are there, or boosting ends by itself."""
+        while len(self.models) < n_rounds and not self.round():
+            continue
+
     def _best(self) -> tuple[Any, float]:
         """Return the candidate of least weighted error on the target (and the sources), and epsilon_t."""
         found, target, mixes = [], self._weighted(self.target), self.share < 1.0 and self.sources.size > 0

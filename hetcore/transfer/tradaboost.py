@@ -147,8 +147,7 @@ class TaskTrAdaBoostClassifier(Cap, TransferBoosting):
         models, origin, nothing = [], [], self._held_out_rows[..., :0] if self.estimator is None else problem.X[:0]
         for k in range(1, len(problem.names) + 1):
             part = self._alone(problem, problem.source(k), signs, nothing)
-            while len(part.models) < self.n_iterations and not part.round():
-                pass
+            part.run(self.n_iterations)
             models += [model for model, alpha in part.models if alpha > self.gamma]
             origin += [k] * (len(models) - len(origin))
         return self._selection(problem, models, np.array(origin, np.int64), signs)

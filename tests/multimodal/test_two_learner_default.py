@@ -12,7 +12,7 @@ from hetcore.metrics import macro_f1
 from hetcore.multimodal.choosing import candidates
 from hetcore.multimodal.decisions import class_weights, named
 from hetcore.multimodal.networks import LinearLearner
-from hetcore.multimodal.stopping import log_loss, part_weights, stratified
+from hetcore.multimodal.stopping import drawn_by_class, log_loss, part_weights
 
 TREES = {"first": "tree", "second": "tree"}
 
@@ -79,7 +79,7 @@ def test_the_training_ends_where_the_validation_loss_stops_falling():
 
 def test_validation_rows_are_drawn_from_each_class_and_leave_some():
     y, rng = np.r_[np.zeros(90, int), np.ones(10, int), 2], np.random.default_rng(0)
-    rows = stratified(y, np.arange(101), 0.2, rng)
+    rows = drawn_by_class(y, np.arange(101), 0.2, rng)
     assert_array_equal(np.bincount(y[rows], minlength=3), [18, 2, 0])
 
 
