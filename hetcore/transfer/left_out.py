@@ -5,10 +5,18 @@ f scores F in [-1, 1]; with p = logistic(2 tau F) (softmax for several classes)
 
     loss_c = min over tau of  - sum_i ln p_i(y_i) + (ln(tau / 1.5))^2                  [nats over the target's rows]
 
-so that few rows leave the steepness tau where it is. eta is the one of least loss + (ln(eta / eta_0))^2, where
-eta_0 = n_T / 100 in [0.1, 2] grows with the target's rows as the paper's formulas do: three rows leave eta at about
-eta_0, a hundred choose. `Search.guarded` takes the target alone or all domains pooled where they lose less than
-boosting by more than two nats, what one parameter more gains by chance once in twenty times (Wilks 1938).
+so that few rows leave the steepness tau where it is. exp(-loss_c) is the likelihood that the left-out rows have under
+a candidate, and eta is its posterior mean on the logarithmic scale, taken to the nearest eta of the path:
+
+    ln eta = sum_k p_k ln eta_k,    p_k ~ d_k exp(-loss_k - (ln(eta_k / eta_0))^2 / 10)
+
+d_k the width of k's part of the path in ln eta. The eta of least loss jumps from end to end of a path that is flat but
+for noise, as few rows leave it; the mean then stays in its middle, and moves as far as the rows are sure. eta_0 =
+n_T / 100 in [0.1, 2] grows with the target's rows as the paper's formulas do. What else was tried: docs/transfer.md.
+
+`Search.guarded` takes the target alone or all domains pooled where they lose less than boosting by more than three
+nats: what the best of four (two kinds, two learners) gains by chance about once in twenty times (Wilks 1938,
+Bonferroni).
 """
 
 from __future__ import annotations
@@ -27,10 +35,12 @@ from hetcore.transfer.rounds import Boosting
 
 __all__ = [
     "ANCHORS", "BOOSTED", "ETAS", "Candidate", "Evaluated", "Search", "anchor", "first_eta", "folds_of", "log_loss",
+    "posterior_eta",
 ]  # fmt: skip
 
 ETAS = (0.0, 0.03, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
-PRIOR, MARGIN = 1.0, 2.0
+PRIOR, MARGIN = 0.1, 3.0
+LEAST_ETA = 0.01  # what eta = 0, which has no logarithm, counts as
 STEEPNESSES, FIRST_STEEPNESS = (0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0), 1.5
 MOST_FOLDS = 5
 BOOSTED, ANCHORS = "boosting", ("target only", "all pooled")
@@ -70,6 +80,24 @@ class Evaluated(NamedTuple):
 def first_eta(n_target: int) -> float:
     """Return eta_0, where few rows leave eta: n_T / 100 in [0.1, 2]."""
     return float(np.clip(n_target / 100.0, 0.1, 2.0))
+
+
+def posterior_eta(totals: NDArray[np.float64], middle: float) -> float:
+    """Return the eta of `ETAS` that is nearest to the posterior mean in ln eta.
+
+    Parameters
+    ----------
+    totals : (E,) float64
+        loss_c at each eta of the path, in nats.
+    middle : float
+        eta_0, where the prior has its mean.
+    """
+    logs = np.log(np.maximum(ETAS, LEAST_ETA))
+    penalised = totals + PRIOR * (logs - np.log(middle)) ** 2
+    # the path is no even grid: each eta stands for the part of it that is nearest
+    masses = np.gradient(logs) * np.exp(penalised.min() - penalised)
+    mean = masses @ logs / masses.sum()
+    return ETAS[int(np.abs(logs - mean).argmin())]
 
 
 def folds_of(codes: NDArray, most: int, seed: int | None) -> NDArray[np.int64]:
@@ -150,32 +178,24 @@ class Search:
         if candidate.kind != BOOSTED:
             return learner.votes_of(anchor(learner, candidate.kind, self.signs[k], domain), held_out)
         part = self.boosting(learner, k, domain, held_out, n_out=len(out), eta=candidate.eta)
-        while len(part.models) < self.n_rounds and not part.round():
-            # rounds are done until there are enough, or boosting ends by itself
-            pass
+        part.run(self.n_rounds)
         return part.running.mean()[1]
-
-    def penalised(self, evaluated: Evaluated) -> float:
-        """Return what eta is chosen by: the loss and how far eta is from where few rows leave it."""
-        # eta = 0 has no logarithm, and is as far as 0.01
-        distance = np.log(max(evaluated.candidate.eta, 0.01) / first_eta(len(self.target)))
-        return evaluated.total + PRIOR * distance**2
 
     def best_learner(self, eta: float) -> str:
         """Return the learner of least loss at an eta."""
         return min(self.learners, key=lambda name: self.evaluated(Candidate(BOOSTED, name, eta)).total)
 
     def best_eta(self, learner: str) -> float:
-        """Return the eta of the path that the left-out rows choose."""
-        path = [self.evaluated(Candidate(BOOSTED, learner, eta)) for eta in ETAS]
-        return min(path, key=self.penalised).candidate.eta
+        """Return the eta of the path that the left-out rows choose: see `posterior_eta`."""
+        totals = [self.evaluated(Candidate(BOOSTED, learner, eta)).total for eta in ETAS]
+        return posterior_eta(np.array(totals), first_eta(len(self.target)))
 
     def guarded(self, learner: str, eta: float) -> Evaluated:
         """Return boosting at that eta, or the target alone or all pooled where the left-out rows lose less by it."""
         boosted = self.evaluated(Candidate(BOOSTED, learner, eta))
         anchors = [self.evaluated(Candidate(kind, name)) for kind in ANCHORS for name in self.learners]
         safest = min(anchors, key=lambda evaluated: evaluated.total)
-        # clearly less, by what one parameter more gains by chance
+        # clearly less, by what the best of four gains by chance
         return safest if safest.total < boosted.total - MARGIN else boosted
 
     def path(self) -> dict[str, list[Any]]:

@@ -11,7 +11,7 @@ nothing else. The default departs from it so that boosting has something to boos
 | alpha_t = ln((1 - epsilon) / epsilon) / 2 | at most that of half a target row wrong |
 | epsilon_t >= 1/2 is not said | the target's weights are set back once, at the second time boosting ends |
 | alpha_S, imaginary for n_S < M | the larger of "ratio" and "hedge" |
-| eta = 100 n_T / n_S or 100 n_T^2 / n_S | the eta of least left-out log loss, see `hetcore.transfer.left_out` |
+| eta = 100 n_T / n_S or 100 n_T^2 / n_S | eta by the left-out log loss, see `hetcore.transfer.left_out` |
 | sum of alpha_t h_t | tau times its mean, tau from the left-out rows |
 | | a guard: target only, or all pooled, where these lose less on the left-out rows |
 

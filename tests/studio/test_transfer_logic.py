@@ -336,7 +336,7 @@ def test_where_transfer_begins_to_hurt_is_reported():
     assert "η = 0.5 is best (0.300 nats)" in text and "from η = 5 on and at η = 0 and less transfer hurts" in text
     assert "auto" not in text  # which takes the best here
     few = eta.story(eta.path_of(_events({0.0: 0.6, 0.5: 0.4, 5.0: 0.3}, 0.5)))
-    assert "“auto” takes η = 0.5: few rows" in few and few.index("It beats") < few.index("“auto”")
+    assert "“auto” takes η = 0.5, the mean" in few and few.index("It beats") < few.index("“auto”")
     noisy = eta.story(eta.path_of(_events({0.0: 0.4, 0.2: 0.7, 0.5: 0.3, 1.0: 0.6, 5.0: 0.4}, 0.5)))
     assert "; at η = 0.2, 1 transfer hurts." in noisy
     assert "at every η." in eta.story(eta.path_of(_events({0.0: 0.4, 0.5: 0.3}, 0.5)))

@@ -60,7 +60,7 @@ def story(path: Path) -> str:
     if path.alone is not None:
         text += _hurts(path.etas, path.losses, path.alone, best)
     if path.chosen == "boosting" and path.eta != path.etas[best]:
-        text += f" “auto” takes η = {path.eta:g}: few rows leave η near where their number puts it."
+        text += f" “auto” takes η = {path.eta:g}, the mean of the path, each η weighed by how likely the rows make it."
     if path.chosen != "boosting" and path.alone is not None:
         text += f" No η is worth it here: the guard takes “{path.chosen}”."
     return text
