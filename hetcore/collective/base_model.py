@@ -3,12 +3,13 @@
 Neighbours' columns are many, and where they say little they cost: where few labels are known, or where instances are
 not alike along the links. So one boosted model sees own columns, one neighbours' known labels too, one neighbours'
 features too, and F_0 is their convex mix of the lowest out-of-fold loss; or the first alone, unless the mix clearly
-errs less than it does.
+errs less than it does. Neighbours then have no part in the stages either: the whole model is GB's.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,8 @@ class BaseModel:
         Of the labelled rows, by view.
     weights : (g,) float64
         Of the groups of columns.
+    rng_of_first : Generator
+        As it was when the first group's trees were grown: what GB, which has no other group, goes on with.
     """
 
     def __init__(self, grower: Grower, params: dict[str, Any], fold: NDArray[np.int64]) -> None:
@@ -72,7 +75,9 @@ class BaseModel:
             Columns that one boosted model each may split by.
         """
         table = binned, n_bins.astype(np.int32)
-        models = [self._boosted((*table, columns), target, scale) for columns in groups]
+        models = [self._boosted((*table, groups[0]), target, scale)]
+        self.rng_of_first = deepcopy(self.grower.rng)
+        models += [self._boosted((*table, columns), target, scale) for columns in groups[1:]]
         out_of_fold = np.stack([self._out_of_fold(scores) for _, scores in models])
         weights = guarded_weights(out_of_fold, target, scale)
         weights[weights < LEAST] = 0.0
@@ -85,6 +90,11 @@ class BaseModel:
                 self.forests[k].extend(forests[k], weight)
                 self.scores[k] += weight * scores[k]
         return self
+
+    @property
+    def is_first_alone(self) -> bool:
+        """Whether there were several groups, and the first alone has a weight."""
+        return self.weights.size > 1 and self.weights[0] == 1.0
 
     def _boosted(self, table: Any, target: NDArray, scale: Scale) -> tuple[list[Forest], list[NDArray]]:
         """Return the trees of every view, and the scores (m, K) that they give."""

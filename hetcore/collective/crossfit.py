@@ -4,7 +4,8 @@ The labels are dealt into K folds, and K + 1 views are kept: in view k > 0 the l
 none is. Each view has its own messages and its own trees, grown without fold k.
 
     F_0: boosted trees on own columns, neighbours' features, and neighbours' known labels, all at up to `hops` links;
-         as many trees as give the lowest out-of-fold loss, mixed with others that see less (`base_model`)
+         as many trees as give the lowest out-of-fold loss, mixed with others that see less (`base_model`);
+         own columns alone unless the mix clearly errs less, and then GB's stages: no neighbour, no inference
     for stage s = 1..M:
         for each labelled i of fold k:  columns of i in view k
         for each view k: grow `trees_per_stage` small shrunken trees on the rows outside of fold k
@@ -152,8 +153,8 @@ class CrossFitted:
 
     def _training_columns(self) -> NDArray[np.uint8]:
         """Return the static columns (d, m) of the labelled rows, each as the view that hides its label has them."""
-        # contiguous, once
-        own = np.ascontiguousarray(self.bins(0)[:, self.labelled])  # else every tree would copy it
+        # contiguous once, or every tree would copy it
+        own = np.ascontiguousarray(self.bins(0)[:, self.labelled])
         for k in range(1, len(self.views)):
             own[self.own.shape[0] :, self.fold == k] = self.label_bins[k][:, self.labelled[self.fold == k]]
         return own
@@ -166,7 +167,10 @@ class CrossFitted:
         groups = self.columns.groups(self.net.indptr.shape[0])
         groups = groups if self.params["mix"] else groups[-1:]
         self.base.fit(self.binned, self.n_bins, self.target, self.problem.scale, groups)
-        self.trained = self.base.scores
+        self.trained, self.static = self.base.scores, groups[-1]
+        if self.base.is_first_alone and groups[0].size == self.columns.n_own(self.net.indptr.shape[0]):
+            # neighbours are not worth it: from here on all is GB's, bit for bit
+            self.static, self.features, self.rng_trees = groups[0], (), self.base.rng_of_first
         for stack in self.stacks:
             stack.skip_stage()
         for k, view in enumerate(self.distinct):
@@ -229,8 +233,7 @@ class CrossFitted:
         """Grow the stage's trees of every view on out-of-fold columns, targets and scores."""
         n_graphs, n_outputs = self.net.indptr.shape[0], self.problem.scale.n_outputs
         more = relational_columns(self.features, n_graphs, n_outputs, self.stage, self.params)
-        d = self.binned.shape[0]
-        allowed = np.concatenate([np.arange(d), d + more]).astype(np.int32)
+        allowed = np.concatenate([self.static, self.binned.shape[0] + more]).astype(np.int32)
         n_bins = np.concatenate([self.n_bins, mapper.n_bins]).astype(np.int32)
         binned, grower = np.concatenate([self.binned, mapper.transform(own)]), self._grower
         rows = [np.flatnonzero(self.fold != k).astype(np.int32) for k in range(len(self.views))]

@@ -23,9 +23,9 @@ Departures of the default (`hetcore.collective.crossfit`)
 --------------------------------------------------------------
 - F_0 is a boosted model of own columns, the neighbours' features and the neighbours' known labels, at up to two links
   (`hops`); of RGB: of own columns and Rf1. It is a convex mix of models that see less and more of that (`mix`), each of
-  as many trees as give the lowest out-of-fold loss, which chooses the weights too; of own columns alone,
-  unless the mix errs less by more than a standard error. A further stage is several small shrunken trees. Leaves are
-  means: the RMSE asks for them.
+  as many trees as give the lowest out-of-fold loss, which chooses the weights too. Unless the mix errs less than own
+  columns alone by more than a standard error, the whole model is GB, bit for bit: the stages see no neighbour either.
+  A further stage is several small shrunken trees. Leaves are means: the RMSE asks for them.
 - Labels are hidden in K folds, and every label is predicted by trees and from neighbours that never saw it, stage by
   stage. Residuals are then what they will be at new instances. New instances are predicted by the mean over the views.
 - Neighbours are summed up by means that are shrunk to zero where they are few, with their weight beside them; an
@@ -129,8 +129,8 @@ class _Neighbors:
     mix: bool = param(
         True,
         Flag(),
-        "Whether F_0 is a convex mix of models of own columns, neighbours' labels too, and their features too (of own "
-        "columns alone where the mix is not clearly better), or the last of these; never as printed.",
+        "Whether F_0 is a convex mix of models of own columns, neighbours' labels too, and their features too (where "
+        "the mix is not clearly better than own columns alone, all is GB), or the last of these; never as printed.",
     )
     counts: bool = param(True, Flag(), "Whether the neighbours' total weight is a column too; never as printed.")
     no_neighbor: str | None = param(

@@ -85,9 +85,13 @@ class StaticColumns(Stored):
         """Return which columns are own; own ones and labels; all of them: no group twice, none empty."""
         last, labels = self.mapper.n_bins.size, self.label_mapper.n_bins.size
         numbers = np.arange(last + labels, dtype=np.int32)
-        own = numbers[: last - self._n_features(n_graphs)]
+        own = numbers[: self.n_own(n_graphs)]
         nested = own, np.concatenate([own, numbers[last:]]), numbers
         return list({group.size: group for group in nested if group.size}.values())
+
+    def n_own(self, n_graphs: int) -> int:
+        """Return the number of own columns, which are the first ones."""
+        return self.mapper.n_bins.size - self._n_features(n_graphs)
 
     def _n_features(self, n_graphs: int) -> int:
         """Return the number of columns of neighbours' features."""

@@ -93,6 +93,39 @@ def test_links_between_alike_rows_cost_nothing_where_the_columns_say_all(monkeyp
     assert guarded < 1.02 * own and error(hc.MGBRegressor()) > 1.03 * own
 
 
+def noisy(n, classes=False):
+    """Return n rows whose columns say what there is to say, linked at random."""
+    rng = np.random.default_rng(3)
+    ids, x = [f"r{i:03d}" for i in range(n)], rng.normal(size=(n, 2))
+    y = x[:, 0] + 0.2 * rng.normal(size=n)
+    ends = rng.integers(0, n, size=(3 * n, 2))
+    links = pl.DataFrame({"a": np.array(ids)[ends[:, 0]], "b": np.array(ids)[ends[:, 1]]})
+    table = pl.DataFrame({"id": ids, "u": x[:, 0], "v": x[:, 1]})
+    target = pl.DataFrame({"id": ids, "y": np.where(y > 0, "yes", "no") if classes else y})
+    task = "classification" if classes else "regression"
+    return HetData({"t": table}, {"links": links.filter(pl.col("a") != pl.col("b"))}, target, id_column="id", task=task)
+
+
+@pytest.mark.parametrize("classes", [False, True])
+def test_where_neighbours_are_not_worth_it_mgb_is_gb_bit_for_bit(classes, tmp_path):
+    data = noisy(120, classes)
+    y = label_split(data, 0.5, seed=0)
+    made = hc.MGBClassifier if classes else hc.MGBRegressor
+    plain = small(made, features=(), hops=0, mix=False) if classes else small(hc.GBRegressor)
+    events = []
+    model = small(made).fit(data, y, callbacks=[events.append])
+    assert model.model_.how.linked is False and events[-1].detail["sweeps"] == []
+    found, own = (each._fitted(data, None) for each in (model, plain.fit(data, y)))
+    np.testing.assert_array_equal(found, own)
+    staged = model.staged_predict(data)
+    np.testing.assert_array_equal(staged[-1], model.predict(data))
+    # a link more or a label more moves nothing
+    cut = data.with_edges("links", add=[("r000", "r001"), ("r002", "r119")])
+    np.testing.assert_array_equal(model.predict(cut), model.predict(data))
+    hc.save(model, tmp_path / "m.hetcore")
+    np.testing.assert_array_equal(hc.load(tmp_path / "m.hetcore").predict(data), model.predict(data))
+
+
 def test_a_mix_is_of_own_columns_labels_and_features():
     data = make_autocorrelated_graph(200, residual_correlation=0.8, seed=1)[0]
     model = small(hc.MGBRegressor).fit(data, label_split(data, 0.5, seed=0))
