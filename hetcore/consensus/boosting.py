@@ -35,7 +35,7 @@ from hetcore.consensus.stretching import stretch_of
 from hetcore.consensus.table_views import TableFitter
 from hetcore.consensus.view_learners import BoostRule, SmoothLearner, TreeLearner, ViewContent
 from hetcore.consensus.view_state import ViewState
-from hetcore.consensus.view_sum import ViewSum, factors
+from hetcore.consensus.view_sum import ViewCorrection, ViewSum, factors
 from hetcore.consensus.view_weights import (
     SHARPNESS,
     consensus,
@@ -81,6 +81,7 @@ class ViewBoosting:
     relative : (v,) float64
         Each view's out-of-fold loss over the prior's.
     sum : ViewSum
+    correction : ViewCorrection
     graph_weights : dict of str to float
         w^; all 0 where the graphs explain nothing.
     lambda0, lambda1, sharpness : float
@@ -156,6 +157,7 @@ class ViewBoosting:
         # equal until the first round has said something
         self.weights, self.relative = np.full(len(self.views), 1.0 / len(self.views)), np.ones(len(self.views))
         self.sum = ViewSum(self.outputs, self.n_folds, len(self.views))
+        self.correction = ViewCorrection(len(self.views), self.n_folds)
 
     def _remember_labelled(self) -> None:
         """Keep of the labelled rows what weighs views, so that a round adds only what it has changed."""
@@ -362,6 +364,18 @@ class ViewBoosting:
         weights, covers = np.append(self.weights, self.sum.weight), np.vstack([self.covers, self.sum.covers])
         self.left_out = consensus(weights, [*predicted, self.sum.scores], covers, self.outputs.prior)
         self.trained = consensus(weights, [*trained, self.sum.trained], covers, self.outputs.prior)
+        # numbers alone, and not where weights are to be seen as they are
+        if not self.outputs.is_classifier and self.params["weights"] not in ("learned", "equal"):
+            self._correct(predicted, trained)
+
+    def _correct(self, predicted: list[NDArray], trained: list[NDArray]) -> None:
+        """Line 5 for numbers: what the views together say of the consensus' residuals."""
+        known, prior = self.problem.labelled, self.outputs.prior
+        change = np.where(self.covers[:, known], (self.predicted - prior)[:, :, 0], 0.0)
+        residuals = (self.codes - self.left_out[known])[:, 0]
+        self.correction.fit(change, residuals, self.labels.fold[known], self.explains > 0)
+        self.left_out += self.correction.added(predicted, self.covers, prior, self.labels.fold)
+        self.trained += self.correction.added(trained, self.covers, prior)
 
     def _weigh_graphs(self) -> None:
         """Line 6, from what the views without a graph say, labels where known."""
@@ -395,7 +409,11 @@ class ViewBoosting:
             self.paths.pop("lambda1", None)
             return
         known, working = self.problem.labelled, self.working
-        members = self.member_consensus(self.executor.members, ~known)
+        # what neighbours' labels say of an unlabelled row may be the label that is to be predicted beside it: for
+        # numbers that chose too much smoothing
+        plain = [not view.view.sees_labels for view in self.views]
+        which = plain if any(plain) and not self.outputs.is_classifier else True
+        members = self.member_consensus(self.executor.members, ~known, which)
 
         def total(lambda1: float) -> float:
             """Return the loss over all folds."""

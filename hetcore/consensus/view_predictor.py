@@ -95,6 +95,8 @@ class ViewModel(Stored):
     lambda1 : float
     scales : (v,) float64 or None
         b of the sum of the views, whose own weight is what `weights` lacks of 1; None where they are not summed.
+    correction : (v,) float64 or None
+        d, by how much more or less each view counts; None where the consensus is not corrected, and in older files.
     """
 
     kind = "views"
@@ -109,6 +111,7 @@ class ViewModel(Stored):
     graph_weights: dict[str, float] = value(SHARES, key="graphs")
     lambda1: float = value(Interval(0, 1e9))
     scales: NDArray[np.float64] | None = array("v", low=0, key="sum", optional=True)
+    correction: NDArray[np.float64] | None = array("v", optional=True)
 
     @cached_property
     def outputs(self) -> Outputs:
@@ -131,6 +134,7 @@ class ViewModel(Stored):
             graph_weights=dict(state.graph_weights),
             lambda1=state.lambda1,
             scales=state.sum.scales if state.sum.weight else None,
+            correction=state.correction.scales if state.correction.scales.any() else None,
         )
 
     @property
@@ -155,9 +159,10 @@ class ViewModel(Stored):
         covers = np.zeros((len(views), n), bool)
         for row, made in zip(covers, views):
             row[made.rows] = True
-        if self.scales is None:
-            return factors(self.weights, 0.0, np.zeros(len(views)), covers)
-        return factors(self.weights, max(0.0, 1.0 - float(self.weights.sum())), self.scales, covers)
+        of_sum = 0.0 if self.scales is None else max(0.0, 1.0 - float(self.weights.sum()))
+        scales = np.zeros(len(views)) if self.scales is None else self.scales
+        counts = factors(self.weights, of_sum, scales, covers)
+        return counts if self.correction is None else counts + self.correction[:, None] * covers
 
     def _present(self, data: HetData) -> NDArray[np.bool_]:
         """Return which instances have each table and a link in each graph, (p + q, n)."""
@@ -226,6 +231,7 @@ def added(state: ViewBoosting, rows: NDArray[np.int64]) -> NDArray[np.float64]:
     covers = np.stack([view.covers[rows] for view in state.views])
     parts = np.zeros((len(present), len(rows), state.outputs.k))
     counts = factors(state.weights, state.sum.weight, state.sum.scales, covers)
+    counts += state.correction.scales[:, None] * covers
     for view, factor, share in zip(state.views, counts, state.shares()):
         change = factor[:, None] * (view.trained[rows] - state.outputs.prior)
         parts += _dealt(share, present)[:, :, None] * change

@@ -9,6 +9,15 @@ b being what gives the lowest out-of-fold loss, held to the weights of (4.10) as
 more labelled rows. Its own out-of-fold scores take b without the fold that is scored; (4.10) weighs it like any view.
 Where the views that cover x hold less than 1 of sum b, the sum over them is stretched to 1 (or to sum b).
 
+The consensus of numbers is then corrected. Weights of (4.10) are above 0 and know each view by its own loss. Views
+overlap, so that where one says more than the consensus the labels may say less. With E the consensus,
+
+    E'(x) = E(x) + sum_i d_i (f_i(x) - prior) ,   sum over the views that cover x ,
+
+d being what gives the lowest out-of-fold loss, held to 0 as if the consensus had been seen to be right on
+`STRENGTH_OF_CORRECTION` more labelled rows; scores out of fold take d without the fold that is scored. Classes are not
+corrected: there nothing was gained (docs/consensus.md).
+
 References
 ----------
 D. Wolpert, "Stacked generalization", Neural Networks 1992; L. Breiman, "Stacked regressions", Machine Learning 1996.
@@ -23,9 +32,9 @@ from numpy.typing import NDArray
 
 from hetcore.consensus.outputs import Outputs
 
-__all__ = ["ViewSum", "factors", "nearest_scales", "summed"]
+__all__ = ["ViewCorrection", "ViewSum", "factors", "nearest_scales", "summed"]
 
-STRENGTH = 10.0
+STRENGTH, STRENGTH_OF_CORRECTION = 10.0, 100.0
 EVERY = 3  # rounds after which b is fitted anew
 MOST_SCORES = 100_000  # scores of a view that b is fitted to: more rows add nothing
 SURE = 1.0  # standard errors that a view must beat the prior by
@@ -117,6 +126,72 @@ class ViewSum:
         parts = self.scales * np.maximum(1.0 - losses, 0.0)
         total = parts.sum()
         return weights + self.weight * (parts / total if total > 0 else np.full(len(parts), 1.0 / len(parts)))
+
+
+class ViewCorrection:
+    """The correction of a fit's consensus.
+
+    Parameters
+    ----------
+    n_views, n_folds : int
+
+    Attributes
+    ----------
+    scales : (v,) float64
+        d.
+    by_fold : (F, v) float64
+        d without the labels of each fold.
+    """
+
+    def __init__(self, n_views: int, n_folds: int) -> None:
+        self.scales, self.by_fold = np.zeros(n_views), np.zeros((n_folds, n_views))
+
+    def fit(
+        self, change: NDArray[np.float64], residuals: NDArray[np.float64], fold: NDArray[np.int64], useful: NDArray
+    ) -> None:
+        """Fit d to the labelled rows.
+
+        Parameters
+        ----------
+        change : (v, l) float64
+            f_i - prior out of fold; 0 where a view does not cover a row.
+        residuals : (l,) float64
+            Labels less the consensus, out of fold.
+        fold : (l,) int64
+        useful : (v,) bool
+            Which views take part.
+        """
+        self.scales[:], self.by_fold[:] = 0.0, 0.0
+        step = max(1, -(-residuals.size // MOST_SCORES))
+        change, residuals, fold = change[useful, ::step], residuals[::step], fold[::step]
+        gram, slope = change @ change.T + STRENGTH_OF_CORRECTION * np.eye(len(change)), change @ residuals
+        self.scales[useful] = np.linalg.solve(gram, slope)
+        for k in range(len(self.by_fold)):
+            # all rows less the fold's: each is multiplied twice, and not once a fold
+            out, missed = change[:, fold == k], residuals[fold == k]
+            self.by_fold[k, useful] = np.linalg.solve(gram - out @ out.T, slope - out @ missed)
+
+    def added(
+        self, predicted: Sequence[NDArray], covers: NDArray[np.bool_], prior: NDArray, fold: NDArray | None = None
+    ) -> NDArray[np.float64]:
+        """Return what is added to the consensus (n, 1).
+
+        Parameters
+        ----------
+        predicted : sequence of (n, 1) float64
+            What each view says.
+        covers : (v, n) bool
+        prior : (1,) float64
+        fold : (n,) int64, optional
+            -1 for unlabelled rows; the rows of a fold get d without it. Without, d for all.
+        """
+        # the last row is of fold -1
+        each = np.vstack([self.by_fold, self.scales])
+        total = np.zeros_like(predicted[0])
+        for i in np.flatnonzero(self.scales):
+            scale = self.scales[i] if fold is None else each[fold, i][:, None]
+            total += covers[i][:, None] * scale * (predicted[i] - prior)
+        return total
 
 
 def shares_of(scales: NDArray, covers: NDArray) -> NDArray[np.float64]:

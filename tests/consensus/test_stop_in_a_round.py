@@ -31,7 +31,7 @@ class Stopping:
 def stopped_fit(monkeypatch):
     """A fit that is stopped when it is asked for the k-th time in the round that looks for lambda1."""
     monkeypatch.setattr(boosting, "LOOKS", (LOOK,))
-    data = planted("regression", n=40)[0]
+    data = planted("regression", n=60)[0]
 
     def fit(k, n_iterations=LOOK):
         stopping = Stopping(k)
@@ -42,7 +42,8 @@ def stopped_fit(monkeypatch):
 
 
 def test_a_stop_ends_the_round_and_leaves_a_model(stopped_fit, tmp_path):
-    _, most, whole = stopped_fit(np.inf)
+    chosen, most, whole = stopped_fit(np.inf)
+    assert chosen.lambda1_ > 0  # or a look that did not come to its end could not be told from one that did
     before = stopped_fit(np.inf, LOOK - 1)[0]
     assert most > 10  # between views, graphs and the folds of each lambda1
     for k in (1, most):
@@ -55,9 +56,9 @@ def test_a_stop_ends_the_round_and_leaves_a_model(stopped_fit, tmp_path):
         assert not np.array_equal(predicted, whole)
         hc.save(model, tmp_path / "stopped.hetcore")
         loaded = hc.load(tmp_path / "stopped.hetcore")
-        np.testing.assert_array_equal(loaded.predict(planted("regression", n=40)[0]), predicted)
+        np.testing.assert_array_equal(loaded.predict(planted("regression", n=60)[0]), predicted)
 
 
 def test_a_callback_that_never_stops_changes_no_bit(stopped_fit):
-    made = hc.GBCRegressor(n_iterations=LOOK, base_learner="kernel").fit(data := planted("regression", n=40)[0])
+    made = hc.GBCRegressor(n_iterations=LOOK, base_learner="kernel").fit(data := planted("regression", n=60)[0])
     np.testing.assert_array_equal(stopped_fit(np.inf)[2], made.predict(data))
