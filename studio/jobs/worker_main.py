@@ -20,6 +20,7 @@ import queue
 import sys
 import threading
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Any
 
 from hetcore.player import Player
@@ -121,6 +122,10 @@ def main(arguments: list[str]) -> None:
 def _be_modest(memory: int, niceness: int) -> None:
     # Before the library is loaded, for its import is the first long work that could slow the pages.
     os.nice(niceness)
+    # Linux shares processors among sessions first, and the niceness of a process counts within its own alone, which
+    # this worker has for itself. Elsewhere there is no such file, or nobody may write to it.
+    with contextlib.suppress(OSError):
+        Path("/proc/self/autogroup").write_text(str(niceness))
     # Windows has no such limit; there only the estimate before the training guards the memory.
     with contextlib.suppress(ImportError, ValueError, OSError):
         import resource

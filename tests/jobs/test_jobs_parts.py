@@ -16,8 +16,8 @@ from studio.jobs.manager import Manager, TrainingTask
 from studio.jobs.protocol import Packer
 from studio.jobs.worker import Worker
 from studio.limits import GIB, from_environment
+from tests.jobs.running import LIMITS, STUBS, task
 from tests.jobs.studio_stubs import TinyData
-from tests.jobs.test_jobs import LIMITS, STUBS, task
 
 
 def test_the_player_counts_steps_and_ignores_them_while_running():
