@@ -10,7 +10,7 @@ installed, one browser that looks.
 |---|---|
 | click | six people open, nobody trains; then two train over and over and four look |
 | class | thirty people open, eight of them train over and over |
-| stop | 25 trainings of each of three kinds are stopped in the middle: order to end |
+| stop | trainings of three kinds are stopped at 25 moments each: order to end (`benchmarks.reliability.stops`) |
 | memory | the server after a hundred more sessions that opened, trained and left |
 
 Who looks, clicks every two seconds, in a class every five: a slider of Consensus, Data, Runs, Home in turn. An
@@ -36,6 +36,7 @@ import psutil
 
 from benchmarks.reliability.load_session import Visitor
 from benchmarks.reliability.load_studio import Browser, Server
+from benchmarks.reliability.stops import TASKS, measured
 
 CLICK_EVERY = {"click": 2.0, "class": 5.0}
 """Seconds."""
@@ -44,7 +45,6 @@ WARM_CYCLES = 70
 """More than the runs that the studio keeps in memory (64)."""
 REST = 150.0
 """Seconds after which Streamlit has let go of sessions whose browser left: it keeps 128 of them for two minutes."""
-STOPS = 25
 TRAINING = {"rounds": 40}
 
 
@@ -192,13 +192,12 @@ def _at_rest(server: Server) -> float:
 
 
 def stops(*_: object) -> None:
-    """R9: from the order to the end, in the manager itself."""
-    from benchmarks.reliability.load_studio import stop_latencies
-
+    """R9: from the order to the end of the rounds."""
     print("| stop of | stops | median, ms | p95, ms | p99, ms | to hold |\n|---|---|---|---|---|---|")
-    for name, stopped in stop_latencies(STOPS).items():
-        print(line(f"{name}: until no more rounds are made", [stop.rounds for stop in stopped], "p99 ≤ 250 ms"))
-        print(line(f"{name}: until the model is there too", [stop.all for stop in stopped]), flush=True)
+    for kind in TASKS:
+        found = measured(kind)
+        print(line(f"{kind}: until no more rounds are made", found.rounds, "p99 ≤ 250 ms"))
+        print(f"| {kind}: until the model is there too | 1 | {found.all * 1e3:.0f} | | | |", flush=True)
 
 
 SCENARIOS = {"click": clicks, "class": a_class, "memory": memory}

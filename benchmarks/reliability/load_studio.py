@@ -1,4 +1,4 @@
-"""What the load is put on: a studio in a process of its own, a browser that looks at it, a manager of trainings."""
+"""What the load is put on: a studio in a process of its own, and a browser that looks at it."""
 
 from __future__ import annotations
 
@@ -15,15 +15,10 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import psutil
 
-import datasets
-from studio import limits
-from studio.jobs import manager as jobs
-
-__all__ = ["Browser", "Server", "Stop", "stop_latencies"]
+__all__ = ["Browser", "Server"]
 
 ROOT = Path(__file__).resolve().parents[2]
 CHROMIUM = "/usr/bin/chromium"
@@ -132,52 +127,3 @@ class Browser:
     def _close(self) -> None:
         self._chromium.close()
         self._playwright.stop()
-
-
-TABLE = {"form": "table"}
-TASKS: dict[str, tuple[str, str, dict[str, Any], dict[str, Any]]] = {
-    "Consensus, digits_views": ("GBCClassifier", "digits_views", {"n_iterations": 1000}, {}),
-    "Consensus, customers": ("GBCClassifier", "customers", {"n_iterations": 1000}, {}),
-    "HGBM, digits_views": (
-        "HGBMClassifier",
-        "digits_views",
-        {"n_iterations": 1000, "patience": None},
-        {"form": "table"},
-    ),
-}
-
-
-class Stop(NamedTuple):
-    """Seconds from the order to stop until no more rounds are made, and until predictions and model are stored too."""
-
-    rounds: float
-    all: float
-
-
-def stop_latencies(count: int) -> dict[str, list[Stop]]:
-    """Stop each of the trainings so many times."""
-    manager = jobs.Manager(limits.JOBS._replace(workers=1))
-    try:
-        return {name: [_stopped(manager, task, k) for k in range(count)] for name, task in TASKS.items()}
-    finally:
-        manager.close()
-
-
-def _stopped(manager: jobs.Manager, task: tuple[str, str, dict[str, Any], dict[str, Any]], k: int) -> Stop:
-    estimator, name, params, form = task
-    if name not in _LOADED:
-        _LOADED[name] = datasets.load(name)
-    run = manager.submit(jobs.TrainingTask(estimator, params, _LOADED[name], form=form))
-    while len(manager.events(run)) < 2 + k % 5:
-        if not manager.status(run).active:
-            raise SystemExit(f"{estimator} ended before it was stopped: {manager.status(run).message}")
-        threading.Event().wait(0.005 + 0.001 * (k % 7))
-    started = time.perf_counter()
-    manager.stop(run)
-    manager.wait(run, ["predicting"])
-    rounds = time.perf_counter() - started
-    manager.wait(run)
-    return Stop(rounds, time.perf_counter() - started)
-
-
-_LOADED: dict[str, Any] = {}
