@@ -5,24 +5,22 @@ python -m experiments gbc-figure-3 --scope full        run it, going on where an
 python -m experiments all --results docs/results --claims > docs/papers.md   # a row for each claim of a paper
 python -m experiments all --results docs/results --table    # means over the seeds
 python -m experiments all --results docs/results --pack     # finished cells to Parquet
-python -m experiments mgb-figure-1 --dask tcp://scheduler:8786
+python -m experiments mgb-figure-1 --cluster tcp://scheduler:8786
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from typing import Any
 
 from experiments import tables
 from experiments.experiment import SCOPES, info, names
 from experiments.runner import outcome, pack, run
+from experiments.spread import CONNECT_SECONDS, add_cluster, spread
 from hetcore.errors import ClusterError, ParameterError
 from hetcore.events import ProgressBar
 
 __all__ = ["main"]
-
-CONNECT_SECONDS = 10.0
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -63,45 +61,15 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--table", action="store_true", help="print what is there, run nothing")
     parser.add_argument("--claims", action="store_true", help="print a row for each claim, run nothing")
     parser.add_argument("--pack", action="store_true", help="move finished cells to Parquet, run nothing")
-    parser.add_argument("--dask", metavar="ADDRESS", help="of a scheduler that the cells are spread over")
+    add_cluster(parser)
     return parser
 
 
 def _run(name: str, args: argparse.Namespace) -> None:
     info(name)
-    with _spread(args.dask) as parallel:
+    with spread(args.cluster, CONNECT_SECONDS) as parallel:
         found = run(name, args.scope, args.results, [ProgressBar()], parallel)
     sys.stdout.write(f"{name}: {found.verdict}\n")
-
-
-class _spread:  # noqa: N801 - reads as a word at its one place
-    """Joblib over a Dask cluster; nothing without an address."""
-
-    def __init__(self, address: str | None) -> None:
-        self._address, self._open = address, []
-
-    def __enter__(self) -> Any:
-        if self._address is None:
-            return None
-        import joblib
-
-        client = self._client()
-        self._open = [client, joblib.parallel_config("dask", client=client)]
-        self._open[1].__enter__()
-        return joblib.Parallel(return_as="generator_unordered")
-
-    def _client(self) -> Any:
-        from hetcore import distributed
-
-        try:
-            return distributed.connect(self._address, CONNECT_SECONDS)
-        except ImportError:
-            raise ParameterError("--dask needs Dask: pip install -r requirements-dask.txt") from None
-
-    def __exit__(self, *failure: object) -> None:
-        # In reverse, as with-statements end: joblib lets go of the client before that closes.
-        for each in self._open[::-1]:
-            each.__exit__(*failure)
 
 
 if __name__ == "__main__":

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from experiments import cells
+from experiments.spread import add_cluster, spread
 from experiments.suite import printing, runner
 from experiments.suite.uses import USES
-from hetcore.errors import DataError, ParameterError
+from hetcore.errors import ClusterError, DataError, ParameterError
 
 __all__ = ["main"]
 
@@ -20,7 +21,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     args = _parser().parse_args(arguments)
     try:
         (_run if args.command == "run" else _print)(args)
-    except (DataError, ParameterError) as error:
+    except (ClusterError, DataError, ParameterError) as error:
         sys.stderr.write(f"{error}\n")
         return 2
     return 0
@@ -37,16 +38,18 @@ def _run(args: argparse.Namespace) -> None:
     use = USES[args.use]
     methods = _listed(args.methods) or [*use.methods, *use.peers]
     shares = [float(share) for share in args.shares.split(",")] if args.shares else None
-    runner.run(
-        args.use,
-        _problems(args),
-        methods,
-        shares=shares,
-        splits=args.splits,
-        results=args.results,
-        progress=_print_line,
-        first=args.first,
-    )
+    with spread(args.cluster) as parallel:
+        runner.run(
+            args.use,
+            _problems(args),
+            methods,
+            shares=shares,
+            splits=args.splits,
+            results=args.results,
+            progress=_print_line,
+            first=args.first,
+            parallel=parallel,
+        )
 
 
 def _print_line(line: str) -> None:
@@ -86,6 +89,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--splits", type=int, default=5, help="label splits")
     parser.add_argument("--first", type=int, default=0, help="the first split to run")
     parser.add_argument("--results", default=str(cells.folder()), help="folder of the finished cells")
+    add_cluster(parser)
     return parser
 
 

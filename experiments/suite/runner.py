@@ -44,6 +44,7 @@ def run(
     results: str | Path,
     progress: Callable[[str], Any] = lambda line: None,
     first: int = 0,
+    parallel: Any = None,
 ) -> int:
     """Run what is missing, problem by problem; return how many cells were run.
 
@@ -65,6 +66,8 @@ def run(
         Gets a line after each cell.
     first : int, default=0
         The first seed.
+    parallel : joblib.Parallel, optional
+        Spreads the cells of a problem, which its workers load by its name; it returns a generator.
 
     Raises
     ------
@@ -81,14 +84,40 @@ def run(
         done = kept.read(path, PARTS)
         asked = _keys(problem.name, methods, shares or how.shares, range(first, first + splits))
         keys = [key for key in asked if key not in done]
-        data = problem.load() if keys else None
-        for key in keys:
-            cell = _cell(how, problem, data, key)
+        for cell in _computed(use, problem, keys, parallel):
             if cell is not None:
                 kept.append(path, cell)
                 count += 1
-                progress(f"{' · '.join(map(str, key))}: {cell.get('failure') or format(cell['error'], '.4g')}")
+                progress(f"{' · '.join(str(cell[part]) for part in PARTS)}: {_in_words(cell)}")
     return count
+
+
+def _in_words(cell: kept.Cell) -> str:
+    return cell.get("failure") or format(cell["error"], ".4g")
+
+
+def _computed(use: str, problem: Any, keys: Sequence[kept.Key], parallel: Any) -> Iterable[kept.Cell | None]:
+    if parallel is None or not keys:
+        data = problem.load() if keys else None
+        return (_cell(USES[use], problem, data, key) for key in keys)
+    from joblib import delayed
+
+    return parallel(delayed(_cell_elsewhere)(use, problem, key) for key in keys)
+
+
+# the last problem alone: a worker gets the cells of one after the other
+_LOADED: dict[tuple[str, str], Any] = {}
+
+
+def _cell_elsewhere(use: str, problem: Any, key: kept.Key) -> kept.Cell | None:
+    """Return a finished cell in a process that has its own copy of the data."""
+    where = use, problem.name
+    data = _LOADED.get(where)
+    if data is None:
+        data = problem.load()
+        _LOADED.clear()
+        _LOADED[where] = data
+    return _cell(USES[use], problem, data, key)
 
 
 def _keys(problem: str, methods: Sequence[str], shares: Sequence[float], splits: range) -> Iterator[kept.Key]:

@@ -343,7 +343,7 @@ def _learn_the_toy():
 def test_experiments_on_the_cluster_come_to_the_same(client, cluster, toy, capsys):  # noqa: F811
     client.run(_learn_the_toy)
     one = experiments.run("gbc-figure-99", "page", toy / "one").cells
-    address = ["--dask", cluster.scheduler_address]
+    address = ["--cluster", cluster.scheduler_address]
     assert shell.main(["gbc-figure-99", "--scope", "page", "--results", str(toy / "two"), *address]) == 0
     two = experiments.outcome("gbc-figure-99", "page", toy / "two").cells
     order = ["data", "method", "level", "seed"]
@@ -358,7 +358,7 @@ def test_experiments_say_that_no_scheduler_answers(toy, capsys, monkeypatch):  #
         assert f"No Dask scheduler answers at {address}: start one" in capsys.readouterr().err
     monkeypatch.setitem(sys.modules, "distributed", None)
     assert shell.main(["gbc-figure-99", "--dask", address]) == 2
-    assert "--dask needs Dask: pip install" in capsys.readouterr().err
+    assert "--cluster needs Dask: pip install" in capsys.readouterr().err
 
 
 # ---- the studio ------------------------------------------------------------------------------------------------------

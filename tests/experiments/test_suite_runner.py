@@ -2,12 +2,14 @@
 
 from types import SimpleNamespace
 
+import joblib
 import numpy as np
 import polars as pl
 import pytest
 
 import datasets
 from experiments import cells as kept
+from experiments.suite import __main__ as suite_shell
 from experiments.suite import printing, runner, uses, verdict
 from hetcore.baselines.pooled import TRANSFER_PEERS, aligned
 from hetcore.errors import ParameterError
@@ -190,6 +192,33 @@ def test_coral_gives_sources_the_spread_of_the_target():
     moved = aligned(X, own)
     np.testing.assert_array_equal(moved[own], X[own])
     np.testing.assert_allclose(np.cov(moved[~own].T), np.cov(X[own].T), rtol=1e-4)
+
+
+def test_cells_may_be_computed_elsewhere_and_come_to_the_same(problem, tmp_path):
+    loads: list[int] = []
+    runner._LOADED.clear()
+    elsewhere = SimpleNamespace(**vars(problem) | {"load": lambda: loads.append(1) or problem.load()})
+    asked = ["Linear", "SGC"], [20, 50], 2
+    parallel = joblib.Parallel(1, return_as="generator_unordered")
+    assert runner.run("consensus", [problem], *asked, tmp_path / "one") == 8
+    assert runner.run("consensus", [elsewhere], *asked, tmp_path / "two", parallel=parallel) == 8
+    # a process loads a problem once, whatever cells of it it gets
+    assert len(loads) == 1 and runner.run("consensus", [elsewhere], *asked, tmp_path / "two", parallel=parallel) == 0
+    errors = [
+        {
+            tuple(each[part] for part in runner.PARTS): each["error"]
+            for each in runner.read(folder, "consensus", [problem])
+        }
+        for folder in (tmp_path / "one", tmp_path / "two")
+    ]
+    assert errors[0] == errors[1] and len(errors[0]) == 8
+
+
+def test_the_suite_says_that_no_scheduler_answers(capsys, tmp_path):
+    pytest.importorskip("distributed", reason="Dask is not installed: pip install -r requirements-dask.txt")
+    asked = ["run", "--problems", "none", "--results", str(tmp_path), "--cluster", "nonsense://x"]
+    assert suite_shell.main(asked) == 2
+    assert "No Dask scheduler answers at nonsense://x: start one" in capsys.readouterr().err
 
 
 def test_a_run_may_begin_at_a_later_split(problem, tmp_path):

@@ -1,0 +1,151 @@
+"""Whole fits and predictions of every method on a Dask cluster: what a loop here gives."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+import hetcore as hc
+from hetcore import model_files
+from hetcore.errors import ClusterError, ParameterError
+from tests.consensus.test_consensus import planted
+
+dask = pytest.importorskip("distributed", reason="Dask is not installed: pip install -r requirements-dask.txt")
+from hetcore import distributed  # noqa: E402 - after the skip
+from hetcore.distributed import tasks  # noqa: E402
+from tests.consensus.test_distributed import (  # noqa: E402, F401 - fixtures
+    QUIET,
+    client,
+    cluster,
+    shared_client,
+)
+
+
+@pytest.fixture(scope="module")
+def near():
+    """A client of workers in this process, two threads."""
+    with (
+        dask.LocalCluster(n_workers=1, threads_per_worker=2, processes=False, **QUIET) as made,
+        dask.Client(made, set_as_default=False) as found,
+    ):
+        yield found
+
+
+def rows(n=60, d=3):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, d))
+    return X, X[:, 0] + 0.3 * rng.normal(size=n)
+
+
+def domains():
+    X, y = rows(80)
+    return X, np.where(y > 0, "up", "down"), np.repeat(["one", "two", "target", "target"], 20)
+
+
+CASES = {
+    "HGBM": (lambda: hc.HGBMRegressor(n_iterations=3, random_state=0), lambda: (*rows(), {})),
+    "transfer": (
+        lambda: hc.TrAdaBoostClassifier(n_iterations=3, random_state=0),
+        lambda: (*domains()[:2], {"sample_domain": np.where(domains()[2] == "target", 1, -1)}),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_predictions_by_blocks_are_those_of_all_rows(near, name):
+    make, given = CASES[name]
+    X, y, more = given()
+    fitted = make().fit(X, y, **more)
+    assert_array_equal(distributed.predict(fitted, X, near), fitted.predict(X))
+    several = distributed.predict([fitted, fitted], X[:1], near)
+    assert len(several) == 2 and several[0].tolist() == fitted.predict(X[:1]).tolist()
+
+
+def test_a_prediction_of_several_arrays_has_each_whole(near):
+    X, y = rows()
+    fitted = hc.HGBMRegressor(n_iterations=2, random_state=0).fit(X, y)
+    for mine, own in zip(distributed.predict(fitted, X, near, return_std=True), fitted.predict(X, return_std=True)):
+        assert_array_equal(mine, own)
+
+
+def test_factors_are_predicted_by_blocks_of_pairs(near):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, 9, 80), rng.integers(0, 7, 80)])
+    fitted = hc.HMF(n_iterations=2, random_state=0).fit(X, rng.normal(size=80))
+    assert_array_equal(distributed.predict(fitted, X, near), fitted.predict(X))
+
+
+def test_replicates_differ_in_their_seed_alone(near):
+    data, _ = planted("regression", n=40)
+    plain = hc.MGBRegressor(n_iterations=2, random_state=5)
+    found = distributed.replicates(plain, [0, 1], (data,), near)
+    for seed, model in enumerate(found):
+        here = hc.MGBRegressor(n_iterations=2, random_state=seed).fit(data)
+        assert model_files.dumps(model) == model_files.dumps(here)
+    assert plain.random_state == 5 and not hasattr(plain, "history_")
+    assert_array_equal(distributed.predict(found[1], data, near), found[1].predict(data))
+
+
+def test_a_setting_is_chosen_by_rows_left_out(near):
+    X, y = rows()
+    found = distributed.tune(
+        hc.HGBMRegressor(n_iterations=4, random_state=0), {"max_depth": [1, 3]}, (X, y), near, n_folds=3
+    )
+    fold = tasks._dealt(y, 3, 0)
+    for setting, scores in zip(found.settings, found.scores):
+        for k, score in enumerate(scores):
+            model = hc.HGBMRegressor(n_iterations=4, random_state=0, **setting).fit(X[fold != k], y[fold != k])
+            assert score == np.sqrt(np.mean((model.predict(X[fold == k]) - y[fold == k]) ** 2))
+    assert found.metric_name == "RMSE" and found.best_params in found.settings
+    assert found.scores.mean(axis=1).min() == found.scores[found.settings.index(found.best_params)].mean()
+
+
+def test_rows_of_source_domains_are_trained_on_and_never_left_out(near):
+    X, y, domain = domains()
+    target = np.flatnonzero(domain == "target")
+    fold = np.full(len(y), -1)
+    fold[target] = np.arange(target.size) % 2
+    which = np.where(domain == "target", 1, -1)
+    make = CASES["transfer"][0]
+    found = distributed.tune(make(), {"n_iterations": [2, 3]}, (X, y), near, fold=fold, sample_domain=which)
+    seen = fold != 1
+    model = make().set_params(n_iterations=3).fit(X[seen], y[seen], sample_domain=which[seen])
+    assert found.scores.shape == (2, 2) and found.metric_name == "error"
+    assert found.scores[1, 1] == np.mean(model.predict(X[~seen]) != y[~seen])
+
+
+def test_what_can_not_be_done_is_refused_at_the_start(near, monkeypatch):
+    X, y = rows()
+    model = hc.HGBMRegressor(n_iterations=2)
+    with pytest.raises(ParameterError, match=r"The grid names \['deep'\]: name parameters"):
+        distributed.tune(model, {"deep": [1]}, (X, y), near)
+    with pytest.raises(ParameterError, match="n_folds=1 must be a whole number from 2 to the 60 rows"):
+        distributed.tune(model, {"max_depth": [1]}, (X, y), near, n_folds=1)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        distributed.replicates(model, [0], (X, y[:3]), near)
+    # in one process the worker's versions are asked for by the same name: its answer alone is another
+    answers = iter([tasks.versions() | {"polars": "0.1"}])
+    monkeypatch.setattr(near, "run", lambda asked: {"tcp://one": next(answers)})
+    with pytest.raises(
+        ClusterError, match=r"worker at tcp://one has polars 0\.1 and this process \S+: install the same"
+    ):
+        distributed.replicates(model, [0], (X, y), near)
+
+
+def test_a_cluster_without_a_worker_is_refused():
+    with (
+        dask.LocalCluster(n_workers=0, processes=False, **QUIET) as made,
+        dask.Client(made, set_as_default=False) as found,
+        pytest.raises(ClusterError, match=r"The Dask cluster at \S+ has no worker: start some, and try again\.$"),
+    ):
+        tasks.check_workers(found)
+
+
+@pytest.mark.slow
+def test_processes_give_what_this_one_does(client):  # noqa: F811
+    X, y = rows()
+    found = distributed.replicates(hc.HGBMRegressor(n_iterations=3), range(3), (X, y), client)
+    here = [hc.HGBMRegressor(n_iterations=3, random_state=seed).fit(X, y) for seed in range(3)]
+    assert [model_files.dumps(each) for each in found] == [model_files.dumps(each) for each in here]
+    assert_array_equal(distributed.predict(found[0], X, client), here[0].predict(X))
