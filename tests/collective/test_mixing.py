@@ -58,16 +58,16 @@ def test_a_mix_that_is_not_clearly_better_gives_way_to_the_first_model(scale):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [0, 1])
-def test_links_that_say_nothing_cost_less_in_a_mix(seed):
-    data = make_autocorrelated_graph(400, residual_correlation=0.0, label_correlation=0.0, seed=seed)[0]
-    y = label_split(data, 0.3, seed=seed)
-    hidden = np.isnan(y)
-    errors = {
-        mix: rmse(hc.MGBRegressor(mix=mix).fit(data, y).predict(data)[hidden], data.y[hidden]) for mix in (False, True)
-    }
-    own = rmse(hc.GBRegressor().fit(data, y).predict(data)[hidden], data.y[hidden])
-    assert errors[True] < errors[False] and errors[True] < 1.03 * own
+def test_links_that_say_nothing_cost_less_in_a_mix():
+    errors = []
+    for seed in range(3):
+        data = make_autocorrelated_graph(400, residual_correlation=0.0, label_correlation=0.0, seed=seed)[0]
+        y = label_split(data, 0.3, seed=seed)
+        hidden = np.isnan(y)
+        models = hc.MGBRegressor(mix=False), hc.MGBRegressor(), hc.GBRegressor()
+        errors.append([rmse(model.fit(data, y).predict(data)[hidden], data.y[hidden]) for model in models])
+    joined, mixed, own = np.array(errors).T
+    assert mixed.mean() < 0.995 * joined.mean() and (mixed <= own).all() and (mixed == own).sum() == 2
 
 
 def stepwise(seed):
