@@ -145,6 +145,8 @@ class RunResult:
         "id" and what each source adds to the prediction, then each graph; columns by `contribution_columns`.
     additions : polars.DataFrame or None
         The same after each round, of some instances: "id", "round" and those columns.
+    staged : polars.DataFrame or None
+        "id" and what is predicted after each round, columns "1" and on: the number of the class, or the number.
     history : polars.DataFrame or None
         The estimator's `history_`.
     source_weights, graph_weights : mapping of str to float
@@ -165,6 +167,7 @@ class RunResult:
     predictions: pl.DataFrame | None = None
     contributions: pl.DataFrame | None = None
     additions: pl.DataFrame | None = None
+    staged: pl.DataFrame | None = None
     history: pl.DataFrame | None = None
     source_weights: Mapping[str, float] = field(default_factory=dict)
     graph_weights: Mapping[str, float] = field(default_factory=dict)
@@ -177,7 +180,7 @@ class RunResult:
     @property
     def nbytes(self) -> int:
         """Bytes of the model and the tables, about what it takes to keep the result."""
-        tables = (self.predictions, self.contributions, self.additions, self.history)
+        tables = (self.predictions, self.contributions, self.additions, self.staged, self.history)
         return len(self.model or b"") + sum(int(table.estimated_size()) for table in tables if table is not None)
 
 

@@ -1,6 +1,7 @@
-"""A callback of a consensus fit that records what each source adds to instances' predictions, round by round.
+"""A callback of a consensus fit that records predictions round by round, and what each source adds to them.
 
-Of as many instances as fit into a limit, those with a hidden label first: the page lists them first too.
+What sources add is kept of as many instances as fit into a limit, predictions of more: those with a hidden label come
+first, as the page lists them first too.
 """
 
 from __future__ import annotations
@@ -13,10 +14,14 @@ from numpy.typing import NDArray
 
 from hetcore.data import HetData
 
-__all__ = ["MOST_VALUES", "Recorder"]
+__all__ = ["MOST_PREDICTED", "MOST_VALUES", "Recorder"]
 
 MOST_VALUES = 400_000
 """Of all rounds, instances, sources, graphs and classes; four bytes each."""
+
+
+MOST_PREDICTED = 1_000_000
+"""Predictions of all rounds and instances."""
 
 
 class Recorder:
@@ -34,6 +39,7 @@ class Recorder:
         self._ids, self._scored = data.ids, scored
         self._rows: NDArray[np.int64] | None = None
         self._rounds: list[NDArray[np.float32]] = []
+        self._predicted: list[NDArray] = []
 
     def __call__(self, event: Any) -> bool:
         """Go on: the events are others' to take."""
@@ -49,10 +55,24 @@ class Recorder:
         if self._rows is None:
             self._rows = self._chosen(added(state, np.arange(1)).size, state.params["n_iterations"])
         self._rounds.append(added(state, self._rows).astype(np.float32))
+        scale = state.problem.scale
+        raw = state.raw[self._first(MOST_PREDICTED // state.params["n_iterations"])]
+        codes = raw.argmax(axis=1).astype(np.uint16) if scale.is_classifier else scale.labels(scale.fitted(raw))
+        self._predicted.append(codes if scale.is_classifier else codes.astype(np.float32))
 
     def _chosen(self, values: int, rounds: int) -> NDArray[np.int64]:
-        order = np.argsort(~self._scored, kind="stable")
-        return np.sort(order[: MOST_VALUES // (values * rounds)]).astype(np.int64)
+        return self._first(MOST_VALUES // (values * rounds))
+
+    def _first(self, most: int) -> NDArray[np.int64]:
+        """Return the rows of at most so many instances, those with a hidden label before the others, ascending."""
+        return np.sort(np.argsort(~self._scored, kind="stable")[:most]).astype(np.int64)
+
+    def staged(self) -> pl.DataFrame | None:
+        """Return "id" and a column a round, "1" and on: the number of the predicted class, or the predicted number."""
+        if not self._predicted or not len(self._predicted[0]):
+            return None
+        ids = self._ids[self._first(len(self._predicted[0]))]
+        return pl.DataFrame({"id": ids} | {str(k): each for k, each in enumerate(self._predicted, 1)})
 
     def frame(self, names: list[str], classes: NDArray[np.int64]) -> pl.DataFrame | None:
         """Return "id", "round" from 1, and what each part adds; None where nothing was recorded.

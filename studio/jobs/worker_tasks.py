@@ -170,6 +170,7 @@ def _fit_data(model: Any, task: TrainingTask, player: Player) -> dict[str, Any]:
         "predictions": predictions,
         "contributions": _contributions(model, data, explained),
         "additions": _additions(model, recorder, explained),
+        "staged": None if recorder is None else recorder.staged(),
         "scores": _scores(predictions, getattr(data, "target_kind", None)),
         "note": note,
     }

@@ -118,6 +118,7 @@ def _result(owner: str, run: Run) -> RunResult:
         predictions=runs.predictions(owner, run.id),
         contributions=runs.contributions(owner, run.id),
         additions=runs.additions(owner, run.id),
+        staged=runs.staged(owner, run.id),
         history=runs.history(owner, run.id),
         source_weights=results.get("source_weights") or {},
         graph_weights=results.get("graph_weights") or {},

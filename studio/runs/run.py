@@ -40,7 +40,7 @@ class Run:
         JSON-able: metrics, weights, rounds, seconds.
     blobs : dict
         SHA-256 of what is stored beside the run, by kind ("history", "predictions", "model", "contributions",
-        "additions", "rounds"); the store fills it in.
+        "additions", "staged", "rounds"); the store fills it in.
     """
 
     owner: str

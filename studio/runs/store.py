@@ -70,10 +70,12 @@ class RunStore(OpenStore):
         contributions: pl.DataFrame | None = None,
         rounds: bytes | None = None,
         additions: pl.DataFrame | None = None,
+        staged: pl.DataFrame | None = None,
     ) -> str:
         """Store a run with what belongs to it, in place of the one with its id if there is one, and return its id."""
         given = {"history": _stream(history), "predictions": _stream(predictions), "model": model}
         given |= {"contributions": _stream(contributions), "rounds": rounds, "additions": _stream(additions)}
+        given |= {"staged": _stream(staged)}
         blobs = {kind: content for kind, content in given.items() if content is not None}
         run = dataclasses.replace(run, blobs={kind: sha256(content) for kind, content in blobs.items()})
         self._check_place()
@@ -141,6 +143,10 @@ class RunStore(OpenStore):
     def additions(self, owner: str, run_id: str) -> pl.DataFrame | None:
         """Return what each source adds to some predictions after each round of a run; None if that was not kept."""
         return _frame(self._blob(owner, run_id, "additions"))
+
+    def staged(self, owner: str, run_id: str) -> pl.DataFrame | None:
+        """Return what is predicted of instances after each round of a run; None if that was not kept."""
+        return _frame(self._blob(owner, run_id, "staged"))
 
     def rounds(self, owner: str, run_id: str) -> bytes | None:
         """Return the rounds of a run as `studio.runs.restoring` packs them; None if they were not kept."""

@@ -26,7 +26,9 @@ def trained():
     data = HetData({"one": one, "two": two}, {"links": links}, (ids, np.array(["bad", "good"], object)[y]))
     model = hc.GBCClassifier(n_iterations=3).fit(data)
     columns = {"id": ids.tolist(), "label": data.y.tolist(), "prediction": model.predict(data).tolist()}
-    return SimpleNamespace(model=model_files.dumps(model), predictions=pl.DataFrame(columns)), data
+    codes = (model.predict(data) == "good").astype(np.uint16)
+    staged = pl.DataFrame({"id": ids, "1": 1 - codes, "2": codes})
+    return SimpleNamespace(model=model_files.dumps(model), predictions=pl.DataFrame(columns), staged=staged), data
 
 
 @pytest.fixture

@@ -48,7 +48,7 @@ def test_nobody_gets_past_where_the_proxy_names_nobody(proxy):
 
 
 RUN = Run("anna", "Consensus", "GBCRegressor", "planted", digest="0" * 64, name="mine")
-READS = ("history", "predictions", "contributions", "additions", "rounds", "model")
+READS = ("history", "predictions", "contributions", "additions", "staged", "rounds", "model")
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def stored():
     runs, table = store.shared(), pl.DataFrame({"id": ["a"], "prediction": [1.0]})
     run = dataclasses.replace(RUN)
     runs.begin(run)
-    runs.add(run, table, table, model=b"model", contributions=table, additions=table, rounds=b"rounds")
+    runs.add(run, table, table, model=b"model", contributions=table, additions=table, staged=table, rounds=b"rounds")
     kept = kept_files.shared().keep("anna", {"sources": []}, {"films.csv": b"id\n1\n"}, RUN.digest)
     yield run.id, kept
     runs.delete("anna", run.id)

@@ -60,7 +60,7 @@ def submitted():
 RESULT = SimpleNamespace(
     scores={"metric": "RMSE", "train": 0.5}, source_weights={"t": 1.0}, graph_weights={}, seconds=1.0, model=b"m",
     history=pl.DataFrame({"iteration": [0, 1]}), predictions=None,
-    contributions=None, additions=None,
+    contributions=None, additions=None, staged=None,
 )  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from types import SimpleNamespace
 
 import numpy as np
@@ -104,3 +105,28 @@ def test_chosen_rows_are_ringed_and_many_classes_share_a_colour():
     drawn = instance_map.figure(found, classes, CONSENSUS, [""] * 30, ringed=[3, 99])
     assert [trace["name"] for trace in drawn["data"]][-2:] == ["others", "chosen"] and len(drawn["data"]) == 11
     assert drawn["data"][-1]["customdata"].tolist() == [3]
+
+
+@pytest.mark.parametrize("by", [CONSENSUS, ERROR])
+def test_colours_follow_the_rounds_and_end_at_what_the_model_says(seen, by):
+    classes = seen.found.classes
+    codes = np.searchsorted(np.array(classes, str), seen.found.consensus.astype(str)) if classes else None
+    first = np.zeros(N) if codes is None else 1 - codes
+    last = seen.found.consensus if codes is None else codes
+    staged = pl.DataFrame({"id": seen.data.ids, "1": first, "2": last})[:70]
+    rounds = instance_map.by_round(seen.found, by, seen.predictions, staged)
+    values = instance_map.colours(seen.found, by, seen.predictions)
+    assert len(rounds) == 2
+    assert_array_equal(rounds[1], values)
+    drawn = instance_map.figure(seen.found, values, by, seen.data.ids, rounds=rounds)
+    facts = instance_map.coded(drawn, rounds)
+    found = np.frombuffer(base64.b64decode(facts["codes"]), np.uint8).reshape(2, N)
+    if classes:
+        names = np.array([trace["name"].replace("&lt;", "<") for trace in drawn["data"]])
+        said = [["not known" if each is None else str(each) for each in one] for one in rounds]
+        assert_array_equal(names[found], said)
+    else:
+        assert (found[0, 70:] == 255).all() and (found[1] < 255).all()
+        assert np.corrcoef(found[1], values.clip(facts["low"], facts["high"]))[0, 1] > 0.999
+    assert instance_map.by_round(seen.found, by, seen.predictions, None) == []
+    assert instance_map.by_round(seen.found, DISAGREEMENT, seen.predictions, staged) == []

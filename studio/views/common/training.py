@@ -106,6 +106,7 @@ def submit(
         if result is not None and status.state in ("finished", "stopped"):
             ended = replace(run, status=status.state, results=results_of(result))
             parts = {"model": result.model, "contributions": result.contributions, "additions": result.additions}
+            parts["staged"] = result.staged
             parts["rounds"] = restoring.to_bytes(manager.manager().events(run.id))
             store.shared().end(ended, history=result.history, predictions=result.predictions, **parts)
         elif status.state == "failed":

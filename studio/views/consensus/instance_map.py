@@ -6,8 +6,9 @@ and each source by itself predict, whether they err, and how far the sources dis
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,9 @@ from hetcore.data import HetData
 from hetcore.figures.basic import COLOURS, MARKERS, Figure, _layout
 from studio.views.common.layouts import layout
 
-__all__ = ["CONSENSUS", "DISAGREEMENT", "ERROR", "MOST", "VALUES", "Views", "colours", "figure", "views"]
+__all__ = [
+    "CONSENSUS", "DISAGREEMENT", "ERROR", "MOST", "VALUES", "Views", "by_round", "coded", "colours", "figure", "views",
+]  # fmt: skip
 
 VALUES = "values"
 """The map of two components; else it is the name of a graph."""
@@ -30,6 +33,8 @@ MOST = 3_000
 FEWEST = 1e-9
 OTHERS, UNKNOWN = "others", "not known"
 MUTE = "#8A8F98"
+NOTHING = 255
+"""The code of a number that is not known."""
 
 
 @dataclass
@@ -49,6 +54,8 @@ class Views:
     disagreement : (m,) float64
         Share of the sources of an instance that predict another class than the consensus, or the deviation of the
         sources' numbers.
+    classes : tuple
+        Of the model, by their numbers; empty for numbers.
     """
 
     rows: NDArray[np.int64]
@@ -56,6 +63,7 @@ class Views:
     consensus: NDArray
     sources: dict[str, NDArray]
     disagreement: NDArray[np.float64]
+    classes: tuple[Any, ...] = ()
 
 
 def views(model: bytes, data: HetData, on: str, seed: int = 0) -> Views:
@@ -81,7 +89,8 @@ def views(model: bytes, data: HetData, on: str, seed: int = 0) -> Views:
     adds = loaded.contributions(data, per_class=True)[rows]
     consensus = np.asarray(loaded.predict(data))[rows]
     sources = {name: _alone(loaded, adds[:, k]) for k, name in enumerate(loaded.source_weights_)}
-    return Views(rows, places[rows], consensus, sources, _disagreement(consensus, list(sources.values())))
+    classes = tuple(loaded.classes_) if loaded.scale_.is_classifier else ()
+    return Views(rows, places[rows], consensus, sources, _disagreement(consensus, list(sources.values())), classes)
 
 
 def components(data: HetData) -> NDArray[np.float32]:
@@ -151,7 +160,69 @@ def colours(found: Views, by: str, predictions: pl.DataFrame) -> NDArray:
     return np.array([UNKNOWN if label is None else right[label == other] for label, other in pairs], object)
 
 
-def figure(found: Views, values: NDArray, title: str, names: Sequence[str], ringed: Sequence[int] = ()) -> Figure:
+def by_round(
+    found: Views, by: str, predictions: pl.DataFrame, staged: pl.DataFrame | None
+) -> list[NDArray]:
+    """Return what each instance is coloured by after each round, (m,) each; the last is that of `colours`.
+
+    Nothing where no round but the last was recorded: of single sources, of disagreement, of runs of another kind.
+
+    Parameters
+    ----------
+    found : Views
+    by : str
+    predictions : polars.DataFrame
+        As in `colours`.
+    staged : polars.DataFrame or None
+        Of `studio.jobs.protocol.RunResult`.
+    """
+    if staged is None or by not in (CONSENSUS, ERROR) or staged.width < 3:
+        return []
+    ids = predictions["id"][found.rows].to_frame().with_columns(pl.col("id").cast(staged["id"].dtype))
+    table = ids.join(staged, on="id", how="left", maintain_order="left").drop("id")
+    names, found_by_round = np.array(found.classes, object), []
+    # The last round is what the model says, which may have taken an earlier one back.
+    for column in table.columns[:-1]:
+        if not len(names):
+            said = table[column].cast(pl.Float64).fill_null(float("nan")).to_numpy()
+        else:
+            codes = table[column].cast(pl.Int64).fill_null(-1).to_numpy()
+            said = np.where(codes < 0, None, names[codes])
+        found_by_round.append(colours(replace(found, consensus=said), by, predictions))
+    return [*found_by_round, colours(found, by, predictions)]
+
+
+def coded(figure: Figure, rounds: Sequence[NDArray]) -> dict[str, Any]:
+    """Return the colours by round as a byte an instance and round, for a browser: the place of its trace, or a number.
+
+    Parameters
+    ----------
+    figure : dict
+        Of `figure`, made with these rounds.
+    rounds : sequence of (m,) object or float64
+        Of `by_round`.
+    """
+    numbers, facts = rounds[0].dtype.kind == "f", {"count": len(rounds), "points": len(rounds[0])}
+    if numbers:
+        marker = next((trace["marker"] for trace in figure["data"] if "cmin" in trace["marker"]), {})
+        low, high = marker.get("cmin", 0.0), marker.get("cmax", 1.0)
+        shares = np.clip((np.asarray(rounds) - low) / (high - low), 0, 1) * (NOTHING - 1)
+        codes, facts = np.where(np.isnan(shares), NOTHING, np.round(shares)), facts | {"low": low, "high": high}
+    else:
+        places = {trace["value"]: k for k, trace in enumerate(figure["data"]) if "value" in trace}
+        rest = places.get(OTHERS, 0)
+        codes = [[places.get(UNKNOWN if each is None else str(each), rest) for each in one] for one in rounds]
+    return facts | {"codes": base64.b64encode(np.asarray(codes, float).astype(np.uint8).tobytes()).decode()}
+
+
+def figure(
+    found: Views,
+    values: NDArray,
+    title: str,
+    names: Sequence[str],
+    ringed: Sequence[int] = (),
+    rounds: Sequence[NDArray] = (),
+) -> Figure:
     """Draw the map; a point's customdata is its row in the data.
 
     Parameters
@@ -165,9 +236,12 @@ def figure(found: Views, values: NDArray, title: str, names: Sequence[str], ring
         Of the instances, shown under the pointer as they are.
     ringed : sequence of int
         Rows in the data that are ringed.
+    rounds : sequence of (m,) object or float64
+        Values after each round, of a map that follows them: all classes among them have a trace.
     """
     hover = [str(name).replace("<", "&lt;") for name in names]
-    traces = _numbers(found, values, title, hover) if values.dtype.kind == "f" else _classes(found, values, hover)
+    numbers = values.dtype.kind == "f"
+    traces = _numbers(found, values, title, hover, bool(rounds)) if numbers else _classes(found, values, hover, rounds)
     ring = np.isin(found.rows, list(ringed))
     if ring.any():
         marker = {"symbol": "circle-open", "size": 15, "color": "#D55E00", "line": {"width": 3}}
@@ -187,7 +261,9 @@ def _points(found: Views, which: NDArray[np.bool_], hover: Sequence[str], marker
     }  # fmt: skip
 
 
-def _numbers(found: Views, values: NDArray, title: str, hover: Sequence[str]) -> list[dict[str, Any]]:
+def _numbers(
+    found: Views, values: NDArray, title: str, hover: Sequence[str], follows: bool
+) -> list[dict[str, Any]]:
     known = np.isfinite(values)
     bar = {"title": {"text": title, "side": "right"}, "thickness": 12}
     marker = {"color": values[known], "colorscale": "Viridis", "size": 7, "colorbar": bar}
@@ -197,11 +273,16 @@ def _numbers(found: Views, values: NDArray, title: str, hover: Sequence[str]) ->
         marker |= {"cmin": float(low), "cmax": float(high) if high > low else float(low) + 1.0}
     text = [f"{name}: {value:.4g}" for name, value in zip(hover, values)]
     traces = [_points(found, ~known, hover, {"color": MUTE, "size": 5}), _points(found, known, text, marker)]
+    if follows:
+        traces[1] |= {"text": [hover[k] for k in np.flatnonzero(known)]}
+        traces[1]["hovertemplate"] = "%{text}: %{marker.color:.4g}<extra></extra>"
     return [trace | {"showlegend": False} for trace in traces if len(trace["x"])]
 
 
-def _classes(found: Views, values: NDArray, hover: Sequence[str]) -> list[dict[str, Any]]:
-    order = _order([UNKNOWN if value is None else str(value) for value in values])
+def _classes(
+    found: Views, values: NDArray, hover: Sequence[str], rounds: Sequence[NDArray] = ()
+) -> list[dict[str, Any]]:
+    order = _order([UNKNOWN if value is None else str(value) for each in (values, *rounds) for value in each])
     given = np.array([str(value) if value is not None else UNKNOWN for value in values], object)
     # The rarest classes share a colour: there are no more that can be told apart.
     given = np.array([value if value in order else OTHERS for value in given], object)
@@ -209,9 +290,12 @@ def _classes(found: Views, values: NDArray, hover: Sequence[str]) -> list[dict[s
     for place, name in enumerate([*order, OTHERS]):
         mute = name in (OTHERS, UNKNOWN)
         look = {"color": _colour(name, place), "symbol": _symbol(name, place), "size": 5 if mute else 7}
-        text = [f"{each}: {name}".replace("<", "&lt;") for each in hover]
-        trace = _points(found, given == name, text, look)
-        traces += [trace | {"name": name.replace("<", "&lt;")}] if len(trace["x"]) else []
+        # What is said of an instance is told by its trace, where the trace may change.
+        text = hover if len(rounds) else [f"{each}: {name}".replace("<", "&lt;") for each in hover]
+        trace = _points(found, given == name, text, look) | {"name": name.replace("<", "&lt;")}
+        if len(rounds):
+            trace |= {"value": name, "hovertemplate": "%{text}: %{fullData.name}<extra></extra>"}
+        traces += [trace] if len(trace["x"]) or (len(rounds) and name != OTHERS) else []
     return traces
 
 

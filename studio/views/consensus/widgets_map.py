@@ -11,10 +11,10 @@ import streamlit as st
 
 from hetcore.data import HetData
 from hetcore.data.text import counted
-from studio.views.common.widgets_menu import chart_config
 from studio.views.consensus import instance_map
 from studio.views.consensus.instance_map import CONSENSUS, DISAGREEMENT, ERROR, MOST, VALUES, Views
 from studio.views.consensus.widgets_case import study_of
+from studio.views.consensus.widgets_map_chart import map_chart
 
 __all__ = ["instances"]
 
@@ -50,14 +50,15 @@ def instances(result: Any, data: HetData, operations: Sequence[Mapping[str, Any]
     values = instance_map.colours(found, by, result.predictions)
     table = _table(found, result.predictions)
     ringed = _chosen_in_table(table)
-    figure = instance_map.figure(found, values, by, result.predictions["id"][found.rows].to_list(), ringed)
+    rounds = instance_map.by_round(found, by, result.predictions, result.staged)
+    figure = instance_map.figure(found, values, by, result.predictions["id"][found.rows].to_list(), ringed, rounds)
     # Only where something was left out.
     note = f"{MOST:,} of {data.n:,} instances, drawn at random. " if len(found.rows) == MOST < data.n else ""
-    st.caption(f"{note}Draw around points to list them below; choose rows there to ring them here.")
-    # With what it is of in the key: a choice made on one map means other places on another.
-    event = st.plotly_chart(figure, key=f"map {on} {by}", on_select="rerun", selection_mode=("points", "box", "lasso"),
-                            config=chart_config(), alt=f"Map of the instances by {by}")  # fmt: skip
-    _rows(table, [int(point["customdata"]) for point in event.selection.points if "customdata" in point])
+    which = "In the round that the charts show" if rounds else "Of the last round"
+    st.caption(f"{which}. {note}Draw around points to list them below; choose rows there to ring them here.")
+    coded = instance_map.coded(figure, rounds) if rounds else None
+    # A choice is of rows of the data: it stays while the map is coloured by something else.
+    _rows(table, map_chart(figure, "map", f"{on} {by}", f"Map of the instances by {by}", coded))
 
 
 def _choices(data: HetData) -> tuple[str, str]:
