@@ -14,6 +14,7 @@ from studio.views.common.training import Setting
 from studio.views.common.widgets import escape, frame
 from studio.views.common.widgets_chance import over_seeds
 from studio.views.common.widgets_controls import Limits, held, multiselect, parameter_slider, slider
+from studio.views.common.widgets_pins import pin_of
 from studio.views.common.widgets_tabs import tabs
 from studio.views.common.widgets_training import LiveTrainings
 from studio.views.consensus import widgets
@@ -21,7 +22,7 @@ from studio.views.consensus.widgets_case import one_case
 from studio.views.consensus.widgets_lambda_map import lambda_grid
 from studio.views.consensus.widgets_map import instances
 from studio.views.consensus.widgets_new_rows import predict_new
-from studio.views.consensus.widgets_pins import Pin, pinned
+from studio.views.consensus.widgets_pins import pinned
 from studio.views.consensus.widgets_without import Without
 
 PAGE = "Consensus"
@@ -138,7 +139,7 @@ def after(setting: Setting) -> None:
             "One case": lambda: case(setting, result),
             "Map": lambda: instances(result, data, setting.operations, owner),
             "New rows": lambda: predict_new(result.model, data, owner),
-            "Pinned scenarios": lambda: pinned(Pin(current.title, setting, events, live.runs[PAGE]), data, owner),
+            "Pinned scenarios": lambda: pinned(pin_of(live, current.title), data, owner),
             "Theorem 4.1": lambda: widgets.theorem(events),
             "Take away": lambda: take_away(setting, result, events),
         },

@@ -14,6 +14,7 @@ from studio.views.common.widgets import escape, frame
 from studio.views.common.widgets_chance import any_over_seeds, compared
 from studio.views.common.widgets_controls import Limits, held, parameter_slider, slider
 from studio.views.common.widgets_downloads import downloads
+from studio.views.common.widgets_pins import pin_of, pinned
 from studio.views.common.widgets_tabs import tabs
 from studio.views.common.widgets_training import LiveTrainings
 from studio.views.transfer import settings as transfer
@@ -140,7 +141,14 @@ def finished() -> dict[str, Any]:
 
 def after(ended: dict[str, Any]) -> None:
     """Draw what there is to see and take once the trainings have ended."""
-    tabs({"The target's rows": lambda: predictions(ended), "Take away": lambda: take_away(ended)}, "after")
+    tabs(
+        {
+            "The target's rows": lambda: predictions(ended),
+            "Pinned scenarios": lambda: pinned(pin_of(live, current.title), PAGE, current.data, owner),
+            "Take away": lambda: take_away(ended),
+        },
+        "after",
+    )
 
 
 def take_away(ended: dict[str, Any]) -> None:

@@ -11,6 +11,7 @@ from studio.views.common import training
 from studio.views.common.widgets import escape, frame
 from studio.views.common.widgets_chance import any_over_seeds, compared
 from studio.views.common.widgets_downloads import downloads
+from studio.views.common.widgets_pins import pin_of, pinned
 from studio.views.common.widgets_tabs import tabs
 from studio.views.common.widgets_training import LiveTrainings
 from studio.views.two_learners import settings, widgets, widgets_controls
@@ -80,6 +81,7 @@ def after() -> None:
             ),
             "Confusion": lambda: widgets.confusion(frames),
             "Instances": lambda: instances(data, frames, sources),
+            "Pinned scenarios": lambda: pinned(pin_of(live, current.title), PAGE, current.data, owner),
             "Take away": lambda: take_away(results),
         },
         "after",

@@ -161,8 +161,8 @@ class RunStore(OpenStore):
         name = " ".join(name.split())[:200]
         return self._change(owner, run_id, lambda run: dataclasses.replace(run, name=name), "name")
 
-    def pin(self, owner: str, run_id: str, pinned: bool = True) -> Run:
-        """Mark a run as a scenario to compare others with, or no longer, and return it.
+    def pin(self, owner: str, run_id: str, pinned: bool | str = True) -> Run:
+        """Mark a run as a scenario to compare others with, or no longer, and return it; runs with one text are one.
 
         Raises
         ------
@@ -171,7 +171,7 @@ class RunStore(OpenStore):
         DataError
             If the mark could not be stored.
         """
-        mark = {PINNED: True} if pinned else {}
+        mark = {PINNED: pinned} if pinned else {}
 
         def change(run: Run) -> Run:
             others = {name: value for name, value in run.results.items() if name != PINNED}

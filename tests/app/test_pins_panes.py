@@ -10,9 +10,10 @@ from streamlit.testing.v1 import AppTest
 from hetcore.data import HetData
 from hetcore.events import RoundEnd
 from studio.runs import restoring, store
+from studio.views.common import widgets_pins
 from studio.views.common.training import Setting, run_of
-from studio.views.consensus import widgets_pins
-from studio.views.consensus.widgets_pins import Pin
+from studio.views.common.widgets_pins import Pin
+from studio.views.consensus.widgets import figures_of
 
 
 def data():
@@ -34,7 +35,7 @@ def pin(lambda0, error, title="Films", owner="anna"):
     setting = Setting("GBCRegressor", params)
     run = run_of("Consensus", setting, {"example": title}, title, owner)
     store.shared().add(run, rounds=restoring.to_bytes(rounds(error)))
-    return Pin(title, setting, rounds(error), run.id)
+    return Pin(title, {"Consensus": setting}, {"Consensus": rounds(error)}, {"Consensus": run.id})
 
 
 @pytest.fixture(autouse=True)
@@ -58,7 +59,7 @@ def test_any_two_scenarios_of_the_same_data_stand_side_by_side(runs):
     assert not page.exception and page.dataframe[0].value["RMSE"].tolist() == ["0.667"]
     assert "second scenario" in page.caption[0].value and not page.selectbox
     for each in (pin(0.5, 9.0, "Other data"), pin(0.5, 9.0, owner="berta")):  # hers is not seen
-        runs.pin("anna" if each.title == "Other data" else "berta", each.run)
+        runs.pin("anna" if each.title == "Other data" else "berta", each.runs["Consensus"])
     # Another session, as tomorrow's.
     page = AppTest.from_function(app, args=(pin(1.0, 4.0), data()), default_timeout=60).run()
     assert not page.exception and len(page.dataframe[0].value) == 2
@@ -72,11 +73,11 @@ def test_a_pin_is_let_go_and_goes_with_its_run(runs):
     first, second, other = pin(0.1, 2.0), pin(0.2, 3.0), pin(0.3, 3.0, owner="berta")
     page = AppTest.from_function(app, args=(first, data()), default_timeout=60).run()
     page.button(key="pin").click().run()
-    runs.pin("anna", second.run)
+    runs.pin("anna", second.runs["Consensus"])
     assert len(page.run().dataframe[0].value) == 2
-    page.button(key=f"unpin {first.run}").click().run()
+    page.button(key=f"unpin {first.runs['Consensus']}").click().run()
     assert len(page.dataframe[0].value) == 1 and page.dataframe[0].value["λ0"].tolist() == [0.2]
-    runs.delete("anna", second.run)
+    runs.delete("anna", second.runs["Consensus"])
     assert not page.run().dataframe and not page.exception
     page = AppTest.from_function(app, args=(other, data()), default_timeout=60).run()
     page.button(key="pin").click().run()
@@ -84,7 +85,42 @@ def test_a_pin_is_let_go_and_goes_with_its_run(runs):
 
 
 def test_panes_have_the_same_axes():
-    figures = [widgets_pins.figures_of(rounds(error), data())["error"] for error in (2.0, 4.0)]
+    figures = [figures_of(rounds(error), data())["error"] for error in (2.0, 4.0)]
     widgets_pins.together(figures)
     ranges = [figure["layout"]["yaxis"]["range"] for figure in figures]
     assert ranges[0] == ranges[1] and ranges[0][0] < 2 / 3 and ranges[0][1] > 4
+
+
+def several(shrinkage, error):
+    """Return a scenario of two trainings side by side, whose runs are stored."""
+    found = {}
+    for label, method in (("GB", "MGBRegressor"), ("MGB", "MGBRegressor")):
+        setting = Setting(method, {"shrinkage": shrinkage, "random_state": 0})
+        run = run_of("Collective", setting, {"example": "Films"}, "Films", "anna")
+        run.settings["label"] = label
+        store.shared().add(run, rounds=restoring.to_bytes(rounds(error)))
+        found[label] = setting, rounds(error), run.id
+    return Pin("Films", *({label: each[k] for label, each in found.items()} for k in range(3)))
+
+
+def side_by_side(pin, data):
+    from studio.views.common.widgets_pins import pinned
+
+    pinned(pin, "Collective", data, "anna")
+
+
+def test_trainings_side_by_side_are_pinned_together_and_named_by_what_differs(runs):
+    first = several(0.1, 2.0)
+    page = AppTest.from_function(side_by_side, args=(first, data()), default_timeout=60).run()
+    page.button(key="pin").click().run()
+    assert not page.exception and len(page.dataframe[0].value) == 1
+    assert set(page.dataframe[0].value.columns) >= {"scenario", "RMSE of GB", "RMSE of MGB"}
+    page = AppTest.from_function(side_by_side, args=(several(0.5, 4.0), data()), default_timeout=60).run()
+    page.button(key="pin").click().run()
+    assert not page.exception and len(page.dataframe[0].value) == 2
+    options = page.selectbox(key="pane A").options
+    assert "shrinkage 0.1" in options[0] and "shrinkage 0.5" in options[1]
+    assert [each.value.split(",")[0] for each in page.info] == ["GB", "MGB"] and len(page.get("plotly_chart")) == 2
+    assert len(page.selectbox(key="chance pins which").options) == 2
+    page.button(key=f"unpin {first.runs['GB']}").click().run()
+    assert len(page.dataframe[0].value) == 1 and len(runs.pins("anna", "Collective")) == 2

@@ -41,12 +41,12 @@ def test_the_last_round_is_what_the_model_says(task):
         assert_allclose(both[column], both[f"{column} said"], rtol=1e-4, atol=1e-5)
     staged = result.staged.join(result.predictions, on="id")
     assert staged.height == data.n and result.staged.width == 1 + result.history.height
-    said = staged["prediction"].to_numpy()
+    predicted = staged["prediction"].to_numpy()
     ends = staged[str(result.history.height)].to_numpy()
     if task == "regression":
-        assert_allclose(ends, said, rtol=1e-4, atol=1e-5)
+        assert_allclose(ends, predicted, rtol=1e-4, atol=1e-5)
     else:
-        assert (np.array(sorted(set(data.y) - {None}), object)[ends] == said).mean() == 1
+        assert (np.array(sorted(set(data.y) - {None}), object)[ends] == predicted).mean() == 1
     first = found.filter(pl.col("round") == 1)
     assert np.abs(first[columns[0]].to_numpy() - last[columns[0]].to_numpy()).max() > 1e-3
 

@@ -123,8 +123,8 @@ def test_colours_follow_the_rounds_and_end_at_what_the_model_says(seen, by):
     found = np.frombuffer(base64.b64decode(facts["codes"]), np.uint8).reshape(2, N)
     if classes:
         names = np.array([trace["name"].replace("&lt;", "<") for trace in drawn["data"]])
-        said = [["not known" if each is None else str(each) for each in one] for one in rounds]
-        assert_array_equal(names[found], said)
+        expected = [["not known" if each is None else str(each) for each in one] for one in rounds]
+        assert_array_equal(names[found], expected)
     else:
         assert (found[0, 70:] == 255).all() and (found[1] < 255).all()
         assert np.corrcoef(found[1], values.clip(facts["low"], facts["high"]))[0, 1] > 0.999

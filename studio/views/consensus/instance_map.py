@@ -90,7 +90,8 @@ def views(model: bytes, data: HetData, on: str, seed: int = 0) -> Views:
     consensus = np.asarray(loaded.predict(data))[rows]
     sources = {name: _alone(loaded, adds[:, k]) for k, name in enumerate(loaded.source_weights_)}
     classes = tuple(loaded.classes_) if loaded.scale_.is_classifier else ()
-    return Views(rows, places[rows], consensus, sources, _disagreement(consensus, list(sources.values())), classes)
+    spread = _disagreement(consensus, list(sources.values()))
+    return Views(rows, places[rows], consensus, sources, spread, classes=classes)
 
 
 def components(data: HetData) -> NDArray[np.float32]:
@@ -180,16 +181,16 @@ def by_round(
         return []
     ids = predictions["id"][found.rows].to_frame().with_columns(pl.col("id").cast(staged["id"].dtype))
     table = ids.join(staged, on="id", how="left", maintain_order="left").drop("id")
-    names, found_by_round = np.array(found.classes, object), []
+    names, by_now = np.array(found.classes, object), []
     # The last round is what the model says, which may have taken an earlier one back.
     for column in table.columns[:-1]:
         if not len(names):
-            said = table[column].cast(pl.Float64).fill_null(float("nan")).to_numpy()
+            predicted = table[column].cast(pl.Float64).fill_null(float("nan")).to_numpy()
         else:
             codes = table[column].cast(pl.Int64).fill_null(-1).to_numpy()
-            said = np.where(codes < 0, None, names[codes])
-        found_by_round.append(colours(replace(found, consensus=said), by, predictions))
-    return [*found_by_round, colours(found, by, predictions)]
+            predicted = np.where(codes < 0, None, names[codes])
+        by_now.append(colours(replace(found, consensus=predicted), by, predictions))
+    return [*by_now, colours(found, by, predictions)]
 
 
 def coded(figure: Figure, rounds: Sequence[NDArray]) -> dict[str, Any]:

@@ -51,7 +51,8 @@ def instances(result: Any, data: HetData, operations: Sequence[Mapping[str, Any]
     table = _table(found, result.predictions)
     ringed = _chosen_in_table(table)
     rounds = instance_map.by_round(found, by, result.predictions, result.staged)
-    figure = instance_map.figure(found, values, by, result.predictions["id"][found.rows].to_list(), ringed, rounds)
+    names = result.predictions["id"][found.rows].to_list()
+    figure = instance_map.figure(found, values, by, names, ringed, rounds=rounds)
     # Only where something was left out.
     note = f"{MOST:,} of {data.n:,} instances, drawn at random. " if len(found.rows) == MOST < data.n else ""
     which = "In the round that the charts show" if rounds else "Of the last round"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -54,7 +55,7 @@ def choose(label: str, options: Sequence[str], start: Any, key: str, help: str, 
     # A choice of what is no longer there makes Streamlit raise.
     if chosen is not None and not set(chosen if several else [chosen]) <= set(options):
         del st.session_state[key]
-    draw = st.multiselect if several else st.selectbox
+    draw = partial(st.multiselect, wrap=True) if several else st.selectbox
     return draw(label, options, key=held(key, start, Limits(choices=options)), help=help, **more)
 
 

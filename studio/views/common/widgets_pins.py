@@ -1,0 +1,220 @@
+"""Pinned scenarios of a page: a table of them, and any two side by side, A beside B.
+
+A scenario is a page's trainings side by side, or its only one. A pin is a mark on the stored runs of one, so that it is
+there tomorrow and for its owner alone; it goes with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import streamlit as st
+
+from hetcore.data import HetData
+from hetcore.errors import DataError
+from studio.messages import explained
+from studio.runs import restoring, store
+from studio.runs.differences import describe
+from studio.runs.run import Run
+from studio.views.common import training
+from studio.views.common.curves import SCORED, Events, by_training, figure, metric_name, scored_rows, scored_set
+from studio.views.common.training import Setting
+from studio.views.common.widgets import chart, escape, number
+from studio.views.common.widgets_chance import any_over_seeds
+from studio.views.common.widgets_training import LiveTrainings
+
+__all__ = ["Look", "Pin", "kept", "pin_of", "pinned", "together"]
+
+READ = "pins read"
+"""In the session: the pinned trainings by run, which are read from the store once."""
+NOW = "shown now"
+MOST_CHARACTERS = 40
+"""Of a parameter in a scenario's name."""
+
+
+class Pin(NamedTuple):
+    """A scenario that is kept: the data's title, and settings, rounds and run ids of its trainings by label."""
+
+    title: str
+    settings: Mapping[str, Setting]
+    events: Events
+    runs: Mapping[str, str]
+
+
+def metrics_of(events: Events) -> dict[str, dict[str, Any]]:
+    """Return the metric and the loss of trainings by round, on rows that all of them are scored on."""
+    rows, order = scored_set(events), list(events)
+    titles = {"error": f"{metric_name(events)}, {SCORED[rows]}", "loss": f"loss, {SCORED[rows]}"}
+    found = {
+        "error": by_training(events, lambda event: event.detail["metric"].get(rows)),
+        "loss": by_training(events, lambda event: event.losses.get(rows)),
+    }
+    return {name: figure(lines, {}, ("round", titles[name]), order) for name, lines in found.items() if lines}
+
+
+class Look(NamedTuple):
+    """How a page names a scenario in a word and in a row, and what it draws of it; all pages alike unless given."""
+
+    name: Callable[[Pin], str] | None = None
+    row: Callable[[Pin], Mapping[str, Any]] | None = None
+    figures: Callable[[Events], Mapping[str, dict[str, Any]]] = metrics_of
+
+
+def pin_of(live: LiveTrainings, title: str) -> Pin:
+    """Return the scenario that a page shows: its trainings that have rounds."""
+    events = {label: each for label, each in live.events().items() if each}
+    return Pin(title, {label: live.settings[label] for label in events}, events, {k: live.runs[k] for k in events})
+
+
+def pinned(now: Pin, page: str, data: HetData, owner: str, look: Look | None = None) -> None:
+    """Let the person keep the scenario that is shown, list those that are kept, and set any two side by side.
+
+    Parameters
+    ----------
+    now : Pin
+        What is shown.
+    page : str
+        Under which its runs are stored.
+    data : HetData
+        In use, before the settings' operations.
+    owner : str
+    look : Look, optional
+    """
+    look = look or Look()
+    if st.button("Pin this scenario", icon=":material/push_pin:", key="pin"):
+        _mark(owner, now, True)
+    pins = kept(owner, page)
+    if not pins:
+        st.caption("Pin a scenario to compare it with the next ones.")
+        return
+    names = [(look.name or _named(pins))(pin) for pin in pins]
+    rows = [(look.row or _row)(pin) for pin in pins]
+    numbered = [{"scenario": name} | row if look.name is None else row for name, row in zip(names, rows)]
+    st.dataframe(numbered, hide_index=True, width="stretch", alt="Pinned scenarios")
+    with st.popover("Let go of a pin", icon=":material/keep_off:"):
+        for k, (pin, name) in enumerate(zip(pins, names), 1):
+            key = f"unpin {next(iter(pin.runs.values()))}"
+            st.button(escape(f"{k}. {pin.title}: {name}"), key=key, on_click=_mark, args=(owner, pin, False))
+    # Only of the same data and models: other curves have other labels.
+    alike = [(k, name, pin) for k, (name, pin) in enumerate(zip(names, pins), 1) if _alike(pin, now)]
+    mine = {f"{k}. {name}": pin for k, name, pin in alike}
+    # What is pinned already would be set beside itself.
+    if all(pin.settings != now.settings for pin in mine.values()):
+        mine[f"{NOW}: {(look.name or _named([*pins, now]))(now)}"] = now
+    if len(mine) < 2:
+        st.caption("Train or pin a second scenario of these data to set the two side by side.")
+        return
+    _beside(mine, data, owner, look)
+
+
+def kept(owner: str, page: str) -> list[Pin]:
+    """Return the owner's pinned scenarios of a page, the oldest first; without runs whose rounds were not kept."""
+    read, groups = st.session_state.setdefault(READ, {}), {}
+    for run in store.shared().pins(owner, page):
+        if run.id not in read:
+            read[run.id] = _read(owner, run)
+        if read[run.id] is not None:
+            # Runs that were pinned together carry the same mark; a lone one carries none.
+            mark = run.results[store.PINNED]
+            groups.setdefault(mark if isinstance(mark, str) else run.id, []).append((run, *read[run.id]))
+    return [_joined(runs) for runs in groups.values()]
+
+
+def _joined(runs: Sequence[tuple[Run, Setting, Sequence[Any]]]) -> Pin:
+    by_label = {str(run.settings.get("label") or run.page): (run, *rest) for run, *rest in runs}
+    parts = [{label: each[k] for label, each in by_label.items()} for k in range(3)]
+    return Pin(runs[0][0].dataset, parts[1], parts[2], {label: run.id for label, run in parts[0].items()})
+
+
+def _read(owner: str, run: Run) -> tuple[Setting, Sequence[Any]] | None:
+    fields = {name: run.settings.get(name) or {} for name in ("params", "fit", "form")}
+    setting = Setting(run.method, operations=list(run.settings.get("operations") or ()), **fields)
+    try:
+        rounds = store.shared().rounds(owner, run.id)
+        return None if rounds is None else (setting, restoring.from_bytes(rounds))
+    except (LookupError, DataError):
+        return None
+
+
+def _mark(owner: str, pin: Pin, pinned: bool) -> None:
+    runs = list(pin.runs.values())
+    try:
+        for run in runs:
+            store.shared().pin(owner, run, ",".join(runs) if pinned and len(runs) > 1 else pinned)
+    except LookupError:
+        st.warning("This run is somebody else's, or was deleted: train it here, then pin it.")
+    except DataError as error:
+        st.warning(escape(explained(error)))
+
+
+def _alike(pin: Pin, now: Pin) -> bool:
+    return pin.title == now.title and set(pin.settings) & set(now.settings) != set()
+
+
+def _named(pins: Sequence[Pin]) -> Callable[[Pin], str]:
+    """Return what names a scenario: what was done to its data, and parameters in which scenarios differ."""
+    every = [_parameters(pin) for pin in pins]
+    differing = [key for key in every[0] if len({str(each.get(key)) for each in every}) > 1]
+
+    def name(pin: Pin) -> str:
+        parts = [f"{key} {str(_parameters(pin).get(key))[:MOST_CHARACTERS]}" for key in differing]
+        return ", ".join([describe(next(iter(pin.settings.values())).operations), *parts])
+
+    return name
+
+
+def _parameters(pin: Pin) -> dict[str, Any]:
+    """Return the parameters and the form of a scenario's last model, which has most of them."""
+    last = list(pin.settings.values())[-1]
+    given = {**last.params, **last.form}
+    return {key: value for key, value in given.items() if isinstance(value, str | int | float | bool)}
+
+
+def _row(pin: Pin) -> dict[str, Any]:
+    """Return the metric of each training of a scenario."""
+    row = {"data": pin.title}
+    for label, events in pin.events.items():
+        metric, name = events[-1].detail["metric"], events[-1].detail["metric_name"]
+        row[f"{name} of {label}"] = number(metric[scored_rows(metric)], name)
+    return row
+
+
+def _beside(mine: Mapping[str, Pin], data: HetData, owner: str, look: Look) -> None:
+    """Draw any two, on the same axes, say what differs, and offer to compare them over seeds."""
+    panes, names = st.columns(2), list(mine)
+    chosen = [
+        # A and B begin as the first two.
+        mine[pane.selectbox(letter, names, place, key=f"pane {letter}")]
+        for place, (pane, letter) in enumerate(zip(panes, "AB"))
+    ]
+    first, second = chosen
+    shared = [label for label in first.settings if label in second.settings]
+    moved = [label for label in shared if first.settings[label] != second.settings[label]]
+    for label in moved:
+        outcomes = [training.outcome(pin.settings[label], pin.events[label]) for pin in chosen]
+        of = f"{label}, " if len(first.settings) > 1 else ""
+        st.info(escape(f"{of}A → B: {training.difference(*outcomes)}"), icon=":material/compare_arrows:")
+    drawn = [look.figures(pin.events) for pin in chosen]
+    for name in (name for name in drawn[0] if name in drawn[1]):
+        together([each[name] for each in drawn])
+        for pane, letter, each in zip(panes, "AB", drawn):
+            with pane:
+                chart(each[name], f"pane {letter} {name}", f"{name} of {letter} by round")
+    pairs = {f"{label}: A → B": (first.settings[label], second.settings[label]) for label in moved}
+    any_over_seeds(data, pairs, owner, "pins")
+
+
+def together(figures: Sequence[dict[str, Any]]) -> None:
+    """Give figures the same axes, so that they are compared at a glance."""
+    for axis, side in (("xaxis", "x"), ("yaxis", "y")):
+        values = [np.asarray(trace[side], float) for each in figures for trace in each["data"]]
+        flat = np.concatenate(values)
+        flat = flat[np.isfinite(flat)]
+        if not len(flat):
+            continue
+        # A flat line needs some room as well.
+        room = 0.05 * max(float(np.ptp(flat)), 1e-9)
+        for each in figures:
+            each["layout"][axis] |= {"range": [float(flat.min()) - room, float(flat.max()) + room]}
