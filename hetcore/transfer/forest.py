@@ -31,17 +31,19 @@ from numpy.typing import NDArray
 
 from hetcore.binning import BinMapper
 from hetcore.forest import Forest
+from hetcore.growing import readable
+from hetcore.kernels.mixed_trees import N_DRAWN, N_NODES, N_SLOTS, MixedRule, MixedWork, grow_mixed
 from hetcore.numerics import power_of_two, to_float32
 from hetcore.parameters import Flag, Interval, Seed, Whole, param
 from hetcore.registry import MemoryNeed, estimator
 from hetcore.schema import Part
 from hetcore.transfer.estimator import TransferEstimator, TransferProblem
-from hetcore.transfer.forest_split import Splitter
 from hetcore.trees import NODE_DTYPE, Tree
 
 __all__ = ["TransferForestClassifier", "leaf_distances"]
 
 N_BINS = 32
+AT_ONCE = 64  # nodes that columns are drawn for
 
 
 @dataclass
@@ -71,15 +73,11 @@ class State:
         # no held-out rows: a table of none
         held_out = X[:0] if problem.held_out is None else to_float32(problem.held_out.X)
         self.held_out = self.mapper.transform(held_out)
-        self.splitter = Splitter(
-            binned=self.binned,
-            codes=problem.codes,
-            domain=problem.domain,
-            n_classes=len(problem.classes),
-            gamma=self.gamma,
-            summed=self.summed,
-        )
-        self.owed = np.zeros(len(problem.names) + 1)
+        # each node that may be split looks at columns drawn for it
+        self.n_drawn = int(np.ceil(np.sqrt(len(self.binned))))
+        self.rule = self._rule()
+        self.work = self._room()
+        self.drawn = np.empty((0, self.n_drawn), np.int64)
         known = np.isfinite(problem.X)
         # cells of any size: squares of distances must not overflow
         unit = power_of_two(problem.X, axis=0)
@@ -101,29 +99,52 @@ class State:
         if self.held_out.shape[1]:
             self.held_out_scores += tree.predict(self.held_out)
 
+    def _rule(self) -> MixedRule:
+        problem, K = self.problem, len(self.problem.classes)
+        cell = (problem.domain * K + problem.codes).astype(np.int64)
+        n_domains = int(problem.domain.max()) + 1
+        given = float(self.gamma), bool(self.summed), int(self.max_depth)
+        return MixedRule(readable(self.binned), cell, n_domains, K, *given)
+
+    def _room(self) -> MixedWork:
+        n, cells, K = self.binned.shape[1], self.rule.n_domains * self.rule.n_classes, self.rule.n_classes
+        return MixedWork(
+            rows=np.empty(n, np.int64),
+            buffer=np.empty(n, np.int64),
+            nodes=np.empty(2 * n, NODE_DTYPE),
+            spans=np.empty((2 * n, 2), np.int64),
+            waiting=np.empty(2 * n, np.int64),
+            state=np.zeros(3, np.int64),
+            owed=np.zeros(len(self.problem.names) + 1),
+            counts=np.empty(cells),
+            left=np.empty(cells),
+            right=np.empty(K),
+            shares=np.empty(self.rule.n_domains),
+            gains=np.empty(self.rule.n_domains),
+            slots=np.empty((self.n_drawn, N_SLOTS, cells)),
+        )
+
+    @property
+    def owed(self) -> NDArray[np.float64]:
+        """What the target (first) and each source add to the gains of all splits (p + 1,), times the nodes' rows."""
+        return self.work.owed
+
     def _grown(self) -> tuple[NDArray, NDArray[np.int32]]:
         """Return the nodes of a tree and the leaf of each row."""
-        leaf = np.zeros(len(self.problem.codes), np.int32)
-        records = [new_node(len(leaf), 0)]
-        waiting = [(0, np.arange(len(leaf)))]
-        # a stack: nodes are numbered as they are made, children after parents
-        while waiting:
-            node, rows = waiting.pop()
-            found = self.splitter.best(rows, self.rng) if records[node]["depth"] < self.max_depth else None
-            if found is None:
-                leaf[rows] = node
-                continue
-            self.owed += found.owed
-            goes_left = found.goes_left(self.binned[found.column, rows])
-            children = [len(records), len(records) + 1]
-            depth = records[node]["depth"] + 1
-            for child, side in zip(children, (rows[goes_left], rows[~goes_left])):
-                records.append(new_node(len(side), depth))
-                waiting.append((child, side))
-            # the parent's record once its children have numbers
-            records[node] |= {"feature": found.column, "left": children[0], "right": children[1], "gain": found.gain,
-                              "threshold_bin": found.threshold, "missing_left": found.missing_left}  # fmt: skip
-        return np.array([tuple(record[name] for name in NODE_DTYPE.names) for record in records], NODE_DTYPE), leaf
+        work, found = self.work, np.empty(3, np.int64)
+        # columns that are left are the next tree's, so that their number does not change what is drawn
+        self.drawn, work.state[:] = self.drawn[work.state[N_DRAWN] :], 0
+        while not grow_mixed(self.rule, self.drawn, found, work):
+            self.drawn, work.state[N_DRAWN] = self._draw(), 0
+        nodes = work.nodes[: work.state[N_NODES]].copy()
+        leaf = np.empty(len(work.rows), np.int32)
+        for node in np.flatnonzero(nodes["left"] < 0):
+            leaf[work.rows[slice(*work.spans[node])]] = node
+        return nodes, leaf
+
+    def _draw(self) -> NDArray[np.int64]:
+        """Return columns for some nodes."""
+        return np.array([self.rng.choice(len(self.binned), self.n_drawn, replace=False) for _ in range(AT_ONCE)])
 
     def _fill_leaves(self, tree: Tree, leaf: NDArray[np.int32]) -> None:
         """Give each leaf the class shares of its target rows, or those of the nearest leaf that has some."""
@@ -151,12 +172,6 @@ class State:
         np.add.at(square, place, (self.filled - mean[place]) ** 2)
         # the table's variance in the weight of one row: a leaf of one row has none
         return mean, (square + self.spread) / (count + 1.0)
-
-
-def new_node(count: int, depth: int) -> dict[str, Any]:
-    """Return the record of a leaf."""
-    return {"feature": -1, "left": -1, "right": -1, "count": count, "gain": 0.0, "threshold_bin": 0,
-            "missing_left": 0, "depth": depth}  # fmt: skip
 
 
 def leaf_distances(mean_a: NDArray, var_a: NDArray, mean_b: NDArray, var_b: NDArray) -> NDArray[np.float64]:

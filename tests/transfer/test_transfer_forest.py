@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 
 import hetcore as hc
-from hetcore.transfer.forest import leaf_distances
-from hetcore.transfer.forest_split import Splitter, entropy
+from hetcore.kernels.mixed_trees import grow_mixed
+from hetcore.transfer.estimator import TransferProblem
+from hetcore.transfer.forest import State, leaf_distances
+from tests.naive import mixed_trees as naive
+from tests.naive.mixed_trees import Splitter, entropy
 from tests.transfer.test_transfer import planted
 
 
@@ -38,7 +41,7 @@ def test_the_best_split_is_that_of_equation_2(gamma, summed):
     rng = np.random.default_rng(0)
     binned = rng.integers(0, 6, size=(1, 60)).astype(np.uint8)
     codes, domain = rng.integers(0, 2, 60), np.repeat([0, 1, 2], [12, 30, 18])
-    found = Splitter(binned, codes, domain, n_classes=2, gamma=gamma, summed=summed).best(np.arange(60), rng)
+    found = Splitter(binned, codes, domain, n_classes=2, gamma=gamma, summed=summed).best(np.arange(60), [0])
     gains = [
         naive_gain(binned[0], codes, domain, threshold=threshold, gamma=gamma, summed=summed) for threshold in range(5)
     ]
@@ -49,7 +52,7 @@ def test_the_best_split_is_that_of_equation_2(gamma, summed):
 def test_missing_values_go_where_they_gain():
     binned = np.array([[0, 0, 1, 1, 255, 255]], np.uint8)
     codes = np.array([0, 0, 1, 1, 0, 0])
-    found = Splitter(binned, codes, np.zeros(6, np.int64), 2, 0.0).best(np.arange(6), np.random.default_rng(0))
+    found = Splitter(binned, codes, np.zeros(6, np.int64), 2, 0.0).best(np.arange(6), [0])
     assert (found.threshold, found.missing_left) == (0, 1) and found.gain == pytest.approx(
         entropy(np.array([4.0, 2.0]))
     )
@@ -59,7 +62,39 @@ def test_missing_values_go_where_they_gain():
 def test_a_pure_node_is_not_split():
     binned = np.arange(8, dtype=np.uint8)[None]
     domain = np.repeat([0, 1], 4)
-    assert Splitter(binned, domain, domain, 2, 0.8).best(np.arange(8), np.random.default_rng(0)) is None
+    assert Splitter(binned, domain, domain, 2, 0.8).best(np.arange(8), [0]) is None
+
+
+def _state(seed, summed, max_depth, n_sources):
+    rng = np.random.default_rng(seed)
+    X, codes, domain = rng.normal(size=(90, 7)).round(1), rng.integers(0, 3, 90), rng.integers(0, n_sources + 1, 90)
+    X[rng.random(X.shape) < 0.2 * (seed % 2)] = np.nan
+    problem = TransferProblem(X, codes, domain, np.arange(3), [f"source {k}" for k in range(n_sources)], None)
+    return State(problem, 0.7, max_depth, np.random.default_rng(seed), summed)
+
+
+@pytest.mark.parametrize("seed,summed,max_depth,n_sources", [(0, False, 10, 2), (1, True, 10, 2), (3, False, 2, 0)])
+def test_a_tree_is_that_of_its_twin(seed, summed, max_depth, n_sources):
+    state = _state(seed, summed, max_depth, n_sources)
+    drawn = np.stack([np.random.default_rng(k).choice(7, 3, replace=False) for k in range(300)])
+    assert grow_mixed(state.rule, drawn, np.empty(3, np.int64), state.work)
+    twin = _state(seed, summed, max_depth, n_sources)
+    records, leaves = naive.grow_mixed(twin.rule, drawn, None, twin.work)
+    nodes = state.work.nodes[: state.work.state[0]]
+    assert nodes.tolist() == np.array(records, nodes.dtype).tolist() and len(nodes) > 3
+    np.testing.assert_allclose(state.owed, twin.owed, rtol=1e-12)
+    for node, rows in leaves.items():
+        assert sorted(state.work.rows[slice(*state.work.spans[node])]) == sorted(rows)
+
+
+def test_columns_that_run_out_are_drawn_as_they_would_be(monkeypatch):
+    few, many = (_state(0, False, 10, 2) for _ in range(2))
+    monkeypatch.setattr("hetcore.transfer.forest.AT_ONCE", 3)
+    small = [few._grown() for _ in range(3)]
+    monkeypatch.setattr("hetcore.transfer.forest.AT_ONCE", 500)
+    for (nodes, leaf), (others, other) in zip(small, [many._grown() for _ in range(3)]):
+        np.testing.assert_array_equal(nodes, others)
+        np.testing.assert_array_equal(leaf, other)
 
 
 def test_leaf_distance_by_hand():

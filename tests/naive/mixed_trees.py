@@ -1,4 +1,4 @@
-"""The best split of a node by the mixed information gain of a transfer learning decision forest, eq. (2)."""
+"""Twins of `hetcore.kernels.mixed_trees`: all splits of a node at once, from their counts, eq. (2)."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hetcore.kernels.layout import MISSING_BIN
-
-__all__ = ["Split", "Splitter", "entropy"]
 
 N_SLOTS = 33  # bins of a column, the missing ones last
 LEAST_GAIN = 1e-9
@@ -70,13 +68,11 @@ class Splitter:
         self.binned, self.gamma, self.summed = binned, gamma, summed
         self.n_domains, self.n_classes = int(domain.max()) + 1, n_classes
         self._cell = domain * n_classes + codes
-        self.n_drawn = int(np.ceil(np.sqrt(len(binned))))
 
-    def best(self, rows: NDArray, rng: np.random.Generator) -> Split | None:
-        """Return the split of largest gain among the columns drawn, None where none gains."""
+    def best(self, rows: NDArray, columns: NDArray) -> Split | None:
+        """Return the split of largest gain among some columns, None where none gains."""
         counts = np.bincount(self._cell[rows], minlength=self.n_domains * self.n_classes)
         counts = counts.reshape(self.n_domains, self.n_classes).astype(np.float64)
-        columns = rng.choice(len(self.binned), self.n_drawn, replace=False)
         # each domain of one class, so that no split gains
         if len(rows) < 2 or (counts > 0).sum() == (counts.sum(axis=1) > 0).sum():
             return None
@@ -118,3 +114,27 @@ class Splitter:
         if self.summed:
             return np.append(1.0 - self.gamma, np.full(len(sizes), self.gamma))
         return np.append(1.0 - self.gamma, self.gamma * sizes / max(sizes.sum(), 1.0))
+
+
+def grow_mixed(rule, drawn, found, work):
+    """Grow a whole tree; there are columns enough."""
+    K, columns = rule.n_classes, iter(drawn)
+    splitter = Splitter(rule.binned, rule.cell % K, rule.cell // K, K, rule.gamma, rule.summed)
+    records, waiting = [(-1, -1, -1, len(rule.cell), 0.0, 0, 0, 0)], [(0, np.arange(len(rule.cell)))]
+    leaves = {}
+    while waiting:
+        node, rows = waiting.pop()
+        depth = records[node][-1]
+        split = splitter.best(rows, next(columns)) if depth < rule.max_depth else None
+        if split is None:
+            leaves[node] = rows
+            continue
+        work.owed[: len(split.owed)] += split.owed
+        goes_left = split.goes_left(rule.binned[split.column, rows])
+        left, right = len(records), len(records) + 1
+        for child, side in ((left, rows[goes_left]), (right, rows[~goes_left])):
+            records.append((-1, -1, -1, len(side), 0.0, 0, 0, depth + 1))
+            waiting.append((child, side))
+        of_split = split.column, left, right, len(rows), split.gain, split.threshold, split.missing_left, depth
+        records[node] = of_split
+    return records, leaves
