@@ -24,7 +24,7 @@ from experiments.suite.libraries import LibraryLearner
 from hetcore import metrics
 from hetcore.baselines import PEERS
 from hetcore.baselines.pooled import TRANSFER_PEERS
-from hetcore.multimodal.stopping import stratified
+from hetcore.multimodal.stopping import drawn_by_class
 
 __all__ = ["CONTESTS", "Contest", "Rival", "missing"]
 
@@ -187,7 +187,7 @@ def _arm(name: str) -> Rival:
     def predicted(problem: Problem) -> NDArray:
         data = problem.new
         rows, codes = np.flatnonzero(~problem.counts), np.searchsorted(data.classes, data.y.astype(str))
-        validated = stratified(codes, rows, 0.15, np.random.default_rng(0))
+        validated = drawn_by_class(codes, rows, 0.15, np.random.default_rng(0))
         found, _ = ARMS[name](Run(data, codes, np.setdiff1d(rows, validated), validated, 0))
         return np.array(data.classes, object)[found.argmax(axis=1)]
 
