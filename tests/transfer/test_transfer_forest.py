@@ -69,7 +69,8 @@ def _state(seed, summed, max_depth, n_sources):
     rng = np.random.default_rng(seed)
     X, codes, domain = rng.normal(size=(90, 7)).round(1), rng.integers(0, 3, 90), rng.integers(0, n_sources + 1, 90)
     X[rng.random(X.shape) < 0.2 * (seed % 2)] = np.nan
-    problem = TransferProblem(X, codes, domain, np.arange(3), [f"source {k}" for k in range(n_sources)], None)
+    names = [f"source {k}" for k in range(n_sources)]
+    problem = TransferProblem(X, codes, domain, classes=np.arange(3), names=names, held_out=None)
     return State(problem, 0.7, max_depth, np.random.default_rng(seed), summed)
 
 
