@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
+from math import ceil, sqrt
 from typing import Any
 
 import numpy as np
@@ -174,18 +175,22 @@ class Stack(Stored):
     @classmethod
     def average(cls, stacks: Sequence[Stack]) -> Stack:
         """Return the stack whose stages are the means of those of several stacks."""
-        mean = cls(stacks[0].n_own, stacks[0].n_outputs)
+        nodes, cuts, values, sizes = [], [], [], []
         for stage in range(stacks[0].n_stages):
             for stack in stacks:
                 trees = slice(stack.begins[stage], stack.begins[stage + 1])
-                nodes = slice(stack.starts[trees.start], stack.starts[trees.stop])
-                mean.nodes = np.concatenate([mean.nodes, stack.nodes[nodes]])
-                mean.cuts = np.concatenate([mean.cuts, stack.cuts[nodes]])
+                own = slice(stack.starts[trees.start], stack.starts[trees.stop])
+                nodes.append(stack.nodes[own])
+                cuts.append(stack.cuts[own])
                 # each view's trees weigh the same
-                mean.values = np.concatenate([mean.values, stack.values[nodes] / len(stacks)])
-                sizes = np.diff(stack.starts[trees.start : trees.stop + 1])
-                mean.starts = np.concatenate([mean.starts, mean.starts[-1] + np.cumsum(sizes)])
-            mean.begins = np.append(mean.begins, mean.starts.size - 1)
+                values.append(stack.values[own] / len(stacks))
+                sizes.append(np.diff(stack.starts[trees.start : trees.stop + 1]))
+        mean = cls(stacks[0].n_own, stacks[0].n_outputs)
+        if nodes:
+            mean.nodes, mean.cuts, mean.values = np.concatenate(nodes), np.concatenate(cuts), np.concatenate(values)
+            mean.starts = np.cumsum(np.concatenate([[0], *sizes]))
+        # a stage's trees of all stacks follow one another
+        mean.begins = sum(stack.begins for stack in stacks)
         return mean
 
     @classmethod
@@ -201,6 +206,17 @@ class Stack(Stored):
         # a cut is a number exactly where a tree splits by a relational column
         good = good and (np.diff(begins) >= 0).all() and (np.isnan(self.cuts) == ~relational).all()
         return "" if good else "The stages of the model file do not add up"
+
+
+def share_of(size: int, share: float) -> int:
+    """Return a share of some rows as their number, one at least."""
+    return min(size, max(1, ceil(share * size)))
+
+
+def columns_of(size: int, share: float, most: int | None) -> int:
+    """Return how many columns a tree sees: a share, three at least, and a limit that grows with the root of all."""
+    limit = size if most is None else min(size, max(most, round(ROOTS * sqrt(size))))
+    return min(limit, max(min(size, 3), ceil(share * size)))
 
 
 @dataclass(frozen=True)
@@ -300,11 +316,9 @@ class Grower:
 
     def _count(self, numbers: NDArray, share: float | None) -> int:
         """Return how many rows, or columns, a tree sees."""
-        least, most = 1 if share is not None else min(numbers.size, 3), numbers.size
-        if share is None and self.most_columns is not None:
-            most = min(most, max(self.most_columns, round(ROOTS * np.sqrt(most))))
-        count = max(least, int(np.ceil((self.column_sample if share is None else share) * numbers.size)))
-        return min(count, most)
+        if share is not None:
+            return share_of(numbers.size, share)
+        return columns_of(numbers.size, self.column_sample, self.most_columns)
 
     def _draws(self, numbers: NDArray, share: float | None) -> bool:
         """Return whether a tree sees less than all rows, or columns."""
@@ -318,4 +332,7 @@ class Grower:
         # Not `hetcore.members.drawn`: of a million nodes, finding the count-th lot takes half the time of a choice that
         # is sorted, and the two draw different rows from one seed, so one of them for all would change fits.
         lots = self.rng.random(numbers.size)
-        return numbers[lots <= np.partition(lots, count - 1)[count - 1]]
+        sorted_lots = lots.copy()
+        # in place: NumPy's function of the name takes longer than the work on a small table
+        sorted_lots.partition(count - 1)
+        return numbers[lots <= sorted_lots[count - 1]]
