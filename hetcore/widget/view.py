@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -12,7 +11,7 @@ import traitlets
 
 from hetcore.base import history
 from hetcore.events import RoundEnd
-from hetcore.widget.front import TIMELINE
+from hetcore.widget.front import LIVE
 from hetcore.widget.rows import GROUPS, PALETTE, row, thinned
 from hetcore.widget.trainer import sentence
 
@@ -54,7 +53,7 @@ class View(anywidget.AnyWidget):
         What went wrong, in one sentence.
     """
 
-    _esm = TIMELINE + Path(__file__).with_name("live.js").read_text("utf-8")
+    _esm = LIVE
     model_ = traitlets.Any(None, allow_none=True)
     history = Table()
     params = traitlets.Dict().tag(sync=True)

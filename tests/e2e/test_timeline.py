@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 from e2e_studio import TRAINING, idle, trained
@@ -196,7 +195,7 @@ def test_another_training_begins_anew_and_the_keyboard_moves_it(stage):
 
 def test_the_notebooks_view_is_played_and_scrubbed_by_the_same_timeline(page):
     page.goto("about:blank")
-    page.evaluate(NOTEBOOK, front.TIMELINE + Path(front.__file__).with_name("live.js").read_text("utf-8"))
+    page.evaluate(NOTEBOOK, front.LIVE)
     page.wait_for_function(AT_END, arg=40)
     shown = [turn for turn in page.evaluate("window.shown") if turn]
     assert shown[0] == 1 and shown == sorted(shown) and len(set(shown)) >= 10
