@@ -22,9 +22,6 @@ from experiments.protocols import PROTOCOLS, Protocol
 from hetcore import model_files
 from hetcore.errors import ClusterError, DataError, ParameterError
 from hetcore.tuning import cross_validate
-from studio.jobs import cluster as cluster_of_studio
-from studio.jobs.manager import Manager, TrainingTask
-from studio.limits import GIB, JobLimits
 from tests.consensus.test_consensus import TASKS, model, planted
 from tests.experiments.test_experiments import toy  # noqa: F401 - a fixture
 from tests.house.test_house import TREES
@@ -317,6 +314,15 @@ def test_dask_is_loaded_by_nothing_but_a_client():
     assert [each for each in dotted_names if (each[1] or "").split(".")[0] in ("dask", "distributed")] == []
 
 
+def test_a_loop_of_dask_that_does_not_start_is_nobody_there(monkeypatch):
+    def unstarted(*_, **__):
+        raise AssertionError  # what Dask says after ten seconds without its thread
+
+    monkeypatch.setattr(dask, "Client", unstarted)
+    with pytest.raises(ClusterError, match="No Dask scheduler answers at tcp://127.0.0.1:1: start one"):
+        distributed.connect("tcp://127.0.0.1:1", 0.2)
+
+
 # ---- many fits -------------------------------------------------------------------------------------------------------
 
 
@@ -359,90 +365,6 @@ def test_experiments_say_that_no_scheduler_answers(toy, capsys, monkeypatch):  #
     monkeypatch.setitem(sys.modules, "distributed", None)
     assert shell.main(["gbc-figure-99", "--dask", address]) == 2
     assert "--cluster needs Dask: pip install" in capsys.readouterr().err
-
-
-# ---- the studio ------------------------------------------------------------------------------------------------------
-
-
-def test_the_studio_trains_here_when_the_cluster_does_not_answer(monkeypatch):
-    data, truth = planted("regression")
-    monkeypatch.setattr(cluster_of_studio, "CONNECT_SECONDS", 0.2)
-    here = model("regression", random_state=0, schedule="parallel").fit(data, eval_y=truth)
-    for address in ("tcp://127.0.0.1:1", "nonsense://x"):
-        monkeypatch.setenv("HETCORE_DASK_ADDRESS", address)
-        made = model("regression", random_state=0)
-        sentence = cluster_of_studio.fit(made, data, data.y, eval_y=truth)
-        assert sentence == f"The Dask cluster at {address} does not answer, so this training was done here; " + (
-            "the result is the same."
-        )
-        assert same(here, made)
-    assert cluster_of_studio.parameters() == {"schedule": "parallel"}
-    monkeypatch.setitem(sys.modules, "distributed", None)
-    assert "is not installed (requirements-dask.txt), so" in cluster_of_studio.fit(made, data, data.y)
-
-
-def test_a_loop_of_dask_that_does_not_start_is_nobody_there(monkeypatch):
-    def unstarted(*_, **__):
-        raise AssertionError  # what Dask says after ten seconds without its thread
-
-    monkeypatch.setattr(dask, "Client", unstarted)
-    with pytest.raises(ClusterError, match="No Dask scheduler answers at tcp://127.0.0.1:1: start one"):
-        distributed.connect("tcp://127.0.0.1:1", 0.2)
-
-
-def test_the_studio_without_an_address_or_with_another_method_does_not_ask_for_a_cluster(monkeypatch):
-    asked = model("regression", n_iterations=2)
-    assert not cluster_of_studio.serves(asked) and cluster_of_studio.parameters() == {}
-    monkeypatch.setenv("HETCORE_DASK_ADDRESS", "tcp://127.0.0.1:1")
-    assert cluster_of_studio.serves(asked) and not cluster_of_studio.serves(hc.GBRegressor(n_iterations=2))
-
-
-def test_the_studio_says_what_the_cluster_does():
-    bytes_moved = {"sent": 1_000_000, "received": 234_567, "loaded": 5}
-    detail = {"workers": 3, "workers_lost": 1, "bytes": bytes_moved}
-    assert cluster_of_studio.summary([hc.RoundEnd("GBCRegressor", 0, 2, {}, detail=detail)]) == (
-        "On 3 workers of the Dask cluster; the last round moved 1.23 MB. "
-        "Lost on the way: 1 worker, whose sources moved to the others."
-    )
-    assert cluster_of_studio.summary([]) == cluster_of_studio.summary([hc.RoundEnd("GBCRegressor", 0, 2, {})]) == ""
-
-
-def first_round(studio, run_id):
-    """Wait until the run has done a round."""
-    with studio.changed:
-        assert studio.changed.wait_for(lambda: studio.events(run_id), PATIENCE)
-
-
-@pytest.mark.slow
-def test_runs_of_the_studio_train_on_the_cluster_stop_and_fail_alone(monkeypatch):
-    data, _ = planted("regression")
-    here = model("regression", random_state=0, schedule="parallel").fit(data)
-    params = {"n_iterations": 7, "random_state": 0}
-    with dask.LocalCluster(1, threads_per_worker=1, processes=False, protocol="tcp://", **QUIET) as made:
-        monkeypatch.setenv("HETCORE_DASK_ADDRESS", made.scheduler_address)
-        studio = Manager(JobLimits(workers=1, memory=8 * GIB), compiled=False)
-        try:
-            done = studio.submit(TrainingTask("GBCRegressor", params, data))
-            endless = TrainingTask("GBCRegressor", params | {"n_iterations": 10**6}, data)
-            stopped, failed = studio.submit(endless), studio.submit(endless)
-            assert studio.wait(done, timeout=PATIENCE).state == "finished"
-            assert studio.events(done)[-1].detail["workers"] == 1
-            summary = cluster_of_studio.summary(studio.events(done))
-            assert summary.startswith("On 1 worker of the Dask cluster; the last")
-            assert_array_equal(studio.result(done).predictions["prediction"], here.predict(data))
-            first_round(studio, stopped)
-            studio.pause(stopped)
-            assert studio.wait(stopped, ["paused"], PATIENCE).state == "paused"
-            studio.stop(stopped)
-            assert studio.wait(stopped, timeout=PATIENCE).state == "stopped"
-            assert studio.result(stopped).history.height == len(studio.events(stopped))
-            first_round(studio, failed)
-            made.close()
-            status = studio.wait(failed, timeout=PATIENCE)
-            assert status.state == "failed" and "The Dask scheduler at tcp://" in status.message
-            assert studio.result(done).model is not None and studio.status(done).state == "finished"
-        finally:
-            studio.close()
 
 
 # ---- workers that die: last, for those that take their place load everything again -----------------------------------
