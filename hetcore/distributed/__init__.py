@@ -123,6 +123,7 @@ def fit(
     try:
         with client.as_current():
             boost(model, lambda: model._start(problem, executor), callbacks)
+        model._fitted_to = model._outline(data, y)
     finally:
         executor.close()
     return model

@@ -108,7 +108,7 @@ def test_labels_and_held_out_labels_may_be_given(client):
     y = np.where(data.mask[0], data.y, None)
     here = model("classification", random_state=0, schedule="parallel").fit(data, y, eval_y=truth)
     there = distributed.fit(model("classification", random_state=0), data, client, y=y, eval_y=truth)
-    assert same(here, there) and "loss:held_out" in there.history_.columns
+    assert same(here, there) and "loss:held_out" in there.history_.columns and there._fitted_to == here._fitted_to
 
 
 def test_a_source_without_a_label_and_a_graph_without_a_link(client):
