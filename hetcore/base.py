@@ -151,25 +151,21 @@ class BoostedEstimator(Estimator):
         check_het_data(data, "fit")
         return Problem.of(data, y, eval_y, self._task)
 
-    _uses_all: ClassVar[bool] = True
-    """Whether a model knows the names of all sources of its fit."""
-
     @property
-    def _used(self) -> tuple[Collection[str], Collection[str]]:
-        """Names of the sources and graphs that the model knows."""
+    def _known_parts(self) -> tuple[Collection[str], Collection[str]]:
+        """Names of the sources and graphs of the fit; none where they are not known."""
         raise NotImplementedError
 
     def _check_predictable(self, data: Any) -> None:
         """Check what is to be predicted from: a HetData, whose parts have the names that they had in the fit.
 
         Data may lack parts, and have others; where they lack one and have an unknown one, it was perhaps renamed, and
-        would be left out without a word. Where a model does not know all sources of its fit, it must lack all it knows.
+        would be left out without a word.
         """
         check_is_fitted(self)
         check_het_data(data, "A prediction")
-        sources, graphs = self._used
-        if self._uses_all or set(sources).isdisjoint(data.sources):
-            _warn_of_names("source", sources, data.sources)
+        sources, graphs = self._known_parts
+        _warn_of_names("source", sources, data.sources)
         _warn_of_names("graph", graphs, data.graphs)
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -224,7 +224,7 @@ class Collective(BoostedEstimator):
         del self._columns, self._graphs, self._unit
 
     @property
-    def _used(self) -> tuple[Collection[str], Collection[str]]:
+    def _known_parts(self) -> tuple[Collection[str], Collection[str]]:
         return self.model_.columns.encoders, self.model_.graphs
 
     def _fitted(self, data: HetData, y: Any, traced: list | None = None) -> NDArray[np.float64]:

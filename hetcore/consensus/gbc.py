@@ -240,7 +240,7 @@ class _GBC(Tempering, BoostedEstimator):
             self.classes_ = self.scale_.classes
 
     @property
-    def _used(self) -> tuple[Collection[str], Collection[str]]:
+    def _known_parts(self) -> tuple[Collection[str], Collection[str]]:
         return self.source_weights_, self.graph_weights_
 
     def _explained(self, data: HetData) -> tuple[list[NDArray], NDArray[np.float64]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -46,6 +46,17 @@ def _filled(series: pl.Series) -> NDArray:
     return series.fill_null(0).to_numpy() if series.dtype.is_numeric() else np.array(series.to_list(), dtype="S")
 
 
+class Outline(NamedTuple):
+    """What tells data apart: instances, checksums of some ids and of all labels, and what each part has."""
+
+    n: int
+    ids: tuple[int, int]
+    sources: dict[str, Any]
+    graphs: dict[str, int]
+    steps: tuple[str, ...]
+    labels: tuple[int, int]
+
+
 def outline(data: Any, labels: Any = None, task: str | None = None) -> tuple[Any, ...] | None:
     """Return what tells most other data apart, in milliseconds: sizes, names, kinds, some ids or rows, all labels.
 
@@ -67,7 +78,8 @@ def outline(data: Any, labels: Any = None, task: str | None = None) -> tuple[Any
     graphs = {name: graph.n_edges for name, graph in data.graphs.items()}
     # labels are looked at themselves
     steps = tuple(step for step in data.steps if step != "with_target(y)")
-    return data.n, _checksum(data.id_series[_some(data.n)]), sources, graphs, steps, _checksum(labels)
+    ids = _checksum(data.id_series[_some(data.n)])
+    return Outline(data.n, ids, sources, graphs, steps=steps, labels=_checksum(labels))
 
 
 def _some(n: int) -> NDArray[np.int64]:

@@ -231,11 +231,11 @@ class BoostedFeatureNetworkClassifier(ClassifierMixin, BoostedEstimator):
         self.classes_, self.branches_ = state.problem.scale.classes, state.branches
         self.network_ = state.network
 
-    _uses_all = False
-
     @property
-    def _used(self) -> tuple[Collection[str], Collection[str]]:
-        return [branch.name for branch in self.branches_], ()
+    def _known_parts(self) -> tuple[Collection[str], Collection[str]]:
+        # what it left out of the fit is no unknown source; a model file does not name it
+        fitted = getattr(self, "_fitted_to", None)
+        return fitted.sources if fitted is not None else (), ()
 
     def decision_function(self, data: HetData) -> NDArray[np.float64]:
         """Return the raw score of each class in the order of `classes_`, (n, K); absent sources take no part.

@@ -291,11 +291,11 @@ class TwoWeakLearnerClassifier(ClassifierMixin, BoostedEstimator):
         """Return the raw score f of each class in the order of `classes_`, (n, K)."""
         return self.prior_ + self.parts(data).sum(axis=1)
 
-    _uses_all = False
-
     @property
-    def _used(self) -> tuple[Collection[str], Collection[str]]:
-        return self.modalities_, ()
+    def _known_parts(self) -> tuple[Collection[str], Collection[str]]:
+        # what it left out of the fit is no unknown source; a model file does not name it
+        fitted = getattr(self, "_fitted_to", None)
+        return fitted.sources if fitted is not None else (), ()
 
     def parts(self, data: HetData) -> NDArray[np.float64]:
         """Return what each source adds to the raw score of each class, (n, p, K), in the order of `source_weights_`.
