@@ -32,7 +32,7 @@ from hetcore.consensus.outputs import Outputs
 from hetcore.consensus.recall import key_of
 from hetcore.consensus.smoothing import Pairs, blended_links, graph_weights, smoothed
 from hetcore.consensus.stretching import stretch_of
-from hetcore.consensus.table_views import TableFitter
+from hetcore.consensus.table_views import TableFitter, check_room
 from hetcore.consensus.view_learners import BoostRule, SmoothLearner, TreeLearner, ViewContent
 from hetcore.consensus.view_state import ViewState
 from hetcore.consensus.view_sum import ViewCorrection, ViewSum, factors
@@ -124,6 +124,7 @@ class ViewBoosting:
     def _fitted_views(self) -> tuple[ViewColumns, list[DataView]]:
         data, learners = self.problem.data, LEARNERS[self.params["base_learner"]]
         if self.params["join_tables"]:
+            check_room(data)
             return fitted_views(data, self.labels, learners)
         tables = [SourceState(name, data.rows(name), data.n) for name in data.source_names if data.rows(name).size]
         for table in tables:

@@ -7,6 +7,7 @@ source by path, the path travels. Trees take a table's columns some at a time, s
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -16,9 +17,37 @@ from numpy.typing import NDArray
 
 from hetcore.binning import BinMapper
 from hetcore.consensus.table_columns import TableEncoding
-from hetcore.data import Source
+from hetcore.data import HetData, Source
+from hetcore.errors import DataError
 
-__all__ = ["TableFitter", "TableView"]
+__all__ = ["TableFitter", "TableView", "check_room"]
+
+CELL_BYTES = 20  # of an encoded cell of joined tables, at least
+
+
+def check_room(data: HetData) -> None:
+    """Refuse sources by path whose joined columns this machine's memory can't hold.
+
+    Raises
+    ------
+    DataError
+        If all tables, encoded, would take more than there is.
+    """
+    cells = data.n * sum(source.n_columns for source in data.sources.values())
+    if all(source.is_loaded for source in data.sources.values()) or CELL_BYTES * cells <= memory_bytes():
+        return
+    need, there = (each / 2**30 for each in (CELL_BYTES * cells, memory_bytes()))
+    what = f"The views that join tables take {need:,.1f} GiB in one process, of {there:,.1f} GiB that this machine has"
+    raise DataError(f"{what}: set join_tables=False, or as_printed=True.")
+
+
+def memory_bytes() -> float:
+    """Return the machine's memory, infinite where the system does not tell."""
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    # Windows has no such call
+    except (AttributeError, ValueError, OSError):
+        return float("inf")
 
 
 class TableFitter:

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import hetcore as hc
+from hetcore.consensus import table_views
 from hetcore.data.reading.parquet_files import ParquetTable
 from hetcore.errors import ClusterError, DataError
 from tests.consensus.test_consensus import model, planted
@@ -172,6 +173,17 @@ def test_a_model_without_joined_tables_is_saved_and_explains(data, tmp_path):
     # a table that is not there any more is missing, as ever
     fewer = hc.HetData(dict(list(data.sources.items())[:2]), data.graphs, (data.ids, data.y))
     assert np.isfinite(again.predict(fewer)).all()
+
+
+def test_joined_tables_that_memory_can_not_hold_are_refused_by_path(data, monkeypatch):
+    monkeypatch.setattr(table_views, "memory_bytes", lambda: 20.0 * 100 * 15 - 1)
+    with pytest.raises(
+        DataError, match=r"take 0\.0 GiB in one process, .*: set join_tables=False, or as_printed=True\.$"
+    ):
+        model("regression").fit(data)
+    model("regression", **APART | {"base_learner": "tree"}).fit(data)
+    monkeypatch.setattr(table_views, "memory_bytes", lambda: 20.0 * 100 * 15)
+    model("regression", n_iterations=1, base_learner="tree").fit(data)
 
 
 @pytest.mark.slow
