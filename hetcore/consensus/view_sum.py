@@ -34,7 +34,7 @@ from hetcore.consensus.outputs import Outputs
 
 __all__ = ["ViewCorrection", "ViewSum", "factors", "nearest_scales", "summed"]
 
-STRENGTH, STRENGTH_OF_CORRECTION = 10.0, 100.0
+STRENGTH, STRENGTH_OF_CORRECTION = 10.0, 300.0
 EVERY = 3  # rounds after which b is fitted anew
 MOST_SCORES = 100_000  # scores of a view that b is fitted to: more rows add nothing
 SURE = 1.0  # standard errors that a view must beat the prior by

@@ -33,7 +33,7 @@ def test_the_scales_are_those_of_ridge_regression():
     assert_allclose(part.scales, ridge[0], atol=1e-12)
     assert_allclose(part.by_fold, ridge[1:], atol=1e-12)
     # what one view says too much is taken away by the other
-    assert part.scales[0] > 0.2 and part.scales[1] < -0.1
+    assert part.scales[0] > 0.1 and part.scales[1] < -0.05
 
 
 def test_labels_of_a_fold_do_not_reach_its_rows():
@@ -42,7 +42,7 @@ def test_labels_of_a_fold_do_not_reach_its_rows():
     part.fit(change, residuals, FOLD, np.ones(3, bool))
     other.fit(change, np.where(FOLD == 2, -5.0 * residuals, residuals), FOLD, np.ones(3, bool))
     assert_allclose(part.by_fold[2], other.by_fold[2], atol=1e-12)
-    assert abs(part.by_fold[1] - other.by_fold[1]).max() > 0.1
+    assert abs(part.by_fold[1] - other.by_fold[1]).max() > 0.05
     predicted, covers = change[:, :, None] + 2.0, np.ones((3, 200), bool)
     fold = np.where(np.arange(200) < 150, FOLD, -1)
     added = part.added(predicted, covers, np.array([2.0]), fold)[:, 0]
