@@ -123,9 +123,8 @@ def _table(experiment: Experiment, table: pl.DataFrame) -> list[str]:
     if "data" in across and len(places) > COLUMNS:
         across.remove("data")
         places = {place[1:] for place in places}
-    listed = experiment.cells.get("data", [])
-    order = {part: (lambda at: at) if part == x else listed.index for part in across}
-    places = sorted(places, key=lambda place: [order[part](at) for part, at in zip(across, place)])
+    data = experiment.cells.get("data", [])
+    places = sorted(places, key=lambda place: [at if part == x else data.index(at) for part, at in zip(across, place)])
     down = [*(part for part in panels if part not in across), "method"]
     words = f"method, {experiment.figure.get('x_title', x)}" if x else "method"
     rows = [f"| {words} | " + " | ".join(" · ".join(map(_place, place)) or "mean" for place in places) + " |"]

@@ -24,7 +24,7 @@ def toy(monkeypatch):
     data, rows = hc.HetData(tables, target=pl.DataFrame({"id": ids, "y": y})), np.arange(100)
     run = Run(data, np.searchsorted(data.classes, y), fitted=rows[:80], validated=rows[80:], seed=0)
     monkeypatch.setattr(two_learner, "load", lambda name, seed: run)
-    for name, value in (("ROUNDS", 3), ("INNER_ROUNDS", 2), ("EPOCHS", 2), ("STAGES", 3)):
+    for name, value in (("ROUNDS", 3), ("EPOCHS", 2), ("STAGES", 3)):
         monkeypatch.setattr(two_learner, name, value)
     two_learner._curve.cache_clear()
     yield run
