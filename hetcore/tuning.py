@@ -14,6 +14,7 @@ one-standard-error rule.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,7 +28,7 @@ from numpy.typing import NDArray
 from hetcore.data import HetData
 from hetcore.data.splits import stratified
 from hetcore.data.text import listed
-from hetcore.errors import DataError, ParameterError
+from hetcore.errors import DataError, ParameterError, UnscoredLabelsWarning
 
 __all__ = ["CrossValidation", "cross_validate", "stratified_folds"]
 
@@ -295,7 +296,10 @@ def _curve(model: Any, data: HetData, fold: NDArray[np.int64], k: int) -> NDArra
     seen, hidden = data.y.copy(), data.y.copy()
     seen[fold == k], hidden[fold != k] = nothing, nothing
     curve: list[float] = []
-    model.fit(data, seen, eval_y=hidden, callbacks=[lambda event: curve.append(event.detail["metric"]["held_out"])])
+    with warnings.catch_warnings():
+        # a class of so few labels that a fold holds all is scored only where it was seen
+        warnings.simplefilter("ignore", UnscoredLabelsWarning)
+        model.fit(data, seen, eval_y=hidden, callbacks=[lambda event: curve.append(event.detail["metric"]["held_out"])])
     # a round that diverged is worse than any other
     return np.nan_to_num(np.array(curve), nan=np.inf)
 

@@ -42,9 +42,20 @@ def order() -> list[str]:
     return list(dict.fromkeys([*chosen.labels, *live.runs]))
 
 
+def ended() -> dict[str, Any]:
+    """Return by label what the trainings that have ended came to."""
+    results = {label: live.result(label) for label in live.runs}
+    return {k: result for k, result in results.items() if result is not None and result.predictions is not None}
+
+
+def frames() -> dict[str, Any]:
+    """Return the predictions of the models that are there, by label."""
+    return {label: result.predictions for label, result in ended().items()}
+
+
 def draw(events: Any, before: Any) -> None:
     """Draw the trainings so far, pale beside them those before."""
-    widgets.headline(events, before)
+    widgets.headline(events, before, frames())
     state["drawn two"] = widgets.curves(events, before, order(), trained_sources())
 
 
@@ -58,29 +69,27 @@ def verdict() -> None:
     if changes:
         with st.container(key="change"):
             st.success("  \n".join(map(escape, changes)))
-    if text := settings.verdict(events):
+    if text := settings.verdict(events, frames()):
         with st.container(key="verdict"):
             st.info(escape(text), icon=":material/balance:")
 
 
 def after() -> None:
     """Draw what there is to see and take once the trainings have ended."""
-    results = {label: live.result(label) for label in live.runs}
-    results = {k: result for k, result in results.items() if result is not None and result.predictions is not None}
+    results = ended()
     if not results:
         return
     verdict()
     labels = list(results)
     any_over_seeds(current.data, compared(live, [(each, labels[-1]) for each in labels[:-1]]), owner, "two")
-    frames = {label: result.predictions for label, result in results.items()}
     sources, runs = trained_sources(), live.runs
     tabs(
         {
             "If a source fails": lambda: failing(
                 current.data, live.settings, results, runs=runs, sources=sources, order=order(), owner=owner
             ),
-            "Confusion": lambda: widgets.confusion(frames),
-            "Instances": lambda: instances(data, frames, sources),
+            "Confusion": lambda: widgets.confusion(frames()),
+            "Instances": lambda: instances(data, frames(), sources),
             "Pinned scenarios": lambda: pinned(pin_of(live, current.title), PAGE, current.data, owner),
             "Take away": lambda: take_away(results),
         },

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -60,6 +61,14 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None, database=None)
 hypothesis.settings.register_profile("many", max_examples=2_000, deadline=None)
 hypothesis.settings.load_profile("repeatable")
+
+
+@pytest.fixture(autouse=True)
+def _main_module() -> Iterator[None]:
+    """Put the main module back: an AppTest leaves its script there, which processes started later would run first."""
+    main = sys.modules["__main__"]
+    yield
+    sys.modules["__main__"] = main
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

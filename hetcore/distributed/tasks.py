@@ -12,9 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import CancelledError
+from dataclasses import dataclass
 from functools import partial
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +29,8 @@ from hetcore.errors import ClusterError, ParameterError
 __all__ = ["Tuned", "check_workers", "predict", "replicates", "tune"]
 
 
-class Tuned(NamedTuple):
+@dataclass(frozen=True)
+class Tuned:
     """What `tune` found.
 
     Attributes

@@ -82,12 +82,15 @@ def test_all_models_can_be_trained_and_looked_at():
     box.set_value(list(box.options)).run()
     page = trained(page)
     assert len(page.metric) == 6
-    page = page.selectbox(key="confusion_of").set_value("BFV + network").run()
-    assert "of them predicted wrongly" in words(page)
-    assert page.dataframe[0].value["model"].to_list()[2:] == [
+    page.session_state["after"] = "Instances"
+    assert page.run().dataframe[0].value["model"].to_list()[2:] == [
         "Together", "Together, 2nd order", "BFV + network", "Two branches",
     ]  # fmt: skip
-    labels = {each.proto.label for each in page.get("download_button")}
+    page.session_state["after"] = "Confusion"
+    page = page.run().selectbox(key="confusion_of").set_value("BFV + network").run()
+    assert "of them predicted wrongly" in words(page)
+    page.session_state["after"] = "Take away"
+    labels = {each.proto.label for each in page.run().get("download_button")}
     assert labels >= {"Predictions (CSV)", "Model", "Figure (HTML)", "Script", "Notebook", "Everything (ZIP)"}
 
 

@@ -103,6 +103,15 @@ def test_the_round_that_is_kept_is_the_best_one_by_validation():
     assert settings.last_f1({FIRST: [event(0.5)]}) == {FIRST: 0.5}
 
 
+def test_a_model_that_is_there_is_told_by_its_predictions():
+    rows = {"label": ["a", "b", None, None], "held_out": [None, None, "a", "b"], "prediction": ["a", "b", "b", "b"]}
+    frame = pl.DataFrame(rows)
+    truth, predicted = settings.predicted_rows(frame)
+    assert truth.tolist() == ["a", "b"] and predicted.tolist() == ["b", "b"]
+    assert settings.last_f1({FIRST: [event(0.5)]}, {FIRST: frame, "gone": frame}) == {FIRST: pytest.approx(1 / 3)}
+    assert settings.predicted_rows(frame.drop("held_out"))[0].tolist() == ["a", "b"]
+
+
 def test_a_star_marks_a_round_that_is_not_the_last_one():
     series, order = {"a": ([1, 2, 3], [0.5, 0.7, 0.6]), "b": ([1, 2], [0.5, 0.6])}, ["a", "b"]
     drawn = figures.curves(series, ("round", "F1"), order, stars={"a": ([2], [0.7]), "b": ([2], [0.6])})

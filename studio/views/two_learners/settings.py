@@ -11,9 +11,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from hetcore.data import HetData, Source
 from hetcore.events import RoundEnd
+from hetcore.metrics import macro_f1
 from hetcore.multimodal.learners import default_learner
 from studio.messages import shown
 from studio.views.common.curves import SCORED, Events, scored_set
@@ -21,8 +23,8 @@ from studio.views.common.training import Setting
 
 __all__ = [
     "BRANCHES", "EXAMPLES", "FEATURES", "FIRST", "LEARNERS", "ORDER_OF", "PRINTED", "SECOND", "ended", "first_learners",
-    "is_image", "kept", "label_of", "labels", "last_f1", "possible_learners", "why_not", "settings", "structured",
-    "symbols", "verdict",
+    "is_image", "kept", "label_of", "labels", "last_f1", "possible_learners", "predicted_rows", "why_not", "settings",
+    "structured", "symbols", "verdict",
 ]  # fmt: skip
 
 FIRST, SECOND = "Together", "Together, 2nd order"
@@ -183,15 +185,26 @@ def ended(event: RoundEnd) -> bool:
     return event.index + 1 == event.total or bool(event.detail.get("ended"))
 
 
-def last_f1(events: Events) -> dict[str, float]:
-    """Return F1 by label after the round that is kept."""
+def last_f1(events: Events, frames: Mapping[str, pl.DataFrame] | None = None) -> dict[str, float]:
+    """Return F1 by label: of the model's predictions where there are some, else after the round that is kept.
+
+    The two differ: once boosting has ended, the sources are weighed on the rows that ended it.
+    """
     scored = scored_set(events, "F1")
-    return {label: float(kept(each).detail["F1"][scored]) for label, each in events.items() if each}
+    last = {label: float(kept(each).detail["F1"][scored]) for label, each in events.items() if each}
+    return last | {label: macro_f1(*predicted_rows(each)) for label, each in (frames or {}).items() if label in last}
 
 
-def verdict(events: Events) -> str:
+def predicted_rows(frame: pl.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+    """Return labels and predictions of the held-out rows, of the training rows where none is held out."""
+    truth = "held_out" if "held_out" in frame.columns and frame["held_out"].count() else "label"
+    scored = frame.filter(pl.col(truth).is_not_null())
+    return scored[truth].to_numpy(), scored["prediction"].to_numpy()
+
+
+def verdict(events: Events, frames: Mapping[str, pl.DataFrame] | None = None) -> str:
     """Say in one sentence what the sources add to one another; empty where there is nothing to compare."""
-    f1 = last_f1(events)
+    f1 = last_f1(events, frames)
     alone = {label: value for label, value in f1.items() if label not in (FIRST, SECOND, FEATURES, BRANCHES)}
     joint = {label: value for label, value in f1.items() if label not in alone}
     if not alone or not joint:

@@ -10,6 +10,7 @@ import polars as pl
 import streamlit as st
 
 from hetcore.figures import two_learners as figures
+from hetcore.metrics import error_rate
 from studio.views.common.curves import SCORED, Events, by_name, by_training, round_of, scored_set
 from studio.views.common.widgets import chart, escape, live_chart, number
 from studio.views.common.widgets_tabs import tabs
@@ -29,17 +30,20 @@ NOTES = {
 }
 
 
-def headline(events: Events, before: Events) -> None:
-    """Show F1 and the time of each model so far, and how F1 has changed."""
+def headline(events: Events, before: Events, frames: Mapping[str, pl.DataFrame]) -> None:
+    """Show F1 and the time of each model so far, and how F1 has changed; once it has ended, of its predictions."""
     old = settings.last_f1(before) if any(before.values()) else {}
+    now = settings.last_f1(events)
     with st.container(horizontal=True, gap="medium", key="f1"):
-        for label, value in settings.last_f1(events).items():
+        for label, value in settings.last_f1(events, frames).items():
             # Only at the end: half a training beside a whole one would mislead.
             ended = settings.ended(events[label][-1])
-            delta = f"{value - old[label]:+.3f}" if ended and label in old else None
+            # Of the kept rounds, which both trainings have.
+            delta = f"{now[label] - old[label]:+.3f}" if ended and label in old else None
             with st.container(width="content"):
                 st.metric(f"F1 of {escape(label)}", f"{value:.3f}", delta, width="content")
                 error = settings.kept(events[label]).detail["metric"][scored_set(events, "F1")]
+                error = error_rate(*settings.predicted_rows(frames[label])) if label in frames else error
                 st.caption(f"error {number(error, 'error')} · {events[label][-1].seconds:.1f} s")
 
 
@@ -180,11 +184,10 @@ def confusion(frames: Mapping[str, pl.DataFrame]) -> None:
         st.session_state.pop("confusion_of", None)
     first = names.index(FIRST) if FIRST in names else len(names) - 1
     label = st.selectbox("Model", names, first, key="confusion_of", help="Whose predictions are counted.", width=320)
-    frame = frames[label]
-    truth = "held_out" if "held_out" in frame.columns and frame["held_out"].count() else "label"
-    scored = frame.filter(pl.col(truth).is_not_null())
-    figure = figures.confusion(scored[truth].to_numpy(), scored["prediction"].to_numpy())
-    rows = f"{scored.height:,} {'held-out' if truth == 'held_out' else 'training'} rows"
-    wrong = scored.filter(pl.col(truth) != pl.col("prediction")).height
+    truth, predicted = settings.predicted_rows(frames[label])
+    figure = figures.confusion(truth, predicted)
+    held_out = "held_out" in frames[label].columns and frames[label]["held_out"].count()
+    rows = f"{truth.size:,} {'held-out' if held_out else 'training'} rows"
+    wrong = int((truth != predicted).sum())
     st.caption(f"{rows}, {wrong:,} of them predicted wrongly; a row of the figure is a true class.")
     chart(figure, "confusion", f"confusion matrix of {label}")
