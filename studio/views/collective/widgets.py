@@ -291,7 +291,7 @@ def curves(events: Events, before: Events, graph: str) -> dict[str, dict[str, An
             st.caption(WORDS[name])
         live_chart(drawn[name], f"collective_{name}", points)
 
-    tabs({text: lambda name=name: about(name) for name, text in names.items()}, "about")
+    tabs({text: lambda name=name: about(name) for name, text in names.items()}, "about", alone=False)
     return drawn
 
 

@@ -22,7 +22,8 @@ def tabs(parts: Mapping[str, Callable[[], None]], key: str, alone: bool = True) 
         The same over reruns, one of `session.TABS`.
     alone : bool, default=True
         Whether opening a tab, or a widget in one, leaves the rest of the page as it is. Not where what is in a tab
-        starts trainings that the page has to hear of.
+        starts trainings that the page has to hear of, nor within a fragment that looks again and again: its last
+        look and the page after it may meet in the browser, which then finds the inner fragment's place taken.
     """
     if st.session_state.get(key) not in parts:
         # Of a run that had other tabs, or of another page.

@@ -139,7 +139,8 @@ def curves(
         "Residuals along links": "autocorrelation",
         "Disagreement": "disagreement",
     } | ({"Steps": "steps"} if "steps" in drawn else {})
-    tabs({tab: lambda name=name: _about(name, drawn, events, data) for tab, name in names.items()}, "about")
+    parts = {tab: lambda name=name: _about(name, drawn, events, data) for tab, name in names.items()}
+    tabs(parts, "about", alone=False)
     return drawn
 
 

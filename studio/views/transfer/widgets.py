@@ -179,7 +179,7 @@ def curves(events: Events, data: HetData, target: str, before: Events) -> dict[s
             st.caption(_epsilon_note(by_training(events, _detail(name))))
 
     names = {"ε · error of each round": "epsilon", "α · its vote": "alpha", "Loss": "loss"}
-    tabs({text: lambda name=name: about(name) for text, name in names.items()}, "about")
+    tabs({text: lambda name=name: about(name) for text, name in names.items()}, "about", alone=False)
     return found
 
 

@@ -164,7 +164,8 @@ def _details(drawn: Mapping[str, dict[str, Any]], points: int, joint: bool) -> N
         else:
             st.caption(f"Choose “{FIRST}” among the models: steps are those of sources that learn together.")
 
-    tabs({text: lambda name=name: about(name) for name, text in (titles | {"error": "Error"}).items()}, "about")
+    parts = {text: lambda name=name: about(name) for name, text in (titles | {"error": "Error"}).items()}
+    tabs(parts, "about", alone=False)
 
 
 # Once they have ended -------------------------------------------------------------------------------------------------
