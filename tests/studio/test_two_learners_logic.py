@@ -103,7 +103,7 @@ def test_the_round_that_is_kept_is_the_best_one_by_validation():
     assert settings.last_f1({FIRST: [event(0.5)]}) == {FIRST: 0.5}
 
 
-def test_a_model_that_is_there_is_told_by_its_predictions():
+def test_f1_is_of_the_predictions_of_a_model_that_is_there():
     rows = {"label": ["a", "b", None, None], "held_out": [None, None, "a", "b"], "prediction": ["a", "b", "b", "b"]}
     frame = pl.DataFrame(rows)
     truth, predicted = settings.predicted_rows(frame)
