@@ -14,9 +14,9 @@ import argparse
 import sys
 
 from experiments import tables
+from experiments.cluster import CONNECT_SECONDS, add_cluster, on_cluster
 from experiments.experiment import SCOPES, info, names
 from experiments.runner import outcome, pack, run
-from experiments.spread import CONNECT_SECONDS, add_cluster, spread
 from hetcore.errors import ClusterError, ParameterError
 from hetcore.events import ProgressBar
 
@@ -67,7 +67,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _run(name: str, args: argparse.Namespace) -> None:
     info(name)
-    with spread(args.cluster, CONNECT_SECONDS) as parallel:
+    with on_cluster(args.cluster, CONNECT_SECONDS) as parallel:
         found = run(name, args.scope, args.results, [ProgressBar()], parallel)
     sys.stdout.write(f"{name}: {found.verdict}\n")
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from experiments import cells
-from experiments.spread import add_cluster, spread
+from experiments.cluster import add_cluster, on_cluster
 from experiments.suite import printing, runner
 from experiments.suite.uses import USES
 from hetcore.errors import ClusterError, DataError, ParameterError
@@ -38,7 +38,7 @@ def _run(args: argparse.Namespace) -> None:
     use = USES[args.use]
     methods = _listed(args.methods) or [*use.methods, *use.peers]
     shares = [float(share) for share in args.shares.split(",")] if args.shares else None
-    with spread(args.cluster) as parallel:
+    with on_cluster(args.cluster) as parallel:
         runner.run(
             args.use,
             _problems(args),

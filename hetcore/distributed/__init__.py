@@ -23,7 +23,7 @@ joined tables its views are made here, of all of them.
 As printed each source's f_i stays with its worker, which takes the gradient, grows the tree, searches the step and adds
 up the subtrees of sum_i w_i f_i that it has (`hetcore.consensus.partial_sums`).
 
-Tuning, replicates and predictions of every method are whole tasks there: see `hetcore.distributed.tasks`.
+Replicates and predictions of every method are whole tasks there: see `hetcore.distributed.tasks`.
 
 A worker that is lost costs time alone: its sources are loaded on the others, which repeat what those had learned and
 the step in progress. Without a scheduler there is no fit: `ClusterError`. A cluster is trusted: Dask sends pickles
@@ -40,11 +40,11 @@ from hetcore.base import boost
 from hetcore.consensus.gbc import GBCClassifier, GBCRegressor
 from hetcore.data import HetData
 from hetcore.distributed.executor import DaskExecutor
-from hetcore.distributed.tasks import Tuned, predict, replicates, tune
+from hetcore.distributed.tasks import predict, replicates
 from hetcore.errors import ClusterError, ParameterError
 from hetcore.events import Callback
 
-__all__ = ["Tuned", "connect", "fit", "predict", "replicates", "tune"]
+__all__ = ["connect", "fit", "predict", "replicates"]
 
 NOBODY = (OSError, ValueError, AssertionError)  # no answer; no address at all; Dask's own loop did not start in time
 

@@ -360,10 +360,10 @@ def test_experiments_on_the_cluster_come_to_the_same(client, cluster, toy, capsy
 def test_experiments_say_that_no_scheduler_answers(toy, capsys, monkeypatch):  # noqa: F811
     monkeypatch.setattr(shell, "CONNECT_SECONDS", 0.2)
     for address in ("tcp://127.0.0.1:1", "nonsense://x"):
-        assert shell.main(["gbc-figure-99", "--dask", address]) == 2
+        assert shell.main(["gbc-figure-99", "--cluster", address]) == 2
         assert f"No Dask scheduler answers at {address}: start one" in capsys.readouterr().err
     monkeypatch.setitem(sys.modules, "distributed", None)
-    assert shell.main(["gbc-figure-99", "--dask", address]) == 2
+    assert shell.main(["gbc-figure-99", "--cluster", address]) == 2
     assert "--cluster needs Dask: pip install" in capsys.readouterr().err
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import joblib
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from sklearn.model_selection import GridSearchCV, PredefinedSplit
 
 import hetcore as hc
 from hetcore import model_files
-from hetcore.errors import ClusterError, ParameterError
+from hetcore.errors import ClusterError
 from tests.consensus.test_consensus import planted
 
 dask = pytest.importorskip("distributed", reason="Dask is not installed: pip install -r requirements-dask.txt")
@@ -87,41 +89,24 @@ def test_replicates_differ_in_their_seed_alone(near):
     assert_array_equal(distributed.predict(found[1], data, near), found[1].predict(data))
 
 
-def test_a_setting_is_chosen_by_rows_left_out(near):
-    X, y = rows()
-    found = distributed.tune(
-        hc.HGBMRegressor(n_iterations=4, random_state=0), {"max_depth": [1, 3]}, (X, y), near, n_folds=3
-    )
-    fold = tasks._dealt(y, 3, 0)
-    for setting, scores in zip(found.settings, found.scores):
-        for k, score in enumerate(scores):
-            model = hc.HGBMRegressor(n_iterations=4, random_state=0, **setting).fit(X[fold != k], y[fold != k])
-            assert score == np.sqrt(np.mean((model.predict(X[fold == k]) - y[fold == k]) ** 2))
-    assert found.metric_name == "RMSE" and found.best_params in found.settings
-    assert found.scores.mean(axis=1).min() == found.scores[found.settings.index(found.best_params)].mean()
-
-
-def test_rows_of_source_domains_are_trained_on_and_never_left_out(near):
+def test_a_search_of_scikit_learn_on_the_cluster_leaves_no_row_of_a_source_domain_out(near):
     X, y, domain = domains()
     target = np.flatnonzero(domain == "target")
     fold = np.full(len(y), -1)
     fold[target] = np.arange(target.size) % 2
     which = np.where(domain == "target", 1, -1)
-    make = CASES["transfer"][0]
-    found = distributed.tune(make(), {"n_iterations": [2, 3]}, (X, y), near, fold=fold, sample_domain=which)
+    model, how = CASES["transfer"][0](), {"scoring": "accuracy", "cv": PredefinedSplit(fold), "error_score": "raise"}
+    search = GridSearchCV(model, {"n_iterations": [2, 3]}, **how)
+    with joblib.parallel_config("dask", client=near):
+        search.fit(X, y, sample_domain=which)
     seen = fold != 1
-    model = make().set_params(n_iterations=3).fit(X[seen], y[seen], sample_domain=which[seen])
-    assert found.scores.shape == (2, 2) and found.metric_name == "error"
-    assert found.scores[1, 1] == np.mean(model.predict(X[~seen]) != y[~seen])
+    model = CASES["transfer"][0]().set_params(n_iterations=3).fit(X[seen], y[seen], sample_domain=which[seen])
+    assert search.cv_results_["split1_test_score"][1] == np.mean(model.predict(X[~seen]) == y[~seen])
 
 
 def test_what_can_not_be_done_is_refused_at_the_start(near, monkeypatch):
     X, y = rows()
     model = hc.HGBMRegressor(n_iterations=2)
-    with pytest.raises(ParameterError, match=r"The grid names \['deep'\]: name parameters"):
-        distributed.tune(model, {"deep": [1]}, (X, y), near)
-    with pytest.raises(ParameterError, match="n_folds=1 must be a whole number from 2 to the 60 rows"):
-        distributed.tune(model, {"max_depth": [1]}, (X, y), near, n_folds=1)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         distributed.replicates(model, [0], (X, y[:3]), near)
     # in one process the worker's versions are asked for by the same name: its answer alone is another

@@ -9,7 +9,7 @@ from typing import Any
 
 from hetcore.errors import ParameterError
 
-__all__ = ["CONNECT_SECONDS", "add_cluster", "spread"]
+__all__ = ["CONNECT_SECONDS", "add_cluster", "on_cluster"]
 
 CONNECT_SECONDS = 10.0
 
@@ -17,11 +17,11 @@ CONNECT_SECONDS = 10.0
 def add_cluster(parser: argparse.ArgumentParser) -> None:
     """Let a shell command take the address of a cluster."""
     words = "of a Dask scheduler, such as tcp://scheduler:8786, whose workers compute the cells"
-    parser.add_argument("--cluster", "--dask", dest="cluster", metavar="ADDRESS", help=words)
+    parser.add_argument("--cluster", metavar="ADDRESS", help=words)
 
 
 @contextmanager
-def spread(address: str | None, seconds: float = CONNECT_SECONDS) -> Iterator[Any]:
+def on_cluster(address: str | None, seconds: float = CONNECT_SECONDS) -> Iterator[Any]:
     """Give joblib over a Dask cluster, whose answers come as they are done; None without an address.
 
     Raises
