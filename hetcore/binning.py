@@ -12,7 +12,9 @@ from hetcore.kernels.binning import bin_values, find_thresholds
 from hetcore.kernels.layout import MISSING_BIN
 from hetcore.schema import Array, Stored
 
-__all__ = ["BinMapper", "varying_columns"]
+__all__ = ["BinMapper", "Block", "varying_columns"]
+
+Block = tuple[slice, np.ndarray]  # which columns, and their values
 
 _SAMPLE = 200_000  # rows that quantiles are taken from; more change a threshold by less than 1/1000 of the rows
 
@@ -131,18 +133,36 @@ class BinMapper(Stored):
         bin_values(X, self._padded, self.n_bins, binned)
         return binned
 
-    @classmethod
-    def joined(cls, mappers: Iterable[BinMapper]) -> BinMapper:
-        """Return a mapper of all columns of some mappers, side by side."""
-        made = cls()
-        made._use([cuts for mapper in mappers for cuts in mapper.thresholds])
-        return made
+    def fit_blocks(self, blocks: Iterable[Block], shape: tuple[int, int]) -> np.ndarray:
+        """Find the thresholds of columns that come some at a time, so that a byte a cell remains of each.
 
-    def some(self, columns: slice) -> BinMapper:
-        """Return a mapper of some of the columns."""
-        made = BinMapper(self.max_bins)
-        made._use(self.thresholds[columns])
-        return made
+        Parameters
+        ----------
+        blocks : iterable of (slice, (n, c) float32)
+            Which columns, rising and all of them, and their values.
+        shape : (d, n)
+
+        Returns
+        -------
+        (d, n) uint8
+            As of `transform`.
+        """
+        binned, thresholds = np.empty(shape, np.uint8), []
+        for columns, X in blocks:
+            part = BinMapper(self.max_bins).fit(X)
+            binned[columns] = part.transform(X)
+            thresholds += part.thresholds
+        self._use(thresholds)
+        return binned
+
+    def transform_blocks(self, blocks: Iterable[Block], n: int) -> np.ndarray:
+        """Return the bins (d, n) of columns that come as for `fit_blocks`."""
+        binned = np.empty((len(self.thresholds), n), np.uint8)
+        for columns, X in blocks:
+            part = BinMapper(self.max_bins)
+            part._use(self.thresholds[columns])
+            binned[columns] = part.transform(X)
+        return binned
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         """Return the thresholds as two arrays that `from_arrays` takes."""
@@ -190,4 +210,3 @@ def _as_table(X: np.ndarray) -> np.ndarray:
     if X.ndim != 2:
         raise DataError(f"X has {X.ndim} dimensions and must have 2: rows and columns.")
     return X
-

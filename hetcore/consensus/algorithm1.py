@@ -58,7 +58,6 @@ from hetcore.consensus.source_learners import (
     PrintedTask,
     TableContent,
     TableLearner,
-    binned_columns,
     widened,
 )
 from hetcore.data import HetData
@@ -299,7 +298,8 @@ class PrintedModel(Stored):
         for i, (name, source) in enumerate(zip(self.names, self.sources)):
             if name in data.sources:
                 rows = data.rows(name)
-                binned = binned_columns(source.encoder, source.mapper, data.sources[name], name)
+                table = data.sources[name]
+                binned = source.mapper.transform_blocks(source.encoder.blocks(table, name), table.n_rows)
                 f = np.column_stack([forest.predict(binned)[:, 0] for forest in source.forests]) + self.start_value
                 adds[i][rows] = weights[i] * f
                 mass[rows] += weights[i]

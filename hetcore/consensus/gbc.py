@@ -29,6 +29,8 @@ Departures of the default from the paper
 - Views are boosted side by side in folds of the labelled rows, so that every round has out-of-fold predictions. A view
   says what it said in its best round so far.
 - One more view is the sum of the others, scaled for the lowest out-of-fold loss (`hetcore.consensus.view_sum`).
+- For numbers E is corrected by a ridge regression of its out-of-fold residuals on the views, held to 0
+  (`hetcore.consensus.view_sum`); no weight changes by it.
 - Weights are (4.10) of out-of-fold losses to the power q (`sharpness`); q = 1 is the paper's. They enter E, lambda0's
   pull and the prediction. A table's weight is the sum over its views; that of a view of several is dealt to them by
   what each explains out of fold alone.
@@ -198,7 +200,7 @@ class _GBC(Tempering, BoostedEstimator):
         "As printed, whether sources see others' newest values or the same state.",
     )
     as_printed: bool = param(False, Flag(), "Run the paper's Algorithm 1 to the letter; see its module.")
-    random_state: int | None = param(0, Seed(), "Seed; an int makes a fit repeatable bit for bit on one thread count.")
+    random_state: int | None = param(0, Seed(), "Seed; an int makes a fit repeatable bit for bit.")
     n_jobs: int | None = param(
         None,
         Whole(1).or_none("None for 1"),

@@ -30,7 +30,7 @@ from hetcore.round_scores import distances, metric
 from hetcore.targets import Scale
 from hetcore.trees import Tree, TreeParams, grow
 
-__all__ = ["FAINTEST", "Kept", "PrintedTask", "Stepped", "TableContent", "TableLearner", "binned_columns", "widened"]
+__all__ = ["FAINTEST", "Kept", "PrintedTask", "Stepped", "TableContent", "TableLearner", "widened"]
 
 MAX_BINS = 64
 SMALLEST = 1e-200  # gradient that is taken for zero
@@ -132,25 +132,13 @@ _PREPARED: WeakKeyDictionary[Source, _Prepared] = WeakKeyDictionary()
 def _prepared(source: Source) -> _Prepared:
     if source in _PREPARED:
         return _PREPARED[source]
-    encoder = SourceEncoder().fit(source)
-    binned, mappers = np.empty((len(encoder.feature_names), source.n_rows), np.uint8), []
-    # some columns at a time: a byte a cell remains of each
-    for places, X in encoder.blocks(source):
-        mappers.append(BinMapper(MAX_BINS).fit(X, 0))
-        binned[places] = mappers[-1].transform(X)
-    made = _Prepared(Kept(encoder, BinMapper.joined(mappers)), binned)
+    encoder, mapper = SourceEncoder().fit(source), BinMapper(MAX_BINS)
+    binned = mapper.fit_blocks(encoder.blocks(source), (len(encoder.feature_names), source.n_rows))
+    made = _Prepared(Kept(encoder, mapper), binned)
     # one whose table is not in memory is there to save memory
     if source.is_loaded:
         _PREPARED[source] = made
     return made
-
-
-def binned_columns(encoder: SourceEncoder, mapper: BinMapper, source: Source, name: str = "") -> NDArray[np.uint8]:
-    """Return the bins (d, m) of a source's columns, some encoded at a time."""
-    binned = np.empty((len(encoder.feature_names), source.n_rows), np.uint8)
-    for places, X in encoder.blocks(source, name):
-        binned[places] = mapper.some(places).transform(X)
-    return binned
 
 
 def widened(margins: NDArray, scale: Scale) -> NDArray[np.float64]:

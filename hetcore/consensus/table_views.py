@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hetcore.binning import BinMapper
+from hetcore.binning import BinMapper, Block
 from hetcore.consensus.table_columns import TableEncoding
 from hetcore.data import HetData, Source
 from hetcore.errors import DataError
@@ -96,28 +96,18 @@ class TableView:
 
     def bins(self, n_bins: int) -> tuple[BinMapper, NDArray[np.uint8]]:
         """Return thresholds learned from trees' columns, and the bins (d, m)."""
+        mapper = BinMapper(n_bins)
         if self.encoding.wide:
             X = self.load()
-            mapper = BinMapper(n_bins).fit(X, 0)
-            return mapper, mapper.transform(X)
-        binned, mappers = self._empty(), []
-        for places, X in self._blocks():
-            mappers.append(BinMapper(n_bins).fit(X, 0))
-            binned[places] = mappers[-1].transform(X)
-        return BinMapper.joined(mappers), binned
+            return mapper, mapper.fit(X).transform(X)
+        return mapper, mapper.fit_blocks(self._blocks(), (len(self.encoding.encoder.feature_names), self.source.n_rows))
 
     def binned(self, mapper: BinMapper) -> NDArray[np.uint8]:
         """Return the bins (d, m) of trees' columns by thresholds that were learned."""
         if self.encoding.wide:
             return mapper.transform(self.load())
-        binned = self._empty()
-        for places, X in self._blocks():
-            binned[places] = mapper.some(places).transform(X)
-        return binned
+        return mapper.transform_blocks(self._blocks(), self.source.n_rows)
 
-    def _empty(self) -> NDArray[np.uint8]:
-        return np.empty((len(self.encoding.encoder.feature_names), self.source.n_rows), np.uint8)
-
-    def _blocks(self) -> Iterable[tuple[slice, NDArray[np.float32]]]:
+    def _blocks(self) -> Iterable[Block]:
         for places, X in self.encoding.encoder.blocks(self.source, self.name):
             yield places, X if self.order is None else X[self.order]
