@@ -7,6 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from hetcore.base import BoostedEstimator, check_het_data
 from hetcore.collective.algorithms import Algorithm1, Algorithm3, unscaled
@@ -64,6 +65,9 @@ class Collective(BoostedEstimator):
         Stages done, the first counted.
     n_stages_ : int
         Stages kept.
+    became_gb_ : bool
+        Whether neighbours have no part in the model though they might have had: F_0 was not clearly better with them
+        on left-out labels (`mix`), or there is no link. The model is then GB's, bit for bit. Never True of GB itself.
     history_ : polars DataFrame
         One row per stage: "iteration", "seconds", "loss:SET", "metric:SET", "autocorrelation:GRAPH".
 
@@ -74,7 +78,7 @@ class Collective(BoostedEstimator):
     where there are some, else of the left-out (as printed: the training) ones. `detail`:
 
     - "metric_name": "RMSE" (in the labels' unit) or "error"; "metric": {"train", "left_out", "held_out"};
-    - "stage": m; "best_stage": the stage that would predict so far (m as printed);
+    - "stage": m; "best_stage": the stage that would predict so far (m as printed); "became_gb": see `became_gb_`;
     - "moran": {graph: Moran's I of these residuals}; "band": {graph: [low, high]}, where 95% of the I's of shuffled
       residuals lie; "label_moran": {graph: Moran's I of the targets of the same instances}; for classes, of the
       probability that was missing for the true class, and of the first class;
@@ -222,6 +226,11 @@ class Collective(BoostedEstimator):
             self.classes_ = scale.classes
         # what the fit alone needs would be kept with the estimator, the size of the data
         del self._columns, self._graphs, self._unit
+
+    @property
+    def became_gb_(self) -> bool:
+        check_is_fitted(self)
+        return bool(self._params()["features"]) and not self.model_.how.linked
 
     @property
     def _known_parts(self) -> tuple[Collection[str], Collection[str]]:

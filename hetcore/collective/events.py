@@ -44,6 +44,7 @@ def described(state: Any, graphs: Mapping[str, Graph], unit: TargetTransform) ->
         "metric": {name: _metric(*each, scale, unit) for name, each in sets.items()},
         "stage": state.stage - 1,
         "best_stage": state.best,
+        "became_gb": bool(state.params["features"]) and not state.features,
         "sweeps": [change * scale.deviation for change in state.asked.changes] if state.features else [],
         "visits": list(state.asked.visits) if state.features else [],
         "moving": list(state.asked.moving) if state.features else [],

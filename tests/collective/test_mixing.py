@@ -115,7 +115,10 @@ def test_where_neighbours_are_not_worth_it_mgb_is_gb_bit_for_bit(classes, tmp_pa
     events = []
     model = small(made).fit(data, y, callbacks=[events.append])
     assert model.model_.how.linked is False and events[-1].detail["sweeps"] == []
+    assert model.became_gb_ is events[-1].detail["became_gb"] is True
     found, own = (each._fitted(data, None) for each in (model, plain.fit(data, y)))
+    # what has no neighbours to lose became nothing
+    assert plain.became_gb_ is False
     np.testing.assert_array_equal(found, own)
     staged = model.staged_predict(data)
     np.testing.assert_array_equal(staged[-1], model.predict(data))
@@ -123,7 +126,9 @@ def test_where_neighbours_are_not_worth_it_mgb_is_gb_bit_for_bit(classes, tmp_pa
     cut = data.with_edges("links", add=[("r000", "r001"), ("r002", "r119")])
     np.testing.assert_array_equal(model.predict(cut), model.predict(data))
     hc.save(model, tmp_path / "m.hetcore")
-    np.testing.assert_array_equal(hc.load(tmp_path / "m.hetcore").predict(data), model.predict(data))
+    restored = hc.load(tmp_path / "m.hetcore")
+    np.testing.assert_array_equal(restored.predict(data), model.predict(data))
+    assert restored.became_gb_ is True
 
 
 def test_a_mix_is_of_own_columns_labels_and_features():
@@ -131,7 +136,7 @@ def test_a_mix_is_of_own_columns_labels_and_features():
     model = small(hc.MGBRegressor).fit(data, label_split(data, 0.5, seed=0))
     own, near, every = model.model_.columns.groups(1)
     assert own.size < near.size < every.size == near.size + model.model_.columns._n_features(1)
-    assert set(own) < set(near) < set(every)
+    assert set(own) < set(near) < set(every) and model.became_gb_ is False
     used = model.model_.base.to_arrays()["nodes"]
     split = set(used["feature"][used["left"] >= 0].tolist())
     assert split & (set(near) - set(own)) and split & (set(every) - set(near))

@@ -115,6 +115,15 @@ def test_the_verdict_says_how_many_predictions_still_moved():
     assert "above the band of noise" in settings.verdict(events | {"MGB": ran("MGB", [9, 8], 0.3)}, "links")
 
 
+def test_the_verdict_says_when_a_model_became_gb():
+    events = {label: ran(label, [10, 10], 0.0) for label in ("GB", "RGB", "MGB")}
+    assert "became GB" not in settings.verdict(events, "links")
+    for labels, sentence in ((("MGB",), "here. MGB became GB: "), (("RGB", "MGB"), "here. RGB and MGB became GB: ")):
+        for label in labels:
+            events[label][-1].detail["became_gb"] = True
+        assert sentence in settings.verdict(events, "links")
+
+
 def test_the_verdict_is_of_the_stage_that_predicts():
     events = {"GB": ran("GB", [8, 10], 0.2, best=0), "MGB": ran("MGB", [8, 8], 0.0)}
     assert "hardly changes the error (+0.0%)" in settings.verdict(events, "links")

@@ -114,7 +114,22 @@ def verdict(events: Events, graph: str, to_plain: Mapping[str, Paired] | None = 
     title = "Error" if name == "error" else name
     left = _left(ends["MGB"], graph)
     both = " ".join(text for text in (left, settled(ends["MGB"])) if text)
+    both = " ".join(text for text in (became(ends), both) if text)
     return f"{title}, {SCORED[scored]}: {scores}. Inferring together {pays} here. {both}".strip()
+
+
+def became(ends: Mapping[str, Any]) -> str:
+    """Say which models became GB, and why; empty where none did.
+
+    Parameters
+    ----------
+    ends : mapping of str to RoundEnd
+        By label, of the stage that predicts.
+    """
+    # A run of an earlier version does not say.
+    names = [label for label in LABELS if label in ends and ends[label].detail.get("became_gb", False)]
+    why = "neighbours did not clearly lower the error on left-out labels"
+    return f"{' and '.join(names)} became GB: {why}." if names else ""
 
 
 def settled(end: Any) -> str:
