@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from hetcore.binning import BinMapper, varying_columns
 from hetcore.consensus.outputs import Outputs
-from hetcore.consensus.recall import MEMORY
+from hetcore.consensus.recall import MEMORY, key_of
 from hetcore.consensus.table_views import TableView
 from hetcore.forest import Forest
 from hetcore.kernel_ridge import LandmarkFeatures
@@ -226,15 +226,35 @@ class TreeLearner(ViewLearner):
         self.varying = varying_columns(self.binned, self.mapper.n_bins)
         self.trees: list[list[Any]] = []
         self.rates: list[float] = []
+        # nothing pulls in the first round: with another lambda0 it is the same
+        alike = self.rule._replace(outputs=self.outputs.is_classifier, n_jobs=1, lambda0=0.0)
+        shared = content.columns_key and self.pulled.size
+        self.first_key = key_of(content.columns_key, content.seed, alike, self.outputs.prior) if shared else ""
         shape = (self.outputs.k, self.outputs.k if self.outputs.is_classifier else 0)
         jobs = self.rule.n_jobs if self.own.size * self.varying.size >= SHARED else 1
         self.grower = MemberGrower(self.binned, self.mapper.n_bins, shape, self.rule.limits, jobs)
 
     def _step(self, pull: NDArray[np.float64] | None) -> None:
-        grown_now: list[list[Any]] = [[] for _ in self.training]
+        if self.round or pull is not None:
+            self._boost(pull)
+            return
+        scores, trees, drawn_so_far = MEMORY.recalled("first round", self.first_key, self._first_round)
+        # copied: the rounds that follow write into the scores
+        self.scores, self.trees, self.rates = scores.copy(), [trees], [self._rate()]
+        self.rng.bit_generator.state = drawn_so_far
+
+    def _first_round(self) -> tuple[NDArray[np.float64], list[Any], Any]:
+        self._boost(None)
+        return self.scores, self.trees[0], self.rng.bit_generator.state
+
+    def _rate(self) -> float:
         longer = LONGER_OF_CLASSES if self.outputs.k > 1 else LONGER
         # longer at first: a view shows early how far it gets, and the end is as fine as the learning rate says
-        self.rates.append(self.rule.learning_rate * max(1.0, longer * LONGER_FALL**self.round))
+        return self.rule.learning_rate * max(1.0, longer * LONGER_FALL**self.round)
+
+    def _boost(self, pull: NDArray[np.float64] | None) -> None:
+        grown_now: list[list[Any]] = [[] for _ in self.training]
+        self.rates.append(self._rate())
         for _ in range(TREES_OF_CLASSES if self.outputs.k > 1 else TREES):
             if not self._able:
                 break
@@ -323,13 +343,12 @@ class SmoothLearner(ViewLearner):
             made = partial(LandmarkFeatures, rows, False, np.random.default_rng(0), self.own)
             self.landmarks = MEMORY.recalled("landmarks", content.columns_key, made)
             rows = self.landmarks.values
-        # rows of length 1 on average, so that one row of penalties serves all tables
-        self.unit = 1.0 / max(np.sqrt((rows**2).sum(axis=1).mean()), 1e-12)
-        fitted_rows = np.concatenate([self.own, self.pulled]) if self.rule.lambda0 else self.own
-        fitted = self._features(rows[fitted_rows])
-        # apart from those fitted, so that a round does not pick its rows anew
-        self.rest = self._features(rows[self.others])
-        self.values, self.vectors = self._spectrum(fitted[: self.own.size], fitted[self.own.size :])
+        # of the columns and of which rows are pulled: another lambda0, but for 0, leaves them as they are
+        shared = content.columns_key and self.pulled.size
+        key = key_of(content.columns_key, self.pulled, self.rule.lambda0 > 0) if shared else ""
+        made = MEMORY.recalled("features", key, partial(self._features, rows))
+        self.unit, fitted, self.rest, own, pulled = made
+        self.values, self.vectors = self._spectrum(own, pulled)
         self.turned = fitted @ self.vectors
         self.weights = np.zeros((self.values.size, self.rule.n_folds, self.outputs.k))
         # which labelled rows a member has seen
@@ -340,14 +359,20 @@ class SmoothLearner(ViewLearner):
         # rows first, as a product with the eigenvectors gives them: (m, F, k)
         self.scores = np.tile(self.outputs.prior, (len(fitted), self.rule.n_folds, 1))
 
-    def _features(self, rows: NDArray) -> NDArray[np.float64]:
-        """Return rows of length 1 on average, with a constant that is penalised a little, as the prior is there."""
-        return np.column_stack([rows * self.unit, np.full(len(rows), CONSTANT)])
+    def _features(self, rows: NDArray) -> tuple[float, *tuple[NDArray[np.float64], ...]]:
+        """Return the unit of rows, features of those fitted and of the others, Gram matrices of labelled and pulled."""
+        # rows of length 1 on average, so that one row of penalties serves all tables
+        unit = 1.0 / max(np.sqrt((rows**2).sum(axis=1).mean()), 1e-12)
+        fitted_rows = np.concatenate([self.own, self.pulled]) if self.rule.lambda0 else self.own
+        fitted = _with_constant(rows[fitted_rows] * unit)
+        own, pulled = fitted[: self.own.size], fitted[self.own.size :]
+        # the others apart from those fitted, so that a round does not pick its rows anew
+        return unit, fitted, _with_constant(rows[self.others] * unit), own.T @ own, pulled.T @ pulled
 
     def _spectrum(self, own: NDArray, pulled: NDArray) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the eigenvalues and -vectors of the Gram matrix that a member has on average."""
+        """Return eigenvalues and -vectors of the Gram matrix that a member has on average."""
         # a member lacks one fold of the labelled rows, and has all pulled ones
-        gram = (1.0 - 1.0 / self.rule.n_folds) * (own.T @ own) + self._pulled_weight() * (pulled.T @ pulled)
+        gram = (1.0 - 1.0 / self.rule.n_folds) * own + self._pulled_weight() * pulled
         values, vectors = np.linalg.eigh(gram)
         self.largest = max(1e-9, float(values.max()))
         # directions of hardly any size carry noise, which a falling penalty would blow up
@@ -417,6 +442,11 @@ def _binned(X: NDArray | TableView, n_bins: int) -> tuple[BinMapper, NDArray[np.
         return X.bins(n_bins)
     mapper = BinMapper(n_bins).fit(X, 0)
     return mapper, mapper.transform(X)
+
+
+def _with_constant(rows: NDArray) -> NDArray[np.float64]:
+    # a constant that is penalised a little, as the prior is there
+    return np.column_stack([rows, np.full(len(rows), CONSTANT)])
 
 
 def _flat(array: NDArray) -> NDArray:

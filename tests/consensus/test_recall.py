@@ -9,7 +9,7 @@ import hetcore as hc
 from hetcore.consensus import recall, view_learners
 from hetcore.consensus.neighbor_columns import KnownLabels
 from hetcore.consensus.recall import MEMORY, Memory, Recalled
-from hetcore.consensus.view_learners import Advanced
+from hetcore.consensus.view_learners import Advanced, SmoothLearner, TreeLearner
 from hetcore.consensus.views import fitted_views
 from tests.consensus.test_consensus import planted
 
@@ -73,7 +73,7 @@ def test_no_learner_is_made_for_another_lambda1(memory, monkeypatch):
     same(fitted(data, lambda1=1.0, **small), expected)
 
 
-def test_no_landmarks_and_no_bins_are_made_for_another_lambda0(memory, monkeypatch):
+def test_columns_and_first_trees_are_not_made_again_for_another_lambda0(memory, monkeypatch):
     data, _ = planted("regression", n=40)
     expected = fitted(data, lambda0=1.0, n_iterations=2)
     MEMORY.give_room(0)
@@ -81,6 +81,8 @@ def test_no_landmarks_and_no_bins_are_made_for_another_lambda0(memory, monkeypat
     fitted(data, n_iterations=2)
     for name in ("LandmarkFeatures", "_binned"):
         monkeypatch.setattr(view_learners, name, lambda *_: pytest.fail("columns were prepared anew"))
+    monkeypatch.setattr(SmoothLearner, "_features", lambda *_: pytest.fail("features were made anew"))
+    monkeypatch.setattr(TreeLearner, "_first_round", lambda _: pytest.fail("trees that nothing pulls were grown anew"))
     same(fitted(data, lambda0=1.0, n_iterations=2), expected)
 
 
