@@ -53,8 +53,9 @@ class SuiteProblem:
         What it is used for, out of `USES`.
     task : {"classification", "regression"}
         What its labels are.
-    half : {"choosing", "reporting"}
-        Where it may be looked at: while methods and defaults are chosen, or for the figures that are reported.
+    half : {"choosing", "reporting", "outside"}
+        Where it may be looked at: while methods and defaults are chosen, for the figures that are reported, or to see
+        how a default that stands does elsewhere.
     load : callable
         Returns HetData, or Domains for a transfer problem; downloads the files on first use.
     story : str

@@ -107,6 +107,11 @@ SOURCES = {
         "input space expansion: treating targets as inputs. Machine Learning 104. Dzeroski, S. et al. (2000; "
         "water).",
     ),
+    "vincentarelbundock/Rdatasets": SourceTerms(
+        "r_*", "GPL-3 (code); the data are of R packages, their terms not stated",
+        "Arel-Bundock, V. (2026). Rdatasets: a collection of datasets originally distributed in various R packages. "
+        "The packages and authors of each table are named there.",
+    ),
     "wobetec/f1-data-until-2022-ergast": SourceTerms(
         "formula1_*", "MIT (repository); extracted from ergast.com, whose terms are not stated there",
         "Ergast Developer API, Formula 1 results. https://ergast.com",

@@ -81,7 +81,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("python -m experiments.suite", description=__doc__.splitlines()[0])
     parser.add_argument("command", choices=["run", "table", "seconds"])
     parser.add_argument("--use", choices=list(USES), default="consensus")
-    parser.add_argument("--half", choices=["choosing", "reporting"], default=None, help="all problems unless given")
+    parser.add_argument("--half", choices=["choosing", "reporting", "outside"], help="all problems unless given")
     parser.add_argument("--problems", help="some of them, by name, divided by commas")
     parser.add_argument("--methods", help="methods and peers to run, or the peers of the table; all unless given")
     parser.add_argument("--method", help="the method that a table judges; the use's first unless given")
