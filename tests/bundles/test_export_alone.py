@@ -6,6 +6,8 @@ import os
 import re
 import subprocess
 import sys
+import sysconfig
+import venv
 import zipfile
 from pathlib import Path
 
@@ -25,6 +27,23 @@ PAGES = {page: place for place, (page, *_) in reversed(list(enumerate(CASES)))}
 """The first case of each page of the studio."""
 
 
+def environment(folder: Path) -> str:
+    """Return the Python of a new environment that finds what is installed here, this checkout left out."""
+    venv.create(folder, with_pip=False, symlinks=os.name == "posix")
+    names = {"base": str(folder), "platbase": str(folder)}
+    scripts, packages = (Path(sysconfig.get_path(kind, "venv", names)) for kind in ("scripts", "purelib"))
+    (packages / "dependencies.pth").write_text(f"{sysconfig.get_path('purelib')}\n", encoding="utf-8")
+    return str(scripts / "python")
+
+
+def called(command: list[str], folder: Path, **more: str) -> list[str]:
+    """Run a command in a folder, away from this checkout, and return the lines that it prints."""
+    plain = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    done = subprocess.run(command, cwd=folder, env=plain | more, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout.splitlines()
+
+
 def printed(archive: Path, folder: Path) -> list[str]:
     """Return the lines of the zip's script, run away from this checkout with nothing of it but the wheel of the zip."""
     with zipfile.ZipFile(archive) as files:
@@ -32,12 +51,8 @@ def printed(archive: Path, folder: Path) -> list[str]:
     (packed,) = folder.glob("*.whl")
     with zipfile.ZipFile(packed) as files:
         files.extractall(folder / "installed")
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    command = [sys.executable, "-W", "error", "run.py"]
-    environment |= {"PYTHONPATH": str(folder / "installed"), "PYTHONSAFEPATH": "1"}
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.splitlines()
+    installed = str(folder / "installed")
+    return called([sys.executable, "-W", "error", "run.py"], folder, PYTHONPATH=installed, PYTHONSAFEPATH="1")
 
 
 def test_a_consensus_with_labels_of_its_own(tmp_path):
@@ -87,3 +102,22 @@ def test_a_run_of_the_studio(page, tmp_path):
     lines = printed(tmp_path / "run.zip", tmp_path / "empty")
     assert lines[-1] == EQUAL and lines[-2].split()[-1] == expected(result)
     assert not re.search(r"^(from|import) (studio|datasets)", (tmp_path / "empty" / "run.py").read_text(), re.MULTILINE)
+
+
+def test_the_two_commands_of_the_readme_in_a_new_environment(tmp_path):
+    run, result = trained(0)
+    content = export.bundle(run, loaded(CASES[0].example), result.predictions, result.model, result.history)
+    (tmp_path / "run.zip").write_bytes(content)
+    with zipfile.ZipFile(tmp_path / "run.zip") as files:
+        files.extractall(tmp_path / "empty")
+    readme = (tmp_path / "empty" / "README.txt").read_text().splitlines()
+    commands = [line.split() for line in readme if line.startswith("    ")]
+    python = environment(tmp_path / "environment")
+    # what is pinned is there already, but for the wheel of the zip: no index is asked
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", python]
+    assert [command[0] for command in commands] == ["pip", "python"]
+    called([*pip, *commands[0][1:], "--no-index"], tmp_path / "empty")
+    lines = called([python, *commands[1][1:]], tmp_path / "empty")
+    assert lines[-1] == EQUAL and lines[-2].split()[-1] == expected(result)
+    (found,) = called([python, "-c", "from importlib import util; print(util.find_spec('hetcore').origin)"], tmp_path)
+    assert Path(found).is_relative_to(tmp_path / "environment")
