@@ -11,11 +11,13 @@ from studio.views.common.widgets import escape, frame
 from studio.views.common.widgets_style import cards
 from studio.views.data.pictures import image
 from studio.views.data.widgets import in_use, pictures, what_if
+from studio.views.data.widgets_folders import folder_panel
 from studio.views.data.widgets_kept import kept_panel
 from studio.views.data.widgets_upload import upload_panel
+from studio.views.data.widgets_whole import all_rows
 
 frame("Data")
-EXAMPLES, FILES = "An example", "Your files"
+EXAMPLES, FILES, FOLDERS = "An example", "Your files", "A folder of the server"
 HEIGHT, FEW = 480, 6
 """Pixels of the list of examples, and how many fit into it."""
 
@@ -63,14 +65,20 @@ def card(name: str) -> str:
 
 uploads.warm_up()
 st.markdown("Choose what to learn from: a ready example, or tables and graphs of your own.")
+by_path = session.folders()
 own = bool(session.files_in_hand()) or session.OWN_FILES.items() <= st.query_params.to_dict().items()
-examples, files = st.tabs([EXAMPLES, FILES], default=FILES if own else EXAMPLES)
+shown = FOLDERS if by_path and session.summary() else FILES if own else EXAMPLES
+examples, files, *folders = st.tabs([EXAMPLES, FILES, *([FOLDERS] if by_path else [])], default=shown)
 with examples:
     choose_example()
 with files:
     upload_panel()
     kept_panel()
+if folders:
+    with folders[0]:
+        folder_panel(by_path)
 st.divider()
 data = in_use()
+all_rows()
 what_if(data)
 pictures(data)

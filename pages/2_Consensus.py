@@ -17,7 +17,7 @@ from studio.views.common.widgets_controls import Limits, held, multiselect, para
 from studio.views.common.widgets_pins import pin_of
 from studio.views.common.widgets_tabs import tabs
 from studio.views.common.widgets_training import LiveTrainings
-from studio.views.consensus import widgets
+from studio.views.consensus import widgets, widgets_by_path
 from studio.views.consensus.widgets_case import one_case
 from studio.views.consensus.widgets_lambda_map import lambda_grid
 from studio.views.consensus.widgets_map import instances
@@ -36,18 +36,21 @@ live = LiveTrainings(PAGE, current, owner)
 def controls() -> Setting:
     """Draw the controls and return the setting."""
     method = getattr(hc, training.estimator_of(data))
+    whole = widgets_by_path.on_all_rows(current)
     lambda0, lambda1 = weight(method.lambda0, "l0", "λ0"), weight(method.lambda1, "l1", "λ1")
     words = "The other labels are hidden from training and score it."
     known = slider("Labels known, per cent", 5, 100, start=30, step=5, key="known", help=words)
-    sources, graphs, noise = parts()
+    names = widgets_by_path.names(current, whole)
+    sources, graphs, noise = parts(names, noisy=not whole)
     with st.expander("More parameters"):
         params = more(method)
     params |= {"lambda0": lambda0, "lambda1": lambda1} | cluster.parameters()
+    params |= widgets_by_path.parameters(params["as_printed"]) if whole else {}
     seed = params["random_state"]
     operations = session.operations() + training.operations_of(
-        data, sources, graphs, noise=noise, known=known / 100, seed=seed
+        names, sources, graphs, noise=noise, known=known / 100, seed=seed
     )
-    return Setting(training.estimator_of(data), params, operations)
+    return Setting(training.estimator_of(data), params, operations, whole=whole)
 
 
 def weight(parameter: Any, key: str, symbol: str) -> float | str:
@@ -59,12 +62,14 @@ def weight(parameter: Any, key: str, symbol: str) -> float | str:
     return parameter_slider(parameter, key, 0.3 if auto else None)
 
 
-def parts() -> tuple[list[str], list[str], tuple[str, float] | None]:
-    """Draw what is in use: sources, graphs, and noise in a source."""
-    sources = multiselect("Sources in use", data.source_names, f"sources {current.title}", "sources")
-    graphs = data.graph_names
+def parts(known: widgets_by_path.Names, noisy: bool) -> tuple[list[str], list[str], tuple[str, float] | None]:
+    """Draw what is in use: sources, graphs, and noise in a source where that is offered."""
+    sources = multiselect("Sources in use", known.source_names, f"sources {current.title}", "sources")
+    graphs = known.graph_names
     if graphs:
-        graphs = multiselect("Graphs in use", data.graph_names, f"graphs {current.title}", "graphs")
+        graphs = multiselect("Graphs in use", known.graph_names, f"graphs {current.title}", "graphs")
+    if not noisy:
+        return sources, graphs, None
     names = ["none", *data.source_names]
     key = held(f"noisy {current.title}", "none", Limits(choices=names), "noisy")
     noisy = st.selectbox("Noise in a source", names, key=key)
@@ -99,6 +104,9 @@ def usable(setting: Setting) -> bool:
     if data.target_kind is None or not data.labelled.any():
         st.warning("The data have no label: choose a label column on the Data page.")
         return False
+    if setting.whole and (reason := widgets_by_path.why_not(setting.operations)):
+        st.warning(reason)
+        return False
     return True
 
 
@@ -117,9 +125,11 @@ def draw(events: Any, before: Any) -> None:
             st.caption(text)
 
 
-def beside() -> Without:
+def beside() -> Any:
     """Return what one would do without consensus on the labels that were trained on."""
-    return Without(data, live.settings[PAGE].operations, owner)
+    # Of all rows by path there is none: it would join their tables in memory.
+    setting = live.settings[PAGE]
+    return widgets_by_path.NoComparison() if setting.whole else Without(data, setting.operations, owner)
 
 
 def after(setting: Setting) -> None:
@@ -132,7 +142,11 @@ def after(setting: Setting) -> None:
         with st.container(key="change"):
             words = training.difference(old, training.outcome(setting, events))
             st.info(escape(words), icon=":material/compare_arrows:")
-            over_seeds(data, live.before[PAGE][0], setting, owner, "change")
+            if not (setting.whole or live.before[PAGE][0].whole):
+                over_seeds(data, live.before[PAGE][0], setting, owner, "change")
+    if setting.whole:
+        of_the_sample(setting, result, events)
+        return
     tabs(
         {
             "One instance": lambda: widgets.one_instance(result, data, data.source_names),
@@ -140,6 +154,20 @@ def after(setting: Setting) -> None:
             "Map": lambda: instances(result, data, setting.operations, owner),
             "New rows": lambda: predict_new(result.model, data, owner),
             "Pinned scenarios": lambda: pinned(pin_of(live, current.title), data, owner),
+            "Theorem 4.1": lambda: widgets.theorem(events),
+            "Take away": lambda: take_away(setting, result, events),
+        },
+        "after",
+    )
+
+
+def of_the_sample(setting: Setting, result: Any, events: Any) -> None:
+    """Show of a training on all rows what needs none of them here: the sample's instances, and the model."""
+    st.caption(escape(widgets_by_path.scored(result, data)))
+    tabs(
+        {
+            "One instance": lambda: widgets.one_instance(result, data, data.source_names),
+            "New rows": lambda: predict_new(result.model, data, owner),
             "Theorem 4.1": lambda: widgets.theorem(events),
             "Take away": lambda: take_away(setting, result, events),
         },
@@ -182,6 +210,7 @@ with main:
         with ended:
             if not live.busy:
                 after(live.settings[PAGE])
-                lambda_grid(data, live.settings[PAGE], owner)
+                if not live.settings[PAGE].whole:
+                    lambda_grid(data, live.settings[PAGE], owner)
         with st.expander("What do the words mean?"):
             widgets.explain()

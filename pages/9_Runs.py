@@ -186,7 +186,7 @@ def take_away(run: Run) -> None:
 
 def everything(run: Run, owner: str) -> None:
     """Offer the run with its data in one zip, where its data are an example or kept here."""
-    if "predictions" not in run.blobs or not restoring.has_data(owner, run):
+    if "predictions" not in run.blobs or run.settings.get("whole") or not restoring.has_data(owner, run):
         return
 
     def content() -> bytes:

@@ -11,6 +11,9 @@
         "spelling": ["case", "space"]
     }
 
+Data by path have the recipe of a sample, whose files are kept, and "scan" beside it: what all of them are, see
+`studio.scans.parts`.
+
 "drop", "kinds", "options", "graphs", "target", "task" and "spelling" may be left out. Files are named without
 folders. Tables that are domains, with the same columns and rows of their own, have each its own labels in place of a
 target; "id": "" numbers the rows (see `studio.readers.domain_tables`):
@@ -30,6 +33,7 @@ from hetcore.data.spelling import check_ways
 from hetcore.data.text import quoted
 from hetcore.errors import DataError
 from studio.readers.domain_tables import ROW_ID, domain_table, own_labels
+from studio.scans.parts import check_scan
 from studio.uploads import Options, read_graph, read_images, read_table
 
 __all__ = ["build", "checked", "files"]
@@ -52,7 +56,7 @@ def checked(recipe: Recipe) -> Recipe:
     if set(recipe) == {"example"} and isinstance(recipe["example"], str):
         return recipe
     # Unknown parts are refused and not passed over: a later studio may mean something by them.
-    if not recipe.get("sources") or set(recipe) - {"sources", "graphs", "target", "task", "spelling"}:
+    if not recipe.get("sources") or set(recipe) - {"sources", "graphs", "target", "task", "spelling", "scan"}:
         raise DataError("A recipe has an example, or sources with graphs, target and task: give one of the two.")
     for kind in ("sources", "graphs"):
         for part in recipe.get(kind) or ():
@@ -63,6 +67,8 @@ def checked(recipe: Recipe) -> Recipe:
             raise DataError("A recipe has its labels in a target or in each table, not in both: leave one out.")
     if recipe.get("task") not in (None, "regression", "classification"):
         raise DataError(f"task={quoted(recipe['task'])} is no task: give 'regression' or 'classification'.")
+    if "scan" in recipe:
+        check_scan(recipe["scan"])
     check_ways(recipe.get("spelling") or ())
     return recipe
 

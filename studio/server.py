@@ -196,6 +196,14 @@ def person() -> str:
     return hashlib.sha256(f"hetcore user {st.user.get('iss', '')} {st.user['sub']}".encode()).hexdigest()
 
 
+def login_name() -> str:
+    """Return the name under which somebody has logged in, as the proxy or the identity provider has it; else empty."""
+    if header := login_header():
+        return request_header(header)
+    # The subject and not the address: nobody can choose another's.
+    return str(st.user.get("sub") or "") if st.user.get("is_logged_in") else ""
+
+
 def why_not() -> str:
     """Return why the studio must not start, empty if it may."""
     if needs_login():

@@ -22,7 +22,9 @@ from studio import recipes, scenarios, state
 from studio.limits import MIB, UPLOADS
 from studio.messages import explained, shown
 from studio.runs import kept_files, store
-from studio.server import login_header, needs_login, person
+from studio.scans import allowed
+from studio.scans.opening import SUMMARY
+from studio.server import login_header, login_name, needs_login, person
 from studio.server_uploads import browser_name
 from studio.views.common.widgets import escape
 
@@ -34,11 +36,13 @@ __all__ = [
     "changed",
     "current",
     "files_in_hand",
+    "folders",
     "forget_file",
     "keep_file",
     "operations",
     "owner",
     "states",
+    "summary",
     "undo",
     "use_example",
     "use_kept",
@@ -188,17 +192,42 @@ def use_upload(recipe: Mapping[str, Any], files: Mapping[str, bytes], data: HetD
     data : HetData
         What `studio.recipes.build` made of them.
     """
-    parts = [counted(len(data.sources), "table"), counted(len(data.graphs), "graph")]
-    story = f"{' and '.join(parts)} about {counted(data.n, 'instance')}, {int(data.labelled.sum()):,} with a label."
+    title, story = _sample_words(recipe, files, data) if "scan" in recipe else ("Your data", _story(data))
     try:
         kept = kept_files.shared().keep(owner(), recipe, files, data.digest())
     except OSError:  # a full or read-only disk: they stay in the session
         kept = ""
     st.session_state["uploaded"] = Current(
-        data, "Your data", story, recipe=dict(recipe), example=None, files=dict(files), kept=kept
+        data, title, story, recipe=dict(recipe), example=None, files=dict(files), kept=kept
     )
     st.session_state["operations"] = []
     st.query_params.from_dict({"data": f"{OWN}{kept}"} if kept else {})  # the rest was about other data
+
+
+def _story(data: HetData) -> str:
+    parts = [counted(len(data.sources), "table"), counted(len(data.graphs), "graph")]
+    return f"{' and '.join(parts)} about {counted(data.n, 'instance')}, {int(data.labelled.sum()):,} with a label."
+
+
+def _sample_words(recipe: Mapping[str, Any], files: Mapping[str, bytes], data: HetData) -> tuple[str, str]:
+    """Return title and story of data by path."""
+    facts, scan = json.loads(files[SUMMARY]), recipe["scan"]
+    folder = Path(next(iter(scan["sources"].values()))).parent.name
+    parts = [counted(len(scan["sources"]), "table"), counted(len(scan["graphs"]), "graph")]
+    about = "" if facts["share"] >= 1 else "about "
+    story = f"{' and '.join(parts)} of {about}{facts['instances']:,} instances; pages show a sample of {data.n:,}."
+    return f"Folder {folder}", story
+
+
+def summary() -> dict[str, Any] | None:
+    """Return the statistics of all rows where the data in use are a sample of data by path, else None."""
+    now = current()
+    return json.loads(now.files[SUMMARY]) if "scan" in now.recipe else None
+
+
+def folders() -> list[str]:
+    """Return the folders of the server whose data the person may open by path."""
+    return [str(folder) for folder in allowed.folders(login_name())]
 
 
 def use_kept(name: str) -> None:
@@ -218,8 +247,9 @@ def use_kept(name: str) -> None:
     query = st.query_params.to_dict()
     st.session_state.pop("operations", None)
     use_upload(recipe, files, data)
-    # The files page shows them, unless others are in hand.
-    st.session_state.setdefault("files", dict(files))
+    # The files page shows them, unless others are in hand; of data by path they are a sample that nobody brought.
+    if "scan" not in recipe:
+        st.session_state.setdefault("files", dict(files))
     del st.session_state["operations"]  # those of the address are read once the data are there
     st.query_params.from_dict(query | {"data": f"{OWN}{st.session_state['uploaded'].kept}"})
 

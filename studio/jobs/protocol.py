@@ -63,6 +63,9 @@ class TrainingTask:
         How a HetData becomes the arrays of fit, see `studio.forms`; empty for an estimator that takes HetData.
     digest : str
         Of the data: what tells, once they are gone, whether a run was trained on those in use.
+    whole : mapping
+        Where `data` are a sample of data by path: "scan" (see `studio.scans.parts`) and "within", the folders that may
+        be read. Trained is on all of them, and told are the instances of the sample. Empty where `data` are all.
     """
 
     estimator: str
@@ -74,6 +77,7 @@ class TrainingTask:
     fit_params: Mapping[str, Any] = field(default_factory=dict)
     form: Mapping[str, Any] = field(default_factory=dict)
     digest: str = ""
+    whole: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

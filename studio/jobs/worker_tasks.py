@@ -6,18 +6,22 @@ import importlib
 import inspect
 import time
 from collections.abc import Callable, Mapping
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from hetcore import metrics, model_files
+from hetcore.data.identity import positions, text_array
+from hetcore.data.target import unlabelled
 from hetcore.errors import ParameterError
 from hetcore.player import Player
 from studio import forms, scenarios, uncertainty
 from studio.jobs import cluster
 from studio.jobs.protocol import FunctionTask, RunResult, TrainingTask, contribution_columns
 from studio.jobs.recorder import Recorder
+from studio.scans import whole
 
 __all__ = ["ESTIMATORS", "FUNCTIONS", "find_estimator", "find_function", "perform"]
 
@@ -28,6 +32,8 @@ ESTIMATORS: dict[str, type] = {}
 FUNCTIONS: set[str] = {
     "experiments.runner:run",
     "hetcore.tuning:cross_validate",
+    "studio.scans.opening:opened",
+    "studio.scans.parts:parts",
     "studio.runs.chance:over_seeds",
     "studio.runs.lambda_map:trainings",
     "studio.views.collective.edits:infer",
@@ -110,6 +116,8 @@ def _train(task: TrainingTask, player: Player) -> RunResult:
         gathered = _fit_arrays(model, task, player)
     elif task.form:
         gathered = _fit_form(model, task, player)
+    elif task.whole:
+        gathered = _fit_whole(model, task, player)
     else:
         gathered = _fit_data(model, task, player)
     return RunResult(**gathered, **_learned(model), stopped=player.stopped, seconds=time.perf_counter() - started)
@@ -157,11 +165,7 @@ def _fit_data(model: Any, task: TrainingTask, player: Player) -> dict[str, Any]:
     recorder = Recorder(data, _labelled(eval_y, data.n)) if hasattr(model, "explain") else None
     callbacks = (player,) if recorder is None else (player, recorder)
     optional = _accepted(model.fit, callbacks=callbacks, eval_y=eval_y)
-    given, note = (data, data.y if y is None else y), ""
-    if cluster.serves(model):
-        note = cluster.fit(model, *given, **task.fit_params, **optional)
-    else:
-        model.fit(*given, **task.fit_params, **optional)
+    note = _fit(model, (data, data.y if y is None else y), task.fit_params | optional)
     player.end()
     # One pass gives predictions, probabilities and contributions; asked for apart each would be a pass.
     explained = model.explain(data) if hasattr(model, "explain") else None
@@ -174,6 +178,44 @@ def _fit_data(model: Any, task: TrainingTask, player: Player) -> dict[str, Any]:
         "scores": _scores(predictions, getattr(data, "target_kind", None)),
         "note": note,
     }
+
+
+def _fit(model: Any, given: tuple[Any, Any], options: Mapping[str, Any]) -> str:
+    """Fit where the model is served; return what is to be known of that."""
+    if cluster.serves(model):
+        return cluster.fit(model, *given, **options)
+    model.fit(*given, **options)
+    return ""
+
+
+def _fit_whole(model: Any, task: TrainingTask, player: Player) -> dict[str, Any]:
+    """Fit on data by path; what goes back is of the instances of the sample alone, but for the scores."""
+    scenario = scenarios.apply(whole.data_of(**task.whole), task.operations)
+    data, eval_y = scenario.data, scenario.eval_y
+    y = data.y if scenario.y is None else scenario.y
+    note = _fit(model, (data, y), dict(task.fit_params) | _accepted(model.fit, callbacks=(player,), eval_y=eval_y))
+    player.end()
+    explained = model.explain(data)
+    places = positions(task.data.id_series, data.id_series)
+    # An instance that only tables have which were left out is not there.
+    places = places[places >= 0]
+    some = SimpleNamespace(ids=text_array(data.id_series[places]))
+    few = explained._replace(**{name: part[places] for name, part in explained._asdict().items() if part is not None})
+    sets = {"train": y} | ({} if eval_y is None else {"held_out": eval_y})
+    return {
+        "predictions": _predictions(model, some, y[places], None if eval_y is None else eval_y[places], few),
+        "contributions": _contributions(model, some, few),
+        "scores": _scores_of(explained.prediction, sets, data.target_kind),
+        "note": note,
+    }
+
+
+def _scores_of(prediction: np.ndarray, sets: Mapping[str, np.ndarray], target_kind: str | None) -> dict[str, Any]:
+    """Return the metric on the labels of each set that has some, as `_scores` does."""
+    name, metric = ("error", metrics.error_rate) if target_kind == "classification" else ("RMSE", metrics.rmse)
+    known = {key: np.flatnonzero(~unlabelled(labels)) for key, labels in sets.items()}
+    values = {key: metric(sets[key][rows], prediction[rows]) for key, rows in known.items() if len(rows)}
+    return {"metric": name, **values}
 
 
 def _accepted(function: Callable[..., Any], **optional: Any) -> dict[str, Any]:

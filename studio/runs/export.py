@@ -166,8 +166,11 @@ def _steps(run: Run, alone: bool = False) -> list[Step]:
     operations = scenarios.checked(run.settings.get("operations") or ())
     with_labels = scenarios.choose(operations)
     form = run.settings.get("form") or {}
+    whole = bool(run.settings.get("whole")) and "scan" in data
     read = f"data = datasets.load({example!r})" if example else 'data = hc.read_data(HERE / "data")'
+    read = _scanned(data["scan"]) if whole else read
     imports = _imports(run.method, example, operations, formed=bool(form), alone=alone)
+    imports += "\nimport polars as pl" if whole and not alone else ""
     steps = [Step("What is needed.", imports), Step("The data.", read)]
     if operations:
         steps.append(Step("What if: the changes to the data.", scenarios.as_code(operations)))
@@ -176,6 +179,14 @@ def _steps(run: Run, alone: bool = False) -> list[Step]:
     steps.append(Step("The training.", _training(run, with_labels, form)))
     steps.append(Step("The result.", _scoring(with_labels, bool(form))))
     return steps
+
+
+def _scanned(scan: Mapping[str, Any]) -> str:
+    """Return the line that opens data by path, on a machine that sees these paths."""
+    target, key = scan["target"], scan["id"]
+    labels = f"pl.read_parquet({target['path']!r}, columns={[key, target['label']]!r})" if target else None
+    given = [repr(scan["sources"]), repr(scan["graphs"]), labels or "None", repr(key), f"task={scan['task']!r}"]
+    return f"data = hc.HetData.scan(\n    {(',' + chr(10) + '    ').join(given)},\n)"
 
 
 def _imports(method: str, example: str | None, operations: list[dict[str, Any]], *, formed: bool, alone: bool) -> str:

@@ -120,6 +120,9 @@ def controls(run: Run, title: str, sources: Sequence[str], graphs: Sequence[str]
     values = {key: value for key, value in values.items() if value != "auto"}  # a switch says so, not the slider
     values["l1auto"] = run.settings.get("params", {}).get("lambda1", "auto") == "auto"
     gone = {operation["name"] for operation in own if operation["op"].startswith("drop_")}
+    whole = bool(run.settings.get("whole"))
+    graphs = list(run.settings["data"]["scan"]["graphs"]) if whole else graphs
+    values["whole"] = whole
     values[f"sources {title}"] = [name for name in sources if name not in gone]
     values[f"graphs {title}"] = [name for name in graphs if name not in gone]
     values["known"], values[f"noisy {title}"] = 100, "none"

@@ -105,9 +105,10 @@ def restore(owner: str, run_id: str) -> bool:
 def _task(run: Run) -> TrainingTask:
     settings = {name: run.settings.get(name) or {} for name in ("params", "fit", "form")}
     operations = list(run.settings.get("operations") or ())
+    whole = {"scan": run.settings["data"]["scan"]} if run.settings.get("whole") else {}
     return TrainingTask(
         run.method, settings["params"], None, operations=operations, fit_params=settings["fit"], form=settings["form"],
-        digest=run.digest,
+        digest=run.digest, whole=whole,
     )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
@@ -118,15 +118,49 @@ class ParquetTable:
         # in one piece: a deviation by pieces has other last digits
         return pl.concat(parts, rechunk=True) if parts else empty
 
+    def collect(self, query: Callable[[pl.LazyFrame], pl.LazyFrame]) -> pl.DataFrame:
+        """Return the answer of a lazy query over all rows, which are read a few row groups at a time.
+
+        Raises
+        ------
+        DataError
+            If a file can't be read, or is another one than was found.
+        """
+        self._check_unchanged()
+        try:
+            answer = query(pl.concat([self._lazy(number) for number in range(len(self.paths))]))
+            found = answer.collect(engine="streaming")
+        except UNREADABLE as error:
+            raise _unreadable(self.paths[0], error) from None
+        # once more: a file may have been exchanged while it was read
+        self._check_unchanged()
+        return found
+
+    def _check_unchanged(self) -> None:
+        for path, stamp in zip(self.paths, self.stamps):
+            _opened(Path(path), lambda file, stamp=stamp: self._check_file(file, stamp))
+
+    def _check_file(self, file: Path, stamp: tuple[int, int]) -> None:
+        _check_places([file], self.within)
+        # the time too: other numbers often take as many bytes
+        if _stamp(file) != stamp:
+            raise DataError(f"The file {quoted(str(file), 200)} has changed since it was scanned: scan it again.")
+
+    def _lazy(self, number: int) -> pl.LazyFrame:
+        """Return the rows of a file with the columns that its folders name, nothing read."""
+        values = self.partitions[number]
+        given = [pl.Series(name, [value], dtype=pl.String) for name, value in values.items()]
+        own = pl.scan_parquet(self.paths[number], glob=False, hive_partitioning=False)
+        typed = [_as_type(each, self.schema[each.name]) for each in given]
+        named = own.with_columns(pl.lit(each.first(), dtype=each.dtype).alias(each.name) for each in typed)
+        return named.select(list(self.schema))
+
     def _part(self, number: int, columns: Sequence[str], offset: int, length: int) -> pl.DataFrame:
         path, values = self.paths[number], self.partitions[number]
         own = [name for name in columns if name not in values]
 
         def read(file: Path) -> pl.DataFrame:
-            _check_places([file], self.within)
-            # the time too: other numbers often take as many bytes
-            if _stamp(file) != self.stamps[number]:
-                raise DataError(f"The file {quoted(path, 200)} has changed since it was scanned: scan it again.")
+            self._check_file(file, self.stamps[number])
             # a folder's name is no pattern here, whatever is in it
             rows = pl.scan_parquet(file, glob=False, hive_partitioning=False).select(own).slice(offset, length)
             return rows.collect()
@@ -144,8 +178,12 @@ def _opened(file: Path, read: Any) -> Any:
     try:
         return read(file)
     except UNREADABLE as error:
-        reason = " ".join(str(error).split())[:160]
-        raise DataError(f"The file {quoted(str(file), 200)} can't be read ({reason}): write it again.") from None
+        raise _unreadable(file, error) from None
+
+
+def _unreadable(file: Any, error: BaseException) -> DataError:
+    reason = " ".join(str(error).split())[:160]
+    return DataError(f"The file {quoted(str(file), 200)} can't be read ({reason}): write it again.")
 
 
 def _stamp(file: Path) -> tuple[int, int]:

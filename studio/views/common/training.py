@@ -30,6 +30,8 @@ class Setting:
         Further arguments of fit, such as {"graph": "producer"}.
     form : dict
         How the data become the arrays that the estimator takes, see `studio.forms`; empty for one that takes HetData.
+    whole : bool
+        Whether it is trained on all data by path, of which those in use are a sample.
     """
 
     estimator: str
@@ -37,11 +39,12 @@ class Setting:
     operations: list[dict[str, Any]] = field(default_factory=list)
     fit: dict[str, Any] = field(default_factory=dict)
     form: dict[str, Any] = field(default_factory=dict)
+    whole: bool = False
 
     def stored(self, recipe: Mapping[str, Any]) -> dict[str, Any]:
         """Return the settings as the run store and the exports have them."""
         settings = {"data": dict(recipe), "operations": self.operations, "params": self.params, "fit": self.fit}
-        return settings | ({"form": self.form} if self.form else {})
+        return settings | ({"form": self.form} if self.form else {}) | ({"whole": True} if self.whole else {})
 
 
 def estimator_of(data: HetData) -> str:
@@ -50,14 +53,17 @@ def estimator_of(data: HetData) -> str:
 
 
 def operations_of(
-    data: HetData,
+    data: Any,
     sources: Sequence[str],
     graphs: Sequence[str],
     noise: tuple[str, float] | None,
     known: float,
     seed: int,
 ) -> list[dict[str, Any]]:
-    """Return the operations that leave these sources and graphs, with noise in one, and a share of the labels known."""
+    """Return the operations that leave these sources and graphs, with noise in one, and a share of the labels known.
+
+    Of the data their `source_names` and `graph_names` are asked for.
+    """
     done: list[dict[str, Any]] = []
     # Noise in a source that is left out would be an operation on nothing.
     if noise is not None and noise[1] > 0 and noise[0] in sources:
@@ -78,10 +84,12 @@ def submit(
     owner: str,
     paused: bool = False,
     label: str = "",
+    within: Sequence[str] = (),
 ) -> str:
     """Queue a training of a page, stored from its start to its end, watched or not; return its run id.
 
-    The store knows it by the same id, and by the label under which the page shows it.
+    The store knows it by the same id, and by the label under which the page shows it. `within` are the folders that
+    the person may read, for a training on data by path.
 
     Raises
     ------
@@ -96,6 +104,7 @@ def submit(
         fit_params=setting.fit,
         form=setting.form,
         digest=data.digest(),
+        whole={"scan": recipe["scan"], "within": list(within)} if setting.whole else {},
     )
     run = run_of(page, setting, recipe, title=title, owner=owner, digest=task.digest)
     # Stored before it begins: a studio that ends meanwhile leaves a run that can be found and reopened.

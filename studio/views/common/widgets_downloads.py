@@ -36,7 +36,8 @@ def downloads(run: Any, result: Any, drawn: Mapping[str, dict[str, Any]]) -> Non
         if result.model is not None:
             _offer("Model", result.model, stem, "hetcore", "application/octet-stream")
         script = _code(run, stem)
-        if script and result.predictions is not None:
+        # All data by path are in no zip: the script reads them where they are.
+        if script and result.predictions is not None and not run.settings.get("whole"):
             _everything(run, result, stem)
     figure_files(drawn, stem)
     if script:

@@ -113,7 +113,14 @@ class LiveTrainings:
             if any(task.digest != self._current.data.digest() for task in tasks):
                 raise jobs.UnknownRunError("a run on other data")
             settings = [
-                Setting(t.estimator, dict(t.params), list(t.operations), dict(t.fit_params), dict(t.form))
+                Setting(
+                    t.estimator,
+                    dict(t.params),
+                    list(t.operations),
+                    fit=dict(t.fit_params),
+                    form=dict(t.form),
+                    whole=bool(t.whole),
+                )
                 for t in tasks
             ]
         except (jobs.UnknownRunError, AttributeError):
@@ -228,6 +235,7 @@ class LiveTrainings:
                     owner=self._owner,
                     paused=paused,
                     label=label,
+                    within=session.folders(),
                 )
         except ValueError as error:
             for run in runs.values():

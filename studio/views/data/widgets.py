@@ -16,6 +16,7 @@ from studio.advice import label_autocorrelation
 from studio.messages import explained
 from studio.runs import differences
 from studio.views.common.widgets import chart, escape, number
+from studio.views.data.widgets_whole import sizes_of
 
 __all__ = ["in_use", "pictures", "what_if"]
 
@@ -30,11 +31,12 @@ def in_use() -> HetData:
     now, data = session.current(), session.changed()
     st.header(f"In use: {escape(now.title)}", anchor=False)
     st.markdown(escape(now.story))
-    labels = int(data.labelled.sum())
+    labels, facts = int(data.labelled.sum()), session.summary()
     sizes = {"Instances": data.n, "Tables": len(data.sources), "Graphs": len(data.graphs), "Labels": labels}
+    texts = sizes_of(facts) if facts else {name: f"{size:,}" for name, size in sizes.items()}
     with st.container(horizontal=True):
-        for name, size in sizes.items():
-            st.metric(name, f"{size:,}", width=120)
+        for name, text in texts.items():
+            st.metric(name, text, width="content" if facts else 120)
     st.page_link("pages/2_Consensus.py", label="Train on it: Consensus", icon=":material/arrow_forward:")
     return data
 

@@ -1,0 +1,79 @@
+"""Consensus on all rows of data by path, while the page has a sample of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import streamlit as st
+
+from hetcore.data import HetData
+from studio.messages import number
+from studio.views.common.widgets_controls import held
+
+__all__ = ["Names", "NoComparison", "names", "on_all_rows", "parameters", "scored", "why_not"]
+
+POSSIBLE = ("drop_source", "drop_graph", "labels")
+"""Operations that take no rows into memory."""
+
+
+class Names(NamedTuple):
+    """What can be left out of a training."""
+
+    source_names: list[str]
+    graph_names: list[str]
+
+
+class NoComparison:
+    """In place of `widgets_without.Without`: nothing is trained beside the consensus."""
+
+    def line(self) -> None:
+        """Return no line."""
+
+    def start(self) -> None:
+        """Begin nothing."""
+
+    def say(self, *_: Any) -> None:
+        """Say nothing."""
+
+    def draw(self, *_: Any) -> None:
+        """Draw nothing."""
+
+
+def on_all_rows(current: Any) -> bool:
+    """Draw whether all rows of data by path are trained on; False where the data in use are all."""
+    if "scan" not in current.recipe:
+        return False
+    words = "A worker reads them where they are. Off trains on the sample that the pages show."
+    return st.toggle("On all rows", key=held("whole", True), help=words)
+
+
+def names(current: Any, whole: bool) -> Names:
+    """Return the names of tables and graphs: those of all rows, for a sample may have no edge of a graph."""
+    scan = current.recipe.get("scan")
+    if not whole or scan is None:
+        return Names(current.data.source_names, current.data.graph_names)
+    return Names(list(scan["sources"]), list(scan["graphs"]))
+
+
+def parameters(as_printed: bool) -> dict[str, Any]:
+    """Return the parameters with which no process needs all tables."""
+    return {} if as_printed else {"join_tables": False, "base_learner": "tree"}
+
+
+def why_not(operations: Sequence[Mapping[str, Any]]) -> str:
+    """Return why these operations can't be done on all rows, empty if they can."""
+    if all(operation["op"] in POSSIBLE for operation in operations):
+        return ""
+    words = "Of all rows only tables, graphs and labels can be left out"
+    return f"{words}: undo the other changes on the Data page, or train on the sample."
+
+
+def scored(result: Any, data: HetData) -> str:
+    """Return in words what a training on all rows was scored on, and of whom the page tells."""
+    scores = dict(result.scores)
+    name = str(scores.pop("metric", "error"))
+    words = {"train": "labels trained on", "held_out": "held-out labels"}
+    parts = [f"{name} {number(value, name)} on all {words[key]}" for key, value in scores.items() if key in words]
+    shown = f"predictions and what they rest on are told for the {data.n:,} instances of the sample"
+    return f"{'; '.join([*parts, shown])}."
