@@ -23,7 +23,7 @@ from studio.limits import MIB, UPLOADS
 from studio.messages import explained, shown
 from studio.runs import kept_files, store
 from studio.scans import allowed
-from studio.scans.opening import SUMMARY
+from studio.scans.opening import SUMMARY, about
 from studio.server import login_header, login_name, needs_login, person
 from studio.server_uploads import browser_name
 from studio.views.common.widgets import escape
@@ -214,8 +214,9 @@ def _sample_words(recipe: Mapping[str, Any], files: Mapping[str, bytes], data: H
     facts, scan = json.loads(files[SUMMARY]), recipe["scan"]
     folder = Path(next(iter(scan["sources"].values()))).parent.name
     parts = [counted(len(scan["sources"]), "table"), counted(len(scan["graphs"]), "graph")]
-    about = "" if facts["share"] >= 1 else "about "
-    story = f"{' and '.join(parts)} of {about}{facts['instances']:,} instances; pages show a sample of {data.n:,}."
+    known = facts["share"] >= 1
+    count = f"{facts['instances']:,}" if known else f"about {about(facts['instances']):,}"
+    story = f"{' and '.join(parts)} of {count} instances; pages show a sample of {data.n:,}."
     return f"Folder {folder}", story
 
 

@@ -122,7 +122,7 @@ def controls(run: Run, title: str, sources: Sequence[str], graphs: Sequence[str]
     gone = {operation["name"] for operation in own if operation["op"].startswith("drop_")}
     whole = bool(run.settings.get("whole"))
     graphs = list(run.settings["data"]["scan"]["graphs"]) if whole else graphs
-    values["whole"] = whole
+    values |= {"whole": whole} if "scan" in (run.settings.get("data") or {}) else {}
     values[f"sources {title}"] = [name for name in sources if name not in gone]
     values[f"graphs {title}"] = [name for name in graphs if name not in gone]
     values["known"], values[f"noisy {title}"] = 100, "none"

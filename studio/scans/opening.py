@@ -28,7 +28,7 @@ from hetcore.data.reading.parquet_files import ParquetTable
 from hetcore.data.text import quoted
 from hetcore.errors import DataError
 
-__all__ = ["INSTANCES", "QUANTILES", "SUMMARY", "opened"]
+__all__ = ["INSTANCES", "QUANTILES", "SUMMARY", "about", "opened"]
 
 INSTANCES = 2_000
 """Of the sample that pages work with."""
@@ -75,6 +75,11 @@ def opened(scan: Mapping[str, Any], within: Sequence[str]) -> dict[str, Any]:
     edges = {name: _edges(table, chosen) for name, table in graphs.items()}
     recipe, files = _recipe(scan, frames, edges, labels.filter(pl.col(key).is_in(chosen.implode())))
     return {"recipe": recipe, "files": files | {SUMMARY: json.dumps(facts, default=str).encode()}}
+
+
+def about(count: int) -> int:
+    """Return a count that was estimated with the three digits that are worth showing; a small one is as it is."""
+    return int(float(f"{count:.3g}"))
 
 
 # What is drawn --------------------------------------------------------------------------------------------------------
@@ -152,22 +157,28 @@ def _statistics(table: ParquetTable, drawn: pl.DataFrame, key: str) -> dict[str,
     flat = [name for name in named if not table.schema[name].is_nested()][:COLUMNS]
     size = sum(size for size, _ in table.stamps)
     facts = {"rows": table.height, "columns": len(table.schema) - 1, "bytes": size}
-    asked = [ask(pl.col(name)).alias(f"{k} {j}") for j, name in enumerate(flat) for k, ask in ASKED.items()]
+    # Not-a-number is how floats say missing, and is no greatest value either.
+    values = [pl.col(name).fill_nan(None) if table.schema[name].is_float() else pl.col(name) for name in flat]
+    asked = [ask(each).alias(f"{k} {j}") for j, each in enumerate(values) for k, ask in ASKED.items()]
     found = table.collect(lambda rows: rows.select(asked)).row(0, named=True) if flat else {}
     return facts | {"statistics": [_column(table, drawn, name, j, found) for j, name in enumerate(flat)]}
 
 
-def _missing(column: pl.Expr) -> pl.Expr:
-    return column.is_null().sum()
-
-
-ASKED = {"missing": _missing, "different": pl.Expr.approx_n_unique, "least": pl.Expr.min, "greatest": pl.Expr.max}
+ASKED = {
+    "missing": pl.Expr.null_count,
+    "different": pl.Expr.approx_n_unique,
+    "least": pl.Expr.min,
+    "greatest": pl.Expr.max,
+}
 
 
 def _column(table: ParquetTable, drawn: pl.DataFrame, name: str, j: int, found: Mapping[str, Any]) -> dict[str, Any]:
     """Return a column's statistics, JSON-able: least, greatest and quantiles of numbers only."""
     dtype = table.schema[name]
-    facts = {"column": name, "type": str(dtype), "missing": found[f"missing {j}"], "different": found[f"different {j}"]}
+    missing = found[f"missing {j}"]
+    # The sketch may be some per cent above what there is.
+    different = min(found[f"different {j}"], table.height - missing)
+    facts = {"column": name, "type": str(dtype), "missing": missing, "different": about(different)}
     if not dtype.is_numeric():
         return facts
     values = drawn[name].fill_nan(None) if dtype.is_float() else drawn[name]
@@ -198,15 +209,21 @@ def _recipe(
     """Return recipe and files of the sample, as `studio.recipes` has them of uploaded files."""
     key = scan["id"]
     files = {f"table-{k}.parquet": frame for k, frame in enumerate(frames.values())}
-    sources = [{"name": name, "file": f"table-{k}.parquet", "id": key} for k, name in enumerate(frames)]
+    # As written: "001" is another id than "1".
+    sources = [
+        {"name": name, "file": f"table-{k}.parquet", "id": key, "options": {"text_columns": [key]}}
+        for k, name in enumerate(frames)
+    ]
     # A graph none of whose edges is between instances of the sample can't be read.
     linked = {name: frame for name, frame in edges.items() if frame.height}
     files |= {f"graph-{k}.parquet": frame for k, frame in enumerate(linked.values())}
-    graphs = [{"name": name, "file": f"graph-{k}.parquet"} for k, name in enumerate(linked)]
+    ends = {"text_columns": ["source", "target"]}
+    graphs = [{"name": name, "file": f"graph-{k}.parquet", "options": ends} for k, name in enumerate(linked)]
     recipe: dict[str, Any] = {"sources": sources, "graphs": graphs, "scan": dict(scan)}
     if scan["target"] is not None and labels.height:
         files["labels.parquet"] = labels
-        recipe["target"] = {"file": "labels.parquet", "id": key, "column": scan["target"]["label"]}
+        written = {"id": key, "options": {"text_columns": [key]}}
+        recipe["target"] = {"file": "labels.parquet", "column": scan["target"]["label"]} | written
         recipe["task"] = scan["task"]
     return recipe, {name: _parquet(frame) for name, frame in files.items()}
 

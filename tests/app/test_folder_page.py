@@ -1,4 +1,4 @@
-"""A folder of the server: opened by path on the Data page, trained on the Consensus page, there again after a reload."""
+"""A folder of the server: opened by path on the Data page, trained on the Consensus page, back after a reload."""
 
 from __future__ import annotations
 

@@ -129,6 +129,21 @@ def test_a_small_folder_is_counted_exactly(scan, folder):
     assert data.n == N and int(data.labelled.sum()) == KNOWN - 10 and data.graph_names == ["friends"]
 
 
+def test_missing_values_and_ids_are_as_the_library_reads_them(tmp_path):
+    ids = ["001", "1", None, "a"]
+    odd = pl.DataFrame({"id": ids, "x": [1.0, float("nan"), None, 3.0], "x2": [1, 1, None, 2]})
+    odd.write_parquet(tmp_path / "odd.parquet")
+    pl.DataFrame({"id": ["001", "1"], "y": ["001", "1"]}).write_parquet(tmp_path / "labels.parquet")
+    pl.DataFrame({"source": ["001"], "target": ["1"]}).write_parquet(tmp_path / "links.parquet")
+    scan = parts.scan_of(parts.parts(str(tmp_path), [str(tmp_path)]), "id", "y", "classification")
+    found = opening.opened(scan, [str(tmp_path)])
+    x = json.loads(found["files"][opening.SUMMARY])["sources"]["odd"]["statistics"][0]
+    assert (x["missing"], x["different"], x["greatest"]) == (2, 2, 3.0)
+    data = recipes.build(found["recipe"], found["files"].__getitem__)
+    assert sorted(data.ids) == ["001", "1", "a"] and data.graphs["links"].n_edges == 1
+    assert data.classes == whole.data_of(scan, [str(tmp_path)]).classes
+
+
 def test_counts_of_a_drawn_part_are_about_right(scan, folder, monkeypatch):
     monkeypatch.setattr(opening, "ROWS", 160)
     monkeypatch.setattr(opening, "INSTANCES", 80)
@@ -158,7 +173,8 @@ def test_a_table_of_few_other_instances_is_in_the_sample(scan, folder, monkeypat
 
 def test_a_scan_that_was_edited_is_refused(scan):
     assert recipes.checked({"sources": [{"name": "a", "file": "a", "id": "id"}], "scan": scan})
-    for wrong in ({}, [], scan | {"id": 3}, scan | {"sources": {"a": 1}}, scan | {"more": 1}, scan | {"target": {"a": "b"}}):
+    other = ({"id": 3}, {"sources": {"a": 1}}, {"more": 1}, {"target": {"a": "b"}})
+    for wrong in ({}, [], *(scan | each for each in other)):
         with pytest.raises(DataError, match="open the folder again"):
             recipes.checked({"sources": [{"name": "a", "file": "a", "id": "id"}], "scan": wrong})
 
@@ -199,7 +215,8 @@ def test_a_training_on_all_rows_is_that_of_all_in_memory(params, scan, folder, m
     params |= {"n_iterations": 3, "max_depth": 2}
     split = [{"op": "labels", "fraction": 0.5, "seed": 0}]
     place = {"scan": scan, "within": [str(folder)]}
-    result = perform(TrainingTask("GBCRegressor", params, sample, operations=split, whole=place), Player(lambda _: None))
+    task = TrainingTask("GBCRegressor", params, sample, operations=split, whole=place)
+    result = perform(task, Player(lambda _: None))
     tables = {name: pl.read_parquet(path) for name, path in scan["sources"].items()}
     graphs = {name: pl.read_parquet(path) for name, path in scan["graphs"].items()}
     data = hc.HetData(tables, graphs, pl.read_parquet(folder / "labels.parquet"))

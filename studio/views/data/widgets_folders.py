@@ -96,7 +96,7 @@ def _choices(found: list[dict[str, Any]], within: Sequence[str]) -> None:
     )  # fmt: skip
     chosen = [part | {"role": role} for part, role in zip(found, edited["role"])]
     key, label, task = _names(chosen)
-    if st.button("Open", type="primary", icon=":material/folder_open:", key="open_folder", disabled=not key):
+    if st.button("Open the folder", type="primary", icon=":material/folder_open:", key="open_folder", disabled=not key):
         try:
             scan = scans.scan_of(chosen, key, label, task)
         except DataError as error:

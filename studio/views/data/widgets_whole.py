@@ -9,6 +9,7 @@ import polars as pl
 import streamlit as st
 
 from studio import session
+from studio.scans.opening import about
 from studio.views.common.widgets import escape
 
 __all__ = ["all_rows", "sizes_of"]
@@ -26,9 +27,8 @@ def sizes_of(facts: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _about(facts: Mapping[str, Any]) -> str:
-    """Return the instances in words: three digits of a number that was counted from a part of them."""
     count = facts["instances"]
-    return f"{count:,}" if facts["share"] >= 1 else f"about {int(float(f'{count:.3g}')):,}"
+    return f"{count:,}" if facts["share"] >= 1 else f"about {about(count):,}"
 
 
 def _size(size: float) -> str:
@@ -78,8 +78,8 @@ def _coverage(facts: Mapping[str, Any]) -> None:
     frame = pl.DataFrame(rows, schema={"tables": pl.String, "part": pl.Float64}, orient="row")
     st.dataframe(frame, hide_index=True, column_config=config, key="table_sets", alt="Instances by set of tables")
     if facts["share"] < 1:
-        error = f"about {facts['instances']:,} instances (± {facts['error']:.1%})"
-        st.caption(f"Counted from {facts['drawn']:,} instances, drawn by their ids: {error}.")
+        error = f"{_about(facts)} instances, ±{facts['error']:.1%}"
+        st.caption(f"Counted from {facts['drawn']:,} instances that were drawn by their ids: {error}.")
 
 
 def _named(names: list[str], total: int) -> str:
