@@ -2,7 +2,8 @@
 
 Only whoever starts the studio names the address, never a page. The model has the same bits in both places, so a
 training whose cluster can't be reached is done here, and says so; one whose scheduler goes away on the way fails with
-one sentence. Dask's processes trust one another: see docs/scale.md.
+one sentence. Where HETCORE_SHARED names a folder that its workers see, tables are written there once and travel as
+paths, for trainings that need no table outside of a worker. Dask's processes trust one another: see docs/scale.md.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from hetcore.errors import ClusterError
+from studio.jobs import shared_tables
 
 __all__ = ["CONNECT_SECONDS", "address", "fit", "parameters", "serves", "summary"]
 
@@ -77,8 +79,20 @@ def fit(model: Any, data: Any, y: Any, **options: Any) -> str:
     except ClusterError:
         return _here(model, data, y, options, f"The Dask cluster at {address()} does not answer")
     with client:
-        distributed.fit(model, data, client, y=y, **options)
-    return ""
+        try:
+            given = _by_path(model, data)
+        except OSError as error:
+            given, note = data, f"HETCORE_SHARED can't be written to ({error.strerror}), so the tables were sent."
+        else:
+            note = ""
+        distributed.fit(model, given, client, y=y, **options)
+    return note
+
+
+def _by_path(model: Any, data: Any) -> Any:
+    """Return the data with their tables as paths, where there is a folder for them and no process needs them all."""
+    where = shared_tables.folder()
+    return data if where is None or (model.join_tables and not model.as_printed) else shared_tables.by_path(data, where)
 
 
 def _here(model: Any, data: Any, y: Any, options: dict[str, Any], why: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 import pytest
@@ -9,6 +10,7 @@ from numpy.testing import assert_array_equal
 
 import hetcore as hc
 from studio.jobs import cluster as cluster_of_studio
+from studio.jobs import shared_tables
 from studio.jobs.manager import Manager, TrainingTask
 from studio.limits import GIB, JobLimits
 from tests.consensus.test_consensus import model, planted
@@ -87,3 +89,45 @@ def test_runs_of_the_studio_train_on_the_cluster_stop_and_fail_alone(monkeypatch
             assert studio.result(done).model is not None and studio.status(done).state == "finished"
         finally:
             studio.close()
+
+
+@pytest.mark.parametrize("task", ["regression", "classification"])
+def test_tables_are_written_once_by_what_is_in_them(task, tmp_path):
+    data, _ = planted(task)
+    for _ in range(2):
+        shared = shared_tables.by_path(data, tmp_path)
+        assert len(list(tmp_path.iterdir())) == len(data.sources)
+    assert shared.digest() == data.digest() and not any(source.is_loaded for source in shared.sources.values())
+    assert {name: source.kinds for name, source in shared.sources.items()} == {
+        name: source.kinds for name, source in data.sources.items()
+    }
+    made = [model(task, True, random_state=0).fit(each) for each in (data, shared)]
+    assert same(*made)
+
+
+def test_tables_written_long_ago_make_room(tmp_path, monkeypatch):
+    data, _ = planted("regression")
+    monkeypatch.setattr(shared_tables, "SHARED_BYTES", 0)
+    names = [*data.sources]
+    shared_tables.by_path(data.select(sources=names[:1]), tmp_path)
+    (first,) = tmp_path.iterdir()
+    shared_tables.by_path(data.select(sources=names[1:2]), tmp_path)
+    assert first.exists()  # a training may read it: it was written today
+    os.utime(first, (0, 0))
+    shared_tables.by_path(data.select(sources=names[1:2]), tmp_path)
+    assert not first.exists() and len(list(tmp_path.iterdir())) == 1
+
+
+@pytest.mark.slow
+def test_a_cluster_of_the_studio_reads_uploads_from_the_shared_folder(monkeypatch, tmp_path):
+    data, _ = planted("regression")
+    here = model("regression", True, random_state=0, schedule="parallel").fit(data)
+    with dask.LocalCluster(1, threads_per_worker=1, processes=False, protocol="tcp://", **QUIET) as made:
+        monkeypatch.setenv("HETCORE_DASK_ADDRESS", made.scheduler_address)
+        monkeypatch.setenv("HETCORE_SHARED", str(tmp_path / "tables"))
+        there = model("regression", True, random_state=0)
+        assert cluster_of_studio.fit(there, data, data.y) == "" and same(here, there)
+        assert len(list((tmp_path / "tables").iterdir())) == len(data.sources)
+        (tmp_path / "file").write_text("no folder")
+        monkeypatch.setenv("HETCORE_SHARED", str(tmp_path / "file"))
+        assert "so the tables were sent" in cluster_of_studio.fit(there, data, data.y)
