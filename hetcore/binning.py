@@ -12,11 +12,19 @@ from hetcore.kernels.binning import bin_values, find_thresholds
 from hetcore.kernels.layout import MISSING_BIN
 from hetcore.schema import Array, Stored
 
-__all__ = ["BinMapper", "Block", "varying_columns"]
+__all__ = ["BinMapper", "Block", "sampled_rows", "varying_columns"]
 
 Block = tuple[slice, np.ndarray]  # which columns, and their values
 
 _SAMPLE = 200_000  # rows that quantiles are taken from; more change a threshold by less than 1/1000 of the rows
+
+
+def sampled_rows(n: int, random_state: int | np.random.Generator = 0) -> np.ndarray | slice:
+    """Return which of n rows thresholds are found from: all, or 200,000 of them in ascending order."""
+    if n <= _SAMPLE:
+        return slice(None)
+    # in ascending order, so that the rows are read from memory in turn
+    return np.sort(np.random.default_rng(random_state).choice(n, _SAMPLE, replace=False))
 
 
 def varying_columns(binned: np.ndarray, n_bins: np.ndarray) -> np.ndarray:
@@ -100,10 +108,7 @@ class BinMapper(Stored):
             If X is not two-dimensional.
         """
         X = _as_table(X)
-        if X.shape[0] > _SAMPLE:
-            chosen = np.random.default_rng(random_state).choice(X.shape[0], _SAMPLE, replace=False)
-            # in ascending order, so that the rows are read from memory in turn
-            X = X[np.sort(chosen)]
+        X = X[sampled_rows(X.shape[0], random_state)]
         self._use([self._cuts(X[:, f]) for f in range(X.shape[1])])
         return self
 

@@ -52,6 +52,7 @@ from numpy.typing import NDArray
 
 from hetcore.binning import BinMapper
 from hetcore.consensus.executor import Executor, LocalExecutor, SourceState
+from hetcore.consensus.partial_sums import BLOCK
 from hetcore.consensus.predictor import Memory, in_no_table, neighbour_averages
 from hetcore.consensus.source_learners import (
     FAINTEST,
@@ -230,6 +231,7 @@ def _task(problem: Problem, params: dict[str, Any]) -> PrintedTask:
         edges=[graph.edges()[:2] for graph in graphs],
         truth=truth,
         validation=validation,
+        block=BLOCK,
     )
 
 

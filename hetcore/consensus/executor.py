@@ -159,7 +159,7 @@ class LocalExecutor(Executor):
 
     def alone(self, tables: Sequence[SourceState], consensus: NDArray[np.float64]) -> list[Alone]:
         """Return what each table says alone."""
-        return [table.learner.alone(consensus) for table in tables]
+        return [table.learner.alone_beside(consensus) for table in tables]
 
     def encodings(self, tables: Sequence[SourceState]) -> list[TableEncoding]:
         """Return what the columns of each table need."""

@@ -4,15 +4,21 @@
 
 So a sum has the same bits whoever adds up which part of it: who holds all sources of a subtree adds these up where they
 are, and one sum travels in place of theirs.
+
+Sums over a source's records are made in the same way, of blocks of instances: who holds the records of some blocks adds
+up each block, and the blocks' sums go into the tree.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
+import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["PartialSums", "Span", "spans_of"]
+__all__ = ["BLOCK", "PartialSums", "Span", "blocks_of", "spans_of", "tree_sum"]
+
+BLOCK = 1 << 16  # instances whose records are added up one after the other
 
 Span = tuple[int, int]
 """The first source of a subtree, and the one after its last."""
@@ -70,3 +76,27 @@ def spans_of(held: Collection[int], span: Span) -> list[Span]:
         return []
     middle = (first + stop) // 2
     return spans_of(held, (first, middle)) + spans_of(held, (middle, stop))
+
+
+def tree_sum(parts: NDArray) -> NDArray:
+    """Return the sum of parts (b, ...) along their first axis, b > 0, in the order of the tree."""
+    sums = PartialSums((0, len(parts)))
+    for number, part in enumerate(parts):
+        sums.add((number, number + 1), part)
+    return sums.total
+
+
+def blocks_of(rows: NDArray[np.int64], n: int, size: int) -> list[slice | NDArray[np.int64]]:
+    """Return, for each block of `size` of n instances, which of the records of instances `rows` (m,) are in it.
+
+    Records of a block keep their order.
+    """
+    count = -(-n // size)
+    if count <= 1:
+        return [slice(None)]
+    block = rows // size
+    if (np.diff(block) >= 0).all():
+        ends = np.searchsorted(block, np.arange(count + 1)).tolist()
+        return [slice(*each) for each in zip(ends, ends[1:])]
+    order = np.argsort(block, kind="stable")
+    return np.split(order, np.searchsorted(block[order], np.arange(1, count)))

@@ -12,7 +12,8 @@ processor: linear algebra differs in the last digits between kinds.
 
 Sources by path (`HetData.scan`) are read by the workers that hold them, where the fit is `as_printed=True`: the path
 travels, and no process has more than its own tables' bins. So it is with the default where `join_tables=False`; with
-joined tables its views are made here, of all of them.
+joined tables its views are made here, of all of them. As printed a table may be larger than a worker: then records lie
+on the workers by ranges of instances, and histograms travel (`hetcore.distributed.sharded_executor`).
 
 | travels, for n instances and K outputs | as printed | the default |
 |---|---|---|
@@ -40,6 +41,7 @@ from hetcore.base import boost
 from hetcore.consensus.gbc import GBCClassifier, GBCRegressor
 from hetcore.data import HetData
 from hetcore.distributed.executor import DaskExecutor
+from hetcore.distributed.sharded_executor import ShardedExecutor, rows_that_fit
 from hetcore.distributed.tasks import predict, replicates
 from hetcore.errors import ClusterError, ParameterError
 from hetcore.events import Callback
@@ -82,6 +84,7 @@ def fit(
     *,
     y: Any = None,
     eval_y: Any = None,
+    shard_rows: int | None = None,
 ) -> Any:
     """Fit a consensus model with its sources and graphs held by a cluster's workers.
 
@@ -97,6 +100,10 @@ def fit(
         "workers_lost".
     y, eval_y : (n,) array-like, optional
         As of `fit`.
+    shard_rows : int, optional
+        Of a fit as printed: records of all tables are dealt out by ranges of at most so many instances, of which each
+        has whole blocks of 65,536. The model file does not depend on it. By default tables stay whole unless one takes
+        more than half of a worker's memory.
 
     Returns
     -------
@@ -118,8 +125,13 @@ def fit(
     if getattr(client, "asynchronous", True) or getattr(client, "status", "") != "running":
         raise ParameterError("client must be a connected distributed.Client, not an asynchronous or a closed one.")
     model.set_params(schedule="parallel")._check_parameters()
+    if shard_rows is not None and not (model.as_printed and isinstance(shard_rows, int) and shard_rows >= 1):
+        rule = "a whole number of at least 1, and of a model with as_printed=True"
+        raise ParameterError(f"shard_rows={shard_rows!r} must be {rule}: leave it out, or set as_printed=True.")
     problem = model._problem(data, y, eval_y)
-    executor = DaskExecutor(client)
+    if model.as_printed and shard_rows is None:
+        shard_rows = rows_that_fit(client, data, problem.scale.n_outputs)
+    executor = DaskExecutor(client) if shard_rows is None else ShardedExecutor(client, shard_rows)
     try:
         with client.as_current():
             boost(model, lambda: model._start(problem, executor), callbacks)

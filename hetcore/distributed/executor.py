@@ -14,14 +14,14 @@ adds up the subtrees that it has, and tables go to workers in their order, so th
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hetcore.consensus.executor import Executor, SourceState
-from hetcore.consensus.partial_sums import PartialSums, spans_of
+from hetcore.consensus.partial_sums import PartialSums, Span, spans_of
 from hetcore.consensus.source_learners import Alone, Kept, Stepped, TableLearner
 from hetcore.consensus.table_columns import TableEncoding
 from hetcore.consensus.table_views import TableFitter
@@ -73,26 +73,29 @@ class DaskExecutor(Executor):
     def weighted_sum(self, tables: Sequence[SourceState], weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return sum_i w_i f_i (n, K): each worker adds up the subtrees that it has."""
         first, stop = tables[0].number, tables[-1].number + 1
-        sums = PartialSums((first, stop))
+        return self._added_up([(first, stop)], {n: weights[n - first] for n in range(first, stop)})[0]
+
+    def _added_up(self, sums_of: Sequence[Span], weights: Mapping[int, NDArray]) -> list[NDArray[np.float64]]:
+        """Return sum w f of the learners of each span, of which each worker adds up the subtrees that it has."""
+        sums = {span: PartialSums(span) for span in sums_of}
         for _ in range(MOST_TRIES):
             self._place()
-            groups = self._groups(sums.missing)
             calls = []
-            for worker, numbers in groups:
-                spans, own = spans_of(set(numbers), (first, stop)), {n: weights[n - first] for n in numbers}
+            for worker, numbers in self._groups(number for each in sums.values() for number in each.missing):
+                spans, own = [span for each in sums for span in spans_of(set(numbers), each)], _some(weights, numbers)
                 self._bytes["sent"] += size_of(own)
                 calls.append(self._workers.call(worker, "add_up", spans, own))
             for call in calls:
                 for span, part in (self._answer(call) or {}).items():
                     self._bytes["received"] += size_of(part)
-                    sums.add(span, part)
-            if not sums.missing:
-                return sums.total
+                    next(each for whole, each in sums.items() if whole[0] <= span[0] < whole[1]).add(span, part)
+            if not any(each.missing for each in sums.values()):
+                return [each.total for each in sums.values()]
         raise _unable("in one step")
 
     def alone(self, tables: Sequence[SourceState], consensus: NDArray[np.float64]) -> list[Alone]:
         """Return what each table says alone, beside E (n, K)."""
-        return self._all(TableLearner.alone, tables, (consensus,))
+        return self._all(TableLearner.alone_beside, tables, (consensus,))
 
     def encodings(self, tables: Sequence[SourceState]) -> list[TableEncoding]:
         """Return what the columns of each table need, which its worker learns."""
@@ -249,6 +252,10 @@ def _by_number(states: Sequence[State], own: Sequence[tuple]) -> dict[int, tuple
 def _unable(when: str) -> ClusterError:
     causes = "they may lack memory, or not be reachable from here"
     return ClusterError(f"Dask workers were lost {MOST_TRIES} times {when}: see their logs, {causes}.")
+
+
+def _some(given: Mapping[int, Any], numbers: Iterable[int]) -> dict[int, Any]:
+    return {number: given[number] for number in numbers}
 
 
 def _of(step: Step, numbers: Iterable[int]) -> Step:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
@@ -81,22 +82,35 @@ def versions() -> dict[str, str]:
 
 
 def size_of(content: Any) -> int:
-    """Return the bytes of the arrays in arguments or answers; what else there is, also a path, takes a few bytes."""
+    """Return the bytes of the arrays in arguments or answers; what else there is, also a path, takes a few bytes.
+
+    An array that is there more than once is pickled once.
+    """
+    return sum({id(each): _bytes_of(each) for each in _heavy(content)}.values())
+
+
+def _heavy(content: Any) -> Iterator[Any]:
+    """Yield the arrays and frames of arguments or answers."""
     if not getattr(content, "is_loaded", True):
-        return 0
-    if isinstance(content, np.ndarray):
-        return content.nbytes
-    if isinstance(content, Mapping):
-        return sum(map(size_of, content.values()))
-    if isinstance(content, list | tuple):
-        return sum(map(size_of, content))
-    if isinstance(content, TableView):
-        return size_of((content.source, content.order))
-    if hasattr(content, "indptr"):
-        return size_of((content.indptr, content.indices, content.data))
-    if getattr(content, "frame", None) is not None:
-        return int(content.frame.estimated_size())
-    return size_of(getattr(content, "array", None)) if hasattr(content, "array") else 0
+        # of a part of a table by path which rows it has
+        content = content.places
+    if isinstance(content, np.ndarray | pl.DataFrame):
+        yield content
+    elif isinstance(content, Mapping | list | tuple):
+        for each in content.values() if isinstance(content, Mapping) else content:
+            yield from _heavy(each)
+    elif isinstance(content, TableView):
+        yield from _heavy((content.source, content.order))
+    elif hasattr(content, "indptr"):
+        yield from _heavy((content.indptr, content.indices, content.data))
+    else:
+        # of a source one of both is None
+        held = (getattr(content, name, None) for name in ("frame", "array"))
+        yield from (each for each in held if each is not None)
+
+
+def _bytes_of(heavy: Any) -> int:
+    return heavy.nbytes if isinstance(heavy, np.ndarray) else int(heavy.estimated_size())
 
 
 def held_by(source: LearnerSource) -> int:

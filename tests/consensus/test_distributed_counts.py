@@ -48,7 +48,7 @@ def test_actors_in_one_process_have_the_bits_of_none(task, names):
 
 
 @pytest.mark.parametrize("nth", [1, 2, 3, 5, 8])
-@pytest.mark.parametrize("what", ["step", "add_up", "alone", "keep"])
+@pytest.mark.parametrize("what", ["step", "add_up", "alone_beside", "keep"])
 def test_a_loss_at_any_step_as_printed_is_survived(what, nth):
     data, _ = planted("regression", n=40)
     params = PRINTED | {"n_iterations": 3}

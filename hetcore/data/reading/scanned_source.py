@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
@@ -52,6 +53,7 @@ class ScannedSource(Source):
             raise DataError("There is no row: give at least one record.")
         self.table, self.id_column, self.ways = table, id_column, ways
         self.n_given, self._keep = table.height, None
+        self.places: slice | NDArray[np.int64] | None = None  # of a part, the table's rows that it has
 
     def read_ids(self) -> Iterator[pl.Series]:
         """Read the ids, and yield those of some rows at a time, null where missing; note what is so."""
@@ -145,9 +147,35 @@ class ScannedSource(Source):
         for block in self._raw_blocks(self.columns):
             yield clean_columns(block)
 
+    def part(self, rows: NDArray[np.int64]) -> ScannedSource:
+        """Return some records, by rising row numbers, which are all that it reads; not of a part."""
+        other = self._copy()
+        # numbers count the rows that are used
+        places = rows if self._keep is None else self._keep.arg_true().to_numpy()[rows].astype(np.int64)
+        other._n_rows, other._keep = places.size, None
+        together = places.size and places[-1] - places[0] + 1 == places.size
+        # two numbers travel in place of all
+        other.places = slice(int(places[0]), int(places[-1]) + 1) if together else places
+        return other
+
     def _raw(self, columns: Sequence[str]) -> pl.DataFrame:
+        if isinstance(self.places, slice):
+            return self.table.read(columns, self.places.start, self.places.stop)
+        if self.places is not None:
+            return self._raw_places(columns, self.places)
         frame = self.table.read(columns)
         return frame if self._keep is None else frame.filter(self._keep)
+
+    def _raw_places(self, columns: Sequence[str], places: NDArray[np.int64]) -> pl.DataFrame:
+        """Return some columns of some rows of the table, (len(places), len(columns)), by rising row numbers."""
+        parts, first = [self.table.read(columns, 0, 0)], 0
+        while first < places.size:
+            start = int(places[first])
+            stop = int(np.searchsorted(places, start + BATCH))
+            some = places[first:stop] - start
+            parts.append(self.table.read(columns, start, start + int(some[-1]) + 1)[some])
+            first = stop
+        return pl.concat(parts, rechunk=True)
 
     def _raw_blocks(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         some, size = [], 0

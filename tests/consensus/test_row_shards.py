@@ -1,0 +1,164 @@
+"""Tables whose records lie on several workers: the model file is that of a fit in one process."""
+
+from __future__ import annotations
+
+import os
+import signal
+from types import SimpleNamespace
+
+import numpy as np
+import polars as pl
+import pytest
+
+import hetcore as hc
+
+dask = pytest.importorskip("distributed", reason="Dask is not installed: pip install -r requirements-dask.txt")
+from hetcore import binning, distributed, model_files  # noqa: E402 - after the skip
+from hetcore.base import boost  # noqa: E402
+from hetcore.consensus import algorithm1  # noqa: E402
+from hetcore.data.reading.parquet_files import ParquetTable  # noqa: E402
+from hetcore.distributed import sharded_executor  # noqa: E402
+from hetcore.distributed.row_shards import ranges_of  # noqa: E402
+from hetcore.errors import ParameterError  # noqa: E402
+from tests.consensus.test_consensus import TASKS, planted  # noqa: E402
+from tests.consensus.test_distributed import PATIENCE, QUIET, client, cluster, same, shared_client  # noqa: E402, F401
+from tests.consensus.test_distributed_counts import PRINTED, Workers, made  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def _small_blocks(monkeypatch):
+    monkeypatch.setattr(algorithm1, "BLOCK", 16)
+
+
+def fit_sharded(workers, there, data, shard_rows):
+    """Fit with actors that stand in for a cluster's, records dealt out by ranges."""
+    executor = sharded_executor.ShardedExecutor(SimpleNamespace(scheduler=SimpleNamespace(address="")), shard_rows)
+    executor._workers = workers
+    problem = there._problem(data, None, None)
+    boost(there, lambda: there._start(problem, executor))
+    return there
+
+
+def by_path(held, folder, order):
+    """Return data whose tables are in files, two each, rows in another order, some without an id."""
+    for name, source in held.sources.items():
+        (folder / name).mkdir()
+        table = source.frame.insert_column(0, source.id_series)[order(source.n_rows)]
+        table = pl.concat([table[:20], table[:3].with_columns(pl.lit(None, pl.String).alias("id")), table[20:]])
+        for number, part in enumerate((table[:30], table[30:])):
+            part.write_parquet(folder / name / f"{number}.parquet")
+    known = pl.DataFrame({"id": held.id_series, "y": held.y}).filter(pl.Series(held.labelled))
+    edges = {name: graph.to_frame() for name, graph in held.graphs.items()}
+    return hc.HetData.scan({name: folder / name for name in held.sources}, edges, known)
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("names, shard_rows", [("a", 16), ("ab", 50), ("abcd", 30), ("ab", 1000)])
+def test_the_file_is_that_of_one_process(task, names, shard_rows):
+    data, _ = planted(task)
+    here, there = made(task, **PRINTED), made(task, **PRINTED)
+    fit_sharded(Workers(names), there, data, shard_rows)
+    assert same(here.fit(data), there)
+
+
+def test_thresholds_are_of_the_rows_that_one_process_draws(monkeypatch):
+    monkeypatch.setattr(binning, "_SAMPLE", 30)
+    data, _ = planted("regression")
+    here, there = made(**PRINTED), made(**PRINTED)
+    fit_sharded(Workers("ab"), there, data, 40)
+    assert same(here.fit(data), there)
+
+
+TEMPERED = {"relative_lambda": True, "left_out_weights": True, "weights": "learned", "pull": "all"}
+
+
+@pytest.mark.parametrize("changes", [TEMPERED, {"lambda0": 0.0, "lambda1": 0.0, "max_depth": -1}])
+def test_other_settings_too(changes):
+    data, _ = planted("classification", n_classes=3, n=60)
+    params = PRINTED | {"n_iterations": 2} | changes
+    here, there = made("classification", **params), made("classification", **params)
+    fit_sharded(Workers("ab"), there, data, 20)
+    assert same(here.fit(data), there)
+
+
+def test_a_table_with_records_in_one_range_alone_and_no_label():
+    held, _ = planted("regression", n_graphs=0)
+    few = hc.Source(["new 1", "new 2"], np.array([[0.0, 1.0], [1.0, np.nan]]))
+    data = hc.HetData(held.sources | {"few": few}, {}, (held.ids, held.y))
+    here, there = made(**PRINTED), made(**PRINTED)
+    fit_sharded(Workers("ab"), there, data, 32)
+    assert same(here.fit(data), there)
+
+
+@pytest.mark.parametrize("order", [np.arange, np.random.default_rng(0).permutation], ids=["in order", "mixed"])
+def test_tables_by_path_are_read_by_their_shards_alone(tmp_path, order, monkeypatch):
+    data = by_path(planted("regression")[0], tmp_path, order)
+    here, there = made(**PRINTED).fit(data), made(**PRINTED)
+    heights, read = [], ParquetTable.read
+
+    def noted(table, columns, start=0, stop=None):
+        found = read(table, columns, start, stop)
+        heights.append(found.height / table.height)
+        return found
+
+    monkeypatch.setattr(ParquetTable, "read", noted)
+    fit_sharded(Workers("abc"), there, data, 33)
+    assert same(here, there)
+    # in order: nobody reads more than a part of a table
+    assert order is not np.arange or max(heights) < 0.6
+
+
+@pytest.mark.parametrize("nth", [1, 9])
+@pytest.mark.parametrize("what", ["take", "sampled", "do", "add_up", "alone_sums"])
+def test_a_loss_at_any_step_is_survived(what, nth):
+    data, _ = planted("regression", n=40)
+    params = PRINTED | {"n_iterations": 3}
+    here, there = made(**params), made(**params)
+    workers = Workers("abc")
+    workers.loses = lambda asked: asked == what and workers.asked.count(what) == nth
+    fit_sharded(workers, there, data, 16)
+    assert same(here.fit(data), there)
+
+
+def test_ranges_are_of_whole_blocks():
+    assert ranges_of(100, 16, 33) == [(0, 16), (16, 48), (48, 80), (80, 100)]
+    assert ranges_of(100, 16, 1) == [(a, min(a + 16, 100)) for a in range(0, 100, 16)]
+    assert ranges_of(10, 16, 5) == [(0, 10)]
+
+
+def test_what_fits_a_worker_is_not_cut():
+    data, _ = planted("regression")
+
+    def cluster_of(limit):
+        info = {"workers": {name: {"memory_limit": limit} for name in "ab"}}
+        return SimpleNamespace(scheduler_info=lambda: info)
+
+    largest = max(source.n_rows * (source.n_columns + 100) for source in data.sources.values())
+    assert sharded_executor.rows_that_fit(cluster_of(2 * largest), data, 1) is None
+    assert sharded_executor.rows_that_fit(cluster_of(0), data, 1) is None
+    assert 1 <= sharded_executor.rows_that_fit(cluster_of(2 * largest - 2), data, 1) <= 50
+
+
+@pytest.mark.parametrize("printed, shard_rows", [(True, 0), (True, 1.5), (False, 10)])
+def test_a_wrong_number_of_rows_is_refused(printed, shard_rows):
+    data, _ = planted("regression")
+    client = SimpleNamespace(asynchronous=False, status="running")  # noqa: F811
+    with pytest.raises(ParameterError, match=rf"shard_rows={shard_rows} must be a whole number .*as_printed=True\.$"):
+        distributed.fit(made(printed=printed), data, client, shard_rows=shard_rows)
+
+
+@pytest.mark.slow
+def test_one_two_and_four_shards_on_a_cluster_that_loses_a_worker(tmp_path, client):  # noqa: F811
+    data = by_path(planted("classification")[0], tmp_path, np.arange)
+
+    def kill(event):
+        if event.index == 1:
+            os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
+
+    files = [model_files.dumps(made("classification", **PRINTED).fit(data))]
+    for shard_rows, callbacks in ((1000, []), (60, [kill]), (30, [])):
+        client.wait_for_workers(2, PATIENCE)
+        there = made("classification", **PRINTED)
+        distributed.fit(there, data, client, callbacks, shard_rows=shard_rows)
+        files.append(model_files.dumps(there))
+    assert len(set(files)) == 1
