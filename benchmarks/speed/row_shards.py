@@ -4,16 +4,19 @@
     python -m benchmarks.speed.row_shards --sizes 1000000 4000000 20000000 --workers 4 --no-compare
 
 Tables of numbers by path, each about 80% of the instances, one instance in ten labelled, in a LocalCluster of processes
-of one thread; each worker has one range of instances. Seconds are the median of the rounds after the first, which has
-what is done once: two readings of the files, thresholds, bins. Bytes are those of the arrays that are sent and
-received, in brackets over those of the formulas of docs/scale.md. "memory" is the most that a worker had resident. The
-model file is compared with that of a fit in one process. The slope is that of the logarithms over the sizes.
+of one thread each; each worker has one range of instances. Seconds are the processor's, of the fit's process and of the
+busiest worker, so that they mean something where cores are shared: up to the end of the first round, which has what is
+done once (two readings of the files, thresholds, bins), and the median of the other rounds. Bytes are those of the
+arrays that are sent and received in a round, in brackets over those of the formulas of docs/scale.md. "memory" is the
+most that a worker had resident. The model file is compared with that of a fit in one process, whose line has no
+workers. Slopes are of the logarithms of the busiest worker's seconds over the sizes.
 """
 
 from __future__ import annotations
 
 import argparse
 import logging
+import os
 import platform
 import tempfile
 from collections.abc import Sequence
@@ -21,17 +24,20 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import polars as pl
 import psutil
 from distributed import Client, LocalCluster
 
 import hetcore as hc
-from benchmarks.speed.scan import COVERED, PER_FILE, opened, resident
+from benchmarks.speed.scan import opened, resident, write
 from hetcore import distributed, model_files
 
 ROUNDS, TABLES, COLUMNS, BINS, DEPTH = 5, 2, 20, 64, 3
 SIZES, WORKERS = (250_000, 500_000, 1_000_000), (1, 2, 4)
 GIGABIT = 10.0  # of a process' link, in the projection
+COLUMN_NAMES = [
+    "instances", "workers", "first round: fit, worker, s", "a round: fit, worker, s", "sent, MB", "received, MB",
+    "histograms, MB", "once, MB", "memory, GiB", "model file",
+]  # fmt: skip
 QUIET = {"dashboard_address": ":0", "silence_logs": logging.CRITICAL, "threads_per_worker": 1}
 
 
@@ -60,19 +66,30 @@ class Task(NamedTuple):
         return 8.0 * self.n * self.K + self.histograms
 
 
-def make(folder: Path, n: int, tables: int, width: int) -> None:
-    """Write tables of so many columns, a file at a time."""
-    for table in range(tables):
-        (folder / f"table {table}").mkdir()
-        for number, start in enumerate(range(0, n, PER_FILE)):
-            rng = np.random.default_rng([table, number])
-            ids = start + np.flatnonzero(rng.random(min(PER_FILE, n - start)) < COVERED)
-            columns = {f"x{j}": rng.normal(size=ids.size) + (ids % 7) * (j == 0) for j in range(width)}
-            made = pl.DataFrame({"id": ids} | columns).with_columns(pl.col("id").cast(pl.String))
-            made.write_parquet(folder / f"table {table}" / f"{number:05}.parquet", compression="lz4")
-    labels = np.arange(0, n, 10)
-    made = pl.DataFrame({"id": labels, "y": (labels % 7).astype(float)}).with_columns(pl.col("id").cast(pl.String))
-    made.write_parquet(folder / "labels.parquet")
+class Watch:
+    """A callback that notes the processor's seconds of this process and of the workers after each round.
+
+    Parameters
+    ----------
+    pids : sequence of int
+        Of the workers.
+    """
+
+    def __init__(self, pids: Sequence[int]) -> None:
+        self._processes = [psutil.Process(), *map(psutil.Process, pids)]
+        self._seconds = [self._now()]
+
+    def __call__(self, event: Any) -> None:
+        self._seconds.append(self._now())
+
+    def _now(self) -> list[float]:
+        return [sum(process.cpu_times()[:2]) for process in self._processes]
+
+    def rounds(self) -> tuple[list[float], list[float]]:
+        """Return the seconds of the first round and of another one: of this process, and of the busiest worker."""
+        each = np.diff(self._seconds, axis=0)
+        found = np.array([each[0], np.median(each[1:], axis=0)])
+        return found[:, 0].tolist(), found[:, 1:].max(axis=1, initial=0.0).tolist()
 
 
 def model() -> Any:
@@ -81,26 +98,23 @@ def model() -> Any:
 
 
 def line(data: Any, client: Client, columns: int, here: Any) -> tuple[list[str], float]:
-    """Return the cells of one size and number of workers, and the seconds of a round."""
-    workers = len(client.nthreads())
-    fitted = distributed.fit(model(), data, client, shard_rows=-(-data.n // workers))
-    first, later = _seconds(fitted)
+    """Return the cells of one size and number of workers, and the busiest worker's seconds of a round."""
+    pids = list(client.run(os.getpid).values())
+    watch, workers = Watch(pids), len(pids)
+    fitted = distributed.fit(model(), data, client, [watch], shard_rows=-(-data.n // workers))
     task = Task(data.n, len(data.sources), columns, 1, ranges=workers)
-    cells = [f"{data.n:,}", str(workers), f"{first:.1f}", f"{later:.2f}"]
+    own, busiest = watch.rounds()
+    cells = [f"{data.n:,}", str(workers), *(f"{a:.2f}, {b:.2f}" for a, b in zip(own, busiest))]
     for name, expected in (("sent", task.sent), ("received", task.received)):
         middle = float(np.median(fitted.history_[f"bytes:{name}"].to_numpy()[1:]))
         cells.append(f"{_mb(middle)} ({middle / expected:.2f})")
     cells.append(_mb(task.histograms))
     cells.append(_mb(float(fitted.history_["bytes:loaded"].sum() + fitted.history_["bytes:received"][0])))
     cells.append(f"{max(client.run(resident).values()):.2f}")
-    same = "" if here is None else "the same" if model_files.dumps(fitted) == model_files.dumps(here) else "NOT the same"
-    return [*cells, same], later
-
-
-def _seconds(fitted: Any) -> tuple[float, float]:
-    """Return the seconds of the first round, and the median of the others."""
-    ends = fitted.history_["seconds"].to_numpy()
-    return float(ends[0]), float(np.median(np.diff(ends)))
+    if here is None:
+        return [*cells, ""], busiest[1]
+    same = model_files.dumps(fitted) == model_files.dumps(here)
+    return [*cells, "the same" if same else "NOT the same"], busiest[1]
 
 
 def slopes(found: dict[tuple[int, int], float], sizes: Sequence[int]) -> list[str]:
@@ -110,7 +124,7 @@ def slopes(found: dict[tuple[int, int], float], sizes: Sequence[int]) -> list[st
         seconds = [found[n, workers] for n in sizes]
         slope = np.polyfit(np.log(sizes), np.log(seconds), 1)[0] if len(sizes) > 1 else float("nan")
         per = 1e9 * seconds[-1] / sizes[-1]
-        lines.append(f"{workers or 'No'} worker(s): slope {slope:.2f}, {per:,.0f} ns an instance at the largest size")
+        lines.append(f"{workers} workers: slope {slope:.2f}, {per:,.0f} ns an instance at the largest size")
     return lines
 
 
@@ -138,12 +152,13 @@ def _row(cells: Sequence[str]) -> str:
 def _print_size(n: int, given: argparse.Namespace, found: dict[tuple[int, int], float]) -> None:
     """Make the data of one size, fit, and print a line for each number of workers."""
     with tempfile.TemporaryDirectory(prefix="hetcore-shards-") as name:
-        make(Path(name), n, given.tables, given.columns)
+        write(Path(name), n, tables=given.tables, width=given.columns)
         data = opened(Path(name), "path")
-        here = None if given.no_compare else model().fit(data)
-        if here is not None:
-            first, found[n, 0] = _seconds(here)
-            print(_row([f"{n:,}", "none", f"{first:.1f}", f"{found[n, 0]:.2f}", *[""] * 6]), flush=True)
+        here, watch = None, Watch([])
+        if not given.no_compare:
+            here = model().fit(data, callbacks=[watch])
+            (first, found[n, 0]), _ = watch.rounds()
+            print(_row([f"{data.n:,}", "0", f"{first:.2f}", f"{found[n, 0]:.2f}", *[""] * 6]), flush=True)
         for workers in given.workers:
             with LocalCluster(n_workers=workers, **QUIET) as cluster, Client(cluster, direct_to_workers=True) as client:
                 # one that comes late would get nothing
@@ -162,8 +177,7 @@ def main() -> None:
     parser.add_argument("--no-compare", action="store_true", help="leave out the fit in one process")
     given = parser.parse_args()
     print(f"{platform.machine()}, {psutil.cpu_count()} cores; {given.tables} tables of {given.columns} numbers\n")
-    names = ["instances", "workers", "first round, s", "a round, s", "sent, MB", "received, MB", "histograms, MB"]
-    print(_row([*names, "once, MB", "memory, GiB", "model file"]))
+    print(_row(COLUMN_NAMES))
     print(_row(["---"] * 10))
     found: dict[tuple[int, int], float] = {}
     for n in given.sizes:

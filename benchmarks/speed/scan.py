@@ -33,7 +33,13 @@ ROUNDS = 5
 def make(folder: Path, gib: float, width: int = COLUMNS) -> int:
     """Write tables of so many columns, a file at a time; return the instances."""
     n = round(gib * GIB / (TABLES * COVERED * width * 8))
-    for table in range(TABLES):
+    write(folder, n, tables=TABLES, width=width)
+    return n
+
+
+def write(folder: Path, n: int, *, tables: int, width: int) -> None:
+    """Write tables of so many columns over n instances, a file at a time, and labels."""
+    for table in range(tables):
         (folder / f"table {table}").mkdir()
         for number, start in enumerate(range(0, n, PER_FILE)):
             rng = np.random.default_rng([table, number])
@@ -44,7 +50,6 @@ def make(folder: Path, gib: float, width: int = COLUMNS) -> int:
     labels = np.arange(0, n, 10)
     made = pl.DataFrame({"id": labels, "y": (labels % 7).astype(float)}).with_columns(pl.col("id").cast(pl.String))
     made.write_parquet(folder / "labels.parquet")
-    return n
 
 
 def opened(folder: Path, way: str) -> Any:

@@ -101,9 +101,9 @@ def fit(
     y, eval_y : (n,) array-like, optional
         As of `fit`.
     shard_rows : int, optional
-        Of a fit as printed: records of all tables are dealt out by ranges of at most so many instances, of which each
-        has whole blocks of 65,536. The model file does not depend on it. By default tables stay whole unless one takes
-        more than half of a worker's memory.
+        Of a fit as printed: records of all tables are dealt out by ranges of at most so many instances, rounded up to
+        blocks of 65,536. The model file does not depend on it. By default tables stay whole unless one takes more than
+        half of a worker's memory.
 
     Returns
     -------

@@ -47,9 +47,9 @@ Questions = Generator[tuple[Callable[..., Any], list[tuple]], list[Any], Any]
 
 
 def ranges_of(n: int, block: int, most: int) -> list[tuple[int, int]]:
-    """Return ranges of n instances, each of whole blocks and of at most `most` instances or one block."""
+    """Return ranges of n instances, each of whole blocks, of at most `most` instances rounded up to blocks."""
     count = -(-n // block)
-    n_ranges = -(-count // max(1, most // block))
+    n_ranges = -(-count // -(-most // block))
     ends = [min(n, block * (count * each // n_ranges)) for each in range(n_ranges + 1)]
     return list(zip(ends, ends[1:]))
 
@@ -207,12 +207,14 @@ class ShardedTable(TableRecords):
     def __init__(
         self, rows: NDArray[np.int64], task: PrintedTask, places: Sequence[NDArray[np.int64]], kept: Kept
     ) -> None:
-        super().__init__(rows, task)
-        self.places, self.kept = places, kept
-        # only graphs ask for scores of several shards at once
+        self._n_shards, self.kept = len(places), kept
+        # only graphs ask for scores of several shards at once: without them nothing here is of the records' number
         self._needs_scores = bool(task.links or task.edges)
-        if not self._needs_scores:
-            self.f = np.empty((0, self.f.shape[1]))
+        if self._needs_scores:
+            super().__init__(rows, task)
+            self._places = places
+        else:
+            self.rows, self.task, self.loss = rows, task, task.loss
 
     def advance(
         self, parts: Sequence[tuple], graph_weights: NDArray, left_out: NDArray[np.bool_], weights: NDArray[np.float64]
@@ -297,9 +299,9 @@ class ShardedTable(TableRecords):
                 return ended.value
 
     def _take_scores(self) -> Questions:
-        for places, scores in zip(self.places, (yield from self._all(Shard.scores))):
+        for places, scores in zip(self._places, (yield from self._all(Shard.scores))):
             self.f[places] = scores
 
     def _all(self, method: Callable[..., Any], *args: Any) -> Questions:
         """Ask all shards the same."""
-        return (yield method, [args] * len(self.places))
+        return (yield method, [args] * self._n_shards)

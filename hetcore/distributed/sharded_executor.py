@@ -47,7 +47,7 @@ class ShardedExecutor(DaskExecutor):
     client : distributed.Client
         Connected, not asynchronous.
     shard_rows : int
-        Most instances of a range, at least 1; a range has at least one block of 65,536.
+        Most instances of a range, at least 1, rounded up to blocks of 65,536.
     """
 
     def __init__(self, client: Any, shard_rows: int) -> None:

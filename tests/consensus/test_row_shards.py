@@ -121,7 +121,8 @@ def test_a_loss_at_any_step_is_survived(what, nth):
 
 
 def test_ranges_are_of_whole_blocks():
-    assert ranges_of(100, 16, 33) == [(0, 16), (16, 48), (48, 80), (80, 100)]
+    assert ranges_of(100, 16, 33) == [(0, 32), (32, 64), (64, 100)]
+    assert ranges_of(100, 16, 50) == [(0, 48), (48, 100)]
     assert ranges_of(100, 16, 1) == [(a, min(a + 16, 100)) for a in range(0, 100, 16)]
     assert ranges_of(10, 16, 5) == [(0, 10)]
 
