@@ -101,7 +101,9 @@ class LandmarkFeatures:
         return rows / self.scale
 
     def _features(self, rows: NDArray) -> NDArray[np.float64]:
-        return np.ascontiguousarray(solve_triangular(self.factor, _gaussian(rows, self.landmarks).T, lower=True).T)
+        # in place: the transpose of rows that lie one after the other is what LAPACK wants
+        kernel, same = _gaussian(rows, self.landmarks).T, {"overwrite_b": True, "check_finite": False}
+        return np.ascontiguousarray(solve_triangular(self.factor, kernel, lower=True, **same).T)
 
     def dual(self, coefficients: NDArray) -> NDArray:
         """Return the coefficients (m, K) of the kernel at the landmarks that equal `coefficients` of Phi."""

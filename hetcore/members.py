@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from hetcore.errors import DataError
 from hetcore.growing import WRONG, most_leaves, readable, slots
+from hetcore.kernels.draws import draw_sets
 from hetcore.kernels.layout import (
     LEAF_DTYPE,
     N_STATE,
@@ -31,7 +32,9 @@ from hetcore.kernels.members import Grown, Parts, add_members, grow_members
 from hetcore.kernels.threads import run_each
 from hetcore.trees import Tree
 
-__all__ = ["Grown", "MemberGrower", "add_members", "drawn", "trees_of"]
+__all__ = ["Grown", "MemberGrower", "add_members", "drawn", "drawn_together", "trees_of"]
+
+MOST_TOGETHER = 10_000  # numbers in a pool up to which NumPy draws by Floyd's algorithm
 
 
 class MemberGrower:
@@ -162,6 +165,29 @@ def drawn(numbers: NDArray[np.int32], count: int, rng: np.random.Generator) -> N
     found = numbers[rng.choice(numbers.size, min(count, numbers.size), replace=False)].astype(np.int32, copy=False)
     found.sort()
     return found
+
+
+def drawn_together(
+    pools: Sequence[NDArray[np.int32]], counts: Sequence[int], rng: np.random.Generator
+) -> list[NDArray[np.int32]]:
+    """Return what `drawn` returns of each of some pools, one after the other, in one call; the same numbers."""
+    sizes = [pool.size for pool in pools]
+    counts = [min(count, size) for count, size in zip(counts, sizes)]
+    bits = rng.bit_generator
+    # another generator, or pools of which NumPy draws in another way
+    if max(sizes) > MOST_TOGETHER or not isinstance(bits, np.random.PCG64):
+        return [drawn(pool, count, rng) for pool, count in zip(pools, counts)]
+    # the stream goes on where it was, and the generator from where the kernel ends
+    given = bits.state
+    words = given["state"]["state"], given["state"]["inc"]
+    halves = [half for word in words for half in (word >> 64, word & (1 << 64) - 1)]
+    state = np.array([*halves, given["has_uint32"], given["uinteger"]], np.uint64)
+    found = np.empty(sum(counts), np.int64)
+    draw_sets(state, np.array(sizes), np.array(counts), np.zeros(max(sizes), bool), found)
+    high, low, _, _, has_half, half = state.tolist()
+    bits.state = given | {"state": {"state": high << 64 | low, "inc": words[1]}, "has_uint32": has_half, "uinteger": half}
+    ends = np.cumsum(counts)[:-1]
+    return [pool[part] for pool, part in zip(pools, np.split(found, ends))]
 
 
 def trees_of(grown: Grown) -> list[Tree]:

@@ -17,6 +17,7 @@ __all__ = ["KnownLabels", "feature_means", "label_columns", "symmetric", "walk"]
 SPREAD_SHARE = 0.9  # of what an instance takes over from its neighbours in a step of spreading
 SPREAD_STEPS = 10
 FAINT = 1e-12
+MOST_NUMBERS = 4_000_000  # of neighbours' labels that are summed at once, over all folds: 32 MB
 
 
 class KnownLabels(NamedTuple):
@@ -70,23 +71,34 @@ def label_columns(links: Any, labels: KnownLabels) -> NDArray[np.float32]:
     n, k = labels.codes.shape
     # an instance without a link has no columns, rather than columns of nothing
     columns = np.full((n, 3 * k + 3), np.nan, np.float32)
-    linked, spreading = np.diff(links.indptr) > 0, symmetric(links, loops=False)
+    linked = np.diff(links.indptr) > 0
     # unlabelled rows, of fold -1, see all labels
-    for fold in range(-1, int(labels.fold.max(initial=-1)) + 1):
-        rows = (labels.fold == fold) & linked
-        if rows.any():
-            seen = labels.known & (labels.fold != fold)
-            columns[rows] = _columns(links, spreading, labels.codes, seen)[rows]
+    folds = [fold for fold in range(-1, int(labels.fold.max(initial=-1)) + 1) if (linked & (labels.fold == fold)).any()]
+    # several folds at once, so that the links are read once for them; not all, for there may be many instances
+    at_once = max(1, MOST_NUMBERS // max(1, n * (k + 1)))
+    spreading = symmetric(links, loops=False) if folds else None
+    for first in range(0, len(folds), at_once):
+        _write_columns(links, spreading, labels, folds[first : first + at_once], columns)
     return columns
 
 
-def _columns(links: Any, spreading: Any, codes: NDArray, seen: NDArray[np.bool_]) -> NDArray[np.float64]:
-    # the last column counts, so that sums and counts travel together
-    given_labels = np.column_stack([codes * seen[:, None], seen.astype(np.float64)])
+def _write_columns(links: Any, spreading: Any, labels: KnownLabels, folds: list[int], columns: NDArray) -> None:
+    """Write the columns of the linked rows of some folds."""
+    seen = np.array([labels.known & (labels.fold != fold) for fold in folds])
+    # the last column of a fold counts, so that sums and counts travel together
+    given = [np.column_stack([labels.codes * each[:, None], each.astype(np.float64)]) for each in seen]
+    given_labels = np.hstack(given)
     one = links @ given_labels
     two, spread = links @ one, given_labels
     for _ in range(SPREAD_STEPS):
         spread = SPREAD_SHARE * (spreading @ spread) + (1.0 - SPREAD_SHARE) * given_labels
+    linked, width = np.diff(links.indptr) > 0, given[0].shape[1]
+    for place, fold in enumerate(folds):
+        rows, own = np.flatnonzero((labels.fold == fold) & linked), slice(place * width, (place + 1) * width)
+        columns[rows] = _columns(one[rows, own], two[rows, own], spread[rows, own])
+
+
+def _columns(one: NDArray, two: NDArray, spread: NDArray) -> NDArray[np.float64]:
     means = [_means(each) for each in (one, two, spread)]
     # logarithms, for trees and linear learners alike see 1 to 10 as they see 10 to 100; spreading leaves shares far
     # below 1

@@ -110,8 +110,9 @@ class Projection(Stored):
 
 def _two_valued(X: NDArray) -> NDArray[np.bool_]:
     """Return which columns (d,) of X (n, d) have at most two values."""
-    low, high = np.where(np.isnan(X), np.inf, X).min(axis=0), np.where(np.isnan(X), -np.inf, X).max(axis=0)
-    return ((X == low) | (X == high) | np.isnan(X)).all(axis=0)
+    # NaN only where there is nothing else, and equal to nothing
+    low, high = np.fmin.reduce(X, axis=0, initial=np.inf), np.fmax.reduce(X, axis=0, initial=-np.inf)
+    return ((X == low) | (X == high) | (X != X)).all(axis=0)
 
 
 def principal(rows: NDArray[np.float64], rank: int) -> NDArray[np.float64]:

@@ -28,7 +28,8 @@ from hetcore.consensus.recall import MEMORY, key_of
 from hetcore.consensus.table_views import TableView
 from hetcore.forest import Forest
 from hetcore.kernel_ridge import LandmarkFeatures
-from hetcore.members import MemberGrower, add_members, drawn, trees_of
+from hetcore.kernels.slopes import farthest, write_slopes
+from hetcore.members import MemberGrower, add_members, drawn_together, trees_of
 from hetcore.trees import TreeParams
 
 __all__ = ["Advanced", "BoostRule", "SmoothLearner", "TreeLearner", "ViewContent", "ViewLearner"]
@@ -136,8 +137,9 @@ class ViewLearner:
         self.own = np.flatnonzero(self.fold >= 0)
         self.others = np.flatnonzero(self.fold < 0)
         folds = self.fold[self.own]
-        # each fold's member learns from all the others
-        self.training = [self.own[folds != k].astype(np.int32) for k in range(self.rule.n_folds)]
+        # each fold's member learns from all the others; by place among the labelled rows
+        self.training = [np.flatnonzero(folds != k).astype(np.int32) for k in range(self.rule.n_folds)]
+        self._taught = all(rows.size > 1 for rows in self.training)
         self.round, self.best, self.lowest = 0, -1, np.inf
         self._prepare(content)
         self._remember()
@@ -169,10 +171,13 @@ class ViewLearner:
 
     @property
     def _able(self) -> bool:
-        predicted = self._of_labelled()
-        far = max(predicted.max(initial=0.0), -predicted.min(initial=0.0))
         # a member without two rows has no fold to learn from; one that diverged stays where it is
-        return all(rows.size > 1 for rows in self.training) and float(far) < DIVERGED
+        return self._taught and self._far() < DIVERGED
+
+    def _far(self) -> float:
+        """Return the largest absolute score of a labelled row."""
+        predicted = self._of_labelled()
+        return float(max(predicted.max(initial=0.0), -predicted.min(initial=0.0)))
 
     def _pulled_weight(self) -> float:
         """Return the weight of a pulled row where a label's is 1.
@@ -217,22 +222,30 @@ class TreeLearner(ViewLearner):
     """Boosted trees."""
 
     def _prepare(self, content: ViewContent) -> None:
-        several = self.outputs.k > 1
+        several, own = self.outputs.k > 1, self.own.size
         self.rng = np.random.default_rng(content.seed)
-        self.scores = np.tile(self.outputs.prior, (self.rule.n_folds, len(self.fold), 1))
         bins = BINS_OF_CLASSES if several else BINS
         # of the columns alone: another lambda0 leaves them as they are
-        self.mapper, self.binned = MEMORY.recalled("bins", content.columns_key, lambda: _binned(content.X, bins))
-        self.varying = varying_columns(self.binned, self.mapper.n_bins)
+        self.mapper, binned = MEMORY.recalled("bins", content.columns_key, lambda: _binned(content.X, bins))
+        self.varying = varying_columns(binned, self.mapper.n_bins)
+        # labelled rows first, then pulled ones: what a tree is grown on lies together, and is read without picking
+        rest = np.setdiff1d(self.others, self.pulled, assume_unique=True)
+        self.order = np.concatenate([self.own, self.pulled, rest])
+        self.spots = np.argsort(self.order)[self.others] - own
+        self.scores = np.tile(self.outputs.prior, (self.rule.n_folds, len(self.order), 1))
+        self.among = np.arange(own, own + self.pulled.size, dtype=np.int32)
+        self.targets = np.ascontiguousarray(self.codes[self.own])
         self.trees: list[list[Any]] = []
         self.rates: list[float] = []
         # nothing pulls in the first round: with another lambda0 it is the same
         alike = self.rule._replace(outputs=self.outputs.is_classifier, n_jobs=1, lambda0=0.0)
         shared = content.columns_key and self.pulled.size
-        self.first_key = key_of(content.columns_key, content.seed, alike, self.outputs.prior) if shared else ""
+        key = content.columns_key, content.seed, alike, self.outputs.prior, self.pulled
+        self.first_key = key_of(*key) if shared else ""
         shape = (self.outputs.k, self.outputs.k if self.outputs.is_classifier else 0)
-        jobs = self.rule.n_jobs if self.own.size * self.varying.size >= SHARED else 1
-        self.grower = MemberGrower(self.binned, self.mapper.n_bins, shape, self.rule.limits, jobs)
+        jobs = self.rule.n_jobs if own * self.varying.size >= SHARED else 1
+        binned = np.ascontiguousarray(np.take(binned, self.order, axis=1))
+        self.grower = MemberGrower(binned, self.mapper.n_bins, shape, self.rule.limits, jobs)
 
     def _step(self, pull: NDArray[np.float64] | None) -> None:
         if self.round or pull is not None:
@@ -270,39 +283,35 @@ class TreeLearner(ViewLearner):
         self.trees.append([tree for trees in grown_now for tree in trees])
 
     def _grown(self, pull: NDArray[np.float64] | None) -> Any:
-        # zeros that are never touched cost nothing: most rows are neither labelled nor pulled
-        gradients = np.zeros(self.scores.shape, np.float32)
-        hessians = np.zeros((*self.scores.shape[:2], self.outputs.k if self.outputs.is_classifier else 0), np.float32)
-        fitted = self.outputs.fitted(self._of_labelled())
-        self._slope(self.own, fitted, fitted - self.codes[self.own], gradients, hessians)
+        members, own, k = len(self.training), self.own.size, self.outputs.k
         # two rows at least, for a tree of one can't split
         sizes = [max(2, round(self.rule.subsample * each.size)) for each in self.training]
-        rows = [drawn(each, size, self.rng) for each, size in zip(self.training, sizes)]
-        if pull is not None and self.pulled.size:
-            weight = np.float32(self.rule.lambda0)
+        pools, counts = [*self.training, *[self.varying] * members], [*sizes, *[self._n_columns()] * members]
+        if pull is None or not self.pulled.size:
+            pull = np.empty((members, 0, k))
+        else:
             # as many as are labelled, so that growing costs at most twice as much
-            pulled = drawn(self.pulled, rows[0].size, self.rng)
-            fitted = self.outputs.fitted(self.scores[:, pulled])
-            slope = weight * (fitted - pull[:, np.searchsorted(self.pulled, pulled)])
-            self._slope(pulled, fitted, slope, gradients, hessians)
-            # the curvature weighs as the gradient, so that a leaf of pulled rows takes the same step
-            hessians[:, pulled] *= weight
-            rows = [np.sort(np.concatenate([each, pulled])).astype(np.int32) for each in rows]
-        self.grower.use(rows, [self._columns() for _ in rows])
+            pools.insert(members, self.among)
+            counts.insert(members, min(sizes[0], self.training[0].size))
+        drawn = drawn_together(pools, counts, self.rng)
+        rows = [np.concatenate([each, *drawn[members:-members]]) for each in drawn[:members]]
+        self.grower.use(rows, drawn[-members:])
+        # of the rows that a tree is grown on alone: the others are never touched, and cost nothing
+        gradients = np.empty((members, own + pull.shape[1], k), np.float32)
+        hessians = np.empty((*gradients.shape[:2], k if self.outputs.is_classifier else 0), np.float32)
+        given, weight = self.grower.parts, np.float32(self.rule.lambda0)
+        pull = np.ascontiguousarray(pull)
+        write_slopes(
+            self.scores, self.targets, pull, weight, given.rows, given.starts, np.empty(k), gradients, hessians
+        )
         return self.grower.grow(gradients, hessians)
 
-    def _slope(self, rows: NDArray, fitted: NDArray, slope: NDArray, gradients: NDArray, hessians: NDArray) -> None:
-        """Write gradients and hessians of some rows."""
-        gradients[:, rows] = slope
-        if hessians.size:
-            hessians[:, rows] = self.outputs.curvature(fitted)
-
-    def _columns(self) -> NDArray[np.int32]:
+    def _n_columns(self) -> int:
+        """Return how many columns a tree gets."""
         d, most = self.varying.size, MOST_COLUMNS_OF_CLASSES if self.outputs.k > 1 else MOST_COLUMNS
         most = max(most, round(ROOTS * np.sqrt(d)))
         # eight at least: of a narrow table a share would leave a column or two
-        count = min(d, most, max(int(np.ceil(self.rule.column_sample * d)), 8))
-        return drawn(self.varying, count, self.rng)
+        return min(d, most, max(int(np.ceil(self.rule.column_sample * d)), 8))
 
     def keep(self) -> dict[str, NDArray]:
         """Return bins and one forest, the mean of the members', up to the best round."""
@@ -315,21 +324,24 @@ class TreeLearner(ViewLearner):
 
     def members(self) -> NDArray[np.float64]:
         """Return what each member says of the unlabelled rows (F, m_u, k) in the best round."""
-        return self._kept
+        return self._kept[:, self.spots]
 
     def pulled_members(self) -> NDArray[np.float64]:
         """Return what each member says of the pulled rows (F, u, k) in the best round."""
-        return self._kept[:, np.searchsorted(self.others, self.pulled)]
+        return self._kept[:, : self.pulled.size]
 
     def _of_labelled(self) -> NDArray[np.float64]:
-        return self.scores[:, self.own]
+        return self.scores[:, : self.own.size]
+
+    def _far(self) -> float:
+        return farthest(self.scores, self.own.size)
 
     def _mean_of_others(self) -> NDArray[np.float64]:
         # `_remember` of this round has them
-        return self._kept.mean(axis=0)
+        return self._kept.mean(axis=0)[self.spots]
 
     def _remember(self) -> None:
-        self._kept = self.scores[:, self.others]
+        self._kept = self.scores[:, self.own.size :].copy()
 
 
 class SmoothLearner(ViewLearner):
@@ -364,10 +376,10 @@ class SmoothLearner(ViewLearner):
         # rows of length 1 on average, so that one row of penalties serves all tables
         unit = 1.0 / max(np.sqrt((rows**2).sum(axis=1).mean()), 1e-12)
         fitted_rows = np.concatenate([self.own, self.pulled]) if self.rule.lambda0 else self.own
-        fitted = _with_constant(rows[fitted_rows] * unit)
+        fitted = _with_constant(rows[fitted_rows], unit)
         own, pulled = fitted[: self.own.size], fitted[self.own.size :]
         # the others apart from those fitted, so that a round does not pick its rows anew
-        return unit, fitted, _with_constant(rows[self.others] * unit), own.T @ own, pulled.T @ pulled
+        return unit, fitted, _with_constant(rows[self.others], unit), own.T @ own, pulled.T @ pulled
 
     def _spectrum(self, own: NDArray, pulled: NDArray) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return eigenvalues and -vectors of the Gram matrix that a member has on average."""
@@ -444,9 +456,12 @@ def _binned(X: NDArray | TableView, n_bins: int) -> tuple[BinMapper, NDArray[np.
     return mapper, mapper.transform(X)
 
 
-def _with_constant(rows: NDArray) -> NDArray[np.float64]:
-    # a constant that is penalised a little, as the prior is there
-    return np.column_stack([rows, np.full(len(rows), CONSTANT)])
+def _with_constant(rows: NDArray, unit: float) -> NDArray[np.float64]:
+    found = np.empty((len(rows), rows.shape[1] + 1))
+    np.multiply(rows, unit, out=found[:, :-1])
+    # penalised a little, as the prior is there
+    found[:, -1] = CONSTANT
+    return found
 
 
 def _flat(array: NDArray) -> NDArray:

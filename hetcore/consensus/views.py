@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +48,7 @@ SEEN_LACKING = 5  # labelled rows without a table or link, or one in 20, from wh
 FOLDS = 5
 FOLDS_OF_FEW, FEW = 10, 60  # labelled rows below which members can't spare a fifth of them
 FOLDS_OF_MANY, MANY = 3, 20_000  # labelled rows from which three folds are enough
+HELD_BYTES = 128 << 20  # of the last fit's views, held for a prediction of the same data
 
 
 class View(NamedTuple):
@@ -179,8 +181,29 @@ class ViewColumns(Stored):
         made, self._made = self._made, []
         return made
 
+    def hold(self, data: HetData, labels: KnownLabels, made: list[DataView]) -> None:
+        """Hold the views of the data of `fit`, if they are small: who fits mostly predicts the same data next."""
+        arrays = {id(each.X): each.X for each in made}.values()
+        # of one fit at a time: many models in memory must not hold the columns of each
+        _HELD.clear()
+        if sum(X.nbytes for X in arrays) <= HELD_BYTES:
+            _HELD[self] = {name: ref(each) for name, each in _parts(data).items()}, _places(data), labels, made
+
+    def _held(self, data: HetData, labels: KnownLabels) -> list[DataView] | None:
+        """Return the views of some data, if they are those of `fit`."""
+        held = _HELD.get(self)
+        if held is None:
+            return None
+        parts, places, seen, made = held
+        # a what-if changes some parts and shares the others
+        same = {name: each() for name, each in parts.items()} == _parts(data)
+        same = same and all(map(np.array_equal, places, _places(data))) and np.array_equal(seen.fold, labels.fold)
+        return made if same and np.array_equal(seen.codes[seen.known], labels.codes[seen.known]) else None
+
     def transform(self, data: HetData, labels: KnownLabels) -> list[DataView]:
         """Return the views of any data, whose instances' labels and folds are those of the training data."""
+        if (made := self._held(data, labels)) is not None:
+            return made
         if (
             MEMORY.room
             and self.origin
@@ -335,6 +358,22 @@ class ViewColumns(Stored):
         return "" if known and self.views else "The views of the model file are not those of its tables and graphs"
 
 
+# beside the columns, not in them: it goes with them, and no copy or file has it
+_HELD: WeakKeyDictionary[ViewColumns, tuple[dict[Any, ref[Any]], list[NDArray], KnownLabels, list[DataView]]]
+_HELD = WeakKeyDictionary()
+
+
+def _parts(data: HetData) -> dict[tuple[str, str], Any]:
+    """Return what a data set is made of, by name: tables and graphs, which no what-if changes in place."""
+    parts = {("table", name): each for name, each in data.sources.items()}
+    return parts | {("graph", name): each for name, each in data.graphs.items()}
+
+
+def _places(data: HetData) -> list[NDArray[np.int64]]:
+    """Return where each table's records are."""
+    return [data.rows(name) for name in data.sources]
+
+
 def _has(data: HetData, name: str) -> NDArray[np.bool_]:
     has = np.zeros(data.n, bool)
     has[data.rows(name)] = True
@@ -357,6 +396,7 @@ def fitted_views(
     def fit() -> tuple[ViewColumns, list[DataView]]:
         columns = ViewColumns().fit(data, labels, learners)
         columns.origin, found = key, columns.of_training()
+        columns.hold(data, labels, found)
         return columns, [each._replace(key=_key_of_view(each, data, labels)) for each in found] if key else found
 
     key = origin_of(data, labels, learners) if MEMORY.room else ""

@@ -7,7 +7,7 @@ import numpy as np
 from hetcore.kernels.cache import kernel
 from hetcore.kernels.layout import MISSING_BIN
 
-_BLOCK = 256  # rows whose values stay near while each column in turn is read across them
+_BLOCK = 512  # rows whose values stay near while each column in turn is read across them
 
 
 def _between(low, high):
@@ -98,24 +98,8 @@ def _find_thresholds(values, max_bins, out):
 find_thresholds = kernel(_find_thresholds)
 
 
-def _count_below(value, thresholds, n_cuts):
-    """Return how many of the sorted thresholds (256,), padded with inf, are below `value`, without branches."""
-    at, half = 0, 128
-    # starts at the first power of two that may count: a column of three bins takes two steps, not eight
-    while half > n_cuts:
-        half >>= 1
-    while half > 0:
-        # no branch: which way a value goes can't be guessed, and a wrong guess costs more than the sum
-        at += half if thresholds[at + half - 1] < value else 0
-        half >>= 1
-    return at
-
-
-count_below = kernel(_count_below)
-
-
 def _bin_values(X, thresholds, n_bins, out):
-    """Write the bin of each value.
+    """Write the bin of each value: how many of its column's thresholds are below it.
 
     Parameters
     ----------
@@ -127,15 +111,25 @@ def _bin_values(X, thresholds, n_bins, out):
     out : (d, n) uint8
         Receives bins; `MISSING_BIN` for NaN.
     """
+    values, at = np.empty(_BLOCK, np.float32), np.empty(_BLOCK, np.int32)
     for first in range(0, X.shape[0], _BLOCK):
+        m = min(_BLOCK, X.shape[0] - first)
         for f in range(X.shape[1]):
-            cuts, n_cuts = thresholds[f], n_bins[f] - 1
-            for i in range(first, min(first + _BLOCK, X.shape[0])):
-                value = X[i, f]
-                bin_ = count_below(value, cuts, n_cuts)
-                # searched even where missing: a comparison with NaN is false, and one path for all keeps the loop free
-                # of branches
-                out[f, i] = MISSING_BIN if np.isnan(value) else bin_
+            cuts, half = thresholds[f], 128
+            # starts at the first power of two that may count: a column of three bins takes two steps, not eight
+            while half > n_bins[f] - 1:
+                half >>= 1
+            # the column once, side by side, so that a step of the search is vector code over all values
+            for i in range(m):
+                values[i] = X[first + i, f]
+                at[i] = 0
+            while half > 0:
+                # no branch: which way a value goes can't be guessed; a comparison with NaN is false
+                for i in range(m):
+                    at[i] += half if cuts[at[i] + half - 1] < values[i] else 0
+                half >>= 1
+            for i in range(m):
+                out[f, first + i] = MISSING_BIN if np.isnan(values[i]) else at[i]
 
 
 bin_values = kernel(_bin_values)

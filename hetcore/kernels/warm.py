@@ -12,12 +12,14 @@ from hetcore.kernels import (
     collective_columns,
     collective_sweeps,
     csr,
+    draws,
     factorization,
     grower,
     medians,
     members,
     predictor,
     simplex,
+    slopes,
 )
 from hetcore.kernels import packed_sums as fixed
 from hetcore.kernels.layout import (
@@ -57,6 +59,10 @@ def _members() -> None:
     buffers, begins = np.zeros((3, 3), np.uint32), np.zeros((3, 2), np.int64)
     members.grow_members(problem, parts, 0, 1, limits, work, scratch, given, given.copy(), grown, buffers, begins)
     members.add_members(np.zeros((1, 3, 1)), leaves, grown.values, 1.0)
+    scores, codes = np.zeros((1, 3, 1)), np.zeros((3, 1))
+    slopes.write_slopes(scores, codes, scores, np.float32(1.0), rows, parts.starts, one.astype(float), given, given)
+    slopes.farthest(scores, 3)
+    draws.draw_sets(np.ones(6, np.uint64), one + 2, one + 1, np.zeros(2, np.bool_), one)
 
 
 def _toy() -> tuple[np.ndarray, np.ndarray, Problem, Work]:

@@ -61,7 +61,6 @@ def test_thresholds_and_bins(values, max_bins):
     if 0 < len(values):
         agree("binning", "run_length", values, 0)
         agree("binning", "between", values[0], values[-1])
-        agree("binning", "count_below", values[-1], cuts, n_cuts)
 
 
 def packed_table(n=200, n_outputs=1, n_hessians=0, seed=0):

@@ -1,0 +1,43 @@
+"""Slopes of the members' rows: those of the loss at all rows, and no other row is touched."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from hetcore.kernels import slopes
+from tests.naive import slopes as naive
+
+
+@pytest.mark.parametrize("k,classes", [(1, False), (1, True), (4, True)])
+def test_slopes_are_those_of_the_loss(k, classes):
+    rng = np.random.default_rng(0)
+    scores, codes, pull = 3 * rng.normal(size=(2, 9, k)), rng.random((4, k)), rng.random((2, 3, k))
+    rows, starts = np.array([0, 2, 5, 3, 4, 6], np.uint32), np.array([0, 3, 6])
+    gradients, hessians = np.full((2, 7, k), 9.0, np.float32), np.full((2, 7, k if classes else 0), 9.0, np.float32)
+    slopes.write_slopes(scores, codes, pull, np.float32(0.3), rows, starts, np.empty(k), gradients, hessians)
+    g, h = naive.write_slopes(scores, codes, pull, 0.3, classes)
+    for m, own in enumerate(np.split(rows.astype(int), 2)):
+        others = np.setdiff1d(np.arange(7), own)
+        assert_allclose(gradients[m, own], g[m, own], rtol=1e-6, atol=1e-7)
+        assert (gradients[m, others] == 9.0).all()
+        if classes:
+            assert_allclose(hessians[m, own], h[m, own], rtol=1e-6, atol=1e-7)
+            assert (hessians[m, others] == 9.0).all()
+
+
+def test_probabilities_of_far_scores_are_numbers():
+    for scores in (np.array([800.0]), np.array([-800.0]), np.array([900.0, -900.0, 0.0])):
+        found = np.empty(scores.size)
+        slopes.fitted(scores, found)
+        with np.errstate(over="ignore"):
+            assert_allclose(found, naive.fitted(scores), atol=1e-300)
+
+
+def test_the_farthest_score_is_of_the_first_rows_alone():
+    scores = np.random.default_rng(0).normal(size=(2, 6, 3))
+    scores[1, 4] = 50.0
+    assert slopes.farthest(scores, 4) == naive.farthest(scores, 4)
+    scores[0, 1, 2] = np.nan
+    assert slopes.farthest(scores, 4) == np.inf and slopes.farthest(scores, 0) == 0.0
