@@ -185,7 +185,8 @@ def drawn_together(
     found = np.empty(sum(counts), np.int64)
     draw_sets(state, np.array(sizes), np.array(counts), np.zeros(max(sizes), bool), found)
     high, low, _, _, has_half, half = state.tolist()
-    bits.state = given | {"state": {"state": high << 64 | low, "inc": words[1]}, "has_uint32": has_half, "uinteger": half}
+    now = {"state": high << 64 | low, "inc": words[1]}
+    bits.state = given | {"state": now, "has_uint32": has_half, "uinteger": half}
     ends = np.cumsum(counts)[:-1]
     return [pool[part] for pool, part in zip(pools, np.split(found, ends))]
 

@@ -155,6 +155,10 @@ class ViewBoosting:
         self.sharpness = SHARPNESS[0] if params["sharpness"] == "auto" else float(params["sharpness"])
         rule = self.rule(lambda0)
         self.views = [self._with_learner(each, seed, rule) for each, seed in made]
+        # what views say side by side, of which each view has its own
+        self.scores, self.all_trained = (np.stack([view.scores for view in self.views]) for _ in range(2))
+        for view, scores, trained in zip(self.views, self.scores, self.all_trained):
+            view.scores, view.trained = scores, trained
         self._remember_labelled()
         # equal until the first round has said something
         self.weights, self.relative = np.full(len(self.views), 1.0 / len(self.views)), np.ones(len(self.views))
@@ -311,9 +315,7 @@ class ViewBoosting:
         if rule not in ("learned", "equal"):
             held_to = weights_of(losses, rule, SHARPNESS[0])
             self.sum.fit(self.predicted, covers, self.codes, self.labels.fold[known], held_to)
-        self.sum.combine(
-            [view.scores for view in self.views], [view.trained for view in self.views], self.covers, self.labels.fold
-        )
+        self.sum.combine(self.scores, self.all_trained, self.covers, self.labels.fold)
         # fitted on the simplex, beginning at the rule's weights
         if rule == "learned":
             start = weights_of(losses, "entropy", 3.0)
@@ -362,22 +364,21 @@ class ViewBoosting:
 
     def _combine(self) -> None:
         """Line 5: E with labelled rows as left out, and as trained."""
-        predicted, trained = [view.scores for view in self.views], [view.trained for view in self.views]
         weights, covers = np.append(self.weights, self.sum.weight), np.vstack([self.covers, self.sum.covers])
-        self.left_out = consensus(weights, [*predicted, self.sum.scores], covers, self.outputs.prior)
-        self.trained = consensus(weights, [*trained, self.sum.trained], covers, self.outputs.prior)
+        self.left_out = consensus(weights, [*self.scores, self.sum.scores], covers, self.outputs.prior)
+        self.trained = consensus(weights, [*self.all_trained, self.sum.trained], covers, self.outputs.prior)
         # numbers alone, and not where weights are to be seen as they are
         if not self.outputs.is_classifier and self.params["weights"] not in ("learned", "equal"):
-            self._correct(predicted, trained)
+            self._correct()
 
-    def _correct(self, predicted: list[NDArray], trained: list[NDArray]) -> None:
+    def _correct(self) -> None:
         """Line 5 for numbers: what the views together say of the consensus' residuals."""
         known, prior = self.problem.labelled, self.outputs.prior
         change = np.where(self.covers[:, known], (self.predicted - prior)[:, :, 0], 0.0)
         residuals = (self.codes - self.left_out[known])[:, 0]
         self.correction.fit(change, residuals, self.labels.fold[known], self.explains > 0)
-        self.left_out += self.correction.added(predicted, self.covers, prior, self.labels.fold)
-        self.trained += self.correction.added(trained, self.covers, prior)
+        self.left_out += self.correction.added(self.scores, self.covers, prior, self.labels.fold)
+        self.trained += self.correction.added(self.all_trained, self.covers, prior)
 
     def _weigh_graphs(self) -> None:
         """Line 6, from what the views without a graph say, labels where known."""

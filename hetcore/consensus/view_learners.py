@@ -28,7 +28,7 @@ from hetcore.consensus.recall import MEMORY, key_of
 from hetcore.consensus.table_views import TableView
 from hetcore.forest import Forest
 from hetcore.kernel_ridge import LandmarkFeatures
-from hetcore.kernels.slopes import farthest, write_slopes
+from hetcore.kernels.members import farthest, write_slopes
 from hetcore.members import MemberGrower, add_members, drawn_together, trees_of
 from hetcore.trees import TreeParams
 

@@ -31,6 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hetcore.consensus.outputs import Outputs
+from hetcore.kernels.simplex import sum_views
 
 __all__ = ["ViewCorrection", "ViewSum", "factors", "nearest_scales", "summed"]
 
@@ -97,29 +98,22 @@ class ViewSum:
         gains = alone - self.outputs.loss(change + self.outputs.prior, codes)
         return gains.mean(axis=1) > SURE * gains.std(axis=1) / np.sqrt(max(1, len(codes)))
 
-    def combine(self, predicted: Sequence[NDArray], trained: Sequence[NDArray], covers: NDArray, fold: NDArray) -> None:
-        """Set the scores from what views say of all rows, (n, k) each.
+    def combine(self, predicted: NDArray, trained: NDArray, covers: NDArray, fold: NDArray) -> None:
+        """Set the scores from what views say of all rows.
 
         Parameters
         ----------
-        predicted, trained : sequence of (n, k) float64
+        predicted, trained : (v, n, k) float64
             Labelled rows by the members that did not see them, or as trained.
         covers : (v, n) bool
         fold : (n,) int64
             -1 for unlabelled rows.
         """
-        prior = self.outputs.prior
         self.covers = covers[self.scales > 0].any(axis=0)
-        self.trained = summed(self.scales, trained, covers, prior)
+        self.trained = summed(self.scales, trained, covers, self.outputs.prior)
         self.scores = self.trained.copy()
         for k, scales in enumerate(self.by_fold):
-            rows, used = np.flatnonzero(fold == k), np.flatnonzero(scales)
-            # most views have no scale: their rows are not picked out
-            if used.size:
-                some = [predicted[i][rows] for i in used]
-                self.scores[rows] = summed(scales[used], some, covers[np.ix_(used, rows)], prior)
-            else:
-                self.scores[rows] = prior
+            _write_sum(scales, predicted, covers, self.outputs.prior, np.flatnonzero(fold == k), self.scores)
 
     def effective(self, weights: NDArray, losses: NDArray) -> NDArray[np.float64]:
         """Return w (v,) with the sum's weight dealt to views: by b times the share of the prior's loss explained."""
@@ -200,12 +194,21 @@ def shares_of(scales: NDArray, covers: NDArray) -> NDArray[np.float64]:
     return np.minimum(1.0, (scales @ covers) / whole) if whole > 0 else np.zeros(covers.shape[1])
 
 
-def summed(scales: NDArray, predicted: Sequence[NDArray], covers: NDArray, prior: NDArray) -> NDArray[np.float64]:
+def summed(scales: NDArray, predicted: NDArray, covers: NDArray, prior: NDArray) -> NDArray[np.float64]:
     """Return f_s (n, k) of what views say (v, n, k)."""
-    total, used = np.zeros_like(predicted[0]), np.flatnonzero(scales)
-    for i, part in zip(used, factors(np.zeros(used.size), 1.0, scales[used], covers[used])):
-        total += part[:, None] * (predicted[i] - prior)
-    return prior + total
+    found = np.empty(predicted.shape[1:])
+    _write_sum(scales, predicted, covers, prior, np.arange(len(found)), found)
+    return found
+
+
+def _write_sum(
+    scales: NDArray, predicted: NDArray, covers: NDArray, prior: NDArray, rows: NDArray[np.int64], out: NDArray
+) -> None:
+    """Write f_s of some rows (m,) to out (n, k)."""
+    # most views have no scale: their rows are not picked out
+    used = np.flatnonzero(scales)
+    parts = factors(np.zeros(used.size), 1.0, scales[used], covers[np.ix_(used, rows)])
+    sum_views(np.ascontiguousarray(predicted, np.float64), prior, used, parts, rows, out)
 
 
 def factors(weights: NDArray, of_sum: float, scales: NDArray, covers: NDArray) -> NDArray[np.float64]:

@@ -189,7 +189,7 @@ class ViewColumns(Stored):
         if sum(X.nbytes for X in arrays) <= HELD_BYTES:
             _HELD[self] = {name: ref(each) for name, each in _parts(data).items()}, _places(data), labels, made
 
-    def _held(self, data: HetData, labels: KnownLabels) -> list[DataView] | None:
+    def _of_fit(self, data: HetData, labels: KnownLabels) -> list[DataView] | None:
         """Return the views of some data, if they are those of `fit`."""
         held = _HELD.get(self)
         if held is None:
@@ -202,7 +202,7 @@ class ViewColumns(Stored):
 
     def transform(self, data: HetData, labels: KnownLabels) -> list[DataView]:
         """Return the views of any data, whose instances' labels and folds are those of the training data."""
-        if (made := self._held(data, labels)) is not None:
+        if (made := self._of_fit(data, labels)) is not None:
             return made
         if (
             MEMORY.room

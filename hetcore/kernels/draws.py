@@ -1,8 +1,8 @@
 """Draws without repeats, many in one call: the numbers that NumPy's `Generator.choice` draws, from the same stream.
 
 NumPy's default generator is PCG64: a state of 128 bits, of which each step gives 64, and halves of these serve draws
-below 2**32. `choice(n, m, replace=False)` of at most 10,000 is Floyd's algorithm and then a shuffle. What it draws is in
-order here, for which the shuffle does not matter; its numbers are drawn all the same, so that the stream goes on alike.
+below 2**32. `choice(n, m, replace=False)` of at most 10,000 is Floyd's algorithm and then a shuffle. What is drawn is
+in order here, so the shuffle does not matter; its numbers are drawn all the same, so that the stream goes on alike.
 
 References
 ----------

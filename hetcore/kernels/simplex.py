@@ -1,4 +1,7 @@
-"""The root of sum_i exp(-loss_i / z) = 1: the temperature that makes exponential weights sum to one."""
+"""Weights of views, and sums of views by weights.
+
+The root of sum_i exp(-loss_i / z) = 1 is the temperature that makes exponential weights sum to one.
+"""
 
 from __future__ import annotations
 
@@ -47,3 +50,29 @@ def _log_temperature(losses):
 
 
 log_temperature = kernel(_log_temperature)
+
+
+def _sum_views(said, prior, used, parts, rows, out):
+    """Write prior + sum_i parts_i (said_i - prior) over some views to some rows.
+
+    Parameters
+    ----------
+    said : (v, n, k) float64
+    prior : (k,) float64
+    used : (u,) int64
+        Which views.
+    parts : (u, m) float64
+        By which each counts, by row.
+    rows : (m,) int64
+    out : (n, k) float64
+    """
+    for j in range(rows.shape[0]):
+        r = rows[j]
+        for c in range(prior.shape[0]):
+            total = 0.0
+            for i in range(used.shape[0]):
+                total += parts[i, j] * (said[used[i], r, c] - prior[c])
+            out[r, c] = prior[c] + total
+
+
+sum_views = kernel(_sum_views, allocates=False)

@@ -19,7 +19,6 @@ from hetcore.kernels import (
     members,
     predictor,
     simplex,
-    slopes,
 )
 from hetcore.kernels import packed_sums as fixed
 from hetcore.kernels.layout import (
@@ -60,8 +59,8 @@ def _members() -> None:
     members.grow_members(problem, parts, 0, 1, limits, work, scratch, given, given.copy(), grown, buffers, begins)
     members.add_members(np.zeros((1, 3, 1)), leaves, grown.values, 1.0)
     scores, codes = np.zeros((1, 3, 1)), np.zeros((3, 1))
-    slopes.write_slopes(scores, codes, scores, np.float32(1.0), rows, parts.starts, one.astype(float), given, given)
-    slopes.farthest(scores, 3)
+    members.write_slopes(scores, codes, scores, np.float32(1.0), rows, parts.starts, one.astype(float), given, given)
+    members.farthest(scores, 3)
     draws.draw_sets(np.ones(6, np.uint64), one + 2, one + 1, np.zeros(2, np.bool_), one)
 
 
@@ -101,6 +100,8 @@ def _graphs() -> None:
 
 def _weights() -> None:
     simplex.log_temperature(np.array([1.0, 2.0]))
+    one, said = np.zeros(1, np.int64), np.zeros((1, 1, 1))
+    simplex.sum_views(said, np.zeros(1), one, np.zeros((1, 1)), one, np.zeros((1, 1)))
 
 
 def _factorization() -> None:

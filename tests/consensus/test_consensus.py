@@ -309,6 +309,22 @@ def test_a_loaded_model_is_the_same_to_the_bit(fitted):
     assert back.n_iterations_ == fit.n_iterations_
 
 
+def test_a_prediction_of_the_fits_data_makes_no_columns_anew(monkeypatch):
+    data, _ = planted("regression", n=60)
+    fit = model("regression", n_iterations=3).fit(data)
+    back, columns = reloaded(fit), type(fit.model_.columns)
+    made, plain = [], columns._matrices
+    monkeypatch.setattr(columns, "_matrices", lambda *given, **how: made.append(1) or plain(*given, **how))
+    assert_array_equal(fit.predict(data), back.predict(data))
+    assert len(made) == 1  # of the loaded one
+    noisy = data.with_noise(data.source_names[0], 1.0)
+    assert np.abs(fit.predict(noisy) - fit.predict(data)).max() > 0 and len(made) == 2
+    # another fit's columns are held now
+    model("regression", n_iterations=2).fit(data)
+    assert_array_equal(fit.predict(data), back.predict(data))
+    assert len(made) == 5
+
+
 @pytest.mark.parametrize("task", ["regression", "classification"])
 @pytest.mark.parametrize("as_printed", [False, True])
 def test_one_pass_explains_what_each_question_answers(task, as_printed):

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from hetcore.kernels import slopes
-from tests.naive import slopes as naive
+from hetcore.kernels import members, simplex
+from tests.naive import members as naive
+from tests.naive import simplex as naive_sums
 
 
 @pytest.mark.parametrize("k,classes", [(1, False), (1, True), (4, True)])
@@ -16,7 +17,7 @@ def test_slopes_are_those_of_the_loss(k, classes):
     scores, codes, pull = 3 * rng.normal(size=(2, 9, k)), rng.random((4, k)), rng.random((2, 3, k))
     rows, starts = np.array([0, 2, 5, 3, 4, 6], np.uint32), np.array([0, 3, 6])
     gradients, hessians = np.full((2, 7, k), 9.0, np.float32), np.full((2, 7, k if classes else 0), 9.0, np.float32)
-    slopes.write_slopes(scores, codes, pull, np.float32(0.3), rows, starts, np.empty(k), gradients, hessians)
+    members.write_slopes(scores, codes, pull, np.float32(0.3), rows, starts, np.empty(k), gradients, hessians)
     g, h = naive.write_slopes(scores, codes, pull, 0.3, classes)
     for m, own in enumerate(np.split(rows.astype(int), 2)):
         others = np.setdiff1d(np.arange(7), own)
@@ -30,7 +31,7 @@ def test_slopes_are_those_of_the_loss(k, classes):
 def test_probabilities_of_far_scores_are_numbers():
     for scores in (np.array([800.0]), np.array([-800.0]), np.array([900.0, -900.0, 0.0])):
         found = np.empty(scores.size)
-        slopes.fitted(scores, found)
+        members.fitted(scores, found)
         with np.errstate(over="ignore"):
             assert_allclose(found, naive.fitted(scores), atol=1e-300)
 
@@ -38,6 +39,18 @@ def test_probabilities_of_far_scores_are_numbers():
 def test_the_farthest_score_is_of_the_first_rows_alone():
     scores = np.random.default_rng(0).normal(size=(2, 6, 3))
     scores[1, 4] = 50.0
-    assert slopes.farthest(scores, 4) == naive.farthest(scores, 4)
+    assert members.farthest(scores, 4) == naive.farthest(scores, 4)
     scores[0, 1, 2] = np.nan
-    assert slopes.farthest(scores, 4) == np.inf and slopes.farthest(scores, 0) == 0.0
+    assert members.farthest(scores, 4) == np.inf and members.farthest(scores, 0) == 0.0
+
+
+def test_views_are_summed_at_some_rows():
+    rng = np.random.default_rng(0)
+    said, prior, rows = rng.normal(size=(3, 7, 2)), rng.normal(size=2), np.array([5, 0, 2])
+    used, parts = np.array([0, 2]), rng.random((2, 3))
+    out, twin = np.full((7, 2), 9.0), np.full((7, 2), 9.0)
+    simplex.sum_views(said, prior, used, parts, rows, out)
+    naive_sums.sum_views(said, prior, used, parts, rows, twin)
+    assert_allclose(out, twin, rtol=1e-12)
+    simplex.sum_views(said, prior, used[:0], parts[:0], rows, out)
+    assert (out[rows] == prior).all() and (out[[1, 3, 4, 6]] == 9.0).all()
