@@ -113,7 +113,8 @@ class ViewSum:
         self.trained = summed(self.scales, trained, covers, self.outputs.prior)
         self.scores = self.trained.copy()
         for k, scales in enumerate(self.by_fold):
-            _write_sum(scales, predicted, covers, self.outputs.prior, np.flatnonzero(fold == k), self.scores)
+            rows = np.flatnonzero(fold == k)
+            _write_sum(scales, predicted, covers, self.outputs.prior, rows=rows, out=self.scores)
 
     def effective(self, weights: NDArray, losses: NDArray) -> NDArray[np.float64]:
         """Return w (v,) with the sum's weight dealt to views: by b times the share of the prior's loss explained."""
@@ -197,12 +198,12 @@ def shares_of(scales: NDArray, covers: NDArray) -> NDArray[np.float64]:
 def summed(scales: NDArray, predicted: NDArray, covers: NDArray, prior: NDArray) -> NDArray[np.float64]:
     """Return f_s (n, k) of what views say (v, n, k)."""
     found = np.empty(predicted.shape[1:])
-    _write_sum(scales, predicted, covers, prior, np.arange(len(found)), found)
+    _write_sum(scales, predicted, covers, prior, rows=np.arange(len(found)), out=found)
     return found
 
 
 def _write_sum(
-    scales: NDArray, predicted: NDArray, covers: NDArray, prior: NDArray, rows: NDArray[np.int64], out: NDArray
+    scales: NDArray, predicted: NDArray, covers: NDArray, prior: NDArray, *, rows: NDArray[np.int64], out: NDArray
 ) -> None:
     """Write f_s of some rows (m,) to out (n, k)."""
     # most views have no scale: their rows are not picked out

@@ -210,15 +210,15 @@ def _write_slopes(scores, codes, pull, weight, rows, starts, room, gradients, he
     for m in range(scores.shape[0]):
         for i in range(starts[m], starts[m + 1]):
             r = np.int64(rows[i])
-            said = scores[m, r]
+            own = scores[m, r]
             labelled = r < codes.shape[0]
             target = codes[r] if labelled else pull[m, r - codes.shape[0]]
             w = np.float32(1.0) if labelled else weight
             if hessians.shape[2] == 0:
                 for c in range(codes.shape[1]):
-                    gradients[m, r, c] = np.float64(w) * (said[c] - target[c])
+                    gradients[m, r, c] = np.float64(w) * (own[c] - target[c])
                 continue
-            fitted(said, room)
+            fitted(own, room)
             for c in range(codes.shape[1]):
                 gradients[m, r, c] = np.float64(w) * (room[c] - target[c])
                 # the curvature weighs as the slope, so that a leaf of pulled rows takes the same step

@@ -52,12 +52,12 @@ def _log_temperature(losses):
 log_temperature = kernel(_log_temperature)
 
 
-def _sum_views(said, prior, used, parts, rows, out):
+def _sum_views(predicted, prior, used, parts, rows, out):
     """Write prior + sum_i parts_i (said_i - prior) over some views to some rows.
 
     Parameters
     ----------
-    said : (v, n, k) float64
+    predicted : (v, n, k) float64
     prior : (k,) float64
     used : (u,) int64
         Which views.
@@ -71,7 +71,7 @@ def _sum_views(said, prior, used, parts, rows, out):
         for c in range(prior.shape[0]):
             total = 0.0
             for i in range(used.shape[0]):
-                total += parts[i, j] * (said[used[i], r, c] - prior[c])
+                total += parts[i, j] * (predicted[used[i], r, c] - prior[c])
             out[r, c] = prior[c] + total
 
 

@@ -100,8 +100,8 @@ def _graphs() -> None:
 
 def _weights() -> None:
     simplex.log_temperature(np.array([1.0, 2.0]))
-    one, said = np.zeros(1, np.int64), np.zeros((1, 1, 1))
-    simplex.sum_views(said, np.zeros(1), one, np.zeros((1, 1)), one, np.zeros((1, 1)))
+    one, predicted = np.zeros(1, np.int64), np.zeros((1, 1, 1))
+    simplex.sum_views(predicted, np.zeros(1), one, np.zeros((1, 1)), one, np.zeros((1, 1)))
 
 
 def _factorization() -> None:

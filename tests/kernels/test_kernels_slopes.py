@@ -46,11 +46,11 @@ def test_the_farthest_score_is_of_the_first_rows_alone():
 
 def test_views_are_summed_at_some_rows():
     rng = np.random.default_rng(0)
-    said, prior, rows = rng.normal(size=(3, 7, 2)), rng.normal(size=2), np.array([5, 0, 2])
+    predicted, prior, rows = rng.normal(size=(3, 7, 2)), rng.normal(size=2), np.array([5, 0, 2])
     used, parts = np.array([0, 2]), rng.random((2, 3))
     out, twin = np.full((7, 2), 9.0), np.full((7, 2), 9.0)
-    simplex.sum_views(said, prior, used, parts, rows, out)
-    naive_sums.sum_views(said, prior, used, parts, rows, twin)
+    simplex.sum_views(predicted, prior, used, parts, rows, out)
+    naive_sums.sum_views(predicted, prior, used, parts, rows, twin)
     assert_allclose(out, twin, rtol=1e-12)
-    simplex.sum_views(said, prior, used[:0], parts[:0], rows, out)
+    simplex.sum_views(predicted, prior, used[:0], parts[:0], rows, out)
     assert (out[rows] == prior).all() and (out[[1, 3, 4, 6]] == 9.0).all()

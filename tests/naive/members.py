@@ -30,9 +30,9 @@ def write_slopes(scores, codes, pull, weight, classes):
     """Return gradients and hessians of all rows, (M, n, k) each; hessians None for numbers."""
     targets = np.concatenate([np.tile(codes, (len(scores), 1, 1)), pull], axis=1)
     weights = np.repeat([1.0, weight], [len(codes), pull.shape[1]])[:, None]
-    said = fitted(scores) if classes else scores
-    slopes = weights * (said[:, : targets.shape[1]] - targets)
-    return slopes, weights * (said * (1.0 - said))[:, : targets.shape[1]] if classes else None
+    predicted = fitted(scores) if classes else scores
+    slopes = weights * (predicted[:, : targets.shape[1]] - targets)
+    return slopes, weights * (predicted * (1.0 - predicted))[:, : targets.shape[1]] if classes else None
 
 
 def farthest(scores, n):

@@ -12,5 +12,5 @@ def log_temperature(losses):
     return brentq(lambda u: logsumexp(-np.exp(np.minimum(log_losses - u, 700.0))), low, high, xtol=1e-13, rtol=1e-14)
 
 
-def sum_views(said, prior, used, parts, rows, out):
-    out[rows] = prior + sum(part[:, None] * (said[i][rows] - prior) for i, part in zip(used, parts))
+def sum_views(predicted, prior, used, parts, rows, out):
+    out[rows] = prior + sum(part[:, None] * (predicted[i][rows] - prior) for i, part in zip(used, parts))
