@@ -33,7 +33,7 @@ def page() -> None:
         return no_runs()
     st.dataframe(
         table.table(runs), hide_index=True, key="runs_table", alt="All runs, newest first",
-        column_config={"name": st.column_config.TextColumn(width="medium")},
+        column_config={"name": st.column_config.TextColumn(width=270)},
     )  # fmt: skip
     chosen = choice(runs)
     if len(chosen) == 1:
@@ -242,6 +242,8 @@ def curves_and_weights(runs: Sequence[Run]) -> None:
             chart(figure, f"run_curves_{place}", f"learning curves, {title}")
         if not drawn:
             st.caption("Not kept.")
+        elif len(runs) == 1 and (text := run_compare.kept_model(runs[0], history(runs[0]))):
+            st.caption(escape(text))
     with right:
         if not weights:
             st.markdown("##### Weights")

@@ -108,7 +108,8 @@ def _line(x: Sequence[float], y: Sequence[float], name: str, line: dict[str, Any
 def per_cent(figure: Figure) -> Figure:
     """Write y as per cent, where it is an error: a share, as it is said everywhere else."""
     if figure["layout"]["yaxis"]["title"]["text"].partition(",")[0] == "error":
-        figure["layout"]["yaxis"] |= {"tickformat": ".1~%", "hoverformat": ".1%"}
+        # as many decimals as tell ticks apart: the zeros after them are left out
+        figure["layout"]["yaxis"] |= {"tickformat": ".3~%", "hoverformat": ".1%"}
     return figure
 
 

@@ -19,6 +19,8 @@ Band = tuple[Sequence[float], Sequence[float], Sequence[float]]
 GREY = "rgba(128,128,128,0.9)"
 LOWEST, HIGHEST = 0.01, 1000.0
 """Ends of the scale of η."""
+APART = 0.5
+"""Of the height of a curve over η, how far apart the names of marks stand: a line of letters on a small chart."""
 
 
 def curve(
@@ -180,7 +182,7 @@ def eta_scale(
     data = [
         {
             "type": "scatter", "mode": "lines+text", "x": [_on_scale(mark)] * 2,
-            "y": [low, high + (0.25 + 0.3 * place) * height], "cliponaxis": False,
+            "y": [low, high + (0.25 + APART * place) * height], "cliponaxis": False,
             "text": ["", f"{name} = {mark:.3g}"], "textposition": "top center",
             "textfont": {"size": 11}, "line": {"color": GREY, "width": 1.5, "dash": "dot"}, "hoverinfo": "skip",
         }
@@ -202,7 +204,8 @@ def eta_scale(
     ticks = [0.01, 0.1, 1, 10, 100, 1000]
     layout["xaxis"] |= {"type": "log", "range": [-2.3, 3.3], "tickvals": ticks}
     layout["xaxis"]["ticktext"] = ["0", *(f"{t:g}" for t in ticks[1:])]
-    layout["yaxis"] |= {"visible": bool(path), "range": [low - 0.1 * height, high + (0.6 + 0.3 * len(marks)) * height]}
+    top = high + (0.4 + APART * len(marks)) * height
+    layout["yaxis"] |= {"visible": bool(path), "range": [low - 0.1 * height, top]}
     return {"data": data, "layout": layout}
 
 

@@ -11,12 +11,12 @@ import polars as pl
 
 from hetcore.errors import DataError, ParameterError
 from hetcore.figures import basic
-from studio.messages import shown
+from studio.messages import number, shown
 from studio.runs.differences import OMITTED, SYMBOLS, operation_text
 from studio.runs.run import Run
 from studio.runs.table import metric, result, rounds
 
-__all__ = ["curves", "differing", "instances", "summary", "differing_text", "weights_figure"]
+__all__ = ["curves", "differing", "differing_text", "instances", "kept_model", "summary", "weights_figure"]
 
 CURVES = ("metric:held_out", "metric:left_out", "metric:train")
 """Columns of a history that say how good a run is, best first."""
@@ -108,6 +108,17 @@ def _curve(history: pl.DataFrame | None) -> np.ndarray | None:
     return history[names[0]].cast(pl.Float64).fill_null(float("nan")).to_numpy() if names else None
 
 
+def kept_model(run: Run, history: pl.DataFrame | None) -> str:
+    """Say so where the result of a run is not what its curve ends with; "" where it is."""
+    held = [] if history is None or CURVES[0] not in history.columns else history[CURVES[0]].drop_nulls().to_list()
+    name, value = metric(run)
+    # On other rows the two have nothing to do with each other.
+    if not held or value is None or "held_out" not in (run.results.get("scores") or {}):
+        return ""
+    last, kept = number(held[-1], name), number(value, name)
+    return "" if last == kept else f"The last round had {last}; the result, {kept}, is of the model that was kept."
+
+
 def weights_figure(by_run: Mapping[str, Mapping[str, float]]) -> basic.Figure | None:
     """Return the weights of runs side by side, a group of bars a source; None if no run has any."""
     names = list(dict.fromkeys(name for learned in by_run.values() for name in learned))
@@ -120,7 +131,8 @@ def weights_figure(by_run: Mapping[str, Mapping[str, float]]) -> basic.Figure | 
          "marker": {"color": basic.style(place)["colour"]}}
         for place, (run, learned) in enumerate(by_run.items()) if learned
     ]  # fmt: skip
-    figure["layout"] |= {"barmode": "group", "showlegend": True}
+    # A single run is named above its figures.
+    figure["layout"] |= {"barmode": "group", "showlegend": len(figure["data"]) > 1}
     return figure
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 
@@ -76,3 +78,19 @@ def test_weights_stand_side_by_side():
     figure = compare.weights_figure({"1. a": {"fou": 0.4}, "2. b": {"fou": 0.1, "pix": 0.9}, "3. c": {}})
     assert [(bar["name"], bar["y"]) for bar in figure["data"]] == [("1. a", [0.4, None]), ("2. b", [0.1, 0.9])]
     assert compare.weights_figure({"1. a": {}}) is None
+
+
+def test_a_single_run_needs_no_legend():
+    given = {"1": {"a": 1.0}}, {"1": {"a": 1.0}, "2": {"a": 1.0}}
+    legends = [compare.weights_figure(runs)["layout"]["showlegend"] for runs in given]
+    assert legends == [False, True]
+
+
+def test_a_result_that_the_curve_does_not_end_with_is_told():
+    history = pl.DataFrame({"metric:held_out": [0.2, 0.031]})
+    scores = {"held_out": 0.0312}, {"held_out": 0.036}, {"train": 0.0}
+    ended, other, unscored = (replace(run(), results={"scores": {"metric": "error"} | each}) for each in scores)
+    assert [compare.kept_model(ended, history), compare.kept_model(other, None)] == ["", ""]
+    assert compare.kept_model(unscored, history) == ""
+    text = "The last round had 3.1%; the result, 3.6%, is of the model that was kept."
+    assert compare.kept_model(other, history) == text

@@ -17,7 +17,7 @@ from studio.jobs.protocol import FunctionTask, TrainingTask
 from studio.runs import export, reopening
 from studio.runs.differences import Outcome, sentence
 from studio.runs.run import Run
-from studio.views.transfer import curve, eta, settings
+from studio.views.transfer import curve, eta, settings, widgets
 from studio.views.transfer.settings import BASELINE, Choice
 
 N = 40
@@ -310,6 +310,25 @@ def test_a_method_of_one_round_is_a_level_line():
     figure = figures.side_by_side({"A": ([1], [0.7]), "B": ([1, 2, 3], [0.1, 0.2, 0.3])}, "y", ["A", "B"])
     level = next(trace for trace in figure["data"] if trace["name"] == "A")
     assert level["x"].tolist() == [1, 3] and level["y"].tolist() == [0.7, 0.7] and level["line"]["dash"] == "dash"
+
+
+def test_a_figure_without_a_line_says_why_it_is_empty():
+    events, order = {"Blend": (), "MultiSource": ()}, ["Blend", "MultiSource"]
+    lines = {"MultiSource": ([1, 2], [0, 1])}
+    figures_of = [figures.side_by_side(each, "ε", order, level=0.5) for each in ({}, lines)]
+    assert [widgets.why_empty("epsilon", each, events)[:18] for each in figures_of] == ["No round has an ε ", ""]
+
+
+def test_a_blend_is_told_with_the_rows_of_each_part():
+    shares = {"trees, all, domain column": 0.6, "linear, with near": 0.35, "linear, all": 0.04}
+    assert widgets.blended(shares) == "Blended from 60% trees (all domains, told apart), 35% linear (with near)."
+
+
+def test_names_of_two_marks_of_eta_stand_apart():
+    heights = [trace["y"][1] for trace in figures.eta_scale(0.1, {"linear": 0.5, "squared": 3.0})["data"][:2]]
+    layout = figures.eta_scale(0.1, {"linear": 0.5, "squared": 3.0})["layout"]
+    low, high = layout["yaxis"]["range"]
+    assert (heights[1] - heights[0]) / (high - low) * (layout["height"] - 80) > 11  # letters of 11 px; 80 are the axis'
 
 
 def test_eta_stands_on_its_scale_beside_the_formulas():

@@ -33,6 +33,14 @@ NEAR_HALF = 0.45
 """Weighted error from which on a coin is near."""
 SMALLEST = 0.05
 """Share of a blend that is worth a word."""
+MISSING = {
+    "epsilon": "No round has an ε yet: only methods that boost on weighted rows have one.",
+    "alpha": "No round has a vote α yet: only methods that boost on weighted rows have one.",
+    "loss": "None of these methods gives probabilities, which a log loss is of.",
+}
+"""By figure, why it may be empty."""
+ROWS = {"all": "all domains", "all, domain column": "all domains, told apart"}
+"""The rows of a part of a blend in a page's words; the others are said as they are."""
 
 
 def choose(label: str, options: Sequence[str], start: Any, key: str, help: str, **more: Any) -> Any:
@@ -174,13 +182,23 @@ def curves(events: Events, data: HetData, target: str, before: Events) -> dict[s
     found["loss"] = drawn(lambda event: event.losses.get("held_out"), "log loss on the target's other rows")
 
     def about(name: str) -> None:
-        live_chart(found[name], f"live_{name}", n_points)
+        # In a container, so that a chart that comes later moves nothing.
+        with st.container():
+            if text := why_empty(name, found[name], events):
+                st.caption(text)
+            else:
+                live_chart(found[name], f"live_{name}", n_points)
         if name == "epsilon":
             st.caption(_epsilon_note(by_training(events, _detail(name))))
 
     names = {"ε · error of each round": "epsilon", "α · its vote": "alpha", "Loss": "loss"}
     tabs({text: lambda name=name: about(name) for text, name in names.items()}, "about", alone=False)
     return found
+
+
+def why_empty(name: str, figure: Mapping[str, Any], events: Events) -> str:
+    """Say why a figure has no line of these trainings; "" of one that has."""
+    return "" if any(trace.get("name") in events for trace in figure["data"]) else MISSING[name]
 
 
 def _epsilon_note(lines: Mapping[str, Any]) -> str:
@@ -212,14 +230,15 @@ def _mass(events: Events, data: HetData, target: str, before: Events, n_points: 
     if len(able) > 1 and not awaited:
         st.selectbox("Weights of", able, first, key="mass_of", help="The method whose weights are drawn.")
     if blend := events[label][-1].detail.get("blend"):
-        st.caption(escape(_blended(blend)))
+        st.caption(escape(blended(blend)))
     return figure
 
 
-def _blended(blend: Mapping[str, float]) -> str:
+def blended(blend: Mapping[str, float]) -> str:
     """Say what a blend is made of, the largest shares only."""
     large = sorted(((share, name) for name, share in blend.items() if share >= SMALLEST), reverse=True)
-    return "Blended from " + ", ".join(f"{share:.0%} {name}" for share, name in large) + "."
+    parts = [(share, *name.partition(", ")[::2]) for share, name in large]
+    return "Blended from " + ", ".join(f"{share:.0%} {kind} ({ROWS.get(of, of)})" for share, kind, of in parts) + "."
 
 
 def _weights(target: str) -> Any:

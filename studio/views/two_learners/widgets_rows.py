@@ -203,4 +203,4 @@ def _look(run: str, name: str, order: Sequence[str], active: bool) -> None:
 
 
 def _summary(cells: Sequence[Mapping[str, Any]], name: str, active: bool) -> str:
-    return escape(whatif.summary(cells, name)) or ("…" if active else "")
+    return escape(whatif.summary(cells, name)) or ("What it costs is told once all is there." if active else "")
