@@ -100,6 +100,12 @@ class Job:
             message=self.message,
         )
 
+    def ends_within(self, seconds: float, now: float) -> bool:
+        """Return whether the run has ended, only predicts any more, or is foreseen to do its last round so soon."""
+        # A run that goes on past what was foreseen may go on for long.
+        left = self._due - self._elapsed(now) if self._due is not None and self.state == "running" else 0.0
+        return self.state in (*ENDED, "predicting") or 0.0 < left <= seconds
+
     def _foresee(self, now: float) -> None:
         """Estimate the end, in seconds of the run, from the rounds so far; a later end than told before is not told."""
         seconds, rounds = self._elapsed(now), len(self.events)

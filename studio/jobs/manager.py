@@ -48,6 +48,8 @@ _CUT_OFF = "Stopped in the middle of a round, so no model was kept."
 _CANNOT_START = "The training process cannot start: the studio's log says why; restart the studio once that is mended."
 LONG_ROUND = 3.0
 """How many rounds' time a stop waits beyond the grace, so that a training of long rounds keeps its model."""
+SOON = 0.3
+"""Seconds before its foreseen end from which a run is waited for, where somebody looks at it."""
 SWEEP = 10.0
 """Seconds between two looks at runs that nobody watches."""
 LEAST = 19
@@ -225,11 +227,16 @@ class Manager:
             )
 
     def wait_ended(self, run_ids: Iterable[str], timeout: float) -> bool:
-        """Wait while all runs that have not ended predict, at most `timeout` seconds; return whether all have ended."""
+        """Wait while all runs are about to end, at most `timeout` seconds; return whether all have ended."""
         with self.changed:
             runs = [self._jobs.find(run_id) for run_id in run_ids]
-            # Rounds and pauses are worth a look; what is left after them is soon over and shows nothing new.
-            self.changed.wait_for(lambda: {job.state for job in runs} - {*ENDED} != {"predicting"}, timeout)
+            # A look costs as much as some rounds, and shows nothing new of what only predicts: soon is soon enough.
+            soon = min(timeout, SOON)
+            self.changed.wait_for(
+                lambda: all(job.state in ENDED for job in runs)
+                or not all(job.ends_within(soon, self.clock()) for job in runs),
+                timeout,
+            )
             return all(job.state in ENDED for job in runs)
 
     def sweep(self) -> None:

@@ -75,6 +75,20 @@ def test_a_pause_does_not_count_for_the_time_left():
     assert job.status(105.0, 0, "queued").seconds_left == 25.0
 
 
+def test_a_run_is_about_to_end_in_its_last_rounds_and_while_it_predicts():
+    job, soon = Job("run", "anna", task(), False, 0.0), []
+    job.leave_queue(0.0)
+    for now in (1.0, 2.0, 3.0):  # of four rounds, one a second
+        job.take_message("round", RoundEnd("TinyRegressor", len(job.events), 4, {"train": 1.0}), now)
+        soon.append(job.ends_within(1.0, now))
+    assert soon == [False, False, True]
+    assert not job.ends_within(1.0, 4.5)  # later than foreseen, it may go on for long
+    job.take_message("paused", None, 3.5)
+    assert not job.ends_within(1.0, 3.5)
+    job.take_message("predicting", None, 4.0)
+    assert job.ends_within(0.0, 4.0)
+
+
 def test_equal_data_have_one_digest_and_other_data_another():
     packer = Packer()
     digests = [
