@@ -86,7 +86,7 @@ def test_a_single_run_needs_no_legend():
     assert legends == [False, True]
 
 
-def test_a_result_that_the_curve_does_not_end_with_is_told():
+def test_a_result_that_the_curve_does_not_end_with_is_shown():
     history = pl.DataFrame({"metric:held_out": [0.2, 0.031]})
     scores = {"held_out": 0.0312}, {"held_out": 0.036}, {"train": 0.0}
     ended, other, unscored = (replace(run(), results={"scores": {"metric": "error"} | each}) for each in scores)

@@ -39,7 +39,7 @@ MISSING = {
     "loss": "None of these methods gives probabilities, which a log loss is of.",
 }
 """By figure, why it may be empty."""
-ROWS = {"all": "all domains", "all, domain column": "all domains, told apart"}
+ROWS = {"all": "all domains", "all, domain column": "all domains, with a column of the domain"}
 """The rows of a part of a blend in a page's words; the others are said as they are."""
 
 
