@@ -1,10 +1,23 @@
-"""The studio's end of one worker process: start it, talk to it, end it."""
+"""A worker process, one run after another: the studio's end, `Worker`, and the process's own, `Server`.
+
+The process is `python -m studio.jobs.worker FD MEMORY COMPILE NICENESS MODULE...`. It starts before it is needed, loads
+the library, compiles the kernels, and then trains whatever it is sent, nicely and within its memory limit. Its own
+reading thread takes the person's orders while a fit runs. When the studio goes away the socket ends, and so does the
+process.
+
+Messages in: ("data", digest, bytes), ("forget", digest), ("run", task, paused), ("order", name).
+Messages out: ("phase", "compiling" | "ready"), ("taken", None) once it has a run, ("round", event),
+("paused" | "running" | "predicting", None), ("done", RunResult), ("failed", sentence).
+"""
 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
+import importlib
 import os
 import pickle  # between our own processes only
+import queue
 import socket
 import subprocess
 import sys
@@ -14,9 +27,13 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+from hetcore.player import Player
 from studio.jobs.job import Job
+from studio.jobs.protocol import DataRef, FunctionTask, TrainingTask
+from studio.limits import RECALLED
+from studio.messages import explained
 
-__all__ = ["NICENESS", "ROOT", "Worker", "child_environment"]
+__all__ = ["NICENESS", "ROOT", "Server", "Worker", "child_environment", "main"]
 
 ROOT = Path(__file__).resolve().parents[2]
 NICENESS = 10
@@ -33,7 +50,7 @@ def child_environment() -> dict[str, str]:
 
 
 class Worker:
-    """A process of `studio.jobs.worker_main` that does one run after another, and a new one whenever it has died.
+    """A process that does one run after another, and a new one whenever it has died.
 
     Started by exec: never a fork, never a second run of its script.
 
@@ -78,7 +95,7 @@ class Worker:
         with theirs:
             self._process = subprocess.Popen(  # noqa: S603 - our own module and numbers
                 # -P keeps a file named like a module in the current folder from being imported in its place.
-                [sys.executable, "-P", "-m", "studio.jobs.worker_main", str(theirs.fileno()), *self._arguments],
+                [sys.executable, "-P", "-m", "studio.jobs.worker", str(theirs.fileno()), *self._arguments],
                 env=child_environment(),
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,  # a worker has nobody to ask
@@ -138,3 +155,126 @@ class Worker:
         if self._connection is not None:
             with contextlib.suppress(OSError):
                 self._connection.close()
+
+
+# The process ----------------------------------------------------------------------------------------------------------
+
+
+class Server:
+    """Answers the studio over one connection."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection, self._sending = connection, threading.Lock()
+        self._runs: queue.SimpleQueue[tuple[TrainingTask | FunctionTask, Player]] = queue.SimpleQueue()
+        self._data: dict[str, Any] = {}
+        self._player: Player | None = None
+
+    def serve(self) -> None:
+        """Do runs until the process ends."""
+        while True:
+            task, player = self._runs.get()
+            self._send(self._outcome(task, player))
+            # Without this the last task, and the data in it, would be held until the next run comes.
+            del task, player
+
+    def listen(self) -> None:
+        """Take messages until the studio goes away, then end the process, whatever it is doing."""
+        with contextlib.suppress(EOFError, OSError):
+            while True:
+                self._take(*self._connection.recv())
+        # Not sys.exit: this is not the main thread, and a fit in compiled code would not see it.
+        os._exit(0)
+
+    def _take(self, kind: str, *content: Any) -> None:
+        if kind == "data":
+            # Kept as bytes until a run asks: reading here would hold up the orders of the run that is going on.
+            self._data[content[0]] = content[1]
+        elif kind == "forget":
+            self._data.pop(content[0], None)
+        elif kind == "run":
+            # Said before the work begins, so that the studio knows whether a process died with the run or before it.
+            self._send(("taken", None))
+            self._player = Player(self._send, paused=content[1])
+            self._runs.put((content[0], self._player))
+        # An order may come when its run has just ended: the old player has nobody left to steer.
+        elif kind == "order" and self._player is not None:
+            self._player.order(content[0])
+
+    def _outcome(self, task: TrainingTask | FunctionTask, player: Player) -> tuple[str, Any]:
+        from studio.jobs.worker_tasks import perform
+
+        try:
+            return "done", perform(self._unpacked(task), player)
+        except MemoryError:
+            return "failed", "The training needs more memory than one run may have: use fewer rows, columns or rounds."
+        except Exception as error:  # whatever a fit raises fails this run, in words, and nothing else
+            return "failed", explained(error)
+
+    def _unpacked(self, task: TrainingTask | FunctionTask) -> TrainingTask | FunctionTask:
+        if isinstance(task, FunctionTask):
+            kwargs = {name: self._resolved(value) for name, value in task.kwargs.items()}
+            return dataclasses.replace(task, kwargs=kwargs)
+        return dataclasses.replace(task, data=self._resolved(task.data))
+
+    def _resolved(self, value: Any) -> Any:
+        """Return the data that a reference stands for; they are unpickled once and stay for the next run."""
+        if not isinstance(value, DataRef):
+            return value
+        held = self._data[value.digest]
+        if isinstance(held, bytes):
+            # Replaced in place: the bytes are let go as soon as the object is there.
+            held = self._data[value.digest] = pickle.loads(held)  # noqa: S301 - from the studio that started it
+        return held
+
+    def _send(self, message: tuple[str, Any]) -> None:
+        try:
+            with self._sending:
+                self._connection.send(message)
+        except OSError:  # the studio went away
+            os._exit(0)
+
+
+def main(arguments: list[str]) -> None:
+    """Serve the connection of file descriptor `arguments[0]` with `arguments[1]` bytes at niceness `arguments[3]`."""
+    connection = Connection(int(arguments[0]))
+    _be_modest(int(arguments[1]), int(arguments[3]))
+    server = Server(connection)
+    # Before the warm-up, so that a worker that is compiling ends too when the studio goes away.
+    threading.Thread(target=server.listen, name="studio-orders", daemon=True).start()
+    connection.send(("phase", "compiling"))
+    _warm_up(arguments[2], arguments[4:])
+    _recall(int(arguments[1]))
+    connection.send(("phase", "ready"))
+    server.serve()
+
+
+def _be_modest(memory: int, niceness: int) -> None:
+    # Before the library is loaded, for its import is the first long work that could slow the pages.
+    os.nice(niceness)
+    # Linux shares processors among sessions first, and the niceness of a process counts within its own alone, which
+    # this worker has for itself. Elsewhere there is no such file, or nobody may write to it.
+    with contextlib.suppress(OSError):
+        Path("/proc/self/autogroup").write_text(str(niceness))
+    # Windows has no such limit; there only the estimate before the training guards the memory.
+    with contextlib.suppress(ImportError, ValueError, OSError):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+
+
+def _recall(memory: int) -> None:
+    """Let trainings use what earlier ones left: a few with other settings on the same data are most of a session."""
+    # A share of the limit, so that what is remembered never crowds out the training itself.
+    importlib.import_module("hetcore.consensus.recall").MEMORY.give_room(min(RECALLED, memory // 16))
+
+
+def _warm_up(kernels: str, modules: list[str]) -> None:
+    # By name and not at the top of the file: "compiling" must be said before these are imported.
+    for module in ("polars", "hetcore", "studio.jobs.worker_tasks", *modules):
+        importlib.import_module(module)
+    if kernels != "none":
+        importlib.import_module("hetcore.kernels").warm_up(core=kernels == "core")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,14 +1,20 @@
 """Parsing in processes of their own: a small server that has the readers loaded forks one child for each file.
 
 A parser that dies, hangs or wants too much memory ends its child and nothing else. Files travel by socket, never by
-disk; what comes back is JSON and Arrow, never a pickle. The server is started by exec and has one thread only.
+disk; what comes back is JSON and Arrow, never a pickle. The server is `python -m studio.readers.sandbox FD MEMORY
+SECONDS`, started by exec: it forks one child for each connection that it is handed, and nothing in it may start a
+thread before the fork; a child has its memory, its seconds and no second task.
 """
 
 from __future__ import annotations
 
 import atexit
+import contextlib
+import importlib
 import json
 import logging
+import os
+import signal
 import socket
 import subprocess
 import sys
@@ -21,8 +27,9 @@ from typing import Any, NamedTuple
 from hetcore.errors import DataError
 from studio.jobs.worker import child_environment
 from studio.limits import UPLOADS, UploadLimits
+from studio.messages import one_sentence
 
-__all__ = ["Reply", "Sandbox", "shared"]
+__all__ = ["Reply", "Sandbox", "main", "shared"]
 
 _log = logging.getLogger(__name__)
 # The longest message that Connection reads in one go.
@@ -107,7 +114,7 @@ class Sandbox:
         with theirs:
             limits = [str(theirs.fileno()), str(self._limits.parser_memory), str(self._limits.parser_seconds)]
             self._process = subprocess.Popen(  # noqa: S603 - our own module and numbers
-                [sys.executable, "-P", "-m", "studio.readers.sandbox_server", *limits],
+                [sys.executable, "-P", "-m", "studio.readers.sandbox", *limits],
                 env=child_environment(),
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
@@ -166,3 +173,68 @@ atexit.register(_shared.close)
 def shared() -> Sandbox:
     """Return the sandbox of this process."""
     return _shared
+
+
+# The server -----------------------------------------------------------------------------------------------------------
+
+
+def main(arguments: list[str]) -> None:
+    """Fork a child for each descriptor that arrives, until the studio goes away."""
+    # Not at the top: the studio itself never parses. Before the first fork: no child has to load the readers again.
+    importlib.import_module("studio.readers.parsing")
+    control = socket.socket(fileno=int(arguments[0]))
+    memory, seconds = int(arguments[1]), float(arguments[2])
+    # Children are nobody's to wait for, and the system then removes them by itself.
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    while True:
+        _, descriptors, _, _ = socket.recv_fds(control, 1, 1)
+        if not descriptors:
+            return
+        if os.fork() == 0:
+            # Or the studio's end would not be seen while a child still holds the descriptor.
+            control.close()
+            _be_limited(memory, seconds)
+            _answer(Connection(descriptors[0]))
+        # The child has it; here it would keep the connection open after the child's end.
+        os.close(descriptors[0])
+
+
+def _be_limited(memory: int, seconds: float) -> None:
+    """Let this child be ended by the system once it takes too long, and refused memory beyond its share."""
+    # A library that starts a process of its own needs to see it end.
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    # Real time, for a reader that waits uses none of its own; the default of the alarm ends the process, whatever it
+    # does.
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    with contextlib.suppress(ImportError, ValueError, OSError):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+        # No core file: it would hold what somebody uploaded.
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def _answer(connection: Connection) -> None:
+    """Read one request and its file, send the answer, and end this child whatever happens."""
+    try:
+        request = json.loads(connection.recv_bytes())
+        answer, blocks = _outcome(request, connection.recv_bytes())
+        connection.send_bytes(json.dumps(answer | {"blocks": len(blocks)}).encode())
+        for block in blocks:
+            connection.send_bytes(block)
+    finally:
+        # _exit, for what follows in this copy of the server is the server's, not the child's.
+        os._exit(0)
+
+
+def _outcome(request: dict, content: bytes) -> tuple[dict, list[bytes]]:
+    from studio.readers import parsing
+
+    try:
+        return parsing.parse(content=content, **request)
+    except BaseException as error:  # noqa: B036 - a panic of polars is no Exception; this child ends either way
+        return {"error": one_sentence(parsing.why_not(request["name"], error))}, []
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
