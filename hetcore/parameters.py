@@ -30,7 +30,8 @@ from hetcore.checks import finite, flag, whole
 from hetcore.errors import ParameterError
 
 __all__ = [
-    "REQUIRED", "Declared", "Domain", "Flag", "Interval", "OneOf", "Parameter", "Seed", "Slider", "Whole", "param",
+    "REQUIRED", "Declared", "Domain", "Flag", "Interval", "OneOf", "Parameter", "Seed", "SeedAndThreads", "Slider",
+    "Whole", "param",
 ]  # fmt: skip
 
 
@@ -68,6 +69,11 @@ class Domain:
     def or_none(self, words: str = "None") -> Domain:
         """Return this domain and None."""
         return replace(self, holds=lambda value: value is None or self.holds(value), words=f"{self.words}, or {words}")
+
+    def or_text(self, *texts: str) -> Domain:
+        """Return this domain of numbers and some texts."""
+        words = f"{', '.join(map(repr, texts))} or {self.words}"
+        return replace(self, holds=lambda v: v in texts if isinstance(v, str) else self.holds(v), words=words)
 
 
 def Interval(low: float, high: float = np.inf, ends: str = "[]", cure: str = "") -> Domain:
@@ -221,6 +227,18 @@ REQUIRED = inspect.Parameter.empty
 def param(default: Any, domain: Domain, words: str, slider: Slider | None = None) -> Any:
     """Declare a parameter; see `Parameter`."""
     return Parameter(default, domain, words, slider)
+
+
+class SeedAndThreads:
+    """The parameters of methods that share their work out to threads."""
+
+    random_state: int | None = param(0, Seed(), "Seed; an int makes a fit repeatable bit for bit, None does not.")
+    n_jobs: int | None = param(
+        None,
+        Whole(1).or_none("None for 1"),
+        "Threads, each for some views, with the same bits; None for 1. As printed there is one, and on a cluster the "
+        "workers say how many.",
+    )
 
 
 @dataclass_transform()  # to a type checker, whatever stands right of a declaration is its default

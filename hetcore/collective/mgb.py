@@ -54,7 +54,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from hetcore.collective.algorithms import Algorithm3
 from hetcore.collective.estimator import FEATURES, Classifies, Collective
 from hetcore.collective.predictor import DIRECTIONS
-from hetcore.parameters import Domain, Flag, Interval, OneOf, Seed, Slider, Whole, param
+from hetcore.parameters import Domain, Flag, Interval, OneOf, SeedAndThreads, Slider, Whole, param
 from hetcore.registry import MemoryNeed, estimator
 
 __all__ = ["GBRegressor", "MGBClassifier", "MGBRegressor", "RGBRegressor"]
@@ -184,26 +184,15 @@ class _Leaf:
     as_printed: bool = param(False, Flag(), "Run the paper's algorithm to the letter.")
 
 
-class _Run:
-    """The seed and the threads."""
-
-    random_state: int | None = param(0, Seed(), "Seed; an int makes a fit repeatable bit for bit, None does not.")
-    n_jobs: int | None = param(
-        None,
-        Whole(1).or_none("None for 1"),
-        "Threads, each for some of the K + 1 views, with the same bits; None for 1, and as printed there is one.",
-    )
-
-
 @estimator(MemoryNeed(cell=30, record=150, score=400, link=6))
-class GBRegressor(RegressorMixin, _Stages, _Leaf, _Run, Collective):
+class GBRegressor(RegressorMixin, _Stages, _Leaf, SeedAndThreads, Collective):
     """Gradient boosting on an instance's own features alone: Algorithm 1."""
 
     _task, _features = "regression", ()
 
 
 @estimator(MemoryNeed(cell=30, record=150, score=400, link=6))
-class RGBRegressor(RegressorMixin, _Stages, _Neighbors, _Leaf, _Run, Collective):
+class RGBRegressor(RegressorMixin, _Stages, _Neighbors, _Leaf, SeedAndThreads, Collective):
     """Gradient boosting on own features and Rf1, predicted together by ICA: Algorithms 1 and 2."""
 
     _task, _features = "regression", ("rf1",)
@@ -214,14 +203,14 @@ class RGBRegressor(RegressorMixin, _Stages, _Neighbors, _Leaf, _Run, Collective)
 
 
 @estimator(MemoryNeed(cell=30, record=150, score=400, link=6))
-class MGBRegressor(RegressorMixin, _Stages, _Neighbors, _Features, _Rounds, _Leaf, _Run, Collective):
+class MGBRegressor(RegressorMixin, _Stages, _Neighbors, _Features, _Rounds, _Leaf, SeedAndThreads, Collective):
     """Gradient boosting with collective inference for numbers: Algorithms 3 and 4."""
 
     _task, _printed = "regression", Algorithm3
 
 
 @estimator(MemoryNeed(cell=30, record=150, score=400, link=6))
-class MGBClassifier(ClassifierMixin, Classifies, _Stages, _Neighbors, _Features, _Run, Collective):
+class MGBClassifier(ClassifierMixin, Classifies, _Stages, _Neighbors, _Features, SeedAndThreads, Collective):
     """Gradient boosting with collective inference for classes; without features it is GB."""
 
     _task = "classification"

@@ -51,7 +51,6 @@ consensus", SIAM Data Mining 2012; equation numbers are those of its extended ve
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -66,7 +65,7 @@ from hetcore.consensus.predictor import StagewiseModel, in_no_table
 from hetcore.consensus.tempering import Tempering
 from hetcore.consensus.view_predictor import ViewModel
 from hetcore.data import HetData
-from hetcore.parameters import Domain, Flag, Interval, OneOf, Seed, Slider, Whole, param
+from hetcore.parameters import Flag, Interval, OneOf, SeedAndThreads, Slider, Whole, param
 from hetcore.registry import MemoryNeed, estimator
 from hetcore.round_scores import describe, scores_of_tables, shares
 from hetcore.schema import SHARES, Part
@@ -77,14 +76,6 @@ __all__ = ["Explanation", "GBCClassifier", "GBCRegressor"]
 
 # small: as printed the sums grow with the unlabelled rows
 PRINTED_AUTO = 0.03  # what "auto" is as printed, where no out-of-fold loss chooses
-
-
-def _or_auto(domain: Domain) -> Domain:
-    """Return a domain and "auto"."""
-    holds = domain.holds
-    return replace(
-        domain, holds=lambda v: (isinstance(v, str) and v == "auto") or holds(v), words=f"'auto' or {domain.words}"
-    )
 
 
 MODELS = {model.kind: model for model in (ViewModel, StagewiseModel, PrintedModel)}
@@ -142,21 +133,21 @@ class _GBC(Tempering, BoostedEstimator):
 
     lambda0: float | str = param(
         0.3,
-        _or_auto(Interval(0, 1e9, cure="0 switches the consensus off")),
+        Interval(0, 1e9, cure="0 switches the consensus off").or_text("auto"),
         "Pull of unlabelled instances to the consensus of the views, relative to the labels' pull; 0 for none. "
         '"auto" takes what gives the smooth learners of the tables the lowest out-of-fold loss in a short trial.',
         Slider("λ0 · consensus", 0.0, 3.0, 0.05),
     )
     lambda1: float | str = param(
         "auto",
-        _or_auto(Interval(0, 1e9, cure="0 lets no neighbour smooth the consensus")),
+        Interval(0, 1e9, cure="0 lets no neighbour smooth the consensus").or_text("auto"),
         'How smooth the consensus is made along the links; "auto" takes what has the lowest out-of-fold loss, 0 where '
         "smoothing does not help. As printed, the pull to the neighbours.",
         Slider("λ1 · neighbours", 0.0, 3.0, 0.05),
     )
     sharpness: float | str = param(
         "auto",
-        _or_auto(Interval(0, 100, "(]", "1 is the paper's (4.10)")),
+        Interval(0, 100, "(]", "1 is the paper's (4.10)").or_text("auto"),
         "q: weights are (4.10) of the out-of-fold losses to the power q; 1 is the paper's. "
         '"auto" takes what gives the consensus the lowest out-of-fold loss.',
     )
@@ -200,13 +191,6 @@ class _GBC(Tempering, BoostedEstimator):
         "As printed, whether sources see others' newest values or the same state.",
     )
     as_printed: bool = param(False, Flag(), "Run the paper's Algorithm 1 to the letter; see its module.")
-    random_state: int | None = param(0, Seed(), "Seed; an int makes a fit repeatable bit for bit.")
-    n_jobs: int | None = param(
-        None,
-        Whole(1).or_none("None for 1"),
-        "Threads, each for some views, with the same bits; None for 1, and as printed there is one. On a cluster the "
-        "workers say how many.",
-    )
 
     def _start(self, problem: Problem, executor: Executor | None = None) -> ViewBoosting | Printed:
         rng, params = np.random.default_rng(self.random_state), self.get_params(deep=False)
@@ -377,7 +361,7 @@ def _weights_printed(state: Printed) -> dict[str, Any]:
 
 
 @estimator(MemoryNeed(cell=70, record=14_300, score=175, link=2.7))
-class GBCRegressor(RegressorMixin, _GBC):
+class GBCRegressor(RegressorMixin, _GBC, SeedAndThreads):
     """Gradient Boosting Consensus for numbers.
 
     References
@@ -389,7 +373,7 @@ class GBCRegressor(RegressorMixin, _GBC):
 
 
 @estimator(MemoryNeed(cell=70, record=14_300, score=175, link=2.7))
-class GBCClassifier(ClassifierMixin, _GBC):
+class GBCClassifier(ClassifierMixin, _GBC, SeedAndThreads):
     """Gradient Boosting Consensus for two or more classes, which are `classes_`, sorted.
 
     References

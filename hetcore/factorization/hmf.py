@@ -41,7 +41,7 @@ Departures of the default from the paper (`as_printed=True` does without them)
   is like the others.
 - A code with few entries is regularised the more (`regularisation_power`).
 - AdaGrad has one rate a row, not one a cell: as good, and faster.
-- `predict` keeps within the range of the training values (`clip`); never as printed.
+- `predict` keeps within the range of the training values (`clip`), never as printed; there an unseen code gets 3.
 - The prior is counted for each visit of an entry (lambda of a code grows with its entries), as is usual.
 - The standard deviation is scaled to the errors on the validation part, where there is one.
 
@@ -122,12 +122,7 @@ class Stopping:
         0.1, Interval(0, 1, "[)", "0 trains on all"), "Share of entries that says when to stop; the best epoch stays."
     )
     patience: int = param(5, Whole(1), "Epochs without a gain on them before stopping.", Slider("Patience", 1, 50, 1))
-    as_printed: bool = param(
-        False,
-        Flag(),
-        "The paper to the letter; see the module's docstring. Priors count once for a code, AdaGrad has a rate for "
-        "each cell, values are as they are, nothing is clipped, and unseen codes get 3.",
-    )
+    as_printed: bool = param(False, Flag(), "Run the paper's model to the letter; see its module.")
     random_state: int | None = param(None, Seed(), "Makes a fit repeatable to the last bit.")
 
 

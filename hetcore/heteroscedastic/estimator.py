@@ -17,7 +17,7 @@ from hetcore.heteroscedastic.objectives import make_link
 from hetcore.heteroscedastic.predictor import DeviationModel, fitted_model
 from hetcore.heteroscedastic.rows import RowsEstimator
 from hetcore.numerics import to_float32
-from hetcore.parameters import Flag, Interval, OneOf, Seed, Slider, Whole, param
+from hetcore.parameters import Flag, Interval, OneOf, Slider, Whole, param
 from hetcore.schema import Array, Part
 from hetcore.trees import BinMapper
 
@@ -127,15 +127,7 @@ class DeviationBoosting(RowsEstimator):
         Whole(1).or_none("None for all rounds"),
         "Rounds without a smaller loss on left-out rows before the fit ends; None does all and keeps all.",
     )
-    as_printed: bool = param(
-        False,
-        Flag(),
-        'The paper\'s model to the letter: `folds=1`, `link="sigmoid"`, `weighting=1`, rates of 1, f and d from 0, '
-        "labels and weights as they are, all rounds, no sampling, no calibration. Sizes of trees, penalties and "
-        "`omega` are as given.",
-    )
-    random_state: int | None = param(0, Seed(), "Seed of parts and samples; an int makes a fit repeatable bit for bit.")
-    n_jobs: int | None = param(None, Whole(1).or_none("None for 1"), "Threads, each for some members; None for 1.")
+    as_printed: bool = param(False, Flag(), "Run the paper's model to the letter; see its module.")
     blend: bool = param(True, Flag(), "Whether about half of the model is a label forest that counts all rows alike.")
 
     def _problem(self, X: Any, y: Any, sample_weight: Any, eval_set: Any) -> DeviationProblem:

@@ -13,8 +13,8 @@ count less in what f learns.
 | M | `n_iterations` |
 
 `as_printed=True` is the paper's model to the letter: one model from all rows, (10) for numbers and classes, f and d
-from nothing, no shrinkage, labels and weights as they are, second derivatives clipped at 0, all rounds. Its Omega is
-read as (21); `omega` has two other readings.
+from nothing, no shrinkage, no sampling, labels and weights as they are, second derivatives clipped at 0, all rounds, no
+calibration. Sizes of trees and penalties are as given. Its Omega is read as (21); `omega` has two other readings.
 
 Departures of the default from the paper
 ----------------------------------------
@@ -48,14 +48,14 @@ from hetcore.heteroscedastic.forest_ensemble import Sample, Scores
 from hetcore.heteroscedastic.objectives import Numbers
 from hetcore.heteroscedastic.rows import IntervalMixin, spread_event
 from hetcore.numerics import mean_and_deviation
-from hetcore.parameters import Flag, Interval, OneOf, param
+from hetcore.parameters import Flag, Interval, OneOf, SeedAndThreads, param
 from hetcore.registry import MemoryNeed, estimator
 
 __all__ = ["HGBMRegressor"]
 
 
 @estimator(MemoryNeed(cell=45))
-class HGBMRegressor(IntervalMixin, RegressorMixin, DeviationBoosting):
+class HGBMRegressor(IntervalMixin, RegressorMixin, DeviationBoosting, SeedAndThreads):
     """Heteroscedastic gradient boosting for numbers: a prediction with its standard deviation.
 
     Each event (`RoundEnd`) is one round. Its `losses` are mean negative log likelihoods of the standardised labels,

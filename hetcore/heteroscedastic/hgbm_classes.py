@@ -15,7 +15,7 @@ from hetcore.heteroscedastic.estimator import DeviationBoosting
 from hetcore.heteroscedastic.forest_ensemble import Sample, Scores
 from hetcore.heteroscedastic.likelihoods import class_probabilities
 from hetcore.heteroscedastic.objectives import LEAST_HESSIAN, Labels
-from hetcore.parameters import Domain, OneOf, param
+from hetcore.parameters import Domain, OneOf, SeedAndThreads, param
 from hetcore.registry import MemoryNeed, estimator
 from hetcore.schema import Value
 
@@ -41,7 +41,7 @@ CLASSES = Value(
 
 
 @estimator(MemoryNeed(cell=40, score=360))
-class HGBMClassifier(ClassifierMixin, DeviationBoosting):
+class HGBMClassifier(ClassifierMixin, DeviationBoosting, SeedAndThreads):
     """Heteroscedastic gradient boosting for classes: which labels to trust, and where.
 
     Each event (`RoundEnd`) is one round. Its `losses` are mean negative log likelihoods of the labels: "train",

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hetcore.checks import finite
 from hetcore.errors import DataError
-from hetcore.parameters import Domain, Interval, OneOf, param
+from hetcore.parameters import Interval, OneOf, param
 from hetcore.schema import Part, Stored, array, value
 from hetcore.transfer.estimator import TransferEstimator, TransferProblem
 
@@ -84,9 +83,7 @@ class KernelEstimator(TransferEstimator):
 
     kernel: str = param("linear", OneOf(*KERNELS), "a.b, or exp(-gamma |a - b|^2).")
     gamma: float | str = param(
-        "scale",
-        Domain(lambda v: v == "scale" if isinstance(v, str) else finite(v) and v > 0, "'scale' or above 0"),
-        'Of the RBF kernel, above 0; "scale" is 1 / (columns * variance of all cells).',
+        "scale", Interval(0, ends="()").or_text("scale"), 'Of the RBF kernel; "scale" is 1 / (columns * variance).'
     )
     C: float = param(1.0, Interval(0, ends="()"), "Cost of errors.")
 

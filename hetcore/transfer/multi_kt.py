@@ -36,8 +36,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hetcore.checks import finite
-from hetcore.parameters import Domain, Flag, OneOf, param
+from hetcore.parameters import Flag, Interval, OneOf, param
 from hetcore.registry import MemoryNeed, estimator
 from hetcore.transfer.estimator import TransferProblem, scored
 from hetcore.transfer.kernel_scores import KernelEstimator, KernelScores, kernel_matrix, kernel_width
@@ -197,7 +196,7 @@ class MultiKTClassifier(KernelEstimator):
 
     C: float | str = param(
         1.0,
-        Domain(lambda v: v == "auto" if isinstance(v, str) else finite(v) and v > 0, "'auto' or above 0"),
+        Interval(0, ends="()").or_text("auto"),
         'Cost of errors; "auto" is that of least leave-one-out error on the sources, 1 without any.',
     )
     balanced: bool = param(True, Flag(), "Whether both signs count alike however many rows they have.")

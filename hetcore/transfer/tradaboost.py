@@ -47,8 +47,19 @@ __all__ = [
 ]
 
 
+class SourceRate:
+    """The parameter of alpha_S as the two papers print it."""
+
+    source_rate: str = param(
+        "hedge",
+        OneOf("hedge", "ratio"),
+        "alpha_S, how fast wrong source rows lose weight: with 2 ln(n_S) / M, as Dai et al. print it, or with "
+        "2 ln(n_S / M), as Yao and Doretto do, much faster, and imaginary for fewer source rows than rounds.",
+    )
+
+
 @estimator(MemoryNeed(cell=35, score=200))
-class TrAdaBoostClassifier(Helps, TransferBoosting):
+class TrAdaBoostClassifier(Helps, TransferBoosting, SourceRate):
     """TrAdaBoost (Dai et al. 2007): source rows that the ensemble gets wrong lose weight, target rows gain it.
 
     The algorithm and its letters are in the docstring of the module. All sources count as one. Only the later half of
@@ -72,12 +83,6 @@ class TrAdaBoostClassifier(Helps, TransferBoosting):
     classes they are means over the classes.
     """
 
-    source_rate: str = param(
-        "hedge",
-        OneOf("hedge", "ratio"),
-        "alpha_S, how fast wrong source rows lose weight: with 2 ln(n_S) / M as Dai et al. print it, or with "
-        "2 ln(n_S / M), much faster, as Yao and Doretto do.",
-    )
     vote: str = param("later half", OneOf("later half", "all"), "Rounds that vote.")
 
     @property
@@ -89,7 +94,7 @@ class TrAdaBoostClassifier(Helps, TransferBoosting):
 
 
 @estimator(MemoryNeed(cell=35, score=200))
-class MultiSourceTrAdaBoostClassifier(Helps, TransferBoosting):
+class MultiSourceTrAdaBoostClassifier(Helps, TransferBoosting, SourceRate):
     """MultiSourceTrAdaBoost (Yao and Doretto 2010): in each round the source speaks that helps the target most.
 
     The algorithm and its letters are in the docstring of the module.
@@ -108,12 +113,7 @@ class MultiSourceTrAdaBoostClassifier(Helps, TransferBoosting):
     A `RoundEnd` holds what `TrAdaBoostClassifier` says.
     """
 
-    source_rate: str = param(
-        "ratio",
-        OneOf("ratio", "hedge"),
-        "alpha_S, how fast wrong source rows lose weight: with 2 ln(n_S / M), as printed, imaginary for fewer source "
-        "rows than rounds; or with 2 ln(n_S) / M, as in TrAdaBoost.",
-    )
+    source_rate = "ratio"
 
 
 @estimator(MemoryNeed(cell=35, score=200))

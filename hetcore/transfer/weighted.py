@@ -1,7 +1,8 @@
 """Weighted MultiSourceTrAdaBoost: the paper's algorithm, its four variants, and a default that chooses eta.
 
 The algorithm and its letters are in the docstring of `hetcore.transfer.tradaboost`; `as_printed=True` is that box and
-nothing else. The default departs from it so that boosting has something to boost and eta something to weigh:
+nothing else: hard votes of trees of `max_depth` or of `estimator`, alpha_S by "ratio", eta "linear" for "auto", on both
+updates. The default departs from it so that boosting has something to boost and eta something to weigh:
 
 | printed | default |
 |---|---|
@@ -28,7 +29,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hetcore.checks import finite
 from hetcore.parameters import Domain, Flag, Interval, OneOf, param
 from hetcore.registry import MemoryNeed, estimator
 from hetcore.schema import Value
@@ -117,12 +117,8 @@ class WeightedMultiSourceTrAdaBoostClassifier(Helps, TransferBoosting):
     votes: str = param("soft", OneOf("soft", "hard"), "Whether learners of our own vote in [-1, 1], or +1 or -1.")
     eta: float | str = param(
         "auto",
-        Domain(
-            lambda v: v in FORMULAS if isinstance(v, str) else finite(v) and v >= 0,
-            "'auto', 'linear', 'squared' or a finite number of at least 0",
-        ),
-        'By the target\'s left-out rows ("auto"), 100 n_T / n_S ("linear"), 100 n_T^2 / n_S ("squared"), or a number '
-        "of at least 0.",
+        Interval(0).or_text(*FORMULAS),
+        'By the target\'s left-out rows ("auto"), 100 n_T / n_S ("linear"), 100 n_T^2 / n_S ("squared"), or a number.',
     )
     update: str = param(
         "exponential",
@@ -138,12 +134,7 @@ class WeightedMultiSourceTrAdaBoostClassifier(Helps, TransferBoosting):
     guard: bool = param(
         True, Flag(), 'Whether "target only" or "all pooled" is taken where left-out target rows say so.'
     )
-    as_printed: bool = param(
-        False,
-        Flag(),
-        "The algorithm to the letter: hard votes of trees of `max_depth` or of `estimator`, candidates of one source "
-        'each, no cap on alpha_t, no reset, no guard, alpha_S by "ratio", eta "linear" for "auto", on both updates.',
-    )
+    as_printed: bool = param(False, Flag(), "Run the paper's algorithm to the letter; see its module.")
     source_rate: str = param(
         "auto",
         OneOf("auto", "ratio", "hedge"),
