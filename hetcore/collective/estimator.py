@@ -20,7 +20,7 @@ from hetcore.collective.static_columns import StaticColumns
 from hetcore.collective.target_transform import TargetTransform
 from hetcore.data import HetData
 from hetcore.data.identity import positions
-from hetcore.data.text import listed, quoted
+from hetcore.data.text import counted, listed, quoted
 from hetcore.errors import DataError, ParameterError
 from hetcore.events import Callback
 from hetcore.kernels.layout import MISSING_BIN
@@ -238,9 +238,23 @@ class Collective(BoostedEstimator):
 
     def _fitted(self, data: HetData, y: Any, traced: list | None = None) -> NDArray[np.float64]:
         self._check_predictable(data)
-        learned = self._learned_unit.learned(data, y, "y")
-        labels = None if y is None else data.with_target(learned, self._task)
-        return self.model_.infer(data, labels, traced)
+        return self.model_.infer(data, self._labels_shown(data, y), traced)
+
+    def _labels_shown(self, data: HetData, y: Any) -> HetData | None:
+        """Return the data with the labels that neighbours show; None for those of the fit."""
+        if y is None:
+            return None
+        shown = data.with_target(self._learned_unit.learned(data, y, "y"), self._task)
+        if self._task == "classification":
+            given = shown.y[shown.labelled].astype(str)
+            unknown = given[~np.isin(given, self.classes_.astype(str))]
+            if unknown.size:
+                # passed over, the neighbours would be asked another question than the one that was put
+                raise DataError(
+                    f"y has {counted(unknown.size, 'label')} of a class that the model was not trained on, such as "
+                    f"{quoted(str(unknown[0]))}: hide them (None), or fit with a label of each class."
+                )
+        return shown
 
     @property
     def _learned_unit(self) -> TargetTransform:
@@ -262,6 +276,11 @@ class Collective(BoostedEstimator):
         -------
         (n,) float64 or object, aligned with `data.ids`
             In the labels' unit, or class names.
+
+        Raises
+        ------
+        DataError
+            If `y` has a label of a class that the model was not trained on.
         """
         fitted = self._fitted(data, y)
         return self._learned_unit.back(self.model_.scale.labels(fitted))
@@ -312,8 +331,7 @@ class Collective(BoostedEstimator):
             In the labels' unit, or class names; the last row is what `predict` returns.
         """
         self._check_predictable(data)
-        learned = self._learned_unit.learned(data, y, "y")
-        staged = self.model_.staged(data, None if y is None else data.with_target(learned, self._task))
+        staged = self.model_.staged(data, self._labels_shown(data, y))
         return np.stack([self._learned_unit.back(self.model_.scale.labels(each)) for each in staged])
 
     def _known(self, data: HetData, y: Any) -> NDArray[np.bool_]:

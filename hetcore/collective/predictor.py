@@ -218,7 +218,7 @@ class CollectiveModel(Stored):
         messages = np.zeros((data.n, self.messages.shape[1]))
         messages[met] = self.messages[place[met]]
         # who is known was known to the fit, or is said now
-        known = met if labels is None else labels.labelled & self._in_classes(labels)
+        known = met if labels is None else labels.labelled
         new = np.empty(0, np.int64)
         if labels is not None:
             target = np.where(known[:, None], self.scale.codes(labels.y, known) - self._center, 0.0)
@@ -233,12 +233,6 @@ class CollectiveModel(Stored):
         )
         view.state.messages[:] = messages
         return known, new, view
-
-    def _in_classes(self, labels: HetData) -> NDArray[np.bool_]:
-        if not self.scale.is_classifier:
-            return np.ones(labels.n, bool)
-        # a class that the fit never saw is no target for any message
-        return np.isin(labels.y.astype(str), self.scale.classes.astype(str))
 
     def _set_residuals(self, view: Inference, rows: NDArray[np.int64], staged: NDArray) -> None:
         """Set the residuals of instances whose labels the fit did not know."""

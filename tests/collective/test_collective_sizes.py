@@ -58,3 +58,19 @@ def test_what_is_asked_for_counts_also_with_many_classes():
     asked = small(hc.MGBClassifier, learning_rate=0.05, first_trees=7).fit(data)
     usual = small(hc.MGBClassifier, first_trees=7).fit(data)
     assert (asked.predict_proba(data) != usual.predict_proba(data)).any()
+
+
+def test_a_shown_label_of_a_class_that_the_model_does_not_know_is_refused():
+    """Passed over, neighbours would have been asked another question than the one that was put."""
+    ids = [str(k) for k in range(40)]
+    table = pl.DataFrame({"id": ids, "x": np.arange(40.0)})
+    edges = pl.DataFrame({"source": ids[:-1], "target": ids[1:]})
+    labels = np.array(["a", "b"] * 20, object)
+    data = hc.HetData({"t": table}, {"g": edges}, pl.DataFrame({"id": ids, "y": labels.astype(str)}))
+    model = hc.MGBClassifier(n_iterations=1, first_trees=2).fit(data)
+    labels[3] = "c"
+    for ask in (model.predict, model.predict_proba, model.staged_predict):
+        with pytest.raises(hc.DataError, match="y has 1 label of a class .* such as 'c': hide them"):
+            ask(data, labels)
+    labels[3] = None
+    assert model.predict(data, labels).shape == (40,)
