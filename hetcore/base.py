@@ -32,11 +32,15 @@ from hetcore.data.text import listed
 from hetcore.display import estimator_html
 from hetcore.errors import DataError, MissingColumnsWarning, ModelFileError
 from hetcore.events import Callback, RoundEnd
-from hetcore.parameters import Declared
-from hetcore.schema import Schema, State, checked, parted
+from hetcore.parameters import Declared, Domain
+from hetcore.schema import Schema, State, Value, checked, parted
 from hetcore.targets import Problem
 
 __all__ = ["BoostedEstimator", "Estimator", "boost", "check_het_data", "event_row", "history"]
+
+NAMES = Domain(lambda v: v is None or all(isinstance(name, str) for name in v), "names of columns, or None")
+COLUMNS: Schema = {"_feature_names": Value(NAMES, key="feature_names", absent=None)}
+"""What every model file holds beside what its method declares."""
 
 
 class Estimator(Declared, BaseEstimator):
@@ -87,15 +91,30 @@ class Estimator(Declared, BaseEstimator):
     def _get_state(self) -> State:
         """Return what is learned as plain values and arrays, for a model file."""
         check_is_fitted(self)
-        return parted(self._stored, {name: getattr(self, _attribute(name)) for name in self._stored})
+        stored = self._stored | COLUMNS
+        return parted(stored, {name: getattr(self, _attribute(name)) for name in stored})
 
     def _set_state(self, meta: dict[str, Any], arrays: dict[str, NDArray]) -> None:
         """Set what `_get_state` returned; ModelFileError if it is not what it must be."""
         sizes = self._sizes(meta)
-        for name, each in checked(self._stored, meta, arrays, sizes).items():
+        for name, each in checked(self._stored | COLUMNS, meta, arrays, sizes).items():
             setattr(self, _attribute(name), each)
-        if fault := self._restored(sizes):
+        fault = self._restored(sizes)
+        if not fault and self._feature_names and len(self._feature_names) != getattr(self, "n_features_in_", 0):
+            fault = "The model file does not name its columns"
+        if fault:
             raise ModelFileError(f"{fault}: save the model again.")
+
+    @property
+    def _feature_names(self) -> list[str] | None:
+        """The names of X's columns in the fit, where it was a table: rows to predict are compared with them."""
+        names = getattr(self, "feature_names_in_", None)
+        return None if names is None else list(names)
+
+    @_feature_names.setter
+    def _feature_names(self, names: list[str] | None) -> None:
+        if names is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)
 
     def _sizes(self, meta: dict[str, Any]) -> dict[str, int]:
         """Return the sizes, by letter, that are known before a file's arrays are read."""

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from hetcore.data.kinds import guess_kinds
+from hetcore.data.kinds import as_text, guess_kinds, nearly_numbers
 from hetcore.data.report import Finding
 from hetcore.data.text import counted, quoted
 from hetcore.errors import DataError
@@ -31,6 +31,7 @@ UNITS = {"ms": 1e3, "us": 1e6, "ns": 1e9}  # of a second
 COARSE, TINY = 1e-3, 1e-37
 PATTERN = re.compile(r"\*|\^.*\$", re.DOTALL)
 """A name that polars takes for several columns."""
+CATEGORICAL = "CategoricalDtype"
 _NO_TABLE = (TypeError, ValueError, NotImplementedError, OverflowError, pl.exceptions.PolarsError)
 _NAMED = "its name stands for several columns: left out; rename it to use it"
 
@@ -52,16 +53,34 @@ def as_table(data: Any) -> Any:
     # not pandas: whatever speaks Arrow
     if not _is_pandas(data):
         return _from_arrow(data)
+    names = [str(name) for name in data.columns]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise DataError(f"The pandas table has two columns {quoted(twice[0])}: give each a name of its own.")
     # an index with a name is a column; one without is row numbers
     named = any(name is not None for name in data.index.names)
+    data = _with_categories(data.copy())
     try:
-        return pl.from_pandas(data.copy(), include_index=named)
+        return pl.from_pandas(data, include_index=named)
     except ImportError:  # no pyarrow: text by Python's objects
         data = data.reset_index() if named else data
         return pl.DataFrame([as_column(data[name]).alias(str(name)) for name in data.columns])
     except _NO_TABLE as error:
         reason = " ".join(str(error).split())[:120]
         raise DataError(f"The pandas table is no table of polars ({reason}): make each column one type.") from None
+
+
+def _with_categories(data: Any) -> Any:
+    """Return a table of pandas whose categories are text: polars would take those of numbers for numbers."""
+    coded = {name: _as_category(data[name]) for name in data.columns if type(data[name].dtype).__name__ == CATEGORICAL}
+    return data.assign(**coded) if coded else data
+
+
+def _as_category(values: Any) -> Any:
+    """Return a column of pandas with its categories as text where they are numbers, as it is where it has none."""
+    if type(values.dtype).__name__ != CATEGORICAL or values.cat.categories.dtype.kind not in "iuf":
+        return values
+    texts = as_text(pl.Series(values.cat.categories.to_numpy())).to_list()
+    return values.cat.rename_categories(texts)
 
 
 def _from_arrow(data: Any) -> pl.DataFrame:
@@ -95,7 +114,7 @@ def as_column(values: Any) -> Any:
     if not _is_pandas(values):
         return pl.Series(values)
     try:
-        return pl.from_pandas(values)
+        return pl.from_pandas(_as_category(values))
     # objects of mixed types, or no pyarrow
     except (ImportError, TypeError, ValueError, pl.exceptions.PolarsError):
         listed = [None if missing else value for value, missing in zip(values.tolist(), values.isna())]
@@ -148,18 +167,22 @@ class ColumnFacts:
         self._unusable: list[Finding] = []
         self._infinite: dict[str, int] = {}
         self._coarse: dict[str, tuple[int, Any]] = {}
+        self._nearly: dict[str, list[str]] = {}
 
     def take(self, block: pl.DataFrame) -> pl.DataFrame:
         """Return some columns, all rows of each, with plain types and without infinite values, and note what is so."""
         frame, unusable = _plain_columns(block)
         frame, infinite = _without_infinities(frame)
-        guess, constant = guess_kinds(frame)
+        categories = [name for name, dtype in block.schema.items() if dtype in (pl.Categorical, pl.Enum)]
+        guess, constant = guess_kinds(frame, categories)
         self.guess |= guess
         self.missing |= dict(zip(frame.columns, frame.null_count().row(0))) if frame.width else {}
         self._constant += constant
         self._unusable += unusable
         self._infinite |= infinite
         self._coarse |= _coarse(frame)
+        texts = [name for name, (kind, _) in guess.items() if kind == "nominal" and name not in categories]
+        self._nearly |= {name: odd for name in texts if (odd := nearly_numbers(frame[name]))}
         return frame
 
     def findings(self, n_rows: int) -> list[Finding]:
@@ -174,7 +197,8 @@ class ColumnFacts:
             reasons = "; ".join(str(finding).rstrip(".") for finding in self._unusable[:3])
             raise DataError(f"None of the columns can be used: {reasons}.")
         found = self._unusable + _infinite_finding(self._infinite)
-        return found + _value_findings(self.missing, self._constant, n_rows) + _coarse_finding(self._coarse)
+        found += _value_findings(self.missing, self._constant, n_rows) + _coarse_finding(self._coarse)
+        return found + [_nearly_finding(name, odd) for name, odd in self._nearly.items()]
 
 
 def clean_columns(frame: pl.DataFrame) -> pl.DataFrame:
@@ -280,6 +304,15 @@ def _value_findings(missing: dict[str, int], constant: list[str], n_rows: int) -
         message = f"{counted(len(constant), 'column')} with one value only: kept, but nothing can be learned there"
         findings.append(Finding("constant_column", "", len(constant), message, tuple(constant)))
     return findings
+
+
+def _nearly_finding(name: str, odd: list[str]) -> Finding:
+    """Report a column of text that some values keep from being one of numbers."""
+    message = (
+        f"text of numbers, but for {counted(len(odd), 'different value')} that can't be read as one: taken as "
+        "categories; write those as plain numbers, or leave them empty"
+    )
+    return Finding("nearly_numbers", f"column {quoted(name)}", len(odd), message, tuple(odd[:5]))
 
 
 def _coarse(frame: pl.DataFrame) -> dict[str, tuple[int, Any]]:

@@ -6,20 +6,29 @@ array: many numbers per row (an image, an embedding, a list of numbers).
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import polars as pl
 
 from hetcore.data.report import Finding
 from hetcore.data.text import counted, listed, quoted
 from hetcore.errors import DataError
 
-__all__ = ["KINDS", "as_numbers", "as_text", "check_kind", "guess_kinds", "levels"]
+__all__ = ["KINDS", "as_numbers", "as_text", "check_kind", "guess_kinds", "levels", "nearly_numbers"]
 
 KINDS = ("real", "binary", "nominal", "text", "array")
 LIST_MARKS = r"\S[|;]\S|, "
 
 
-def guess_kinds(frame: pl.DataFrame) -> tuple[dict[str, tuple[str, str]], list[str]]:
+def guess_kinds(frame: pl.DataFrame, categories: Collection[str] = ()) -> tuple[dict[str, tuple[str, str]], list[str]]:
     """Guess every column's kind.
+
+    Parameters
+    ----------
+    frame : polars DataFrame
+        Of plain types.
+    categories : collection of str
+        Columns of text that were categories in the table: no numbers, whatever they look like.
 
     Returns
     -------
@@ -36,7 +45,7 @@ def guess_kinds(frame: pl.DataFrame) -> tuple[dict[str, tuple[str, str]], list[s
         elif dtype == pl.Boolean:
             guess[name], one_value = ("binary", "true or false"), frame[name].n_unique() == 1
         elif dtype == pl.String:
-            guess[name], one_value = _guess_text(frame[name])
+            guess[name], one_value = _guess_text(frame[name], name in categories)
         else:
             guess[name], one_value = ("array", "a list of numbers of one length in every row"), False
         if one_value and frame.height > 1:
@@ -70,13 +79,13 @@ def _guess_number(dtype: pl.DataType, low: float, high: float, two: bool, missin
     return ("real", f"{word} from {low:.6g} to {high:.6g}"), False
 
 
-def _guess_text(series: pl.Series) -> tuple[tuple[str, str], bool]:
+def _guess_text(series: pl.Series, category: bool) -> tuple[tuple[str, str], bool]:
     counts = series.drop_nulls().alias("value").value_counts(name="n")
     values, n, rows = counts["value"], counts["n"], max(int(counts["n"].sum()), 1)
     if len(values) == 0:
         return ("nominal", "every value is missing"), False
     # before the number of values: "1" and "2" are numbers that were written as text
-    if _numeric_text(values):
+    if not category and _numeric_text(values):
         return ("real", "numbers written as text"), len(values) == 1 and not series.has_nulls()
     if len(values) <= 2:
         kind = "binary" if len(values) == 2 else "nominal"
@@ -119,6 +128,19 @@ def as_text(series: pl.Series) -> pl.Series:
 def levels(series: pl.Series) -> list[str]:
     """Return the distinct values of a column as text: numbers in their order, text in alphabetical order."""
     return as_text(series.drop_nulls().unique().sort()).to_list()
+
+
+def nearly_numbers(series: pl.Series) -> list[str]:
+    """Return the values that keep a column of text from being numbers, where four in five values are; none elsewhere.
+
+    A decimal comma or a per cent sign makes a number that can't be read.
+    """
+    values = series.drop_nulls().unique().sort()
+    # codes such as 007 are no numbers, and four of five is not many of fewer values
+    if len(values) < 5 or values.str.contains(r"^\s*[+-]?0\d").any():
+        return []
+    alike = values.str.contains(r"^\s*[+-]?\d+([.,]\d+)?([eE][+-]?\d+)?\s*%?\s*$").mean()
+    return values.filter(as_numbers(values).is_null()).to_list() if alike >= 0.8 else []
 
 
 def check_kind(series: pl.Series, kind: str) -> list[Finding]:

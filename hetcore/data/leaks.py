@@ -142,9 +142,11 @@ def _suspects(frame: pl.DataFrame, codes: NDArray[np.int64], numeric: bool) -> d
         found |= dict.fromkeys(passed, "") | _reasons(some.select(passed), codes, numeric, frame.width)
         # of classes only: a missing cell has two values, which tell two classes at most
         found |= {} if numeric else _by_gaps(some, codes, frame.width)
-    for name, dtype in frame.schema.items():
-        if dtype == pl.String and _promising(frame[name][:FEW], codes[:FEW]):
-            found[name] = _of_words(frame[name], codes, numeric, frame.width)
+    texts = frame.select(pl.selectors.string())
+    found |= {} if numeric else _by_gaps(texts, codes, frame.width)
+    for name in texts.columns:
+        if _promising(frame[name][:FEW], codes[:FEW]):
+            found[name] = _of_words(frame[name], codes, numeric, frame.width) or found.get(name, "")
     return found
 
 

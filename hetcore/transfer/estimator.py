@@ -26,7 +26,7 @@ from hetcore.events import Callback
 from hetcore.metrics import known_targets
 from hetcore.parameters import Domain, Whole, param
 from hetcore.schema import SHARES, Value
-from hetcore.transfer.files import NAMES, ClassLabels
+from hetcore.transfer.files import ClassLabels
 
 __all__ = ["Rows", "TransferBase", "TransferEstimator", "TransferProblem", "scored"]
 
@@ -90,8 +90,8 @@ class TransferBase(Estimator):
     _allows_missing = False
     _positional = ()
     _stored = {
-        "n_features_in": Value(Whole(1, 10**9), key="n_features"), "_feature_names": Value(NAMES, key="feature_names"),
-        "n_iterations": Whole(1, 10**9), "source_weights": SHARES,
+        "n_features_in": Value(Whole(1, 10**9), key="n_features"), "n_iterations": Whole(1, 10**9),
+        "source_weights": SHARES,
     }  # fmt: skip
 
     domain_names: list[str] | None = param(
@@ -172,22 +172,8 @@ class TransferBase(Estimator):
             )
         return [given[k - 1] for k in numbers]
 
-    @property
-    def _feature_names(self) -> list[str] | None:
-        names = getattr(self, "feature_names_in_", None)
-        return None if names is None else list(names)
-
-    @_feature_names.setter
-    def _feature_names(self, names: list[str] | None) -> None:
-        if names is not None:
-            self.feature_names_in_ = np.array(names, dtype=object)
-
     def _sizes(self, meta: dict[str, Any]) -> dict[str, int]:
         return {"d": meta["n_features"]}
-
-    def _restored(self, sizes: dict[str, int]) -> str:
-        fits = len(self._feature_names or []) in (0, self.n_features_in_)
-        return "" if fits else "The model file does not name its columns"
 
     def _like_fit(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return rows (n, d), checked to have the columns of the fit."""

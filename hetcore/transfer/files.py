@@ -15,16 +15,14 @@ from hetcore.binning import BinMapper
 from hetcore.checks import finite
 from hetcore.errors import ModelFileError, ParameterError
 from hetcore.forest import Forest
-from hetcore.parameters import Domain
 from hetcore.schema import Array, block, prefixed
 from hetcore.transfer.candidates import LinearMachine, TreeMachine
 from hetcore.transfer.learners import TreeVotes
 from hetcore.transfer.linear_learner import MOST_COMPONENTS, LinearVotes, Projection
 
-__all__ = ["NAMES", "ClassLabels", "Machines", "VoteSums"]
+__all__ = ["ClassLabels", "Machines", "VoteSums"]
 
 KINDS = {"b": bool, "i": int, "u": int, "f": float, "U": str, "O": str}
-NAMES = Domain(lambda v: v is None or all(isinstance(name, str) for name in v), "names of columns, or None")
 MACHINES = ("", "column", "slopes", "trees")
 
 

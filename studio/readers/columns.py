@@ -146,6 +146,9 @@ _PROMISING = re.compile(
 _COMMA_NUMBER = r"^[+-]?(\d+(,\d*)?|,\d+)([eE][+-]?\d+)?$"
 _THOUSANDS = r"^[+-]?\d{1,3}(,\d{3})+$"
 _DOTTED_THOUSANDS = r"^[+-]?\d{1,3}\.\d{3}$"
+_LIKE_DATES = (
+    r"^(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|\d{1,2}/\d{1,2}/\d{2})([ T].*)?$"
+)
 _DRESSED = (
     "^[(]?[+\\-\u2212]?[$\u20ac\u00a3\u00a5]?\\s*[+\\-\u2212]?"
     "(\\d+([.,]\\d+)?|\\d{1,3}([.,'\u2019_ \u00a0\u202f]\\d{3})+([.,]\\d+)?)"
@@ -247,7 +250,17 @@ class _Careful:
             column = read(bare)
             if column is not None:
                 return column
-        return self._almost_number(name, bare)
+        column = self._almost_number(name, bare)
+        if column is None:
+            self._near_dates(name, bare.drop_nulls())
+        return column
+
+    def _near_dates(self, name: str, given: pl.Series) -> None:
+        """Report a column of text that a person takes for dates, but whose order or zone is not certain."""
+        alike = given.str.contains(_LIKE_DATES)
+        if alike.mean() >= _NEARLY:
+            text = "like dates, not all of which can be read for certain: kept as text; write them as 2020-12-31"
+            self._find("text_date", name, int(alike.sum()), text, given)
 
     def _almost_number(self, name: str, bare: pl.Series) -> pl.Series | None:
         """Return numbers for a column with decimal commas, or whose other cells say that a value is missing."""
@@ -272,15 +285,12 @@ class _Careful:
         if not cells.str.contains(",", literal=True).any():
             return cells
         # "1,234" could be either; only a file cut by commas, whose cells are quoted then, leaves it open.
-        if (
-            self._decimal is None
-            and self._delimiter == ","
-            and (cells.str.contains(_THOUSANDS) | cells.is_null()).all()
-        ):
-            self._find(
-                "thousands", name, len(cells), "may be decimal commas or thousands: kept as text", cells.drop_nulls()
-            )
-            return cells
+        if self._decimal is None and (cells.str.contains(_THOUSANDS) | cells.is_null()).all():
+            kept, given = self._delimiter == ",", cells.drop_nulls()
+            text = "may be decimal commas or thousands: kept as text" if kept else "may be thousands: read as decimals"
+            self._find("thousands", name, len(given), text, given)
+            if kept:
+                return cells
         self.with_comma += 1
         return cells.str.replace(",", ".", literal=True)
 

@@ -27,8 +27,10 @@ def edges_of_table(name: str, table: ParsedTable, options: Mapping[str, Any]) ->
     DataError
         If there are fewer than two columns or rows of edges, or a weight is no number.
     """
-    source, target, weight = _edge_columns(table.frame, options)
     frame = table.frame
+    if _is_matrix(frame):
+        raise DataError(f"{name} is a matrix of links: give a list of edges, one a row, as source, target and weight.")
+    source, target, weight = _edge_columns(frame, options)
     edges = [frame[source].cast(pl.String).alias("source"), frame[target].cast(pl.String).alias("target")]
     guesses = [*table.guesses, f"edges from {shown(source)!r} to {shown(target)!r}"]
     if weight is not None:
@@ -38,9 +40,18 @@ def edges_of_table(name: str, table: ParsedTable, options: Mapping[str, Any]) ->
     findings = list(table.findings)
     if left_out:
         findings.append(
-            Finding("unused_column", "", len(left_out), f"{len(left_out):,} columns are not used", tuple(left_out))
+            Finding("unused_column", "", len(left_out), f"{counted(len(left_out), 'column')} not used", tuple(left_out))
         )
     return ParsedGraph(limited(name, pl.DataFrame(edges)), guesses, findings)
+
+
+def _is_matrix(frame: pl.DataFrame) -> bool:
+    """Tell whether the table has a row and a column for each node: named by them, or of 0 and 1 alone."""
+    ids, names = frame[:, 0].cast(pl.String).str.strip_chars().to_list(), [name.strip() for name in frame.columns]
+    if frame.height == frame.width - 1 > 1:
+        return sorted(map(str, ids)) == sorted(names[1:])
+    bits = (column.cast(pl.Float64, strict=False).is_in([0.0, 1.0]) for column in frame.iter_columns())
+    return frame.height == frame.width > 3 and all(column.fill_null(False).all() for column in bits)
 
 
 def _edge_columns(frame: pl.DataFrame, options: Mapping[str, Any]) -> tuple[str, str, str | None]:

@@ -87,3 +87,17 @@ def test_what_is_no_data_is_refused_by_every_kind_of_prediction(name, tables):
         if hasattr(model, method):
             with pytest.raises(hc.DataError, match="A prediction takes a HetData, not ndarray"):
                 getattr(model, method)(np.zeros((3, 2)))
+
+
+def test_a_column_whose_values_were_all_unknown_in_training_is_warned_of():
+    """Written otherwise than in training, or codes for words: each row would be none of the categories, in silence."""
+    ids = [f"i{k}" for k in range(30)]
+    table = pl.DataFrame({"id": ids, "c": ["red", "green", "blue"] * 10, "x": np.arange(30.0)})
+    data = hc.HetData({"t": table}, target=pl.DataFrame({"id": ids, "y": [0.0, 1.0, 5.0] * 10}))
+    model = hc.GBCRegressor(n_iterations=2, base_learner="kernel").fit(data)
+    for values in (["Red", "green "], [1, 2]):
+        new = hc.HetData({"t": pl.DataFrame({"id": ["n1", "n2"], "c": values, "x": [1.0, 2.0]})})
+        with pytest.warns(MissingColumnsWarning, match="Source 't': no value of 'c' was there in training"):
+            model.predict(new)
+    known = hc.HetData({"t": pl.DataFrame({"id": ["n1", "n2"], "c": ["violet", "red"], "x": [1.0, 2.0]})})
+    model.predict(known)

@@ -10,9 +10,11 @@ import zipfile
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 from numpy.testing import assert_array_equal
 
+import hetcore as hc
 from hetcore import archive, model_files
 from hetcore.archive import array_bytes, read_array
 from hetcore.errors import ModelFileError, ParameterError
@@ -189,3 +191,19 @@ def test_saving_leaves_no_file_open(model, tmp_path, monkeypatch):
     monkeypatch.setattr(os, "close", lambda handle: closed.append(handle) or close(handle))
     save(model, tmp_path / "m")
     assert opened and opened == closed
+
+
+@pytest.mark.parametrize("name", ["HGBMRegressor", "HLR", "HeteroscedasticLinearRegression", "HMF"])
+def test_a_loaded_model_knows_the_names_of_its_columns(name):
+    """Columns in another order than in the fit would be predicted from as if they were in its order."""
+    rng = np.random.default_rng(0)
+    codes = pl.DataFrame({"user": [f"u{k % 5}" for k in range(40)], "item": [f"u{k % 7}" for k in range(40)]})
+    X = codes if name == "HMF" else pl.DataFrame({"a": rng.random(40), "b": rng.random(40)})
+    params = {} if name == "HLR" else {"n_iterations": 2}
+    model = load(dumps(getattr(hc, name)(**params).fit(X, rng.random(40))))
+    assert list(model.feature_names_in_) == X.columns
+    with pytest.raises(ValueError, match="order"):
+        model.predict(X[:, ::-1])
+    model._feature_names = [*X.columns, "c"]
+    with pytest.raises(ModelFileError, match="does not name its columns"):
+        load(dumps(model))

@@ -77,3 +77,12 @@ def test_one_to_one_monotone_and_their_chance():
     assert [is_monotone(np.array(v), codes) for v in ([1, 2, 3, 2, 1], [3, 2, 1, 2, 3], [1, 3, 2, 3, 1])] == [1, -1, 0]
     assert np.exp(log_chance(np.array([0, 0, 1, 1]), False)) == pytest.approx(2 * 4 / 24)
     assert np.exp(log_chance(np.arange(4), True)) == pytest.approx(2 / 24)
+
+
+def test_a_column_that_is_filled_for_one_class_alone_is_found():
+    """A date of what followed, in text, of one value: it tells the class by where it stands alone."""
+    ids, y = [f"i{k}" for k in range(60)], ["yes", "no", "no"] * 20
+    day = ["2020" if label == "yes" else None for label in y]
+    table = pl.DataFrame({"id": ids, "x": np.random.default_rng(0).random(60), "day": day})
+    (leak,) = find_leaks(HetData({"t": table}, target=(ids, y)))
+    assert leak.column == "day" and "predicts the label by its missing cells alone in 60 rows" in leak.message

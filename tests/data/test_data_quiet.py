@@ -158,3 +158,34 @@ def test_infinite_labels_that_a_fit_is_given_are_refused():
     known = hc.HetData({"t": table}, target=table.select("id", y=pl.Series(infinite)))
     assert known.report.count("infinite_label") == 1
     hc.GBCRegressor(n_iterations=1, base_learner="kernel").fit(known, eval_y=y)
+
+
+@pytest.mark.parametrize("codes", [[3, 5, 7], [1.5, 2.5, 3.0]])
+def test_categories_that_are_numbers_are_no_quantities(codes):
+    """pandas' categories of numbers would become numbers in polars, and be learned by their order."""
+    ids = [f"i{k}" for k in range(6)]
+    column = pd.Series(pd.Categorical(codes * 2))
+    data = hc.HetData({"t": pd.DataFrame({"id": ids, "c": column})}, target=pd.DataFrame({"id": ids, "y": column}))
+    texts = [f"{code:g}" for code in codes]
+    assert data.sources["t"].kinds == {"c": "nominal"} and data.sources["t"].frame["c"].to_list() == texts * 2
+    assert data.target_kind == "classification" and data.classes == texts
+    assert data.with_target(column).classes == texts
+    same = hc.HetData({"t": pl.DataFrame({"id": ids, "c": pl.Series(texts * 2).cast(pl.Categorical)})})
+    assert same.sources["t"].kinds == {"c": "nominal"}
+
+
+def test_text_that_is_numbers_but_for_a_few_values_is_reported():
+    ids = [f"i{k}" for k in range(10)]
+    odd, comma = [*map(str, range(9)), "unknown"], [f"{k},5" for k in range(10)]
+    data = hc.HetData({"t": pl.DataFrame({"id": ids, "a": odd, "b": comma, "c": [f"{k:03}" for k in range(10)]})})
+    assert set(data.sources["t"].kinds.values()) == {"nominal"}
+    told = {each.where: str(each) for each in data.report if each.kind == "nearly_numbers"}
+    assert list(told) == ["source 't', column 'a'", "source 't', column 'b'"]
+    assert "but for 1 different value that can't be read as one" in told["source 't', column 'a'"]
+    assert "'unknown'" in told["source 't', column 'a'"] and "'0,5'" in told["source 't', column 'b'"]
+
+
+def test_two_columns_of_pandas_with_one_name_are_named():
+    table = pd.DataFrame([["a", 1.0, 2.0]], columns=["id", "x", "x"])
+    with pytest.raises(DataError, match="The pandas table has two columns 'x': give each a name of its own"):
+        hc.HetData({"t": table})

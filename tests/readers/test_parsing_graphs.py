@@ -148,7 +148,7 @@ def test_typed_columns_keep_the_words_of_the_reader():
 def test_what_an_edge_list_was_taken_for_is_reported():
     words, (edges,) = graph(b"source,target,weight,x,y\na,b,NA,1,2\nc,d,2,3,4\n")
     assert words["guesses"] == ["commas between columns", "edges from 'source' to 'target'", "weights in 'weight'"]
-    unused = [["unused_column", "", 2, "2 columns are not used", ["x", "y"]]]
+    unused = [["unused_column", "", 2, "2 columns not used", ["x", "y"]]]
     assert [found for found in words["findings"] if found[0] == "unused_column"] == unused
     assert edges.rows() == [("a", "b", None), ("c", "d", 2.0)]
     words, (edges,) = graph(b"source,target\na,b\n")

@@ -8,6 +8,7 @@ import zipfile
 import pytest
 from PIL import Image
 
+from hetcore.errors import DataError
 from studio.readers import upload_schema
 from studio.readers.columns import end_columns
 from studio.uploads import Options, preview_graph, preview_images, preview_table, read_table
@@ -154,3 +155,29 @@ def test_dots_that_may_be_thousands_are_reported():
     assert preview.frame["y"].to_list() == [1.234, 5.678]
     assert str(finding) == "column 'y': 2 cells may be thousands: read as decimals (for example '1.234', '5.678')."
     assert not preview_table("a.csv", b"id,y\na,1.234\nb,5.678\n").findings
+
+
+def test_decimal_commas_that_may_be_thousands_are_reported():
+    preview = preview_table("a.csv", b"id;y;z\na;1,234;1,234\nb;12,345;5,6\n")
+    (finding,) = preview.findings
+    assert preview.frame["y"].to_list() == [1.234, 12.345]
+    assert str(finding) == "column 'y': 2 cells may be thousands: read as decimals (for example '1,234', '12,345')."
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [["01/02/2020", "11/02/2020"], ["01/02/20", "13/02/20"], ["2020-01-02", "2020-13-02"], ["2020-01-02T10:00Z"] * 2],
+)
+def test_dates_that_stay_text_are_reported(cells):
+    preview = preview_table("a.csv", "\n".join(["id,y", *(f"{k},{cell}" for k, cell in enumerate(cells))]).encode())
+    (finding,) = preview.findings
+    assert preview.frame["y"].to_list() == cells
+    assert finding.kind == "text_date" and "write them as 2020-12-31" in finding.message
+
+
+@pytest.mark.parametrize("content", [b",a,b,c\na,0,1,0\nb,1,0,1\nc,0,1,0\n", b"0,1,0,0\n1,0,1,0\n0,1,0,1\n0,0,1,0\n"])
+def test_a_matrix_of_links_is_no_list_of_edges(content):
+    with pytest.raises(DataError, match="g.csv is a matrix of links: give a list of edges"):
+        preview_graph("g.csv", content)
+    edges = b"source,target,weight,year\n1,2,1,2020\n2,3,1,2021\n3,4,0,2021\n4,1,1,2022\n"
+    assert preview_graph("g.csv", edges).edges.height == 4
