@@ -179,10 +179,10 @@ def test_text_that_is_numbers_but_for_a_few_values_is_reported():
     odd, comma = [*map(str, range(9)), "unknown"], [f"{k},5" for k in range(10)]
     data = hc.HetData({"t": pl.DataFrame({"id": ids, "a": odd, "b": comma, "c": [f"{k:03}" for k in range(10)]})})
     assert set(data.sources["t"].kinds.values()) == {"nominal"}
-    told = {each.where: str(each) for each in data.report if each.kind == "nearly_numbers"}
-    assert list(told) == ["source 't', column 'a'", "source 't', column 'b'"]
-    assert "but for 1 different value that can't be read as one" in told["source 't', column 'a'"]
-    assert "'unknown'" in told["source 't', column 'a'"] and "'0,5'" in told["source 't', column 'b'"]
+    messages = {each.where: str(each) for each in data.report if each.kind == "nearly_numbers"}
+    assert list(messages) == ["source 't', column 'a'", "source 't', column 'b'"]
+    assert "but for 1 different value that can't be read as one" in messages["source 't', column 'a'"]
+    assert "'unknown'" in messages["source 't', column 'a'"] and "'0,5'" in messages["source 't', column 'b'"]
 
 
 def test_two_columns_of_pandas_with_one_name_are_named():
