@@ -35,7 +35,7 @@ BAR = 2.0
 def peaks() -> tuple[float, float]:
     """Return the most that the server and the largest of its workers had resident so far, in GiB."""
     server = next(each for each in psutil.Process().children() if "streamlit" in each.cmdline())
-    workers = [each for each in server.children(recursive=True) if "studio.jobs.worker_main" in each.cmdline()]
+    workers = [each for each in server.children(recursive=True) if "studio.jobs.worker" in each.cmdline()]
     return resident(server.pid), max(resident(each.pid) for each in workers)
 
 
