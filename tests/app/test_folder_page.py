@@ -139,3 +139,14 @@ def test_an_opening_that_fails_ends_in_a_sentence(root, monkeypatch):
     app.run()
     assert "There is no file or folder" in app.error[0].value and not app.exception
     assert opening.INSTANCES > N  # the sample above is all of it
+
+
+def test_a_folder_that_could_not_be_read_is_looked_at_again_when_asked(root):
+    late = root / "late"
+    late.mkdir()
+    app = _page("1_Data.py", secrets.token_hex(8), {"folder": str(late)})
+    assert "has no Parquet file" in app.error[0].value
+    pl.DataFrame({"id": ["a"], "x": [1.0]}).write_parquet(late / "x.parquet")
+    assert app.run().error
+    app.button(key="look_again").click().run()
+    assert not app.error and app.button(key="open_folder")

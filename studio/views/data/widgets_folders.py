@@ -53,14 +53,26 @@ def _looked(text: str, within: Sequence[str]) -> list[dict[str, Any]] | None:
     """Return the parts of a folder, looked at once; None and a sentence where it can't be read."""
     kept = st.session_state.get(LOOKED)
     if kept is None or kept[0] != text:
-        try:
-            folder = allowed.below(text, [Path(each) for each in within])
-            kept = (text, _asked(str(folder), within))
-        except (DataError, ValueError) as error:
-            st.error(escape(explained(error) if isinstance(error, DataError) else error))
-            return None
-        st.session_state[LOOKED] = kept
+        # A failure is kept too: it may have taken a minute, which no other click on the page should take again.
+        kept = st.session_state[LOOKED] = (text, *_found(text, within))
+    if kept[1] is None:
+        st.error(escape(kept[2]))
+        st.button("Look again", on_click=_forget, key="look_again", icon=":material/refresh:")
     return kept[1]
+
+
+def _forget() -> None:
+    st.session_state.pop(LOOKED, None)
+
+
+def _found(text: str, within: Sequence[str]) -> tuple[list[dict[str, Any]] | None, str]:
+    """Return the parts of a folder, or None and why there are none."""
+    try:
+        return _asked(str(allowed.below(text, [Path(each) for each in within])), within), ""
+    except DataError as error:
+        return None, explained(error)
+    except ValueError as error:  # the queue's, which is a sentence
+        return None, str(error)
 
 
 def _asked(folder: str, within: Sequence[str]) -> list[dict[str, Any]]:
