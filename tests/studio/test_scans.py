@@ -11,6 +11,7 @@ import pytest
 
 import hetcore as hc
 from hetcore import model_files
+from hetcore.data import splits
 from hetcore.data.reading.parquet_files import ParquetTable
 from hetcore.errors import DataError
 from hetcore.player import Player
@@ -220,7 +221,7 @@ def test_a_training_on_all_rows_is_that_of_all_in_memory(params, scan, folder, m
     tables = {name: pl.read_parquet(path) for name, path in scan["sources"].items()}
     graphs = {name: pl.read_parquet(path) for name, path in scan["graphs"].items()}
     data = hc.HetData(tables, graphs, pl.read_parquet(folder / "labels.parquet"))
-    y = hc.data.splits.label_split(data, 0.5, seed=0)
+    y = splits.label_split(data, 0.5, seed=0)
     model = hc.GBCRegressor(**params).fit(data, y)
     assert result.model == model_files.dumps(model)
     places = [data.position[each] for each in result.predictions["id"]]

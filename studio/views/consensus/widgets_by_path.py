@@ -75,5 +75,6 @@ def scored(result: Any, data: HetData) -> str:
     name = str(scores.pop("metric", "error"))
     words = {"train": "labels trained on", "held_out": "held-out labels"}
     parts = [f"{name} {number(value, name)} on all {words[key]}" for key, value in scores.items() if key in words]
-    shown = f"predictions and what they rest on are told for the {data.n:,} instances of the sample"
-    return f"{'; '.join([*parts, shown])}."
+    shown = f"predictions, and what they rest on, are shown for the {data.n:,} instances of the sample"
+    text = f"{'; '.join([*parts, shown])}, with those of their neighbours that are in it."
+    return text[:1].upper() + text[1:]
