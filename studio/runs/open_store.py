@@ -65,6 +65,8 @@ class OpenStore:
         self._inode, self._closed = 0, False
         self._lasting = self._fault = self._left_out = ""
         self._notices: list[str] = []
+        # Owners and ids of runs that were deleted: one that still trains must not come back at its end.
+        self._deleted: set[tuple[str, str]] = set()
         self._open()
 
     @property

@@ -18,7 +18,6 @@ import contextlib
 import dataclasses
 import threading
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -41,19 +40,7 @@ PINNED = "pinned"
 
 
 class RunStore(OpenStore):
-    """Runs in a database, and in memory while that does not work.
-
-    Parameters
-    ----------
-    url : str or None
-        Of a database; None takes HETCORE_DATABASE_URL, else SQLite in `folder`.
-    folder : path or None
-        Of the SQLite file; None is `home()`.
-    """
-
-    def __init__(self, url: str | None = None, folder: Path | None = None) -> None:
-        self._deleted: set[tuple[str, str]] = set()
-        super().__init__(url, folder)
+    """Runs in a database, and in memory while that does not work; given as `OpenStore` is."""
 
     def begin(self, run: Run) -> Run:
         """Store a run as one that trains in this process, and return it so."""

@@ -5,6 +5,8 @@
 // By the first word of the x-axis of charts that the bar moves: how far a round is ahead of it, as stage 0 is round 1.
 const AXES = { round: 0, epoch: 0, stage: 1 };
 
+function bytes(packed) { return Uint8Array.from(atob(packed), each => each.charCodeAt(0)); }
+
 const NEAR = "200px";  // how far out of view a chart is drawn in each round all the same
 
 function timeline() {
@@ -121,6 +123,50 @@ class PlotlyChart extends RoundChart {
       return at <= this.clippedAt + 0.5;
     });
   }
+}
+
+// A chart of a training that has ended, coloured anew in each of its rounds: a map, a network. It says how it is drawn
+// whole, and how coloured at a round.
+class EndedChart extends RoundChart {
+  get there() { return Boolean(this.data && super.there); }
+
+  get known() { return Infinity; }  // it holds no chart back
+
+  async draw(round) {
+    const { node, data, count } = this, style = getComputedStyle(node.parentElement);
+    const look = `${data.version} ${style.color}`;
+    if (this.look !== look) {
+      this.look = look;
+      this.shown = undefined;
+      await this.drawWhole(style);
+    }
+    if (!this.byRound || this.look !== look) return;
+    const at = timeline().about.ended ? Math.min(Math.max(round, 1), count) : count;  // another training may go on
+    if (this.shown === undefined ? at !== count : at !== this.shown) await this.colour(at);
+    this.mark(at);
+  }
+
+  mark(round) {
+    this.shown = round;
+    this.node.dataset.round = round;
+  }
+}
+
+// Draw a component's data on its node, again whenever its size changes, and return the node.
+function mount({ data, parentElement }, selector, Kind) {
+  const node = parentElement.querySelector(selector), t = timeline();
+  watchColours();
+  plotly(data.address).then(() => {
+    const chart = node.chart ??= new Kind(node);
+    chart.take(data);
+    t.charts.add(chart);
+    if (!node.watched) {
+      node.watched = new ResizeObserver(() => { t.charts.add(chart); t.show(); });
+      node.watched.observe(node);
+    }
+    t.show();
+  });
+  return node;
 }
 
 // Lines of earlier trainings stay, and so do level lines from end to end beside longer ones.

@@ -10,7 +10,7 @@ import streamlit as st
 from studio.jobs import manager as jobs
 from studio.views.common.widgets import escape
 
-__all__ = ["start", "stop", "watch"]
+__all__ = ["progress", "start", "stop", "watch"]
 
 EVERY = 1.0
 """Seconds between two looks."""
@@ -31,6 +31,16 @@ def stop(run: str, owner: str) -> None:
         jobs.manager().stop(run, owner)
     except jobs.UnknownRunError:
         pass
+
+
+def progress(status: Any) -> None:
+    """Show how many of its fits a task has done, or what went wrong."""
+    if status.state == "failed":
+        st.error(escape(status.message))
+    if status.active:
+        wording = f"{status.rounds} of {status.total} fits" if status.total else "Waiting for its turn"
+        wording += f" · {status.seconds_left:.0f} s left" if status.seconds_left else ""
+        st.progress(status.rounds / max(status.total, 1), text=wording)
 
 
 def watch(run: str, owner: str, show: Callable[[Any, Sequence[Any]], None]) -> None:

@@ -1,42 +1,25 @@
 // The map of the instances: a point for each, chosen by drawing around it; its colour is of the round that the charts
 // show. plotly(), the timeline and charts.js stand before this text.
 
-function unpacked(codes) { return Uint8Array.from(atob(codes), each => each.charCodeAt(0)); }
-
-class MapChart extends RoundChart {
-  get there() { return Boolean(this.figure && super.there); }
-
-  get known() { return Infinity; }  // of a training that has ended: it holds no chart back
-
+class MapChart extends EndedChart {
   take(data) {
     if (this.version === data.version) return;
     Object.assign(this, { data, version: data.version, figure: JSON.parse(data.figure), byRound: Boolean(data.rounds) });
-    Object.assign(this, { old: 0, look: undefined, last: data.rounds?.count ?? Infinity });
+    Object.assign(this, { old: 0, look: undefined, count: data.rounds?.count, last: data.rounds?.count ?? Infinity });
     this.classes = this.byRound && data.rounds.low === undefined;
     if (!this.byRound) return;
-    this.codes = unpacked(data.rounds.codes);
+    this.codes = bytes(data.rounds.codes);
     this.moving = this.figure.data.map((trace, k) => [trace, k]).filter(([trace]) => trace.hoverinfo !== "skip");
     const points = this.moving.flatMap(([{ x, y, text, customdata }]) => x.map(
       (each, k) => ({ x: each, y: y[k], text: text[k], row: customdata[k] })));
     this.points = points.sort((a, b) => a.row - b.row);  // as the codes are
   }
 
-  async draw(round) {
-    const { node, data } = this, style = getComputedStyle(node.parentElement), look = `${data.version} ${style.color}`;
-    if (this.look !== look) {
-      this.look = look;
-      this.shown = undefined;
-      await this.drawWhole(style);
-    }
-    if (!this.byRound || this.look !== look) return;
-    const { count, points } = data.rounds;  // a training that goes on is another one than this map is of
-    const at = timeline().about.ended ? Math.min(Math.max(round, 1), count) : count;
-    if (this.shown === undefined ? at === count : at === this.shown) return this.mark(at);
+  async colour(at) {
+    const { node } = this, { points } = this.data.rounds, places = this.moving.map(([, k]) => k);
     const codes = this.codes.subarray((at - 1) * points, at * points);
-    const places = this.moving.map(([, k]) => k);
     if (this.classes) await window.Plotly.update(node, this.parted(codes, places), this.titled(at), places);
     else await window.Plotly.restyle(node, { "marker.color": this.numbers(codes) }, places);
-    this.mark(at);
   }
 
   titled(at) { return { "legend.title.text": `Round ${at} ` }; }
@@ -55,8 +38,7 @@ class MapChart extends RoundChart {
   }
 
   mark(round) {
-    this.shown = round;
-    this.node.dataset.round = round;
+    super.mark(round);
     this.node.setAttribute("aria-label", `${this.data.alt}, round ${round} of ${this.data.rounds.count}`);
   }
 
@@ -79,18 +61,5 @@ class MapChart extends RoundChart {
 }
 
 export default function (component) {
-  const { data, parentElement, setStateValue } = component;
-  const node = parentElement.querySelector(".map-chart"), t = timeline();
-  node.choose = rows => setStateValue("chosen", rows);
-  watchColours();
-  plotly(data.address).then(() => {
-    const chart = node.chart ??= new MapChart(node);
-    chart.take(data);
-    t.charts.add(chart);
-    if (!node.watched) {
-      node.watched = new ResizeObserver(() => { t.charts.add(chart); t.show(); });
-      node.watched.observe(node);
-    }
-    t.show();
-  });
+  mount(component, ".map-chart", MapChart).choose = rows => component.setStateValue("chosen", rows);
 }

@@ -10,6 +10,7 @@ import streamlit as st
 from hetcore.data import HetData
 from hetcore.figures import noise as figures_noise
 from studio.jobs import manager
+from studio.views.common import widgets_task
 from studio.views.common.training import Setting
 from studio.views.common.widgets import escape, live_chart
 from studio.views.common.widgets_controls import slider
@@ -85,12 +86,7 @@ def _start(state_key: str, title: str, arguments: dict[str, Any], owner: str) ->
 
 def _look(mode: str, run: str, active: bool) -> None:
     status, events = manager.manager().status(run), manager.manager().events(run)
-    if status.state == "failed":
-        st.error(escape(status.message))
-    if status.active:
-        wording = f"{status.rounds} of {status.total} fits" if status.total else "Waiting for its turn"
-        wording += f" · {status.seconds_left:.0f} s left" if status.seconds_left else ""
-        st.progress(status.rounds / max(status.total, 1), text=wording)
+    widgets_task.progress(status)
     if events:
         about, cells = noise.MODES[mode], [event.detail for event in events]
         across = "share of readings known" if mode == "Tensor" else "share of training labels corrupted"

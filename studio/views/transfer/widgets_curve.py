@@ -13,7 +13,7 @@ from hetcore.data import HetData
 from hetcore.figures import transfer as figures
 from studio.jobs import manager
 from studio.runs import export
-from studio.views.common import training
+from studio.views.common import training, widgets_task
 from studio.views.common.widgets import escape, live_chart
 from studio.views.common.widgets_controls import slider
 from studio.views.transfer import curve
@@ -114,12 +114,7 @@ class MeasuredCurve:
         if kept is None:
             return
         status, measured = manager.manager().status(kept["run"]), self._points()
-        if status.state == "failed":
-            st.error(escape(status.message))
-        if status.active:
-            wording = f"{status.rounds} of {status.total} fits" if status.total else "Waiting for its turn"
-            wording += f" · {status.seconds_left:.0f} s left" if status.seconds_left else ""
-            st.progress(status.rounds / max(status.total, 1), text=wording)
+        widgets_task.progress(status)
         if measured:
             self._figure(measured, kept["before"], status)
         if active and not status.active:
