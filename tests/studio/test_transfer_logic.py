@@ -321,7 +321,8 @@ def test_a_figure_without_a_line_says_why_it_is_empty():
 
 def test_a_blend_names_the_rows_of_each_part():
     shares = {"trees, all, domain column": 0.6, "linear, with near": 0.35, "linear, all": 0.04}
-    assert widgets.blended(shares) == "Blended from 60% trees (all domains, with a column of the domain), 35% linear (with near)."
+    parts = "60% trees (all domains, with a column of the domain), 35% linear (with near)"
+    assert widgets.blended(shares) == f"Blended from {parts}."
 
 
 def test_names_of_two_marks_of_eta_stand_apart():
