@@ -115,6 +115,21 @@ class MemberGrower:
         buffers, begins = np.empty((3, n), np.uint32), np.empty((capacity, 2), np.int64)
         return problem, work, make_scratch(width, n_outputs), buffers, begins
 
+    @property
+    def room(self) -> tuple[Problem, Work, Scratch, NDArray, NDArray]:
+        """What a single thread works in, for kernels that grow members themselves."""
+        return self._scratches[0]
+
+    def empty(self, n_members: int) -> Grown:
+        """Return arrays for a tree of each member."""
+        capacity = self.room[1].nodes.size
+        return Grown(
+            np.empty((n_members, capacity), NODE_DTYPE),
+            np.zeros((n_members, capacity, self.shape[0])),
+            np.empty(n_members, np.int64),
+            np.empty((n_members, self.binned.shape[1]), np.int32),
+        )
+
     def grow(self, gradients: NDArray[np.float32], hessians: NDArray[np.float32]) -> Grown:
         """Grow a tree for each member.
 
@@ -131,13 +146,7 @@ class MemberGrower:
         DataError
             If a gradient or hessian is not finite, or a hessian is negative.
         """
-        n_members, capacity = gradients.shape[0], self._scratches[0][1].nodes.size
-        grown = Grown(
-            np.empty((n_members, capacity), NODE_DTYPE),
-            np.zeros((n_members, capacity, self.shape[0])),
-            np.empty(n_members, np.int64),
-            np.empty((n_members, self.binned.shape[1]), np.int32),
-        )
+        n_members, grown = gradients.shape[0], self.empty(gradients.shape[0])
         # a tree is grown by one thread, so that bits do not depend on how many there are
         free, alone = list(self._scratches), len(self._scratches) == 1
 

@@ -9,6 +9,7 @@ import numpy as np
 from hetcore.kernels import (
     autocorrelation,
     binning,
+    boosted_votes,
     collective_columns,
     collective_sweeps,
     csr,
@@ -49,19 +50,35 @@ def _tree() -> None:
 
 
 def _members() -> None:
-    gradients, rows, problem, work = _toy()
-    places = problem.columns[None], problem.n_bins[None], problem.offsets[None]
-    parts = members.Parts(rows, np.array([0, 3]), *places)
-    one, leaves = np.zeros(1, np.int64), np.zeros((1, 3), np.int32)
-    grown = members.Grown(np.zeros((1, 3), NODE_DTYPE), np.zeros((1, 3, 1)), one, leaves)
+    gradients, problem, parts, work, grown = _toy_member()
     scratch, limits, given = make_scratch(4, 1), TreeParams(), gradients[None]
     buffers, begins = np.zeros((3, 3), np.uint32), np.zeros((3, 2), np.int64)
     members.grow_members(problem, parts, 0, 1, limits, work, scratch, given, given.copy(), grown, buffers, begins)
-    members.add_members(np.zeros((1, 3, 1)), leaves, grown.values, 1.0)
-    scores, codes = np.zeros((1, 3, 1)), np.zeros((3, 1))
+    members.add_members(np.zeros((1, 3, 1)), grown.leaves, grown.values, 1.0)
+    scores, codes, rows, one = np.zeros((1, 3, 1)), np.zeros((3, 1)), parts.rows, np.zeros(1, np.int64)
     members.write_slopes(scores, codes, scores, np.float32(1.0), rows, parts.starts, one.astype(float), given, given)
     members.farthest(scores, 3)
     draws.draw_sets(np.ones(6, np.uint64), one + 2, one + 1, np.zeros(2, np.bool_), one)
+
+
+def _votes() -> None:
+    gradients, problem, parts, work, grown = _toy_member()
+    rule = boosted_votes.VoteRule(np.ones(3), np.zeros(3, np.int64), False, 1.0, 1.0, 1.0, 1.0, 0.0, -1.0)
+    counters, given = np.zeros(4, np.int64), (gradients[None].copy(), gradients[None].copy())
+    state = boosted_votes.VoteState(np.zeros(3), *given, np.zeros(2), counters)
+    sizes, alphas, votes = np.zeros(1, np.int64), np.zeros(1), np.zeros((1, 3))
+    kept = boosted_votes.KeptVotes(np.zeros((1, 3), NODE_DTYPE), np.zeros((1, 3, 1)), sizes, alphas, votes)
+    room = TreeParams(), work, make_scratch(4, 1), np.zeros((3, 3), np.uint32), np.zeros((3, 2), np.int64)
+    boosted_votes.boost_votes(problem, parts, *room, grown, rule, state, kept, 1)
+
+
+def _toy_member() -> tuple[np.ndarray, Problem, members.Parts, Work, members.Grown]:
+    """Return gradients, and what a single member is grown from and to."""
+    gradients, rows, problem, work = _toy()
+    places = problem.columns[None], problem.n_bins[None], problem.offsets[None]
+    one, leaves = np.zeros(1, np.int64), np.zeros((1, 3), np.int32)
+    grown = members.Grown(np.zeros((1, 3), NODE_DTYPE), np.zeros((1, 3, 1)), one, leaves)
+    return gradients, problem, members.Parts(rows, np.array([0, 3]), *places), work, grown
 
 
 def _toy() -> tuple[np.ndarray, np.ndarray, Problem, Work]:
@@ -137,7 +154,7 @@ def _collective() -> None:
 
 # what every method needs first; the rest belongs to single pages
 _CORE = (_bins, _members, _prediction, _graphs, _weights)
-_MORE = (_tree, _medians, _collective, _factorization)
+_MORE = (_tree, _medians, _votes, _collective, _factorization)
 
 
 def warm_up(progress: Callable[[int, int], object] | None = None, core: bool = False, backwards: bool = False) -> None:

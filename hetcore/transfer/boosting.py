@@ -15,6 +15,7 @@ from hetcore.transfer.estimator import TransferEstimator, TransferProblem
 from hetcore.transfer.files import VoteSums
 from hetcore.transfer.learners import TreeVotes, learner_for
 from hetcore.transfer.rounds import Boosting, RunningScores, TaskSelection, WeightUpdate
+from hetcore.transfer.tree_rounds import boosting_of
 
 __all__ = ["Cap", "Helps", "State", "TransferBoosting", "alpha_source"]
 
@@ -86,8 +87,8 @@ class TransferBoosting(TransferEstimator):
         rows = [np.sort(np.append(target, source)) for source in self._grouped(sources)] or [target]
         running = RunningScores((len(target), self._n_held_out(problem)), self._late and n_sources > 0)
         weight_update = self._weight_update(len(target), len(signs) - len(target))
-        return Boosting(
-            learner=self._learner,
+        return boosting_of(
+            self._learner,
             signs=signs,
             domain=problem.domain,
             candidates=rows,
@@ -109,14 +110,16 @@ class TransferBoosting(TransferEstimator):
 
     def _view(self, state: State) -> dict[str, Any]:
         problem, parts = state.problem, state.parts
-        train = np.column_stack([self._unit(part) * part.running.train for part in parts])
-        held_out = np.column_stack([self._unit(part) * part.running.held_out for part in parts])
-        view = self._measured(problem, train, None if problem.held_out is None else held_out)
-        mass = np.mean([part.masses(len(problem.names)) for part in parts], axis=0)
+        train = np.stack([self._unit(part) * part.running.train for part in parts], axis=1)
+        held_out = None
+        if problem.held_out is not None:
+            held_out = np.stack([self._unit(part) * part.running.held_out for part in parts], axis=1)
+        view = self._measured(problem, train, held_out)
+        mass = _mean([part.masses(len(problem.names)) for part in parts])
         view["source_weights"] = dict(zip(problem.names, mass[1:].tolist()))
         view["detail"] |= {
-            "epsilon": float(np.mean([part.epsilon for part in parts])),
-            "alpha": float(np.mean([part.alpha for part in parts])),
+            "epsilon": float(_mean([part.epsilon for part in parts])),
+            "alpha": float(_mean([part.alpha for part in parts])),
             "target_mass": float(mass[0]),
         }
         return view
@@ -152,6 +155,11 @@ class TransferBoosting(TransferEstimator):
             what = f"A model with estimator={type(self.estimator).__name__} can't be saved"
             raise ParameterError(f"{what}: only our own learners are plain numbers; fit with estimator=None to save.")
         return super()._get_state()
+
+
+def _mean(values: list[Any]) -> Any:
+    """Return the mean of numbers or arrays; of one, as two classes have, that one."""
+    return values[0] if len(values) == 1 else np.mean(values, axis=0)
 
 
 def alpha_source(rate: str, n_source: int, n_iterations: int) -> float:

@@ -48,7 +48,7 @@ class TreeLearner:
         self.mapper = BinMapper().fit(to_float32(X))
         self.binned = self.mapper.transform(to_float32(X))
         self.soft = soft
-        self._params = TreeParams(
+        self.params = TreeParams(
             max_depth=max_depth,
             max_leaf_nodes=-1,
             min_samples_leaf=1,
@@ -70,7 +70,7 @@ class TreeLearner:
         hessians[rows] = kish(weights) if self.soft else weights / weights.max()
         gradients[rows] = -signs * hessians[rows]
         tree = grow(
-            self.binned, gradients, hessians, rows=rows, columns=None, params=self._params, n_bins=self.mapper.n_bins
+            self.binned, gradients, hessians, rows=rows, columns=None, params=self.params, n_bins=self.mapper.n_bins
         )
         tree.values = np.clip(tree.values, -1.0, 1.0) if self.soft else np.where(tree.values > 0, 1.0, -1.0)
         return tree

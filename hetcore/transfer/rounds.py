@@ -34,6 +34,14 @@ def largest_alpha(n_target: int) -> float:
 
 TIE_DIGITS = 12
 """Of errors that are compared: rows in another order are added up to others in the last digits."""
+
+
+def helps(epsilon: float) -> bool:
+    """Return whether an error is below one half by more than rounding."""
+    # the tree of the round before, found again, errs in one half of the new weights: digits must not decide then
+    return round(epsilon, TIE_DIGITS) < 0.5
+
+
 LARGEST_UNCAPPED = 0.5 * float(np.log(1.0 / np.finfo(float).tiny))
 """alpha of the least positive error: what stands for infinity at epsilon_t = 0 where alpha is not capped."""
 
@@ -117,7 +125,8 @@ class Boosting:
     candidates : list of (m,) int64
         The rows that each candidate of a round is fitted to.
     weight_update : WeightUpdate
-    running : RunningScores
+    running : RunningScores or None
+        None where nobody asks for scores, and the models alone are wanted.
     held_out : array
         The held-out rows as the learner takes them.
     capped : bool
@@ -136,7 +145,7 @@ class Boosting:
     domain: NDArray
     candidates: list[NDArray]
     weight_update: WeightUpdate
-    running: RunningScores
+    running: RunningScores | None
     held_out: Any
     capped: bool = True
     resets: bool = True
@@ -164,7 +173,7 @@ class Boosting:
         if self.done:
             return True
         model, self.epsilon = self._best()
-        if self.epsilon >= 0.5:
+        if not helps(self.epsilon):
             self.alpha, self.done = 0.0, self.was_reset
             # once: a second time the same weights would lead to the same end
             self._reset()
@@ -180,8 +189,9 @@ class Boosting:
 
     def _keep(self, model: Any, alpha: float) -> None:
         self.models.append((model, alpha))
-        held_out = self.learner.votes_of(model, self.held_out)
-        self.running.add(alpha, self.learner.votes(model, self.target), held_out)
+        if self.running is not None:
+            held_out = self.learner.votes_of(model, self.held_out)
+            self.running.add(alpha, self.learner.votes(model, self.target), held_out)
 
     def run(self, n_rounds: int) -> None:
         """Do rounds until `n_rounds` learners are there, or boosting ends by itself."""
@@ -275,19 +285,20 @@ class TaskSelection:
     def __post_init__(self) -> None:
         self.log_weights = np.full(len(self.signs), -np.log(len(self.signs)))
         self.most = largest_alpha(len(self.signs)) if self.capped else LARGEST_UNCAPPED
+        self._wrong = (self.predicted != self.signs).astype(np.float64)
+        self._shares = np.zeros(int(self.origin.max(initial=0)) + 1)
 
     def round(self) -> bool:
         """Do one round; return whether there is nothing left to do."""
         if self.done or not len(self.predicted):
             self.alpha, self.done = 0.0, True
             return True
-        weights = np.exp(self.log_weights)
-        errors = (self.predicted != self.signs) @ weights
+        errors = self._wrong @ np.exp(self.log_weights)
         flipped = errors > 0.5  # h says the opposite of what is so: take -h
         errors = np.where(flipped, 1.0 - errors, errors)
         best = int(errors.round(TIE_DIGITS).argmin())
         self.epsilon = float(errors[best])
-        if self.epsilon >= 0.5:
+        if not helps(self.epsilon):
             self.alpha, self.done = 0.0, True
             return True
         self.alpha = step_size(self.epsilon, self.most)
@@ -299,12 +310,13 @@ class TaskSelection:
         self.log_weights[votes != self.signs] += 2.0 * self.alpha
         self.log_weights -= log_sum_exp(self.log_weights)
         self.chosen.append((best, sign * self.alpha))
+        self._shares[self.origin[best]] += self.alpha
         self.running.add(self.alpha, votes, sign * self.held_out_votes[best])
 
     def masses(self, n_sources: int) -> NDArray[np.float64]:
         """Return the share of all alpha that learners of the target (first) and of each source hold."""
-        taken = [best for best, _ in self.chosen]
-        mass = np.bincount(self.origin[taken], [abs(scale) for _, scale in self.chosen], minlength=n_sources + 1)
+        mass = np.zeros(n_sources + 1)
+        mass[: len(self._shares)] = self._shares
         return mass / mass.sum() if mass.sum() > 0 else np.append(0.0, np.full(n_sources, 1.0 / max(n_sources, 1)))
 
     def voters(self) -> list[tuple[Any, float]]:

@@ -39,6 +39,7 @@ from hetcore.registry import MemoryNeed, estimator
 from hetcore.transfer.boosting import Cap, Helps, TransferBoosting
 from hetcore.transfer.estimator import TransferProblem
 from hetcore.transfer.rounds import Boosting, RunningScores, TaskSelection, WeightUpdate
+from hetcore.transfer.tree_rounds import TreeBoosting, boosting_of
 
 __all__ = [
     "MultiSourceTrAdaBoostClassifier",
@@ -144,21 +145,27 @@ class TaskTrAdaBoostClassifier(Cap, TransferBoosting):
     def _part(self, problem: TransferProblem, signs: NDArray) -> Any:
         if not problem.names:
             return self._alone(problem, problem.target, signs, self._held_out_rows)
-        models, origin, nothing = [], [], self._held_out_rows[..., :0] if self.estimator is None else problem.X[:0]
+        models, origin, votes = [], [], []
         for k in range(1, len(problem.names) + 1):
-            part = self._alone(problem, problem.source(k), signs, nothing)
+            part = self._alone(problem, problem.source(k), signs, None)
             part.run(self.n_iterations)
-            models += [model for model, alpha in part.models if alpha > self.gamma]
-            origin += [k] * (len(models) - len(origin))
-        return self._selection(problem, models, np.array(origin, np.int64), signs)
+            kept = [h for h, (_, alpha) in enumerate(part.models) if alpha > self.gamma]
+            models += [part.models[h][0] for h in kept]
+            origin += [k] * len(kept)
+            # what trees of our own say of all rows is known from their rounds
+            votes += [part.votes[h][problem.target] for h in kept] if isinstance(part, TreeBoosting) else []
+        return self._selection(problem, models, np.array(origin, np.int64), signs, votes)
 
     def _alone(self, problem: TransferProblem, rows: NDArray, signs: NDArray, held_out: Any) -> Boosting:
-        """Return AdaBoost on `rows`: boosting for which they are the target and nothing is a source."""
+        """Return AdaBoost on `rows`: boosting for which they are the target and nothing is a source.
+
+        Without held-out rows, None, nothing is scored.
+        """
         domain = np.ones(len(signs), np.int64)
         domain[rows] = 0
-        running = RunningScores((len(rows), held_out.shape[1 if self.estimator is None else 0]), False)
-        return Boosting(
-            learner=self._learner,
+        running = None if held_out is None else RunningScores((len(rows), self._n_held_out(problem)), False)
+        return boosting_of(
+            self._learner,
             signs=signs,
             domain=domain,
             candidates=[rows],
@@ -168,12 +175,16 @@ class TaskTrAdaBoostClassifier(Cap, TransferBoosting):
             capped=self.cap_alpha,
         )
 
-    def _selection(self, problem: TransferProblem, models: list, origin: NDArray, signs: NDArray) -> TaskSelection:
+    def _selection(
+        self, problem: TransferProblem, models: list, origin: NDArray, signs: NDArray, votes: list[NDArray]
+    ) -> TaskSelection:
+        """Return the second phase over some models, whose `votes` for the target's rows are perhaps known."""
         target, n_held_out = problem.target, self._n_held_out(problem)
         predicted, held_out_votes = np.zeros((len(models), len(target))), np.zeros((len(models), n_held_out))
         for h, model in enumerate(models):
-            predicted[h] = self._learner.votes(model, target)
-            held_out_votes[h] = self._learner.votes_of(model, self._held_out_rows)
+            predicted[h] = votes[h] if votes else self._learner.votes(model, target)
+            if n_held_out:
+                held_out_votes[h] = self._learner.votes_of(model, self._held_out_rows)
         running = RunningScores((len(target), n_held_out), False)
         return TaskSelection(
             models=models,

@@ -39,6 +39,7 @@ from hetcore.transfer.left_out import ANCHORS, BOOSTED, FIRST_STEEPNESS, Candida
 from hetcore.transfer.linear_learner import LinearLearner
 from hetcore.transfer.ordering import by_content
 from hetcore.transfer.rounds import Boosting, RunningScores, WeightUpdate
+from hetcore.transfer.tree_rounds import boosting_of
 
 __all__ = ["WeightedMultiSourceTrAdaBoostClassifier", "eta_formulas"]
 
@@ -234,8 +235,18 @@ class WeightedMultiSourceTrAdaBoostClassifier(Helps, TransferBoosting):
         weight_update, running = self._weight_update_at(eta, len(sources)), RunningScores((len(target), n_out), False)
         capped, resets = self.cap_alpha and self._helped, self.reset and self._helped
         share = eta / (eta + EVEN) if self._helped and self.update == "exponential" and self.eta_on is None else 1.0
-        parts = rows or [target], weight_update, running, held_out, capped, resets, share
-        return Boosting(learner, problem.signs(k), domain, *parts)
+        return boosting_of(
+            learner,
+            signs=problem.signs(k),
+            domain=domain,
+            candidates=rows or [target],
+            weight_update=weight_update,
+            running=running,
+            held_out=held_out,
+            capped=capped,
+            resets=resets,
+            share=share,
+        )
 
     def _weight_update_at(self, eta: float, n_source: int) -> WeightUpdate:
         if n_source == 0:
