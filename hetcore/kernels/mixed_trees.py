@@ -69,6 +69,8 @@ class MixedWork(NamedTuple):
         What each domain adds to the gains of all trees, times the nodes' rows.
     counts, left, right, shares, gains : (D K,), (D K,), (K,), (D,) and (D,) float64
         Rows of the node at hand, of its left side, and of a domain's right side; the shares; gains by domain.
+    whole : (2, D) float64
+        Entropy and number of each domain's rows in the node at hand.
     slots : (columns, 33, D K) float64
         Rows in each bin of the columns drawn.
     """
@@ -85,6 +87,7 @@ class MixedWork(NamedTuple):
     right: np.ndarray
     shares: np.ndarray
     gains: np.ndarray
+    whole: np.ndarray
     slots: np.ndarray
 
 
@@ -94,8 +97,8 @@ def _entropy(counts):
     for c in range(counts.shape[0]):
         total += counts[c]
     for c in range(counts.shape[0]):
-        # 0 ln 0 is 0
-        if counts[c] > 0.0:
+        # 0 ln 0 and 1 ln 1 are 0
+        if 0.0 < counts[c] < total:
             share = counts[c] / total
             found += share * math.log(share)
     return -found, total
@@ -104,17 +107,24 @@ def _entropy(counts):
 entropy = kernel(_entropy, allocates=False)
 
 
-def _mixed_gain(rule, counts, left, right, shares, gains):
-    """Return the gain of a split with `left` of the rows `counts` (D K,); `right` (K,) is scratch, `gains` (D,) too."""
-    K, mixed = rule.n_classes, 0.0
-    for k in range(rule.n_domains):
-        whole, n = entropy(counts[k * K : (k + 1) * K])
-        before, n_left = entropy(left[k * K : (k + 1) * K])
-        for c in range(K):
-            right[c] = counts[k * K + c] - left[k * K + c]
-        after, n_right = entropy(right[:K])
-        gains[k] = max(whole - (n_left * before + n_right * after) / max(n, 1.0), 0.0)
-        mixed += shares[k] * gains[k]
+def _domain_gain(k, rule, work):
+    """Return the gain of domain k alone by the split whose left side is `work.left`."""
+    K = rule.n_classes
+    before, n_left = entropy(work.left[k * K : (k + 1) * K])
+    for c in range(K):
+        work.right[c] = work.counts[k * K + c] - work.left[k * K + c]
+    after, n_right = entropy(work.right[:K])
+    return max(work.whole[0, k] - (n_left * before + n_right * after) / max(work.whole[1, k], 1.0), 0.0)
+
+
+domain_gain = kernel(_domain_gain, allocates=False)
+
+
+def _mixed_gain(work):
+    """Return the gain of a split by those of its domains, `work.gains`."""
+    mixed = 0.0
+    for k in range(work.gains.shape[0]):
+        mixed += work.shares[k] * work.gains[k]
     return mixed
 
 
@@ -133,6 +143,7 @@ def _fill_counts(rule, rows, work):
             n += work.counts[k * rule.n_classes + c]
             classes += work.counts[k * rule.n_classes + c] > 0.0
         several |= classes > 1
+        work.whole[0, k], work.whole[1, k] = entropy(work.counts[k * rule.n_classes : (k + 1) * rule.n_classes])
         work.shares[k] = n
         sources += n if k > 0 else 0.0
     for k in range(1, rule.n_domains):
@@ -161,22 +172,30 @@ def _fill_slots(rule, columns, rows, slots):
 fill_slots = kernel(_fill_slots, allocates=False)
 
 
-def _start_left(slots, side, left):
-    """Write to `left` (D K,) what is left of all cuts of a column: its missing rows, or none."""
-    for c in range(left.shape[0]):
-        left[c] = slots[N_SLOTS - 1, c] if side else 0.0
+def _start_left(slots, side, rule, work):
+    """Make `work.left` what is left of all cuts of a column, its missing rows or none, and find the domains' gains."""
+    for c in range(work.left.shape[0]):
+        work.left[c] = slots[N_SLOTS - 1, c] if side else 0.0
+    for k in range(rule.n_domains):
+        work.gains[k] = domain_gain(k, rule, work)
 
 
 start_left = kernel(_start_left, allocates=False)
 
 
-def _move_slot(slot, left):
-    """Add the rows of a bin (D K,) to `left`; return whether there are any."""
-    moved = 0.0
-    for c in range(left.shape[0]):
-        left[c] += slot[c]
-        moved += slot[c]
-    return moved > 0.0
+def _move_slot(slot, rule, work):
+    """Add the rows of a bin (D K,) to the left side, and find the gains that change; return whether there are any."""
+    moved = False
+    for k in range(rule.n_domains):
+        count = 0.0
+        for c in range(k * rule.n_classes, (k + 1) * rule.n_classes):
+            work.left[c] += slot[c]
+            count += slot[c]
+        # logarithms are most of the work, and deep in a tree a bin has rows of one domain
+        if count > 0.0:
+            work.gains[k] = domain_gain(k, rule, work)
+            moved = True
+    return moved
 
 
 move_slot = kernel(_move_slot, allocates=False)
@@ -207,21 +226,21 @@ def _best_split(rule, columns, rows, work, found):
     # missing to the right, then to the left as well, where there are any
     for side in range(n_sides):
         for place in range(columns.shape[0]):
-            start_left(work.slots[place], side, work.left)
+            start_left(work.slots[place], side, rule, work)
             for b in range(N_SLOTS - 1):
                 # a cut after an empty bin is the one before it
-                if move_slot(work.slots[place, b], work.left) or b == 0:
-                    gain = mixed_gain(rule, work.counts, work.left, work.right, work.shares, work.gains)
+                if move_slot(work.slots[place, b], rule, work) or b == 0:
+                    gain = mixed_gain(work)
                     if gain > best:
                         best, none = gain, False
                         found[COLUMN], found[THRESHOLD], found[MISSING_LEFT] = place, b, side
     if none:
         return 0.0
     slots = work.slots[found[COLUMN]]
-    start_left(slots, found[MISSING_LEFT], work.left)
+    start_left(slots, found[MISSING_LEFT], rule, work)
     for b in range(found[THRESHOLD] + 1):
-        move_slot(slots[b], work.left)
-    return mixed_gain(rule, work.counts, work.left, work.right, work.shares, work.gains)
+        move_slot(slots[b], rule, work)
+    return mixed_gain(work)
 
 
 best_split = kernel(_best_split, allocates=False)

@@ -121,6 +121,7 @@ class State:
             right=np.empty(K),
             shares=np.empty(self.rule.n_domains),
             gains=np.empty(self.rule.n_domains),
+            whole=np.empty((2, self.rule.n_domains)),
             slots=np.empty((self.n_drawn, N_SLOTS, cells)),
         )
 
@@ -137,14 +138,15 @@ class State:
         while not grow_mixed(self.rule, self.drawn, found, work):
             self.drawn, work.state[N_DRAWN] = self._draw(), 0
         nodes = work.nodes[: work.state[N_NODES]].copy()
-        leaf = np.empty(len(work.rows), np.int32)
-        for node in np.flatnonzero(nodes["left"] < 0):
-            leaf[work.rows[slice(*work.spans[node])]] = node
+        leaf, leaves = np.empty(len(work.rows), np.int32), np.flatnonzero(nodes["left"] < 0)
+        # the leaves' rows lie side by side
+        leaves = leaves[np.argsort(work.spans[leaves, 0])]
+        leaf[work.rows] = np.repeat(leaves, np.diff(work.spans[leaves], axis=1)[:, 0])
         return nodes, leaf
 
     def _draw(self) -> NDArray[np.int64]:
         """Return columns for some nodes."""
-        return np.array([self.rng.choice(len(self.binned), self.n_drawn, replace=False) for _ in range(AT_ONCE)])
+        return draws_without_repeats(self.rng, len(self.binned), self.n_drawn, AT_ONCE)
 
     def _fill_leaves(self, tree: Tree, leaf: NDArray[np.int32]) -> None:
         """Give each leaf the class shares of its target rows, or those of the nearest leaf that has some."""
@@ -166,12 +168,32 @@ class State:
         """Return mean and variance (leaves, d) of the rows of each leaf."""
         place = np.searchsorted(leaves, leaf)
         count = np.bincount(place, minlength=len(leaves))[:, None]
-        mean, square = np.zeros((2, len(leaves), self.filled.shape[1]))
-        np.add.at(mean, place, self.filled)
-        mean /= count
-        np.add.at(square, place, (self.filled - mean[place]) ** 2)
+        order = np.argsort(place, kind="stable")
+        place, filled = place[order], self.filled[order]
+        starts = np.searchsorted(place, np.arange(len(leaves)))
+        mean = np.add.reduceat(filled, starts) / count
+        square = np.add.reduceat((filled - mean[place]) ** 2, starts)
         # the table's variance in the weight of one row: a leaf of one row has none
         return mean, (square + self.spread) / (count + 1.0)
+
+
+def draws_without_repeats(rng: np.random.Generator, n: int, count: int, times: int) -> NDArray[np.int64]:
+    """Return `times` draws of `count` of n numbers without repeats (times, count), those of `rng.choice` in turn.
+
+    A draw is Floyd's (one more number in turn, or the largest where that one is there already), then shuffled; all are
+    made side by side here, in a tenth of the time.
+    """
+    found, rows = np.empty((times, count), np.int64), np.arange(times)
+    ends, lasts = np.arange(n - count, n), np.arange(count - 1, 0, -1)
+    numbers = rng.integers(0, np.tile(np.append(ends, lasts), (times, 1)), endpoint=True)
+    for step, end in enumerate(ends):
+        new = numbers[:, step]
+        there = (found[:, :step] == new[:, None]).any(axis=1)
+        found[:, step] = np.where(there, end, new)
+    for step, last in enumerate(lasts):
+        at = numbers[:, count + step]
+        found[rows, at], found[:, last] = found[:, last].copy(), found[rows, at]
+    return found
 
 
 def leaf_distances(mean_a: NDArray, var_a: NDArray, mean_b: NDArray, var_b: NDArray) -> NDArray[np.float64]:

@@ -8,7 +8,7 @@ import pytest
 import hetcore as hc
 from hetcore.kernels.mixed_trees import grow_mixed
 from hetcore.transfer.estimator import TransferProblem
-from hetcore.transfer.forest import State, leaf_distances
+from hetcore.transfer.forest import State, draws_without_repeats, leaf_distances
 from tests.naive import mixed_trees as naive
 from tests.naive.mixed_trees import Splitter, entropy
 from tests.transfer.test_transfer import planted
@@ -153,3 +153,11 @@ def test_the_same_seed_gives_the_same_forest():
     first, second, other = (hc.TransferForestClassifier(random_state=s).fit(X, y, domain) for s in (1, 1, 2))
     np.testing.assert_array_equal(first.predict_proba(X_test), second.predict_proba(X_test))
     assert (first.predict_proba(X_test) != other.predict_proba(X_test)).any()
+
+
+@pytest.mark.parametrize(("n", "count"), [(30, 6), (5, 5), (1, 1), (2, 1)])
+def test_draws_side_by_side_are_those_of_choice(n, count):
+    one, other = np.random.default_rng(3), np.random.default_rng(3)
+    for _ in range(2):  # the stream goes on where it was left
+        drawn = draws_without_repeats(one, n, count, 20)
+        np.testing.assert_array_equal(drawn, [other.choice(n, count, replace=False) for _ in range(20)])
