@@ -331,7 +331,7 @@ def morans_i_band(
         return float("nan"), float("nan")
     place = np.full(len(columns), -1, np.int32)
     place[known] = np.arange(len(known))
-    from hetcore.kernels.autocorrelation import cross_products  # numba, which the other metrics do without
+    from hetcore.kernels.csr import cross_products  # numba, which the other metrics do without
 
     order = np.random.default_rng(random_state).permuted(
         np.tile(np.arange(len(known), dtype=np.int32), (n_permutations, 1)), axis=1

@@ -7,7 +7,6 @@ from collections.abc import Callable
 import numpy as np
 
 from hetcore.kernels import (
-    autocorrelation,
     binning,
     boosted_votes,
     collective_columns,
@@ -149,7 +148,7 @@ def _collective() -> None:
     collective_sweeps.start(net, aggregation, stages, state, rows)
     collective_sweeps.sweep(net, aggregation, stages, state, rows, np.zeros(2, np.bool_), True, 1.0, 0.0)
     ends = np.zeros(1, np.int32)
-    autocorrelation.cross_products(ends, ends, one, weights, np.zeros((1, 2), np.int32))
+    csr.cross_products(ends, ends, one, weights, np.zeros((1, 2), np.int32))
 
 
 # what every method needs first; the rest belongs to single pages

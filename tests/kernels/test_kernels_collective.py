@@ -5,15 +5,15 @@ import copy
 import numpy as np
 import pytest
 
-from hetcore.kernels import autocorrelation, lanes
 from hetcore.kernels import collective_columns as columns
 from hetcore.kernels import collective_sweeps as sweeps
+from hetcore.kernels import csr, lanes
 from hetcore.kernels.collective_sweeps import REMAINDER, STAGE, SUM_AND_STAGE
 from hetcore.kernels.layout import NODE_DTYPE
 from tests.kernels.test_kernels_graph import made_graph
-from tests.naive import autocorrelation as naive_autocorrelation
 from tests.naive import collective_columns as naive_columns
 from tests.naive import collective_sweeps as naive_sweeps
+from tests.naive import csr as naive_csr
 from tests.naive import lanes as naive_lanes
 
 
@@ -238,8 +238,8 @@ def test_shuffled_products():
     start, end = rng.integers(0, 20, (2, 50)).astype(np.int32)
     args = start, end, rng.random(50), rng.normal(size=20), rng.permuted(np.tile(np.arange(20), (7, 1)), axis=1)
     args = (*args[:4], args[4].astype(np.int32))
-    theirs = naive_autocorrelation.cross_products(*args)
-    np.testing.assert_allclose(autocorrelation.cross_products(*copy.deepcopy(args)), theirs, rtol=1e-12)
+    theirs = naive_csr.cross_products(*args)
+    np.testing.assert_allclose(csr.cross_products(*copy.deepcopy(args)), theirs, rtol=1e-12)
 
 
 def test_lanes_sort_as_lists_do():

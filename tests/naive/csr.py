@@ -17,3 +17,7 @@ def neighbor_sums(indptr, indices, weights, values, neighbor_weights):
         totals[i] = weight @ neighbor_weights[neighbors]
         sums[i] = (weight * neighbor_weights[neighbors]) @ values[neighbors]
     return sums, totals
+
+
+def cross_products(start, end, weights, values, orders):
+    return np.array([(weights * values[order][start] * values[order][end]).sum() for order in orders])
