@@ -12,7 +12,7 @@ from studio.advice import Advice, advise
 from studio.jobs import manager
 from studio.runs import store, table
 from studio.server import MIDDLEWARE, ROUTES, why_not
-from studio.views.common.widgets import PAGES, escape, frame
+from studio.views.common.widgets import PAGES, escape, frame, show_table
 
 CONSENSUS, DATA, PLAYGROUND = "pages/2_Consensus.py", "pages/1_Data.py", "pages/8_Playground.py"
 RUNS = "pages/9_Runs.py"
@@ -134,7 +134,7 @@ def last_runs() -> None:
         with st.container(border=True, key="no_runs"):
             st.markdown(":material/history: No runs yet. Press **Train**: what you train is kept here.")
         return
-    st.dataframe(table.table(runs[:5]), hide_index=True, key="last_runs", alt="The newest runs")
+    show_table(table.table(runs[:5]), key="last_runs", alt="The newest runs")
     st.page_link(RUNS, label=f"All {counted(len(runs), 'run')}", icon=":material/arrow_forward:")
 
 

@@ -13,7 +13,7 @@ from studio.messages import shown
 from studio.runs import compare as run_compare
 from studio.runs import export, kept_files, reopening, restoring, store, table
 from studio.runs.run import Run
-from studio.views.common.widgets import chart, escape, frame
+from studio.views.common.widgets import chart, escape, frame, show_table
 from studio.views.common.widgets_downloads import EVERYTHING, ICON, STANDS_ALONE, figure_files
 
 CONSENSUS = "pages/2_Consensus.py"
@@ -31,8 +31,8 @@ def page() -> None:
     warning()
     if not runs:
         return no_runs()
-    st.dataframe(
-        table.table(runs), hide_index=True, key="runs_table", alt="All runs, newest first",
+    show_table(
+        table.table(runs), key="runs_table", alt="All runs, newest first",
         column_config={"name": st.column_config.TextColumn(width=270)},
     )  # fmt: skip
     chosen = choice(runs)
@@ -211,13 +211,13 @@ def compare(runs: Sequence[Run]) -> None:
     names = numbered(runs)
     by_name = {names[run.id]: run for run in runs}
     st.subheader(f"{len(runs)} runs side by side")
-    st.dataframe(run_compare.summary(by_name), hide_index=True, key="side_by_side", alt="The runs and their results")
+    show_table(run_compare.summary(by_name), key="side_by_side", alt="The runs and their results")
     differing = run_compare.differing(by_name)
     if differing.is_empty():
         st.markdown("The same settings and the same data.")
     else:
         st.markdown("##### Settings that differ")
-        st.dataframe(differing, hide_index=True, key="differing", alt="Settings that differ between the runs")
+        show_table(differing, key="differing", alt="Settings that differ between the runs")
     curves_and_weights(runs)
     per_instance(by_name)
 
@@ -279,7 +279,7 @@ def per_instance(runs: Mapping[str, Run]) -> None:
     differing = run_compare.instances(known)
     st.markdown(escape(run_compare.differing_text(known, differing)))
     if differing.height:
-        st.dataframe(differing.head(500), hide_index=True, key="per_instance", alt="Predictions that differ")
+        show_table(differing.head(500), key="per_instance", alt="Predictions that differ")
         st.download_button("Differences (CSV)", export.csv(differing), "differences.csv", "text/csv", on_click="ignore")
 
 

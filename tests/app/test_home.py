@@ -63,6 +63,7 @@ def test_lists_the_newest_runs_of_the_session_only():
     app = opened()
     assert "No runs yet" not in words(app)
     assert "mine" in list(app.dataframe[0].value["name"]) and "not" not in list(app.dataframe[0].value["name"])
+    assert app.dataframe[0].proto.placeholder == "–"  # and not None, where a cell has nothing
 
 
 @pytest.mark.parametrize("label", ["0", "[x](http://evil.example)"])

@@ -15,7 +15,7 @@ from studio import scenarios
 from studio.messages import shown
 from studio.runs.differences import operation_text
 from studio.views.collective.widgets_node import Trained, plain
-from studio.views.common.widgets import escape
+from studio.views.common.widgets import escape, show_table
 
 __all__ = ["bar", "edits", "who"]
 
@@ -128,4 +128,4 @@ def who(moved: pl.DataFrame, against: str) -> None:
             )
         digits = st.column_config.NumberColumn(format="%.4g")
         columns = {name: digits for name in ("before", "after", "change") if moved[name].dtype.is_numeric()}
-        st.dataframe(moved.head(MOST_ROWS), hide_index=True, width="stretch", height=240, column_config=columns)
+        show_table(moved.head(MOST_ROWS), width="stretch", height=240, column_config=columns)

@@ -15,7 +15,7 @@ from hetcore.figures.graph import brief
 from studio.messages import shown
 from studio.views.collective.edits import Inference, columns_of, neighbours
 from studio.views.common.training import Setting
-from studio.views.common.widgets import chart, escape
+from studio.views.common.widgets import chart, escape, show_table
 
 __all__ = ["Trained", "node", "plain"]
 
@@ -65,11 +65,11 @@ def node(
         _sweeps(edited, place, near, now, first)
     with around:
         if near.height:
-            st.dataframe(near, hide_index=True, width="stretch", height=300)
+            show_table(near, width="stretch", height=300)
         else:
             st.caption("No neighbour in this graph.")
     with about:
-        st.dataframe(columns_of(base, place), hide_index=True, width="stretch", height=300)
+        show_table(columns_of(base, place), width="stretch", height=300)
 
 
 def plain(value: Any) -> str:

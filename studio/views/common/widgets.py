@@ -20,7 +20,7 @@ from studio.views.common.widgets_menu import chart_config, letters, menu
 from studio.views.common.widgets_style import styled
 from studio.views.common.widgets_timeline import CHART, CHARTS, ROUND
 
-__all__ = ["LOAD_PLOTLY", "PAGES", "chart", "escape", "frame", "live_chart", "number"]
+__all__ = ["LOAD_PLOTLY", "PAGES", "chart", "escape", "frame", "live_chart", "number", "show_table"]
 
 LOAD_PLOTLY = """
 function plotly(address) {
@@ -133,6 +133,12 @@ class _Numbers(json.JSONEncoder):
         if isinstance(value, np.ndarray):
             return [None if isinstance(v, float) and not np.isfinite(v) else v for v in value.ravel().tolist()]
         return value.item() if isinstance(value, np.generic) else super().default(value)
+
+
+def show_table(frame: Any, **more: Any) -> Any:
+    """Draw a table without an index, a dash where a cell has nothing; `more` as for `st.dataframe`."""
+    # Streamlit's own word for it is None.
+    return st.dataframe(frame, hide_index=True, placeholder="–", **more)
 
 
 def live_chart(

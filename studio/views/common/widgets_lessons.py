@@ -10,7 +10,7 @@ import datasets
 from studio.views.common import challenges, lessons
 from studio.views.common.challenges import Attempt, Challenge
 from studio.views.common.lessons import Facts, Lesson
-from studio.views.common.widgets import escape
+from studio.views.common.widgets import escape, show_table
 from studio.views.common.widgets_controls import Limits, held
 
 __all__ = ["choice", "facts_of", "panel"]
@@ -79,7 +79,7 @@ def _challenge(challenge: Challenge, facts: Facts) -> None:
         if facts.title and facts.title != about.title:
             st.caption(f"It is about {escape(about.title)}: choose it on the Data page.")
         if tried:
-            st.dataframe(_attempts(tried, challenge), hide_index=True, width="stretch", alt="Attempts so far")
+            show_table(_attempts(tried, challenge), width="stretch", alt="Attempts so far")
         else:
             st.caption("No attempt yet: set the controls and train.")
         won = [number for number, each in enumerate(tried.values(), 1) if challenges.reached(challenge, each)]

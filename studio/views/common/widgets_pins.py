@@ -21,7 +21,7 @@ from studio.runs.run import Run
 from studio.views.common import training
 from studio.views.common.curves import SCORED, Events, by_training, figure, metric_name, scored_rows, scored_set
 from studio.views.common.training import Setting
-from studio.views.common.widgets import chart, escape, number
+from studio.views.common.widgets import chart, escape, number, show_table
 from studio.views.common.widgets_chance import any_over_seeds
 from studio.views.common.widgets_training import LiveTrainings
 
@@ -92,7 +92,7 @@ def pinned(now: Pin, page: str, data: HetData, owner: str, look: Look | None = N
     names = [(look.name or _named(pins))(pin) for pin in pins]
     rows = [(look.row or _row)(pin) for pin in pins]
     numbered = [{"scenario": name} | row if look.name is None else row for name, row in zip(names, rows)]
-    st.dataframe(numbered, hide_index=True, width="stretch", alt="Pinned scenarios")
+    show_table(numbered, width="stretch", alt="Pinned scenarios")
     with st.popover("Let go of a pin", icon=":material/keep_off:"):
         for k, (pin, name) in enumerate(zip(pins, names), 1):
             key = f"unpin {next(iter(pin.runs.values()))}"

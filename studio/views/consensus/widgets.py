@@ -13,7 +13,7 @@ from hetcore.data import HetData
 from hetcore.figures import basic
 from studio.jobs.protocol import contribution_columns
 from studio.views.common.curves import SCORED, by_name, figure, scored_rows
-from studio.views.common.widgets import chart, escape, live_chart, number
+from studio.views.common.widgets import chart, escape, live_chart, number, show_table
 from studio.views.common.widgets_tabs import tabs
 from studio.views.consensus import words
 
@@ -236,7 +236,7 @@ def neighbours(data: HetData, chosen: str, frame: pl.DataFrame) -> None:
     near = _neighbours(data, chosen, frame)
     st.caption("Neighbours" if near.height else "This instance has no neighbour in a graph.")
     if near.height:
-        st.dataframe(near, hide_index=True, width="stretch", height=280, alt="Neighbours and their predictions")
+        show_table(near, width="stretch", height=280, alt="Neighbours and their predictions")
 
 
 def _shown(value: Any) -> str:

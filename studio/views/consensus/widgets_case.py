@@ -13,7 +13,7 @@ from hetcore.errors import DataError
 from hetcore.figures import basic
 from studio import scenarios
 from studio.jobs import manager as jobs
-from studio.views.common.widgets import chart, escape
+from studio.views.common.widgets import chart, escape, show_table
 from studio.views.consensus import case_values
 from studio.views.consensus.case_nearest import Turned
 from studio.views.consensus.widgets import WORST_FIRST, wrong_first
@@ -316,7 +316,7 @@ def _nearest(study: Study, like: str | None, values: Values) -> None:
     st.markdown(f"**{escape(found.before)}** turns to **{escape(found.after)}** ({found.probability:.1%}) with:")
     rows = [{"column": _name(each.source, each.column), "from": _text(each.before), "to": _text(each.after)}
             for each in found.changes]  # fmt: skip
-    st.dataframe(pl.DataFrame(rows), hide_index=True, width="stretch", alt="The change that turns the class")
+    show_table(pl.DataFrame(rows), width="stretch", alt="The change that turns the class")
     st.button("Take it over", key="take nearest", on_click=_take_over, args=(found, like, values))
 
 

@@ -11,6 +11,7 @@ import streamlit as st
 
 from hetcore.data import HetData
 from hetcore.data.text import counted
+from studio.views.common.widgets import show_table
 from studio.views.consensus import instance_map
 from studio.views.consensus.instance_map import CONSENSUS, DISAGREEMENT, ERROR, MOST, VALUES, Views
 from studio.views.consensus.widgets_case import study_of
@@ -106,7 +107,7 @@ def _rows(table: pl.DataFrame, chosen: Sequence[int]) -> None:
         st.markdown("Nothing is chosen: the most disputed come first.")
     shown = shown.sort("disagreement", descending=True).head(SHOWN)
     st.session_state["map drawn"] = shown["row"].to_list()
-    st.dataframe(shown.drop("row"), hide_index=True, key="map rows", on_select="rerun", selection_mode="multi-row",
+    show_table(shown.drop("row"), key="map rows", on_select="rerun", selection_mode="multi-row",
                  width="stretch", height=280, alt="Instances and what is predicted of them")  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from studio.messages import explained
 from studio.readers.upload_schema import file_name
 from studio.runs import export
 from studio.uploads import read_table
-from studio.views.common.widgets import escape
+from studio.views.common.widgets import escape, show_table
 from studio.views.common.widgets_downloads import ICON
 from studio.views.consensus import new_rows
 
@@ -82,6 +82,6 @@ def _show(found: pl.DataFrame | None, warnings: list[str], failure: str) -> None
     rests = found["sources"].value_counts().sort("sources").rows()
     counts = ", ".join(f"{count:,} on {sources} of the tables" for sources, count in rests)
     st.markdown(f"**{found.height:,} predictions**: {counts}. Graphs know nothing of new instances.")
-    st.dataframe(found.head(MOST), hide_index=True, key="new predictions", alt="Predictions of the new rows")
+    show_table(found.head(MOST), key="new predictions", alt="Predictions of the new rows")
     table = export.csv(found)
     st.download_button("New predictions (CSV)", table, "predictions.csv", "text/csv", on_click="ignore", icon=ICON)

@@ -15,7 +15,7 @@ from studio import session
 from studio.advice import label_autocorrelation
 from studio.messages import explained
 from studio.runs import differences
-from studio.views.common.widgets import chart, escape, number
+from studio.views.common.widgets import chart, escape, number, show_table
 from studio.views.data.widgets_whole import sizes_of
 
 __all__ = ["in_use", "pictures", "what_if"]
@@ -101,7 +101,7 @@ def _joins(data: HetData) -> None:
     near = int(found["nearly"].sum())
     text = f"How the ids meet{f': {near:,} nearly' if near else ''}"
     with st.expander(text, icon=":material/join:", expanded=near > 0):
-        st.dataframe(found.head(500), hide_index=True, key="joins", alt="How many ids each two of the parts share")
+        show_table(found.head(500), key="joins", alt="How many ids each two of the parts share")
 
 
 def _graphs(data: HetData) -> None:

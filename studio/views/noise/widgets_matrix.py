@@ -13,7 +13,7 @@ from hetcore.figures import basic
 from hetcore.figures import noise as figures_noise
 from studio.views.common import widgets_tabs
 from studio.views.common.training import Setting
-from studio.views.common.widgets import chart, escape
+from studio.views.common.widgets import chart, escape, show_table
 from studio.views.noise import rows as noise_rows
 from studio.views.noise import settings as noise
 from studio.views.noise.widgets import once, planted, take_away
@@ -60,8 +60,8 @@ def _stray(rows: pl.DataFrame, columns: Sequence[str]) -> None:
             figure = _spread(spreads, column)
             chart(figure, f"stray_{column}", f"Mean deviation by {column}")
             shown = {name: st.column_config.NumberColumn(format="%.3f") for name in ("deviation", "held-out RMSE")}
-            st.dataframe(
-                spreads.head(MOST_CODES), hide_index=True, width="stretch", height=300, key=f"erratic_{column}",
+            show_table(
+                spreads.head(MOST_CODES), width="stretch", height=300, key=f"erratic_{column}",
                 column_config=shown, alt=f"The most erratic {column}s",
             )  # fmt: skip
 

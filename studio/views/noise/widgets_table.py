@@ -14,7 +14,7 @@ from hetcore.data.plain import plain_table
 from hetcore.figures import noise as figures_noise
 from studio.views.common import widgets_tabs
 from studio.views.common.training import Setting
-from studio.views.common.widgets import chart
+from studio.views.common.widgets import chart, show_table
 from studio.views.noise import rows as noise_rows
 from studio.views.noise import settings as noise
 from studio.views.noise.widgets import corrupted_rows, once, planted, take_away
@@ -149,7 +149,7 @@ def _table(rows: pl.DataFrame, key: str) -> None:
     shown = rows if rows["corrupted"].any() else rows.drop("was", "corrupted")
     config = {names.get(c, c): form for c, form in numbers.items()}
     shown = shown.rename({old: new for old, new in names.items() if old in shown.columns})
-    st.dataframe(shown, hide_index=True, width="stretch", key=key, column_config=config, alt="The most distrusted rows")
+    show_table(shown, width="stretch", key=key, column_config=config, alt="The most distrusted rows")
 
 
 def _deviation(

@@ -14,7 +14,7 @@ from experiments.verdicts import HOLDS, IN_PART, NO, NOT_RUN, Claim
 from hetcore.figures import basic
 from studio.jobs import manager as jobs
 from studio.runs import export
-from studio.views.common.widgets import chart, escape
+from studio.views.common.widgets import chart, escape, show_table
 from studio.views.common.widgets_downloads import ICON, figure_files
 from studio.views.papers import catalog
 
@@ -107,7 +107,7 @@ def found(outcome: Outcome) -> None:
     if drawn:
         with st.expander("The numbers"):
             table = means(outcome.experiment, outcome.cells, outcome.experiment.figure.get("y", "error"))
-            st.dataframe(table, hide_index=True, width="stretch")
+            show_table(table, width="stretch")
 
 
 def _panels(outcome: Outcome, drawn: dict[str, Any], abreast: int) -> None:

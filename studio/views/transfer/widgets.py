@@ -13,7 +13,7 @@ from hetcore.data import HetData
 from hetcore.figures import transfer as figures
 from hetcore.transfer.left_out import first_eta
 from studio.views.common.curves import Events, aligned, by_name, by_training, scored_rows
-from studio.views.common.widgets import chart, escape, live_chart
+from studio.views.common.widgets import chart, escape, live_chart, show_table
 from studio.views.common.widgets_controls import Limits, held
 from studio.views.common.widgets_tabs import tabs
 from studio.views.transfer import settings
@@ -255,7 +255,7 @@ def predictions(results: Mapping[str, Any]) -> None:
     wrong = int((table["wrong"] == len(frames)).sum())
     all_of = "the method gets" if len(frames) == 1 else f"all {len(frames)} methods get"
     st.caption(f"{table.height:,} rows of the target that no method saw; {all_of} {wrong:,} of them wrong.")
-    st.dataframe(table, hide_index=True, width="stretch", height=360, alt="Predictions of the target's rows")
+    show_table(table, width="stretch", height=360, alt="Predictions of the target's rows")
 
 
 def explain() -> None:

@@ -13,7 +13,7 @@ from hetcore.data import HetData, Source
 from hetcore.figures import two_learners as figures
 from studio.jobs import manager
 from studio.views.common.training import Setting
-from studio.views.common.widgets import escape, live_chart
+from studio.views.common.widgets import escape, live_chart, show_table
 from studio.views.two_learners import settings as two_learners
 from studio.views.two_learners import whatif
 
@@ -122,7 +122,7 @@ def _one(images: Source | None, chosen: str, row: Mapping[str, Any], frames: Map
         shares = {
             each: st.column_config.NumberColumn(format="percent") for each in ("probability", "of the true class")
         }
-        st.dataframe(predictions, hide_index=True, width="stretch", column_config=shares)
+        show_table(predictions, width="stretch", column_config=shares)
 
 
 # A source that fails --------------------------------------------------------------------------------------------------
