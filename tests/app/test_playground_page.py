@@ -32,6 +32,8 @@ def test_the_plane_is_drawn_and_a_knob_draws_it_anew(page):
     assert not page.exception
     page = _ended(page)
     assert "**Consensus**: " in _text(page) and "**Noise**, weight" in _text(page)
+    pictures = [each.value.split("**")[1] for each in page.markdown if each.value.startswith("**")]
+    assert pictures == ["Consensus", "West", "East", "Noise", "Links"]  # in this order on a phone too
     first = page.session_state["playground"]["shown"]
     rounds = page.select_slider[0]
     assert int(rounds.options[0]) == 1

@@ -20,6 +20,8 @@ EVERY = 0.4
 """Seconds between two looks at a training, and between two rounds that are played."""
 STATE = "playground"
 """In the session: the knobs, their run and their points, and what is shown: (knobs, points, stages)."""
+LINKS = "links"
+"""The picture of the links, beside those of the sources."""
 WORDS = {
     "west": "sees well what lies in the west",
     "east": "sees well what lies in the east",
@@ -130,16 +132,20 @@ def _draw(scene: Mapping[str, Any], found: Sequence[Mapping[str, Any]], busy: bo
             words = "What the consensus has learned after so many rounds."
             chosen = st.select_slider("Round", rounds, key="plane_round_at", help=words)
     stage = found[rounds.index(chosen)]
-    columns = st.columns(2)
-    for place, name in enumerate((ALL, *SOURCES)):
-        with columns[place % 2]:
-            if name == ALL:
-                alone = f"{stage['error_without_links']:.1%} without links"
-                st.markdown(f"**Consensus**: {stage['error']:.1%} wrong, {alone}")
-            else:
-                st.markdown(f"**{name.title()}**, weight {stage['weights'][name]:.2f}: {WORDS[name]}")
-            live_chart(plane.figure(scene, stage, name), f"plane_of_{name}", chosen)
-    with columns[(1 + len(SOURCES)) % 2]:
+    # Two to a row, so that they come in this order on a phone too, where the second of a row stands below the first.
+    names = (ALL, *SOURCES, LINKS)
+    places = [column for _ in range(0, len(names), 2) for column in st.columns(2)]
+    for name, column in zip(names, places):
+        with column:
+            st.markdown(_title(scene, stage, name))
+            figure = plane.graph_figure(scene) if name == LINKS else plane.figure(scene, stage, name)
+            live_chart(figure, f"plane_of_{name}", chosen)
+
+
+def _title(scene: Mapping[str, Any], stage: Mapping[str, Any], name: str) -> str:
+    if name == ALL:
+        return f"**Consensus**: {stage['error']:.1%} wrong, {stage['error_without_links']:.1%} without links"
+    if name == LINKS:
         reached = np.isfinite(plane.neighbours(scene)).mean()
-        st.markdown(f"**Links**: neighbours' labels alone, for {reached:.0%} of the points")
-        live_chart(plane.graph_figure(scene), "plane_of_links", chosen)
+        return f"**Links**: what neighbours' labels alone say, of {reached:.0%}; pale grey: none has a label"
+    return f"**{name.title()}**, weight {stage['weights'][name]:.2f}: {WORDS[name]}"
