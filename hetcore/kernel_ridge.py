@@ -25,13 +25,14 @@ from scipy.linalg import solve_triangular
 from hetcore.errors import ModelFileError
 from hetcore.schema import Array, Stored, checked
 
-__all__ = ["LandmarkFeatures", "Smoother", "landmark_count"]
+__all__ = ["LandmarkFeatures", "Smoother", "landmark_count", "square_lengths"]
 
 PENALTIES = np.array([0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0])
 MOST_LANDMARKS = 300
 FEW_LANDMARKS = 100
 MOST_FEATURES = 30_000_000  # numbers of Phi kept for one table: 240 MB
 JITTER = 1e-8
+BLOCK = 256  # rows whose squares are in memory at once
 
 
 def landmark_count(n: int) -> int:
@@ -69,12 +70,9 @@ class LandmarkFeatures:
     """
 
     def __init__(self, X: NDArray, standardise: bool, rng: np.random.Generator, first: NDArray | None = None) -> None:
-        known = ~np.isnan(X)
-        # a column that no row has: its mean is 0, and every row of it the mean
-        count = np.maximum(known.sum(axis=0), 1)
-        self.center = np.where(known, X, 0.0).sum(axis=0, dtype=np.float64) / count
-        self.scale = np.ones(X.shape[1])
-        rows = self._rows(X)
+        self.center, self.scale = _means(X), np.ones(X.shape[1])
+        # without the scale, which is not known yet
+        rows = _centred(X, self.center)
         if standardise:
             deviation = np.sqrt((rows**2).mean(axis=0))
             # a constant column is divided by infinity: it takes no part in distances, rather than rounding noise that
@@ -82,9 +80,9 @@ class LandmarkFeatures:
             self.scale = np.where(deviation > 1e-12 * np.abs(self.center), deviation, np.inf)
             rows = rows / self.scale
         # the mean squared distance of two rows is twice the mean square about the mean, without going over pairs
-        spread = 2.0 * (rows**2).sum(axis=1).mean()
+        spread = 2.0 * square_lengths(rows).mean()
         self.scale = self.scale * np.sqrt(spread if spread > 0 else 1.0)
-        rows = rows / np.sqrt(spread if spread > 0 else 1.0)
+        rows /= np.sqrt(spread if spread > 0 else 1.0)
         chosen = _landmarks(len(rows), rng, first)
         # equal landmarks would make the kernel matrix singular
         self.landmarks = np.unique(rows[chosen], axis=0)
@@ -93,12 +91,6 @@ class LandmarkFeatures:
         kernel[np.diag_indices_from(kernel)] += JITTER * len(kernel)
         self.factor = np.linalg.cholesky(kernel)
         self.values = self._features(rows)
-
-    def _rows(self, X: NDArray) -> NDArray[np.float64]:
-        rows = X.astype(np.float64) - self.center
-        # a missing cell is the column's mean: it adds nothing to any distance
-        rows[np.isnan(rows)] = 0.0
-        return rows / self.scale
 
     def _features(self, rows: NDArray) -> NDArray[np.float64]:
         # in place: the transpose of rows that lie one after the other is what LAPACK wants
@@ -214,8 +206,7 @@ class SmoothPrediction(Stored):
 
     def predict(self, X: NDArray) -> NDArray[np.float64]:
         """Return the fit at new rows X (m, d) float32, (m, K)."""
-        rows = X.astype(np.float64) - self.center
-        rows[np.isnan(rows)] = 0.0
+        rows = _centred(X, self.center)
         rows *= np.divide(1.0, self.scale, out=np.zeros_like(self.scale), where=self.scale > 0)
         return _gaussian(rows, self.landmarks) @ self.dual
 
@@ -224,9 +215,35 @@ class SmoothPrediction(Stored):
         return self.to_state()[1]
 
 
+def square_lengths(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the squared length of each row (n,), some rows at a time: the squares of all need not be in memory."""
+    found = np.empty(len(rows))
+    for first in range(0, len(rows), BLOCK):
+        some = slice(first, first + BLOCK)
+        (rows[some] ** 2).sum(axis=1, out=found[some])
+    return found
+
+
+def _means(X: NDArray) -> NDArray[np.float64]:
+    """Return the means (d,) of what is known of columns (n, d); 0 of a column that no row has."""
+    known = ~np.isnan(X)
+    # mostly nothing is missing, and there is nothing to replace
+    values = X if known.all() else np.where(known, X, 0.0)
+    return values.sum(axis=0, dtype=np.float64) / np.maximum(known.sum(axis=0), 1)
+
+
+def _centred(X: NDArray, center: NDArray[np.float64]) -> NDArray[np.float64]:
+    rows = X.astype(np.float64, copy=False) - center
+    missing = np.isnan(rows)
+    if missing.any():
+        # a missing cell is the column's mean: it adds nothing to any distance
+        rows[missing] = 0.0
+    return rows
+
+
 def _gaussian(rows: NDArray, landmarks: NDArray) -> NDArray[np.float64]:
     """Return exp(-|x - l|^2), (n, m)."""
-    squares = (rows**2).sum(axis=1)[:, None] + (landmarks**2).sum(axis=1)
+    squares = square_lengths(rows)[:, None] + (landmarks**2).sum(axis=1)
     squares -= 2.0 * (rows @ landmarks.T)
     # rounding can leave a distance a little below 0
     np.maximum(squares, 0.0, out=squares)

@@ -86,9 +86,12 @@ class Projection(Stored):
 
     def __call__(self, X: NDArray) -> NDArray[np.float64]:
         """Return the columns (n, d or r) of X (n, d)."""
-        rows = (X - self.center) * self.factor
+        rows = X - self.center
+        rows *= self.factor
+        missing = np.isnan(rows)
         # missing is the mean
-        rows[np.isnan(rows)] = 0.0
+        if missing.any():
+            rows[missing] = 0.0
         if self.limit is not None:
             # also of new data, whose values may lie far outside
             np.clip(rows, -self.limit, self.limit, out=rows)

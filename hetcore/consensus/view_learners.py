@@ -27,7 +27,7 @@ from hetcore.consensus.outputs import Outputs
 from hetcore.consensus.recall import MEMORY, key_of
 from hetcore.consensus.table_views import TableView
 from hetcore.forest import Forest
-from hetcore.kernel_ridge import LandmarkFeatures
+from hetcore.kernel_ridge import LandmarkFeatures, square_lengths
 from hetcore.kernels.members import farthest, write_slopes
 from hetcore.members import MemberGrower, add_members, drawn_together, trees_of
 from hetcore.trees import TreeParams
@@ -374,7 +374,7 @@ class SmoothLearner(ViewLearner):
     def _features(self, rows: NDArray) -> tuple[float, *tuple[NDArray[np.float64], ...]]:
         """Return the unit of rows, features of those fitted and of the others, Gram matrices of labelled and pulled."""
         # rows of length 1 on average, so that one row of penalties serves all tables
-        unit = 1.0 / max(np.sqrt((rows**2).sum(axis=1).mean()), 1e-12)
+        unit = 1.0 / max(np.sqrt(square_lengths(rows).mean()), 1e-12)
         fitted_rows = np.concatenate([self.own, self.pulled]) if self.rule.lambda0 else self.own
         fitted = _with_constant(rows[fitted_rows], unit)
         own, pulled = fitted[: self.own.size], fitted[self.own.size :]
