@@ -7,6 +7,7 @@ from streamlit.testing.v1 import AppTest
 
 import experiments
 from studio.jobs import manager
+from studio.views.common import widgets
 from studio.views.papers import catalog
 
 ROOT = Path(__file__).parents[2]
@@ -20,12 +21,12 @@ def page(tmp_path, monkeypatch):
     return app.switch_page("pages/7_Papers.py")
 
 
-def _fill(tmp_path, wrong=False):
+def _fill(tmp_path, wrong=False, most=None):
     from experiments import cells
 
     found = experiments.info("gbc-figure-3")
     errors = {"GBC": 0.1, "as printed": 0.3 if wrong else 0.2, "SVM, joined": 0.25, "GBDT, joined": 0.28}
-    for key in found.keys("page"):
+    for key in list(found.keys("page"))[:most]:
         cell = dict(zip(found.cells, key)) | {"seconds": 2.0}
         cell["error"] = errors[key[2]] * (1.0 + (0.9 - key[3]) / 2)
         cells.append(tmp_path / "consensus.jsonl", cell)
@@ -65,6 +66,22 @@ def test_what_was_run_is_evaluated(page, tmp_path, wrong, verdict):
     sentences = [each for each in sentences if ":material/" in each]
     assert len(sentences) == 1 and f"**{verdict}:**" in sentences[0]
     assert ("**Why.**" in _words(page)) is wrong
+
+
+def test_a_run_that_is_not_done_has_no_verdict_yet(page, tmp_path):
+    _fill(tmp_path, most=3)
+    page.query_params["part"] = "gbc-figure-3"
+    page.run()
+    assert not page.exception and "No verdict yet" in page.subheader[0].value and "3 of 16 fits so far" in _words(page)
+
+
+def test_a_chart_waits_for_an_import_that_goes_on(monkeypatch):
+    done = []
+    monkeypatch.setattr(widgets, "import_module", done.append)
+    monkeypatch.setattr(widgets, "chart_config", dict)
+    monkeypatch.setattr(widgets.st, "plotly_chart", lambda *_, **__: done.append("drawn"))
+    widgets.chart({}, "key")
+    assert done == ["pandas", "drawn"]  # another thread may be in the midst of it, and Plotly would use what is there
 
 
 def test_every_experiment_opens(page):

@@ -124,6 +124,8 @@ def escape(text: object) -> str:
 
 def chart(figure: dict[str, Any], key: str, alt: str = "") -> None:
     """Draw a figure that does not change while one looks at it."""
+    # Waited for here: `_start` may be in the midst of importing it, and Plotly would look into what is half there.
+    import_module("pandas")
     st.plotly_chart(figure, key=key, width="stretch", config=chart_config(), alt=alt or None)
 
 

@@ -66,14 +66,22 @@ def verdict(outcome: Outcome) -> None:
     """Show whether the claim holds here: in a word, then each sentence with its comparisons."""
     word = outcome.verdict
     with st.container(key="verdict"):
-        st.subheader(f"{ICONS[word]} {WORDS[word]}", help=RULE)
         if word == NOT_RUN:
+            _none_yet(outcome)
             return
+        st.subheader(f"{ICONS[word]} {WORDS[word]}", help=RULE)
         left = outcome.cells.height < outcome.total
         partly = f" · {outcome.cells.height} of {outcome.total} fits so far" if left else ""
         st.caption(f"Mean paired differences ± standard error, over places: a data set and a setting{partly}.")
         for each in outcome.claims:
             _sentence(each, len(outcome.claims) > 1)
+
+
+def _none_yet(outcome: Outcome) -> None:
+    done = outcome.cells.height
+    st.subheader(f"{ICONS[NOT_RUN]} {'No verdict yet' if done else 'Not run yet'}", help=RULE)
+    if done:
+        st.caption(f"{done} of {outcome.total} fits so far. A verdict takes two seeds, for one says nothing of chance.")
 
 
 RULE = "Holds: beyond two standard errors at every place. In part: at half of them or more, and fewer speak against."
