@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from hetcore.data import HetData
@@ -131,8 +132,8 @@ class Problem:
         Raises
         ------
         DataError
-            If no instance is labelled, a class problem has one class, a label that was given here is infinite, or
-            labels can't be read as the task asks.
+            If no instance is labelled, a class problem has one class or as many as it has labels, all real numbers, a
+            label that was given here is infinite, or labels can't be read as the task asks.
         """
         # labels are read again only if the task is another one: text of numbers may be classes or numbers
         given = data.y if y is None else y
@@ -184,6 +185,17 @@ def _labelled(data: HetData, given: Any, task: str, name: str) -> HetData:
     return found
 
 
+def _refuse_measurements(classes: NDArray, n_labels: int) -> None:
+    """Refuse real numbers as classes: each would be one of its own, and nothing is learned of it."""
+    # few different ones may be classes, such as sizes of 37.5 and 38
+    if classes.size <= 20 or classes.size <= n_labels / 2:
+        return
+    numbers = pl.Series(classes.astype(str)).cast(pl.Float64, strict=False)
+    if not numbers.has_nulls() and (numbers != numbers.round()).any():
+        what = f"The {n_labels:,} labels are {classes.size:,} different numbers such as {classes[0]}"
+        raise DataError(f"{what}, which are no classes: take a regressor, or make few classes of them.")
+
+
 def _scale(data: HetData, labelled: NDArray[np.bool_], task: str) -> Scale:
     if task == "regression":
         values = data.y[labelled].astype(float)
@@ -196,5 +208,6 @@ def _scale(data: HetData, labelled: NDArray[np.bool_], task: str) -> Scale:
     if classes.size < 2:
         only = str(classes[0])
         raise DataError(f"All {labelled.sum():,} labels are {only!r}: a classifier needs at least two classes.")
+    _refuse_measurements(classes, int(labelled.sum()))
     # half a label for each class, so that no class has prior 0
     return Scale(classes.astype(object), (counts + 0.5) / (counts + 0.5).sum(), 1.0)

@@ -130,14 +130,19 @@ def check_index(labels: Any, ids: pl.Series) -> None:
     Raises
     ------
     DataError
-        If the index is one of just these ids, in another order.
+        If the index is of texts some of which are ids, or of just these ids, and has them in other places.
     """
     # a range is the places themselves, whatever the ids are called
     if not _is_pandas(labels) or type(labels.index).__name__ == "RangeIndex" or len(labels.index) != len(ids):
         return
     index = [str(each) for each in labels.index]
-    if index != (own := ids.to_list()) and sorted(index) == sorted(own):
+    if index == (own := ids.to_list()):
+        return
+    if sorted(index) == sorted(own):
         raise DataError("The index of the labels is the ids in another order than data.ids: give y.loc[data.ids].")
+    # whole numbers may be places that are ids by accident
+    if labels.index.dtype.kind not in "iuf" and not set(index).isdisjoint(own):
+        raise DataError("The index of the labels has some of data.ids, and others: give y.reindex(data.ids).")
 
 
 def _is_pandas(data: Any) -> bool:

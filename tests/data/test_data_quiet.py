@@ -189,3 +189,21 @@ def test_two_columns_of_pandas_with_one_name_are_named():
     table = pd.DataFrame([["a", 1.0, 2.0]], columns=["id", "x", "x"])
     with pytest.raises(DataError, match="The pandas table has two columns 'x': give each a name of its own"):
         hc.HetData({"t": table})
+
+
+def test_labels_of_pandas_for_other_instances_are_not_taken_by_place():
+    data = hc.HetData({"t": TABLE})
+    with pytest.raises(DataError, match=r"has some of data.ids, and others: give y.reindex\(data.ids\)"):
+        data.with_target(pd.Series([1.0, 2.0, 3.0], index=["b", "c", "d"]))
+    assert data.with_target(pd.Series([1.0, 2.0, 3.0], index=["a", "b", "c"])).y.tolist() == [1.0, 2.0, 3.0]
+    assert data.with_target(pd.Series([1.0, 2.0, 3.0], index=["u", "v", "w"])).y.tolist() == [1.0, 2.0, 3.0]
+
+
+def test_real_numbers_are_no_classes():
+    """Thirty measurements would be thirty classes of one label each."""
+    ids = [f"i{k}" for k in range(30)]
+    data = hc.HetData({"t": pl.DataFrame({"id": ids, "x": np.arange(30.0)})}, target=(ids, np.arange(30) + 0.5))
+    with pytest.raises(DataError, match="The 30 labels are 30 different numbers such as 0.5, which are no classes"):
+        hc.GBCClassifier(n_iterations=1, base_learner="kernel").fit(data)
+    sizes = np.array([37.5, 38.0] * 15)
+    assert hc.GBCClassifier(n_iterations=1, base_learner="kernel").fit(data, sizes).classes_.tolist() == ["37.5", "38"]
