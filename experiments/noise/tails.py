@@ -16,13 +16,13 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import optimize, stats
 
 from experiments.calibration import LEAST_SPREAD, LEFT_OUT, PREDICTORS
 from experiments.heteroscedastic import divided, table
 from hetcore.heteroscedastic.hgbm import HGBMRegressor
+from hetcore.heteroscedastic.tails import log_density
 
-__all__ = ["densities", "main", "tails"]
+__all__ = ["densities", "main"]
 
 SETS = (
     "pyrim", "bodyfat", "housing", "abalone", "cpu_small", "noise_airfoil", "noise_machine", "noise_concrete",
@@ -30,30 +30,14 @@ SETS = (
 )  # fmt: skip
 PEERS = ("CatBoost, early stopping", "NGBoost, early stopping", "LightGBM, two quantiles")
 KINDS = ("normal", "Student's t")
-DEGREES = (2.5, 3.0, 4.0, 5.0, 7.0, 10.0, 15.0, 25.0, 50.0, 1000.0)  # that are tried; the last is all but normal
-LARGEST_FACTOR = 3.0  # of the logarithm of the deviation
 
 Fitted = tuple[NDArray, NDArray, NDArray]  # z of left-out rows, means and deviations of later rows
 
 
-def tails(z: NDArray) -> tuple[float, float]:
-    """Return the degrees of freedom and the factor of the deviation of greatest likelihood of z (n,)."""
-
-    def best_factor(degrees: float) -> tuple[float, float, float]:
-        def loss(log_factor: float) -> float:
-            return -float(stats.t.logpdf(z, degrees, scale=np.exp(log_factor)).sum())
-
-        found = optimize.minimize_scalar(loss, bounds=(-LARGEST_FACTOR, LARGEST_FACTOR), method="bounded")
-        return float(found.fun), degrees, float(np.exp(found.x))
-
-    return min(map(best_factor, DEGREES))[1:]
-
-
 def densities(y: NDArray, mean: NDArray, deviation: NDArray, z: NDArray) -> tuple[float, float]:
     """Return the mean negative log density of labels (m,) as normal, and as Student's t by the z of left-out rows."""
-    degrees, factor = tails(z)
-    normal = stats.norm.logpdf(y, mean, deviation)
-    return -float(normal.mean()), -float(stats.t.logpdf(y, degrees, loc=mean, scale=factor * deviation).mean())
+    normal, with_tails = (log_density(y, mean, deviation, given) for given in (None, z))
+    return -float(normal.mean()), -float(with_tails.mean())
 
 
 def _hgbm(X: NDArray, y: NDArray, later: NDArray) -> Fitted:

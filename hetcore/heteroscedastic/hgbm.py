@@ -46,7 +46,8 @@ from hetcore.heteroscedastic.boosting import Z90, Rounds
 from hetcore.heteroscedastic.estimator import DeviationBoosting
 from hetcore.heteroscedastic.forest_ensemble import Sample, Scores
 from hetcore.heteroscedastic.objectives import Numbers
-from hetcore.heteroscedastic.rows import IntervalMixin, spread_event
+from hetcore.heteroscedastic.rows import IntervalMixin, labels_of, spread_event
+from hetcore.heteroscedastic.tails import log_density
 from hetcore.numerics import mean_and_deviation
 from hetcore.parameters import Flag, Interval, OneOf, SeedAndThreads, param
 from hetcore.registry import MemoryNeed, estimator
@@ -122,6 +123,32 @@ class HGBMRegressor(IntervalMixin, RegressorMixin, DeviationBoosting, SeedAndThr
         """
         rows = self._checked_columns(X)
         return self.model_.spread(rows) if return_std else self.model_.mean(self.model_.raw(rows))
+
+    def log_density(self, X: ArrayLike, y: ArrayLike, tails: bool = True) -> NDArray[np.float64]:
+        """Return the logarithm of the predicted density at labels.
+
+        Parameters
+        ----------
+        X : (n, d) array-like
+        y : (n,) array-like
+            Numbers, in the labels' unit.
+        tails : bool, default=True
+            Whether the density is Student's t around the mean, its degrees of freedom and its scale those of greatest
+            likelihood on left-out rows: labels far out are then as likely as they were there. Otherwise it is normal,
+            with the deviation of `predict`, as it is where there are no left-out rows to learn tails by.
+
+        Returns
+        -------
+        (n,) float64
+            In nats; of a density in 1 / the labels' unit.
+
+        Raises
+        ------
+        DataError
+            If there is not one finite number a row.
+        """
+        mean, deviation = self.predict(X, return_std=True)
+        return log_density(labels_of(y, len(mean)), mean, deviation, self.model_.scores if tails else None)
 
     def _width(self, coverage: float) -> float:
         return self.model_.width(coverage)

@@ -12,9 +12,10 @@ from sklearn.utils.validation import _check_sample_weight
 from hetcore.base import Estimator
 from hetcore.checks import check_coverage, rows_to_score_by, validated
 from hetcore.data.columns import unmasked
+from hetcore.errors import DataError
 from hetcore.events import Callback
 
-__all__ = ["IntervalMixin", "RowsEstimator", "spread_event"]
+__all__ = ["IntervalMixin", "RowsEstimator", "labels_of", "spread_event"]
 
 LARGEST_WEIGHT = 1e290
 """Beyond it weights are taken as shares of the largest."""
@@ -103,6 +104,26 @@ class IntervalMixin:
         mean, deviation = self.predict(X, return_std=True)
         half_width = self._width(coverage) * deviation
         return mean - half_width, mean + half_width
+
+
+def labels_of(y: ArrayLike, n: int) -> NDArray[np.float64]:
+    """Return labels as n finite numbers.
+
+    Raises
+    ------
+    DataError
+        If they are none.
+    """
+    try:
+        labels = np.asarray(unmasked(y), np.float64)
+    except (TypeError, ValueError):
+        # words rather than NumPy's
+        raise DataError("y has labels that are no numbers: give a number for each row.") from None
+    if labels.shape != (n,):
+        raise DataError(f"y has labels of shape {labels.shape} for {n} rows of X: give one for each.")
+    if not np.isfinite(labels).all():
+        raise DataError("y has labels that are missing or infinite: leave those rows out.")
+    return labels
 
 
 def spread_event(measured: Mapping[str, tuple[float, float, float, float]], unit: float) -> dict[str, Any]:

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from experiments.noise import tails as module
-from experiments.noise.tails import densities, main, tails
+from experiments.noise.tails import densities, main
+from hetcore.heteroscedastic.tails import tails
 
 
 @pytest.mark.parametrize(("degrees", "factor"), [(3.0, 0.5), (1000.0, 1.0)])
