@@ -5,7 +5,7 @@ A shard has the records of a range of instances, their bins, their f_i and their
 | for | to each shard | from each shard |
 |---|---|---|
 | thresholds, once | which of its records are in the sample | their encoded values, 4 bytes a cell |
-| line 5 | the part of E, who is left out | largest |z|; sum |z|; how many |
+| line 5 | the part of E, who is left out | the largest z; the sum of sizes of z; how many |
 | line 6 | each level's splits | histograms of the smaller children, 8 bytes a bin; sums by leaf |
 | line 7 | a step | two sums a block of instances |
 | (4.10) | | sums a block |

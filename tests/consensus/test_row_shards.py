@@ -18,8 +18,10 @@ from hetcore.base import boost  # noqa: E402
 from hetcore.consensus import algorithm1  # noqa: E402
 from hetcore.data.reading.parquet_files import ParquetTable  # noqa: E402
 from hetcore.distributed import sharded_executor  # noqa: E402
+from hetcore.distributed.histogram_trees import FixedPoint, PartRows, grow_from_histograms  # noqa: E402
 from hetcore.distributed.row_shards import ranges_of  # noqa: E402
-from hetcore.errors import ParameterError  # noqa: E402
+from hetcore.errors import DataError, ParameterError  # noqa: E402
+from hetcore.trees import BinMapper, TreeParams, grow  # noqa: E402
 from tests.consensus.test_consensus import TASKS, planted  # noqa: E402
 from tests.consensus.test_distributed import PATIENCE, QUIET, client, cluster, same, shared_client  # noqa: E402, F401
 from tests.consensus.test_distributed_counts import PRINTED, Workers, made  # noqa: E402
@@ -118,6 +120,36 @@ def test_a_loss_at_any_step_is_survived(what, nth):
     workers.loses = lambda asked: asked == what and workers.asked.count(what) == nth
     fit_sharded(workers, there, data, 16)
     assert same(here.fit(data), there)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_tree_from_histograms_of_parts_is_that_of_all_rows(seed):
+    rng = np.random.default_rng(seed)
+    X = np.round(rng.normal(size=(int(rng.integers(5, 700)), 4)), seed % 3).astype(np.float32)
+    X[rng.random(X.shape) < 0.2 * (seed % 2)] = np.nan
+    mapper = BinMapper(64).fit(X)
+    binned, params = mapper.transform(X), TreeParams([1, 3, -1][seed % 3], -1, 1 + seed % 4)
+    gradients, some = (np.nan_to_num(X[:, 0]) + rng.normal(size=len(X))).astype(np.float32), rng.random(len(X)) < 0.8
+    rows, cuts = np.flatnonzero(some).astype(np.int32), sorted(rng.integers(0, len(X), 2))
+    whole = grow(binned, gradients, None, rows=rows, params=params, n_bins=mapper.n_bins)
+    given = FixedPoint.of(np.abs(gradients[some].astype(float)).sum(), rows.size)
+    parts = [PartRows(np.ascontiguousarray(each), mapper.n_bins) for each in np.split(binned, cuts, axis=1)]
+    own = list(zip(parts, np.split(gradients, cuts), np.split(some, cuts)))
+    growing = grow_from_histograms(mapper.n_bins, given, params)
+    splits = next(growing)
+    with pytest.raises(StopIteration) as ended:
+        while True:
+            found = [part.split(splits) if splits else [part.start(g, few, given)] for part, g, few in own]
+            splits = growing.send([sum(each) for each in zip(*found)])
+    tree = ended.value.value
+    assert tree.nodes.tobytes() == whole.nodes.tobytes() and tree.values.tobytes() == whole.values.tobytes()
+    # one of the parts has most of the rows, and another may have none
+    assert len(tree.nodes) > 1
+
+
+def test_gradients_that_are_not_finite_are_refused():
+    with pytest.raises(DataError, match="not all finite"):
+        FixedPoint.of(np.inf, 3)
 
 
 def test_ranges_are_of_whole_blocks():
