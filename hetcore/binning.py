@@ -10,6 +10,7 @@ import numpy as np
 from hetcore.errors import DataError, ModelFileError, ParameterError
 from hetcore.kernels.binning import bin_values, find_thresholds
 from hetcore.kernels.layout import MISSING_BIN
+from hetcore.kernels.threads import run_each
 from hetcore.schema import Array, Stored
 
 __all__ = ["BinMapper", "Block", "sampled_rows", "varying_columns"]
@@ -87,7 +88,7 @@ class BinMapper(Stored):
         self.thresholds: list[np.ndarray] = []
         self._use(self.thresholds)
 
-    def fit(self, X: np.ndarray, random_state: int | np.random.Generator = 0) -> BinMapper:
+    def fit(self, X: np.ndarray, random_state: int | np.random.Generator = 0, n_jobs: int = 1) -> BinMapper:
         """Find the thresholds.
 
         Parameters
@@ -96,6 +97,8 @@ class BinMapper(Stored):
             NaN is missing.
         random_state : int or Generator, default=0
             Draws the 200,000 rows that the thresholds are found from where there are more.
+        n_jobs : int, default=1
+            Threads, each for some columns; the same thresholds.
 
         Returns
         -------
@@ -109,16 +112,18 @@ class BinMapper(Stored):
         """
         X = _as_table(X)
         X = X[sampled_rows(X.shape[0], random_state)]
-        self._use([self._cuts(X[:, f]) for f in range(X.shape[1])])
+        self._use(run_each(lambda f: self._cuts(X[:, f]), range(X.shape[1]), n_jobs))
         return self
 
-    def transform(self, X: np.ndarray) -> np.ndarray:
+    def transform(self, X: np.ndarray, n_jobs: int = 1) -> np.ndarray:
         """Return the bins of X.
 
         Parameters
         ----------
         X : (n, d) float32
             NaN is missing.
+        n_jobs : int, default=1
+            Threads, each for some rows; the same bins.
 
         Returns
         -------
@@ -135,8 +140,18 @@ class BinMapper(Stored):
             raise DataError(f"X has {X.shape[1]} columns, the bins {len(self.thresholds)}: give the same columns.")
         # a column's bins lie together: trees read whole columns
         binned = np.empty((X.shape[1], X.shape[0]), np.uint8)
-        bin_values(X, self._padded, self.n_bins, binned)
+        if n_jobs == 1:
+            bin_values(X, self._padded, self.n_bins, binned)
+            return binned
+        parts = [slice(len(X) * t // n_jobs, len(X) * (t + 1) // n_jobs) for t in range(n_jobs)]
+        run_each(lambda part: self._bin_rows(X, part, binned), parts, n_jobs)
         return binned
+
+    def _bin_rows(self, X: np.ndarray, part: slice, binned: np.ndarray) -> None:
+        own = np.empty((X.shape[1], len(X[part])), np.uint8)
+        # to a table of its own: a part of columns would be another type, compiled once more
+        bin_values(X[part], self._padded, self.n_bins, own)
+        binned[:, part] = own
 
     def fit_blocks(self, blocks: Iterable[Block], shape: tuple[int, int]) -> np.ndarray:
         """Find the thresholds of columns that come some at a time, so that a byte a cell remains of each.

@@ -139,8 +139,10 @@ class DeviationBoosting(RowsEstimator):
         used = weights > 0
         # mean weight 1, so that l2 and the rows of a leaf mean the same whatever the weights' unit
         weights, labels = weights[used] / weights[used].mean(), np.asarray(y)[used]
-        base, mapper = self._base(self._targets(labels, weights)), BinMapper().fit(X[used])
-        train, validation = Sample(mapper.transform(X[used]), base, weights), self._validation(eval_set, mapper)
+        known, n_jobs = X[used], self.n_jobs or 1
+        base, mapper = self._base(self._targets(labels, weights)), BinMapper().fit(known, n_jobs=n_jobs)
+        train = Sample(mapper.transform(known, n_jobs), base, weights)
+        validation = self._validation(eval_set, mapper)
         return DeviationProblem(train, validation, mapper, used)
 
     def _start(self, problem: DeviationProblem) -> Rounds:

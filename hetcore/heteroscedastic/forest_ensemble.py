@@ -12,6 +12,7 @@ from hetcore.binning import varying_columns
 from hetcore.data.splits import dealt_in_order
 from hetcore.forest import Forest
 from hetcore.heteroscedastic.objectives import Base
+from hetcore.kernels.threads import run_each
 from hetcore.members import Grown, MemberGrower, add_members, drawn, trees_of
 from hetcore.trees import TreeParams
 
@@ -142,11 +143,22 @@ class ForestEnsemble:
         if drawing or self.grower.parts is None:
             rows = [_share(part, rules.row_share, 1, self.rng) for part in self.folds.rows]
             self.grower.use(rows, [_share(self.varying, rules.column_share, LEAST_COLUMNS, self.rng) for _ in rows])
-        return self.grower.grow(gradients.astype(np.float32), hessians.astype(np.float32))
+        return self.grower.grow(self._rounded(gradients), self._rounded(hessians))
+
+    def _rounded(self, values: NDArray) -> NDArray[np.float32]:
+        """Return gradients or hessians (M, n, .) as trees take them, the members' side by side."""
+        rounded = np.empty(values.shape, np.float32)
+        run_each(lambda k: np.copyto(rounded[k], values[k], "same_kind"), range(len(values)), self.grower.n_jobs)
+        return rounded
 
     def add(self, grown: Grown, held_out: Sample | None) -> None:
         """Add the members' new trees to their scores."""
-        add_members(self.scores, grown.leaves, grown.values, self.rate)
+        each = [slice(k, k + 1) for k in range(len(self.scores))]
+
+        def add(k: slice) -> None:
+            add_members(self.scores[k], grown.leaves[k], grown.values[k], self.rate)
+
+        run_each(add, each, self.grower.n_jobs)
         # leaves of a round are of no use after it, and the largest part of what it made
         self.trees.append(grown._replace(leaves=grown.leaves[:, :0]))
         for tree in trees_of(grown) if held_out is not None else ():

@@ -89,3 +89,12 @@ def test_columns_vary_by_values_or_by_missing_ones():
     varying = varying_columns(mapper.transform(X), mapper.n_bins)
     assert varying.tolist() == [0, 3, 4] and varying.dtype == np.int32
     assert varying_columns(mapper.transform(X)[1:3], mapper.n_bins[1:3]).tolist() == [0]
+
+
+@pytest.mark.parametrize("n_jobs", [2, 3])
+def test_threads_find_the_same_bins(n_jobs):
+    X = np.random.default_rng(0).normal(size=(50, 7)).astype(np.float32)
+    X[::5, 2] = np.nan
+    one, more = BinMapper(8).fit(X), BinMapper(8).fit(X, n_jobs=n_jobs)
+    np.testing.assert_array_equal(one.to_arrays()["thresholds"], more.to_arrays()["thresholds"])
+    np.testing.assert_array_equal(one.transform(X), more.transform(X, n_jobs))
