@@ -6,6 +6,7 @@ left out, and each difference is a sentence. The model's graphs know nothing of 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -16,7 +17,7 @@ from hetcore.data import HetData, Source
 from hetcore.data.columns import plain
 from hetcore.data.kinds import as_numbers, as_text, levels
 from hetcore.data.text import counted, listed, quoted
-from hetcore.errors import DataError
+from hetcore.errors import DataError, MissingColumnsWarning
 from studio.readers.columns import looks_like_id
 
 __all__ = ["NewRows", "matched", "predict"]
@@ -148,7 +149,10 @@ def predict(model: bytes, data: HetData) -> pl.DataFrame:
     data : HetData
     """
     loaded = model_files.load(model)
-    explained = loaded.explain(data)
+    with warnings.catch_warnings():
+        # `matched` has found the same, and the page shows it
+        warnings.simplefilter("ignore", MissingColumnsWarning)
+        explained = loaded.explain(data)
     columns = {"id": list(data.ids), "prediction": explained.prediction.tolist()}
     columns["coverage"] = explained.coverage.tolist()
     columns["sources"] = data.mask.sum(axis=0).tolist()
