@@ -229,18 +229,6 @@ def param(default: Any, domain: Domain, words: str, slider: Slider | None = None
     return Parameter(default, domain, words, slider)
 
 
-class SeedAndThreads:
-    """The parameters of methods that share their work out to threads."""
-
-    random_state: int | None = param(0, Seed(), "Seed; an int makes a fit repeatable bit for bit, None does not.")
-    n_jobs: int | None = param(
-        None,
-        Whole(1).or_none("None for 1"),
-        "Threads, each for some views, with the same bits; None for 1. As printed there is one, and on a cluster the "
-        "workers say how many.",
-    )
-
-
 @dataclass_transform()  # to a type checker, whatever stands right of a declaration is its default
 class Declared:
     """Base of the estimators whose parameters are declared; see the module's docstring."""
@@ -349,3 +337,15 @@ def _sections(docstring: str) -> tuple[str, dict[str, str]]:
     """Return what stands before the first section of a docstring, and the sections by title."""
     head, *rest = re.split(r"^(\S[^\n]*)\n-{3,}\n", inspect.cleandoc(docstring), flags=re.MULTILINE)
     return head.rstrip(), {title: text.rstrip() for title, text in zip(rest[::2], rest[1::2])}
+
+
+class SeedAndThreads(Declared):
+    """The parameters of methods that share their work out to threads."""
+
+    random_state: int | None = param(0, Seed(), "Seed; an int makes a fit repeatable bit for bit, None does not.")
+    n_jobs: int | None = param(
+        None,
+        Whole(1).or_none("None for 1"),
+        "Threads, each for some views, with the same bits; None for 1. As printed there is one, and on a cluster the "
+        "workers say how many.",
+    )

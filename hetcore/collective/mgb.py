@@ -54,7 +54,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from hetcore.collective.algorithms import Algorithm3
 from hetcore.collective.estimator import FEATURES, Classifies, Collective
 from hetcore.collective.predictor import DIRECTIONS
-from hetcore.parameters import Domain, Flag, Interval, OneOf, SeedAndThreads, Slider, Whole, param
+from hetcore.parameters import Declared, Domain, Flag, Interval, OneOf, SeedAndThreads, Slider, Whole, param
 from hetcore.registry import MemoryNeed, estimator
 
 __all__ = ["GBRegressor", "MGBClassifier", "MGBRegressor", "RGBRegressor"]
@@ -66,7 +66,7 @@ def _some_features(value: Any) -> bool:
     return not isinstance(value, str) and set(value) <= set(FEATURES) and len(set(value)) == len(value)
 
 
-class _Stages:
+class _Stages(Declared):
     """The parameters of the trees."""
 
     n_iterations: int = param(10, Whole(1), "Stages M after the first.", Slider("Stages M", 1, 50, 1))
@@ -109,7 +109,7 @@ class _Stages:
     )
 
 
-class _Neighbors:
+class _Neighbors(Declared):
     """The parameters of what is seen along the links."""
 
     summary: str = param("mean", OneOf("mean", "median"), "How neighbours are summed up; the median as printed.")
@@ -147,7 +147,7 @@ class _Neighbors:
     )
 
 
-class _Features:
+class _Features(Declared):
     """Which relational features MGB sees."""
 
     features: tuple = param(
@@ -157,7 +157,7 @@ class _Features:
     )
 
 
-class _Rounds:
+class _Rounds(Declared):
     """What the letter leaves open: see `hetcore.collective.algorithms`."""
 
     rounds: str = param(
@@ -174,7 +174,7 @@ class _Rounds:
     )
 
 
-class _Leaf:
+class _Leaf(Declared):
     """The parameters of numbers."""
 
     leaf: str = param("mean", OneOf("mean", "median"), "What a leaf predicts of its residuals; the median as printed.")

@@ -6,12 +6,12 @@ the experiments. None of them touches the default method.
 
 from __future__ import annotations
 
-from hetcore.parameters import Flag, Interval, param
+from hetcore.parameters import Declared, Flag, Interval, param
 
 __all__ = ["Tempering"]
 
 
-class Tempering:
+class Tempering(Declared):
     """The helps, parameters of `GBCClassifier` and `GBCRegressor`."""
 
     shrinkage: float = param(

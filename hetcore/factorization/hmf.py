@@ -52,13 +52,13 @@ factorization and gradient boosting regression/classification", 2017, sections 3
 from __future__ import annotations
 
 from hetcore.factorization.estimator import Factorization
-from hetcore.parameters import Flag, Interval, Seed, Slider, Whole, param
+from hetcore.parameters import Declared, Flag, Interval, Seed, Slider, Whole, param
 from hetcore.registry import MemoryNeed, estimator
 
 __all__ = ["HMF", "HTF", "MatrixFactorization", "TensorFactorization"]
 
 
-class Factors:
+class Factors(Declared):
     """Parameters of the factors."""
 
     n_factors: int = param(50, Whole(0, 10_000), "Factors D; 0 leaves the biases.", Slider("Factors D", 0, 100, 1))
@@ -79,7 +79,7 @@ class Factors:
     bias_regularisation: float = param(0.02, Interval(0, 1e6), "lambda of the biases.")
 
 
-class Deviations:
+class Deviations(Declared):
     """Parameters of the deviation."""
 
     n_deviation_factors: int = param(
@@ -114,7 +114,7 @@ class Deviations:
     )
 
 
-class Stopping:
+class Stopping(Declared):
     """Parameters of when to stop and of what is predicted."""
 
     clip: bool = param(True, Flag(), "Whether predictions keep within the range of the training values.")

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hetcore.errors import ParameterError
-from hetcore.parameters import Domain, Flag, Seed, Slider, Whole, param
+from hetcore.parameters import Declared, Domain, Flag, Seed, Slider, Whole, param
 from hetcore.schema import State as FileState
 from hetcore.transfer.estimator import TransferEstimator, TransferProblem
 from hetcore.transfer.files import VoteSums
@@ -20,7 +20,7 @@ from hetcore.transfer.tree_rounds import boosting_of
 __all__ = ["Cap", "Helps", "State", "TransferBoosting", "alpha_source"]
 
 
-class Cap:
+class Cap(Declared):
     """The parameter of the cap on alpha_t, beyond the papers."""
 
     cap_alpha: bool = param(

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hetcore.numerics import softmax
-from hetcore.parameters import Seed, param
+from hetcore.parameters import Declared, Seed, param
 from hetcore.registry import MemoryNeed, estimator
 from hetcore.schema import SHARES, Part
 from hetcore.transfer.blend import RidgeTransferClassifier
@@ -161,7 +161,7 @@ class State:
         return sum(s * answers(m.scores(table, rows), self.n_classes, tau) for s, tau, m in each if s > 0)
 
 
-class Blend:
+class Blend(Declared):
     """What the blends of classes and of numbers share."""
 
     _allows_missing = True

@@ -34,7 +34,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hetcore.parameters import Interval, OneOf, param
+from hetcore.parameters import Declared, Interval, OneOf, param
 from hetcore.registry import MemoryNeed, estimator
 from hetcore.transfer.boosting import Cap, Helps, TransferBoosting
 from hetcore.transfer.estimator import TransferProblem
@@ -48,7 +48,7 @@ __all__ = [
 ]
 
 
-class SourceRate:
+class SourceRate(Declared):
     """The parameter of alpha_S as the two papers print it."""
 
     source_rate: str = param(

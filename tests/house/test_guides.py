@@ -49,7 +49,8 @@ def given(request, monkeypatch, tmp_path):
     """Return the names that a guide takes as known."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 3))
-    names = {"hc": hc, "X": X, "y": X[:, 0] + rng.normal(0, 0.1, 200), "X_new": X[:5]}
+    y = X[:, 0] + rng.normal(0, 0.1, 200)
+    names = {"hc": hc, "X": X, "y": y, "X_new": X[:5], "y_new": y[:5]}
     if request.node.callspec.id == "notebook":
         pytest.importorskip("anywidget", reason="anywidget is not installed")
     if request.node.callspec.id == "scale":

@@ -51,6 +51,13 @@ def errors(config: Path, *arguments: str) -> list[str]:
     return [line for line in done.stdout.splitlines() if line.startswith("ERROR ")]
 
 
+def defaults(estimator: type) -> str:
+    """Return the parameters of an estimator by name with those defaults that are plain."""
+    given = {name: parameter.default for name, parameter in estimator._parameters.items()}
+    plain = (bool, int, float, str, type(None))
+    return ", ".join(f"{name}={value!r}" for name, value in given.items() if isinstance(value, plain))
+
+
 @pytest.mark.slow
 def test_the_library_has_no_wrong_types():
     assert errors(ROOT / "pyproject.toml") == []
@@ -58,7 +65,7 @@ def test_the_library_has_no_wrong_types():
 
 @pytest.mark.slow
 def test_its_user_sees_what_is_wrong_and_nothing_else(tmp_path):
-    made = "\n".join(f"hc.{name}()" for name in hc.METHODS)
+    made = "\n".join(f"hc.{name}({defaults(getattr(hc, name))})" for name in hc.METHODS)
     text = USER.format(made=made)
     (tmp_path / "user.py").write_text(text, encoding="utf-8")
     config = tmp_path / "pyrefly.toml"
