@@ -6,7 +6,6 @@ import ast
 import logging
 import os
 import signal
-import sys
 import time
 from types import SimpleNamespace
 
@@ -15,15 +14,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-import experiments
 import hetcore as hc
-from experiments import __main__ as shell
-from experiments.protocols import PROTOCOLS, Protocol
 from hetcore import model_files
 from hetcore.errors import ClusterError, DataError, ParameterError
 from hetcore.tuning import cross_validate
 from tests.consensus.test_consensus import TASKS, model, planted
-from tests.experiments.test_experiments import toy  # noqa: F401 - a fixture
 from tests.house.test_house import TREES
 
 dask = pytest.importorskip("distributed", reason="Dask is not installed: pip install -r requirements-dask.txt")
@@ -93,6 +88,7 @@ def test_a_fit_on_the_cluster_has_the_bits_of_the_local_one(client, task, params
     assert there.schedule == "parallel" and there.n_iterations_ == here.n_iterations_
 
 
+@pytest.mark.slow
 def test_a_model_of_another_schedule_gets_the_parallel_one(client):
     data, _ = planted("regression")
     in_turn = hc.GBCRegressor(n_iterations=7, random_state=0, as_printed=True, lambda0=0.3)
@@ -341,35 +337,10 @@ def test_tuning_on_the_cluster_finds_the_same(client):
     assert there.best_params == here.best_params and asked[-1] == (12, 12)
 
 
-def _learn_the_toy():
-    """Make the toy protocol known to a worker."""
-    PROTOCOLS["toy"] = Protocol("tests.experiments.test_experiments", "toy")
-
-
-def test_experiments_on_the_cluster_come_to_the_same(client, cluster, toy, capsys):  # noqa: F811
-    client.run(_learn_the_toy)
-    one = experiments.run("gbc-figure-99", "page", toy / "one").cells
-    address = ["--cluster", cluster.scheduler_address]
-    assert shell.main(["gbc-figure-99", "--scope", "page", "--results", str(toy / "two"), *address]) == 0
-    two = experiments.outcome("gbc-figure-99", "page", toy / "two").cells
-    order = ["data", "method", "level", "seed"]
-    assert two.height == 8 and one.drop("seconds").sort(order).equals(two.drop("seconds").sort(order))
-    assert "gbc-figure-99: " in capsys.readouterr().out
-
-
-def test_experiments_say_that_no_scheduler_answers(toy, capsys, monkeypatch):  # noqa: F811
-    monkeypatch.setattr(shell, "CONNECT_SECONDS", 0.2)
-    for address in ("tcp://127.0.0.1:1", "nonsense://x"):
-        assert shell.main(["gbc-figure-99", "--cluster", address]) == 2
-        assert f"No Dask scheduler answers at {address}: start one" in capsys.readouterr().err
-    monkeypatch.setitem(sys.modules, "distributed", None)
-    assert shell.main(["gbc-figure-99", "--cluster", address]) == 2
-    assert "--cluster needs Dask: pip install" in capsys.readouterr().err
-
-
 # ---- workers that die: last, for those that take their place load everything again -----------------------------------
 
 
+@pytest.mark.slow
 def test_a_worker_killed_between_rounds_is_survived(client):
     data, _ = planted("classification")
     lost = []

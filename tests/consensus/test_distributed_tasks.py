@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import sys
+
 import joblib
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 from sklearn.model_selection import GridSearchCV, PredefinedSplit
 
+import experiments
 import hetcore as hc
+from experiments import __main__ as shell
+from experiments.protocols import PROTOCOLS, Protocol
 from hetcore import model_files
 from hetcore.errors import ClusterError
 from tests.consensus.test_consensus import planted
+from tests.experiments.test_experiments import toy  # noqa: F401 - a fixture
 
 dask = pytest.importorskip("distributed", reason="Dask is not installed: pip install -r requirements-dask.txt")
 from hetcore import distributed  # noqa: E402 - after the skip
@@ -134,3 +140,30 @@ def test_processes_give_what_this_one_does(client):  # noqa: F811
     here = [hc.HGBMRegressor(n_iterations=3, random_state=seed).fit(X, y) for seed in range(3)]
     assert [model_files.dumps(each) for each in found] == [model_files.dumps(each) for each in here]
     assert_array_equal(distributed.predict(found[0], X, client), here[0].predict(X))
+
+
+def _learn_the_toy():
+    """Make the toy protocol known to a worker."""
+    PROTOCOLS["toy"] = Protocol("tests.experiments.test_experiments", "toy")
+
+
+@pytest.mark.slow
+def test_experiments_on_the_cluster_come_to_the_same(client, cluster, toy, capsys):  # noqa: F811
+    client.run(_learn_the_toy)
+    one = experiments.run("gbc-figure-99", "page", toy / "one").cells
+    address = ["--cluster", cluster.scheduler_address]
+    assert shell.main(["gbc-figure-99", "--scope", "page", "--results", str(toy / "two"), *address]) == 0
+    two = experiments.outcome("gbc-figure-99", "page", toy / "two").cells
+    order = ["data", "method", "level", "seed"]
+    assert two.height == 8 and one.drop("seconds").sort(order).equals(two.drop("seconds").sort(order))
+    assert "gbc-figure-99: " in capsys.readouterr().out
+
+
+def test_experiments_say_that_no_scheduler_answers(toy, capsys, monkeypatch):  # noqa: F811
+    monkeypatch.setattr(shell, "CONNECT_SECONDS", 0.2)
+    for address in ("tcp://127.0.0.1:1", "nonsense://x"):
+        assert shell.main(["gbc-figure-99", "--cluster", address]) == 2
+        assert f"No Dask scheduler answers at {address}: start one" in capsys.readouterr().err
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    assert shell.main(["gbc-figure-99", "--cluster", address]) == 2
+    assert "--cluster needs Dask: pip install" in capsys.readouterr().err
