@@ -346,6 +346,6 @@ class SeedAndThreads(Declared):
     n_jobs: int | None = param(
         None,
         Whole(1).or_none("None for 1"),
-        "Threads, each for some views, with the same bits; None for 1. As printed there is one, and on a cluster the "
-        "workers say how many.",
+        "Threads, each for some of the views or members, with the same bits; None for 1. Consensus as printed has one, "
+        "and on a cluster the workers say how many.",
     )

@@ -29,12 +29,12 @@ from numpy.typing import NDArray
 
 from hetcore.consensus.executor import Executor, LocalExecutor, SourceState
 from hetcore.consensus.neighbor_columns import KnownLabels, walk
-from hetcore.consensus.outputs import Outputs
+from hetcore.consensus.outputs import Outputs, stretch_of
 from hetcore.consensus.recall import key_of
+from hetcore.consensus.smooth_learner import SmoothLearner
 from hetcore.consensus.smoothing import Pairs, blended_links, graph_weights, smoothed
-from hetcore.consensus.stretching import stretch_of
 from hetcore.consensus.table_views import TableFitter, check_room
-from hetcore.consensus.view_learners import BoostRule, SmoothLearner, TreeLearner, ViewContent
+from hetcore.consensus.view_learners import BoostRule, TreeLearner, ViewContent
 from hetcore.consensus.view_state import ViewState
 from hetcore.consensus.view_sum import ViewCorrection, ViewSum, factors
 from hetcore.consensus.view_weights import (

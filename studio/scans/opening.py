@@ -178,12 +178,21 @@ def _column(table: ParquetTable, drawn: pl.DataFrame, name: str, j: int, found: 
     missing = found[f"missing {j}"]
     # The sketch may be some per cent above what there is.
     different = min(found[f"different {j}"], table.height - missing)
-    facts = {"column": name, "type": str(dtype), "missing": missing, "different": about(different)}
+    facts = {"column": name, "type": _in_words(dtype), "missing": missing, "different": about(different)}
     if not dtype.is_numeric():
         return facts
     values = drawn[name].fill_nan(None) if dtype.is_float() else drawn[name]
     quantiles = {f"{quantile:.0%}": values.quantile(quantile) for quantile in QUANTILES}
     return facts | {"least": found[f"least {j}"]} | quantiles | {"greatest": found[f"greatest {j}"]}
+
+
+def _in_words(dtype: pl.DataType) -> str:
+    """Return what a column holds, in words; polars' name of what has none."""
+    if dtype.is_numeric():
+        return "number"
+    if dtype.is_temporal():
+        return "date or time"
+    return {pl.Boolean: "true or false", pl.String: "text"}.get(dtype.base_type(), str(dtype))
 
 
 def _coverage(drawn: Mapping[str, pl.Series], share: float) -> dict[str, Any]:

@@ -11,20 +11,16 @@ import hetcore as hc
 from datasets.planted.generator import make_heterogeneous
 from hetcore.consensus.neighbor_columns import KnownLabels
 from hetcore.consensus.outputs import Outputs
+from hetcore.consensus.smooth_learner import CONSTANT, FIRST_PENALTY, LAST_PENALTY, PENALTY_FALL, SmoothLearner
 from hetcore.consensus.view_learners import (
     BINS,
     BINS_OF_CLASSES,
-    CONSTANT,
-    FIRST_PENALTY,
-    LAST_PENALTY,
     LONGER,
     LONGER_FALL,
     LONGER_OF_CLASSES,
-    PENALTY_FALL,
     TREES,
     TREES_OF_CLASSES,
     BoostRule,
-    SmoothLearner,
     TreeLearner,
     ViewContent,
     predict_with,

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 import hetcore as hc
-from hetcore.consensus import recall, view_learners
+from hetcore.consensus import recall, smooth_learner, view_learners
 from hetcore.consensus.neighbor_columns import KnownLabels
 from hetcore.consensus.recall import MEMORY, Memory, Recalled
-from hetcore.consensus.view_learners import Advanced, SmoothLearner, TreeLearner
+from hetcore.consensus.smooth_learner import SmoothLearner
+from hetcore.consensus.view_learners import Advanced, TreeLearner
 from hetcore.consensus.views import fitted_views
 from tests.consensus.test_consensus import planted
 
@@ -79,8 +80,8 @@ def test_columns_and_first_trees_are_not_made_again_for_another_lambda0(memory, 
     MEMORY.give_room(0)
     MEMORY.give_room(200 << 20)
     fitted(data, n_iterations=2)
-    for name in ("LandmarkFeatures", "_binned"):
-        monkeypatch.setattr(view_learners, name, lambda *_: pytest.fail("columns were prepared anew"))
+    for module, name in ((smooth_learner, "LandmarkFeatures"), (view_learners, "_binned")):
+        monkeypatch.setattr(module, name, lambda *_: pytest.fail("columns were prepared anew"))
     monkeypatch.setattr(SmoothLearner, "_features", lambda *_: pytest.fail("features were made anew"))
     monkeypatch.setattr(TreeLearner, "_first_round", lambda _: pytest.fail("trees that nothing pulls were grown anew"))
     same(fitted(data, lambda0=1.0, n_iterations=2), expected)

@@ -10,7 +10,7 @@ import streamlit as st
 
 from studio import session
 from studio.scans.opening import about
-from studio.views.common.widgets import escape
+from studio.views.common.widgets import escape, show_table
 
 __all__ = ["all_rows", "sizes_of"]
 
@@ -65,7 +65,7 @@ def _tables(facts: Mapping[str, Any]) -> None:
         "part": st.column_config.ProgressColumn("part of the instances", format="percent", min_value=0, max_value=1),
     }
     frame = frame.with_columns(part=pl.Series(shares))
-    st.dataframe(frame, hide_index=True, column_config=config, key="table_sizes", alt="Records and columns by table")
+    show_table(frame, column_config=config, key="table_sizes", alt="Records and columns by table")
 
 
 def _coverage(facts: Mapping[str, Any]) -> None:
@@ -76,7 +76,7 @@ def _coverage(facts: Mapping[str, Any]) -> None:
         "part": st.column_config.ProgressColumn("part of the instances", format="percent", min_value=0, max_value=1)
     }
     frame = pl.DataFrame(rows, schema={"tables": pl.String, "part": pl.Float64}, orient="row")
-    st.dataframe(frame, hide_index=True, column_config=config, key="table_sets", alt="Instances by set of tables")
+    show_table(frame, column_config=config, key="table_sets", alt="Instances by set of tables")
     if facts["share"] < 1:
         error = f"{_about(facts)} instances, ±{facts['error']:.1%}"
         st.caption(f"Counted from {facts['drawn']:,} instances that were drawn by their ids: {error}.")
@@ -94,7 +94,7 @@ def _columns(table: Mapping[str, Any], exact: bool) -> None:
     frame = pl.DataFrame(table["statistics"], infer_schema_length=None, strict=False)
     numbers = [name for name in frame.columns if name not in ("column", "type")]
     config = {name: st.column_config.NumberColumn(name, format="localized") for name in numbers}
-    st.dataframe(frame, hide_index=True, column_config=config, key="column_statistics", alt="Statistics by column")
+    show_table(frame, column_config=config, key="column_statistics", alt="Statistics by column")
     left_out = table["columns"] - frame.height
     words = f" {left_out:,} more columns are not shown." if left_out else ""
     words = f"Different values are about right{'' if exact else ', and so are quantiles'}; the others are exact.{words}"

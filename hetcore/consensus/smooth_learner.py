@@ -1,0 +1,145 @@
+"""The smooth learner of a view: linear, or kernel ridge on landmarks.
+
+A ridge step on the residuals in each round, whose penalty falls from round to round; after t rounds the fit is about
+that of ridge regression with the penalty of round t, so that the best round chooses it. All members step in the
+eigenvectors of one Gram matrix, that of all rows: a member's own lacks a fold, so the steps are a little off and the
+next ones mend it, for one eigendecomposition instead of one a member.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hetcore.consensus.recall import MEMORY, key_of
+from hetcore.consensus.table_views import TableView
+from hetcore.consensus.view_learners import ViewContent, ViewLearner
+from hetcore.kernel_ridge import LandmarkFeatures, square_lengths
+
+__all__ = ["SmoothLearner"]
+
+FIRST_PENALTY = {"kernel": 0.1, "linear": 1.0}  # of a ridge step, over the largest eigenvalue
+LAST_PENALTY = 1e-5
+PENALTY_FALL = 0.6  # from round to round
+FAINT = 1e-9  # eigenvalue over the largest, below which no step is taken
+FEWEST_CURVATURE = 0.05  # of the log loss, as a ridge step takes it
+CONSTANT = 0.3  # the constant column of a smooth learner, where rows have length 1 on average
+
+
+class SmoothLearner(ViewLearner):
+    """Ridge steps on columns, or on the features of a Gaussian kernel at landmarks."""
+
+    def _prepare(self, content: ViewContent) -> None:
+        self.landmarks, self.first_penalty = None, FIRST_PENALTY[content.learner]
+        rows = content.X.load() if isinstance(content.X, TableView) else content.X
+        if content.learner == "kernel":
+            # labelled rows first among the landmarks, for the fit is best near them
+            made = partial(LandmarkFeatures, rows, False, np.random.default_rng(0), self.own)
+            self.landmarks = MEMORY.recalled("landmarks", content.columns_key, made)
+            rows = self.landmarks.values
+        # of the columns and of which rows are pulled: another lambda0, but for 0, leaves them as they are
+        shared = content.columns_key and self.pulled.size
+        key = key_of(content.columns_key, self.pulled, self.rule.lambda0 > 0) if shared else ""
+        made = MEMORY.recalled("features", key, partial(self._features, rows))
+        self.unit, fitted, self.rest, own, pulled = made
+        self.values, self.vectors = self._spectrum(own, pulled)
+        self.turned = fitted @ self.vectors
+        self.weights = np.zeros((self.values.size, self.rule.n_folds, self.outputs.k))
+        # which labelled rows a member has seen
+        self.seen = self.fold[self.own][:, None, None] != np.arange(self.rule.n_folds)[:, None]
+        known = self.codes[self.own]
+        # numbers are not predicted beyond the labels: a linear fit of few rows runs far
+        self.range = (known.min(), known.max()) if self.own.size and not self.outputs.is_classifier else None
+        # rows first, as a product with the eigenvectors gives them: (m, F, k)
+        self.scores = np.tile(self.outputs.prior, (len(fitted), self.rule.n_folds, 1))
+
+    def _features(self, rows: NDArray) -> tuple[float, *tuple[NDArray[np.float64], ...]]:
+        """Return the unit of rows, features of those fitted and of the others, Gram matrices of labelled and pulled."""
+        # rows of length 1 on average, so that one row of penalties serves all tables
+        unit = 1.0 / max(np.sqrt(square_lengths(rows).mean()), 1e-12)
+        fitted_rows = np.concatenate([self.own, self.pulled]) if self.rule.lambda0 else self.own
+        fitted = _with_constant(rows[fitted_rows], unit)
+        own, pulled = fitted[: self.own.size], fitted[self.own.size :]
+        # the others apart from those fitted, so that a round does not pick its rows anew
+        return unit, fitted, _with_constant(rows[self.others], unit), own.T @ own, pulled.T @ pulled
+
+    def _spectrum(self, own: NDArray, pulled: NDArray) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return eigenvalues and -vectors of the Gram matrix that a member has on average."""
+        # a member lacks one fold of the labelled rows, and has all pulled ones
+        gram = (1.0 - 1.0 / self.rule.n_folds) * own + self._pulled_weight() * pulled
+        values, vectors = np.linalg.eigh(gram)
+        self.largest = max(1e-9, float(values.max()))
+        # directions of hardly any size carry noise, which a falling penalty would blow up
+        used = values > FAINT * self.largest
+        return values[used], np.ascontiguousarray(vectors[:, used])
+
+    def _step(self, pull: NDArray[np.float64] | None) -> None:
+        penalty = self.largest * max(self.first_penalty * PENALTY_FALL**self.round, LAST_PENALTY)
+        # labelled rows first, as in `fitted_rows`
+        fitted, count = self.outputs.fitted(self.scores), self.own.size
+        residuals = np.zeros_like(fitted)
+        # a member's own fold has no residual
+        residuals[:count] = (self.codes[self.own, None] - fitted[:count]) * self.seen
+        if pull is not None and self.pulled.size:
+            residuals[count:] = self._pulled_weight() * (pull.transpose(1, 0, 2) - fitted[count:])
+        slopes = self.turned.T @ _flat(residuals)
+        curved = (self.outputs.curvature(fitted[:count]) * self.seen).mean(axis=(0, 2))
+        # one curvature for a member: an eigendecomposition of its own in each round would cost the most by far
+        size = np.maximum(FEWEST_CURVATURE, curved / np.maximum(self.seen.mean(axis=(0, 2)), 1e-12))
+        steps = slopes.reshape(self.weights.shape) / (self.values + penalty)[:, None, None]
+        self.weights = self.weights + steps / size[:, None]
+        self.scores = self._members_of(self.turned @ _flat(self.weights))
+
+    def _members_of(self, flat: NDArray) -> NDArray[np.float64]:
+        """Return what members say of rows (m, F, k) whose products with their weights are given (m, F k)."""
+        predicted = flat.reshape(len(flat), *self.weights.shape[1:])
+        predicted += self.outputs.prior
+        return predicted if self.range is None else np.clip(predicted, *self.range, out=predicted)
+
+    def members(self) -> NDArray[np.float64]:
+        """Return what each member says of the unlabelled rows (F, m_u, k) in the best round."""
+        # turned back, the weights are few; turning the rows would be a hundred times the work
+        return self._members_of(self.rest @ (self.vectors @ _flat(self._kept_weights))).transpose(1, 0, 2)
+
+    def pulled_members(self) -> NDArray[np.float64]:
+        """Return what each member says of the pulled rows (F, u, k) in the best round."""
+        return self._kept[self.own.size :].transpose(1, 0, 2)
+
+    def _of_labelled(self) -> NDArray[np.float64]:
+        return self.scores[: self.own.size].transpose(1, 0, 2)
+
+    def _mean_of_others(self) -> NDArray[np.float64]:
+        if self.range is None:
+            # the mean of products is the product of the mean; with clipped members it is not
+            return self.rest @ (self.vectors @ self.weights.mean(axis=1)) + self.outputs.prior
+        return self._members_of(self.rest @ (self.vectors @ _flat(self.weights))).mean(axis=1)
+
+    def _remember(self) -> None:
+        self._kept, self._kept_weights = self.scores, self.weights
+
+    def keep(self) -> dict[str, NDArray]:
+        """Return the members' coefficients of the best round, and what maps rows to features."""
+        weights = self.vectors @ _flat(self._kept_weights)
+        # the last coefficient is the constant's, which a file keeps by itself
+        constant = CONSTANT * weights[-1].reshape(self.rule.n_folds, -1)
+        arrays = {"constant": constant, "range": np.array(self.range or (-np.inf, np.inf))}
+        flat = weights[:-1] * self.unit
+        if self.landmarks is None:
+            return arrays | {"coefficients": np.ascontiguousarray(flat)}
+        scale = np.where(np.isfinite(self.landmarks.scale), self.landmarks.scale, 0.0)
+        held = {"center": self.landmarks.center, "scale": scale, "landmarks": self.landmarks.landmarks}
+        return arrays | held | {"dual": np.ascontiguousarray(self.landmarks.dual(flat))}
+
+
+def _with_constant(rows: NDArray, unit: float) -> NDArray[np.float64]:
+    found = np.empty((len(rows), rows.shape[1] + 1))
+    np.multiply(rows, unit, out=found[:, :-1])
+    # penalised a little, as the prior is there
+    found[:, -1] = CONSTANT
+    return found
+
+
+def _flat(array: NDArray) -> NDArray:
+    return array.reshape(len(array), array.shape[1] * array.shape[2])
