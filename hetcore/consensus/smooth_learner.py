@@ -41,7 +41,7 @@ class SmoothLearner(ViewLearner):
             rows = self.landmarks.values
         # of the columns and of which rows are pulled: another lambda0, but for 0, leaves them as they are
         shared = content.columns_key and self.pulled.size
-        key = key_of(content.columns_key, self.pulled, self.rule.lambda0 > 0) if shared else ""
+        key = key_of(content.columns_key, self.pulled, self.pulls) if shared else ""
         made = MEMORY.recalled("features", key, partial(self._features, rows))
         self.unit, fitted, self.rest, own, pulled = made
         self.values, self.vectors = self._spectrum(own, pulled)
@@ -59,7 +59,7 @@ class SmoothLearner(ViewLearner):
         """Return the unit of rows, features of those fitted and of the others, Gram matrices of labelled and pulled."""
         # rows of length 1 on average, so that one row of penalties serves all tables
         unit = 1.0 / max(np.sqrt(square_lengths(rows).mean()), 1e-12)
-        fitted_rows = np.concatenate([self.own, self.pulled]) if self.rule.lambda0 else self.own
+        fitted_rows = np.concatenate([self.own, self.pulled]) if self.pulls else self.own
         fitted = _with_constant(rows[fitted_rows], unit)
         own, pulled = fitted[: self.own.size], fitted[self.own.size :]
         # the others apart from those fitted, so that a round does not pick its rows anew

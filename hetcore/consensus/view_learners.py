@@ -122,7 +122,7 @@ class ViewLearner:
 
     def __init__(self, rows: NDArray[np.int64], labelled: NDArray[np.bool_], content: ViewContent) -> None:
         self.rule, self.codes, self.fold, self.pulled = content.rule, content.codes, content.fold, content.pulled
-        self.outputs = self.rule.outputs
+        self.outputs, self.pulls = self.rule.outputs, self.rule.lambda0 > 0
         self.own = np.flatnonzero(self.fold >= 0)
         self.others = np.flatnonzero(self.fold < 0)
         folds = self.fold[self.own]
