@@ -52,14 +52,14 @@ from numpy.typing import NDArray
 
 from hetcore.binning import BinMapper
 from hetcore.consensus.executor import Executor, LocalExecutor, SourceState
+from hetcore.consensus.neighbor_columns import FAINTEST
+from hetcore.consensus.outputs import widened
 from hetcore.consensus.partial_sums import BLOCK
 from hetcore.consensus.predictor import Memory, in_no_table, neighbour_averages
 from hetcore.consensus.source_learners import (
-    FAINTEST,
     PrintedTask,
     TableContent,
     TableLearner,
-    widened,
 )
 from hetcore.data import HetData
 from hetcore.data.encoding import SourceEncoder

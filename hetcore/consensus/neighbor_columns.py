@@ -1,4 +1,4 @@
-"""What a view learns of an instance's neighbours: their features' means, and their labels', hidden by fold.
+"""What neighbours say of an instance: the means of their features, scores and labels, these hidden by fold.
 
 A row's own label, and all labels of its fold, are hidden from its columns. Hiding the own label alone gives it away in
 cliques: where everyone is linked to everyone, the mean without oneself tells one's own label.
@@ -6,18 +6,32 @@ cliques: where everyone is linked to everyone, the mean without oneself tells on
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-__all__ = ["KnownLabels", "feature_means", "label_columns", "symmetric", "walk"]
+from hetcore.data import Graph
+from hetcore.data.splits import dealt_in_order
+from hetcore.kernels.csr import neighbor_sums
+from hetcore.targets import Problem
+
+__all__ = [
+    "FAINTEST", "KnownLabels", "averaged", "dealt_folds", "feature_means", "folds_for", "graph_columns", "joint_links",
+    "label_columns", "mean_over_graphs", "symmetric", "walk",
+]  # fmt: skip
 
 SPREAD_SHARE = 0.9  # of what an instance takes over from its neighbours in a step of spreading
 SPREAD_STEPS = 10
 FAINT = 1e-12
+JOINT_POWER = 3
+FOLDS = 5
+FOLDS_OF_FEW, FEW = 10, 60  # labelled rows below which members can't spare a fifth of them
+FOLDS_OF_MANY, MANY = 3, 20_000  # labelled rows from which three folds are enough
 MOST_NUMBERS = 4_000_000  # of neighbours' labels that are summed at once, over all folds: 32 MB
+FAINTEST = 1e-100  # weight of a source or graph whose weight underflows: it speaks where nobody else does
 
 
 class KnownLabels(NamedTuple):
@@ -38,6 +52,22 @@ class KnownLabels(NamedTuple):
     def known(self) -> NDArray[np.bool_]:
         """Which instances have a label, (n,)."""
         return self.fold >= 0
+
+
+def folds_for(n_known: int) -> int:
+    """Return into how many folds some labelled rows are dealt: more where each label counts."""
+    if n_known < FEW:
+        return min(n_known, FOLDS_OF_FEW)
+    return FOLDS if n_known < MANY else FOLDS_OF_MANY
+
+
+def dealt_folds(problem: Problem, n_folds: int, seed: Any) -> NDArray[np.int64]:
+    """Deal the labelled rows to folds alike in class or number; return each instance's fold (n,), -1 if unlabelled."""
+    rng, rows = np.random.default_rng(seed), np.flatnonzero(problem.labelled)
+    key = problem.target.argmax(axis=1) if problem.scale.is_classifier else problem.target[:, 0]
+    fold = np.full(len(problem.labelled), -1, np.int64)
+    fold[rows] = dealt_in_order(key[rows], rng.permutation(rows.size), n_folds, rng)
+    return fold
 
 
 def walk(links: Any) -> Any:
@@ -121,3 +151,66 @@ def feature_means(links: Any, X: NDArray) -> NDArray[np.float32]:
     total, count = links @ np.where(known, X, 0.0).astype(np.float64), links @ known.astype(np.float64)
     means = np.divide(total, count, out=np.full(X.shape, np.nan), where=count > FAINT)
     return means.astype(np.float32)
+
+
+def mean_over_graphs(
+    links: Iterable[Any], weights: NDArray, values: NDArray, says: NDArray[np.bool_]
+) -> tuple[NDArray, NDArray]:
+    """Return E~ (n,) of values (n,) over the neighbours that say something, and where there is one.
+
+    Parameters
+    ----------
+    links : iterable of (n, n) scipy sparse array
+        By graph, rows that sum to 1.
+    weights : (q,) float64
+        Of the graphs.
+    values : (n,) float64
+    says : (n,) bool
+    """
+    total, mass = np.zeros(len(values)), np.zeros(len(values))
+    for weight, among in zip(np.maximum(weights, FAINTEST), links):
+        share = among @ says.astype(np.float64)
+        has = share > 0
+        # rows sum to 1, but of those neighbours that say something: their share is divided out
+        total[has] += weight * (among @ np.where(says, values, 0.0))[has] / share[has]
+        mass += weight * has
+    return np.divide(total, mass, out=total, where=mass > 0), mass > 0
+
+
+def averaged(
+    links: Any, unit: float, values: NDArray, neighbor_weights: NDArray, shrinkage: float
+) -> tuple[NDArray, NDArray]:
+    """Return the neighbours' total weight (n,) and shrunk average (n, K), with links counted in units of `unit`."""
+    # the kernel is compiled for 32-bit ends; SciPy widens them now and then
+    ends = links.indptr.astype(np.int32, copy=False), links.indices.astype(np.int32, copy=False)
+    sums, totals = neighbor_sums(
+        *ends, links.data, np.ascontiguousarray(values, np.float64), np.asarray(neighbor_weights, np.float64)
+    )
+    weight = totals / unit
+    # units keep very small and very large weights inside float32; the last term is for nobody near
+    return weight, sums / (unit * (weight + shrinkage)[:, None] + 1e-300)
+
+
+def graph_columns(score: NDArray, weight: NDArray) -> NDArray[np.float32]:
+    """Return neighbour averages (m, K) and the logarithm of 1 + their weight as one table (m, K + 1)."""
+    return np.column_stack([score, np.log1p(weight)]).astype(np.float32)
+
+
+def joint_links(graphs: Mapping[str, Graph], units: Mapping[str, float]) -> Any:
+    """Return the links of all graphs in one (n, n), each with the cube of its weight summed over the graphs.
+
+    Two films that share director, writer and actors are closer than two that share one of them: a neighbour by
+    several graphs counts for more than the graphs' averages, taken one by one, can tell.
+    """
+    links = sum(_in_units(graph, units[name]) for name, graph in graphs.items() if name in units).tocsr()
+    # links that several graphs have count far more than links of one
+    links.data = links.data**JOINT_POWER
+    return links
+
+
+def _in_units(graph: Graph, unit: float) -> Any:
+    """Return the links (n, n) float32 over their mean weight, which float32 may not be able to invert."""
+    links = graph.adjacency().copy()
+    # through float64: a weight near the end of float32 has no inverse there
+    links.data = (links.data / np.float64(unit)).astype(np.float32)
+    return links

@@ -1,4 +1,4 @@
-"""Labels as a view's learners see them: one score for numbers and for two classes, K for more."""
+"""Labels as learners see them: one score for numbers and for two classes, K for more."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scipy.special import expit
 
 from hetcore.targets import Scale
 
-__all__ = ["Outputs", "stretch_of"]
+__all__ = ["Outputs", "stretch_of", "widened"]
 
 NARROW = 500.0  # range of scores whose exponentials are all normal numbers
 MOST_STRETCH = 3.0  # of the consensus, before views are pulled to it
@@ -79,6 +79,11 @@ class Outputs(NamedTuple):
             return change
         # halves, so that the two raw scores keep their sum
         return np.concatenate([-0.5 * change, 0.5 * change], axis=-1)
+
+
+def widened(margins: NDArray, scale: Scale) -> NDArray[np.float64]:
+    """Return the scale's raw scores for margins: two classes have one margin, against 0."""
+    return np.concatenate([np.zeros_like(margins), margins], axis=-1) if scale.n_outputs == 2 else margins
 
 
 def _softmax(scores: NDArray) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

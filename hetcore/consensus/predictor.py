@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hetcore.binning import BinMapper
-from hetcore.consensus.neighbor_means import averaged, graph_columns, joint_links
+from hetcore.consensus.neighbor_columns import averaged, graph_columns, joint_links
 from hetcore.data import HetData
 from hetcore.data.encoding import SourceEncoder
 from hetcore.data.identity import positions

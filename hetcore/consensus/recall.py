@@ -17,6 +17,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,11 +26,18 @@ from hetcore.data import HetData
 from hetcore.data.fingerprint import hash_array
 
 if TYPE_CHECKING:  # which know of executors
+    from hetcore.consensus.neighbor_columns import KnownLabels
     from hetcore.consensus.view_learners import Advanced, ViewLearner
+    from hetcore.consensus.views import DataView, ViewColumns
 
-__all__ = ["MEMORY", "Memory", "Recalled", "key_of", "key_of_tables"]
+__all__ = ["MEMORY", "Memory", "Recalled", "held_views", "hold_views", "key_of", "key_of_tables"]
 
 LARGEST = 0.25  # of the room: what takes more is not kept
+HELD_BYTES = 128 << 20  # of the last fit's views, held for a prediction of the same data
+
+# beside the columns, not in them: it goes with them, and no copy or file has it
+_HELD: WeakKeyDictionary[ViewColumns, tuple[dict[Any, ref[Any]], list[NDArray], KnownLabels, list[DataView]]]
+_HELD = WeakKeyDictionary()
 
 
 class Memory:
@@ -133,6 +141,38 @@ def key_of_tables(data: HetData) -> str:
     """Return a digest of the instances, tables and graphs of some data, not of the labels."""
     parts = [*data.sources.items(), *data.graphs.items()]
     return key_of(data.ids.tolist(), [(type(each).__name__, name, each.digest()) for name, each in parts])
+
+
+def hold_views(columns: ViewColumns, data: HetData, labels: KnownLabels, made: list[DataView]) -> None:
+    """Hold the views of the data that columns were learned from, if they are small: mostly it is predicted next."""
+    arrays = {id(each.X): each.X for each in made}.values()
+    # of one fit at a time: many models in memory must not hold the columns of each
+    _HELD.clear()
+    if sum(X.nbytes for X in arrays) <= HELD_BYTES:
+        _HELD[columns] = {name: ref(each) for name, each in _parts(data).items()}, _places(data), labels, made
+
+
+def held_views(columns: ViewColumns, data: HetData, labels: KnownLabels) -> list[DataView] | None:
+    """Return the views of some data, if they are those that columns were learned from."""
+    held = _HELD.get(columns)
+    if held is None:
+        return None
+    parts, places, seen, made = held
+    # a what-if changes some parts and shares the others
+    same = {name: each() for name, each in parts.items()} == _parts(data)
+    same = same and all(map(np.array_equal, places, _places(data))) and np.array_equal(seen.fold, labels.fold)
+    return made if same and np.array_equal(seen.codes[seen.known], labels.codes[seen.known]) else None
+
+
+def _parts(data: HetData) -> dict[tuple[str, str], Any]:
+    """Return what a data set is made of, by name: tables and graphs, which no what-if changes in place."""
+    parts = {("table", name): each for name, each in data.sources.items()}
+    return parts | {("graph", name): each for name, each in data.graphs.items()}
+
+
+def _places(data: HetData) -> list[NDArray[np.int64]]:
+    """Return where each table's records are."""
+    return [data.rows(name) for name in data.sources]
 
 
 class Recalled:

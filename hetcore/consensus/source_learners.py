@@ -24,6 +24,8 @@ from numpy.typing import NDArray
 
 from hetcore.binning import BinMapper
 from hetcore.consensus.line_search import line_search
+from hetcore.consensus.neighbor_columns import mean_over_graphs
+from hetcore.consensus.outputs import widened
 from hetcore.consensus.partial_sums import blocks_of, tree_sum
 from hetcore.data import Source
 from hetcore.data.encoding import SourceEncoder
@@ -35,13 +37,12 @@ from hetcore.targets import Scale
 from hetcore.trees import Tree, TreeParams, grow
 
 __all__ = [
-    "FAINTEST", "MAX_BINS", "SMALLEST", "Alone", "Kept", "PrintedTask", "Stepped", "TableContent", "TableLearner",
-    "TableRecords", "tree_limits", "widened", "with_leaf_means",
+    "MAX_BINS", "SMALLEST", "Alone", "Kept", "PrintedTask", "Stepped", "TableContent", "TableLearner", "TableRecords",
+    "with_leaf_means",
 ]  # fmt: skip
 
 MAX_BINS = 64
 SMALLEST = 1e-200  # gradient that is taken for zero
-FAINTEST = 1e-100  # weight of a source or graph whose weight underflows: it speaks where nobody else does
 
 
 class PrintedTask(NamedTuple):
@@ -82,6 +83,11 @@ class PrintedTask(NamedTuple):
     @property
     def loss(self) -> HalfSquared | Logistic:
         return Logistic() if self.scale.is_classifier else HalfSquared()
+
+    @property
+    def limits(self) -> TreeParams:
+        """The limits of line 6's trees."""
+        return TreeParams(self.params["max_depth"], -1, self.params["min_samples_leaf"])
 
 
 class TableContent(NamedTuple):
@@ -130,30 +136,20 @@ class Kept(NamedTuple):
     mapper: BinMapper
 
 
-class _Prepared(NamedTuple):
-    kept: Kept
-    binned: NDArray[np.uint8]
-
-
 # weak: an example that nobody has open any more is let go
-_PREPARED: WeakKeyDictionary[Source, _Prepared] = WeakKeyDictionary()
+_PREPARED: WeakKeyDictionary[Source, tuple[Kept, NDArray[np.uint8]]] = WeakKeyDictionary()
 
 
-def _prepared(source: Source) -> _Prepared:
+def _prepared(source: Source) -> tuple[Kept, NDArray[np.uint8]]:
     if source in _PREPARED:
         return _PREPARED[source]
     encoder, mapper = SourceEncoder().fit(source), BinMapper(MAX_BINS)
     binned = mapper.fit_blocks(encoder.blocks(source), (len(encoder.feature_names), source.n_rows))
-    made = _Prepared(Kept(encoder, mapper), binned)
+    made = Kept(encoder, mapper), binned
     # one whose table is not in memory is there to save memory
     if source.is_loaded:
         _PREPARED[source] = made
     return made
-
-
-def widened(margins: NDArray, scale: Scale) -> NDArray[np.float64]:
-    """Return the scale's raw scores for margins: two classes have one margin, against 0."""
-    return np.concatenate([np.zeros_like(margins), margins], axis=-1) if scale.n_outputs == 2 else margins
 
 
 class TableRecords:
@@ -214,19 +210,8 @@ class TableRecords:
         values[self.rows] = self.f[:, k]
         if task.params["clamp_neighbors"] and task.links:
             values = np.where(task.labelled, task.sign[:, k], values)
-            return self._neighbourhood(values, self.covers | task.labelled, graph_weights[:, k])
-        return self._neighbourhood(values, self.covers, graph_weights[:, k])
-
-    def _neighbourhood(self, values: NDArray, says: NDArray, graph_weights: NDArray) -> tuple[NDArray, NDArray]:
-        """Return E~ (n,) of values (n,) over the neighbours that say something, and where there is one."""
-        total, mass = np.zeros(len(values)), np.zeros(len(values))
-        for weight, links in zip(np.maximum(graph_weights, FAINTEST), self.task.links):
-            share = links @ says.astype(np.float64)
-            has = share > 0
-            # links of graphs are row-normalised, but of those neighbours that say something: their share is divided out
-            total[has] += weight * (links @ np.where(says, values, 0.0))[has] / share[has]
-            mass += weight * has
-        return np.divide(total, mass, out=total, where=mass > 0), mass > 0
+            return mean_over_graphs(task.links, graph_weights[:, k], values, self.covers | task.labelled)
+        return mean_over_graphs(task.links, graph_weights[:, k], values, self.covers)
 
     def slope(self, k: int, targets: NDArray, weights: NDArray, w: float) -> NDArray[np.float64]:
         """Line 5: return -z (m,)."""
@@ -315,11 +300,6 @@ class TableRecords:
         return Alone(found, distance, self.rows.size)
 
 
-def tree_limits(params: Mapping[str, Any]) -> TreeParams:
-    """Return the limits of line 6's trees."""
-    return TreeParams(params["max_depth"], -1, params["min_samples_leaf"])
-
-
 def with_leaf_means(values: NDArray[np.float64], counts: NDArray[np.int64], sums: NDArray[np.float64]) -> None:
     """Put the negative means of leaves in the place of values (nodes, 1) as float32 gradients have them.
 
@@ -401,7 +381,7 @@ class TableLearner(TableRecords):
             None,
             rows=np.flatnonzero(some).astype(np.int32),
             columns=None,
-            params=tree_limits(self.task.params),
+            params=self.task.limits,
             n_bins=self._kept.mapper.n_bins,
         )
         counts, sums = self.leaf_sums(tree.row_leaf, gradients, some, tree.nodes.size)

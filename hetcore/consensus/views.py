@@ -18,37 +18,31 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from hetcore.checks import finite
-from hetcore.consensus.neighbor_columns import KnownLabels, feature_means, label_columns, symmetric
+from hetcore.consensus.neighbor_columns import KnownLabels, dealt_folds, feature_means, label_columns, symmetric
 from hetcore.consensus.outputs import Outputs
-from hetcore.consensus.recall import MEMORY, key_of, key_of_tables
+from hetcore.consensus.recall import MEMORY, held_views, hold_views, key_of, key_of_tables
 from hetcore.consensus.table_columns import Projection, TableColumns, TableEncoding, Tables
 from hetcore.consensus.table_views import TableView
 from hetcore.data import HetData
-from hetcore.data.splits import dealt_in_order
 from hetcore.errors import DataError
 from hetcore.parameters import Domain
 from hetcore.schema import TEXTS, Array, Part, Parts, Stored, Value
 from hetcore.targets import Problem
 
 __all__ = [
-    "ALL_GRAPHS", "DataView", "View", "ViewColumns", "dealt_folds", "fitted_views", "folds_for", "views", "views_apart",
+    "ALL_GRAPHS", "DataView", "View", "ViewColumns", "fitted_views", "views", "views_apart",
 ]  # fmt: skip
 
 ALL_GRAPHS = "all graphs"
 MOST_GRAPHS = 6  # with columns of their own; the union has those of all
 LEARNERS = ("trees", "kernel", "linear")
 SEEN_LACKING = 5  # labelled rows without a table or link, or one in 20, from which a view of several may lack it
-FOLDS = 5
-FOLDS_OF_FEW, FEW = 10, 60  # labelled rows below which members can't spare a fifth of them
-FOLDS_OF_MANY, MANY = 3, 20_000  # labelled rows from which three folds are enough
-HELD_BYTES = 128 << 20  # of the last fit's views, held for a prediction of the same data
 
 
 class View(NamedTuple):
@@ -102,22 +96,6 @@ class DataView(NamedTuple):
     rows: NDArray[np.int64]
     X: NDArray | TableView
     key: str = ""
-
-
-def folds_for(n_known: int) -> int:
-    """Return into how many folds some labelled rows are dealt: more where each label counts."""
-    if n_known < FEW:
-        return min(n_known, FOLDS_OF_FEW)
-    return FOLDS if n_known < MANY else FOLDS_OF_MANY
-
-
-def dealt_folds(problem: Problem, n_folds: int, seed: Any) -> NDArray[np.int64]:
-    """Deal the labelled rows to folds alike in class or number; return each instance's fold (n,), -1 if unlabelled."""
-    rng, rows = np.random.default_rng(seed), np.flatnonzero(problem.labelled)
-    key = problem.target.argmax(axis=1) if problem.scale.is_classifier else problem.target[:, 0]
-    fold = np.full(len(problem.labelled), -1, np.int64)
-    fold[rows] = dealt_in_order(key[rows], rng.permutation(rows.size), n_folds, rng)
-    return fold
 
 
 def _views_from(given: list[list[Any]]) -> list[View]:
@@ -181,28 +159,9 @@ class ViewColumns(Stored):
         made, self._made = self._made, []
         return made
 
-    def hold(self, data: HetData, labels: KnownLabels, made: list[DataView]) -> None:
-        """Hold the views of the data of `fit`, if they are small: who fits mostly predicts the same data next."""
-        arrays = {id(each.X): each.X for each in made}.values()
-        # of one fit at a time: many models in memory must not hold the columns of each
-        _HELD.clear()
-        if sum(X.nbytes for X in arrays) <= HELD_BYTES:
-            _HELD[self] = {name: ref(each) for name, each in _parts(data).items()}, _places(data), labels, made
-
-    def _of_fit(self, data: HetData, labels: KnownLabels) -> list[DataView] | None:
-        """Return the views of some data, if they are those of `fit`."""
-        held = _HELD.get(self)
-        if held is None:
-            return None
-        parts, places, seen, made = held
-        # a what-if changes some parts and shares the others
-        same = {name: each() for name, each in parts.items()} == _parts(data)
-        same = same and all(map(np.array_equal, places, _places(data))) and np.array_equal(seen.fold, labels.fold)
-        return made if same and np.array_equal(seen.codes[seen.known], labels.codes[seen.known]) else None
-
     def transform(self, data: HetData, labels: KnownLabels) -> list[DataView]:
         """Return the views of any data, whose instances' labels and folds are those of the training data."""
-        if (made := self._of_fit(data, labels)) is not None:
+        if (made := held_views(self, data, labels)) is not None:
             return made
         if (
             MEMORY.room
@@ -358,22 +317,6 @@ class ViewColumns(Stored):
         return "" if known and self.views else "The views of the model file are not those of its tables and graphs"
 
 
-# beside the columns, not in them: it goes with them, and no copy or file has it
-_HELD: WeakKeyDictionary[ViewColumns, tuple[dict[Any, ref[Any]], list[NDArray], KnownLabels, list[DataView]]]
-_HELD = WeakKeyDictionary()
-
-
-def _parts(data: HetData) -> dict[tuple[str, str], Any]:
-    """Return what a data set is made of, by name: tables and graphs, which no what-if changes in place."""
-    parts = {("table", name): each for name, each in data.sources.items()}
-    return parts | {("graph", name): each for name, each in data.graphs.items()}
-
-
-def _places(data: HetData) -> list[NDArray[np.int64]]:
-    """Return where each table's records are."""
-    return [data.rows(name) for name in data.sources]
-
-
 def _has(data: HetData, name: str) -> NDArray[np.bool_]:
     has = np.zeros(data.n, bool)
     has[data.rows(name)] = True
@@ -396,7 +339,7 @@ def fitted_views(
     def fit() -> tuple[ViewColumns, list[DataView]]:
         columns = ViewColumns().fit(data, labels, learners)
         columns.origin, found = key, columns.of_training()
-        columns.hold(data, labels, found)
+        hold_views(columns, data, labels, found)
         return columns, [each._replace(key=_key_of_view(each, data, labels)) for each in found] if key else found
 
     key = origin_of(data, labels, learners) if MEMORY.room else ""

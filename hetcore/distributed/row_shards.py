@@ -31,7 +31,6 @@ from hetcore.consensus.source_learners import (
     PrintedTask,
     Stepped,
     TableRecords,
-    tree_limits,
     with_leaf_means,
 )
 from hetcore.data import Source
@@ -272,7 +271,7 @@ class ShardedTable(TableRecords):
         """Line 6; return the tree."""
         absolute, count = tree_sum(np.concatenate((yield from self._all(Shard.scaled, size)))).tolist()
         fixed_point = FixedPoint.of(absolute, int(count))
-        growing = grow_from_histograms(self.kept.mapper.n_bins, fixed_point, tree_limits(self.task.params))
+        growing = grow_from_histograms(self.kept.mapper.n_bins, fixed_point, self.task.limits)
         splits = next(growing)
         while True:
             asked = (Shard.split, splits) if splits else (Shard.root, fixed_point)

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import hetcore as hc
 from datasets.planted.generator import make_heterogeneous
-from hetcore.consensus.neighbor_columns import KnownLabels
+from hetcore.consensus.neighbor_columns import KnownLabels, dealt_folds
 from hetcore.consensus.outputs import Outputs
 from hetcore.consensus.smooth_learner import CONSTANT, FIRST_PENALTY, LAST_PENALTY, PENALTY_FALL, SmoothLearner
 from hetcore.consensus.view_learners import (
@@ -25,7 +25,7 @@ from hetcore.consensus.view_learners import (
     ViewContent,
     predict_with,
 )
-from hetcore.consensus.views import ViewColumns, dealt_folds
+from hetcore.consensus.views import ViewColumns
 from hetcore.targets import Problem
 from hetcore.trees import BinMapper, TreeParams, grow
 from tests.consensus.test_consensus import TASKS, model, planted, scores

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import hetcore as hc
-from hetcore.consensus import boosting
+from hetcore.consensus import view_consensus
 from tests.consensus.test_consensus import planted
 
 LOOK = 3
@@ -30,7 +30,7 @@ class Stopping:
 @pytest.fixture
 def stopped_fit(monkeypatch):
     """A fit that is stopped when it is asked for the k-th time in the round that looks for lambda1."""
-    monkeypatch.setattr(boosting, "LOOKS", (LOOK,))
+    monkeypatch.setattr(view_consensus, "LOOKS", (LOOK,))
     data = planted("regression", n=60)[0]
 
     def fit(k, n_iterations=LOOK):

@@ -11,11 +11,11 @@ from scipy.stats import spearmanr
 
 import hetcore as hc
 from datasets.planted.generator import make_heterogeneous
-from hetcore.consensus.neighbor_columns import KnownLabels, label_columns
+from hetcore.consensus.neighbor_columns import KnownLabels, dealt_folds, folds_for, label_columns
 from hetcore.consensus.outputs import Outputs
 from hetcore.consensus.smoothing import Pairs, graph_weights, smoothed
 from hetcore.consensus.view_weights import SHARPNESS, consensus, fitted_mix, sharpness_for
-from hetcore.consensus.views import ViewColumns, dealt_folds, folds_for, views
+from hetcore.consensus.views import ViewColumns, views
 from hetcore.targets import Problem
 from tests.consensus.test_consensus import TASKS, model, planted, scores
 

@@ -1,0 +1,335 @@
+"""What the views of a fit of the default say together: lines 5 to 7 of `hetcore.consensus.boosting`.
+
+Weights of views and graphs, E, E smoothed along the links, and what of it is each table's and graph's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hetcore.consensus.executor import Executor
+from hetcore.consensus.neighbor_columns import KnownLabels, walk
+from hetcore.consensus.outputs import Outputs
+from hetcore.consensus.smoothing import Pairs, blended_links, graph_weights, smoothed
+from hetcore.consensus.view_state import ViewState
+from hetcore.consensus.view_sum import ViewCorrection, ViewSum, factors
+from hetcore.consensus.view_weights import (
+    SHARPNESS,
+    consensus,
+    consensus_of_each,
+    deal,
+    explained,
+    fitted_mix,
+    sharpness_for,
+    weights_of,
+)
+from hetcore.consensus.views import ViewColumns
+from hetcore.targets import Problem
+
+__all__ = ["ViewConsensus"]
+
+LAMBDA1 = (0.0, 0.1, 0.3, 1.0, 3.0)
+LOOKS = (5, 10, 20, 40, 80, 160)  # rounds after which "auto" looks again for lambda1
+FAINT = 0.05  # of the largest weight, below which a view has no say in a pull
+
+
+class StopRound(Exception):  # noqa: N818 - a wish of the person, no error
+    """The rest of a round is not wanted any more."""
+
+
+class ViewConsensus:
+    """What the views of a fit say together.
+
+    Attributes
+    ----------
+    problem : Problem
+    outputs : Outputs
+    columns : ViewColumns
+    views : list of ViewState
+    weights : (v,) float64
+        w by view, without that of their sum.
+    relative : (v,) float64
+        Each view's out-of-fold loss over the prior's.
+    sum : ViewSum
+    correction : ViewCorrection
+    graph_weights : dict of str to float
+        w^; all 0 where the graphs explain nothing.
+    lambda1, sharpness : float
+        As given, or as chosen.
+    paths : dict of str to list of (float, float)
+        Of each lambda that "auto" has chosen: the values tried, and the out-of-fold loss of each.
+    asked_to_stop : callable
+        Returns whether the fit is to end, in the middle of a round too; `hetcore.base.boost` sets it.
+    """
+
+    columns: ViewColumns
+    labels: KnownLabels
+    n_folds: int
+    asked_to_stop: Callable[[], bool] = staticmethod(lambda: False)
+
+    def __init__(self, problem: Problem, params: dict[str, Any], executor: Executor) -> None:
+        self.problem, self.params, self.executor = problem, params, executor
+        self.paths: dict[str, list[tuple[float, float]]] = {}
+        self.outputs = Outputs.of(problem.scale)
+        self.n_rounds, self.blend = 0, None
+        self.losses: list[float] = []
+
+    def _begin(self, views: list[ViewState]) -> None:
+        """Begin with views that have said nothing yet."""
+        graphs, params = self.problem.data.graphs, self.params
+        links = {name: graphs[name].adjacency().astype(np.float64) for name in self.columns.units}
+        self.walks = {name: walk(each) for name, each in links.items()}
+        self.pairs = {name: (Pairs.of(each), Pairs.of(each, self.problem.labelled)) for name, each in links.items()}
+        self.graph_weights = dict.fromkeys(graphs, 0.0)
+        self.lambda1 = 0.0 if params["lambda1"] == "auto" else float(params["lambda1"])
+        self.sharpness = SHARPNESS[0] if params["sharpness"] == "auto" else float(params["sharpness"])
+        self.views = views
+        # what views say side by side, of which each view has its own
+        self.scores, self.all_trained = (np.stack([view.scores for view in self.views]) for _ in range(2))
+        for view, scores, trained in zip(self.views, self.scores, self.all_trained):
+            view.scores, view.trained = scores, trained
+        self._remember_labelled()
+        # equal until the first round has said something
+        self.weights, self.relative = np.full(len(self.views), 1.0 / len(self.views)), np.ones(len(self.views))
+        self.sum = ViewSum(self.outputs, self.n_folds, len(self.views))
+        self.correction = ViewCorrection(len(self.views), self.n_folds)
+
+    def _remember_labelled(self) -> None:
+        """Keep of the labelled rows what weighs views, so that a round adds only what it has changed."""
+        known = self.problem.labelled
+        self.codes, self.covers = self.labels.codes[known], np.stack([view.covers for view in self.views])
+        self.prior_losses = self.outputs.loss(np.tile(self.outputs.prior, (len(self.codes), 1)), self.codes)
+        self.predicted = np.stack([view.scores[known] for view in self.views])
+        self.view_losses, self.explains = np.tile(self.prior_losses, (len(self.views), 1)), np.zeros(len(self.views))
+        # labels that all are the same have no loss left
+        self.alone_loss = max(float(self.prior_losses.mean()), 1e-300)
+
+    def _hear(self, i: int) -> None:
+        """Take note of what view i says now."""
+        self.predicted[i] = self.views[i].scores[self.problem.labelled]
+        self.view_losses[i] = self.outputs.loss(self.predicted[i], self.codes)
+        self.explains[i] = explained(self.prior_losses, [self.view_losses[i]])
+
+    def member_consensus(self, asked: Any, some: NDArray[np.bool_], which: Any = True) -> NDArray[np.float64]:
+        """Return E of some rows by fold (F, u, k), from the members that did not see that fold.
+
+        Parameters
+        ----------
+        asked : callable
+            Of the executor: `members` or `pulled_members`.
+        some : (n,) bool
+            The rows that it answers for: the unlabelled, or the pulled ones.
+        which : (v,) bool, optional
+            Views of E; all unless given.
+        """
+        place, prior = np.cumsum(some) - 1, self.outputs.prior
+        # a little weight for all, so that an instance that only faint views cover still has an E
+        weights, of_sum = self.weights * which + 1e-12 * np.asarray(which), self.sum.weight if which is True else 0.0
+        have = weights + of_sum * self.sum.scales
+        # faint views are not asked: each costs a pass over its rows and moves E by less than noise
+        used = [i for i, weight in enumerate(have) if weight > FAINT * have.max()]
+        covers = np.stack([self.views[i].covers[some] for i in used])
+        parts = factors(weights[used], of_sum, self.sum.scales[used], covers)
+        total = np.zeros((self.n_folds, int(some.sum()), self.outputs.k))
+        for part, i, predicted in zip(parts, used, asked([self.views[i] for i in used])):
+            spots = place[self.views[i].rows[some[self.views[i].rows]]]
+            total[:, spots] += part[spots, None] * (predicted - prior)
+        return prior + total
+
+    def _weigh(self) -> None:
+        """Lines 4 to 7."""
+        known = self.problem.labelled
+        losses = self.relative = self.view_losses.mean(axis=1) / self.alone_loss
+        rule, covers = self.params["weights"], self.covers[:, known]
+        if rule not in ("learned", "equal"):
+            held_to = weights_of(losses, rule, SHARPNESS[0])
+            self.sum.fit(self.predicted, covers, self.codes, self.labels.fold[known], held_to)
+        self.sum.combine(self.scores, self.all_trained, self.covers, self.labels.fold)
+        # fitted on the simplex, beginning at the rule's weights
+        if rule == "learned":
+            start = weights_of(losses, "entropy", 3.0)
+            self.weights = fitted_mix(self.outputs, self.predicted, covers, self.codes, start)
+        elif rule == "equal":
+            self.weights = weights_of(losses, "equal", 1.0)
+        else:
+            self._weigh_with_sum(covers, losses)
+        self._combine()
+        before = dict(self.graph_weights), self.lambda1, dict(self.paths), self.blend
+        try:
+            self._weigh_links()
+        except StopRound:
+            self.graph_weights, self.lambda1, self.paths, self.blend = before
+        self._smooth()
+
+    def _go_on(self) -> None:
+        """Raise StopRound if the fit is to end; not in the first round, before which there is no model."""
+        if self.n_rounds and self.asked_to_stop():
+            raise StopRound
+
+    def _weigh_links(self) -> None:
+        """Line 6, and what line 7 needs."""
+        self._weigh_graphs()
+        looks = self.params["lambda1"] == "auto" and self.n_rounds + 1 in LOOKS
+        # once a round, and not where nothing is smoothed: many graphs take seconds
+        useful = any(self.graph_weights.values()) and (looks or self.lambda1)
+        self.blend = blended_links(self.walks, self.graph_weights, self._go_on) if useful else None
+        if looks:
+            self.choose_lambda1()
+
+    def _weigh_with_sum(self, covers: NDArray, losses: NDArray) -> None:
+        """Line 5: the weights of the views and of their sum."""
+        known, rule = self.problem.labelled, self.params["weights"]
+        of_sum = self.sum.scores[known]
+        # relative to the prior's loss, as those of the views
+        losses = np.append(losses, self.outputs.loss(of_sum, self.codes).mean() / self.alone_loss)
+        choices = sharpness_for(len(self.codes)) if self.params["sharpness"] == "auto" else (self.sharpness,)
+        tried, best = np.array([weights_of(losses, rule, q) for q in choices]), 0
+        # several powers cost little, as the views' scores are there already
+        if len(tried) > 1:
+            predicted, covers = np.vstack([self.predicted, of_sum[None]]), np.vstack([covers, self.sum.covers[known]])
+            mixed = consensus_of_each(tried, predicted, covers, self.outputs.prior)
+            best = int(np.argmin(self.outputs.loss(mixed, self.codes).mean(axis=1)))
+        self.weights, self.sum.weight, self.sharpness = tried[best][:-1], float(tried[best][-1]), choices[best]
+
+    def _combine(self) -> None:
+        """Line 5: E with labelled rows as left out, and as trained."""
+        weights, covers = np.append(self.weights, self.sum.weight), np.vstack([self.covers, self.sum.covers])
+        self.left_out = consensus(weights, [*self.scores, self.sum.scores], covers, self.outputs.prior)
+        self.trained = consensus(weights, [*self.all_trained, self.sum.trained], covers, self.outputs.prior)
+        # numbers alone, and not where weights are to be seen as they are
+        if not self.outputs.is_classifier and self.params["weights"] not in ("learned", "equal"):
+            self._correct()
+
+    def _correct(self) -> None:
+        """Line 5 for numbers: what the views together say of the consensus' residuals."""
+        known, prior = self.problem.labelled, self.outputs.prior
+        change = np.where(self.covers[:, known], (self.predicted - prior)[:, :, 0], 0.0)
+        residuals = (self.codes - self.left_out[known])[:, 0]
+        self.correction.fit(change, residuals, self.labels.fold[known], self.explains > 0)
+        self.left_out += self.correction.added(self.scores, self.covers, prior, self.labels.fold)
+        self.trained += self.correction.added(self.all_trained, self.covers, prior)
+
+    def _weigh_graphs(self) -> None:
+        """Line 6, from what the views without a graph say, labels where known."""
+        if not self.walks or self.params["weights"] == "equal":
+            self.graph_weights |= {name: 1.0 / len(self.walks) for name in self.walks}
+        elif self.walks:
+            plain = [i for i, view in enumerate(self.views) if not view.view.graphs]
+            # views without a graph: one that sees neighbours makes linked instances alike by itself
+            predicted = [self.views[i].scores for i in plain]
+            # all of weight 0 would leave no mean
+            alone = consensus(self.effective[plain] + 1e-9, predicted, self.covers[plain], self.outputs.prior)
+            fitted, known = self.outputs.fitted(alone), self.problem.labelled
+            missed = self.labels.codes - fitted
+            # a label, where there is one, says more than any prediction
+            fitted = np.where(known[:, None], self.labels.codes, fitted)
+            self.graph_weights |= graph_weights(self.pairs, fitted, missed)
+
+    @property
+    def working(self) -> NDArray[np.float64]:
+        """The scores (n, k) that labelled rows' labels stand for; 0 elsewhere."""
+        known = self.problem.labelled
+        working = np.zeros_like(self.left_out)
+        working[known] = self.outputs.working(self.left_out[known], self.codes)
+        return working
+
+    def choose_lambda1(self) -> None:
+        """Choose lambda1 by the out-of-fold loss of e: each fold's labels hidden, its rows scored by its members."""
+        # nothing to smooth along
+        if self.blend is None:
+            self.lambda1 = 0.0
+            self.paths.pop("lambda1", None)
+            return
+        known, working = self.problem.labelled, self.working
+        # what neighbours' labels say of an unlabelled row may be the label that is to be predicted beside it: for
+        # numbers that chose too much smoothing
+        plain = [not view.view.sees_labels for view in self.views]
+        which = plain if any(plain) and not self.outputs.is_classifier else True
+        members = self.member_consensus(self.executor.members, ~known, which)
+
+        def total(lambda1: float) -> float:
+            """Return the loss over all folds."""
+            found = 0.0
+            for fold in range(self.n_folds):
+                self._go_on()
+                rows = self.labels.fold == fold
+                scores = self.left_out.copy()
+                # unlabelled rows as the members of this fold say, who have not seen its labels
+                scores[~known] = members[fold]
+                # the fold's own labels are hidden, its neighbours' not
+                predicted = smoothed(self.blend, scores, lambda1, known & ~rows, working)[rows]
+                found += self.outputs.loss(predicted, self.labels.codes[rows]).sum()
+            return found
+
+        path: list[tuple[float, float]] = []
+        for lambda1 in LAMBDA1:  # rising: once it is worse, it stays so
+            path.append((lambda1, float(total(lambda1) / known.sum())))
+            if len(path) > 1 and path[-1][1] >= path[-2][1]:
+                break
+        self.paths["lambda1"], self.lambda1 = path, min(path, key=lambda each: each[1])[0]
+
+    def _smooth(self) -> None:
+        """Line 7."""
+        self.smooth, self.smooth_trained = self.left_out, self.trained
+        # nothing to smooth along, or nothing gained by it
+        if self.blend is None or not self.lambda1:
+            return
+        both, working = np.hstack([self.left_out, self.trained]), np.tile(self.working, 2)
+        # in one pass over the links
+        both = smoothed(self.blend, both, self.lambda1, self.problem.labelled, working)
+        self.smooth, self.smooth_trained = both[:, : self.outputs.k], both[:, self.outputs.k :]
+
+    def _raw(self, scores: NDArray) -> NDArray[np.float64]:
+        # from one score of two classes to two raw ones
+        change = self.outputs.widened(scores - self.outputs.prior, self.problem.scale.n_outputs)
+        return self.problem.scale.prior + change
+
+    @property
+    def raw(self) -> NDArray[np.float64]:
+        """Raw scores (n, K); labelled rows as trained."""
+        return self._raw(self.smooth_trained)
+
+    @property
+    def held_back(self) -> NDArray[np.float64]:
+        """Raw scores (n, K); each labelled row by the members that did not see it."""
+        return self._raw(self.smooth)
+
+    def alone(self) -> dict[str, tuple[NDArray, NDArray]]:
+        """Return by table what its own views say (n, K), and which instances it has."""
+        found = {}
+        for name in self.columns.tables.names:
+            own = [i for i, view in enumerate(self.views) if view.view.tables == (name,) and not view.view.graphs]
+            predicted = [self.views[i].scores for i in own]
+            # a table's views have all weight 0 where it is worst; it is drawn all the same
+            mixed = consensus(self.weights[own] + 1e-9, predicted, self.covers[own], self.outputs.prior)
+            found[name] = self._raw(mixed), self.covers[own[0]]
+        return found
+
+    def shares(self) -> NDArray[np.float64]:
+        """Return each view's shares (v, p + q) in what its tables and graphs explain: rows sum to 1."""
+        gains = {}
+        for name in self.columns.tables.names:
+            own = [i for i, view in enumerate(self.views) if view.view.tables == (name,) and not view.view.graphs]
+            gains[name] = float(self.explains[own].max())
+        return deal([view.view for view in self.views], self.relative, gains, self.graph_weights)
+
+    def dealt(self) -> NDArray[np.float64]:
+        """Return the part of each view's weight that is each table's, then each graph's (v, p + q)."""
+        return self.effective[:, None] * self.shares()
+
+    @property
+    def effective(self) -> NDArray[np.float64]:
+        """Each view's weight (v,), with its part of that of their sum."""
+        return self.sum.effective(self.weights, self.relative)
+
+    def source_weights(self, dealt: NDArray) -> dict[str, float]:
+        """Return the sum of the views' weights that is each table's, normalised over the tables."""
+        names = self.columns.tables.names
+        held = dealt[:, : len(names)].sum(axis=0)
+        total = held.sum()
+        # where no table has weight, all explain the same
+        return dict(zip(names, (held / total if total > 0 else np.full(len(names), 1 / len(names))).tolist()))
