@@ -9,13 +9,14 @@ from streamlit.testing.v1 import AppTest
 
 from studio.jobs import manager
 from studio.runs import store
+from tests.jobs.running import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 
 
 def opened(page, **query):
     """Open a page with an address."""
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120).run().switch_page(page)
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=PATIENCE).run().switch_page(page)
     for name, value in query.items():
         app.query_params[name] = value
     return app.run()
@@ -40,7 +41,7 @@ def test_an_address_shows_a_training_and_does_not_control_it():
     assert "Stop training" in labels(mine.run())
     for each in (own, run):
         manager.manager().stop(each)
-        manager.manager().wait(each)
+        manager.manager().wait(each, timeout=PATIENCE)
 
 
 def test_a_run_is_in_the_list_while_it_trains_and_gone_if_it_never_began():
@@ -50,7 +51,7 @@ def test_a_run_is_in_the_list_while_it_trains_and_gone_if_it_never_began():
     (listed,) = store.shared().list(app.session_state["owner"])
     assert listed.status == "training" and listed.settings["params"]
     manager.manager().stop(run)
-    manager.manager().wait(run)
+    manager.manager().wait(run, timeout=PATIENCE)
 
 
 @pytest.mark.parametrize("value", ["1e999", "9" * 400, "-1e999", "nan", "1e10", "99999", "x", ""])

@@ -6,13 +6,14 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from studio.jobs import manager
+from tests.jobs.running import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 LOOKS = 60
 
 
 def opened(example):
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=PATIENCE)
     app.session_state["example"] = example
     return app.run().switch_page("pages/3_Collective.py").run()
 
@@ -31,7 +32,7 @@ def trained(page):
 
 def ended(page):
     for run in page.session_state["live Collective"].runs.values():
-        status = manager.manager().wait(run, timeout=120)
+        status = manager.manager().wait(run, timeout=PATIENCE)
         assert status.state == "finished", status.message
     return settled(page)
 
@@ -46,7 +47,7 @@ def settled(page):
         if not waiting:
             return page
         for run in waiting:
-            manager.manager().wait(run, timeout=120)
+            manager.manager().wait(run, timeout=PATIENCE)
         page.run()
     raise AssertionError("the network never settled")
 

@@ -11,13 +11,14 @@ from studio import session
 from studio.jobs import manager
 from studio.views.consensus import widgets
 from tests.consensus.test_hard_data import CASES, REFUSED
+from tests.jobs.running import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
 def page():
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120).run()
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=PATIENCE).run()
     return app.switch_page("pages/2_Consensus.py").run()
 
 
@@ -31,7 +32,7 @@ def _train(page):
 
 
 def _ended(page):
-    status = manager.manager().wait(_run(page), timeout=120)
+    status = manager.manager().wait(_run(page), timeout=PATIENCE)
     assert status.state == "finished", status.message
     return page.run()
 
@@ -138,13 +139,13 @@ def test_a_training_that_waits_says_what_for_and_can_stop_it(page):
     ]
     try:
         for run in left:
-            studio.wait(run, ["paused"], 60)
+            studio.wait(run, ["paused"], PATIENCE)
         page.button(key="train").click().run()
         assert studio.status(_run(page), watch=False).state == "queued"
         words = [each.value for each in page.caption if "left this running" in each.value]
         assert len(words) == len(left) and "GBCRegressor, paused" in words[0]
         page.button(key=f"stop {left[0]}").click().run()
-        assert studio.wait(left[0], timeout=60).state == "stopped"
+        assert studio.wait(left[0], timeout=PATIENCE).state == "stopped"
     finally:
         for run in [*left, _run(page)]:
             studio.stop(run)
@@ -193,7 +194,7 @@ def test_hard_data_are_trained_or_refused_in_a_sentence(page, case):
     page.session_state["uploaded"] = session.Current(data, "Hard data", "of few labels", {"sources": {}})
     page.slider(key="known").set_value(100).run()
     page.button(key="train").click().run()
-    status = manager.manager().wait(_run(page), timeout=120)
+    status = manager.manager().wait(_run(page), timeout=PATIENCE)
     page.run()
     assert not page.exception
     if case in REFUSED["classification"]:

@@ -11,6 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from studio.limits import MIB, UPLOADS
+from tests.jobs.running import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[2]
 IDS = [f"p{i:02d}" for i in range(40)]
@@ -37,7 +38,7 @@ EDGES = csv(source=IDS[:-1], target=IDS[1:])
 @pytest.fixture
 def page() -> AppTest:
     """The page, opened on the opening example."""
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=PATIENCE).run()
     return at.switch_page("pages/1_Data.py").run()
 
 
@@ -106,7 +107,7 @@ def test_examples_are_found_by_a_word_and_say_what_has_to_be_downloaded(page, mo
 
 
 def test_an_example_of_no_such_name_is_answered_by_the_opening_one():
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run().switch_page("pages/1_Data.py")
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=PATIENCE).run().switch_page("pages/1_Data.py")
     at.query_params["data"] = "<b>nothing</b>"
     at.run()
     assert not at.exception

@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from studio.jobs import manager
 from studio.scans import opening
+from tests.jobs.running import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[2]
 N = 300
@@ -37,7 +38,7 @@ def setting(root, monkeypatch):
 
 
 def _page(page, owner, state=None, **query):
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=PATIENCE)
     app.session_state["owner"] = owner
     app.run()
     app.switch_page(f"pages/{page}")
@@ -57,7 +58,7 @@ def opened(root):
     app = _page("1_Data.py", owner)
     app.selectbox(key="folder").set_value(str(root / "shop")).run()
     app.button(key="open_folder").click().run()
-    assert manager.manager().wait(app.session_state["folder opening"]).state == "finished"
+    assert manager.manager().wait(app.session_state["folder opening"], timeout=PATIENCE).state == "finished"
     app.run()
     patch.undo()
     return app, owner
@@ -102,7 +103,7 @@ def test_a_training_on_all_rows_shows_the_sample(opened):
     app.slider(key="rounds").set_value(5).run()
     app.button(key="train").click().run()
     run = app.session_state["live Consensus"].runs["Consensus"]
-    status = manager.manager().wait(run, timeout=120)
+    status = manager.manager().wait(run, timeout=PATIENCE)
     assert status.state == "finished", status.message
     app.run()
     app.run()
@@ -134,7 +135,7 @@ def test_an_opening_that_fails_ends_in_a_sentence(root, monkeypatch):
     app.selectbox(key="folder_id").set_value("id").run()
     (root / "shop" / "visits.parquet").rename(root / "visits.gone")
     app.button(key="open_folder").click().run()
-    manager.manager().wait(app.session_state["folder opening"])
+    manager.manager().wait(app.session_state["folder opening"], timeout=PATIENCE)
     (root / "visits.gone").rename(root / "shop" / "visits.parquet")
     app.run()
     assert "There is no file or folder" in app.error[0].value and not app.exception

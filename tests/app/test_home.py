@@ -9,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from studio.runs import store
 from studio.runs.run import Run
+from tests.jobs.running import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[2]
 OWNER = "home-tests"
@@ -16,7 +17,7 @@ OWNER = "home-tests"
 
 def opened(**state) -> AppTest:
     """Open Home in a session with this state."""
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=PATIENCE)
     app.session_state["owner"] = state.pop("owner", OWNER)
     for name, value in state.items():
         app.session_state[name] = value
@@ -47,7 +48,7 @@ def test_says_how_ready_it_is():
 
 
 def test_names_other_data_from_the_address():
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=PATIENCE)
     app.query_params["data"] = "planted"
     app.run()
     assert not app.exception and "1,797" not in words(app)

@@ -12,6 +12,7 @@ from hetcore import model_files
 from hetcore.data import HetData
 from studio.jobs import worker_tasks
 from studio.views.consensus import instance_map, widgets_case
+from tests.jobs.running import PATIENCE
 
 N = 60
 
@@ -42,7 +43,7 @@ def page(trained, monkeypatch):
         widgets_map.instances(result, data, [], "me")
 
     monkeypatch.setattr(widgets_case.Study, "_asked", asked)
-    return AppTest.from_function(app, args=trained, default_timeout=30).run()
+    return AppTest.from_function(app, args=trained, default_timeout=PATIENCE).run()
 
 
 def test_the_most_disputed_come_first_and_every_source_has_a_column(page):
@@ -73,4 +74,7 @@ def test_without_a_model_there_is_a_sentence(trained):
 
         widgets_map.instances(SimpleNamespace(model=None, predictions=None), data, [], "me")
 
-    assert "no model file" in AppTest.from_function(app, args=(trained[1],)).run().caption[0].value
+    assert (
+        "no model file"
+        in AppTest.from_function(app, args=(trained[1],), default_timeout=PATIENCE).run().caption[0].value
+    )

@@ -8,6 +8,7 @@ from streamlit.testing.v1 import AppTest
 from hetcore.events import RoundEnd
 from studio.views.common.lessons import LESSONS, TREND, Facts
 from studio.views.common.training import Setting
+from tests.jobs.running import PATIENCE
 
 LABELS = {"op": "labels", "fraction": 0.1, "seed": 0}
 NOISE = {"op": "noise", "name": "b", "sd": 1.0, "seed": 0}
@@ -71,7 +72,7 @@ def place(page):
 
 @pytest.mark.parametrize("key", list(LESSONS))
 def test_a_lesson_is_passed_step_by_step(key):
-    page, steps = AppTest.from_function(app, args=(key,), default_timeout=60).run(), len(LESSONS[key].steps)
+    page, steps = AppTest.from_function(app, args=(key,), default_timeout=PATIENCE).run(), len(LESSONS[key].steps)
     assert place(page) == f"step 1 of {steps}"
     shown, answers = JOURNEYS[key]
     for number, each in enumerate(shown, 2):
@@ -90,7 +91,7 @@ def test_a_lesson_is_passed_step_by_step(key):
 
 @pytest.mark.parametrize("key", list(LESSONS))
 def test_a_lesson_waits_for_a_training_that_goes_on_and_for_one_of_its_steps(key):
-    page, shown = AppTest.from_function(app, args=(key,), default_timeout=60).run(), JOURNEYS[key][0]
+    page, shown = AppTest.from_function(app, args=(key,), default_timeout=PATIENCE).run(), JOURNEYS[key][0]
     page.session_state["facts"] = shown[-1]._replace(finished=False)
     assert place(page.run()).startswith("step 1 of") and not page.radio and not page.success
     for _ in range(2):

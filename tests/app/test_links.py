@@ -8,6 +8,7 @@ from streamlit.proto.WidgetStates_pb2 import WidgetStates
 from streamlit.testing.v1 import AppTest
 
 from studio.jobs import manager
+from tests.jobs.running import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [
@@ -19,7 +20,7 @@ PAGES = [
 
 
 def opened(page="2_Consensus.py", **query):
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=PATIENCE)
     app.run()
     app.switch_page(f"pages/{page}")
     for name, value in query.items():
@@ -88,7 +89,7 @@ def test_a_run_of_other_data_is_not_shown():
     page = opened(data="planted")
     page.button(key="train").click().run()
     run = page.session_state["live Consensus"].runs["Consensus"]
-    assert manager.manager().wait(run, timeout=120).state == "finished"
+    assert manager.manager().wait(run, timeout=PATIENCE).state == "finished"
     again = opened(**address(page.run()))
     assert again.session_state["live Consensus"].runs == {"Consensus": run}
     other = opened(**(address(page) | {"data": "autocorrelated"}))
@@ -99,7 +100,7 @@ def test_what_is_shown_under_other_settings_says_so():
     page = opened(data="planted")
     page.button(key="train").click().run()
     run = page.session_state["live Consensus"].runs["Consensus"]
-    assert manager.manager().wait(run, timeout=120).state == "finished"
+    assert manager.manager().wait(run, timeout=PATIENCE).state == "finished"
     page.session_state["live Consensus"].durations.clear()  # no estimate: it does not train by itself
     page.run()
     page.session_state["live Consensus"].durations.clear()
@@ -116,7 +117,7 @@ def test_the_way_back_to_what_was_trained_sets_every_control_and_the_what_ifs():
     before = controls(page)
     assert "back" not in [each.key for each in page.button]
     manager.manager().stop(run)
-    manager.manager().wait(run, timeout=60)
+    manager.manager().wait(run, timeout=PATIENCE)
     page.slider(key="rounds").set_value(200)
     page.toggle(key="l1auto").set_value(False)
     page.session_state["operations"] = [{"op": "sample", "fraction": 0.5, "seed": 0}]
@@ -154,7 +155,7 @@ def _two_tabs():
 
 @pytest.mark.parametrize(("asked", "made"), [(None, "first"), ("Two", "second"), ("Three", "first")])
 def test_a_link_opens_its_tab_and_only_that_one_is_made(asked, made):
-    page = AppTest.from_function(_two_tabs, default_timeout=60)
+    page = AppTest.from_function(_two_tabs, default_timeout=PATIENCE)
     if asked is not None:
         page.query_params["after"] = asked
     page.run()
@@ -162,7 +163,7 @@ def test_a_link_opens_its_tab_and_only_that_one_is_made(asked, made):
 
 
 def test_an_open_tab_that_is_no_more_gives_way_to_the_first():
-    page = AppTest.from_function(_two_tabs, default_timeout=60)
+    page = AppTest.from_function(_two_tabs, default_timeout=PATIENCE)
     page.session_state["after"] = "Steps"
     page.run()
     assert not page.exception and page.markdown[0].value == "first"

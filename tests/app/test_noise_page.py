@@ -9,12 +9,13 @@ from streamlit.testing.v1 import AppTest
 import hetcore as hc
 from studio import session
 from studio.jobs import manager
+from tests.jobs.running import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 
 
 def opened(example, mode="Table", **state):
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=PATIENCE)
     app.session_state["example"] = example
     app.session_state["mode"] = mode
     for key, value in state.items():
@@ -29,7 +30,7 @@ def trained(page, mode):
 
 def ended(page, mode):
     for run in page.session_state[f"live Noise {mode}"].runs.values():
-        status = manager.manager().wait(run, timeout=120)
+        status = manager.manager().wait(run, timeout=PATIENCE)
         assert status.state == "finished", status.message
     page.run()
     assert not page.exception

@@ -12,6 +12,7 @@ from hetcore import model_files
 from hetcore.data import HetData
 from studio.jobs import worker_tasks
 from studio.views.consensus import widgets_case
+from tests.jobs.running import PATIENCE
 
 N = 60
 
@@ -40,7 +41,7 @@ def page(trained, monkeypatch):
         st.fragment(widgets_case.one_case)(result, data, [], "me", lambda like: st.caption(f"Neighbours of {like}"))
 
     monkeypatch.setattr(widgets_case.Study, "_asked", asked)
-    return AppTest.from_function(app, args=trained, default_timeout=30).run()
+    return AppTest.from_function(app, args=trained, default_timeout=PATIENCE).run()
 
 
 def _predicted(page):
@@ -99,5 +100,5 @@ def test_without_a_model_there_is_a_sentence(trained):
 
         widgets_case.one_case(SimpleNamespace(model=None, predictions=None), data, [], "me", print)
 
-    page = AppTest.from_function(app, args=(trained[1],)).run()
+    page = AppTest.from_function(app, args=(trained[1],), default_timeout=PATIENCE).run()
     assert "no model file" in page.caption[0].value

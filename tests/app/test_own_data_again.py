@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from studio.jobs import manager
 from studio.runs import kept_files
+from tests.jobs.running import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[2]
 CHANGE = [{"op": "sample", "fraction": 0.9, "seed": 0}]
@@ -28,7 +29,7 @@ def _files():
 
 
 def _opened(owner, page, **query):
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=PATIENCE)
     app.session_state["owner"] = owner
     app.run()
     app.switch_page(f"pages/{page}")
@@ -66,7 +67,7 @@ def trained():
     app.slider(key="rounds").set_value(5).run()
     app.button(key="train").click().run()
     run = app.session_state["live Consensus"].runs["Consensus"]
-    assert manager.manager().wait(run, timeout=120).state == "finished"
+    assert manager.manager().wait(run, timeout=PATIENCE).state == "finished"
     app.run()
     assert not app.exception and app.metric
     return owner, run, _query(app), _metrics(app)

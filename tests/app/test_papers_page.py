@@ -9,6 +9,7 @@ import experiments
 from studio.jobs import manager
 from studio.views.common import widgets
 from studio.views.papers import catalog
+from tests.jobs.running import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 
@@ -17,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 def page(tmp_path, monkeypatch):
     """The page, with three cells of figure 6 that are there already."""
     monkeypatch.setattr("experiments.cells.folder", lambda: tmp_path)
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120).run()
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=PATIENCE).run()
     return app.switch_page("pages/7_Papers.py")
 
 
@@ -98,7 +99,7 @@ def test_run_starts_a_job_that_can_be_stopped(page):
     page.button(key="run_paper").click().run()
     run_id = page.session_state[catalog.STATE_KEY]["gbc-figure-3"]
     manager.manager().stop(run_id)
-    assert manager.manager().wait(run_id, timeout=120).state in ("stopped", "failed", "finished")
+    assert manager.manager().wait(run_id, timeout=PATIENCE).state in ("stopped", "failed", "finished")
     page.run()
     assert not page.exception
 

@@ -14,6 +14,7 @@ from studio.views.common import widgets_pins
 from studio.views.common.training import Setting, run_of
 from studio.views.common.widgets_pins import Pin
 from studio.views.consensus.widgets import figures_of
+from tests.jobs.running import PATIENCE
 
 
 def data():
@@ -54,14 +55,14 @@ def app(pin, data):
 
 
 def test_any_two_scenarios_of_the_same_data_stand_side_by_side(runs):
-    page = AppTest.from_function(app, args=(pin(0.1, 2.0), data()), default_timeout=60).run()
+    page = AppTest.from_function(app, args=(pin(0.1, 2.0), data()), default_timeout=PATIENCE).run()
     page.button(key="pin").click().run()
     assert not page.exception and page.dataframe[0].value["RMSE"].tolist() == ["0.667"]
     assert "second scenario" in page.caption[0].value and not page.selectbox
     for each in (pin(0.5, 9.0, "Other data"), pin(0.5, 9.0, owner="berta")):  # hers is not seen
         runs.pin("anna" if each.title == "Other data" else "berta", each.runs["Consensus"])
     # Another session, as tomorrow's.
-    page = AppTest.from_function(app, args=(pin(1.0, 4.0), data()), default_timeout=60).run()
+    page = AppTest.from_function(app, args=(pin(1.0, 4.0), data()), default_timeout=PATIENCE).run()
     assert not page.exception and len(page.dataframe[0].value) == 2
     options = page.selectbox(key="pane A").options
     assert len(options) == 2 and options[0].startswith("1. λ0 0.1") and "shown now" in options[1]  # none of other data
@@ -71,7 +72,7 @@ def test_any_two_scenarios_of_the_same_data_stand_side_by_side(runs):
 
 def test_a_pin_is_let_go_and_goes_with_its_run(runs):
     first, second, other = pin(0.1, 2.0), pin(0.2, 3.0), pin(0.3, 3.0, owner="berta")
-    page = AppTest.from_function(app, args=(first, data()), default_timeout=60).run()
+    page = AppTest.from_function(app, args=(first, data()), default_timeout=PATIENCE).run()
     page.button(key="pin").click().run()
     runs.pin("anna", second.runs["Consensus"])
     assert len(page.run().dataframe[0].value) == 2
@@ -79,7 +80,7 @@ def test_a_pin_is_let_go_and_goes_with_its_run(runs):
     assert len(page.dataframe[0].value) == 1 and page.dataframe[0].value["λ0"].tolist() == [0.2]
     runs.delete("anna", second.runs["Consensus"])
     assert not page.run().dataframe and not page.exception
-    page = AppTest.from_function(app, args=(other, data()), default_timeout=60).run()
+    page = AppTest.from_function(app, args=(other, data()), default_timeout=PATIENCE).run()
     page.button(key="pin").click().run()
     assert "somebody else's" in page.warning[0].value and not runs.pins("berta", "Consensus")
 
@@ -111,11 +112,11 @@ def side_by_side(pin, data):
 
 def test_trainings_side_by_side_are_pinned_together_and_named_by_what_differs(runs):
     first = several(0.1, 2.0)
-    page = AppTest.from_function(side_by_side, args=(first, data()), default_timeout=60).run()
+    page = AppTest.from_function(side_by_side, args=(first, data()), default_timeout=PATIENCE).run()
     page.button(key="pin").click().run()
     assert not page.exception and len(page.dataframe[0].value) == 1
     assert set(page.dataframe[0].value.columns) >= {"scenario", "RMSE of GB", "RMSE of MGB"}
-    page = AppTest.from_function(side_by_side, args=(several(0.5, 4.0), data()), default_timeout=60).run()
+    page = AppTest.from_function(side_by_side, args=(several(0.5, 4.0), data()), default_timeout=PATIENCE).run()
     page.button(key="pin").click().run()
     assert not page.exception and len(page.dataframe[0].value) == 2
     options = page.selectbox(key="pane A").options

@@ -8,18 +8,19 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from studio.jobs import manager
+from tests.jobs.running import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
 def page():
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120).run()
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=PATIENCE).run()
     return app.switch_page("pages/8_Playground.py").run()
 
 
 def _ended(page):
-    status = manager.manager().wait(page.session_state["playground"]["run"], timeout=120)
+    status = manager.manager().wait(page.session_state["playground"]["run"], timeout=PATIENCE)
     assert status.state == "finished", status.message
     return page.run()
 

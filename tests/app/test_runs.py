@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from studio.runs import reopening, store, table
 from studio.runs.run import Run
+from tests.jobs.running import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[2]
 PARAMS = {"lambda0": 1.0, "lambda1": 0.5, "n_iterations": 3}
@@ -38,7 +39,7 @@ def stored(owner: str, error: float = 0.05, prediction: str = "a", **more) -> st
 
 def opened(owner: str, **state) -> AppTest:
     """Open 9_Runs.py as the session of this owner."""
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=PATIENCE)
     app.session_state["owner"] = owner
     for name, value in state.items():
         app.session_state[name] = value

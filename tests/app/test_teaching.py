@@ -10,12 +10,13 @@ from hetcore.events import RoundEnd
 from studio.views.common import glossary
 from studio.views.common.lessons import Facts
 from studio.views.common.training import Setting
+from tests.jobs.running import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 
 
 def _open(page, **query):
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=PATIENCE).run()
     for name, value in query.items():
         app.query_params[name] = value
     return app.switch_page(page).run()
@@ -48,10 +49,10 @@ def test_an_attempt_is_counted_once_with_its_result(error, words):
     event = RoundEnd("GBC", 0, 1, {}, {}, detail={"metric": {"held_out": error}, "metric_name": "error"})
     title, runs = datasets.info("digits_views").title, {"Consensus": "run 1"}
     facts = Facts({"Consensus": setting}, {"Consensus": [event]}, {}, True, runs=runs, title=title)
-    page = AppTest.from_function(app, args=(facts,)).run().run()
+    page = AppTest.from_function(app, args=(facts,), default_timeout=PATIENCE).run().run()
     assert not page.exception and page.dataframe[0].value.shape[0] == 1
     assert [each.value for each in page.success] == ([words] if words else [])
-    page = AppTest.from_function(app, args=(facts._replace(title="Other data"),)).run()
+    page = AppTest.from_function(app, args=(facts._replace(title="Other data"),), default_timeout=PATIENCE).run()
     assert not page.dataframe and any("It is about" in each.value for each in page.caption)
 
 

@@ -10,6 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from studio.jobs import manager
+from tests.jobs.running import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[2]
 CSV = "text/csv"
@@ -23,7 +24,7 @@ def table(seed: int, n: int = 40) -> bytes:
 
 
 def started() -> AppTest:
-    return AppTest.from_file(str(ROOT / "app.py"), default_timeout=120).run()
+    return AppTest.from_file(str(ROOT / "app.py"), default_timeout=PATIENCE).run()
 
 
 @pytest.fixture
@@ -46,7 +47,7 @@ def trained(page: AppTest) -> AppTest:
 
 def ended(page: AppTest) -> AppTest:
     for run in page.session_state["live Transfer"].runs.values():
-        status = manager.manager().wait(run, timeout=120)
+        status = manager.manager().wait(run, timeout=PATIENCE)
         assert status.state == "finished", status.message
     page = page.run()
     assert not page.exception
@@ -138,7 +139,7 @@ def test_the_curve_is_measured_in_the_background_and_evaluated(page):
     page.multiselect(key="methods").set_value(["No transfer", "MultiSource"]).run()
     page.button(key="measure").click().run()
     run = page.session_state["transfer curve"]["run"]
-    assert manager.manager().wait(run, timeout=120).state == "finished"
+    assert manager.manager().wait(run, timeout=PATIENCE).state == "finished"
     page = page.run()
     assert not page.exception
     assert "MultiSource" in page.success[0].value and "points at" in page.success[0].value
@@ -168,12 +169,12 @@ def _masses(labels):
 
 
 def test_the_method_whose_weights_are_drawn_first_is_so_in_the_browser_too():
-    page = AppTest.from_function(_masses, args=(["Blend", "Weighted MultiSource"],), default_timeout=60).run()
+    page = AppTest.from_function(_masses, args=(["Blend", "Weighted MultiSource"],), default_timeout=PATIENCE).run()
     box = page.selectbox(key="mass_of")
     assert not page.exception and box.value == "Weighted MultiSource" and box.proto.default == 1
     assert not box.proto.set_value  # whoever misses one answer of the server shows the same
     box.set_value("Blend").run()
     assert "source: Blend" in page.caption[0].value
-    page = AppTest.from_function(_masses, args=(["Blend", "Weighted MultiSource"],), default_timeout=60)
+    page = AppTest.from_function(_masses, args=(["Blend", "Weighted MultiSource"],), default_timeout=PATIENCE)
     page.session_state["mass_of"] = "TrAdaBoost"  # trained no more
     assert page.run().selectbox(key="mass_of").value == "Weighted MultiSource"

@@ -11,6 +11,7 @@ import hetcore as hc
 from hetcore.multimodal import deep
 from studio import session
 from studio.jobs import manager
+from tests.jobs.running import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 SMALL = {"two_rounds": 2, "two_epochs": 2, "two_stages": 5, "two_network_epochs": 2, "two_inner": 1}
@@ -18,7 +19,7 @@ LOOKS = 20
 
 
 def opened(example="two_modalities", **values):
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=PATIENCE)
     app.session_state["example"] = example
     for key, value in (SMALL | values).items():
         app.session_state[key] = value
@@ -32,11 +33,11 @@ def trained(page):
 
 def ended(page):
     for run in page.session_state["live Two learners"].runs.values():
-        status = manager.manager().wait(run, timeout=300)
+        status = manager.manager().wait(run, timeout=PATIENCE)
         assert status.state == "finished", status.message
     page.run()
     for run in page.session_state["failing"].values():
-        status = manager.manager().wait(run, timeout=300)
+        status = manager.manager().wait(run, timeout=PATIENCE)
         assert status.state == "finished", status.message
     page.run()
     assert not page.exception and not page.error

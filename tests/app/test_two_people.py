@@ -13,6 +13,7 @@ from studio import server
 from studio.jobs import manager
 from studio.runs import kept_files, restoring, store
 from studio.runs.run import Run
+from tests.jobs.running import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 HEADER = "X-Forwarded-User"
@@ -42,7 +43,7 @@ def test_a_person_is_who_the_proxy_names_and_nobody_without_it(proxy, monkeypatc
 
 
 def test_nobody_gets_past_where_the_proxy_names_nobody(proxy):
-    page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
+    page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=PATIENCE).run()
     assert not page.exception and not page.button
     assert "did not say who you are" in page.error[0].value
 
@@ -85,14 +86,19 @@ def test_nothing_that_is_stored_is_anothers(stored):
 @pytest.mark.slow
 def test_a_training_and_its_run_are_its_persons_alone(proxy):
     proxy[0] = "anna"
-    mine = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120).run().switch_page("pages/2_Consensus.py").run()
+    mine = (
+        AppTest.from_file(str(ROOT / "app.py"), default_timeout=PATIENCE)
+        .run()
+        .switch_page("pages/2_Consensus.py")
+        .run()
+    )
     mine.button(key="stepwise").click().run()
     run = mine.session_state["live Consensus"].runs["Consensus"]
     anna, bert = server.person(), None
     try:
         proxy[0] = "bert"
         bert = server.person()
-        theirs = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120).run()
+        theirs = AppTest.from_file(str(ROOT / "app.py"), default_timeout=PATIENCE).run()
         theirs = theirs.switch_page("pages/2_Consensus.py")
         theirs.query_params["run"] = run
         theirs.run()
@@ -104,4 +110,4 @@ def test_a_training_and_its_run_are_its_persons_alone(proxy):
         assert manager.manager().status(run, anna).active and not store.shared().list(bert)
     finally:
         manager.manager().stop(run)
-        manager.manager().wait(run)
+        manager.manager().wait(run, timeout=PATIENCE)

@@ -19,6 +19,7 @@ from studio.jobs import manager as jobs
 from studio.jobs.worker import child_environment
 from studio.limits import GIB, JobLimits
 from tests.house.test_house import ROOT
+from tests.jobs.running import PATIENCE
 
 KILLS = 100
 PARAMS = {"n_iterations": 8, "max_depth": 2}
@@ -49,7 +50,7 @@ def test_a_training_that_was_killed_trains_again_to_the_same_bits(manager):
         run = manager.submit(task)
         wait_for_rounds(manager, run, rng.randint(1, PARAMS["n_iterations"] - 1))
         os.kill(manager.workers[0].pid, signal.SIGKILL)
-        status = manager.wait(run)
+        status = manager.wait(run, timeout=PATIENCE)
         assert status.state in ("failed", "finished") and status.message.endswith("." * (status.state == "failed"))
     again = trained(manager, task)
     assert again.model == whole.model
@@ -59,7 +60,7 @@ def test_a_training_that_was_killed_trains_again_to_the_same_bits(manager):
 
 def trained(manager, task):
     run = manager.submit(task)
-    assert manager.wait(run).state == "finished"
+    assert manager.wait(run, timeout=PATIENCE).state == "finished"
     return manager.result(run)
 
 

@@ -17,6 +17,7 @@ from studio.jobs import manager as jobs
 from studio.jobs import memory
 from studio.limits import GIB, JobLimits
 from tests.house.test_house import ROOT
+from tests.jobs.running import PATIENCE
 
 ROOMY = JobLimits(workers=1, memory=64 * GIB)
 SMALL = Size(400, 5, 3, 4)
@@ -96,7 +97,7 @@ def test_free_is_what_the_process_and_the_machine_leave(monkeypatch):
 
 def test_the_manager_refuses_and_the_page_says_why(monkeypatch):
     monkeypatch.setattr(memory, "free", lambda limits: 1)
-    page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
+    page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=PATIENCE).run()
     page.switch_page("pages/2_Consensus.py").run()
     next(button for button in page.button if button.key == "train").click().run()
     assert not page.exception
@@ -120,7 +121,7 @@ def test_the_estimate_covers_what_the_process_takes(estimator):
 
 
 def finish(manager, asked):
-    assert manager.wait(manager.submit(asked), timeout=120).state == "finished"
+    assert manager.wait(manager.submit(asked), timeout=PATIENCE).state == "finished"
 
 
 def kibibytes(pid, name):

@@ -16,6 +16,7 @@ from studio.jobs import manager
 from studio.runs import chance
 from studio.views.common.training import Setting
 from studio.views.common.widgets_chance import compared
+from tests.jobs.running import PATIENCE
 
 SETTING = {"estimator": "GBCRegressor", "params": {"n_iterations": 3, "as_printed": True}, "fit": {}, "operations": []}
 HALF = {"op": "labels", "fraction": 0.5, "seed": 7}
@@ -101,17 +102,17 @@ def _script():
 
 
 def test_the_page_trains_in_the_background_and_says_the_word():
-    app = AppTest.from_function(_script, default_timeout=60).run()
+    app = AppTest.from_function(_script, default_timeout=PATIENCE).run()
     app.button(key="chance test start").click().run()
     run = app.session_state["chance test"][1]
-    assert manager.manager().wait(run, timeout=120).state == "finished"
+    assert manager.manager().wait(run, timeout=PATIENCE).state == "finished"
     app.run()
     assert not app.exception
     assert "over 10 seeds: beyond chance: higher" in app.markdown[0].value.replace("\\", "")
 
 
 def test_settings_that_differ_by_nothing_are_not_compared():
-    app = AppTest.from_function(_script, default_timeout=60)
+    app = AppTest.from_function(_script, default_timeout=PATIENCE)
     app.session_state["same"] = True
     app.run()
     assert not app.button and "nothing to compare" in app.caption[0].value

@@ -8,6 +8,7 @@ from scipy import stats
 from streamlit.testing.v1 import AppTest
 
 from studio.runs import chance, lambda_map
+from tests.jobs.running import PATIENCE
 from tests.runs.test_chance import HALF, SETTING, _data
 
 PAIR = (0.1, 1.0)
@@ -70,7 +71,7 @@ def _script():
 
 
 def test_a_square_sets_both_sliders_by_hand():
-    page = AppTest.from_function(_script, default_timeout=60).run()
+    page = AppTest.from_function(_script, default_timeout=PATIENCE).run()
     page.button[0].click().run()
     assert [each.value for each in page.toggle] == [False, False] and [each.value for each in page.slider] == [0.1, 1.0]
     assert page.session_state["lambda map chosen"]  # for the part with the map, which has the page drawn again

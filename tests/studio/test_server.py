@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 from studio import server
 from studio.limits import MIB
 from tests.house.test_house import ROOT
+from tests.jobs.running import PATIENCE
 
 AUTH = {
     "redirect_uri": "https://class.example.org/oauth2callback",
@@ -254,7 +255,7 @@ def test_no_message_is_left_to_the_memory_of_a_browser_that_may_have_forgotten_i
 def test_nobody_passes_without_a_login(monkeypatch):
     for module in ("views.common.widgets", "session"):
         monkeypatch.setattr(f"studio.{module}.needs_login", lambda: True)
-    page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
+    page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=PATIENCE).run()
     assert not page.exception
     assert [button.label for button in page.button] == ["Log in"]
     assert not page.dataframe and "is loaded" not in " ".join(text.value for text in page.markdown)
