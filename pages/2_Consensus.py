@@ -9,8 +9,8 @@ import streamlit as st
 import hetcore as hc
 from studio import session
 from studio.jobs import cluster
+from studio.jobs.job import Setting
 from studio.views.common import training, widgets_downloads
-from studio.views.common.training import Setting
 from studio.views.common.widgets import escape, frame
 from studio.views.common.widgets_chance import over_seeds
 from studio.views.common.widgets_controls import Limits, held, multiselect, parameter_slider, slider

@@ -7,6 +7,7 @@ from typing import Any
 import streamlit as st
 
 from studio import session
+from studio.jobs.job import Setting
 from studio.views.collective import settings as collective
 from studio.views.collective import widgets
 from studio.views.collective.settings import LABELS
@@ -15,7 +16,6 @@ from studio.views.collective.widgets_graph import network
 from studio.views.collective.widgets_node import Trained
 from studio.views.common import training
 from studio.views.common.paired import Paired, against
-from studio.views.common.training import Setting
 from studio.views.common.widgets import escape, frame
 from studio.views.common.widgets_chance import any_over_seeds, compared
 from studio.views.common.widgets_downloads import downloads

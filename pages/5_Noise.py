@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from studio import session
-from studio.views.common.training import Setting
+from studio.jobs.job import Setting
 from studio.views.common.widgets import escape, frame
 from studio.views.common.widgets_chance import any_over_seeds, compared
 from studio.views.common.widgets_pins import pin_of, pinned

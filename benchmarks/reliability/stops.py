@@ -114,7 +114,7 @@ def measured(kind: str) -> Stops:
 def _alone(kind: str) -> None:
     import datasets
     from hetcore.player import Player
-    from studio.jobs.protocol import TrainingTask
+    from studio.jobs.job import TrainingTask
     from studio.jobs.worker_tasks import perform
 
     estimator, name, params, form = TASKS[kind]

@@ -1,19 +1,180 @@
-"""One run as the manager keeps it, and all of them: who waits, who is watched, who is forgotten."""
+"""A run: its setting, the task that a process is given, where it stands, and all runs that the manager keeps.
+
+The person's setting and the data are one task; a task that is submitted is a job; the manager knows all jobs, who
+waits, who is watched, who is forgotten.
+"""
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 from studio.jobs.fair_queue import FairQueue
-from studio.jobs.protocol import ENDED, FunctionTask, RunResult, Status, TrainingTask, UnknownRunError, without_data
+from studio.jobs.results import RunResult
 from studio.limits import JobLimits
 
-__all__ = ["Job", "Jobs"]
+__all__ = [
+    "ACTIVE", "ENDED", "FunctionTask", "Job", "Jobs", "Setting", "Status", "TrainingTask", "UnknownRunError", "data_of",
+    "with_data", "without_data",
+]  # fmt: skip
+
+ACTIVE = ("queued", "starting", "compiling", "running", "paused", "predicting")
+ENDED = ("finished", "stopped", "failed")
 
 
-@dataclasses.dataclass
+class UnknownRunError(LookupError):
+    """A run id that this studio does not know, or that belongs to someone else."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One setting of a page: what is trained on what.
+
+    Attributes
+    ----------
+    estimator : str
+        Class name of an estimator of hetcore, such as "GBCClassifier".
+    params : dict
+        Constructor parameters.
+    operations : list of dict
+        What-ifs, see `studio.scenarios`.
+    fit : dict
+        Further arguments of fit, such as {"graph": "producer"}.
+    form : dict
+        How the data become the arrays that the estimator takes, see `studio.forms`; empty for one that takes HetData.
+    whole : bool
+        Whether it is trained on all data by path, of which those in use are a sample.
+    """
+
+    estimator: str
+    params: dict[str, Any] = field(default_factory=dict)
+    operations: list[dict[str, Any]] = field(default_factory=list)
+    fit: dict[str, Any] = field(default_factory=dict)
+    form: dict[str, Any] = field(default_factory=dict)
+    whole: bool = False
+
+    def stored(self, recipe: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the settings as the run store and the exports have them."""
+        settings = {"data": dict(recipe), "operations": self.operations, "params": self.params, "fit": self.fit}
+        return settings | ({"form": self.form} if self.form else {}) | ({"whole": True} if self.whole else {})
+
+    @classmethod
+    def of(cls, task: TrainingTask) -> Setting:
+        """Return what a task trains, without its data."""
+        params, operations, fit = dict(task.params), list(task.operations), dict(task.fit_params)
+        return cls(task.estimator, params, operations, fit=fit, form=dict(task.form), whole=bool(task.whole))
+
+    def task(self, data: Any, whole: Mapping[str, Any]) -> TrainingTask:
+        """Return the task of training this on data; `whole` as there."""
+        more = {"operations": self.operations, "fit_params": self.fit, "form": self.form, "whole": whole}
+        return TrainingTask(self.estimator, self.params, data, digest=data.digest(), **more)
+
+
+@dataclass(frozen=True)
+class TrainingTask:
+    """One training.
+
+    Attributes
+    ----------
+    estimator, params, operations, fit_params, form
+        As in `Setting`.
+    data : HetData or mapping
+        The data before `operations`; for estimators that take plain arrays, the arguments of fit by name, "X" among
+        them.
+    y : (n,) array or None
+        Labels to train on, aligned with `data.ids`; None takes those of the data.
+    eval_y : (n,) array or None
+        Labels to score but never train on.
+    digest : str
+        Of the data: what tells, once they are gone, whether a run was trained on those in use.
+    whole : mapping
+        Where `data` are a sample of data by path: "scan" (see `studio.scans.parts`) and "within", the folders that may
+        be read. Trained is on all of them, and told are the instances of the sample. Empty where `data` are all.
+    """
+
+    estimator: str
+    params: Mapping[str, Any]
+    data: Any
+    y: np.ndarray | None = None
+    eval_y: np.ndarray | None = None
+    operations: Sequence[Mapping[str, Any]] = ()
+    fit_params: Mapping[str, Any] = field(default_factory=dict)
+    form: Mapping[str, Any] = field(default_factory=dict)
+    digest: str = ""
+    whole: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class FunctionTask:
+    """A call of one of the functions that `studio.jobs.worker_tasks.FUNCTIONS` allows, as "package.module:function"."""
+
+    path: str
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+
+
+def data_of(task: TrainingTask | FunctionTask) -> dict[str, Any]:
+    """Return what of a task may be large, by the names of its arguments."""
+    if isinstance(task, TrainingTask):
+        return {"data": task.data}
+    # Parameters travel inside the task; only what may be large is worth a reference.
+    return {k: v for k, v in task.kwargs.items() if hasattr(v, "source_names") or isinstance(v, Mapping)}
+
+
+def with_data(task: TrainingTask | FunctionTask, data: Mapping[str, Any]) -> TrainingTask | FunctionTask:
+    """Return the task with other data, or what stands for them, in the place of its own."""
+    return replace(task, **data) if isinstance(task, TrainingTask) else replace(task, kwargs={**task.kwargs, **data})
+
+
+def without_data(task: TrainingTask | FunctionTask) -> TrainingTask | FunctionTask:
+    """Return the task without its data, to remember it by."""
+    if isinstance(task, TrainingTask):
+        return replace(task, data=None, y=None, eval_y=None)
+    return replace(task, kwargs={name: value for name, value in task.kwargs.items() if name not in data_of(task)})
+
+
+@dataclass(frozen=True)
+class Status:
+    """Where a run stands.
+
+    Attributes
+    ----------
+    state : str
+        "queued", "starting" (its process is), "compiling", "running", "paused", "predicting" (the fit is over, its
+        predictions and its file are made), "finished", "stopped" or "failed".
+    place : int
+        Runs ahead of it in the queue plus one; 0 once it has left the queue.
+    rounds, total : int
+        Rounds done and asked for; total is 0 before the first event.
+    seconds : float
+        Since it left the queue, without the time it was paused.
+    seconds_left : float or None
+        Estimated from the rounds done, while running; it never grows, and 0 says that the run takes longer.
+    stopping : bool
+        Stop was asked and the round in progress has not ended yet.
+    message : str
+        One sentence for the person, empty when there is nothing to say.
+    """
+
+    run_id: str
+    state: str
+    place: int = 0
+    rounds: int = 0
+    total: int = 0
+    seconds: float = 0.0
+    seconds_left: float | None = None
+    stopping: bool = False
+    message: str = ""
+
+    @property
+    def active(self) -> bool:
+        """Whether the run may still change."""
+        return self.state in ACTIVE
+
+
+@dataclass
 class Job:
     """A run from its submission on; the manager's lock guards it. Times are the manager's monotonic seconds.
 
@@ -35,11 +196,11 @@ class Job:
     state: str = "queued"
     message: str = ""
     stopping: bool = False
-    events: list[Any] = dataclasses.field(default_factory=list)
+    events: list[Any] = field(default_factory=list)
     result: RunResult | None = None
     deliver: Callable[[str], None] | None = None
     on_end: Callable[[Status, RunResult | None], None] | None = None
-    _orders: list[str] = dataclasses.field(default_factory=list)
+    _orders: list[str] = field(default_factory=list)
     _since: float | None = None
     _seconds: float = 0.0
     _due: float | None = None
@@ -165,6 +326,20 @@ class Jobs:
         if watch:
             job.last_seen = self._clock()
         return job
+
+    def begun(self, run_ids: Sequence[str]) -> bool:
+        """Whether one of the runs has an event, or none is running."""
+        runs = [self.find(run_id) for run_id in run_ids]
+        return any(job.events for job in runs) or not any(job.state == "running" for job in runs)
+
+    def ended(self, run_ids: Sequence[str]) -> bool:
+        """Whether all runs have ended."""
+        return all(self.find(run_id).state in ENDED for run_id in run_ids)
+
+    def end_or_go_on(self, run_ids: Sequence[str], seconds: float) -> bool:
+        """Whether all runs have ended, or one is not about to."""
+        near = all(self.find(run_id).ends_within(seconds, self._clock()) for run_id in run_ids)
+        return not near or self.ended(run_ids)
 
     # The dictionary has the order of submission, so that no time is needed to sort by.
     def of(self, owner: str) -> list[Job]:

@@ -3,7 +3,6 @@
     run_id = jobs.manager().submit(TrainingTask("GBCClassifier", {"lambda0": 1.0}, data), owner="anna")
     jobs.manager().status(run_id)        # state, place in the queue, rounds, time left, a sentence
     jobs.manager().events(run_id, 12)    # the RoundEnd events from the 13th on
-    jobs.manager().stop(run_id)
     jobs.manager().result(run_id)        # RunResult, once the state is "finished" or "stopped"
 
 One thread per worker process hands it one run at a time and takes its messages; a process that dies fails its run and
@@ -20,29 +19,32 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from itertools import count
 from typing import Any
 
 from hetcore.player import ORDERS
 from studio import limits
 from studio.jobs import memory
-from studio.jobs.job import Job, Jobs
-from studio.jobs.protocol import (
+from studio.jobs.job import (
     ENDED,
     FunctionTask,
-    Packer,
-    RunResult,
+    Job,
+    Jobs,
     Status,
     TrainingTask,
     UnknownRunError,
+    data_of,
+    with_data,
     without_data,
 )
-from studio.jobs.worker import NICENESS, Worker
+from studio.jobs.packing import DataRef, Packer
+from studio.jobs.results import RunResult
+from studio.jobs.worker import GONE, NICENESS, PHASES, Worker
 from studio.messages import explained
 
 __all__ = ["FunctionTask", "Manager", "RunResult", "Status", "TrainingTask", "UnknownRunError", "background", "manager"]
 
-_GONE = (EOFError, OSError)
 _DIED = "The training process ended by itself, often for lack of memory: use fewer rows, columns or rounds."
 _CUT_OFF = "Stopped in the middle of a round, so no model was kept."
 _CANNOT_START = "The training process cannot start: the studio's log says why; restart the studio once that is mended."
@@ -52,10 +54,6 @@ SOON = 0.3
 """Seconds before its foreseen end from which a run is waited for, where somebody looks at it."""
 SWEEP = 10.0
 """Seconds between two looks at runs that nobody watches."""
-LEAST = 19
-"""Niceness of what nobody waits for."""
-GIVE_BACK = 6
-"""Of so many looks one also returns freed memory to the system."""
 
 
 class Manager:
@@ -72,7 +70,6 @@ class Manager:
     compiled : bool
         Whether workers compile the kernels before the first run rather than in it.
     niceness : int
-        Of the workers.
     """
 
     def __init__(
@@ -87,8 +84,9 @@ class Manager:
         self.changed = threading.Condition()
         self._closing = threading.Event()
         self._jobs, self._packer = Jobs(job_limits, clock), Packer()
-        kernels = _kernels(job_limits.workers, compiled)
-        self.workers = [Worker(job_limits.memory, modules, each, niceness) for each in kernels]
+        # The first is soon there for most methods, the others compile them all.
+        kernels = ["core" if job_limits.workers > 1 else "all", *["all"] * (job_limits.workers - 1)]
+        self.workers = [Worker(job_limits.memory, modules, each if compiled else "none", niceness) for each in kernels]
         self._threads = [threading.Thread(target=self._serve, args=(worker,), daemon=True) for worker in self.workers]
         for thread in self._threads:
             thread.start()
@@ -115,8 +113,7 @@ class Manager:
         paused : bool
             Whether to wait before the first round, for stepping from the start.
         on_end : callable or None
-            Called once with the last status and the result, from a thread of the manager's, watched or not: to store
-            the run. It must not touch a page.
+            Called once with the last status and the result, to store the run, in a thread that must not touch a page.
         run_id : str
             An unguessable one, where the run has an id already.
 
@@ -133,13 +130,8 @@ class Manager:
             self.changed.notify_all()
         return job.run_id
 
-    def restore(
-        self, run_id: str, owner: str, task: TrainingTask, events: Sequence[Any], result: RunResult, state: str
-    ) -> None:
+    def restore(self, job: Job) -> None:
         """Know a run again that ended before, perhaps in an earlier process."""
-        job = Job(
-            run_id, owner, task, paused=False, last_seen=self.clock(), state=state, events=list(events), result=result
-        )
         with self.changed:
             self._jobs.know_again(job)
 
@@ -148,21 +140,9 @@ class Manager:
         return self.submit(FunctionTask(path, kwargs), owner)
 
     def status(self, run_id: str, owner: str | None = None, watch: bool = True) -> Status:
-        """Return where a run stands.
+        """Return where a run stands, which counts as watching it unless `watch` is False.
 
-        Parameters
-        ----------
-        run_id : str
-            As returned by `submit`.
-        owner : str or None
-            Where given, a run of another owner is as good as unknown.
-        watch : bool
-            Whether this counts as watching the run.
-
-        Raises
-        ------
-        UnknownRunError
-            If there is no such run.
+        UnknownRunError without such a run; where an owner is given, a run of another is as good as unknown.
         """
         with self.changed:
             return self._status(self._jobs.find(run_id, owner, watch))
@@ -182,21 +162,19 @@ class Manager:
         with self.changed:
             return without_data(self._jobs.find(run_id, owner, watch).task)
 
-    def pause(self, run_id: str, owner: str | None = None) -> None:
-        """Hold the run after the round in progress."""
-        self._order(run_id, "pause", owner)
-
-    def resume(self, run_id: str, owner: str | None = None) -> None:
-        """Let a paused run go on."""
-        self._order(run_id, "resume", owner)
-
-    def step(self, run_id: str, owner: str | None = None) -> None:
-        """Do one round of a paused run; a running one is paused after the round in progress."""
-        self._order(run_id, "step", owner)
+    def order(self, run_id: str, order: str, owner: str | None = None) -> None:
+        """Give a run an order, heard after the round in progress: "pause", "resume", "step" (one round) or "stop"."""
+        assert order in ORDERS
+        with self.changed:
+            job = self._jobs.find(run_id, owner)
+            ended = self._jobs.order(job, order)
+            self.changed.notify_all()
+        if ended:
+            self._report_end(job)
 
     def stop(self, run_id: str, owner: str | None = None) -> None:
         """End the run after the round in progress, or at once if it waits; without effect on an ended run."""
-        self._order(run_id, "stop", owner)
+        self.order(run_id, "stop", owner)
 
     def runs(self, owner: str) -> list[Status]:
         """Return where the owner's runs stand, newest first, without counting as watching them."""
@@ -206,10 +184,8 @@ class Manager:
     def readiness(self) -> str:
         """Return "starting", "compiling" or "ready": how far the readiest worker is."""
         with self.changed:
-            phases = {worker.phase for worker in self.workers}
-        if phases & {"ready", "working"}:
-            return "ready"
-        return "compiling" if "compiling" in phases else "starting"
+            phase = max((worker.phase for worker in self.workers), key=PHASES.index)
+        return "ready" if phase == "working" else phase
 
     def wait(self, run_id: str, states: Sequence[str] = ENDED, timeout: float = 60.0) -> Status:
         """Wait until the run is in one of the states or has ended, at most `timeout` seconds, and return its status."""
@@ -221,23 +197,14 @@ class Manager:
     def wait_begun(self, run_ids: Iterable[str], timeout: float) -> None:
         """Wait until one of the runs has an event or none is running, at most `timeout` seconds."""
         with self.changed:
-            runs = [self._jobs.find(run_id) for run_id in run_ids]
-            self.changed.wait_for(
-                lambda: any(job.events for job in runs) or not any(job.state == "running" for job in runs), timeout
-            )
+            self.changed.wait_for(partial(self._jobs.begun, [*run_ids]), timeout)
 
     def wait_ended(self, run_ids: Iterable[str], timeout: float) -> bool:
         """Wait while all runs are about to end, at most `timeout` seconds; return whether all have ended."""
         with self.changed:
-            runs = [self._jobs.find(run_id) for run_id in run_ids]
             # A look costs as much as some rounds, and shows nothing new of what only predicts: soon is soon enough.
-            soon = min(timeout, SOON)
-            self.changed.wait_for(
-                lambda: all(job.state in ENDED for job in runs)
-                or not all(job.ends_within(soon, self.clock()) for job in runs),
-                timeout,
-            )
-            return all(job.state in ENDED for job in runs)
+            self.changed.wait_for(partial(self._jobs.end_or_go_on, [*run_ids], min(timeout, SOON)), timeout)
+            return self._jobs.ended([*run_ids])
 
     def sweep(self) -> None:
         """Stop runs that nobody watches and forget old ones; called every few seconds."""
@@ -255,29 +222,14 @@ class Manager:
             self.changed.notify_all()
             for worker in self.workers:
                 worker.kill()
-        for thread in self._threads:
-            if thread is not threading.current_thread():
-                thread.join(10)
-
-    # Orders and ends ------------------------------------------------------------------------------------------------
+        for thread in {*self._threads} - {threading.current_thread()}:
+            thread.join(10)
 
     def _status(self, job: Job) -> Status:
         place = self._jobs.queue.place(job.run_id) if job.state == "queued" else 0
-        return job.status(self.clock(), place, self._waiting_phase(place))
-
-    def _waiting_phase(self, place: int) -> str:
-        """Return "queued", or how far the process is that will take the run at this place."""
-        phases = sorted(worker.phase for worker in self.workers if worker.phase in ("starting", "compiling"))
-        return phases[place - 1] if 0 < place <= len(phases) else "queued"
-
-    def _order(self, run_id: str, order: str, owner: str | None) -> None:
-        assert order in ORDERS
-        with self.changed:
-            job = self._jobs.find(run_id, owner)
-            ended = self._jobs.order(job, order)
-            self.changed.notify_all()
-        if ended:
-            self._report_end(job)
+        # The run waits for a process that is on its way rather than for other runs.
+        coming = sorted(worker.phase for worker in self.workers if worker.phase in ("starting", "compiling"))
+        return job.status(self.clock(), place, coming[place - 1] if 0 < place <= len(coming) else "queued")
 
     def _report_end(self, job: Job) -> None:
         """Call the run's `on_end`, without the lock."""
@@ -292,7 +244,8 @@ class Manager:
             if self._closing.wait(SWEEP):
                 return
             self.sweep()
-            if turn % GIVE_BACK == 0:
+            # Once a minute what was freed goes back to the system: asking for it costs more than looking.
+            if turn % 6 == 0:
                 memory.give_back()
 
     # The thread of a worker -----------------------------------------------------------------------------------------
@@ -318,25 +271,19 @@ class Manager:
             return True
         if not started and not len(self._jobs.queue):
             return False
-        self._set_phase(worker, "starting")
-        try:
-            worker.start()
-            with self.changed:
-                if self._closing.is_set():
-                    worker.kill()
-            while worker.phase != "ready":
-                self._set_phase(worker, worker.receive()[1])
-            return True
-        except _GONE:
-            worker.kill()  # its socket may end a moment before it does
+        up = worker.warm_up(partial(self._set_phase, worker))
+        if not up:
             if not self._closing.is_set():
                 _log.error("A training process could not start.")
             self._set_phase(worker, "ready")  # to answer runs with a sentence rather than let them wait
-            return False
+        return up
 
     def _set_phase(self, worker: Worker, phase: str) -> None:
         with self.changed:
             worker.phase = phase
+            # The studio may have been closed while the process was on its way.
+            if self._closing.is_set():
+                worker.kill()
             self.changed.notify_all()
 
     def _next_job(self, worker: Worker, started: bool) -> Job | None:
@@ -355,7 +302,7 @@ class Manager:
         job = self._jobs.next()
         if job is None or (not started and any(other.alive() for other in self.workers)):
             return None
-        digests = self._packer.known(job.task)
+        digests = self._packer.known(data_of(job.task).values())
         having = [other for other in self.workers if other.phase == "ready" and other.holds(digests)]
         if having and worker not in having:
             return None
@@ -369,15 +316,17 @@ class Manager:
             kind, content = worker.receive()
             while kind not in ("done", "failed"):
                 taken = taken or kind == "taken"
-                if kind != "taken":
-                    self._note(job, kind, content)
+                with self.changed:
+                    if kind != "taken":
+                        job.take_message(kind, content, self.clock())
+                    self.changed.notify_all()
                 kind, content = worker.receive()
             if kind == "failed":
                 self._end(worker, job, "failed", content)
             else:
                 state = "stopped" if content.stopped else "finished"
                 self._end(worker, job, state, job.message or content.note, content)
-        except _GONE:
+        except GONE:
             worker.kill()  # its socket may end a moment before it does
             if not (taken or again or job.stopping) and self._ensure(worker):  # it had died before it had the run
                 self._set_phase(worker, "working")
@@ -391,13 +340,14 @@ class Manager:
             self._end(worker, job, "failed", explained(error))
 
     def _hand_over(self, worker: Worker, job: Job) -> None:
-        packed = self._packer.pack(job.task)
-        for digest in packed.contents:
-            if digest in worker.held:
-                worker.touch(digest)
+        packed = {name: self._packer.pack(content) for name, content in data_of(job.task).items()}
+        for data in packed.values():
+            if data.digest in worker.held:
+                worker.touch(data.digest)
             else:
-                worker.supply(digest, packed.payload(digest), self.limits.datasets)
-        worker.send("run", packed.task, job.paused)
+                worker.supply(data.digest, data.payload(), self.limits.datasets)
+        references = {name: DataRef(data.digest) for name, data in packed.items()}
+        worker.send("run", with_data(job.task, references), job.paused)
         with self.changed:
             job.connect(lambda order: self._deliver(worker, job, order))
 
@@ -416,11 +366,6 @@ class Manager:
             if worker.job is job and job.state != "predicting":
                 worker.kill()
 
-    def _note(self, job: Job, kind: str, content: Any) -> None:
-        with self.changed:
-            job.take_message(kind, content, self.clock())
-            self.changed.notify_all()
-
     def _end(self, worker: Worker, job: Job, state: str, message: str, result: RunResult | None = None) -> None:
         with self.changed:
             self._jobs.release(job, state, message, result)
@@ -429,35 +374,27 @@ class Manager:
         self._report_end(job)
 
 
-def _kernels(workers: int, compiled: bool) -> list[str]:
-    """Return what each worker compiles: the first is soon there for most methods, the others have them all."""
-    if not compiled:
-        return ["none"] * workers
-    return ["core" if workers > 1 else "all", *["all"] * (workers - 1)]
-
-
 _log = logging.getLogger(__name__)
-_manager: Manager | None = None
-_background: Manager | None = None
+_made: dict[str, Manager] = {}
 _creating = threading.Lock()
 
 
 def manager() -> Manager:
     """Return the one manager of this process; the first call starts its workers."""
-    global _manager
-    with _creating:
-        if _manager is None:
-            _manager = Manager()
-            atexit.register(_manager.close)
-    return _manager
+    return _one("trainings", Manager)
 
 
 def background() -> Manager:
     """Return the manager of what nobody waits for: one worker of its own, nicer than those of trainings."""
-    global _background
+    modules, one = ("hetcore.baselines.best_joined",), limits.JOBS._replace(workers=1)
+    # 19 is the nicest that there is: whatever somebody waits for goes first.
+    return _one("background", lambda: Manager(one, modules, compiled=False, niceness=19))
+
+
+def _one(name: str, make: Callable[[], Manager]) -> Manager:
+    # Locked, for pages are threads, and two that ask at once must not start two sets of workers.
     with _creating:
-        if _background is None:
-            one = limits.JOBS._replace(workers=1)
-            _background = Manager(one, ("hetcore.baselines.best_joined",), compiled=False, niceness=LEAST)
-            atexit.register(_background.close)
-    return _background
+        if name not in _made:
+            _made[name] = make()
+            atexit.register(_made[name].close)
+    return _made[name]

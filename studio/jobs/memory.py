@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import psutil
 
 from hetcore.registry import METHODS, MemoryNeed, find
-from studio.jobs.protocol import FunctionTask, TrainingTask
+from studio.jobs.job import FunctionTask, TrainingTask
 from studio.limits import GIB, RECALLED, JobLimits
 
 __all__ = ["Shape", "free", "give_back", "need_of", "needed", "why_not", "shape_of"]

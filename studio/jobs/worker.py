@@ -22,20 +22,23 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 from hetcore.player import Player
-from studio.jobs.job import Job
-from studio.jobs.protocol import DataRef, FunctionTask, TrainingTask
+from studio.jobs.job import FunctionTask, Job, TrainingTask
+from studio.jobs.packing import DataRef
 from studio.limits import RECALLED
 from studio.messages import explained
 
-__all__ = ["NICENESS", "ROOT", "Server", "Worker", "child_environment", "main"]
+__all__ = ["GONE", "NICENESS", "PHASES", "ROOT", "Server", "Worker", "child_environment", "main"]
 
 ROOT = Path(__file__).resolve().parents[2]
+GONE = (EOFError, OSError)
+"""What a connection raises whose other end is no more."""
+PHASES = ("starting", "compiling", "ready", "working")
 NICENESS = 10
 """Of a worker: the studio's own process comes first."""
 _ONE_THREAD = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "POLARS_MAX_THREADS")
@@ -67,7 +70,7 @@ class Worker:
     Attributes
     ----------
     phase : str
-        "starting", "compiling", "ready" (idle) or "working".
+        One of `PHASES`; "ready" is idle.
     job : Job or None
         The run that it has.
     held : list of str
@@ -106,6 +109,19 @@ class Worker:
                 start_new_session=True,
             )
         self._connection, self.held = Connection(ours.detach()), []
+
+    def warm_up(self, note: Callable[[str], None]) -> bool:
+        """Start the process and tell its phases until it is warm; return whether it came so far."""
+        note("starting")
+        try:
+            self.start()
+            while self.phase != "ready":
+                note(self.receive()[1])
+            return True
+        except GONE:
+            # Its socket may end a moment before it does.
+            self.kill()
+            return False
 
     @property
     def pid(self) -> int | None:

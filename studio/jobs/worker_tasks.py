@@ -19,8 +19,9 @@ from hetcore.errors import ParameterError
 from hetcore.player import Player
 from studio import forms, scenarios, uncertainty
 from studio.jobs import cluster
-from studio.jobs.protocol import FunctionTask, RunResult, TrainingTask, contribution_columns
+from studio.jobs.job import FunctionTask, TrainingTask
 from studio.jobs.recorder import Recorder
+from studio.jobs.results import RunResult, contribution_columns
 from studio.scans import whole
 
 __all__ = ["ESTIMATORS", "FUNCTIONS", "find_estimator", "find_function", "perform"]

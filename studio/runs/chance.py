@@ -17,7 +17,7 @@ from scipy.special import stdtrit
 from hetcore.data import HetData
 from hetcore.events import Callback, RoundEnd
 from hetcore.player import Player
-from studio.jobs.protocol import TrainingTask
+from studio.jobs.job import TrainingTask
 from studio.messages import number
 
 __all__ = [

@@ -17,7 +17,8 @@ from hetcore.errors import DataError
 from hetcore.events import RoundEnd
 from studio import recipes
 from studio.jobs import manager
-from studio.jobs.protocol import RunResult, TrainingTask
+from studio.jobs.job import Job, TrainingTask
+from studio.jobs.results import RunResult
 from studio.runs import kept_files, store
 from studio.runs.run import Run
 from studio.runs.table import example_of
@@ -94,9 +95,8 @@ def restore(owner: str, run_id: str) -> bool:
         # Runs that failed or were interrupted have no rounds to show.
         if run.status not in ("finished", "stopped") or rounds is None:
             return False
-        studio.restore(
-            run_id, owner, _task(run), events=from_bytes(rounds), result=_result(owner, run), state=run.status
-        )
+        job = Job(run_id, owner, _task(run), paused=False, last_seen=studio.clock(), state=run.status)
+        studio.restore(dataclasses.replace(job, events=from_bytes(rounds), result=_result(owner, run)))
     except (LookupError, DataError):
         return False
     return True

@@ -7,7 +7,8 @@ from collections import OrderedDict
 import pytest
 
 from studio.jobs import manager
-from studio.jobs.protocol import RunResult, Status
+from studio.jobs.job import Status
+from studio.jobs.results import RunResult
 from studio.views.consensus import without
 
 

@@ -6,8 +6,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from hetcore.events import RoundEnd
+from studio.jobs.job import Setting
 from studio.views.common.lessons import LESSONS, TREND, Facts
-from studio.views.common.training import Setting
 from tests.jobs.running import PATIENCE
 
 LABELS = {"op": "labels", "fraction": 0.1, "seed": 0}

@@ -9,9 +9,10 @@ from streamlit.testing.v1 import AppTest
 
 from hetcore.data import HetData
 from hetcore.events import RoundEnd
+from studio.jobs.job import Setting
 from studio.runs import restoring, store
 from studio.views.common import widgets_pins
-from studio.views.common.training import Setting, run_of
+from studio.views.common.training import run_of
 from studio.views.common.widgets_pins import Pin
 from studio.views.consensus.widgets import figures_of
 from tests.jobs.running import PATIENCE

@@ -7,9 +7,9 @@ from streamlit.testing.v1 import AppTest
 
 import datasets
 from hetcore.events import RoundEnd
+from studio.jobs.job import Setting
 from studio.views.common import glossary
 from studio.views.common.lessons import Facts
-from studio.views.common.training import Setting
 from tests.jobs.running import PATIENCE
 
 ROOT = Path(__file__).parents[2]

@@ -15,7 +15,7 @@ KERNELS = sorted((ROOT / "hetcore" / "kernels").glob("*.py"))
 # Its docstring says once what the same five methods of every encoder do.
 DOCUMENTED_ONCE = {"hetcore.data.column_encoders"}
 # Who may pickle: tasks and messages between the studio and the workers that it started.
-WORKER_PIPE = {"studio.jobs.protocol", "studio.jobs.worker"}
+WORKER_PIPE = {"studio.jobs.packing", "studio.jobs.worker"}
 PICKLERS = {"pickle", "marshal", "shelve", "dill", "cloudpickle"}
 RUNS_TEXT = {"eval", "exec", "compile", "__import__", "os.system", "os.popen", "yaml.load"}
 PLACE = re.compile(r"(?<![\w.~/])/(work|home|root|Users|tmp)/\w|(?<!\w)[A-Z]:\\\\\w")

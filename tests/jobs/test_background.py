@@ -17,7 +17,7 @@ def studio():
     made = manager.background()
     yield made
     made.close()
-    manager._background = None
+    manager._made.pop("background", None)
 
 
 def test_the_comparison_is_made_by_a_process_that_gives_way(studio):

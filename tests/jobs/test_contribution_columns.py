@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from studio.jobs import worker_tasks
-from studio.jobs.protocol import contribution_columns
+from studio.jobs.results import contribution_columns
 
 names = st.lists(st.sampled_from(["id", "g", "graph:g", "source:g", "source:id", "source:graph:g", "a"]), unique=True)
 

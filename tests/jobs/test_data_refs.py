@@ -6,8 +6,8 @@ import pickle
 
 import pytest
 
-from studio.jobs import protocol
-from studio.jobs.protocol import DataRef, FunctionTask
+from studio.jobs.job import FunctionTask, data_of, with_data
+from studio.jobs.packing import DataRef, Packer
 
 
 class Busy:
@@ -27,13 +27,18 @@ class Busy:
 
 
 def test_data_that_a_page_looks_at_are_packed_again():
-    packed = protocol.Packer().pack(FunctionTask("f", {"data": Busy(3), "name": "g"}))
-    reference = packed.task.kwargs["data"]
-    assert isinstance(reference, DataRef) and packed.task.kwargs["name"] == "g"
-    assert pickle.loads(packed.payload(reference.digest)).content == 1
+    packed = Packer().pack(Busy(3))
+    assert pickle.loads(packed.payload()).content == 1
+
+
+def test_only_what_may_be_large_is_taken_out_of_a_call():
+    task = FunctionTask("f", {"data": {"X": 1}, "name": "g"})
+    assert data_of(task) == {"data": {"X": 1}}
+    sent = with_data(task, {"data": DataRef("digest")})
+    assert sent.kwargs == {"data": DataRef("digest"), "name": "g"} and task.kwargs["data"] == {"X": 1}
 
 
 @pytest.mark.parametrize("busy", [Busy(10**6), Busy(1, "another reason")])
 def test_what_does_not_pass_is_reported(busy):
     with pytest.raises(RuntimeError, match=busy.words):
-        protocol.Packer().pack(FunctionTask("f", {"data": busy}))
+        Packer().pack(busy)

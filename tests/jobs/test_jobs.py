@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 from hetcore.data import HetData
+from studio.jobs.job import FunctionTask
 from studio.jobs.manager import TrainingTask, UnknownRunError
-from studio.jobs.protocol import FunctionTask
 from tests.jobs.running import PATIENCE, ended, task, until, until_all_ready
 from tests.jobs.studio_stubs import TinyData
 
@@ -66,7 +66,7 @@ def test_stop_leaves_the_model_of_the_rounds_done(studio):
     result = studio.result(run_id)
     assert result.stopped and result.history.height == status.rounds == len(studio.events(run_id))
     studio.stop(run_id)
-    studio.resume(run_id)
+    studio.order(run_id, "resume")
     assert studio.status(run_id) == status
 
 
@@ -74,14 +74,14 @@ def test_a_run_can_be_stepped_from_the_start_paused_and_resumed(studio):
     run_id = studio.submit(task("EndlessRegressor"), "anna", paused=True)
     assert studio.wait(run_id, ["paused"], PATIENCE).rounds == 0
     for rounds in (1, 2):
-        studio.step(run_id)
+        studio.order(run_id, "step")
         status = until(studio, run_id, lambda status, n=rounds: status.state == "paused" and status.rounds == n)
         assert status.seconds_left is None
-    studio.resume(run_id)
+    studio.order(run_id, "resume")
     until(studio, run_id, lambda status: status.state == "running" and status.rounds > 5)
-    studio.pause(run_id)
+    studio.order(run_id, "pause")
     rounds = until(studio, run_id, lambda status: status.state == "paused").rounds
-    studio.step(run_id)
+    studio.order(run_id, "step")
     until(studio, run_id, lambda status: status.state == "paused" and status.rounds == rounds + 1)
     studio.stop(run_id)
     assert ended(studio, run_id).state == "stopped"
@@ -198,7 +198,7 @@ def test_a_run_keeps_its_task_and_not_its_data(studio):
 def test_runs_of_others_are_unknown_and_ids_cannot_be_guessed(studio):
     run_ids = [studio.submit(task(n_iterations=1), "anna") for _ in range(3)]
     assert len(set(run_ids)) == 3 and all(len(run_id) >= 22 for run_id in run_ids)
-    for look in (studio.status, studio.events, studio.result, studio.stop, studio.pause, studio.task):
+    for look in (studio.status, studio.events, studio.result, studio.stop, studio.task):
         with pytest.raises(UnknownRunError, match="not known here"):
             look(run_ids[0], owner="ben")
         with pytest.raises(UnknownRunError):

@@ -77,7 +77,7 @@ def test_runs_of_the_studio_train_on_the_cluster_stop_and_fail_alone(monkeypatch
             assert summary.startswith("On 1 worker of the Dask cluster; the last")
             assert_array_equal(studio.result(done).predictions["prediction"], here.predict(data))
             first_round(studio, stopped)
-            studio.pause(stopped)
+            studio.order(stopped, "pause")
             assert studio.wait(stopped, ["paused"], PATIENCE).state == "paused"
             studio.stop(stopped)
             assert studio.wait(stopped, timeout=PATIENCE).state == "stopped"

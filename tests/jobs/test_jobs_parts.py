@@ -12,8 +12,8 @@ from hetcore.events import RoundEnd
 from hetcore.player import Player
 from studio.jobs.fair_queue import FairQueue
 from studio.jobs.job import Job
-from studio.jobs.manager import Manager, TrainingTask
-from studio.jobs.protocol import Packer
+from studio.jobs.manager import Manager
+from studio.jobs.packing import Packer
 from studio.jobs.worker import Worker
 from studio.limits import GIB, from_environment
 from tests.jobs.running import LIMITS, STUBS, task
@@ -91,11 +91,9 @@ def test_a_run_is_about_to_end_in_its_last_rounds_and_while_it_predicts():
 
 def test_equal_data_have_one_digest_and_other_data_another():
     packer = Packer()
-    digests = [
-        packer.pack(TrainingTask("T", {}, data)).task.data.digest for data in (TinyData(5), TinyData(5), TinyData(6))
-    ]
+    digests = [packer.pack(data).digest for data in (TinyData(5), TinyData(5), TinyData(6))]
     assert digests[0] == digests[1] != digests[2]
-    arrays = [packer.pack(TrainingTask("T", {}, {"X": np.zeros(k)})).task.data.digest for k in (2, 2, 3)]
+    arrays = [packer.pack({"X": np.zeros(k)}).digest for k in (2, 2, 3)]
     assert arrays[0] == arrays[1] != arrays[2]
 
 
@@ -108,11 +106,10 @@ def test_the_same_object_is_pickled_once():
             return TinyData, ()
 
     packer, data = Packer(), Counting()
-    first = packer.pack(TrainingTask("T", {}, data))
-    first.payload(first.task.data.digest)
-    second = packer.pack(TrainingTask("T", {}, data))
+    packer.pack(data).payload()
+    second = packer.pack(data)
     assert Counting.pickled == 1
-    assert second.payload(second.task.data.digest)
+    assert second.payload()
     assert Counting.pickled == 2
 
 

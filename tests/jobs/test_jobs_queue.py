@@ -178,7 +178,7 @@ def test_a_pause_does_not_count_as_time(single):
     studio.wait(run_id, ["paused"], PATIENCE)
     clock.now += 50
     assert studio.status(run_id).seconds == 0
-    studio.step(run_id)
+    studio.order(run_id, "step")
     until(studio, run_id, lambda status: status.state == "paused" and status.rounds == 1)
     assert studio.status(run_id).seconds == 0
 
@@ -216,6 +216,6 @@ def test_there_is_one_manager(monkeypatch):
     from studio.jobs import manager as jobs
 
     made = Manager(LIMITS._replace(workers=1), STUBS, compiled=False)
-    monkeypatch.setattr(jobs, "_manager", made)
+    monkeypatch.setitem(jobs._made, "trainings", made)
     assert manager() is manager() is made
     made.close()

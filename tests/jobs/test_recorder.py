@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from datasets.planted.generator import make_heterogeneous
 from hetcore.player import Player
 from studio.jobs import recorder
-from studio.jobs.protocol import TrainingTask
+from studio.jobs.job import TrainingTask
 from studio.jobs.worker_tasks import perform
 
 ROUNDS = 4

@@ -11,7 +11,7 @@ from hetcore.errors import ParameterError
 from hetcore.player import Player
 from studio import forms, scenarios
 from studio.jobs import worker_tasks
-from studio.jobs.protocol import TrainingTask
+from studio.jobs.job import TrainingTask
 
 
 class FirstColumn:

@@ -13,8 +13,8 @@ from streamlit.testing.v1 import AppTest
 import datasets
 from hetcore.data import HetData
 from studio.jobs import manager
+from studio.jobs.job import Setting
 from studio.runs import chance
-from studio.views.common.training import Setting
 from studio.views.common.widgets_chance import compared
 from tests.jobs.running import PATIENCE
 
@@ -89,7 +89,7 @@ def test_without_the_only_source_that_knows_it_is_worse_beyond_chance_and_it_can
 def _script():
     import streamlit as st
 
-    from studio.views.common.training import Setting
+    from studio.jobs.job import Setting
     from studio.views.common.widgets_chance import over_seeds
     from tests.runs.test_chance import HALF, SETTING, _data
 

@@ -17,7 +17,8 @@ import hetcore as hc
 from hetcore.data import HetData
 from hetcore.player import Player
 from studio import forms, scenarios
-from studio.jobs.protocol import RunResult, TrainingTask
+from studio.jobs.job import Setting, TrainingTask
+from studio.jobs.results import RunResult
 from studio.jobs.worker import child_environment
 from studio.jobs.worker_tasks import perform
 from studio.runs import export, rendering
@@ -25,7 +26,6 @@ from studio.runs import table as run_table
 from studio.runs.run import Run
 from studio.views.collective import settings
 from studio.views.common import training
-from studio.views.common.training import Setting
 from studio.views.noise import settings as noise
 from studio.views.transfer import settings as transfer
 from studio.views.two_learners import settings as two_learners

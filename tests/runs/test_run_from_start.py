@@ -9,10 +9,10 @@ import pytest
 
 from hetcore.data import HetData
 from hetcore.events import RoundEnd
+from studio.jobs.job import Setting
 from studio.runs import restoring, store, table
 from studio.runs.store import RunStore
 from studio.views.common import training
-from studio.views.common.training import Setting
 
 DATA = HetData({"t": pl.DataFrame({"id": ["a", "b"], "x": [1, 2]})})
 SETTING = Setting("GBCRegressor", {"n_iterations": 2})

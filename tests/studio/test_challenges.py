@@ -8,9 +8,9 @@ import datasets
 import hetcore as hc
 from hetcore.events import RoundEnd
 from studio import scenarios
+from studio.jobs.job import Setting
 from studio.views.common import challenges, training
 from studio.views.common.challenges import CHALLENGES, attempt, reached
-from studio.views.common.training import Setting
 from studio.views.common.widgets import PAGES
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from hetcore.events import RoundEnd
+from studio.jobs.job import Setting
 from studio.views.common import lessons
 from studio.views.common.lessons import LESSONS, Facts, passed
-from studio.views.common.training import Setting
 from studio.views.common.widgets import PAGES
 
 

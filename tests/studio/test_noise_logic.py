@@ -14,7 +14,7 @@ import hetcore as hc
 from hetcore.player import Player
 from studio import forms, scenarios, uncertainty
 from studio.jobs import worker_tasks
-from studio.jobs.protocol import TrainingTask
+from studio.jobs.job import TrainingTask
 from studio.jobs.worker import child_environment
 from studio.runs import export, reopening
 from studio.views.common import training

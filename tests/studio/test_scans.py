@@ -16,7 +16,7 @@ from hetcore.data.reading.parquet_files import ParquetTable
 from hetcore.errors import DataError
 from hetcore.player import Player
 from studio import recipes
-from studio.jobs.protocol import TrainingTask
+from studio.jobs.job import TrainingTask
 from studio.jobs.worker_tasks import perform
 from studio.runs import export
 from studio.runs.run import Run

@@ -13,7 +13,7 @@ from hetcore.figures import transfer as figures
 from hetcore.player import Player
 from studio import scenarios
 from studio.jobs import worker_tasks
-from studio.jobs.protocol import FunctionTask, TrainingTask
+from studio.jobs.job import FunctionTask, TrainingTask
 from studio.runs import export, reopening
 from studio.runs.differences import Outcome, sentence
 from studio.runs.run import Run

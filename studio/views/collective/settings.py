@@ -9,10 +9,10 @@ import numpy as np
 
 import hetcore as hc
 from hetcore.data import HetData
+from studio.jobs.job import Setting
 from studio.messages import shown
 from studio.views.common.curves import SCORED, Events, scored_set
 from studio.views.common.paired import Paired
-from studio.views.common.training import Setting
 
 __all__ = ["EXAMPLE", "FEATURES", "LABELS", "OFFLINE", "kept", "why_not", "settings", "verdict"]
 

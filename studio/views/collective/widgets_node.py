@@ -12,9 +12,9 @@ from hetcore.data import HetData
 from hetcore.figures import basic
 from hetcore.figures import graph as figures_graph
 from hetcore.figures.graph import brief
+from studio.jobs.job import Setting
 from studio.messages import shown
 from studio.views.collective.edits import Inference, columns_of, neighbours
-from studio.views.common.training import Setting
 from studio.views.common.widgets import chart, escape, show_table
 
 __all__ = ["Trained", "node", "plain"]

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from studio.jobs.job import Setting
 from studio.runs.differences import describe
-from studio.views.common.training import Setting
 
 __all__ = ["CHALLENGES", "Attempt", "Challenge", "attempt", "of_page", "reached"]
 

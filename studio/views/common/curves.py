@@ -11,7 +11,15 @@ from hetcore.events import RoundEnd
 from hetcore.figures import basic
 
 __all__ = [
-    "SCORED", "Curves", "Events", "aligned", "by_name", "by_training", "figure", "metric_name", "scored_rows",
+    "SCORED",
+    "Curves",
+    "Events",
+    "aligned",
+    "by_name",
+    "by_training",
+    "figure",
+    "metric_name",
+    "scored_rows",
     "scored_set",
 ]
 

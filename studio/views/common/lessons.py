@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from studio.jobs.job import Setting
 from studio.views.common.curves import scored_rows
-from studio.views.common.training import Setting
 
 __all__ = ["LESSONS", "Facts", "Lesson", "Step", "of_page", "passed"]
 

@@ -1,50 +1,17 @@
-"""What a training page does, without a page: settings become tasks, ended runs are stored, two are compared."""
+"""What a training page knows without a page: what-ifs, a run as it is stored, two outcomes compared."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 from hetcore.data import HetData
-from studio.jobs import manager
-from studio.runs import restoring, store
+from studio.jobs.job import Setting
 from studio.runs.differences import Outcome, sentence
 from studio.runs.run import Run
 
-__all__ = ["Setting", "difference", "estimator_of", "operations_of", "outcome", "run_of", "seconds_of", "submit"]
-
-
-@dataclass(frozen=True)
-class Setting:
-    """One setting of a page: what is trained on what.
-
-    Attributes
-    ----------
-    estimator : str
-    params : dict
-    operations : list of dict
-        See `studio.scenarios`.
-    fit : dict
-        Further arguments of fit, such as {"graph": "producer"}.
-    form : dict
-        How the data become the arrays that the estimator takes, see `studio.forms`; empty for one that takes HetData.
-    whole : bool
-        Whether it is trained on all data by path, of which those in use are a sample.
-    """
-
-    estimator: str
-    params: dict[str, Any] = field(default_factory=dict)
-    operations: list[dict[str, Any]] = field(default_factory=list)
-    fit: dict[str, Any] = field(default_factory=dict)
-    form: dict[str, Any] = field(default_factory=dict)
-    whole: bool = False
-
-    def stored(self, recipe: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the settings as the run store and the exports have them."""
-        settings = {"data": dict(recipe), "operations": self.operations, "params": self.params, "fit": self.fit}
-        return settings | ({"form": self.form} if self.form else {}) | ({"whole": True} if self.whole else {})
+__all__ = ["difference", "estimator_of", "operations_of", "outcome", "results_of", "run_of", "seconds_of"]
 
 
 def estimator_of(data: HetData) -> str:
@@ -73,62 +40,6 @@ def operations_of(
     if known < 1:
         done.append({"op": "labels", "fraction": float(known), "seed": seed})
     return done
-
-
-def submit(
-    page: str,
-    setting: Setting,
-    data: HetData,
-    recipe: Mapping[str, Any],
-    title: str,
-    owner: str,
-    paused: bool = False,
-    label: str = "",
-    within: Sequence[str] = (),
-) -> str:
-    """Queue a training of a page, stored from its start to its end, watched or not; return its run id.
-
-    The store knows it by the same id, and by the label under which the page shows it. `within` are the folders that
-    the person may read, for a training on data by path.
-
-    Raises
-    ------
-    ValueError
-        If the owner has too many unfinished runs.
-    """
-    task = manager.TrainingTask(
-        setting.estimator,
-        setting.params,
-        data,
-        operations=setting.operations,
-        fit_params=setting.fit,
-        form=setting.form,
-        digest=data.digest(),
-        whole={"scan": recipe["scan"], "within": list(within)} if setting.whole else {},
-    )
-    run = run_of(page, setting, recipe, title=title, owner=owner, digest=task.digest)
-    # Stored before it begins: a studio that ends meanwhile leaves a run that can be found and reopened.
-    run = store.shared().begin(replace(run, settings=run.settings | ({"label": label} if label else {})))
-
-    # Called by the manager when the run ends, whether a page watches or not.
-    def keep(status: Any, result: Any) -> None:
-        if result is not None and status.state in ("finished", "stopped"):
-            ended = replace(run, status=status.state, results=results_of(result))
-            parts = {"model": result.model, "contributions": result.contributions, "additions": result.additions}
-            parts["staged"] = result.staged
-            parts["rounds"] = restoring.to_bytes(manager.manager().events(run.id))
-            store.shared().end(ended, history=result.history, predictions=result.predictions, **parts)
-        elif status.state == "failed":
-            store.shared().end(replace(run, status="failed", results={"message": status.message}))
-        else:
-            store.shared().delete(owner, run.id)  # stopped before its first round
-
-    try:
-        return manager.manager().submit(task, owner, paused=paused, on_end=keep, run_id=run.id)
-    # Refused by the queue: what was listed a moment ago must go again.
-    except ValueError:
-        store.shared().delete(owner, run.id)
-        raise
 
 
 def run_of(

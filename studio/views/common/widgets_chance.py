@@ -11,8 +11,8 @@ import streamlit as st
 
 from hetcore.data import HetData
 from hetcore.figures import basic
+from studio.jobs.job import Setting
 from studio.runs import chance
-from studio.views.common.training import Setting
 from studio.views.common.widgets import chart, escape
 from studio.views.common.widgets_task import start, stop, watch
 

@@ -14,13 +14,13 @@ import streamlit as st
 
 from hetcore.data import HetData
 from hetcore.errors import DataError
+from studio.jobs.job import Setting
 from studio.messages import explained
 from studio.runs import restoring, store
 from studio.runs.differences import describe
 from studio.runs.run import Run
 from studio.views.common import training
 from studio.views.common.curves import SCORED, Events, by_training, figure, metric_name, scored_rows, scored_set
-from studio.views.common.training import Setting
 from studio.views.common.widgets import chart, escape, number, show_table
 from studio.views.common.widgets_chance import any_over_seeds
 from studio.views.common.widgets_training import LiveTrainings

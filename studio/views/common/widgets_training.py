@@ -14,22 +14,23 @@ ids are in the session and in the URL.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import streamlit as st
 
+from hetcore.data import HetData
 from studio import session
 from studio.jobs import manager as jobs
-from studio.runs import restoring
-from studio.runs.differences import Outcome, describe, sentence
+from studio.jobs.job import Setting
+from studio.runs import restoring, store
 from studio.views.common import training, widgets_lessons
-from studio.views.common.training import Setting
+from studio.views.common import widgets_progress as progress
 from studio.views.common.widgets import escape
 from studio.views.common.widgets_controls import share, values, write
 from studio.views.common.widgets_timeline import timeline
 
-__all__ = ["LiveTrainings"]
+__all__ = ["LiveTrainings", "submit"]
 
 INSTANT = 3.0
 """Seconds: a changed setting that is estimated to train faster trains at once."""
@@ -37,22 +38,9 @@ EVERY = 0.3
 """Seconds between two looks at a training."""
 FIRST = 0.6
 """Seconds that a look at a training waits for its first round, or for its end after the last."""
-AHEAD = 5
-"""Trainings that are listed before a queued one."""
 LESSON = "lesson"
 """Key of the choice of a lesson, which goes on while settings change."""
 WAIT = "Press Train to follow the controls."
-WORDS = {
-    "queued": "Queued",
-    "starting": "Starting a worker",
-    "compiling": "Compiling, first run only",
-    "running": "Training",
-    "paused": "Paused",
-    "predicting": "Rounds done, predicting",
-    "finished": "Training finished",
-    "stopped": "Training stopped",
-    "failed": "Training failed",
-}
 Events = Mapping[str, Sequence[Any]]
 
 
@@ -112,17 +100,7 @@ class LiveTrainings:
                 raise jobs.UnknownRunError("a run that is not kept")
             if any(task.digest != self._current.data.digest() for task in tasks):
                 raise jobs.UnknownRunError("a run on other data")
-            settings = [
-                Setting(
-                    t.estimator,
-                    dict(t.params),
-                    list(t.operations),
-                    fit=dict(t.fit_params),
-                    form=dict(t.form),
-                    whole=bool(t.whole),
-                )
-                for t in tasks
-            ]
+            settings = [Setting.of(task) for task in tasks]
         except (jobs.UnknownRunError, AttributeError):
             st.query_params.pop("run", None)
             return
@@ -178,7 +156,7 @@ class LiveTrainings:
             Whether it can be trained; the page says why not.
         """
         settings, kept, busy = dict(settings), self._kept, self.busy and self._kept.own
-        _what_if()
+        progress.what_if()
         if kept and not kept.own:
             st.info("You look at a training that somebody else started. Press Train for one of your own.")
         changed = kept is not None and kept.own and kept.settings != settings
@@ -206,7 +184,7 @@ class LiveTrainings:
             self.stop()
             self._start(settings, paused=stepped)
         elif changed and not busy:
-            changes = escape(_changes(kept.settings, settings))
+            changes = escape(progress.changes(kept.settings, settings))
             st.info(f"What is shown was trained with other settings: {changes}. {WAIT}")
             if kept.screen:
                 words = "Back to what was trained"
@@ -226,7 +204,7 @@ class LiveTrainings:
         runs: dict[str, str] = {}
         try:
             for label, setting in settings.items():
-                runs[label] = training.submit(
+                runs[label] = submit(
                     self.page,
                     setting,
                     current.data,
@@ -270,7 +248,7 @@ class LiveTrainings:
         """Give the owner's runs an order; an address shows those of others, and controls nothing."""
         for run in self.runs.values():
             if _is_of(run, self._owner) and jobs.manager().status(run).active:
-                getattr(jobs.manager(), name)(run, self._owner)
+                jobs.manager().order(run, name, self._owner)
 
     # Watching -------------------------------------------------------------------------------------------------------
 
@@ -292,14 +270,14 @@ class LiveTrainings:
             statuses = {label: jobs.manager().status(run) for label, run in self.runs.items()}
             busy = any(status.active for status in statuses.values())
             with st.container(key="state"):
-                _say(statuses)
+                progress.say(statuses)
             with st.container(key="ahead"):
                 if self._kept.own and any(status.state == "queued" for status in statuses.values()):
-                    self._ahead()
+                    progress.ahead(self.runs.values(), self._owner)
             with st.container(key="player"):  # there without buttons too: what follows keeps its place
                 active_now = any(status.active and status.state != "predicting" for status in statuses.values())
                 if active_now and self._kept.own:
-                    self._player(statuses)
+                    progress.player(statuses, self._order)
             begins = any(status.state == "running" for status in statuses.values())
             if begins:
                 jobs.manager().wait_begun(self.runs.values(), FIRST)
@@ -334,65 +312,15 @@ class LiveTrainings:
             self._remember_durations()
             st.rerun()
 
-    def _ahead(self) -> None:
-        """Say what a queued training waits for, and offer to stop what the same person left running elsewhere."""
-        manager = jobs.manager()
-        others = [each for each in manager.runs(self._owner) if each.active and each.run_id not in self.runs.values()]
-        if not others:
-            st.caption("It waits for trainings of other people.")
-        for status in others[:AHEAD]:
-            text = _task_text(manager.task(status.run_id, self._owner, watch=False), status)
-            with st.container(horizontal=True, vertical_alignment="center"):
-                st.caption(escape(f"You left this running: {text}."), width="content")
-                key, stop = f"stop {status.run_id}", lambda run=status.run_id: manager.stop(run, self._owner)
-                st.button("Stop it", key=key, on_click=stop, icon=":material/stop:", disabled=status.stopping)
-
     def _remember_durations(self) -> None:
         if self._kept and all(jobs.manager().status(run).state == "finished" for run in self.runs.values()):
             self._kept.durations = {label: each for label, each in self.events().items() if each}
-
-    def _player(self, statuses: Mapping[str, Any]) -> None:
-        """Draw play, pause, one round and stop."""
-        paused = any(status.state == "paused" for status in statuses.values())
-        with st.container(horizontal=True):
-            if paused:
-                st.button("Play", on_click=self._order, args=("resume",), icon=":material/play_arrow:")
-                st.button("One round", on_click=self._order, args=("step",), icon=":material/skip_next:")
-            else:
-                st.button("Pause", on_click=self._order, args=("pause",), icon=":material/pause:")
-            stopping = all(status.stopping for status in statuses.values() if status.active)
-            st.button("Stop training", on_click=self._order, args=("stop",), icon=":material/stop:", disabled=stopping)
 
 
 def _go_back(controls: Mapping[str, Any], operations: Sequence[Mapping[str, Any]]) -> None:
     """Set the controls, and the what-ifs, that the trainings that are shown were made with."""
     st.session_state.update(controls)
     st.session_state["operations"] = list(operations)
-
-
-def _what_if() -> None:
-    """Say what was done to the data, which the controls don't show, with the way back."""
-    if not session.operations():
-        return
-    with st.container(horizontal=True, vertical_alignment="center", key="what if"):
-        operations = escape(describe(session.operations()))
-        st.markdown(f":material/science: What if: the data are {operations}.", width="content")
-        st.button("Undo the last change", on_click=session.undo, key="undo what if", icon=":material/undo:")
-
-
-def _changes(old: Mapping[str, Setting], new: Mapping[str, Setting]) -> str:
-    """Say what differs between trained settings and those of the controls."""
-    both = [label for label in new if label in old and old[label] != new[label]]
-    if not both or old.keys() != new.keys():
-        return "other models are chosen"
-    before, after = (Outcome(tuple(each.operations), each.params) for each in (old[both[0]], new[both[0]]))
-    return sentence(before, after).rstrip(".")
-
-
-def _task_text(task: Any, status: Any) -> str:
-    """Return what a job is: the method, or the function's name, and how far it is."""
-    name = getattr(task, "estimator", "") or task.path.rpartition(":")[2].replace("_", " ")
-    return f"{name}, {WORDS[status.state].lower()}" + (f", round {status.rounds}" if status.rounds else "")
 
 
 def _known(run: str, owner: str) -> bool:
@@ -413,31 +341,48 @@ def _is_of(run: str, owner: str) -> bool:
     return True
 
 
-def _say(statuses: Mapping[str, Any]) -> None:
-    """Show one line and one bar for all trainings, and what went wrong."""
-    several = len(statuses) > 1
-    for label, status in statuses.items():
-        if status.state == "failed":
-            wording = status.message or "Training failed: try other settings."
-            st.error(escape(f"{label}: {wording}" if several else wording))
-    busy = {label: status for label, status in statuses.items() if status.active}
-    if not busy:
-        messages = [status.message for status in statuses.values() if status.message and status.state != "failed"]
-        states = {status.state for status in statuses.values()} - {"failed"}
-        if states:
-            wording = WORDS["stopped" if "stopped" in states else "finished"]
-            st.caption(escape(". ".join([wording, *messages])) + ("" if messages else "."))
-        return
-    done = sum(status.rounds if status.active else max(status.total, 1) for status in statuses.values())
-    total = sum(max(status.total, 1) for status in statuses.values())
-    text = " · ".join(_line(label if several else "", status) for label, status in busy.items())
-    st.progress(min(done / max(total, 1), 1.0), text=escape(text))
+def submit(
+    page: str,
+    setting: Setting,
+    data: HetData,
+    recipe: Mapping[str, Any],
+    title: str,
+    owner: str,
+    paused: bool = False,
+    label: str = "",
+    within: Sequence[str] = (),
+) -> str:
+    """Queue a training of a page, stored from its start to its end, watched or not; return its run id.
 
+    The store knows it by the same id, and by the label under which the page shows it. `within` are the folders that
+    the person may read, for a training on data by path.
 
-def _line(label: str, status: Any) -> str:
-    text = WORDS[status.state] + (f", {status.place} in the queue" if status.state == "queued" else "")
-    if status.total:
-        text += f" · round {status.rounds} of {status.total}"
-    if status.seconds_left is not None:
-        text += f" · {status.seconds_left:.0f} s left" if status.seconds_left >= 1 else " · about to end"
-    return f"{label}: {text}" if label else text
+    Raises
+    ------
+    ValueError
+        If the owner has too many unfinished runs.
+    """
+    task = setting.task(data, {"scan": recipe["scan"], "within": list(within)} if setting.whole else {})
+    run = training.run_of(page, setting, recipe, title=title, owner=owner, digest=task.digest)
+    # Stored before it begins: a studio that ends meanwhile leaves a run that can be found and reopened.
+    run = store.shared().begin(replace(run, settings=run.settings | ({"label": label} if label else {})))
+
+    # Called by the manager when the run ends, whether a page watches or not.
+    def keep(status: Any, result: Any) -> None:
+        if result is not None and status.state in ("finished", "stopped"):
+            ended = replace(run, status=status.state, results=training.results_of(result))
+            parts = {"model": result.model, "contributions": result.contributions, "additions": result.additions}
+            parts["staged"] = result.staged
+            parts["rounds"] = restoring.to_bytes(jobs.manager().events(run.id))
+            store.shared().end(ended, history=result.history, predictions=result.predictions, **parts)
+        elif status.state == "failed":
+            store.shared().end(replace(run, status="failed", results={"message": status.message}))
+        else:
+            store.shared().delete(owner, run.id)  # stopped before its first round
+
+    try:
+        return jobs.manager().submit(task, owner, paused=paused, on_end=keep, run_id=run.id)
+    # Refused by the queue: what was listed a moment ago must go again.
+    except ValueError:
+        store.shared().delete(owner, run.id)
+        raise

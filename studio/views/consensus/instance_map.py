@@ -175,7 +175,7 @@ def by_round(
     predictions : polars.DataFrame
         As in `colours`.
     staged : polars.DataFrame or None
-        Of `studio.jobs.protocol.RunResult`.
+        Of `studio.jobs.results.RunResult`.
     """
     if staged is None or by not in (CONSENSUS, ERROR) or staged.width < 3:
         return []

@@ -11,7 +11,7 @@ import streamlit as st
 
 from hetcore.data import HetData
 from hetcore.figures import basic
-from studio.jobs.protocol import contribution_columns
+from studio.jobs.results import contribution_columns
 from studio.views.common.curves import SCORED, by_name, figure, scored_rows
 from studio.views.common.widgets import chart, escape, live_chart, number, show_table
 from studio.views.common.widgets_tabs import tabs

@@ -9,8 +9,8 @@ from typing import Any
 import streamlit as st
 
 from hetcore.data import HetData
+from studio.jobs.job import Setting
 from studio.runs import lambda_map
-from studio.views.common.training import Setting
 from studio.views.common.widgets import chart_config, escape
 from studio.views.common.widgets_chance import setting_of
 from studio.views.common.widgets_task import start, stop, watch

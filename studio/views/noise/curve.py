@@ -14,7 +14,7 @@ from hetcore.data import HetData
 from hetcore.events import Callback, RoundEnd
 from studio import forms, scenarios
 from studio.jobs import worker_tasks
-from studio.views.common.training import Setting
+from studio.jobs.job import Setting
 from studio.views.noise import settings as noise
 
 __all__ = ["OWN", "bands", "curve", "sweep", "verdict"]

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import hetcore as hc
 from hetcore.data import HetData
 from studio import scenarios
-from studio.views.common.training import Setting
+from studio.jobs.job import Setting
 
 __all__ = [
     "MODES",

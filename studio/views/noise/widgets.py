@@ -11,10 +11,10 @@ import streamlit as st
 
 import datasets
 from hetcore.data import HetData
+from studio.jobs.job import Setting
 from studio.views.common import training
 from studio.views.common.curves import SCORED, Events, by_training, figure, metric_name, scored_rows, scored_set
 from studio.views.common.paired import against
-from studio.views.common.training import Setting
 from studio.views.common.widgets import escape, live_chart, number
 from studio.views.common.widgets_downloads import downloads
 from studio.views.noise import rows as noise_rows

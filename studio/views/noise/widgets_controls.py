@@ -12,7 +12,7 @@ import hetcore as hc
 from hetcore.data import HetData
 from hetcore.parameters import Parameter
 from studio import session
-from studio.views.common.training import Setting
+from studio.jobs.job import Setting
 from studio.views.common.widgets_controls import Limits, held, slider
 from studio.views.noise import settings
 

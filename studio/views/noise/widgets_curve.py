@@ -10,8 +10,8 @@ import streamlit as st
 from hetcore.data import HetData
 from hetcore.figures import noise as figures_noise
 from studio.jobs import manager
+from studio.jobs.job import Setting
 from studio.views.common import widgets_task
-from studio.views.common.training import Setting
 from studio.views.common.widgets import escape, live_chart
 from studio.views.common.widgets_controls import slider
 from studio.views.noise import curve

@@ -11,8 +11,8 @@ import streamlit as st
 from hetcore.data import HetData
 from hetcore.figures import basic
 from hetcore.figures import noise as figures_noise
+from studio.jobs.job import Setting
 from studio.views.common import widgets_tabs
-from studio.views.common.training import Setting
 from studio.views.common.widgets import chart, escape, show_table
 from studio.views.noise import rows as noise_rows
 from studio.views.noise import settings as noise

@@ -12,8 +12,8 @@ import streamlit as st
 from hetcore.data import HetData
 from hetcore.data.plain import plain_table
 from hetcore.figures import noise as figures_noise
+from studio.jobs.job import Setting
 from studio.views.common import widgets_tabs
-from studio.views.common.training import Setting
 from studio.views.common.widgets import chart, show_table
 from studio.views.noise import rows as noise_rows
 from studio.views.noise import settings as noise

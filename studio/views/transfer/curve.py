@@ -15,7 +15,7 @@ from hetcore.data.text import counted
 from hetcore.events import Callback, RoundEnd
 from studio import forms, scenarios
 from studio.jobs import worker_tasks
-from studio.views.common.training import Setting
+from studio.jobs.job import Setting
 from studio.views.transfer.settings import BASELINE, SIZES
 
 __all__ = ["Points", "curve", "points", "sweep", "verdict"]

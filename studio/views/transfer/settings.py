@@ -1,7 +1,7 @@
 """What the Transfer page does, without a page: domains, what can be chosen, the setting of each method.
 
 choice = Choice(target="webcam", sources=("amazon", "caltech"), label="mug", examples=3)
-settings(data, choice, ["Weighted MultiSource", "No transfer"])     # studio.views.common.training.Setting by method
+settings(data, choice, ["Weighted MultiSource", "No transfer"])     # studio.jobs.job.Setting by method
 curve(data, ...)                                                    # in a worker: one RoundEnd per fit
 verdict(points(events), paired)                                     # where transfer starts to hurt
 """
@@ -17,8 +17,8 @@ import polars as pl
 from hetcore.data import HetData
 from hetcore.transfer.weighted import eta_formulas
 from studio import forms, scenarios
+from studio.jobs.job import Setting
 from studio.messages import shown
-from studio.views.common.training import Setting
 
 __all__ = [
     "ALL", "BASELINE", "METHODS", "NONE", "SIZES", "Choice", "Method", "eta_marks", "examples_possible",
@@ -238,7 +238,7 @@ def side_by_side(predictions: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     Parameters
     ----------
     predictions : mapping of str to DataFrame
-        By method, see `studio.jobs.protocol.RunResult`; over the same rows.
+        By method, see `studio.jobs.results.RunResult`; over the same rows.
     """
     table = None
     for name, frame in predictions.items():

@@ -12,8 +12,9 @@ import streamlit as st
 from hetcore.data import HetData
 from hetcore.figures import transfer as figures
 from studio.jobs import manager
+from studio.jobs.job import Setting
 from studio.runs import export
-from studio.views.common import training, widgets_task
+from studio.views.common import widgets_task
 from studio.views.common.widgets import escape, live_chart
 from studio.views.common.widgets_controls import slider
 from studio.views.transfer import curve
@@ -55,7 +56,7 @@ class MeasuredCurve:
             return None
         return kept
 
-    def draw(self, data: HetData, settings: Mapping[str, training.Setting], target: str, possible: int) -> None:
+    def draw(self, data: HetData, settings: Mapping[str, Setting], target: str, possible: int) -> None:
         """Draw the controls and the curve as far as it is measured.
 
         Parameters

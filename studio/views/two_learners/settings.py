@@ -2,7 +2,7 @@
 
 learners = {"shape": "tree", "pixels": "network"}                # a source in use, and what learns from it
 labels(data, learners)                                           # "Trees on shape", "Network on pixels", ...
-settings(data, learners, ["Together"], params, operations)       # studio.views.common.training.Setting by label
+settings(data, learners, ["Together"], params, operations)       # studio.jobs.job.Setting by label
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from hetcore.data import HetData, Source
 from hetcore.events import RoundEnd
 from hetcore.metrics import macro_f1
 from hetcore.multimodal.learners import default_learner
+from studio.jobs.job import Setting
 from studio.messages import shown
 from studio.views.common.curves import SCORED, Events, scored_set
-from studio.views.common.training import Setting
 
 __all__ = [
     "BRANCHES", "EXAMPLES", "FEATURES", "FIRST", "LEARNERS", "ORDER_OF", "PRINTED", "SECOND", "ended", "first_learners",

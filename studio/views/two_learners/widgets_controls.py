@@ -10,7 +10,7 @@ import streamlit as st
 import hetcore as hc
 from hetcore.data import HetData
 from hetcore.multimodal import deep
-from studio.views.common.training import Setting
+from studio.jobs.job import Setting
 from studio.views.common.widgets import escape
 from studio.views.common.widgets_controls import Limits, held, parameter_slider, slider
 from studio.views.two_learners import settings as two_learners

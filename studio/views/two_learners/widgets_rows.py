@@ -12,7 +12,7 @@ import streamlit as st
 from hetcore.data import HetData, Source
 from hetcore.figures import two_learners as figures
 from studio.jobs import manager
-from studio.views.common.training import Setting
+from studio.jobs.job import Setting
 from studio.views.common.widgets import escape, live_chart, show_table
 from studio.views.two_learners import settings as two_learners
 from studio.views.two_learners import whatif

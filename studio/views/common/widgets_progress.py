@@ -1,0 +1,112 @@
+"""How far trainings are, in words; what steers them; and what differs from the controls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import streamlit as st
+
+from studio import session
+from studio.jobs import manager as jobs
+from studio.jobs.job import Setting
+from studio.runs.differences import Outcome, describe, sentence
+from studio.views.common.widgets import escape
+
+__all__ = ["ahead", "changes", "player", "say", "what_if"]
+
+AHEAD = 5
+"""Trainings that are listed before a queued one."""
+WORDS = {
+    "queued": "Queued",
+    "starting": "Starting a worker",
+    "compiling": "Compiling, first run only",
+    "running": "Training",
+    "paused": "Paused",
+    "predicting": "Rounds done, predicting",
+    "finished": "Training finished",
+    "stopped": "Training stopped",
+    "failed": "Training failed",
+}
+
+
+def what_if() -> None:
+    """Say what was done to the data, which the controls don't show, with the way back."""
+    if not session.operations():
+        return
+    with st.container(horizontal=True, vertical_alignment="center", key="what if"):
+        operations = escape(describe(session.operations()))
+        st.markdown(f":material/science: What if: the data are {operations}.", width="content")
+        st.button("Undo the last change", on_click=session.undo, key="undo what if", icon=":material/undo:")
+
+
+def changes(old: Mapping[str, Setting], new: Mapping[str, Setting]) -> str:
+    """Say what differs between trained settings and those of the controls."""
+    both = [label for label in new if label in old and old[label] != new[label]]
+    if not both or old.keys() != new.keys():
+        return "other models are chosen"
+    before, after = (Outcome(tuple(each.operations), each.params) for each in (old[both[0]], new[both[0]]))
+    return sentence(before, after).rstrip(".")
+
+
+def ahead(runs: Iterable[str], owner: str) -> None:
+    """Say what a queued training waits for, and offer to stop what the person left running elsewhere than in `runs`."""
+    manager = jobs.manager()
+    others = [each for each in manager.runs(owner) if each.active and each.run_id not in runs]
+    if not others:
+        st.caption("It waits for trainings of other people.")
+    for status in others[:AHEAD]:
+        text = _task_text(manager.task(status.run_id, owner, watch=False), status)
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.caption(escape(f"You left this running: {text}."), width="content")
+            key, stop = f"stop {status.run_id}", lambda run=status.run_id: manager.stop(run, owner)
+            st.button("Stop it", key=key, on_click=stop, icon=":material/stop:", disabled=status.stopping)
+
+
+def player(statuses: Mapping[str, Any], order: Callable[[str], None]) -> None:
+    """Draw play, pause, one round and stop."""
+    paused = any(status.state == "paused" for status in statuses.values())
+    with st.container(horizontal=True):
+        if paused:
+            st.button("Play", on_click=order, args=("resume",), icon=":material/play_arrow:")
+            st.button("One round", on_click=order, args=("step",), icon=":material/skip_next:")
+        else:
+            st.button("Pause", on_click=order, args=("pause",), icon=":material/pause:")
+        stopping = all(status.stopping for status in statuses.values() if status.active)
+        st.button("Stop training", on_click=order, args=("stop",), icon=":material/stop:", disabled=stopping)
+
+
+def say(statuses: Mapping[str, Any]) -> None:
+    """Show one line and one bar for all trainings, and what went wrong."""
+    several = len(statuses) > 1
+    for label, status in statuses.items():
+        if status.state == "failed":
+            wording = status.message or "Training failed: try other settings."
+            st.error(escape(f"{label}: {wording}" if several else wording))
+    busy = {label: status for label, status in statuses.items() if status.active}
+    if not busy:
+        messages = [status.message for status in statuses.values() if status.message and status.state != "failed"]
+        states = {status.state for status in statuses.values()} - {"failed"}
+        if states:
+            wording = WORDS["stopped" if "stopped" in states else "finished"]
+            st.caption(escape(". ".join([wording, *messages])) + ("" if messages else "."))
+        return
+    done = sum(status.rounds if status.active else max(status.total, 1) for status in statuses.values())
+    total = sum(max(status.total, 1) for status in statuses.values())
+    text = " · ".join(_line(label if several else "", status) for label, status in busy.items())
+    st.progress(min(done / max(total, 1), 1.0), text=escape(text))
+
+
+def _line(label: str, status: Any) -> str:
+    text = WORDS[status.state] + (f", {status.place} in the queue" if status.state == "queued" else "")
+    if status.total:
+        text += f" · round {status.rounds} of {status.total}"
+    if status.seconds_left is not None:
+        text += f" · {status.seconds_left:.0f} s left" if status.seconds_left >= 1 else " · about to end"
+    return f"{label}: {text}" if label else text
+
+
+def _task_text(task: Any, status: Any) -> str:
+    """Return what a job is: the method, or the function's name, and how far it is."""
+    name = getattr(task, "estimator", "") or task.path.rpartition(":")[2].replace("_", " ")
+    return f"{name}, {WORDS[status.state].lower()}" + (f", round {status.rounds}" if status.rounds else "")
