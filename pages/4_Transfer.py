@@ -18,9 +18,19 @@ from studio.views.common.widgets_pins import pin_of, pinned
 from studio.views.common.widgets_tabs import tabs
 from studio.views.common.widgets_training import LiveTrainings
 from studio.views.transfer import settings as transfer
+from studio.views.transfer.domains import (
+    ALL,
+    BASELINE,
+    METHODS,
+    NONE,
+    examples_possible,
+    first_class,
+    first_target,
+    why_not,
+)
 from studio.views.transfer.eta import Path, path_of
-from studio.views.transfer.settings import ALL, BASELINE, METHODS, NONE, Choice
-from studio.views.transfer.widgets import choose, curves, eta_control, explain, headline, offer_examples, predictions
+from studio.views.transfer.settings import Choice, choose, eta_control
+from studio.views.transfer.widgets import curves, explain, headline, offer_examples, predictions
 from studio.views.transfer.widgets_curve import MeasuredCurve
 
 PAGE = "Transfer"
@@ -40,7 +50,7 @@ def domains() -> tuple[str, tuple[str, ...]]:
     """Draw the choice of the target and of its sources."""
     names = data.source_names
     text = "The domain to learn for: few of its labels are known."
-    target = choose("Target domain", names, transfer.first_target(data), "target", text)
+    target = choose("Target domain", names, first_target(data), "target", text)
     others = [name for name in names if name != target]
     text = "Domains to learn from; take one out to see what it teaches."
     return target, tuple(choose("Sources", others, others, "teachers", text))
@@ -50,7 +60,7 @@ def classes() -> str | None:
     """Draw the choice of all classes, or of one that is told from the others."""
     if len(data.classes) < 3:
         return None
-    first = transfer.first_class(data) or ALL
+    first = first_class(data) or ALL
     text = "One class against as many rows of the others (chance is one half), or all classes at once."
     chosen = choose("Classes", [ALL, *data.classes], first, "class", text, format_func=class_label)
     return None if chosen == ALL else chosen
@@ -76,7 +86,7 @@ def controls() -> tuple[Choice, list[str], int]:
     """Draw the controls; return what was chosen, the methods, and how many examples there can be."""
     target, sources = domains()
     label = classes()
-    possible = transfer.examples_possible(data, target, label)
+    possible = examples_possible(data, target, label)
     state["examples"] = min(state.get("examples", 3), max(possible, 2))
     text = "Labelled rows of each class in the target; the other rows score the methods."
     examples = slider("Target examples of each class", 1, max(possible, 2), start=3, step=1, key="examples", help=text)
@@ -210,7 +220,7 @@ def page() -> None:
             explain()
 
 
-if reason := transfer.why_not(data):
+if reason := why_not(data):
     st.markdown("Few labels of your own, related data with many: **which source still teaches?**")
     offer_examples(reason, datasets.names(), go_on)
 else:

@@ -11,7 +11,7 @@ from typing import Any
 
 from studio.runs.run import Run
 from studio.runs.table import example_of
-from studio.views.transfer.settings import ALL, METHODS, NONE
+from studio.views.transfer.domains import ALL, METHODS, NONE
 from studio.views.two_learners.settings import label_of
 
 __all__ = ["FILES", "controls", "operations", "page_file", "why_not"]

@@ -27,6 +27,7 @@ from studio.runs.run import Run
 from studio.views.collective import settings
 from studio.views.common import training
 from studio.views.noise import settings as noise
+from studio.views.transfer import domains
 from studio.views.transfer import settings as transfer
 from studio.views.two_learners import settings as two_learners
 
@@ -72,10 +73,10 @@ def _transfer() -> list[Case]:
     data = loaded("planted_domains")
     target, *sources = data.source_names
     choice = transfer.Choice(
-        target, tuple(sources), transfer.first_class(data), examples=3, corrupted=(sources[0], 0.2), eta="linear",
+        target, tuple(sources), domains.first_class(data), examples=3, corrupted=(sources[0], 0.2), eta="linear",
         update="exponential", eta_on=None, n_iterations=4, max_depth=2, seed=0,
     )  # fmt: skip
-    made = transfer.settings(data, choice, transfer.METHODS)
+    made = transfer.settings(data, choice, domains.METHODS)
     return [Case("Transfer", "planted_domains", setting) for setting in made.values()]
 
 

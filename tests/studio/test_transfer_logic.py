@@ -17,8 +17,9 @@ from studio.jobs.job import FunctionTask, TrainingTask
 from studio.runs import export, reopening
 from studio.runs.differences import Outcome, sentence
 from studio.runs.run import Run
-from studio.views.transfer import curve, eta, settings, widgets
-from studio.views.transfer.settings import BASELINE, Choice
+from studio.views.transfer import curve, domains, eta, settings, widgets
+from studio.views.transfer.domains import BASELINE
+from studio.views.transfer.settings import Choice
 
 N = 40
 
@@ -64,30 +65,30 @@ class Quiet(Player):
 
 def test_data_that_are_no_domains_are_refused_in_one_sentence():
     data = made()
-    assert settings.why_not(data) == ""
-    assert "single table" in settings.why_not(data.select(sources=["home"]))
-    assert "no classes" in settings.why_not(data.with_target(np.arange(data.n)))
+    assert domains.why_not(data) == ""
+    assert "single table" in domains.why_not(data.select(sources=["home"]))
+    assert "no classes" in domains.why_not(data.with_target(np.arange(data.n)))
     table = pl.DataFrame({"id": [f"home/{k}" for k in range(N)], "other": range(N)})
     same = data.with_source("more", hc.Source.from_frame(table, "id"))
-    assert "the same instances" in settings.why_not(same)
+    assert "the same instances" in domains.why_not(same)
     strange = table.with_columns(id=pl.Series([f"other/{k}" for k in range(N)]))
     sources = {"home": data.sources["home"], "other": hc.Source.from_frame(strange, "id")}
     apart = hc.HetData(sources, target=(data.ids[:N], data.y[:N].tolist()))
-    assert "share no column" in settings.why_not(apart)
+    assert "share no column" in domains.why_not(apart)
 
 
 def test_there_is_always_a_row_of_each_class_left_to_score():
     data = made("uvw")
     counts = [list(data.y[data.rows("home")]).count(c) for c in "uvw"]
-    assert settings.examples_possible(data, "home", None) == min(min(counts) - 1, 20)
-    assert settings.examples_possible(data, "home", "v") == min(counts[1] - 1, 20)
+    assert domains.examples_possible(data, "home", None) == min(min(counts) - 1, 20)
+    assert domains.examples_possible(data, "home", "v") == min(counts[1] - 1, 20)
 
 
 def test_the_first_class_is_one_that_every_domain_has():
     data = made("uvw")
     y = data.y.copy()
     y[data.rows("near")[y[data.rows("near")] == "u"]] = "v"
-    assert settings.first_class(data.with_target(y)) in ("v", "w")
+    assert domains.first_class(data.with_target(y)) in ("v", "w")
 
 
 def test_a_choice_that_cannot_be_trained_is_reported_in_one_sentence():
@@ -103,9 +104,9 @@ def test_a_choice_that_cannot_be_trained_is_reported_in_one_sentence():
 
 def test_the_domain_that_is_called_the_target_comes_first():
     data = made()
-    assert settings.first_target(data) == "home"
+    assert domains.first_target(data) == "home"
     named = hc.HetData({**data.sources, "My target": data.sources["near"]}, target=(data.ids, data.y.tolist()))
-    assert settings.first_target(named) == "My target"
+    assert domains.first_target(named) == "My target"
 
 
 def test_operations_leave_the_chosen_domains_class_and_examples():
@@ -127,7 +128,7 @@ def test_operations_leave_the_chosen_domains_class_and_examples():
 # Trainings ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", list(settings.METHODS))
+@pytest.mark.parametrize("name", list(domains.METHODS))
 def test_each_method_trains_in_a_worker_and_scores_the_targets_other_rows(name):
     data = made()
     setting = settings.settings(data, CHOICE, [name])[name]
@@ -146,10 +147,10 @@ def test_the_wrong_rows_come_first_side_by_side():
         name: pl.DataFrame({"id": ids, "held_out": ["u", "u", "v", None], "prediction": text})
         for name, text in {"one": ["u", "v", "u", "u"], "two": ["u", "v", "v", "u"]}.items()
     }
-    table = settings.side_by_side(frames)
+    table = widgets.side_by_side(frames)
     assert table["id"].to_list() == ["b", "c", "a"] and table["wrong"].to_list() == [2, 1, 0]
     assert table.columns == ["id", "truth", "one", "two", "wrong"]
-    assert settings.side_by_side({}).is_empty()
+    assert widgets.side_by_side({}).is_empty()
 
 
 def test_a_change_is_reported_without_what_follows_from_it():
@@ -215,8 +216,8 @@ def test_a_stored_run_opens_again_with_its_controls():
     plain = settings.settings(data, Choice("near", ("home", "hostile")), [BASELINE])[BASELINE]
     run = Run("anna", "Transfer", plain.estimator, "mine", settings=plain.stored({"example": "mine"}))
     values = reopening.controls(run, "mine", data.source_names, [])
-    assert values["class"] == settings.ALL and values["teachers"] == ["home", "hostile"]
-    assert values["methods"] == [BASELINE] and values["spoilt"] == settings.NONE
+    assert values["class"] == domains.ALL and values["teachers"] == ["home", "hostile"]
+    assert values["methods"] == [BASELINE] and values["spoilt"] == domains.NONE
 
 
 # The curve ------------------------------------------------------------------------------------------------------------
@@ -295,7 +296,7 @@ def test_without_a_baseline_the_sentence_asks_for_it():
 
 
 def test_a_curve_has_a_band_and_the_colour_of_its_method():
-    order = list(settings.METHODS)
+    order = list(domains.METHODS)
     band = ([1, 2], [0.5, 0.6], [0.1, 0.05])
     figure = figures.curve({"MultiSource": band}, order, pale={"MultiSource": band}, chance=0.5)
     around = next(trace for trace in figure["data"] if trace.get("fill") == "toself")

@@ -16,7 +16,7 @@ from hetcore.events import Callback, RoundEnd
 from studio import forms, scenarios
 from studio.jobs import worker_tasks
 from studio.jobs.job import Setting
-from studio.views.transfer.settings import BASELINE, SIZES
+from studio.views.transfer.domains import BASELINE, SIZES
 
 __all__ = ["Points", "curve", "points", "sweep", "verdict"]
 

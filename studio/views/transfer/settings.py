@@ -1,79 +1,37 @@
-"""What the Transfer page does, without a page: domains, what can be chosen, the setting of each method.
+"""What is trained on the Transfer page: the choice of domains and η, its controls, and the setting of each method.
 
 choice = Choice(target="webcam", sources=("amazon", "caltech"), label="mug", examples=3)
 settings(data, choice, ["Weighted MultiSource", "No transfer"])     # studio.jobs.job.Setting by method
-curve(data, ...)                                                    # in a worker: one RoundEnd per fit
-verdict(points(events), paired)                                     # where transfer starts to hurt
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any
 
-import polars as pl
+import numpy as np
+import streamlit as st
 
 from hetcore.data import HetData
+from hetcore.figures import transfer as figures
+from hetcore.transfer.left_out import first_eta
 from hetcore.transfer.weighted import eta_formulas
 from studio import forms, scenarios
 from studio.jobs.job import Setting
 from studio.messages import shown
+from studio.views.common.widgets import chart, escape
+from studio.views.common.widgets_controls import Limits, held
+from studio.views.transfer.domains import METHODS, labels_of
+from studio.views.transfer.eta import Path, story
 
-__all__ = [
-    "ALL", "BASELINE", "METHODS", "NONE", "SIZES", "Choice", "Method", "eta_marks", "examples_possible",
-    "first_class", "first_target", "operations", "problem", "why_not", "settings", "side_by_side", "sizes_of",
-]  # fmt: skip
+__all__ = ["Choice", "choose", "eta_control", "eta_marks", "operations", "problem", "settings", "sizes_of"]
 
-ALL, NONE = "all classes", "none"
-"""Values of the page's choices: no single class, no corrupted source."""
-SIZES = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100)
-"""Examples of each class at which accuracy is measured, as far as the target has them."""
-ENOUGH = 20
-"""Rows of a class in each domain that make a good example."""
-# Some, for ids of different tables may be equal by accident.
-MOST_SHARED = 0.05
-"""Share of instances that may stand in several domains by accident."""
-
-
-class Method(NamedTuple):
-    """A method of the page: its class, its parameters among those that the page sets, and what it does in words."""
-
-    estimator: str
-    takes: tuple[str, ...]
-    text: str
-
-
-_BOOSTED = ("n_iterations", "max_depth", "random_state")
-BASELINE = "No transfer"
-METHODS: dict[str, Method] = {
-    "Blend": Method(
-        "TransferClassifier",
-        ("random_state",),
-        "no boosting: mixes linear models and trees, of the target alone to all sources, by their losses on left-out "
-        "rows",
-    ),
-    BASELINE: Method("TargetSVM", (), "a support vector machine on the target's examples alone"),
-    "Weighted MultiSource": Method(
-        "WeightedMultiSourceTrAdaBoostClassifier",
-        ("n_iterations", "random_state", "eta", "update", "eta_on"),
-        "boosting in which η sets how fast the target's weights grow beside the sources'; learner, η and a guard are "
-        "chosen on left-out target examples",
-    ),
-    "MultiSource": Method(
-        "MultiSourceTrAdaBoostClassifier", _BOOSTED, "each round boosts with the source that helps the target most"
-    ),
-    "TrAdaBoost": Method(
-        "TrAdaBoostClassifier", _BOOSTED, "all sources as one; rows of theirs that are predicted wrongly lose weight"
-    ),
-    "TaskTrAdaBoost": Method(
-        "TaskTrAdaBoostClassifier", _BOOSTED, "learns from each source alone, then picks among those learners"
-    ),
-    "Multi-KT": Method("MultiKTClassifier", (), "a kernel machine that starts from the sources' models"),
-    "Transfer forest": Method(
-        "TransferForestClassifier", ("random_state",), "trees whose splits serve target and sources at once"
-    ),
-}
+# About even on a logarithmic scale, with the 0 that such a scale lacks.
+ETAS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0)
+LEAST = 0.005  # where 0 stands among their logarithms
+RULES = {"auto": "by left-out rows", "linear": "100 n_T / n_S", "squared": "100 n_T² / n_S", "by hand": "by hand"}
 
 
 @dataclass(frozen=True)
@@ -113,52 +71,11 @@ class Choice:
     seed: int = 0
 
 
-# Data -----------------------------------------------------------------------------------------------------------------
-
-
-def why_not(data: HetData) -> str:
-    """Say in one sentence why the data hold no domains, empty if they do."""
-    if len(data.sources) < 2:
-        return "Transfer needs a target and a source: these data have a single table."
-    if data.target_kind != "classification":
-        return "Transfer tells classes apart: these data have no classes as labels."
-    if (data.mask.sum(axis=0) > 1).mean() > MOST_SHARED:
-        return "These tables describe the same instances: transfer needs the same columns in tables of different rows."
-    if not set.intersection(*(set(source.columns) for source in data.sources.values())):
-        return "These tables share no column: transfer needs tables with the same columns."
-    return ""
-
-
-def _labels(data: HetData, name: str) -> list[str]:
-    return [str(label) for label in data.y[data.rows(name)] if label is not None]
-
-
-def first_target(data: HetData) -> str:
-    """Return the domain that is called the target, else the first."""
-    return next((name for name in data.source_names if "target" in name.lower()), data.source_names[0])
-
-
-def first_class(data: HetData) -> str | None:
-    """Return the first class with `ENOUGH` rows in every domain, else the one of which the poorest domain has most."""
-    counts = {c: min(_labels(data, name).count(c) for name in data.source_names) for c in data.classes}
-    # More rows than enough do not make a class better, so that the first of the good ones is taken.
-    best = max(counts, key=lambda c: min(counts[c], ENOUGH))
-    return best if counts[best] > 1 else None
-
-
-def examples_possible(data: HetData, target: str, label: str | None) -> int:
-    """Return how many examples of each class the target can give and still be scored, at most the last of `SIZES`."""
-    labels = _labels(data, target)
-    counts = [labels.count(c) for c in (data.classes if label is None else [label])]
-    # One is left to be scored, and so many that the curve is still measured soon.
-    return min(max(min((n for n in counts if n), default=1) - 1, 1), SIZES[-1])
-
-
 def problem(data: HetData, choice: Choice) -> str:
     """Say in one sentence why a choice cannot be trained, empty if it can."""
     if not choice.sources:
         return "No source is in use: choose at least one domain to learn from."
-    labels = _labels(data, choice.target)
+    labels = labels_of(data, choice.target)
     if choice.label is not None and choice.label not in labels:
         return (
             f"No row of {shown(choice.target)} is of the class {shown(choice.label)}: choose another class or target."
@@ -229,25 +146,73 @@ def _params(method: str, choice: Choice, data: HetData) -> dict[str, Any]:
     return {key: offered[key] for key in METHODS[method].takes} | {"domain_names": names}
 
 
-# Predictions ----------------------------------------------------------------------------------------------------------
+# Controls -------------------------------------------------------------------------------------------------------------
 
 
-def side_by_side(predictions: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
-    """Return the target's scored rows with what each method says, those that most methods get wrong first.
+def choose(label: str, options: Sequence[str], start: Any, key: str, help: str, **more: Any) -> Any:
+    """Draw a choice whose value is in the URL, and start anew where the options have changed.
 
     Parameters
     ----------
-    predictions : mapping of str to DataFrame
-        By method, see `studio.jobs.results.RunResult`; over the same rows.
+    label : str
+    options : sequence of str
+    start : str or list of str
+        A list lets the person choose several.
+    key : str
+    help : str
+        Help.
+    more : object
+        Further arguments of the widget.
     """
-    table = None
-    for name, frame in predictions.items():
-        predicted = frame.drop_nulls("held_out").select("id", truth="held_out", **{shown(name): pl.col("prediction")})
-        # By id, for methods may keep rows in orders of their own.
-        more = predicted.drop("truth")
-        table = predicted if table is None else table.join(more, on="id", how="left", maintain_order="left")
-    if table is None:
-        return pl.DataFrame()
-    # Stable, so that rows that are equally wrong keep their order.
-    wrong = pl.sum_horizontal(pl.col(c) != pl.col("truth") for c in table.columns[2:])
-    return table.with_columns(wrong.alias("wrong")).sort("wrong", descending=True, maintain_order=True)
+    several = isinstance(start, list)
+    chosen = st.session_state.get(key)
+    # A choice of what is no longer there makes Streamlit raise.
+    if chosen is not None and not set(chosen if several else [chosen]) <= set(options):
+        del st.session_state[key]
+    draw = partial(st.multiselect, wrap=True) if several else st.selectbox
+    return draw(label, options, key=held(key, start, Limits(choices=options)), help=help, **more)
+
+
+def eta_control(n_target: int, n_source: int, path: Path | None) -> str | float:
+    """Draw the choice of η over what left-out rows and the formulas say of it, and return it.
+
+    Parameters
+    ----------
+    n_target, n_source : int
+        n_T and n_S.
+    path : Path or None
+        The left-out loss by η of the last training by "auto".
+    """
+    marks = eta_marks(n_target, n_source)
+    rule = choose(
+        "η · say of the target", list(RULES), "auto", "eta_rule",
+        "How fast the target's weights move beside the sources' (η of Weighted MultiSource).", format_func=RULES.get,
+    )  # fmt: skip
+    value = dict(zip(("linear", "squared"), marks.values())).get(rule)
+    if rule != "by hand":
+        # The slider shows what another rule gives, so that moving it goes on from there.
+        auto = first_eta(n_target) if path is None else path.eta
+        follow(auto if value is None else value)
+    text = "0: the target has no say, all domains count alike. 10 and more: little but the target counts."
+    by_hand = st.select_slider("η", ETAS, key=held("eta", 1.0, Limits(choices=ETAS)), help=text, on_change=take_over)
+    value = by_hand if rule == "by hand" else value
+    if path is not None:
+        marks = {"auto": path.eta}
+    here = path.eta if rule == "auto" and path is not None else value
+    figure = figures.eta_scale(here, marks, (path.etas, path.losses) if path else None)
+    chart(figure, "eta_scale", "η on its scale" if here is None else f"η = {here:.3g} on its scale")
+    st.caption(f"n_T = {n_target:,} target examples, n_S = {n_source:,} source rows.")
+    st.caption(escape(story(path)) if path else "Train with η “by left-out rows” to see its curve here.")
+    return float(value) if rule == "by hand" else rule
+
+
+def follow(eta: float) -> None:
+    """Let the slider show the step nearest, on its scale, to an η that is not chosen by hand."""
+    # On the scale that is drawn: 0.1 and 0.2 are as far apart as 10 and 20.
+    places = np.log(np.maximum(ETAS, LEAST))
+    st.session_state["eta"] = ETAS[int(np.abs(places - np.log(max(eta, LEAST))).argmin())]
+
+
+def take_over() -> None:
+    """Choose η by hand: whoever moves the slider means it."""
+    st.session_state["eta_rule"] = "by hand"

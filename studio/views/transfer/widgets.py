@@ -1,32 +1,26 @@
-"""What the Transfer page draws: choices, η on its scale, methods side by side, the mass of each source."""
+"""What the Transfer page draws of trainings: methods side by side, the mass of each source, predictions."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
+import polars as pl
 import streamlit as st
 
 from hetcore.data import HetData
 from hetcore.figures import transfer as figures
-from hetcore.transfer.left_out import first_eta
+from studio.messages import shown
 from studio.views.common.curves import Events, aligned, by_name, by_training, scored_rows
-from studio.views.common.widgets import chart, escape, live_chart, show_table
-from studio.views.common.widgets_controls import Limits, held
+from studio.views.common.widgets import escape, live_chart, show_table
 from studio.views.common.widgets_tabs import tabs
-from studio.views.transfer import settings
-from studio.views.transfer.eta import Path, story
+from studio.views.transfer.domains import METHODS
 
-__all__ = ["ORDER", "choose", "curves", "eta_control", "explain", "headline", "offer_examples", "predictions"]
+__all__ = ["ORDER", "curves", "explain", "headline", "offer_examples", "predictions", "side_by_side"]
 
-ORDER = tuple(settings.METHODS)
+ORDER = tuple(METHODS)
 EXAMPLES = {"planted_domains": "made up, no download needed", "office_caltech": "four kinds of cameras and shops"}
-# About even on a logarithmic scale, with the 0 that such a scale lacks.
-ETAS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0)
-LEAST = 0.005  # where 0 stands among their logarithms
-RULES = {"auto": "by left-out rows", "linear": "100 n_T / n_S", "squared": "100 n_T² / n_S", "by hand": "by hand"}
 WEIGHTED = "Weighted MultiSource"
 """The method whose masses are drawn first: they move round by round."""
 NEAR_HALF = 0.45
@@ -41,30 +35,6 @@ MISSING = {
 """By figure, why it may be empty."""
 ROWS = {"all": "all domains", "all, domain column": "all domains, with a column of the domain"}
 """The rows of a part of a blend in a page's words; the others are said as they are."""
-
-
-def choose(label: str, options: Sequence[str], start: Any, key: str, help: str, **more: Any) -> Any:
-    """Draw a choice whose value is in the URL, and start anew where the options have changed.
-
-    Parameters
-    ----------
-    label : str
-    options : sequence of str
-    start : str or list of str
-        A list lets the person choose several.
-    key : str
-    help : str
-        Help.
-    more : object
-        Further arguments of the widget.
-    """
-    several = isinstance(start, list)
-    chosen = st.session_state.get(key)
-    # A choice of what is no longer there makes Streamlit raise.
-    if chosen is not None and not set(chosen if several else [chosen]) <= set(options):
-        del st.session_state[key]
-    draw = partial(st.multiselect, wrap=True) if several else st.selectbox
-    return draw(label, options, key=held(key, start, Limits(choices=options)), help=help, **more)
 
 
 def offer_examples(why: str, names: Sequence[str], use: Any) -> None:
@@ -87,54 +57,6 @@ def offer_examples(why: str, names: Sequence[str], use: Any) -> None:
             kind = "primary" if place == 0 else "secondary"
             st.button(text, type=kind, on_click=use, args=(name,), key=f"use {name}", help=EXAMPLES[name])
     st.page_link("pages/1_Data.py", label="Bring your own: one table per domain", icon=":material/upload_file:")
-
-
-# η --------------------------------------------------------------------------------------------------------------------
-
-
-def eta_control(n_target: int, n_source: int, path: Path | None) -> str | float:
-    """Draw the choice of η over what left-out rows and the formulas say of it, and return it.
-
-    Parameters
-    ----------
-    n_target, n_source : int
-        n_T and n_S.
-    path : Path or None
-        The left-out loss by η of the last training by "auto".
-    """
-    marks = settings.eta_marks(n_target, n_source)
-    rule = choose(
-        "η · say of the target", list(RULES), "auto", "eta_rule",
-        "How fast the target's weights move beside the sources' (η of Weighted MultiSource).", format_func=RULES.get,
-    )  # fmt: skip
-    value = dict(zip(("linear", "squared"), marks.values())).get(rule)
-    if rule != "by hand":
-        # The slider shows what another rule gives, so that moving it goes on from there.
-        auto = first_eta(n_target) if path is None else path.eta
-        follow(auto if value is None else value)
-    text = "0: the target has no say, all domains count alike. 10 and more: little but the target counts."
-    by_hand = st.select_slider("η", ETAS, key=held("eta", 1.0, Limits(choices=ETAS)), help=text, on_change=take_over)
-    value = by_hand if rule == "by hand" else value
-    if path is not None:
-        marks = {"auto": path.eta}
-    here = path.eta if rule == "auto" and path is not None else value
-    figure = figures.eta_scale(here, marks, (path.etas, path.losses) if path else None)
-    chart(figure, "eta_scale", "η on its scale" if here is None else f"η = {here:.3g} on its scale")
-    st.caption(f"n_T = {n_target:,} target examples, n_S = {n_source:,} source rows.")
-    st.caption(escape(story(path)) if path else "Train with η “by left-out rows” to see its curve here.")
-    return float(value) if rule == "by hand" else rule
-
-
-def follow(eta: float) -> None:
-    """Let the slider show the step nearest, on its scale, to an η that is not chosen by hand."""
-    # On the scale that is drawn: 0.1 and 0.2 are as far apart as 10 and 20.
-    places = np.log(np.maximum(ETAS, LEAST))
-    st.session_state["eta"] = ETAS[int(np.abs(places - np.log(max(eta, LEAST))).argmin())]
-
-
-def take_over() -> None:
-    """Choose η by hand: whoever moves the slider means it."""
-    st.session_state["eta_rule"] = "by hand"
 
 
 # Round by round -------------------------------------------------------------------------------------------------------
@@ -245,10 +167,31 @@ def _weights(target: str) -> Any:
     return lambda event: {**event.source_weights, target: event.detail.get("target_mass", np.nan)}
 
 
+def side_by_side(predictions: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
+    """Return the target's scored rows with what each method says, those that most methods get wrong first.
+
+    Parameters
+    ----------
+    predictions : mapping of str to DataFrame
+        By method, see `studio.jobs.results.RunResult`; over the same rows.
+    """
+    table = None
+    for name, frame in predictions.items():
+        predicted = frame.drop_nulls("held_out").select("id", truth="held_out", **{shown(name): pl.col("prediction")})
+        # By id, for methods may keep rows in orders of their own.
+        more = predicted.drop("truth")
+        table = predicted if table is None else table.join(more, on="id", how="left", maintain_order="left")
+    if table is None:
+        return pl.DataFrame()
+    # Stable, so that rows that are equally wrong keep their order.
+    wrong = pl.sum_horizontal(pl.col(c) != pl.col("truth") for c in table.columns[2:])
+    return table.with_columns(wrong.alias("wrong")).sort("wrong", descending=True, maintain_order=True)
+
+
 def predictions(results: Mapping[str, Any]) -> None:
     """Show what each method says of the target's other rows, the wrong ones first."""
     frames = {name: result.predictions for name, result in results.items() if result is not None}
-    table = settings.side_by_side({name: frame for name, frame in frames.items() if frame is not None})
+    table = side_by_side({name: frame for name, frame in frames.items() if frame is not None})
     if table.is_empty():
         st.caption("No row of the target was left to predict.")
         return
@@ -267,5 +210,5 @@ def explain() -> None:
         "lose it; **η** multiplies the exponents: the larger it is, the sooner the target's own rows rule. **Mass** is "
         "the share of all weight that a domain holds: a source that misleads loses it."
     )
-    methods = [f"- **{escape(name)}**: {escape(method.text)}." for name, method in settings.METHODS.items()]
+    methods = [f"- **{escape(name)}**: {escape(method.text)}." for name, method in METHODS.items()]
     st.markdown("\n".join(methods))

@@ -18,11 +18,11 @@ from studio.views.common import widgets_task
 from studio.views.common.widgets import escape, live_chart
 from studio.views.common.widgets_controls import slider
 from studio.views.transfer import curve
-from studio.views.transfer import settings as transfer
+from studio.views.transfer.domains import METHODS
 
 __all__ = ["MeasuredCurve"]
 
-ORDER = tuple(transfer.METHODS)
+ORDER = tuple(METHODS)
 EVERY = 0.7
 """Seconds between two looks at a curve that is being measured."""
 

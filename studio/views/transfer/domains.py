@@ -1,0 +1,101 @@
+"""Domains of transfer: whether data hold some, what can be chosen among them, and the methods that learn from them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from hetcore.data import HetData
+
+__all__ = [
+    "ALL", "BASELINE", "METHODS", "NONE", "SIZES", "Method", "examples_possible", "first_class", "first_target",
+    "labels_of", "why_not",
+]  # fmt: skip
+
+ALL, NONE = "all classes", "none"
+"""Values of the page's choices: no single class, no corrupted source."""
+SIZES = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100)
+"""Examples of each class at which accuracy is measured, as far as the target has them."""
+ENOUGH = 20
+"""Rows of a class in each domain that make a good example."""
+# Some, for ids of different tables may be equal by accident.
+MOST_SHARED = 0.05
+"""Share of instances that may stand in several domains by accident."""
+
+
+class Method(NamedTuple):
+    """A method of the page: its class, its parameters among those that the page sets, and what it does in words."""
+
+    estimator: str
+    takes: tuple[str, ...]
+    text: str
+
+
+_BOOSTED = ("n_iterations", "max_depth", "random_state")
+BASELINE = "No transfer"
+METHODS: dict[str, Method] = {
+    "Blend": Method(
+        "TransferClassifier",
+        ("random_state",),
+        "no boosting: mixes linear models and trees, of the target alone to all sources, by their losses on left-out "
+        "rows",
+    ),
+    BASELINE: Method("TargetSVM", (), "a support vector machine on the target's examples alone"),
+    "Weighted MultiSource": Method(
+        "WeightedMultiSourceTrAdaBoostClassifier",
+        ("n_iterations", "random_state", "eta", "update", "eta_on"),
+        "boosting in which η sets how fast the target's weights grow beside the sources'; learner, η and a guard are "
+        "chosen on left-out target examples",
+    ),
+    "MultiSource": Method(
+        "MultiSourceTrAdaBoostClassifier", _BOOSTED, "each round boosts with the source that helps the target most"
+    ),
+    "TrAdaBoost": Method(
+        "TrAdaBoostClassifier", _BOOSTED, "all sources as one; rows of theirs that are predicted wrongly lose weight"
+    ),
+    "TaskTrAdaBoost": Method(
+        "TaskTrAdaBoostClassifier", _BOOSTED, "learns from each source alone, then picks among those learners"
+    ),
+    "Multi-KT": Method("MultiKTClassifier", (), "a kernel machine that starts from the sources' models"),
+    "Transfer forest": Method(
+        "TransferForestClassifier", ("random_state",), "trees whose splits serve target and sources at once"
+    ),
+}
+
+
+def why_not(data: HetData) -> str:
+    """Say in one sentence why the data hold no domains, empty if they do."""
+    if len(data.sources) < 2:
+        return "Transfer needs a target and a source: these data have a single table."
+    if data.target_kind != "classification":
+        return "Transfer tells classes apart: these data have no classes as labels."
+    if (data.mask.sum(axis=0) > 1).mean() > MOST_SHARED:
+        return "These tables describe the same instances: transfer needs the same columns in tables of different rows."
+    if not set.intersection(*(set(source.columns) for source in data.sources.values())):
+        return "These tables share no column: transfer needs tables with the same columns."
+    return ""
+
+
+def labels_of(data: HetData, name: str) -> list[str]:
+    """Return the known labels of a domain, as text."""
+    return [str(label) for label in data.y[data.rows(name)] if label is not None]
+
+
+def first_target(data: HetData) -> str:
+    """Return the domain that is called the target, else the first."""
+    return next((name for name in data.source_names if "target" in name.lower()), data.source_names[0])
+
+
+def first_class(data: HetData) -> str | None:
+    """Return the first class with `ENOUGH` rows in every domain, else the one of which the poorest domain has most."""
+    counts = {c: min(labels_of(data, name).count(c) for name in data.source_names) for c in data.classes}
+    # More rows than enough do not make a class better, so that the first of the good ones is taken.
+    best = max(counts, key=lambda c: min(counts[c], ENOUGH))
+    return best if counts[best] > 1 else None
+
+
+def examples_possible(data: HetData, target: str, label: str | None) -> int:
+    """Return how many examples of each class the target can give and still be scored, at most the last of `SIZES`."""
+    labels = labels_of(data, target)
+    counts = [labels.count(c) for c in (data.classes if label is None else [label])]
+    # One is left to be scored, and so many that the curve is still measured soon.
+    return min(max(min((n for n in counts if n), default=1) - 1, 1), SIZES[-1])
