@@ -23,7 +23,8 @@ target; "id": "" numbers the rows (see `studio.readers.domain_tables`):
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import PurePosixPath
 from typing import Any
 
 import polars as pl
@@ -33,10 +34,11 @@ from hetcore.data.spelling import check_ways
 from hetcore.data.text import quoted
 from hetcore.errors import DataError
 from studio.readers.domain_tables import ROW_ID, domain_table, own_labels
+from studio.readers.upload_schema import EACH, Label
 from studio.scans.parts import check_scan
-from studio.uploads import Options, read_graph, read_images, read_table
+from studio.uploads import Options, Upload, read_graph, read_images, read_table
 
-__all__ = ["build", "checked", "files"]
+__all__ = ["build", "checked", "files", "recipe_of", "source_names"]
 
 Recipe = Mapping[str, Any]
 _PART = {"name": str, "file": str, "id": str, "column": str, "drop": list, "kinds": dict, "options": dict}
@@ -124,7 +126,8 @@ def build(recipe: Recipe, content: Callable[[str], bytes]) -> HetData:
 def _options(part: Mapping[str, Any]) -> Options:
     options = {
         # JSON has lists only, where the options of a reader are tuples.
-        key: tuple(value) if isinstance(value, list) else value for key, value in part.get("options", {}).items()
+        key: tuple(value) if isinstance(value, list) else value
+        for key, value in part.get("options", {}).items()
     }
     return Options(**options)
 
@@ -162,3 +165,106 @@ def _target(part: Mapping[str, Any], content: Callable[[str], bytes]) -> tuple[A
         if column not in table.columns:
             raise DataError(f"There is no column {quoted(column)} in {part['file']}: choose another for the target.")
     return table[part["id"]], table[part["column"]]
+
+
+# Composing ------------------------------------------------------------------------------------------------------------
+
+
+def recipe_of(
+    uploads: Sequence[Upload],
+    ids: Mapping[str, str],
+    label: Label | None,
+    task: str | None,
+    kinds: Mapping[str, Mapping[str, str]],
+    without: Mapping[str, Sequence[str]] | None = None,
+) -> dict[str, Any]:
+    """Compose the recipe of uploaded files.
+
+    Parameters
+    ----------
+    uploads : sequence of Upload
+        The files.
+    ids : mapping of str to str
+        Id column by file.
+    label : Label or None
+        Where the labels are.
+    task : str or None
+        "regression" or "classification".
+    kinds : mapping of str to mapping of str to str
+        By file, the columns whose kind the person changed.
+    without : mapping of str to sequence of str, optional
+        By file, columns to leave out.
+
+    Raises
+    ------
+    DataError
+        If there is no table, or an id column is not there or stands for the label too.
+    """
+    gone = without or {}
+    sources = [_part(upload, ids, label, kinds, gone) for upload in uploads if upload.role == "table"]
+    sources = [part for part in sources if part]
+    sources += [{"file": upload.name, "images": True} for upload in uploads if upload.role == "images"]
+    if not sources:
+        raise DataError("There is no table to learn from: add at least one file in the role of a table, or images.")
+    names = source_names(part["file"] for part in sources)
+    graphs = [upload.name for upload in uploads if upload.role == "graph"]
+    recipe: dict[str, Any] = {"sources": [{"name": names[part["file"]]} | part for part in sources]}
+    if graphs:
+        headers = {upload.name: _header(upload) for upload in uploads}
+        named = source_names(graphs).items()
+        recipe["graphs"] = [
+            {"name": name, "file": file} | ({"options": headers[file]} if headers[file] else {}) for file, name in named
+        ]
+    if label is not None:
+        files = [label.file] if label.file else [part["file"] for part in sources if "label" in part]
+        # Refused here, in the words of the page; the library would speak of a column that is gone.
+        if wrong := [file for file in files if ids[file] == label.column]:
+            raise DataError(f"{quoted(label.column)} cannot be the id and the label of {wrong[0]}: choose another.")
+        if label.file:
+            known = {upload.name: upload for upload in uploads}[label.file]
+            target = {"file": label.file, "id": ids[label.file], "column": label.column}
+            recipe["target"] = target | _as_written(known, ids[label.file])
+        recipe["task"] = task
+    return recipe
+
+
+def _part(
+    upload: Upload,
+    ids: Mapping[str, str],
+    label: Label | None,
+    kinds: Mapping[str, Any],
+    without: Mapping[str, Sequence[str]],
+) -> dict[str, Any] | None:
+    """Return the part of a recipe for a table; None if it has nothing but ids and what is left out."""
+    identifier, own = ids.get(upload.name), label is not None and label.file == EACH
+    if identifier not in [*upload.frame.columns, *([""] if own else [])]:
+        raise DataError(f"{upload.name} has no id column {quoted(identifier)}: choose one of its columns.")
+    drop = [label.column] if label is not None and label.file == upload.name else []
+    drop += [c for c in without.get(upload.name, ()) if c in upload.frame.columns and c not in (identifier, *drop)]
+    gone = {identifier, *drop, *([label.column] if own else [])}
+    # A table of ids alone teaches nothing.
+    if drop and set(upload.frame.columns) <= gone:
+        return None
+    part: dict[str, Any] = {"file": upload.name, "id": identifier} | ({"drop": drop} if drop or not own else {})
+    part |= {"label": label.column} if own else {}
+    usable = {column: kind for column, kind in kinds.get(upload.name, {}).items() if column not in gone}
+    return part | ({"kinds": usable} if usable else {}) | _as_written(upload, identifier)
+
+
+def _as_written(upload: Upload, identifier: str) -> dict[str, Any]:
+    """Return the options that read ids as written where they were taken for numbers: 1E5 is not 100000."""
+    # Text columns are named one by one, for the others keep the types that they were given.
+    typed = identifier in upload.frame.columns and upload.frame[identifier].dtype != pl.String
+    options = _header(upload) | ({"text_columns": [identifier]} if typed else {})
+    return {"options": options} if options else {}
+
+
+def _header(upload: Upload) -> dict[str, Any]:
+    return {} if upload.header is None else {"header": upload.header}
+
+
+def source_names(files: Iterable[str]) -> dict[str, str]:
+    """Return a name for each file: its own without the ending, with the ending where two would be the same."""
+    files = list(files)
+    stems = [PurePosixPath(file).stem or file for file in files]
+    return {file: stem if stems.count(stem) == 1 else file for file, stem in zip(files, stems)}

@@ -14,22 +14,25 @@ Limits: `studio.limits.UPLOADS`.
 from __future__ import annotations
 
 import hashlib
-import threading
-from collections import OrderedDict
-from collections.abc import Callable
+import re
+from collections.abc import Mapping
+from pathlib import PurePosixPath
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 import polars as pl
 
+from hetcore.data.columns import clean_columns
 from hetcore.data.graph import Graph
+from hetcore.data.kinds import guess_kinds
 from hetcore.data.report import Finding
 from hetcore.data.source import Source
 from hetcore.errors import DataError
 from studio.limits import UPLOADS
 from studio.messages import one_sentence, shown
 from studio.readers import sandbox
-from studio.streams import from_stream
+from studio.readers.columns import end_columns
+from studio.readers.parsed import Found, ParsedFiles, from_stream
 
 __all__ = [
     "GraphPreview",
@@ -39,6 +42,11 @@ __all__ = [
     "preview_graph",
     "preview_images",
     "preview_table",
+    "ROLES",
+    "TABULAR",
+    "Upload",
+    "file_name",
+    "read",
     "read_graph",
     "read_images",
     "read_table",
@@ -46,8 +54,11 @@ __all__ = [
 ]
 
 PARSED_BYTES = 128 * 2**20
-_Found = tuple[dict[str, Any], list[pl.DataFrame]]
-"""What was guessed and found in a file, and its frames."""
+ROLES = ("table", "graph", "labels", "images")
+TABULAR = ("table", "labels")
+_GRAPH_ENDINGS = (".graphml", ".gexf", ".gml", ".mtx", ".edges", ".edgelist")
+_GRAPH_NAMES = re.compile(r"(edge|link|graph|network|adjacency|cites|citations)", re.I)
+_LABEL_FILES = re.compile(r"(^|[\W_])(labels?|targets?|classes|truth)($|[\W_\d])", re.I)
 
 
 class Options(NamedTuple):
@@ -216,49 +227,141 @@ def warm_up() -> None:
     sandbox.shared().start()
 
 
-class _Parsed:
-    """The files parsed last, so that one that was shown is not parsed again when it is used; frames never change.
+# A file in a role -----------------------------------------------------------------------------------------------------
+
+
+class Upload(NamedTuple):
+    """A file that could be read.
+
+    Attributes
+    ----------
+    name, role, digest : str
+        File name; "table", "graph", "labels" or "images"; SHA-256 of the content.
+    frame : polars.DataFrame
+        The table, the edges, or the ids of the images ("id").
+    guesses : list of str
+        What was guessed to read it, in words.
+    findings : list of Finding
+        What was found in it.
+    kinds : mapping of str to (str, str)
+        Kind and reason of each usable column; empty for a graph and for images.
+    pixels : (m, h, w, c) uint8 or None
+        Images, in the order of their ids.
+    header : bool or None
+        Whether the first row names the columns, as the person says; None leaves the guess.
+    """
+
+    name: str
+    role: str
+    digest: str
+    frame: pl.DataFrame
+    guesses: list[str]
+    findings: list[Finding]
+    kinds: Mapping[str, tuple[str, str]]
+    pixels: np.ndarray | None = None
+    header: bool | None = None
+
+
+# Only the last part of a path, with either slash: browsers differ in what they send.
+def file_name(given: str) -> str:
+    """Return a file's name without folders and control characters."""
+    name = shown(given.replace("\\", "/").rpartition("/")[2], 120).strip()
+    return "file" if name in ("", ".", "..") else name
+
+
+def read(name: str, content: bytes, role: str | None = None, header: bool | None = None) -> Upload:
+    """Read a file in the role that the person gives it, or in the one that its name and content suggest.
 
     Parameters
     ----------
-    limit : int
-        Bytes of the frames that are kept at most.
+    name : str
+    content : bytes
+    role : str, optional
+        One of `ROLES`.
+    header : bool, optional
+        Whether the first row of a delimited text names the columns.
+
+    Raises
+    ------
+    DataError
+        In one sentence, if it cannot be read.
     """
+    # Of the bytes, so that a file is known again whatever it was read as.
+    digest = hashlib.sha256(content).hexdigest()
+    if role == "images" or (role is None and name.lower().endswith(".zip")):
+        images = preview_images(name, content)
+        frame = pl.DataFrame({"id": images.ids})
+        return Upload(
+            name,
+            "images",
+            digest,
+            frame=frame,
+            guesses=images.guesses,
+            findings=images.findings,
+            kinds={},
+            pixels=images.pixels,
+        )
+    if role == "graph" or (role is None and _graph_by_name(name, content)):
+        graph = preview_graph(name, content, Options(header=header))
+        return Upload(
+            name,
+            "graph",
+            digest,
+            frame=graph.edges,
+            guesses=graph.guesses,
+            findings=graph.findings,
+            kinds={},
+            header=header,
+        )
+    table = preview_table(name, content, Options(header=header))
+    # Read as a table first, for only its columns tell; then again as what it is.
+    if role is None and _edges_by_columns(name, table.frame):
+        return read(name, content, "graph", header)
+    role = role or ("labels" if _labels_by_name(name, table.frame) else "table")
+    kinds = _kinds(table.frame)
+    return Upload(name, role, digest, table.frame, table.guesses, findings=table.findings, kinds=kinds, header=header)
 
-    def __init__(self, limit: int) -> None:
-        self._limit, self._lock = limit, threading.Lock()
-        self._known: OrderedDict[tuple[Any, ...], _Found] = OrderedDict()
 
-    def get(self, key: tuple[Any, ...], parse: Callable[[], _Found]) -> _Found:
-        """Return what is known under a key, or what `parse` returns, which is kept if there is room."""
-        with self._lock:
-            if key in self._known:
-                self._known.move_to_end(key)
-                return self._known[key]
-        # Parsed without the lock: a file takes seconds, and others would wait for it.
-        found = parse()
-        with self._lock:
-            self._known[key] = found
-            # The oldest go; one that is alone and too large goes too.
-            while sum(map(_bytes, self._known.values())) > self._limit:
-                self._known.popitem(last=False)
-        return found
+def _kinds(frame: pl.DataFrame) -> dict[str, tuple[str, str]]:
+    """Return kind and reason of each usable column; a date says that it is one, and not the number it becomes."""
+    kinds = guess_kinds(clean_columns(frame))[0]
+    # A date becomes a number, and its reason would speak of that.
+    dates = {name: frame[name] for name, kind in frame.schema.items() if kind in (pl.Date, pl.Datetime)}
+    ranges = {name: f"dates from {days.min():%Y-%m-%d} to {days.max():%Y-%m-%d}" for name, days in dates.items()}
+    return {name: (kind, ranges.get(name, why)) for name, (kind, why) in kinds.items()}
 
 
-def _bytes(found: _Found) -> int:
-    return sum(int(frame.estimated_size()) for frame in found[1])
+def _graph_by_name(name: str, content: bytes) -> bool:
+    if name.lower().endswith(_GRAPH_ENDINGS):
+        return True
+    beginning = content[:4096].lstrip()
+    markup = re.search(rb"<(\w+:)?(graphml|gexf)\b", beginning) or beginning.startswith(b"%%MatrixMarket")
+    node_link = beginning.startswith(b"{") and re.search(rb'"(links|edges)"\s*:', content) and b'"nodes"' in content
+    return bool(markup or node_link)
 
 
-_parsed = _Parsed(PARSED_BYTES)
+def _edges_by_columns(name: str, frame: pl.DataFrame) -> bool:
+    if frame.width <= 4 and end_columns(frame.columns):
+        return True
+    return frame.width in (2, 3) and _GRAPH_NAMES.search(PurePosixPath(name).stem) is not None
 
 
-def _read(name: str, file: bytes | BinaryIO, want: str, options: Options) -> _Found:
+def _labels_by_name(name: str, frame: pl.DataFrame) -> bool:
+    return frame.width <= 3 and _LABEL_FILES.search(PurePosixPath(name).stem) is not None
+
+
+# One file -------------------------------------------------------------------------------------------------------------
+
+_parsed = ParsedFiles(PARSED_BYTES)
+
+
+def _read(name: str, file: bytes | BinaryIO, want: str, options: Options) -> Found:
     # Only the last part of a path, with either slash: browsers differ in what they send.
     name = shown(name.replace("\\", "/").rpartition("/")[2])
     content = _content(name, file)
     request = {"name": name, "want": want, "options": options._asdict()}
 
-    def parse() -> _Found:
+    def parse() -> Found:
         reply = sandbox.shared().ask(name, request, content)
         return reply.answer, [from_stream(block) for block in reply.blocks]
 

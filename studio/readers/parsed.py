@@ -1,14 +1,24 @@
-"""What a reader hands on."""
+"""What a reader hands on: tables and graphs, their bytes on the way out of the sandbox, the files parsed last.
+
+Tables travel, and are kept by the run store, in the Arrow IPC stream format.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import io
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple
 
 import polars as pl
 
 from hetcore.data.report import Finding
 
-__all__ = ["ParsedGraph", "ParsedTable"]
+__all__ = ["Found", "ParsedFiles", "ParsedGraph", "ParsedTable", "from_stream", "to_stream"]
+
+Found = tuple[dict[str, Any], list[pl.DataFrame]]
+"""What was guessed and found in a file, and its frames."""
 
 
 class ParsedTable(NamedTuple):
@@ -39,3 +49,53 @@ class ParsedGraph(NamedTuple):
     guesses: list[str]
     findings: list[Finding]
     nodes: pl.DataFrame | None = None
+
+
+def to_stream(frame: pl.DataFrame, compression: Literal["uncompressed", "zstd"] = "uncompressed") -> bytes:
+    """Return a table as bytes.
+
+    A copy of the handle, not of the data, is written: Polars 2.1 holds the lock of a frame that it writes to a Python
+    buffer while it waits for the interpreter's lock, and a thread that reads the same frame waits the other way round,
+    which stops the whole process for ever.
+    """
+    buffer = io.BytesIO()
+    frame.clone().write_ipc_stream(buffer, compression=compression)
+    return buffer.getvalue()
+
+
+def from_stream(content: bytes) -> pl.DataFrame:
+    """Return the table that `to_stream` wrote."""
+    return pl.read_ipc_stream(io.BytesIO(content))
+
+
+class ParsedFiles:
+    """The files parsed last, so that one that was shown is not parsed again when it is used; frames never change.
+
+    Parameters
+    ----------
+    limit : int
+        Bytes of the frames that are kept at most.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._limit, self._lock = limit, threading.Lock()
+        self._known: OrderedDict[tuple[Any, ...], Found] = OrderedDict()
+
+    def get(self, key: tuple[Any, ...], parse: Callable[[], Found]) -> Found:
+        """Return what is known under a key, or what `parse` returns, which is kept if there is room."""
+        with self._lock:
+            if key in self._known:
+                self._known.move_to_end(key)
+                return self._known[key]
+        # Parsed without the lock: a file takes seconds, and others would wait for it.
+        found = parse()
+        with self._lock:
+            self._known[key] = found
+            # The oldest go; one that is alone and too large goes too.
+            while sum(map(_bytes, self._known.values())) > self._limit:
+                self._known.popitem(last=False)
+        return found
+
+
+def _bytes(found: Found) -> int:
+    return sum(int(frame.estimated_size()) for frame in found[1])

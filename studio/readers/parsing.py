@@ -17,8 +17,7 @@ from hetcore.errors import DataError
 from studio.messages import foreign
 from studio.readers import binary, delimited, excel, gml, graphs, json_records, matrix_market, xml_graphs
 from studio.readers.columns import typed
-from studio.readers.parsed import ParsedGraph, ParsedTable
-from studio.streams import to_stream
+from studio.readers.parsed import ParsedGraph, ParsedTable, to_stream
 
 __all__ = ["parse", "recognised", "why_not"]
 

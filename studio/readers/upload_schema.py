@@ -1,42 +1,28 @@
-"""From uploaded files to a recipe: which is a table, a graph or labels, which column holds ids, what the label is.
+"""What uploaded files say together: which tables are edges or domains, which column holds ids, what the label is.
 
 Everything here is a guess with its reason, for the person to correct on the Data page, and knows no UI framework.
 """
 
 from __future__ import annotations
 
-import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import PurePosixPath
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
-import numpy as np
 import polars as pl
 
-from hetcore.data.columns import clean_columns
 from hetcore.data.identity import as_ids
-from hetcore.data.kinds import guess_kinds
-from hetcore.data.report import Finding
-from hetcore.data.text import counted, quoted
-from hetcore.errors import DataError
-from studio.messages import shown
+from hetcore.data.text import counted
 from studio.readers import domain_tables
-from studio.readers.columns import end_columns, looks_like_id
-from studio.uploads import Options, preview_graph, preview_images, preview_table
+from studio.readers.columns import looks_like_id
+from studio.uploads import TABULAR, Upload
 
 __all__ = [
-    "EACH", "ROLES", "TABULAR", "Label", "Upload", "domain_columns", "edge_lists", "file_name", "first_row",
-    "guess_ids", "guess_label", "guess_task", "read", "recipe_of", "source_names",
+    "EACH", "Label", "domain_columns", "edge_lists", "first_row", "guess_ids", "guess_label", "guess_task",
 ]  # fmt: skip
 
-ROLES = ("table", "graph", "labels", "images")
-TABULAR = ("table", "labels")
 EACH = ""
 """The file of a `Label` where each table is a domain with its own labels."""
-_GRAPH_ENDINGS = (".graphml", ".gexf", ".gml", ".mtx", ".edges", ".edgelist")
-_GRAPH_NAMES = re.compile(r"(edge|link|graph|network|adjacency|cites|citations)", re.I)
-_LABEL_FILES = re.compile(r"(^|[\W_])(labels?|targets?|classes|truth)($|[\W_\d])", re.I)
 _LABEL_COLUMNS = ("y", "label", "target", "class", "labels", "outcome", "rating", "category")
 _LABEL_WORD = re.compile(r"(?:^|[\W_])(label|target|class|outcome|rating|category)$", re.I)
 _FEW = 20
@@ -48,112 +34,11 @@ _ENDS = 0.9
 _SAMPLE = 2_000
 
 
-class Upload(NamedTuple):
-    """A file that could be read.
-
-    Attributes
-    ----------
-    name, role, digest : str
-        File name; "table", "graph", "labels" or "images"; SHA-256 of the content.
-    frame : polars.DataFrame
-        The table, the edges, or the ids of the images ("id").
-    guesses : list of str
-        What was guessed to read it, in words.
-    findings : list of Finding
-        What was found in it.
-    kinds : mapping of str to (str, str)
-        Kind and reason of each usable column; empty for a graph and for images.
-    pixels : (m, h, w, c) uint8 or None
-        Images, in the order of their ids.
-    header : bool or None
-        Whether the first row names the columns, as the person says; None leaves the guess.
-    """
-
-    name: str
-    role: str
-    digest: str
-    frame: pl.DataFrame
-    guesses: list[str]
-    findings: list[Finding]
-    kinds: Mapping[str, tuple[str, str]]
-    pixels: np.ndarray | None = None
-    header: bool | None = None
-
-
 class Label(NamedTuple):
     """Where the labels are: a file and its column; in each table a column of this name, where `file` is `EACH`."""
 
     file: str
     column: str
-
-
-# Only the last part of a path, with either slash: browsers differ in what they send.
-def file_name(given: str) -> str:
-    """Return a file's name without folders and control characters."""
-    name = shown(given.replace("\\", "/").rpartition("/")[2], 120).strip()
-    return "file" if name in ("", ".", "..") else name
-
-
-def read(name: str, content: bytes, role: str | None = None, header: bool | None = None) -> Upload:
-    """Read a file in the role that the person gives it, or in the one that its name and content suggest.
-
-    Parameters
-    ----------
-    name : str
-    content : bytes
-    role : str, optional
-        One of `ROLES`.
-    header : bool, optional
-        Whether the first row of a delimited text names the columns.
-
-    Raises
-    ------
-    DataError
-        In one sentence, if it cannot be read.
-    """
-    # Of the bytes, so that a file is known again whatever it was read as.
-    digest = hashlib.sha256(content).hexdigest()
-    if role == "images" or (role is None and name.lower().endswith(".zip")):
-        images = preview_images(name, content)
-        frame = pl.DataFrame({"id": images.ids})
-        return Upload(
-            name,
-            "images",
-            digest,
-            frame=frame,
-            guesses=images.guesses,
-            findings=images.findings,
-            kinds={},
-            pixels=images.pixels,
-        )
-    if role == "graph" or (role is None and _graph_by_name(name, content)):
-        graph = preview_graph(name, content, Options(header=header))
-        return Upload(
-            name,
-            "graph",
-            digest,
-            frame=graph.edges,
-            guesses=graph.guesses,
-            findings=graph.findings,
-            kinds={},
-            header=header,
-        )
-    table = preview_table(name, content, Options(header=header))
-    # Read as a table first, for only its columns tell; then again as what it is.
-    if role is None and _edges_by_columns(name, table.frame):
-        return read(name, content, "graph", header)
-    role = role or ("labels" if _labels_by_name(name, table.frame) else "table")
-    kinds = _kinds(table.frame)
-    return Upload(name, role, digest, table.frame, table.guesses, findings=table.findings, kinds=kinds, header=header)
-
-
-def _kinds(frame: pl.DataFrame) -> dict[str, tuple[str, str]]:
-    """Return kind and reason of each usable column; a date says that it is one, and not the number it becomes."""
-    kinds = guess_kinds(clean_columns(frame))[0]
-    # A date becomes a number, and its reason would speak of that.
-    dates = {name: frame[name] for name, kind in frame.schema.items() if kind in (pl.Date, pl.Datetime)}
-    ranges = {name: f"dates from {days.min():%Y-%m-%d} to {days.max():%Y-%m-%d}" for name, days in dates.items()}
-    return {name: (kind, ranges.get(name, why)) for name, (kind, why) in kinds.items()}
 
 
 def first_row(upload: Upload) -> bool | None:
@@ -193,32 +78,6 @@ def _may_be_edges(frame: pl.DataFrame) -> bool:
         return True
     # A column of numbers that are all different is an id or a measurement, and no end of edges.
     return all(end.dtype.is_integer() and end.n_unique() < len(end) for end in ends)
-
-
-def _graph_by_name(name: str, content: bytes) -> bool:
-    if name.lower().endswith(_GRAPH_ENDINGS):
-        return True
-    beginning = content[:4096].lstrip()
-    markup = re.search(rb"<(\w+:)?(graphml|gexf)\b", beginning) or beginning.startswith(b"%%MatrixMarket")
-    node_link = beginning.startswith(b"{") and re.search(rb'"(links|edges)"\s*:', content) and b'"nodes"' in content
-    return bool(markup or node_link)
-
-
-def _edges_by_columns(name: str, frame: pl.DataFrame) -> bool:
-    if frame.width <= 4 and end_columns(frame.columns):
-        return True
-    return frame.width in (2, 3) and _GRAPH_NAMES.search(PurePosixPath(name).stem) is not None
-
-
-def _labels_by_name(name: str, frame: pl.DataFrame) -> bool:
-    return frame.width <= 3 and _LABEL_FILES.search(PurePosixPath(name).stem) is not None
-
-
-def source_names(files: Iterable[str]) -> dict[str, str]:
-    """Return a name for each file: its own without the ending, with the ending where two would be the same."""
-    files = list(files)
-    stems = [PurePosixPath(file).stem or file for file in files]
-    return {file: stem if stems.count(stem) == 1 else file for file, stem in zip(files, stems)}
 
 
 def domain_columns(uploads: Sequence[Upload]) -> list[str]:
@@ -315,96 +174,3 @@ def guess_task(series: pl.Series) -> tuple[str, str]:
     if series.dtype.is_integer() and values <= 10:
         return "classification", f"only {counted(values, 'whole number')}"
     return "regression", f"{counted(values, 'different number')}"
-
-
-def recipe_of(
-    uploads: Sequence[Upload],
-    ids: Mapping[str, str],
-    label: Label | None,
-    task: str | None,
-    kinds: Mapping[str, Mapping[str, str]],
-    without: Mapping[str, Sequence[str]] | None = None,
-) -> dict[str, Any]:
-    """Compose a recipe for `studio.recipes`.
-
-    Parameters
-    ----------
-    uploads : sequence of Upload
-        The files.
-    ids : mapping of str to str
-        Id column by file.
-    label : Label or None
-        Where the labels are.
-    task : str or None
-        "regression" or "classification".
-    kinds : mapping of str to mapping of str to str
-        By file, the columns whose kind the person changed.
-    without : mapping of str to sequence of str, optional
-        By file, columns to leave out.
-
-    Raises
-    ------
-    DataError
-        If there is no table, or an id column is not there or stands for the label too.
-    """
-    gone = without or {}
-    sources = [_source(upload, ids, label, kinds, gone) for upload in uploads if upload.role == "table"]
-    sources = [part for part in sources if part]
-    sources += [{"file": upload.name, "images": True} for upload in uploads if upload.role == "images"]
-    if not sources:
-        raise DataError("There is no table to learn from: add at least one file in the role of a table, or images.")
-    names = source_names(part["file"] for part in sources)
-    graphs = [upload.name for upload in uploads if upload.role == "graph"]
-    recipe: dict[str, Any] = {"sources": [{"name": names[part["file"]]} | part for part in sources]}
-    if graphs:
-        headers = {upload.name: _header(upload) for upload in uploads}
-        named = source_names(graphs).items()
-        recipe["graphs"] = [
-            {"name": name, "file": file} | ({"options": headers[file]} if headers[file] else {}) for file, name in named
-        ]
-    if label is not None:
-        files = [label.file] if label.file else [part["file"] for part in sources if "label" in part]
-        # Refused here, in the words of the page; the library would speak of a column that is gone.
-        if wrong := [file for file in files if ids[file] == label.column]:
-            raise DataError(f"{quoted(label.column)} cannot be the id and the label of {wrong[0]}: choose another.")
-        if label.file:
-            known = {upload.name: upload for upload in uploads}[label.file]
-            target = {"file": label.file, "id": ids[label.file], "column": label.column}
-            recipe["target"] = target | _as_written(known, ids[label.file])
-        recipe["task"] = task
-    return recipe
-
-
-def _source(
-    upload: Upload,
-    ids: Mapping[str, str],
-    label: Label | None,
-    kinds: Mapping[str, Any],
-    without: Mapping[str, Sequence[str]],
-) -> dict[str, Any] | None:
-    """Return the part of a recipe for a table; None if it has nothing but ids and what is left out."""
-    identifier, own = ids.get(upload.name), label is not None and label.file == EACH
-    if identifier not in [*upload.frame.columns, *([""] if own else [])]:
-        raise DataError(f"{upload.name} has no id column {quoted(identifier)}: choose one of its columns.")
-    drop = [label.column] if label is not None and label.file == upload.name else []
-    drop += [c for c in without.get(upload.name, ()) if c in upload.frame.columns and c not in (identifier, *drop)]
-    gone = {identifier, *drop, *([label.column] if own else [])}
-    # A table of ids alone teaches nothing.
-    if drop and set(upload.frame.columns) <= gone:
-        return None
-    part: dict[str, Any] = {"file": upload.name, "id": identifier} | ({"drop": drop} if drop or not own else {})
-    part |= {"label": label.column} if own else {}
-    usable = {column: kind for column, kind in kinds.get(upload.name, {}).items() if column not in gone}
-    return part | ({"kinds": usable} if usable else {}) | _as_written(upload, identifier)
-
-
-def _as_written(upload: Upload, identifier: str) -> dict[str, Any]:
-    """Return the options that read ids as written where they were taken for numbers: 1E5 is not 100000."""
-    # Text columns are named one by one, for the others keep the types that they were given.
-    typed = identifier in upload.frame.columns and upload.frame[identifier].dtype != pl.String
-    options = _header(upload) | ({"text_columns": [identifier]} if typed else {})
-    return {"options": options} if options else {}
-
-
-def _header(upload: Upload) -> dict[str, Any]:
-    return {} if upload.header is None else {"header": upload.header}

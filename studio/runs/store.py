@@ -24,11 +24,11 @@ import polars as pl
 
 from hetcore.data.text import counted
 from hetcore.errors import DataError
+from studio.readers.parsed import from_stream, to_stream
 from studio.runs import process
 from studio.runs.database import TRAINING
 from studio.runs.open_store import FAULTS, OpenStore, home
 from studio.runs.run import Run, sha256
-from studio.streams import from_stream, to_stream
 
 __all__ = ["Run", "RunStore", "home", "shared"]
 

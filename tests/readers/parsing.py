@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from studio.readers import parsing
-from studio.streams import from_stream
+from studio.readers.parsed import from_stream
 
 
 def table(content, name="a.csv", **options):

@@ -9,7 +9,7 @@ import pytest
 import hetcore as hc
 from hetcore.data import plain
 from hetcore.errors import DataError
-from studio import recipes
+from studio import recipes, uploads
 from studio.readers import upload_problems, upload_schema
 from studio.readers.domain_tables import ROW_ID, domain_table, own_labels
 from studio.runs import export
@@ -34,15 +34,15 @@ NAMED = {
 }
 
 
-def uploads(files: dict[str, bytes]) -> list[upload_schema.Upload]:
-    return [upload_schema.read(name, content) for name, content in files.items()]
+def given_by(files: dict[str, bytes]) -> list[uploads.Upload]:
+    return [uploads.read(name, content) for name, content in files.items()]
 
 
 def guessed(files: dict[str, bytes]) -> dict:
     """Return the recipe of what is guessed."""
-    given = uploads(files)
+    given = given_by(files)
     ids = {name: column for name, (column, _) in upload_schema.guess_ids(given).items()}
-    return upload_schema.recipe_of(given, ids, upload_schema.guess_label(given, ids), "classification", {})
+    return recipes.recipe_of(given, ids, upload_schema.guess_label(given, ids), "classification", {})
 
 
 def test_tables_with_the_same_columns_are_domains_whose_rows_are_numbered():
@@ -66,16 +66,16 @@ def test_alike_ids_in_two_domains_are_two_instances():
 
 def test_other_tables_are_guessed_as_before():
     other = {"a.csv": table(3, code=["a", "b", "c"], kind=["u", "v", "u"]), "b.csv": table(3, code=["a", "b", "c"])}
-    given = uploads(other)
+    given = given_by(other)
     ids = {name: column for name, (column, _) in upload_schema.guess_ids(given).items()}
     assert upload_schema.domain_columns(given) == [] and ids == {"a.csv": "code", "b.csv": "code"}
     labelled = {**FILES, "labels.csv": b"id,y\na,1\nb,2\n"}
-    assert upload_schema.domain_columns(uploads(labelled)) == []
+    assert upload_schema.domain_columns(given_by(labelled)) == []
 
 
 def test_the_person_may_say_that_one_file_has_the_labels():
-    given = uploads(NAMED)
-    recipe = upload_schema.recipe_of(
+    given = given_by(NAMED)
+    recipe = recipes.recipe_of(
         given, {"shop.csv": "code", "desk.csv": "code"}, upload_schema.Label("shop.csv", "kind"), "classification", {}
     )
     data = recipes.build(recipe, NAMED.__getitem__)
@@ -95,12 +95,12 @@ def test_what_does_not_fit_is_refused_in_words():
         domain_table(pl.DataFrame({"x": [1.0]}), "a", "code")
     with pytest.raises(DataError, match="no label column 'y' in 'a'"):
         own_labels({"a": (domain_table(pl.DataFrame({"x": [1.0]}), "a"), "y")})
-    given = uploads(NAMED)
+    given = given_by(NAMED)
     ids = {"shop.csv": "kind", "desk.csv": "code"}
     with pytest.raises(DataError, match="'kind' cannot be the id and the label of shop.csv"):
-        upload_schema.recipe_of(given, ids, upload_schema.Label(upload_schema.EACH, "kind"), None, {})
+        recipes.recipe_of(given, ids, upload_schema.Label(upload_schema.EACH, "kind"), None, {})
     with pytest.raises(DataError, match="shop.csv has no id column ''"):
-        upload_schema.recipe_of(given, dict.fromkeys(NAMED, ""), upload_schema.Label("shop.csv", "kind"), None, {})
+        recipes.recipe_of(given, dict.fromkeys(NAMED, ""), upload_schema.Label("shop.csv", "kind"), None, {})
     target = {"file": "shop.csv", "id": "code", "column": "kind"}
     with pytest.raises(DataError, match="not in both"):
         recipes.checked(guessed(NAMED) | {"target": target})

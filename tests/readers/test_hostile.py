@@ -67,9 +67,9 @@ def test_files_that_go_badly_together_are_reported(label):
 
 
 def _used(project):
-    files = [upload_schema.read(name, content) for name, content in project.files.items()]
+    files = [uploads.read(name, content) for name, content in project.files.items()]
     ids = {name: column for name, (column, _) in upload_schema.guess_ids(files).items()}
-    recipe = upload_schema.recipe_of(files, ids, upload_schema.guess_label(files, ids), project.task, {})
+    recipe = recipes.recipe_of(files, ids, upload_schema.guess_label(files, ids), project.task, {})
     data = recipes.build(recipe, project.files.__getitem__)
     return upload_problems.problems(data).hard, {finding.kind for finding in data.report}
 

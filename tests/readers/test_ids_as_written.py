@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from studio import recipes
-from studio.readers import upload_schema
+from studio import recipes, uploads
 from studio.readers.upload_schema import Label
 
 LABELS = b"item,y\n100000,a\n300,b\n1E5,a\n3E2,b\n1.10,a\n1.1,b\n"
@@ -13,8 +12,8 @@ LABELS = b"item,y\n100000,a\n300,b\n1E5,a\n3E2,b\n1.10,a\n1.1,b\n"
 
 def built(files, ids, label):
     """Return the data and the recipe of files with the id columns that a person chose."""
-    uploads = [upload_schema.read(name, content) for name, content in files.items()]
-    recipe = upload_schema.recipe_of(uploads, ids, label, "classification", {})
+    uploads = [uploads.read(name, content) for name, content in files.items()]
+    recipe = recipes.recipe_of(uploads, ids, label, "classification", {})
     return recipes.build(recipe, files.__getitem__), recipe
 
 

@@ -15,8 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hetcore.data.spelling import respelled
-from studio import recipes
-from studio.readers import upload_schema
+from studio import recipes, uploads
 from studio.readers.upload_schema import Label
 from tests.hostile.making import workbook
 
@@ -69,10 +68,10 @@ FORMATS = {
 
 def joined(files, id_column):
     """Return the data of a table and of a file of labels, as a person who chooses the columns makes them."""
-    uploads = [upload_schema.read(name, content, role) for name, (content, role) in files.items()]
+    uploads = [uploads.read(name, content, role) for name, (content, role) in files.items()]
     table, labels = files
     ids = {table: id_column, labels: id_column}
-    recipe = upload_schema.recipe_of(uploads, ids, Label(labels, "y"), "regression", {})
+    recipe = recipes.recipe_of(uploads, ids, Label(labels, "y"), "regression", {})
     return recipes.build(recipe, lambda name: files[name][0])
 
 
@@ -86,7 +85,7 @@ def check(ids, table, labels, column, seed=0):
     files = {table: (FORMATS[table](first), "table"), f"labels_{labels}": (FORMATS[labels](second), "labels")}
     data = joined(files, column)
     assert set(data.ids) == {*left, *right}
-    source = data.sources[upload_schema.source_names([table])[table]]
+    source = data.sources[recipes.source_names([table])[table]]
     assert dict(zip(source.ids, source.frame["x"])) == {k: value[k] for k in left}
     assert {k: y for k, y in zip(data.ids, data.y) if y == y} == {k: value[k] for k in right}
 

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from hetcore.errors import DataError
-from studio.readers import upload_schema
+from studio import uploads
 from studio.readers.columns import end_columns
 from studio.uploads import Options, preview_graph, preview_images, preview_table, read_table
 
@@ -36,7 +36,7 @@ def test_columns_named_like_ends_of_edges_are_found(names, ends):
 @pytest.mark.parametrize("header", [b"from_film,to_film\n", b"from node,to node\n", b"film_1,film_2\n"])
 def test_an_edge_list_is_known_by_its_header_which_is_no_edge(header):
     content = header + b"alien,heat\nheat,jaws\n"
-    upload = upload_schema.read("cast.csv", content)
+    upload = uploads.read("cast.csv", content)
     assert upload.role == "graph"
     assert upload.frame.rows() == [("alien", "heat"), ("heat", "jaws")]
 

@@ -7,7 +7,7 @@ import datetime
 import pytest
 
 from hetcore.errors import DataError
-from studio import recipes
+from studio import recipes, uploads
 from studio.readers import upload_schema
 from studio.uploads import read_table
 
@@ -21,7 +21,7 @@ LETTERS = (
 
 
 def _read(name, text, role=None, header=None):
-    return upload_schema.read(name, text.encode(), role, header)
+    return uploads.read(name, text.encode(), role, header)
 
 
 @pytest.mark.parametrize("first, header", [("a,b\n", True), ("film_a,film_b\n", True), ("", False)])
@@ -46,7 +46,7 @@ def test_a_count_beside_whole_numbers_that_are_ids_is_no_edge():
 
 def test_the_header_that_was_chosen_is_in_the_recipe_and_reads_the_same_edges():
     films, graph = _read("films.csv", FILMS), _read("pairs.csv", "a,b\n" + PAIRS, "graph", True)
-    recipe = upload_schema.recipe_of([films, graph], {"films.csv": "film"}, None, None, {})
+    recipe = recipes.recipe_of([films, graph], {"films.csv": "film"}, None, None, {})
     assert recipe["graphs"] == [{"name": "pairs", "file": "pairs.csv", "options": {"header": True}}]
     files = {"films.csv": FILMS.encode(), "pairs.csv": ("a,b\n" + PAIRS).encode()}
     assert "a" not in set(recipes.build(recipe, files.__getitem__).ids)

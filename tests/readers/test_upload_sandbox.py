@@ -49,7 +49,7 @@ def test_damaged_files_are_read_or_refused_in_a_sentence(want, name, seed):
 def small_sandbox(monkeypatch):
     """Return a function that puts a sandbox with other limits in place of the usual, and has every file parsed."""
     made = []
-    monkeypatch.setattr(uploads, "_parsed", uploads._Parsed(0))
+    monkeypatch.setattr(uploads, "_parsed", uploads.ParsedFiles(0))
 
     def make(**limits):
         made.append(sandbox.Sandbox(UPLOADS._replace(**limits)))
@@ -94,7 +94,7 @@ def test_a_file_is_parsed_once_however_often_it_is_read(small_sandbox, monkeypat
     box, asked = small_sandbox(), []
     ask = box.ask
     monkeypatch.setattr(box, "ask", lambda name, request, content: asked.append(name) or ask(name, request, content))
-    monkeypatch.setattr(uploads, "_parsed", uploads._Parsed(1_000))
+    monkeypatch.setattr(uploads, "_parsed", uploads.ParsedFiles(1_000))
     first = uploads.preview_table("a.csv", b"id,x\na,1\n")
     first.guesses.append("by a page")
     assert uploads.preview_table("a.csv", b"id,x\na,1\n").guesses == first.guesses[:-1]

@@ -12,13 +12,13 @@ import sqlalchemy as sa
 from polars.testing import assert_frame_equal
 
 from hetcore.errors import DataError
+from studio.readers.parsed import from_stream, to_stream
 from studio.runs import database as tables
 from studio.runs import open_store
 from studio.runs import store as store_module
 from studio.runs.database import SCHEMA
 from studio.runs.recover import recover
 from studio.runs.store import RunStore
-from studio.streams import from_stream, to_stream
 from tests.runs.store_faults import a_run
 
 # Faults ---------------------------------------------------------------------------------------------------------------

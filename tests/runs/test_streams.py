@@ -10,12 +10,12 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from studio.jobs.worker import child_environment
-from studio.streams import from_stream, to_stream
+from studio.readers.parsed import from_stream, to_stream
 
 TOGETHER = """
 import threading
 import numpy as np, polars as pl
-from studio.streams import to_stream
+from studio.readers.parsed import to_stream
 
 frame = pl.DataFrame({"number": np.arange(20_000.0), "text": [str(i) for i in range(20_000)]})
 both = threading.Barrier(2)

@@ -11,9 +11,8 @@ from hetcore.data import HetData
 from hetcore.errors import DataError
 from studio.jobs import manager as jobs
 from studio.messages import explained
-from studio.readers.upload_schema import file_name
 from studio.runs import export
-from studio.uploads import read_table
+from studio.uploads import file_name, read_table
 from studio.views.common.widgets import escape, show_table
 from studio.views.common.widgets_downloads import ICON
 from studio.views.consensus import new_rows
