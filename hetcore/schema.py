@@ -83,13 +83,7 @@ class Array:
         return self.read(arrays, self.key or name, sizes)
 
     def read(self, arrays: Mapping[str, NDArray], name: str, sizes: Sizes | None = None) -> NDArray:
-        """Return an array of a model file; its sizes join those known.
-
-        Raises
-        ------
-        ModelFileError
-            If it is not there, or is not what it must be.
-        """
+        """Return an array of a model file, its sizes join those known; ModelFileError if it is not what it must be."""
         found, sizes = arrays.get(name), {} if sizes is None else sizes
         # the type must be the very one: a float32 read as float64 would predict other bits
         if found is None or found.dtype != self.dtype or not self._fits(found.shape, sizes):
@@ -159,12 +153,10 @@ class Part:
         Letters that are the same in it as in what holds it, "d K"; "d=w": its d is the other's w.
     at : str, optional
         What its arrays' names begin with; the field's name unless given, nothing for "".
-    optional : bool
-        Whether it may be None, which a file does not hold.
+    optional, key
+        As of `Array`.
     inline : bool
         Whether its plain values stand among those of what holds it.
-    key : str
-        Its name in the file, where that is not the field's.
     """
 
     kind: Any
@@ -204,14 +196,12 @@ class Parts:
 
     Attributes
     ----------
-    kind : type, or dict of str to type
-    shares : str
+    kind, shares, key
+        As of `Part`.
     at : str
         What the arrays' names of the i-th begin with, "{0}" for i, "{1}" for its name.
     named : {"", "dict", "list"}
         "" for a list; "dict" and "list" for a dict whose plain values are kept by name, or in a list with their "name".
-    key : str
-        Its name in the file, where that is not the field's.
     count : str
         The letter of how many there are, for a list of which a file has nothing but arrays.
     """
@@ -359,18 +349,9 @@ class Stored:
 
     @classmethod
     def from_state(cls, meta: Mapping[str, Any], arrays: Mapping[str, NDArray], **sizes: int) -> Self:
-        """Rebuild from what a file holds.
+        """Rebuild from what a file holds, with the sizes that are known by letter.
 
-        Parameters
-        ----------
-        meta, arrays : mapping
-        **sizes : int
-            Sizes that are known, by letter.
-
-        Raises
-        ------
-        ModelFileError
-            If an array or a value is missing or is not what it is declared to be.
+        ModelFileError if an array or a value is missing or is not what it is declared to be.
         """
         return cls._read(meta, arrays, sizes)
 

@@ -30,6 +30,9 @@ XLSX_BOOK = (
     'xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"><sheets>{}</sheets></workbook>'
 )
 MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+SCRIPT = "<script>alert(1)</script>"
+RIGHT = "\u202egnp.exe"
+"""Shown from right to left by whoever believes it: a name that reads like another."""
 
 
 class Case(NamedTuple):
@@ -181,3 +184,8 @@ def parquet_text_bomb() -> bytes:
 
 FRAME = pl.DataFrame({"id": ["a", "b"], "x": [1.5, 2.5]})
 ROWS = b"".join(b"i%d,%d\n" % (k, k) for k in range(1000))
+
+
+def lines(*lines: str, delimiter: str = ",", encoding: str = "utf-8") -> bytes:
+    """Return lines of delimited text."""
+    return "".join(line.replace(",", delimiter) + "\n" for line in lines).encode(encoding)

@@ -10,16 +10,10 @@ import pyarrow as pa
 
 from tests.hostile.disguised import VALID
 from tests.hostile.images import GOOD, animated, deep, linked, packed, picture, png
-from tests.hostile.making import MAIN, Case, arrow, gexf, graphml, parquet, workbook
+from tests.hostile.making import MAIN, RIGHT, SCRIPT, Case, arrow, lines, parquet, workbook
+from tests.hostile.readable_graphs import GRAPHS
 
-SCRIPT = "<script>alert(1)</script>"
-RIGHT = "\u202egnp.exe"
 LONG = "n" * 10_000
-NODES = "<node id='a'/><node id='b'/>"
-
-
-def _rows(*lines: str, delimiter: str = ",", encoding: str = "utf-8") -> bytes:
-    return "".join(line.replace(",", delimiter) + "\n" for line in lines).encode(encoding)
 
 
 def _text(name: str, content: bytes, rows: int, *finds: str, label: str = "") -> Case:
@@ -27,61 +21,61 @@ def _text(name: str, content: bytes, rows: int, *finds: str, label: str = "") ->
 
 
 _TEXT = {
-    "ids repeated": _text("a.csv", _rows("id,x", "a,1", "a,2", "b,3"), 3, "repeated_id"),
-    "ids repeated everywhere": _text("a.csv", _rows("id,x", *["a,1"] * 500), 500, "repeated_id"),
-    "ids missing": _text("a.csv", _rows("id,x", ",1", "b,2", ",3"), 3, "missing_id"),
-    "ids of zeros": _text("a.csv", _rows("id,x", "001,1", "1,2", "01,3"), 3),
-    "ids with spaces": _text("a.csv", _rows("id,x", " a,1", "a,2", "a ,3", "a a,4"), 4),
-    "ids of 10,000 characters": _text("a.csv", _rows("id,x", f"{LONG},1", f"{LONG}b,2"), 2),
-    "ids from right to left": _text("a.csv", _rows("id,x", f"{RIGHT},1", "\u05d0\u05d1,2"), 2),
-    "ids of script": _text("a.csv", _rows("id,x", f"{SCRIPT},1", "<img src=x onerror=alert(1)>,2"), 2),
-    "ids of formulas": _text("a.csv", _rows("id,x", "=1+1,1", "@SUM(A1),2", "+1,3", "-1,4"), 4),
-    "ids in two spellings": _text("a.csv", _rows("id,x", "caf\u00e9,1", "cafe\u0301,2"), 2),
-    "header of script": _text("a.csv", _rows(f"id,{SCRIPT},![x](http://example.org/i.png)", "a,1,2", "b,3,4"), 2),
-    "all missing": _text("a.csv", _rows("id,x,y", "a,,1", "b,,2"), 2),
-    "constant": _text("a.csv", _rows("id,x,y", "a,5,1", "b,5,2"), 2),
-    "text that differs everywhere": _text("a.csv", _rows("id,x,y", *(f"a{k},w{k * 7919},1" for k in range(300))), 300),
-    "infinities": _text("a.csv", _rows("id,x", "a,inf", "b,-inf", "c,1"), 3, "infinite"),
-    "beyond numbers": _text("a.csv", _rows("id,x", "a,1e400", "b,2"), 2, "infinite"),
-    "1e308": _text("a.csv", _rows("id,x", "a,1e308", "b,-1e308"), 2),
-    "the smallest numbers": _text("a.csv", _rows("id,x", "a,5e-324", "b,-0.0"), 2),
-    "numbers as text": _text("a.csv", _rows("id,x", 'a,"1"', 'b,"2.5"'), 2),
-    "a word among numbers": _text("a.csv", _rows("id,x", *["a,1"] * 20, "b,one"), 21, "not_a_number", "repeated_id"),
+    "ids repeated": _text("a.csv", lines("id,x", "a,1", "a,2", "b,3"), 3, "repeated_id"),
+    "ids repeated everywhere": _text("a.csv", lines("id,x", *["a,1"] * 500), 500, "repeated_id"),
+    "ids missing": _text("a.csv", lines("id,x", ",1", "b,2", ",3"), 3, "missing_id"),
+    "ids of zeros": _text("a.csv", lines("id,x", "001,1", "1,2", "01,3"), 3),
+    "ids with spaces": _text("a.csv", lines("id,x", " a,1", "a,2", "a ,3", "a a,4"), 4),
+    "ids of 10,000 characters": _text("a.csv", lines("id,x", f"{LONG},1", f"{LONG}b,2"), 2),
+    "ids from right to left": _text("a.csv", lines("id,x", f"{RIGHT},1", "\u05d0\u05d1,2"), 2),
+    "ids of script": _text("a.csv", lines("id,x", f"{SCRIPT},1", "<img src=x onerror=alert(1)>,2"), 2),
+    "ids of formulas": _text("a.csv", lines("id,x", "=1+1,1", "@SUM(A1),2", "+1,3", "-1,4"), 4),
+    "ids in two spellings": _text("a.csv", lines("id,x", "caf\u00e9,1", "cafe\u0301,2"), 2),
+    "header of script": _text("a.csv", lines(f"id,{SCRIPT},![x](http://example.org/i.png)", "a,1,2", "b,3,4"), 2),
+    "all missing": _text("a.csv", lines("id,x,y", "a,,1", "b,,2"), 2),
+    "constant": _text("a.csv", lines("id,x,y", "a,5,1", "b,5,2"), 2),
+    "text that differs everywhere": _text("a.csv", lines("id,x,y", *(f"a{k},w{k * 7919},1" for k in range(300))), 300),
+    "infinities": _text("a.csv", lines("id,x", "a,inf", "b,-inf", "c,1"), 3, "infinite"),
+    "beyond numbers": _text("a.csv", lines("id,x", "a,1e400", "b,2"), 2, "infinite"),
+    "1e308": _text("a.csv", lines("id,x", "a,1e308", "b,-1e308"), 2),
+    "the smallest numbers": _text("a.csv", lines("id,x", "a,5e-324", "b,-0.0"), 2),
+    "numbers as text": _text("a.csv", lines("id,x", 'a,"1"', 'b,"2.5"'), 2),
+    "a word among numbers": _text("a.csv", lines("id,x", *["a,1"] * 20, "b,one"), 21, "not_a_number", "repeated_id"),
     "thousands": _text("a.csv", b'id,x\na,"1,234"\nb,"2,345"\n', 2, "thousands"),
-    "words for missing": _text("a.csv", _rows("id,x", "a,NA", "b,?", "c,3", "d,-"), 4, "missing_word"),
-    "dates": _text("a.csv", _rows("id,x", "a,2020-02-29", "b,2021-01-01"), 2),
-    "dates that are not": _text("a.csv", _rows("id,x", "a,2021-02-29", "b,2021-13-01"), 2),
-    "booleans": _text("a.csv", _rows("id,x", "a,true", "b,FALSE", "c,"), 3),
-    "no header": _text("a.csv", _rows("a,1.5", "b,2.5", "c,3.5"), 3),
+    "words for missing": _text("a.csv", lines("id,x", "a,NA", "b,?", "c,3", "d,-"), 4, "missing_word"),
+    "dates": _text("a.csv", lines("id,x", "a,2020-02-29", "b,2021-01-01"), 2),
+    "dates that are not": _text("a.csv", lines("id,x", "a,2021-02-29", "b,2021-13-01"), 2),
+    "booleans": _text("a.csv", lines("id,x", "a,true", "b,FALSE", "c,"), 3),
+    "no header": _text("a.csv", lines("a,1.5", "b,2.5", "c,3.5"), 3),
     "blank and repeated headers": _text(
-        "a.csv", _rows("id,x,x,", "a,1,2,3", "b,4,5,6"), 2, "blank_header", "repeated_header"
+        "a.csv", lines("id,x,x,", "a,1,2,3", "b,4,5,6"), 2, "blank_header", "repeated_header"
     ),
-    "header of 5,000 characters": _text("a.csv", _rows(f"id,{'h' * 5000}", "a,1", "b,2"), 2, "long_header"),
-    "headers that are patterns": _text("a.csv", _rows("id,*,^.*$,x", "a,1,2,3", "b,4,5,6"), 2, "pattern_header"),
-    "header one short": _text("a.csv", _rows("x,y", "r1,1,2", "r2,3,4"), 2, "short_header"),
-    "delimiter at the end": _text("a.csv", _rows("id,x", "a,1,", "b,2,"), 2, "trailing_delimiter"),
+    "header of 5,000 characters": _text("a.csv", lines(f"id,{'h' * 5000}", "a,1", "b,2"), 2, "long_header"),
+    "headers that are patterns": _text("a.csv", lines("id,*,^.*$,x", "a,1,2,3", "b,4,5,6"), 2, "pattern_header"),
+    "header one short": _text("a.csv", lines("x,y", "r1,1,2", "r2,3,4"), 2, "short_header"),
+    "delimiter at the end": _text("a.csv", lines("id,x", "a,1,", "b,2,"), 2, "trailing_delimiter"),
     "semicolons and decimal commas": _text("a.csv", b"id;x\na;1,5\nb;2,5\n", 2),
-    "bars": _text("a.csv", _rows("id,x", "a,1", "b,2", delimiter="|"), 2),
-    "tabs named csv": _text("a.csv", _rows("id,x", "a,1", "b,2", delimiter="\t"), 2),
-    "commas named tsv": _text("a.tsv", _rows("id,x", "a,1", "b,2"), 2),
-    "UTF-16": _text("a.csv", _rows("id,x", "\u00e4,1", "b,2", encoding="utf-16"), 2),
-    "UTF-16 without a mark": _text("a.csv", _rows("id,x", "a,1", "b,2", encoding="utf-16-be"), 2),
-    "UTF-32": _text("a.csv", _rows("id,x", "\u00e4,1", "b,2", encoding="utf-32"), 2),
-    "cp1252": _text("a.csv", _rows("id,x", "\u00e4,1", "\u20ac,2", encoding="cp1252"), 2),
-    "a byte order mark": _text("a.csv", b"\xef\xbb\xbf" + _rows("id,x", "a,1", "b,2"), 2),
+    "bars": _text("a.csv", lines("id,x", "a,1", "b,2", delimiter="|"), 2),
+    "tabs named csv": _text("a.csv", lines("id,x", "a,1", "b,2", delimiter="\t"), 2),
+    "commas named tsv": _text("a.tsv", lines("id,x", "a,1", "b,2"), 2),
+    "UTF-16": _text("a.csv", lines("id,x", "\u00e4,1", "b,2", encoding="utf-16"), 2),
+    "UTF-16 without a mark": _text("a.csv", lines("id,x", "a,1", "b,2", encoding="utf-16-be"), 2),
+    "UTF-32": _text("a.csv", lines("id,x", "\u00e4,1", "b,2", encoding="utf-32"), 2),
+    "cp1252": _text("a.csv", lines("id,x", "\u00e4,1", "\u20ac,2", encoding="cp1252"), 2),
+    "a byte order mark": _text("a.csv", b"\xef\xbb\xbf" + lines("id,x", "a,1", "b,2"), 2),
     "old line ends": _text("a.csv", b"id,x\ra,1\rb,2\r", 2),
     "mixed line ends": _text("a.csv", b"id,x\r\na,1\nb,2\r\n", 2),
     "no last line end": _text("a.csv", b"id,x\na,1\nb,2", 2),
     "empty lines": _text("a.csv", b"id,x\n\na,1\n\n\nb,2\n\n", 2),
-    "rows of nothing": _text("a.csv", _rows("id,x", "a,1", ",", ",", "b,2"), 4, "missing_id"),
+    "rows of nothing": _text("a.csv", lines("id,x", "a,1", ",", ",", "b,2"), 4, "missing_id"),
     "a title above": _text("a.csv", b"Export of today\n\nid,x\na,1\nb,2\n", 2),
     "line breaks in quotes": _text("a.csv", b'id,x\na,"1\n2"\nb,3\n', 2, "line_break"),
     "quotes in quotes": _text("a.csv", b'id,x\na,"say ""hi"", you"\nb,2\n', 2),
     "cell of 1 MB": _text("a.csv", b"id,x\na," + b"w" * 2**20 + b"\nb,2\n", 2),
-    "late text": _text("a.csv", _rows("id,x", *(f"a{k},{k}" for k in range(30_000)), "b,oops"), 30_001, "not_a_number"),
-    "10,000 columns": _text("a.csv", _rows("id," + ",".join(f"c{k}" for k in range(9999)), "a" + ",1" * 9999), 1),
-    "long numbers": _text("a.csv", _rows("id,x", "a,12345678901234567890", "b,1"), 2, "long_number"),
-    "numbers with zeros in front": _text("a.csv", _rows("id,x", "a,007", "b,7"), 2, "leading_zeros"),
+    "late text": _text("a.csv", lines("id,x", *(f"a{k},{k}" for k in range(30_000)), "b,oops"), 30_001, "not_a_number"),
+    "10,000 columns": _text("a.csv", lines("id," + ",".join(f"c{k}" for k in range(9999)), "a" + ",1" * 9999), 1),
+    "long numbers": _text("a.csv", lines("id,x", "a,12345678901234567890", "b,1"), 2, "long_number"),
+    "numbers with zeros in front": _text("a.csv", lines("id,x", "a,007", "b,7"), 2, "leading_zeros"),
     "json of many types": _text(
         "a.json", b'[{"id": 1, "x": 1}, {"id": "1", "x": "a"}, {"id": null, "x": true}]', 3, "repeated_id", "missing_id"
     ),
@@ -187,166 +181,6 @@ _XLSX = [
 ]
 
 
-def _graph(label: str, name: str, content: bytes, edges: int, *finds: str) -> Case:
-    return Case(label, name, lambda: content, answer="", want="graph", rows=edges, finds=finds)
-
-
-def _edges(*lines: str) -> bytes:
-    return _rows("source,target,weight", *lines)
-
-
-_GRAPHS = [
-    _graph("self-loops", "g.csv", _edges("a,a,1", "a,b,1"), 2, "self_loop"),
-    _graph("only self-loops", "g.csv", _edges("a,a,1", "b,b,1"), 2, "self_loop", "no_edge"),
-    _graph("repeated edges of other weights", "g.csv", _edges("a,b,1", "a,b,5", "b,c,1"), 3, "repeated_edge"),
-    _graph("both directions", "g.csv", _edges("a,b,1", "b,a,2"), 2, "both_directions"),
-    _graph("negative weights", "g.csv", _edges("a,b,-1", "b,c,2"), 2, "bad_weight"),
-    _graph("zero weights", "g.csv", _edges("a,b,0", "b,c,2"), 2, "zero_weight"),
-    _graph("NaN weights", "g.csv", _edges("a,b,nan", "b,c,2"), 2, "bad_weight"),
-    _graph("infinite weights", "g.csv", _edges("a,b,inf", "b,c,1e400", "c,d,1"), 3, "bad_weight"),
-    _graph("missing weights", "g.csv", _edges("a,b,", "b,c,2"), 2, "bad_weight"),
-    _graph("weights of 1e308", "g.csv", _edges("a,b,1e308", "b,c,1e-320"), 2),
-    _graph("missing ends", "g.csv", _edges(",b,1", "a,,1", "a,b,1"), 3, "missing_end"),
-    _graph("a giant star", "g.csv", _edges(*(f"hub,leaf{k},1" for k in range(50_000))), 50_000),
-    _graph("zeros before ids", "g.csv", _rows("source,target", "001,1", "1,01"), 2),
-    _graph("script in names", "g.csv", _edges(f"{SCRIPT},b,1", f"b,{RIGHT},1"), 2),
-    _graph(
-        "columns that are no use",
-        "g.csv",
-        _rows("source,target,weight,since", "a,b,1,2020", "b,c,1,2021"),
-        2,
-        "unused_column",
-    ),
-    _graph("edges of records", "g.json", b'[{"source": "a", "target": 1}, {"source": 1, "target": 1}]', 2, "self_loop"),
-    _graph("graphml, ends unknown", "g.graphml", graphml(f"{NODES}<edge source='a' target='z'/>"), 1, "unknown_node"),
-    _graph(
-        "graphml, directed",
-        "g.graphml",
-        graphml(f"{NODES}<edge source='a' target='b'/>").replace(b"undirected", b"directed"),
-        1,
-        "directed",
-    ),
-    _graph("graphml, no edge", "g.graphml", graphml(NODES), 0, "no_edge"),
-    _graph(
-        "graphml, mixed attributes",
-        "g.graphml",
-        graphml(
-            "<node id='a'><data key='d'>1</data></node><node id='b'><data key='d'>x</data></node>"
-            "<edge source='a' target='b'/>"
-        ),
-        1,
-    ),
-    _graph("graphml, ports", "g.graphml", graphml(f"{NODES}<edge source='a' sourceport='n' target='b'/>"), 1, "ports"),
-    _graph(
-        "graphml, some weights missing",
-        "g.graphml",
-        graphml(f"{NODES}<edge source='a' target='b'><data key='weight'>2</data></edge><edge source='b' target='c'/>"),
-        2,
-        "missing_weight",
-        "unknown_node",
-    ),
-    _graph(
-        "graphml, weights of all kinds",
-        "g.graphml",
-        graphml(
-            NODES
-            + "".join(
-                f"<edge source='a' target='{k}'><data key='weight'>{w}</data></edge>"
-                for k, w in enumerate(["nan", "inf", "-1", "0", "1"])
-            )
-        ),
-        5,
-        "bad_weight",
-        "zero_weight",
-    ),
-    _graph(
-        "graphml without a namespace",
-        "g.graphml",
-        b"<graphml><graph><node id='a'/><node id='b'/><edge source='a' target='b'/></graph></graphml>",
-        1,
-    ),
-    _graph(
-        "gexf, directed",
-        "g.gexf",
-        gexf(f"<nodes>{NODES}</nodes><edges><edge source='a' target='b'/></edges>").replace(
-            b"<graph>", b"<graph defaultedgetype='directed'>"
-        ),
-        1,
-        "directed",
-    ),
-    _graph("gexf, no edge", "g.gexf", gexf(f"<nodes>{NODES}</nodes>"), 0, "no_edge"),
-    _graph(
-        "gexf, ends unknown", "g.gexf", gexf("<nodes/><edges><edge source='a' target='b'/></edges>"), 1, "unknown_node"
-    ),
-    _graph("gml, no edge", "g.gml", b"graph [ node [ id 1 ] ]", 0, "no_edge"),
-    _graph(
-        "gml, directed",
-        "g.gml",
-        b"graph [ directed 1 node [ id 1 ] node [ id 2 ] edge [ source 1 target 2 ] ]",
-        1,
-        "directed",
-    ),
-    _graph(
-        "gml, script in labels",
-        "g.gml",
-        b'graph [ node [ id 1 label "&lt;script&gt;" ] node [ id 2 label "b" ] edge [ source 1 target 2 ] ]',
-        1,
-    ),
-    _graph(
-        "gml, the same label",
-        "g.gml",
-        b'graph [ node [ id 1 label "a" ] node [ id 2 label "a" ] edge [ source 1 target 2 ] ]',
-        1,
-    ),
-    _graph(
-        "gml, some weights missing",
-        "g.gml",
-        b"graph [ node [ id 1 ] node [ id 2 ] edge [ source 1 target 2 weight 3 ] edge [ source 2 target 1 ] ]",
-        2,
-        "missing_weight",
-        "both_directions",
-    ),
-    _graph(
-        "node-link, directed",
-        "g.json",
-        b'{"directed": true, "nodes": ["a", "b"], "links": [{"source": "a", "target": "b"}]}',
-        1,
-        "directed",
-    ),
-    _graph(
-        "node-link, ids of both types",
-        "g.json",
-        b'{"nodes": [{"id": 1}, {"id": "01"}], "edges": [{"source": 1, "target": "01"}]}',
-        1,
-    ),
-    _graph(
-        "node-link, NaN weight",
-        "g.json",
-        b'{"nodes": [{"id": 1}, {"id": 2}], "edges": [{"source": 1, "target": 2, "weight": NaN}]}',
-        1,
-        "bad_weight",
-    ),
-    _graph("node-link, no edge", "g.json", b'{"nodes": [{"id": "a"}], "links": []}', 0, "no_edge"),
-    _graph(
-        "matrix, general",
-        "g.mtx",
-        b"%%MatrixMarket matrix coordinate real general\n3 3 2\n1 2 1\n3 3 1\n",
-        2,
-        "self_loop",
-        "directed",
-    ),
-    _graph(
-        "matrix, negative and NaN",
-        "g.mtx",
-        b"%%MatrixMarket matrix coordinate real symmetric\n3 3 3\n2 1 -1\n3 1 nan\n3 2 inf\n",
-        3,
-        "bad_weight",
-        "no_edge",
-    ),
-    _graph("matrix, no entry", "g.mtx", b"%%MatrixMarket matrix coordinate pattern symmetric\n3 3 0\n", 0, "no_edge"),
-]
-
-
 def _zip(label: str, members: dict[str, bytes], files: int, *finds: str) -> Case:
     return Case(label, "photos.zip", lambda: packed(members), answer="", want="images", rows=files, finds=finds)
 
@@ -391,7 +225,7 @@ READ = [
     *(case._replace(label=label) for label, case in _TEXT.items()),
     *_BINARY,
     *_XLSX,
-    *_GRAPHS,
+    *GRAPHS,
     *_IMAGES,
     Case(
         "numbers",

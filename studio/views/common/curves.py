@@ -11,15 +11,7 @@ from hetcore.events import RoundEnd
 from hetcore.figures import basic
 
 __all__ = [
-    "SCORED",
-    "Curves",
-    "Events",
-    "aligned",
-    "by_name",
-    "by_training",
-    "figure",
-    "metric_name",
-    "scored_rows",
+    "SCORED", "Curves", "Events", "aligned", "by_name", "by_training", "figure", "metric_name", "scored_rows",
     "scored_set",
 ]
 

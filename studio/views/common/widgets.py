@@ -143,7 +143,9 @@ def show_table(frame: Any, **more: Any) -> Any:
     return st.dataframe(frame, hide_index=True, placeholder="–", **more)
 
 
-def live_chart(figure: dict[str, Any], key: str, points: int, lengths: Sequence[Sequence[float]] | None = None) -> None:
+def live_chart(
+    figure: dict[str, Any], key: str, points: int, lengths: Sequence[Sequence[float]] | None = None
+) -> None:
     """Draw a figure that keeps its node, zoom and hover while its data change; over rounds it follows the timeline.
 
     Parameters
