@@ -36,6 +36,7 @@ READINESS = {
 def warm_up() -> bool:
     """Start what trainings and uploads need, once for the server."""
     manager.manager()
+    # The sandbox forks from a server that has the readers loaded; the first upload would wait for that.
     uploads.warm_up()
     return True
 
@@ -56,7 +57,9 @@ def opening() -> None:
     with st.container(border=True, key="opening"):
         st.markdown(f"**{escape(current.title)}** is loaded: {loaded(current.data)}.")
         if st.button("Train", type="primary", icon=":material/play_arrow:", key="train_home"):
+            # The page that is opened next trains at once: a second press for what was asked here would be one too many.
             st.session_state["train_now"] = True
+            # Own data are in the session, and have no name that an address could tell.
             query = {"data": current.example} if current.example else None
             st.switch_page(CONSENSUS, query_params=query)
         advice(current.data)
@@ -93,7 +96,9 @@ def advice(data: HetData) -> None:
     """Say which method suits the data, and why; lead to its page."""
     found = advised(data)
     st.caption(f"Start with {found.method}: {escape(found.text)}.")
+    # Advice names its page by the word of the menu; an unknown word leads where all data suit.
     page = next((path for path, name, _ in PAGES if name == found.page), CONSENSUS)
+    # Train above leads there already.
     if page != CONSENSUS:
         st.page_link(page, label=f"Open {found.page}", icon=":material/arrow_forward:")
 
@@ -106,6 +111,7 @@ def readiness() -> None:
 
 def _readiness(pending: bool) -> None:
     state = manager.manager().readiness()
+    # The whole page and not this part: its fragment would look again each second for ever.
     if pending and state == "ready":
         st.rerun()
     icon = ":material/check_circle:" if state == "ready" else ":material/hourglass_top:"
@@ -119,6 +125,7 @@ def cards() -> None:
         with column.container(border=True, height="stretch"):
             st.markdown(f"#### {icon} {title}")
             st.markdown(text)
+            # Streamlit raises for a link to a page that is not there, and Home would be gone with it.
             if (Path(__file__).parent / target).exists():
                 query = session.OWN_FILES if target == DATA else None
                 st.page_link(target, label=link, icon=":material/arrow_forward:", query_params=query)
@@ -134,6 +141,7 @@ def last_runs() -> None:
         with st.container(border=True, key="no_runs"):
             st.markdown(":material/history: No runs yet. Press **Train**: what you train is kept here.")
         return
+    # A few, for the page of runs has them all.
     show_table(table.table(runs[:5]), key="last_runs", alt="The newest runs")
     st.page_link(RUNS, label=f"All {counted(len(runs), 'run')}", icon=":material/arrow_forward:")
 
@@ -142,8 +150,10 @@ if __name__ == "__main__":
     frame("Home")
     home()
 else:
+    # Only where this file is served: as a page it would make a second application.
     from streamlit.starlette import App
 
+    # Said before anything is served: a half configured server must not answer.
     if text := why_not():
         raise SystemExit(text)
     app = App(Path(__file__).resolve(), routes=ROUTES, middleware=MIDDLEWARE)

@@ -31,12 +31,14 @@ def use_chosen() -> None:
 def choose_example() -> None:
     """Show the examples that match what is looked for, each with its story, in a list that scrolls."""
     text = "A word of its title or story, such as “graph” or “films”."
+    # More examples than anybody reads through.
     wanted = st.text_input("Find an example", key="example_search", help=text).strip().lower()
     found = [name for name in datasets.names() if wanted in described(name).lower()]
     if not found:
         st.caption("No example has these words.")
         return
     chosen = session.current().example
+    # A choice that is filtered out would make the list raise, and choosing nothing changes no data.
     st.session_state["example_choice"] = chosen if chosen in found else None
     cards("examples")
     with st.container(height=HEIGHT if len(found) > FEW else "content", key="examples"):
@@ -65,8 +67,10 @@ def card(name: str) -> str:
 
 uploads.warm_up()
 st.markdown("Choose what to learn from: a ready example, or tables and graphs of your own.")
+# Without folders that the server allows there is no such tab, so that nobody looks for what cannot be.
 by_path = session.folders()
 own = bool(session.files_in_hand()) or session.OWN_FILES.items() <= st.query_params.to_dict().items()
+# The tab of the data in use: a page that opens on another one looks as if they were gone.
 shown = FOLDERS if by_path and session.summary() else FILES if own else EXAMPLES
 examples, files, *folders = st.tabs([EXAMPLES, FILES, *([FOLDERS] if by_path else [])], default=shown)
 with examples:
@@ -79,6 +83,7 @@ if folders:
         folder_panel(by_path)
 st.divider()
 data = in_use()
+# Between the sample and its what-ifs: what follows changes the sample alone.
 all_rows()
 what_if(data)
 pictures(data)

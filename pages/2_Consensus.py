@@ -46,6 +46,7 @@ def controls() -> Setting:
         params = more(method)
     params |= {"lambda0": lambda0, "lambda1": lambda1} | cluster.parameters()
     params |= widgets_by_path.parameters(params["as_printed"]) if whole else {}
+    # One seed for split and training, so that a run is repeated by one number.
     seed = params["random_state"]
     operations = session.operations() + training.operations_of(
         names, sources, graphs, noise=noise, known=known / 100, seed=seed
@@ -56,6 +57,7 @@ def controls() -> Setting:
 def weight(parameter: Any, key: str, symbol: str) -> float | str:
     """Draw a λ: chosen out of fold, or by a slider."""
     words = f"{symbol} that has the lowest out-of-fold loss; off gives it a slider."
+    # A slider needs a number to begin at, and a default that is chosen out of fold has none.
     auto = parameter.default == "auto"
     if st.toggle(f"{symbol} chosen out of fold", key=held(f"{key}auto", auto), help=words):
         return "auto"
@@ -68,6 +70,7 @@ def parts(known: widgets_by_path.Names, noisy: bool) -> tuple[list[str], list[st
     graphs = known.graph_names
     if graphs:
         graphs = multiselect("Graphs in use", known.graph_names, f"graphs {current.title}", "graphs")
+    # Noise is added in memory, where all rows by path are not.
     if not noisy:
         return sources, graphs, None
     names = ["none", *data.source_names]
@@ -85,6 +88,7 @@ def parts(known: widgets_by_path.Names, noisy: bool) -> tuple[list[str], list[st
 
 def more(method: Any) -> dict[str, Any]:
     """Draw what is rarely changed, and return it as parameters."""
+    # The method's own declarations: label, ends and help of a slider never differ from what it accepts.
     rate = parameter_slider(method.learning_rate, "rate")
     rounds, depth = parameter_slider(method.n_iterations, "rounds"), parameter_slider(method.max_depth, "depth")
     key = held("seed", 0, Limits(0, 9999))
@@ -98,6 +102,7 @@ def more(method: Any) -> dict[str, Any]:
 def usable(setting: Setting) -> bool:
     """Say in one sentence why this can't be trained, if it can't."""
     dropped = {op["name"] for op in setting.operations if op["op"] == "drop_source"}
+    # Said before training: a worker would refuse it too, but only after the data had gone there.
     if not set(data.source_names) - dropped:
         st.warning("No source is in use: choose at least one.")
         return False
@@ -112,15 +117,18 @@ def usable(setting: Setting) -> bool:
 
 def draw(events: Any, before: Any) -> None:
     """Draw a run so far, pale beside it the one before."""
+    # The page trains one model, which has the page's name for a label.
     old = before.get(PAGE, ())
     if events[PAGE]:
         without, result = beside(), live.result(PAGE)
 
+        # Handed on, for the headline is said after the charts, which a person looks at first.
         def say() -> None:
             widgets.headline(events[PAGE], old, without.line())
             without.say(events[PAGE][-1], None if result is None else result.predictions)
 
         state["drawn"] = widgets.curves(events[PAGE], data, old, without.line(), say)
+        # Nothing where no cluster takes part, which is nearly always.
         if text := cluster.summary(events[PAGE]):
             st.caption(text)
 
@@ -142,6 +150,7 @@ def after(setting: Setting) -> None:
         with st.container(key="change"):
             words = training.difference(old, training.outcome(setting, events))
             st.info(escape(words), icon=":material/compare_arrows:")
+            # Ten more fits on all rows by path would keep a worker for hours, which nobody asked for.
             if not (setting.whole or live.before[PAGE][0].whole):
                 over_seeds(data, live.before[PAGE][0], setting, owner, "change")
     if setting.whole:
@@ -192,6 +201,7 @@ main, side = st.columns([3, 1.15], gap="large")  # stacked on a phone: the chart
 with side:
     chosen = controls()
 with main:
+    # In the wide column, before the charts: a reason beside the controls is overlooked.
     able = usable(chosen)
 with bar:
     live.controls({PAGE: chosen}, able)
@@ -200,6 +210,7 @@ with main:
         st.info("Press Train: the curves and the weight of each source move while it trains.")
         widgets.explain()
     else:
+        # At once and in the background, so that it is there when the training has ended.
         beside().start()
         # Each part keeps its place: a fragment that is drawn again writes where it was, whatever else is there.
         watched, compared, ended = st.container(), st.container(), st.container()
@@ -212,5 +223,6 @@ with main:
                 after(live.settings[PAGE])
                 if not live.settings[PAGE].whole:
                     lambda_grid(data, live.settings[PAGE], owner)
+        # Always the last, so that the charts above never move for it.
         with st.expander("What do the words mean?"):
             widgets.explain()

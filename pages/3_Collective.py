@@ -25,6 +25,7 @@ from studio.views.common.widgets_training import LiveTrainings
 PAGE = "Collective"
 frame(PAGE)
 current, owner = session.current(), session.owner()
+# After the what-ifs: edits and labels of this page come on top of them.
 base = session.changed()
 state = st.session_state
 live = LiveTrainings(PAGE, current, owner)
@@ -34,8 +35,10 @@ def settings() -> dict[str, Setting]:
     """Draw the controls and return what is trained, by label."""
     chosen = widgets.controls(base, current.title)
     operations = session.operations()
+    # All known is no operation: a run that has one would not be found again as the same.
     if chosen["known"] < 100:
         operations.append({"op": "labels", "fraction": chosen["known"] / 100, "seed": chosen["seed"]})
+    # Edits are shown by inference first; they enter training only where the person says so.
     if state.get("edits trained"):
         operations += edits(current.title)
     return collective.settings(base, chosen["params"], chosen["features"], chosen["graphs"], operations)
@@ -56,14 +59,17 @@ def to_plain() -> dict[str, Paired]:
 
 def draw(events: Any, before: Any) -> None:
     """Draw the trainings so far, pale beside them the ones before."""
+    # A headline of one of three methods would read like a result.
     if all(events.values()) or not live.busy:
         widgets.headline(events, graph, to_plain())
+    # Kept, for what is taken away is the figure that was seen.
     state["drawn collective"] = widgets.curves(events, before, graph)
 
 
 def after(asked: dict[str, Setting]) -> None:
     """Say what came of it."""
     events = live.events()
+    # A verdict compares three; where one failed or was stopped before its first round there is none.
     if not all(events.get(label) for label in LABELS):
         return
     if live.before.get("MGB"):
@@ -75,6 +81,7 @@ def after(asked: dict[str, Setting]) -> None:
         st.info(escape(collective.verdict(events, graph, to_plain())), icon=":material/balance:")
     any_over_seeds(current.data, compared(live, [("GB", "MGB"), ("GB", "RGB")]), owner, "collective")
     pins = st.expander("Pinned scenarios", icon=":material/push_pin:", key="pins", on_change="rerun")
+    # Closed it costs nothing: pins are drawn only when somebody looks.
     if pins.open:
         with pins:
             pinned(pin_of(live, current.title), PAGE, current.data, owner)
@@ -83,6 +90,7 @@ def after(asked: dict[str, Setting]) -> None:
 def trained() -> dict[str, Trained]:
     """Return the models that have ended training."""
     found = {}
+    # While one trains none is ended here: a network that is drawn from two of three would mislead.
     for label, run in ({} if live.busy else live.runs).items():
         result = live.result(label)
         if result is not None and result.model is not None and result.predictions is not None:
@@ -105,11 +113,13 @@ def take_away() -> None:
 st.caption(f"{escape(current.title)}: {escape(current.story)}")
 if reason := collective.why_not(base):
     widgets.offer_example(reason, session.use_example)
+    # Nothing below makes sense without a graph.
     st.stop()
 bar = st.container()
 main, side = st.columns([3, 1.15], gap="large")  # stacked on a phone: the charts first
 with side:
     asked = settings()
+    # Also one that is not in use, so that the network stays to be looked at.
     graph = widgets.graph_shown(asked["MGB"].fit["graph"] or base.graph_names)
 with main:
     able = usable(asked)
@@ -125,6 +135,7 @@ with main:
             "Press Train: GB, RGB and MGB learn side by side. See whether neighbours help, and what is left of them."
         )
 st.subheader("The network")
+# The whole width, below both columns: a network needs the room.
 network(current.title, current.data, base, graph=graph, trained=trained(), owner=owner)
 take_away()
 with st.expander("What do the words mean?"):

@@ -43,6 +43,7 @@ data, state = session.changed(), st.session_state
 def go_on(name: str) -> None:
     """Use an example and train on it at once."""
     session.use_example(name)
+    # Who asks for an example here wants to see the methods, and would press Train next.
     state["train_now"] = True
 
 
@@ -51,6 +52,7 @@ def domains() -> tuple[str, tuple[str, ...]]:
     names = data.source_names
     text = "The domain to learn for: few of its labels are known."
     target = choose("Target domain", names, first_target(data), "target", text)
+    # The target teaches nothing: its own labels are what the methods are given.
     others = [name for name in names if name != target]
     text = "Domains to learn from; take one out to see what it teaches."
     return target, tuple(choose("Sources", others, others, "teachers", text))
@@ -58,6 +60,7 @@ def domains() -> tuple[str, tuple[str, ...]]:
 
 def classes() -> str | None:
     """Draw the choice of all classes, or of one that is told from the others."""
+    # Of two classes one against the rest is the same task.
     if len(data.classes) < 3:
         return None
     first = first_class(data) or ALL
@@ -87,11 +90,13 @@ def controls() -> tuple[Choice, list[str], int]:
     target, sources = domains()
     label = classes()
     possible = examples_possible(data, target, label)
+    # Another target may have fewer; a slider whose value is past its end raises.
     state["examples"] = min(state.get("examples", 3), max(possible, 2))
     text = "Labelled rows of each class in the target; the other rows score the methods."
     examples = slider("Target examples of each class", 1, max(possible, 2), start=3, step=1, key="examples", help=text)
     methods = choose("Methods", list(METHODS), FIRST, "methods", "Trained side by side on the same examples.")
     broken = corrupted(sources)
+    # Read before its control is drawn, which stands below with what is rarely changed.
     seed = int(state.get("transfer_seed", 0))
     choice = Choice(target, sources, label, examples, broken, seed=seed)
     return more(choice, methods), methods, possible
@@ -100,6 +105,7 @@ def controls() -> tuple[Choice, list[str], int]:
 def more(choice: Choice, methods: list[str]) -> Choice:
     """Draw η and what is rarely changed."""
     given: dict[str, Any] = {"eta": "auto", "update": "exponential", "eta_on": None}
+    # η is of this method alone, and its scale needs a choice that can be counted.
     if "Weighted MultiSource" in methods and not transfer.problem(data, choice):
         given["eta"] = eta_control(*sizes(choice), eta_path(choice))
     with st.expander("More parameters"):
@@ -118,6 +124,7 @@ def more(choice: Choice, methods: list[str]) -> Choice:
 
 def sizes(choice: Choice) -> tuple[int, int]:
     """Return n_T and n_S of a choice, counted once."""
+    # Counting applies all operations, and the page runs at every click.
     stamp = (data.digest(), repr(choice))
     if state.get("transfer sizes", (None,))[0] != stamp:
         state["transfer sizes"] = (stamp, transfer.sizes_of(data, choice))
@@ -130,6 +137,7 @@ def eta_path(choice: Choice) -> Path | None:
     trained = live.settings.get(name)
     if trained is not None and (found := path_of(live.events().get(name, ()))):
         state["eta path"] = (trained.form, trained.operations, found)
+    # A path is of its rows: with other domains or examples the curve of before would be a lie.
     wanted = transfer.settings(data, choice, [name], session.operations())[name]
     form, operations, kept = state.get("eta path", (None, None, None))
     return kept if (form, operations) == (wanted.form, wanted.operations) else None
@@ -146,6 +154,7 @@ def usable(choice: Choice, methods: list[str]) -> bool:
 def finished() -> dict[str, Any]:
     """Return the results of the trainings that have ended, by method."""
     results = {label: live.result(label) for label in live.runs}
+    # A method that failed has neither result nor rounds, and the others are shown all the same.
     return {label: result for label, result in results.items() if result is not None and live.events()[label]}
 
 
@@ -172,6 +181,7 @@ def changes(ended: dict[str, Any]) -> None:
     """Say in one sentence for each method that changed what came of it."""
     events, notes = live.events(), []
     for label in ended:
+        # Only what changed is worth a sentence; methods that were merely trained again came to the same.
         if label in live.before and live.before[label][0] != live.settings[label]:
             old, new = training.outcome(*live.before[label]), training.outcome(live.settings[label], events[label])
             notes.append(f"{label}: {training.difference(old, new)}")
@@ -200,6 +210,7 @@ def page() -> None:
         choice, methods, possible = controls()
     with main:
         able = usable(choice, methods)
+    # A choice that can't be trained has no settings; the buttons are drawn all the same, and are pale.
     settings = transfer.settings(data, choice, methods, session.operations()) if able else {}
     with bar:
         live.controls(settings, able)
@@ -209,12 +220,14 @@ def page() -> None:
             changes(ended)
             live.watch(draw)
             if ended:
+                # Against no transfer: whether sources help at all is what the page asks.
                 others = [(BASELINE, label) for label in ended if label != BASELINE]
                 any_over_seeds(current.data, compared(live, others), owner, "transfer")
                 after(ended)
         else:
             st.info("Press Train: accuracy and the mass of each source move while the methods train.")
         st.divider()
+        # It has runs of its own, which go on beside the trainings and outlive them.
         MeasuredCurve(current.title, owner).draw(current.data, settings, choice.target, possible)
         with st.expander("What do the words mean?", expanded=not live.runs):
             explain()

@@ -23,6 +23,7 @@ data = session.changed()
 
 def draw(events: Any, before: Any) -> None:
     """Draw both trainings so far, pale beside them the ones before."""
+    # Ended trainings are scored on all they predict, those that go on by their last round.
     results = {label: live.result(label) for label in events} if not live.busy else {}
     st.session_state["drawn noise"] = widgets.curves(mode, events, before, results)
 
@@ -30,6 +31,7 @@ def draw(events: Any, before: Any) -> None:
 def after(settings: dict[str, Setting]) -> None:
     """Draw what there is to see and take once both trainings have ended."""
     results = {label: live.result(label) for label in settings}
+    # Two models are compared; of one alone there is nothing to say.
     if any(result is None or result.predictions is None for result in results.values()):
         return
     drawn = st.session_state.get("drawn noise") or {}
@@ -45,7 +47,9 @@ def after(settings: dict[str, Setting]) -> None:
 
 
 st.caption(f"{escape(current.title)}: {escape(current.story)}")
+# First, for everything below depends on it.
 mode = widgets_controls.mode(data)
+# By mode: tables and matrices are trained on the same data, each with a training of its own.
 live = LiveTrainings(PAGE, current, owner, mode)
 reason = noise.why_not(mode, data)
 if reason:

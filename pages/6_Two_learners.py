@@ -27,6 +27,7 @@ live = LiveTrainings(PAGE, current, owner)
 def go_on(name: str) -> None:
     """Use an example and train on it at once."""
     session.use_example(name)
+    # As on the Transfer page: an example is asked for to be seen at work.
     state["train_now"] = True
 
 
@@ -34,17 +35,20 @@ def trained_sources() -> list[str]:
     """Return the sources of the trainings that are shown."""
     gone = {op["name"] for op in next(iter(live.settings.values())).operations if op["op"] == "drop_source"}
     kept = [name for name in data.source_names if name not in gone]
+    # In the order of the learners, which the figures follow by colour.
     return sorted(kept, key=(list(chosen.learners) + kept).index)
 
 
 def order() -> list[str]:
     """Return all labels that there can be, those that are shown among them."""
+    # Both: what is chosen may have changed since what is shown was trained.
     return list(dict.fromkeys([*chosen.labels, *live.runs]))
 
 
 def ended() -> dict[str, Any]:
     """Return by label what the trainings that have ended came to."""
     results = {label: live.result(label) for label in live.runs}
+    # A stopped training may have a result without predictions.
     return {k: result for k, result in results.items() if result is not None and result.predictions is not None}
 
 
@@ -80,6 +84,7 @@ def after() -> None:
     if not results:
         return
     verdict()
+    # The last is all sources together: the others are compared with it.
     labels = list(results)
     any_over_seeds(current.data, compared(live, [(each, labels[-1]) for each in labels[:-1]]), owner, "two")
     sources, runs = trained_sources(), live.runs
@@ -100,10 +105,12 @@ def after() -> None:
 
 def take_away(results: dict[str, Any]) -> None:
     """Offer files and code of one of the models."""
+    # A choice of a model that is no longer there makes Streamlit raise.
     if state.get("take_of") not in results:
         state["take_of"] = list(results)[-1]
     label = st.selectbox("Of the model", list(results), key="take_of", width=320)
     run = training.run_of(PAGE, live.settings[label], current.recipe, current.title, owner)
+    # After a reload nothing has been drawn yet, and the files would be empty.
     if drawn := state.get("drawn two"):
         downloads(run, results[label], drawn)
 
@@ -118,6 +125,7 @@ if reason := settings.why_not(data):
 bar = st.container()
 main, side = st.columns([3, 1.15], gap="large")  # stacked on a phone: the charts first
 with side:
+    # It is given the bar too: what to train is chosen there, above the charts.
     chosen = widgets_controls.controls(data, current.title, session.operations(), bar)
 with main:
     able = widgets_controls.usable(chosen)

@@ -17,6 +17,7 @@ names_of = catalog.by_paper()
 
 def choose() -> str:
     """Draw the choice of a paper and of one of its figures and tables; it is in the URL."""
+    # In the address, so that a link leads to one figure; a name that is not known counts for nothing.
     asked = st.query_params.get("part")
     first = asked if asked in experiments.names() else catalog.first()
     papers_there = list(names_of)
@@ -28,6 +29,7 @@ def choose() -> str:
         )  # fmt: skip
     parts = names_of[paper]
     with right:
+        # Another paper was chosen: its first part, for the one in the address is not of it.
         place = parts.index(first) if first in parts else 0
         name = st.selectbox(
             "Figure or table",
@@ -48,6 +50,7 @@ active = catalog.active(run_id)
 so_far = catalog.so_far(st.session_state, name)
 left = so_far.total - so_far.cells.height
 with st.container(horizontal=True):
+    # One button: what is finished is kept, so that to go on and to begin are the same call.
     text = "Run" if not so_far.cells.height else "Go on" if left else "Done"
     help_ = f"{left} of {so_far.total} fits are left{catalog.about(so_far.seconds)}. What is finished is kept."
     if st.button(text, type="primary", disabled=active or not left, help=help_, key="run_paper"):
@@ -56,6 +59,7 @@ with st.container(horizontal=True):
     if so_far.cells.height:
         again = "Forget what was finished and run it anew."
         if st.button("Run anew", disabled=active, help=again):
+            # Before the start: a run takes what is finished as done, and would do nothing.
             catalog.forget(name)
             catalog.start(st.session_state, name, owner)
             st.rerun()
@@ -66,10 +70,12 @@ if not active and left:
 @st.fragment(run_every=1.5 if active else None)
 def watch() -> None:
     """Draw how far it is, the figure so far and the verdict."""
+    # Read anew at each look, for a worker writes cells meanwhile.
     now = catalog.so_far(st.session_state, name)
     if run_id is not None:
         progress(run_id, now)
     found(now)
+    # The buttons above have to change with the end, and they are not of this fragment.
     if active and not catalog.active(run_id):
         st.rerun()
 

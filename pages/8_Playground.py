@@ -16,7 +16,9 @@ main, side = st.columns([3, 1.15], gap="large")  # stacked on a phone: the pictu
 with side:
     wanted = knobs()
 with bar:
+    # Above the pictures on a phone too, where the knobs come last.
     share()
+# After the knobs, for the address tells what they say.
 write()
 with main:
     pictures(wanted, session.owner())

@@ -25,8 +25,10 @@ SHORT = 28
 def page() -> None:
     """Draw the page."""
     st.markdown("Name, compare, reopen, take away and delete what you trained.")
+    # Said in the run after, for the one that did it was cut short to draw the page anew.
     if message := st.session_state.pop("runs_message", ""):
         st.toast(message)
+    # Before the warning: reading is what finds damage.
     runs = store.shared().list(session.owner())
     warning()
     if not runs:
@@ -48,6 +50,7 @@ def warning() -> None:
     """Say what is wrong with the store, and what was lost until somebody says that it was read."""
     if text := store.shared().warning:
         st.warning(escape(text), icon=":material/warning:")
+    # A loss is told until somebody says so; the warning of a store that can't be written ends by itself.
     if store.shared().notices:
         st.button("I have read this", on_click=store.shared().dismiss, key="dismiss", icon=":material/done:")
 
@@ -65,6 +68,7 @@ def no_runs() -> None:
 def choice(runs: Sequence[Run]) -> list[Run]:
     """Let the person choose runs, the newest at first."""
     by_id = {run.id: run for run in runs}
+    # A deleted run may still be chosen, and Streamlit raises for what is no option.
     kept = [run_id for run_id in st.session_state.get("chosen_runs", [runs[0].id]) if run_id in by_id]
     st.session_state["chosen_runs"] = kept
     chosen = st.multiselect(
@@ -96,16 +100,19 @@ def one_run(run: Run) -> None:
     curves_and_weights([run])
     take_away(run)
     with st.expander("Settings and results", icon=":material/tune:"):
+        # Which process trained it tells a restarted studio what it lost; for a person it is noise.
         results = {name: value for name, value in run.results.items() if name != "process"}
         st.json({"settings": run.settings, "results": results}, expanded=2)
 
 
 def reopen(run: Run) -> None:
     """Offer to open the run on its page with the same data and settings."""
+    # By content: files that were kept under another name are the same data.
     kept = kept_files.shared().find(session.owner(), run.digest)
     reason = reopening.why_not(run, session.current().recipe, kept is not None)
     if st.button("Reopen", icon=":material/open_in_new:", disabled=bool(reason), help=reason or None, key="reopen"):
         try:
+            # Files may have been removed, and settings be of a later version: each is a sentence, not a trace.
             put_back(run, kept)
         except (DataError, ParameterError, LookupError) as error:
             st.error(escape(error.args[0]))
@@ -117,6 +124,7 @@ def address_of(run: Run) -> dict[str, str]:
     """Return what the address of the page that opens a run again begins with: its data, and its curves if kept."""
     example, kept = table.example_of(run), session.current().kept
     query = {"data": example} if example else {"data": f"{session.OWN}{kept}"} if kept else {}
+    # With its curves where its rounds were kept; without them the page opens with the settings alone.
     if restoring.restore(session.owner(), run.id):
         query |= {"run": run.id, "labels": run.settings.get("label") or run.page}
     return query
@@ -124,12 +132,14 @@ def address_of(run: Run) -> dict[str, str]:
 
 def put_back(run: Run, kept: str | None) -> None:
     """Take the run's data in use again, kept under a name or in use, and set the controls of its page."""
+    # What the page showed is of other settings, and would be taken for this run's.
     for name in [name for name in st.session_state if str(name).startswith(f"live {run.page}")]:
         del st.session_state[name]
     if example := table.example_of(run):
         session.use_example(example)
     elif kept is not None and kept != session.current().kept:
         session.use_kept(kept)
+    # Through the session and not around it, so that what depends on the operations follows.
     while session.operations():
         session.undo()
     for operation in reopening.operations(run):
@@ -142,6 +152,7 @@ def put_back(run: Run, kept: str | None) -> None:
 def rename(run: Run) -> None:
     """Offer another name."""
     with st.popover("Rename", icon=":material/edit:"), st.form(f"rename_{run.id}", border=False):
+        # A name is text of a person: it is shown escaped wherever it appears.
         name = st.text_input("Name", run.name, max_chars=200, key=f"name_{run.id}")
         if st.form_submit_button("Save name"):
             try:
@@ -171,6 +182,7 @@ def take_away(run: Run) -> None:
     """Offer predictions, model, script and notebook."""
     st.markdown("##### Take away")
     try:
+        # Owner and id both: an id alone opens nothing.
         mine = session.owner(), run.id
         offers = table.downloads(run, store.shared().predictions(*mine), store.shared().model(*mine))
     except (DataError, ParameterError, LookupError) as error:
@@ -186,6 +198,7 @@ def take_away(run: Run) -> None:
 
 def everything(run: Run, owner: str) -> None:
     """Offer the run with its data in one zip, where its data are an example or kept here."""
+    # A zip that stands alone needs the data themselves, and those by path are not here.
     if "predictions" not in run.blobs or run.settings.get("whole") or not restoring.has_data(owner, run):
         return
 
@@ -203,6 +216,7 @@ def everything(run: Run, owner: str) -> None:
 
 def numbered(runs: Sequence[Run]) -> dict[str, str]:
     """Return a short name for each run id, told apart by numbers."""
+    # Numbered, for several runs may have one name, and legends would merge them.
     return {run.id: f"{place}. {shown(run.name or run.method, SHORT)}" for place, run in enumerate(runs, 1)}
 
 
@@ -231,11 +245,13 @@ def curves_and_weights(runs: Sequence[Run]) -> None:
         kind: run_compare.weights_figure({name: table.weights(run, kind == "graphs") for name, run in by_name.items()})
         for kind in ("sources", "graphs")
     }
+    # Most methods weigh sources or graphs, few both.
     weights = {kind: figure for kind, figure in weights.items() if figure}
     # Without weights the curves have the whole width.
     left, right = st.columns(2) if weights else (st.container(), st.container())
     with left:
         st.markdown("##### Learning curves" if len(runs) > 1 else "##### Learning curve")
+        # Error and RMSE on one axis would be compared, and cannot be.
         if len(drawn) > 1:
             st.caption(escape(f"Judged by {' and '.join(drawn)}: each has an axis of its own."))
         for place, (title, figure) in enumerate(drawn.items()):
@@ -251,6 +267,7 @@ def curves_and_weights(runs: Sequence[Run]) -> None:
         for kind, figure in weights.items():
             st.markdown(f"##### Weights of {kind}")
             chart(figure, f"run_weights_{kind}", f"weights of {kind}")
+    # Both kinds of figures leave in one zip, so that their names have to differ.
     named = {f"weights of {kind}": figure for kind, figure in weights.items()}
     figure_files(drawn | named, "runs", "runs")
 
@@ -273,12 +290,14 @@ def per_instance(runs: Mapping[str, Run]) -> None:
         st.warning(escape(error), icon=":material/warning:")
         return
     known = {name: frame for name, frame in found.items() if frame is not None}
+    # A difference takes two.
     if len(known) < 2:
         st.caption("Predictions were not kept for these runs.")
         return
     differing = run_compare.instances(known)
     st.markdown(escape(run_compare.differing_text(known, differing)))
     if differing.height:
+        # A browser draws some hundred rows gladly; the file below has them all.
         show_table(differing.head(500), key="per_instance", alt="Predictions that differ")
         st.download_button("Differences (CSV)", export.csv(differing), "differences.csv", "text/csv", on_click="ignore")
 

@@ -12,7 +12,7 @@ from hetcore.events import RoundEnd
 from studio.jobs.job import Setting
 from studio.runs import restoring, store, table
 from studio.runs.store import RunStore
-from studio.views.common import training
+from studio.views.common import widgets_training as training
 
 DATA = HetData({"t": pl.DataFrame({"id": ["a", "b"], "x": [1, 2]})})
 SETTING = Setting("GBCRegressor", {"n_iterations": 2})
@@ -49,7 +49,7 @@ def runs(tmp_path, monkeypatch):
 @pytest.fixture
 def studio(monkeypatch):
     made = FakeManager()
-    monkeypatch.setattr(training.manager, "manager", lambda: made)
+    monkeypatch.setattr(training.jobs, "manager", lambda: made)
     return made
 
 
