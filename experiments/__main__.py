@@ -26,6 +26,7 @@ __all__ = ["main"]
 def main(arguments: list[str] | None = None) -> int:
     """Do what the arguments say; return 2 with one sentence for what can't be done."""
     args = _parser().parse_args(arguments)
+    # A paper's name stands for all its parts, in the list's order.
     asked = [name for given in args.names for name in _meant(given)]
     try:
         if not asked:
@@ -67,6 +68,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _run(name: str, args: argparse.Namespace) -> None:
     info(name)
+    # A cluster that doesn't answer is refused before anything is computed.
     with on_cluster(args.cluster, CONNECT_SECONDS) as parallel:
         found = run(name, args.scope, args.results, [ProgressBar()], parallel)
     sys.stdout.write(f"{name}: {found.verdict}\n")

@@ -90,11 +90,14 @@ def run(
     path, parts = _file(experiment, results), list(experiment.cells)
     done = kept.read(path, parts)
     asked = experiment.keys(scope)
+    # By key and not by count: a page's few cells are some of the full run's.
     missing = [key for key in asked if key not in done]
     for count, cell in enumerate(_computed(experiment, missing, parallel), len(asked) - len(missing)):
+        # At once: whatever ends the run costs the cell in work, and no other.
         kept.append(path, cell)
         detail = {"cell": cell, "metric_name": "error", "metric": {"held_out": cell.get("error", float("nan"))}}
         event = RoundEnd(name, count, len(asked), {}, detail=detail, seconds=time.perf_counter() - started)
+        # A list, so that each is called even where the first one stops the run.
         if any([callback(event) for callback in callbacks]):
             break
     return outcome(name, scope, results)
@@ -103,6 +106,7 @@ def run(
 def _computed(experiment: Experiment, missing: Sequence[kept.Key], parallel: Any) -> Iterable[kept.Cell]:
     if parallel is None:
         return (_cell(experiment.protocol, list(experiment.cells), key) for key in missing)
+    # Only a run that is spread needs it.
     from joblib import delayed
 
     return parallel(delayed(_cell)(experiment.protocol, list(experiment.cells), key) for key in missing)
@@ -112,6 +116,7 @@ def _cell(protocol: str, parts: list[str], key: kept.Key) -> kept.Cell:
     """Compute one cell: its key, what it came to, and the seconds it took."""
     compute: Callable[..., dict[str, Any]] = PROTOCOLS[protocol].load()
     started = time.perf_counter()
+    # By name, for the protocols take the parts of a key in orders of their own.
     found = compute(**dict(zip(parts, key)))
     return dict(zip(parts, key)) | {"seconds": round(time.perf_counter() - started, 3)} | found
 
@@ -126,6 +131,7 @@ def outcome(name: str, scope: str = "page", results: str | Path | None = None) -
     done = kept.read(_file(experiment, results), experiment.cells)
     asked = experiment.keys(scope)
     there = [done[key] for key in asked if key in done]
+    # All rows decide a column's type: the first may lack what later protocols give.
     frame = pl.DataFrame(there, infer_schema_length=None) if there else pl.DataFrame()
     left = _estimate(experiment, done, [key for key in asked if key not in done])
     return Outcome(
@@ -141,6 +147,7 @@ def outcome(name: str, scope: str = "page", results: str | Path | None = None) -
 def stamp(name: str, results: str | Path | None = None) -> tuple[int, int]:
     """Return what changes whenever a cell is added to an experiment's files or taken out; arguments as in `run`."""
     path = _file(info(name), results)
+    # Size and time: a cell more, or one rewritten, is seen without reading the file.
     there = [each.stat() for each in (path, path.with_suffix(".parquet")) if each.exists()]
     return sum(each.st_size for each in there), max((each.st_mtime_ns for each in there), default=0)
 
@@ -154,6 +161,7 @@ def pack(name: str, results: str | Path | None = None) -> int:
 def _estimate(experiment: Experiment, done: Mapping[kept.Key, kept.Cell], missing: Sequence[kept.Key]) -> float:
     """Return the seconds that missing cells will take: each as the finished ones that are most like it."""
     parts = list(experiment.cells)
+    # From the most alike to the least: the same but for the seed, then the same method and data, then the method.
     likes = ([part for part in parts if part != experiment.seed], ["method", parts[0]], ["method"])
     known = [_medians(done, [parts.index(part) for part in like]) for like in likes]
     known.append(([parts.index("method")], {(method,): each for method, each in experiment.seconds.items()}))

@@ -29,6 +29,7 @@ def run_cell(data: str, method: str, fraction: float, split: int) -> dict[str, A
     """Fit to some sources; return "error", "seconds" and which "sources" were drawn."""
     arm, count = method.split(", ")
     whole = given(data, "uniform", split)
+    # By the split's seed, so that all arms are given the same sources.
     drawn = some_sources(whole, count, split)
     y = label_split(drawn, fraction, split)
     hidden = drawn.labelled & ~drawn.with_target(y, task=drawn.target_kind).labelled
@@ -49,6 +50,7 @@ def some_sources(data: HetData, count: str, split: int) -> HetData:
         return data
     rng = np.random.default_rng(split)
     first = rng.choice(data.source_names)
+    # Tables and graphs alike, as the paper counts sources.
     others = rng.permutation([name for name in names if name != first])[: int(count.split()[0]) - 1]
     chosen = {first, *others}
     return data.select(

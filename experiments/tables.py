@@ -32,6 +32,7 @@ def listing() -> str:
 def claimed(outcomes: Iterable[Outcome], results: str | None = None) -> str:
     """Return a row for each sentence that a paper claims: where, its number, ours, the verdict."""
     outcomes = list(outcomes)
+    # Counted first, so that a reader sees the misses before any row.
     counts = Counter(claim.verdict for each in outcomes for claim in each.claims)
     tally = ", ".join(f"{word}: {counts[word]}" for word in (HOLDS, IN_PART, NO, NOT_RUN) if counts[word])
     lines = [
@@ -59,10 +60,12 @@ def _where(results: str | None) -> str:
 
 
 def _row(outcome: Outcome) -> Any:
+    # A verdict on half of the cells says so in its own cell of the table.
     left = f" ({outcome.cells.height} of {outcome.total} cells)" if 0 < outcome.cells.height < outcome.total else ""
     stand_in = f"; {outcome.experiment.stand_in}" if outcome.experiment.stand_in else ""
 
     def row(claim: Claim) -> str:
+        # The row is about the paper's own method; what stands beside it is on the page.
         printed = [each for each in claim.comparisons if not each.beside]
         ours = "; ".join(map(in_numbers, printed[:COMPARISONS])) or "–"
         more = f"; {len(printed) - COMPARISONS} more" if len(printed) > COMPARISONS else ""
@@ -104,6 +107,7 @@ def _section(outcome: Outcome) -> str:
     measure = experiment.figure.get("y", "error")
     title = f"{PAPERS[experiment.paper].split(',')[0].split(':')[0]} et al., {experiment.part}: {experiment.title}"
     table = means(experiment, cells, measure)
+    # What is the same in all rows is said once, above them.
     same = [f"{part} {_place(table[part][0])}" for part in _panels(experiment) if table[part].n_unique() == 1]
     head = f"### {title} ({experiment.figure.get('y_title', measure)})\n"
     return "\n".join([head, *([f"Everywhere: {', '.join(same)}.\n"] if same else []), *_table(experiment, table)])
@@ -118,12 +122,15 @@ def _table(experiment: Experiment, table: pl.DataFrame) -> list[str]:
     """Return one table: a row for each method, a column for each place of the axis, of each data set while they fit."""
     x, seeds = experiment.figure.get("x"), len(experiment.cells[experiment.seed])
     panels = [part for part in _panels(experiment) if table[part].n_unique() > 1]
+    # Data sets side by side, for they are what a reader compares first.
     across = [*(["data"] if "data" in panels else []), *([x] if x else [])]
     places = set(zip(*(table[part] for part in across))) if across else {()}
+    # A wider table wraps in a browser, and its rows can't be followed.
     if "data" in across and len(places) > COLUMNS:
         across.remove("data")
         places = {place[1:] for place in places}
     data = experiment.cells.get("data", [])
+    # In the file's order, which goes from the paper's first data set to its last.
     places = sorted(places, key=lambda place: [at if part == x else data.index(at) for part, at in zip(across, place)])
     down = [*(part for part in panels if part not in across), "method"]
     words = f"method, {experiment.figure.get('x_title', x)}" if x else "method"
@@ -141,7 +148,9 @@ def _place(value: Any) -> str:
 
 
 def _cell(row: dict[str, Any] | None, seeds: int) -> str:
+    # Not run, or run and failed: neither has a number, and a 0 would be one.
     if row is None or row["mean"] is None:
         return "–"
+    # Two digits: of so few seeds a third would be noise.
     error = f" ± {row['error of the mean']:.2g}" if row["error of the mean"] is not None else ""
     return f"{row['mean']:.4g}{error}" + (f" [{row['count']}]" if row["count"] != seeds else "")

@@ -84,17 +84,22 @@ def one_run(run: int, positives: int) -> Run:
     """Return a run, 0 to 19, with that many positives, and as many negatives, of the target."""
     permutation, place = divmod(run, len(TARGETS))
     d = stacked(TARGETS[place])
+    # Fewer rows would leave a target without enough to be judged by.
     classes = classes_of(d)
+    # Each target meets another class in the next permutation.
     truth = (d.y == classes[(permutation + place) % len(classes)]).astype(np.int64)
     rng = np.random.default_rng([permutation, place])
     train, test = [], []
     for k in (1, 2, 3, -1):
         own = d.sample_domain == k
         found, others = (rng.permutation(np.flatnonzero(own & (truth == label))) for label in (1, 0))
+        # As many negatives: chance is one half in every run.
         others = others[: len(found)]
+        # Drawn from one pool, so that the rows of fewer positives are among those of more.
         pool = MOST_POSITIVES if k < 0 else len(found)
         kept = positives if k < 0 else pool
         train += [found[:kept], others[:kept]]
+        # Behind the pool, whatever is trained on: every number of positives has the same test rows.
         test += [found[pool:], others[pool:]]
     rows, out = np.concatenate(train), np.concatenate(test)
     return Run(d.X[rows], truth[rows], d.sample_domain[rows], d.X[out], truth[out])
@@ -124,6 +129,7 @@ def made(name: str, weak: str, run: Run) -> tuple[Any, NDArray, NDArray]:
         return WHOLE[name](), run.X, run.X_test
     if weak == "stumps":
         return BOOSTED[name](None), run.X, run.X_test
+    # The learner looks products of rows up by number; 50 rounds would compute them 50 times.
     rows = np.arange(len(run.X) + len(run.X_test), dtype=np.float64)[:, None]
     learner = WeakSVM(Products(np.vstack([run.X, run.X_test])))
     return BOOSTED[name](learner), rows[: len(run.X)], rows[len(run.X) :]

@@ -105,8 +105,10 @@ def verdict(comparisons: Iterable[Comparison]) -> str:
     """
     found = list(comparisons)
     held, against, places = (sum(getattr(each, part) for each in found) for part in ("held", "against", "places"))
+    # Nothing compared is nothing said: a claim that was not run is neither held nor refuted.
     if not places:
         return NOT_RUN
+    # Every place and not their mean: one data set of large errors would decide for all.
     if held == places:
         return HOLDS
     return IN_PART if 2 * held >= places and held > against else NO
@@ -114,6 +116,7 @@ def verdict(comparisons: Iterable[Comparison]) -> str:
 
 def claims(experiment: Experiment, cells: pl.DataFrame) -> list[Claim]:
     """Return each sentence of the claim with its verdict."""
+    # An empty table has no columns that a rule could look for.
     rules = experiment.verdict.get("rules", ()) if cells.height else ()
     found = [each for each in (compare(experiment, cells, rule) for rule in rules) if each.places]
     return [_claim(experiment, number, [each for each in found if each.claim == number + 1])
@@ -144,12 +147,14 @@ def compare(experiment: Experiment, cells: pl.DataFrame, rule: Mapping[str, Any]
     measure = rule.get("measure", experiment.figure.get("y", "error"))
     places = _by_place(experiment, _where(cells, rule.get("where", {})), rule, measure)
     seen = RULES[rule["says"]](experiment, places, rule)
+    # Five columns of the places' rows; without a place each is empty, and its mean NaN.
     differences, errors, held, against, relative = (
         (np.array(part, float) for part in zip(*seen)) if seen else [np.empty(0)] * 5
     )
     return Comparison(
         rule["ours"], _other(rule), rule["says"], measure=measure,
         difference=float(differences.mean()) if seen else np.nan,
+        # Places are independent of one another: errors of their mean add up by squares.
         standard_error=float(np.sqrt((errors**2).sum()) / len(seen)) if seen else np.nan,
         relative=float(relative.mean()) if seen else np.nan,
         held=int(held.sum()), against=int(against.sum()), places=len(seen), claim=rule.get("claim", 1),
@@ -177,17 +182,21 @@ def _by_place(experiment: Experiment, cells: pl.DataFrame, rule: Mapping[str, An
 
     A place with a single seed is left out: nothing can be said of its error.
     """
+    # A column that came with a later protocol; older cells lack it.
     if measure not in cells.columns:
         return {}
     both, other, parts = cells.filter(pl.col("method") == rule["ours"]), f"{measure} of theirs", _parts(experiment)
     if "theirs" in rule:
         theirs = cells.filter(pl.col("method") == rule["theirs"])
+        # Paired by seed: what a split is hard by falls out of the difference.
         both = both.join(theirs, on=[*parts, experiment.seed], how="inner", suffix=" of theirs")
     else:
         both = both.with_columns(pl.lit(float(rule["than"])).alias(other))
+    # A cell that failed is null, and neither method is judged by it.
     both = both.drop_nulls([measure, other]).with_columns(pl.col(other) * rule.get("factor", 1.0))
     groups = both.group_by(parts, maintain_order=True) if parts else [((), both)]
     return {key: tuple(group[c].to_numpy().astype(float) for c in (measure, other)) for key, group in groups
+            # One seed has no standard error, and would count as a place where nothing is seen.
             if group.height > 1}  # fmt: skip
 
 
@@ -197,6 +206,7 @@ Seen = tuple[float, float, bool, bool, float]
 
 def _mean(values: NDArray[np.float64]) -> tuple[float, float]:
     """Return a mean and its standard error, NaN of a single value."""
+    # ddof=1, for the mean is of the same few seeds.
     error = values.std(ddof=1) / np.sqrt(values.size) if values.size > 1 else np.nan
     return float(values.mean()), float(error)
 
@@ -211,6 +221,7 @@ def _share(difference: float, other: float) -> float:
 
 
 def _ordered(experiment: Experiment, places: Places, rule: Mapping[str, Any]) -> list[Seen]:
+    # Errors are better when lower, scores when higher; the rule's word says which it speaks of.
     way, found = 1.0 if rule["says"] == "above" else -1.0, []
     for ours, theirs in places.values():
         gap, error = _mean(ours - theirs)
@@ -223,6 +234,7 @@ def _alike(experiment: Experiment, places: Places, rule: Mapping[str, Any]) -> l
     found = []
     for ours, theirs in places.values():
         gap, error = _mean(ours - theirs)
+        # Without a standard error near and far can't be told, and the place counts for neither.
         near = bool(np.isfinite(error) and abs(gap) <= STANDARD_ERRORS * error + rule.get("within", 0.0))
         found.append((gap, error, near, bool(np.isfinite(error)) and not near, _share(gap, theirs.mean())))
     return found
@@ -239,7 +251,9 @@ def _leads(experiment: Experiment, places: Places, rule: Mapping[str, Any]) -> l
     sign, found = 1.0 if rule["says"] == "widens" else -1.0, []
     for by in (by for by in panels.values() if len(by) > 1):
         (first, first_error), (last, last_error) = by[min(by)], by[max(by)]
+        # Ends of an axis have runs of their own, so that their errors are independent.
         change, error = last - first, float(np.hypot(first_error, last_error))
+        # A lead that was never one can't narrow.
         leads = max(first, last) > 0
         found.append((change, error, leads and _seen(sign * change, error), _seen(-sign * change, error), np.nan))
     return found
@@ -253,6 +267,7 @@ def _cuts(experiment: Experiment, places: Places, rule: Mapping[str, Any]) -> li
         shares.append((_share(gap, theirs.mean()), _share(error, theirs.mean())))
     if not shares:
         return []
+    # The best place, as the papers say it: "by up to".
     cut, error = max(shares)
     return [(cut, error, not _seen(rule["than"] - cut, error) and np.isfinite(error), _seen(rule["than"] - cut, error),
              np.nan)]  # fmt: skip

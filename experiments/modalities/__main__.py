@@ -39,10 +39,13 @@ def against(cells: pl.DataFrame, data: str, arm: str, measure: str) -> Against |
     """Return the default beside another arm on a data set, None without a common run."""
     here = cells.filter(pl.col("data") == data)
     ours, theirs = (here.filter(pl.col("method") == method) for method in (OURS, arm))
+    # Paired by run: both arms had the same rows to learn and to be judged by.
     both = ours.join(theirs, on="run", suffix=" theirs")
     if not both.height:
         return None
+    # All three measures are better when higher.
     less = (both[measure] - both[f"{measure} theirs"]).to_numpy()
+    # One run has no spread, and no sentence may lean on it.
     error = less.std(ddof=1) / np.sqrt(len(less)) if len(less) > 1 else np.nan
     return Against(len(less), float(less.mean()), float(error))
 
@@ -70,6 +73,7 @@ def places(cells: pl.DataFrame, data: Iterable[str], measure: str) -> tuple[int,
     A place is a data set and a rival; see `Against.lost`.
     """
     found = [against(cells, name, rival, measure) for name in data for rival in RIVALS]
+    # An arm that was not run on a data set is no place.
     found = [each for each in found if each is not None]
     return sum(each.mean >= 0 for each in found), sum(not each.lost for each in found), len(found)
 
@@ -80,6 +84,7 @@ def _beside_one(cells: pl.DataFrame, data: Iterable[str]) -> list[str]:
     for name in data:
         found = [against(cells, name, arm, "F1") for arm in ALONE]
         if None not in found:
+            # Against the better one alone: beating the worse one shows nothing.
             least = min(found, key=lambda each: each.mean)
             error = f" ± {least.error:.3f}" if least.runs > 1 else ""
             below = ", below it beyond two standard errors" if least.runs > 1 and least.lost else ""

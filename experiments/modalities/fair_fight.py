@@ -73,6 +73,7 @@ def load(name: str, seed: int) -> Run:
     else:
         data = datasets.load(name) if name in datasets.names() else suite.load(name)
         training = np.array([label is not None for label in label_split(data, TRAINED, seed)])
+    # Without graphs, which no rival takes.
     data = HetData(data.sources, target=(data.ids, data.y))
     codes, rows = np.searchsorted(data.classes, data.y.astype(str)), np.flatnonzero(training & data.labelled)
     validated = drawn_by_class(codes, rows, VALIDATED, np.random.default_rng(seed))
@@ -84,6 +85,7 @@ def ours(run: Run, source: str | None = None) -> tuple[NDArray, NDArray]:
     how = {"random_state": run.seed, "validation_fraction": VALIDATED}
     model = hc.TwoWeakLearnerClassifier(**how) if source is None else hc.OneWeakLearnerClassifier(source, **how)
     model.fit(run.data, run.labels(np.union1d(run.fitted, run.validated)))
+    # Its own, where it kept some: thresholds are chosen on rows that it did not learn from.
     rows = model.validation_rows_
     return model.predict_proba(run.data), rows if rows.size else run.validated
 
@@ -91,6 +93,7 @@ def ours(run: Run, source: str | None = None) -> tuple[NDArray, NDArray]:
 def network(run: Run, features: str) -> tuple[NDArray, NDArray]:
     """Return the probabilities of the two-branch network ("raw") or of BFV+DNN ("boosted") after its best epoch."""
     model, best = hc.BoostedFeatureNetworkClassifier(features=features, n_iterations=EPOCHS, **_branches(run)), [np.inf]
+    # Scores of the best epoch are copied, since the network goes on and would overwrite them.
     scores, epochs, view = [None], [0], model._view
 
     def watched(state: Any) -> dict[str, Any]:
@@ -116,6 +119,7 @@ def catboost(run: Run, sources: list[str]) -> tuple[NDArray, NDArray]:
     columns = []
     for name in sources:
         source = run.data.sources[name]
+        # NaN where a row is not in the table: CatBoost has a way of its own for missing values.
         wide = np.full((run.data.n, SourceEncoder().fit(source).transform(source).shape[1]), np.nan, np.float32)
         wide[run.data.rows(name)] = SourceEncoder().fit(source).transform(source)
         columns.append(wide)
@@ -126,6 +130,7 @@ def catboost(run: Run, sources: list[str]) -> tuple[NDArray, NDArray]:
     )  # fmt: skip
     model.fit(X[run.fitted], run.codes[run.fitted], eval_set=(X[run.validated], run.codes[run.validated]))
     found = np.zeros((run.data.n, len(run.data.classes)))
+    # A class that no fitted row has is no column of CatBoost's.
     found[:, model.classes_.ravel().astype(int)] = model.predict_proba(X)
     return found, run.validated
 
@@ -139,6 +144,7 @@ def late_fusion(run: Run) -> tuple[NDArray, NDArray]:
     for name in run.data.sources:
         part = run._replace(data=run.data.select(sources=[name]))
         here = [catboost(part, [name])[0], _network_alone(part)]
+        # By the rows that choose for every arm, and not by those that judge.
         best = min(here, key=lambda p: log_loss(np.log(p[run.validated] + 1e-12), run.codes[run.validated]))
         has = run.data.rows(name)
         total[has] += best[has]
@@ -185,8 +191,10 @@ def run_cell(data: str, method: str, run: int) -> dict[str, Any]:
         p, validated = ARMS[method](given)
     seconds = time.perf_counter() - started
     known = np.flatnonzero(given.data.labelled)
+    # What neither fitted nor chose anything.
     hidden = np.setdiff1d(known, np.union1d(given.fitted, given.validated))
     weights, truth, held = class_weights(p[validated], given.codes[validated]), given.codes[hidden], p[hidden]
+    # Of classes that the hidden rows have: of others there is no precision.
     precisions = [average_precision_score(truth == k, held[:, k]) for k in np.unique(truth)]
     return {
         "F1": macro_f1_of_codes(truth, (held * weights).argmax(axis=1)),

@@ -48,11 +48,13 @@ def _settings(name: str, run: Run, order: int, step: str) -> dict[str, Any]:
 
 
 def _two(name: str, run: Run, order: int, step: str) -> Any:
+    # Trees on the table and a network on the other, as the paper pairs them.
     learners = {each: LEARNER.get(name, "network") for each in run.data.sources} | {STRUCTURED[name]: "tree"}
     return hc.TwoWeakLearnerClassifier(learners=learners, **_settings(name, run, order, step))
 
 
 def _one(name: str, run: Run, structured: bool) -> Any:
+    # Of two sources the one that is the table, or the one that is not.
     source = next(each for each in run.data.sources if (each == STRUCTURED[name]) == structured)
     learner = "tree" if structured else LEARNER.get(name, "network")
     return hc.OneWeakLearnerClassifier(source, learners={source: learner}, **_settings(name, run, 1, "bayes"))
@@ -93,9 +95,11 @@ def after(minutes: float | None, data: str, method: str, run: int) -> dict[str, 
         had ended.
     """
     points = _curve(data, method, run)
+    # A round counts once it has ended: what was in work when the time ran out is lost.
     ended = [point for point in points if minutes is None or point.seconds <= 60 * minutes]
     if not ended:
         return {"F1": float("nan"), "error": float("nan"), "round": 0, "seconds": points[-1].seconds}
+    # The first of equal rounds; F1 on the rows that choose, never on those that judge.
     best = int(np.argmax([point.chosen_by for point in ended]))
     seconds = round(points[-1].seconds, 2)
     return {"F1": ended[best].f1, "error": ended[best].error, "round": best + 1, "seconds": seconds}
@@ -106,6 +110,7 @@ def _curve(data: str, method: str, seed: int) -> tuple[Point, ...]:
     """Fit once, and return what each round was worth."""
     run = load(data, seed)
     known = np.flatnonzero(run.data.labelled)
+    # Rows of neither use; both choosing and fitting would flatter.
     hidden = np.setdiff1d(known, np.union1d(run.fitted, run.validated))
     model, points = MAKERS[method](data, run), []
     view, started = model._view, time.process_time()  # of the processor: a busy machine ages nothing

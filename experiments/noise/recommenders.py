@@ -71,11 +71,13 @@ class Recommender:
     def fit(self, X: NDArray, y: NDArray) -> Any:
         """Fit to ratings y (n,) of users and items X (n, 2)."""
         ratings = self._known(X, y)
+        # One seed for all rivals, so that each chooses on the same ratings.
         order = np.random.default_rng(0).permutation(len(y))
         kept = np.ones(len(y), bool)
         kept[order[: int(VALIDATION * len(y))]] = False
         given, left = ratings.take(kept), ratings.take(~kept)
         combinations = (dict(zip(self.settings, each)) for each in itertools.product(*self.settings.values()))
+        # The chosen fit is kept: one on all ratings would have to stop at a pass that nothing chose.
         fits = [(*self._stopped(given, left, each), each) for each in combinations]
         _, self.learned_, seconds, self.n_iterations_, self.chosen_ = min(fits, key=lambda fit: fit[0])
         self.history_, self.cpu_seconds_ = {"seconds": [seconds[0]]}, seconds[1]
@@ -91,10 +93,12 @@ class Recommender:
         ratings, entries = self._known(X, y), np.concatenate([X, later])
         setting = {name: values[0] for name, values in self.settings.items()}
         rows, seen = self._rows(entries)
+        # A rival yields for ever; the curve takes n.
         passes = itertools.islice(self._passes(ratings, setting, n), n)
         return [self._within(self._predicted(learned, *rows), seen) for learned in passes]
 
     def _within(self, fitted: NDArray, seen: NDArray) -> NDArray[np.float64]:
+        # No rating lies outside those that there are, and a factor model knows no bounds.
         return np.clip(np.where(seen, fitted, self.mean_), *self.range_)
 
     def _known(self, X: NDArray, y: NDArray) -> Ratings:
@@ -105,6 +109,7 @@ class Recommender:
 
     def _rows(self, X: NDArray) -> tuple[list[NDArray], NDArray[np.bool_]]:
         """Return rows and columns of entries, and which of them have a known user and a known item."""
+        # Clipped, for an unseen one may sort behind the last; it is told by the comparison below.
         at = [np.clip(np.searchsorted(known, X[:, k]), 0, known.size - 1) for k, known in enumerate(self.codes)]
         return at, (self.codes[0][at[0]] == X[:, 0]) & (self.codes[1][at[1]] == X[:, 1])
 
@@ -112,10 +117,12 @@ class Recommender:
         self, given: Ratings, left: Ratings, setting: Mapping[str, Any]
     ) -> tuple[float, Any, list[float], int]:
         """Return the least validation RMSE, what was learned there, seconds (of wall clock, processor) and passes."""
+        # Both: rivals with threads are fast by the clock and dear by the processor.
         clocks = time.perf_counter, time.process_time
         started, best, at, passes = [clock() for clock in clocks], (np.inf, None), 0, 0
         for passes, learned in enumerate(self._passes(given, setting, self.n_iterations), 1):
             error = rmse(left.values, self._predicted(learned, left.users, left.items))
+            # Strictly: of equal passes the first, which costs least.
             if error < best[0]:
                 best, at = (error, learned), passes
             if passes - at >= self.patience or passes >= self.n_iterations:

@@ -54,6 +54,7 @@ def _run(args: argparse.Namespace) -> None:
 
 def _print_line(line: str) -> None:
     sys.stdout.write(line + "\n")
+    # Piped output is held back by blocks, and a night's run would look as if it stood still.
     sys.stdout.flush()
 
 
@@ -63,8 +64,10 @@ def _print(args: argparse.Namespace) -> None:
     there = runner.read(args.results, args.use, problems)
     names = {problem.name for problem in problems}
     shares = [float(share) for share in args.shares.split(",")] if args.shares else None
+    # The file has cells of all problems and shares; asked is for some.
     kept = [each for each in there if each["problem"] in names and (shares is None or each["share"] in shares)]
     peers = _listed(args.methods) or [*use.peers]
+    # The best peer is one of those that were asked for, or the table would not be about them.
     kept = [each for each in kept if each["method"] in {method, *peers}]
     if args.command == "seconds":
         sys.stdout.write(printing.seconds_table(kept, method, use.unit))

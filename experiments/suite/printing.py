@@ -40,6 +40,7 @@ def _counted(name: str, found: Sequence[Comparison]) -> list[str] | None:
     if not found:
         return None
     win, tie, loss = (sum(each.outcome == word for each in found) for word in ("win", "tie", "loss"))
+    # Geometric: a ratio of 2 and one of 1/2 are even.
     ratio = float(np.exp(np.mean(np.log([each.ratio for each in found]))))
     label = f"**{name}**" if name == BEST else name
     return [label, str(win), str(tie), str(loss), f"{(win + tie) / len(found):.0%}", f"{ratio:.3f}"]
@@ -79,6 +80,7 @@ def seconds_table(cells: Iterable[Mapping[str, Any]], method: str, unit: str = "
 def _seconds(both: Mapping[tuple[str, float], tuple[float, float]]) -> str:
     if not both:
         return ""
+    # Processor seconds on the same machine: only their ratio means something elsewhere.
     ratios = {place: ours / theirs for place, (ours, theirs) in both.items()}
     slowest = max(ratios, key=ratios.__getitem__)
     at = f"{slowest[0]} at {slowest[1]:g}%"
@@ -87,6 +89,7 @@ def _seconds(both: Mapping[tuple[str, float], tuple[float, float]]) -> str:
 
 
 def _failures(cells: Iterable[Mapping[str, Any]], unit: str) -> str:
+    # Told and not passed over: a method that fails where it would lose has won nothing.
     failed = [cell for cell in cells if cell.get("error") is None]
     places = [f"{each['problem']}, {each['method']}, {each['share']:g}{unit}" for each in failed]
     lines = [f"- {place}: {each.get('failure')}" for place, each in zip(places, failed)]

@@ -69,8 +69,10 @@ def measured(truth: NDArray, predicted: NDArray, task: str) -> dict[str, Any]:
 
 def _run_aligned(data: HetData, task: str, model: Any, share: float, split: int) -> dict[str, Any]:
     y = label_split(data, share / 100.0, split)
+    # Only what had a label can be judged; rows without one are predicted all the same.
     hidden = data.labelled & ~data.with_target(y, task=data.target_kind).labelled
     began = time.process_time()
+    # Fit and predict in one, for some peers put off their work until they are asked.
     predicted = _quiet(lambda: model.fit(data, y).predict(data)[hidden])
     seconds = time.process_time() - began
     return measured(data.y[hidden], predicted, task) | {"seconds": round(seconds, 3)}
@@ -80,7 +82,9 @@ def _run_domains(given: Any, task: str, model: Any, n_labels: float, split: int)
     X, y, domain = _stacked(given)
     own, rng = np.flatnonzero(domain < 0), np.random.default_rng([1, split])
     known = np.zeros(len(y), bool)
+    # A cap, or the largest sources would make some problems last for hours.
     known[rng.permutation(np.flatnonzero(domain > 0))[:MOST_SOURCE]] = True
+    # Dealt as everywhere else: each class in its share and at least once.
     target = HetData({"t": pl.DataFrame({"id": own.astype(str), "x": own})}, None, (own.astype(str), y[own]), task=task)
     known[own] = target.with_target(label_split(target, n_labels / len(own), split), task=task).labelled
     hidden = ~known & (domain < 0)
@@ -98,6 +102,7 @@ def _stacked(given: Any) -> tuple[NDArray[np.float64], NDArray, NDArray[np.int64
     y = np.concatenate([given.labels[name] for name in names])
     numbers = [*range(1, len(names)), -1]
     domain = np.concatenate([np.full(len(given.tables[name]), k) for name, k in zip(names, numbers)])
+    # Over all domains together: codes of a category must be the same in each.
     X = SourceEncoder().fit(rows).transform(rows).astype(np.float64)
     return X, y.astype(object if given.task == "classification" else np.float64), domain
 
