@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from experiments.heteroscedastic import divided, table
 from experiments.noise import pgbm_peer
+from hetcore import metrics
 from hetcore.heteroscedastic.hgbm import HGBMRegressor
 
 __all__ = ["METHODS", "PREDICTORS", "run_cell"]
@@ -135,9 +136,8 @@ def run_cell(data: str, method: str, split: int) -> dict[str, Any]:
         warnings.simplefilter("ignore")  # peers warn of what their users would set
         mean, deviation, width, elsewhere = PREDICTORS[method](X[train], y[train], X[test])
     seconds, residual = elsewhere or time.process_time() - start, y[test] - mean
-    cell = {"rmse": float(np.sqrt((residual**2).mean())), "seconds": seconds}
+    cell = {"rmse": metrics.rmse(y[test], mean), "seconds": seconds}
     if deviation is None:
         return cell
-    nll = 0.5 * np.log(2.0 * np.pi) + np.log(deviation) + 0.5 * (residual / deviation) ** 2
     covered = np.abs(residual) <= width * deviation
-    return cell | {"nll": float(nll.mean()), "coverage90": float(covered.mean())}
+    return cell | {"nll": metrics.gaussian_nll(y[test], mean, deviation), "coverage90": float(covered.mean())}

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from experiments.heteroscedastic import divided, noisy, score, table
+from hetcore import metrics
 from hetcore.heteroscedastic.hlr import HLR
 from hetcore.heteroscedastic.linear_deviation import HeteroscedasticLinearRegression
 
@@ -35,8 +36,7 @@ def run_cell(data: str, noise: str, method: str, split: int) -> dict[str, Any]:
     labels = noisy(y[train], split) if noise == "noisy" else y[train]
     model = HeteroscedasticLinearRegression(**MAKERS[method]).fit(X[train], labels)
     mean, deviation = model.predict(X[test], return_std=True)
-    nll = 0.5 * np.log(2.0 * np.pi) + np.log(deviation) + 0.5 * ((y[test] - mean) / deviation) ** 2
-    return {"score": score(mean, y[test]), "nll": float(nll.mean())}
+    return {"score": score(mean, y[test]), "nll": metrics.gaussian_nll(y[test], mean, deviation)}
 
 
 def _line(method: str, split: int) -> dict[str, Any]:

@@ -27,6 +27,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from experiments.experiment import Experiment
+from hetcore.numerics import standard_error
 
 __all__ = ["HOLDS", "IN_PART", "NO", "NOT_RUN", "RULES", "Claim", "Comparison", "claims", "compare", "verdict"]
 
@@ -206,9 +207,7 @@ Seen = tuple[float, float, bool, bool, float]
 
 def _mean(values: NDArray[np.float64]) -> tuple[float, float]:
     """Return a mean and its standard error, NaN of a single value."""
-    # ddof=1, for the mean is of the same few seeds.
-    error = values.std(ddof=1) / np.sqrt(values.size) if values.size > 1 else np.nan
-    return float(values.mean()), float(error)
+    return float(values.mean()), float(standard_error(values))
 
 
 def _seen(difference: float, error: float) -> bool:

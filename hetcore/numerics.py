@@ -5,13 +5,15 @@ Squares are taken of quotients by a power of two, which changes no other digit.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 __all__ = [
     "log_sum_exp", "mean_and_deviation", "means_and_deviations", "to_float32", "power_of_two", "root_mean_square",
-    "softmax",
+    "softmax", "standard_error",
 ]  # fmt: skip
 
 FEW = 8  # numbers that NumPy adds up one after the other; of more it makes several sums
@@ -85,6 +87,14 @@ def root_mean_square(values: ArrayLike) -> float:
     """Return sqrt(mean(values^2)), finite for all finite values."""
     unit = power_of_two(values)
     return float(np.sqrt(np.mean((np.asarray(values) / unit) ** 2)) * unit)
+
+
+def standard_error(values: ArrayLike, axis: int = -1) -> Any:
+    """Return the standard error of the mean along an axis, s / sqrt(m) with s over m - 1; NaN of a single value."""
+    values = np.asarray(values, float)
+    m = values.shape[axis]
+    # np.std of one value would be a warning and a division by 0
+    return values.std(axis=axis, ddof=1) / np.sqrt(m) if m > 1 else values.sum(axis=axis) * np.nan
 
 
 def means_and_deviations(X: NDArray, weights: NDArray) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -29,6 +29,7 @@ from hetcore.data import HetData
 from hetcore.data.splits import stratified
 from hetcore.data.text import listed
 from hetcore.errors import DataError, ParameterError, UnscoredLabelsWarning
+from hetcore.numerics import standard_error
 
 __all__ = ["CrossValidation", "cross_validate", "stratified_folds"]
 
@@ -71,7 +72,7 @@ class CrossValidation:
     def standard_error(self) -> NDArray[np.float64]:
         """Standard deviation over the folds, over the root of their number, (n_settings, N)."""
         with np.errstate(invalid="ignore"):  # a fit that diverged has infinite scores
-            error = self.scores.std(axis=1, ddof=1) / np.sqrt(self.scores.shape[1])
+            error = standard_error(self.scores, axis=1)
         # one fold, or a diverged one: nothing is known of the error, so nothing is within it
         return np.nan_to_num(error, nan=np.inf, posinf=np.inf)
 

@@ -17,7 +17,7 @@ from studio.views.common.widgets_downloads import downloads
 from studio.views.common.widgets_pins import pin_of, pinned
 from studio.views.common.widgets_tabs import tabs
 from studio.views.common.widgets_training import LiveTrainings
-from studio.views.transfer import settings as transfer
+from studio.views.transfer import widgets_settings as transfer
 from studio.views.transfer.domains import (
     ALL,
     BASELINE,
@@ -29,9 +29,9 @@ from studio.views.transfer.domains import (
     why_not,
 )
 from studio.views.transfer.eta import Path, path_of
-from studio.views.transfer.settings import Choice, choose, eta_control
 from studio.views.transfer.widgets import curves, explain, headline, offer_examples, predictions
 from studio.views.transfer.widgets_curve import MeasuredCurve
+from studio.views.transfer.widgets_settings import Choice, choose, eta_control
 
 PAGE = "Transfer"
 FIRST = ["Blend", BASELINE, "Weighted MultiSource"]

@@ -21,6 +21,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import hetcore as hc
 from hetcore.kernels.warm import warm_up
+from hetcore.numerics import standard_error
 
 N_SOURCE, N_TARGET, N_TEST, N_COLUMNS, ROUNDS, REPEATS = 5_000, 100, 2_000, 300, 50, 5
 
@@ -109,7 +110,7 @@ def main() -> None:
     print("| | seconds (median) | times ours | error, % |\n|---|---|---|---|")
     for name in fits:
         t, e = np.median(seconds[name]), 100 * np.array(errors[name])
-        print(f"| {name} | {t:.3f} | {t / ours:.1f} | {e.mean():.1f} ± {e.std(ddof=1) / np.sqrt(len(e)):.1f} |")
+        print(f"| {name} | {t:.3f} | {t / ours:.1f} | {e.mean():.1f} ± {standard_error(e):.1f} |")
 
 
 if __name__ == "__main__":

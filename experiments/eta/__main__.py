@@ -9,20 +9,15 @@ from __future__ import annotations
 import argparse
 import sys
 
-import numpy as np
 from numpy.typing import NDArray
 
 from experiments.eta.path import AUTO
 from experiments.runner import outcome
+from hetcore.numerics import standard_error
 
-__all__ = ["rows", "spread", "table"]
+__all__ = ["rows", "table"]
 
 NAME = "wms-eta"
-
-
-def spread(values: NDArray) -> float:
-    """Return the standard error of the mean of values (s,)."""
-    return float(values.std(ddof=1) / np.sqrt(len(values)))
 
 
 def rows(data: str, labels: int, etas: list[str], errors: NDArray, auto: NDArray) -> list[str]:
@@ -30,8 +25,8 @@ def rows(data: str, labels: int, etas: list[str], errors: NDArray, auto: NDArray
     best = int(errors.mean(axis=0).argmin())
     shown = [f"**{e:.3f}**" if k == best else f"{e:.3f}" for k, e in enumerate(errors.mean(axis=0))]
     gaps = [each - errors[:, best] for each in (errors[:, 0], errors[:, -1], auto)]
-    beyond = [f"{gap.mean():.3f} ± {spread(gap):.3f}" for gap in gaps]
-    return [data, str(labels), *shown, f"{auto.mean():.3f}", *beyond, f"{spread(errors[:, best]):.3f}"]
+    beyond = [f"{gap.mean():.3f} ± {standard_error(gap):.3f}" for gap in gaps]
+    return [data, str(labels), *shown, f"{auto.mean():.3f}", *beyond, f"{standard_error(errors[:, best]):.3f}"]
 
 
 def table(results: str | None) -> str:

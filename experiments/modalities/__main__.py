@@ -15,6 +15,7 @@ import polars as pl
 
 from experiments import outcome
 from experiments.modalities.fair_fight import CHOOSING, METHODS, REPORTING
+from hetcore.numerics import standard_error
 
 __all__ = ["Against", "against", "main", "places", "printed"]
 
@@ -46,8 +47,7 @@ def against(cells: pl.DataFrame, data: str, arm: str, measure: str) -> Against |
     # All three measures are better when higher.
     less = (both[measure] - both[f"{measure} theirs"]).to_numpy()
     # One run has no spread, and no sentence may lean on it.
-    error = less.std(ddof=1) / np.sqrt(len(less)) if len(less) > 1 else np.nan
-    return Against(len(less), float(less.mean()), float(error))
+    return Against(len(less), float(less.mean()), float(standard_error(less)))
 
 
 def printed(cells: pl.DataFrame, data: Iterable[str]) -> list[str]:
@@ -63,7 +63,7 @@ def printed(cells: pl.DataFrame, data: Iterable[str]) -> list[str]:
 
 
 def _mean(values: np.ndarray) -> str:
-    error = f" ± {values.std(ddof=1) / np.sqrt(len(values)):.3f}" if len(values) > 1 else ""
+    error = f" ± {standard_error(values):.3f}" if len(values) > 1 else ""
     return f"{values.mean():.3f}{error}"
 
 

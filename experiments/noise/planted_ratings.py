@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.stats import spearmanr
 
 from experiments.factorization import MATRIX
+from hetcore import metrics
 
 __all__ = ["METHODS", "NOISE", "SPREADS", "planted_ratings", "run_cell"]
 
@@ -50,7 +51,7 @@ def run_cell(data: str, method: str, fraction: float, split: int) -> dict[str, A
     started = time.process_time()
     model = MATRIX[method](fraction).fit(np.argwhere(observed), ratings)
     cell = {"fit_seconds": time.process_time() - started}
-    cell["error"] = float(np.sqrt(((truth[~observed] - model.predict(np.argwhere(~observed))) ** 2).mean()))
+    cell["error"] = metrics.rmse(truth[~observed], model.predict(np.argwhere(~observed)))
     if method.startswith("HMF") and SPREADS[data]:
         learned = model.deviation_by(0)
         cell["found"] = float(spearmanr(list(learned.values()), deviation[list(learned)]).statistic)

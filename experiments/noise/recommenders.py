@@ -16,7 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-__all__ = ["Ratings", "Recommender", "ridge", "rmse"]
+from hetcore.metrics import rmse
+
+__all__ = ["Ratings", "Recommender", "ridge"]
 
 VALIDATION = 0.1  # of the ratings
 
@@ -162,8 +164,3 @@ def second_moments(weights: csr_array, moments: NDArray) -> NDArray[np.float64]:
     """Return, for each row (n,), the weighted sum of the moments (m, D, D) of its entries, (n, D, D)."""
     n, D = weights.shape[0], moments.shape[1]
     return (weights @ moments.reshape(-1, D * D)).reshape(n, D, D)
-
-
-def rmse(truth: NDArray, predicted: NDArray) -> float:
-    """Return the root of the mean squared error."""
-    return float(np.sqrt(((truth - predicted) ** 2).mean()))

@@ -19,6 +19,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from experiments.runner import outcome
+from hetcore.numerics import standard_error
 
 __all__ = ["classes_table", "main", "numbers_table"]
 
@@ -53,7 +54,7 @@ def numbers_table(cells: pl.DataFrame) -> str:
     for name in names:
         own = cells.filter(pl.col("data") == name, pl.col("method") == OURS)
         pairs = [_paired(cells, peer, "nll", {"data": name}) for peer in peers]
-        gaps, errors = [_gap(*pair) for pair in pairs], [_error(pair[1] - pair[0]) for pair in pairs]
+        gaps, errors = [_gap(*pair) for pair in pairs], [standard_error(pair[1] - pair[0]) for pair in pairs]
         ours, theirs = _paired(cells, PLAIN, "rmse", {"data": name})
         ratio, held = (ours.mean() / theirs.mean() if ours.size else np.nan), own["coverage90"].mean()
         behind = [gap < 0 and not gap >= -SEEN * error for gap, error in zip(gaps, errors)]
@@ -84,7 +85,7 @@ def classes_table(cells: pl.DataFrame) -> str:
         row = [place["data"], f"{place['share']:.1f}", str(own.height), f"{own['score'].mean():.3f}"]
         for peer in peers:
             ours, theirs = _paired(cells, peer, "score", place)
-            gap, error = _gap(theirs, ours), _error(ours - theirs)
+            gap, error = _gap(theirs, ours), standard_error(ours - theirs)
             behind[peer] += [ours.size > 0, gap < 0, gap < -SEEN * error]
             row.append(f"{100 * gap:+.1f} ± {100 * error:.1f}" if np.isfinite(error) else "")
         found = own["found"].mean() if "found" in own.columns else None
@@ -121,9 +122,6 @@ def _bars(behind: Mapping[str, NDArray], found: list[float]) -> str:
 def _gap(ours: NDArray, theirs: NDArray) -> float:
     return float((theirs - ours).mean()) if ours.size else np.nan
 
-
-def _error(values: NDArray) -> float:
-    return float(values.std(ddof=1) / np.sqrt(values.size)) if values.size > 1 else np.nan
 
 
 def _markdown(head: list[str], rows: list[list[str]]) -> str:

@@ -21,6 +21,7 @@ from experiments.calibration import LEAST_SPREAD, LEFT_OUT, PREDICTORS
 from experiments.heteroscedastic import divided, table
 from hetcore.heteroscedastic.hgbm import HGBMRegressor
 from hetcore.heteroscedastic.tails import log_density
+from hetcore.numerics import standard_error
 
 __all__ = ["densities", "main"]
 
@@ -75,7 +76,7 @@ def main(arguments: list[str] | None = None) -> int:
         found = np.array([_measured(X, y, split, list(methods.values())) for split in range(args.splits)])
         gaps = found[:, 1:] - found[:, :1]
         lowest += (gaps.mean(axis=0) > 0).all(axis=0)
-        errors = gaps.std(axis=0, ddof=1) / np.sqrt(args.splits) if args.splits > 1 else np.full(gaps.shape[1:], np.nan)
+        errors = standard_error(gaps, axis=0)
         ours = [f"{each:.2f}" for each in found[:, 0].mean(axis=0)]
         theirs = [f"{gap:+.2f} ± {error:.2f}" for gap, error in zip(gaps.mean(axis=0).ravel(), errors.ravel())]
         sys.stdout.write(f"| {' | '.join([data.removeprefix('noise_'), *ours, *theirs])} |\n")

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from hetcore.numerics import standard_error
+
 __all__ = ["BEST", "Comparison", "Place", "compared", "places", "seconds"]
 
 BEST = "best of all"
@@ -72,7 +74,7 @@ def outcome(ours: np.ndarray, theirs: np.ndarray) -> str:
     if np.isnan(ours).any():
         return "loss"
     gap = ours - theirs
-    error = gap.std(ddof=1) / np.sqrt(gap.size) if gap.size > 1 else 0.0
+    error = np.nan_to_num(standard_error(gap))
     if abs(gap.mean()) <= max(SMALL * theirs.mean(), error):
         return "tie"
     return "win" if gap.mean() < 0 else "loss"

@@ -12,10 +12,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from hetcore.data import HetData
 from hetcore.events import Callback, RoundEnd
+from hetcore.numerics import standard_error
 from hetcore.player import Player
 from studio.jobs.job import TrainingTask
 from studio.messages import number
@@ -56,6 +58,12 @@ class Difference(NamedTuple):
         return self.low <= 0.0 <= self.high
 
 
+def half_interval(values: NDArray[np.float64]) -> float:
+    """Return half the length of the interval of the mean of two values or more (m,)."""
+    # Two-sided, so half of what is left out lies on each side; the spread is estimated, hence m - 1.
+    return float(stdtrit(len(values) - 1, 0.5 + CONFIDENCE / 2) * standard_error(values))
+
+
 def difference(pairs: Sequence[tuple[float, float]]) -> Difference | None:
     """Return the paired difference (second minus first), None of fewer than two pairs."""
     values = np.diff(np.asarray(pairs, float).reshape(-1, 2), axis=1).ravel()
@@ -64,8 +72,7 @@ def difference(pairs: Sequence[tuple[float, float]]) -> Difference | None:
     # One pair has no spread, so no interval.
     if len(values) < 2:
         return None
-    # Two-sided, so half of what is left out lies on each side; the spread is estimated, hence n - 1.
-    half = stdtrit(len(values) - 1, 0.5 + CONFIDENCE / 2) * values.std(ddof=1) / np.sqrt(len(values))
+    half = half_interval(values)
     return Difference(float(values.mean()), float(values.mean() - half), float(values.mean() + half), len(values))
 
 

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from scipy.special import stdtrit
 
 from hetcore.data import HetData
 from hetcore.events import Callback, RoundEnd
@@ -79,8 +78,7 @@ def interval(values: Sequence[float]) -> tuple[float, float]:
     values = np.asarray(values, float)
     if len(values) < 2:
         return float(values.mean()), float("nan")
-    quantile = stdtrit(len(values) - 1, 0.5 + chance.CONFIDENCE / 2)
-    return float(values.mean()), float(quantile * values.std(ddof=1) / np.sqrt(len(values)))
+    return float(values.mean()), chance.half_interval(values)
 
 
 def figure(found: Cells, metric: str, here: tuple[float, float] | None) -> dict[str, Any]:

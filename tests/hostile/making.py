@@ -186,6 +186,6 @@ FRAME = pl.DataFrame({"id": ["a", "b"], "x": [1.5, 2.5]})
 ROWS = b"".join(b"i%d,%d\n" % (k, k) for k in range(1000))
 
 
-def lines(*lines: str, delimiter: str = ",", encoding: str = "utf-8") -> bytes:
+def rows(*lines: str, delimiter: str = ",", encoding: str = "utf-8") -> bytes:
     """Return lines of delimited text."""
     return "".join(line.replace(",", delimiter) + "\n" for line in lines).encode(encoding)

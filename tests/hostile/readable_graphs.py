@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.hostile.graphs import NODES
-from tests.hostile.making import RIGHT, SCRIPT, Case, gexf, graphml, lines
+from tests.hostile.making import RIGHT, SCRIPT, Case, gexf, graphml, rows
 
 
 def graph(label: str, name: str, content: bytes, edges: int, *finds: str) -> Case:
@@ -11,7 +11,7 @@ def graph(label: str, name: str, content: bytes, edges: int, *finds: str) -> Cas
 
 
 def edges(*lines: str) -> bytes:
-    return lines("source,target,weight", *lines)
+    return rows("source,target,weight", *lines)
 
 
 GRAPHS = [
@@ -27,12 +27,12 @@ GRAPHS = [
     graph("weights of 1e308", "g.csv", edges("a,b,1e308", "b,c,1e-320"), 2),
     graph("missing ends", "g.csv", edges(",b,1", "a,,1", "a,b,1"), 3, "missing_end"),
     graph("a giant star", "g.csv", edges(*(f"hub,leaf{k},1" for k in range(50_000))), 50_000),
-    graph("zeros before ids", "g.csv", lines("source,target", "001,1", "1,01"), 2),
+    graph("zeros before ids", "g.csv", rows("source,target", "001,1", "1,01"), 2),
     graph("script in names", "g.csv", edges(f"{SCRIPT},b,1", f"b,{RIGHT},1"), 2),
     graph(
         "columns that are no use",
         "g.csv",
-        lines("source,target,weight,since", "a,b,1,2020", "b,c,1,2021"),
+        rows("source,target,weight,since", "a,b,1,2020", "b,c,1,2021"),
         2,
         "unused_column",
     ),

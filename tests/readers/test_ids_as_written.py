@@ -12,8 +12,8 @@ LABELS = b"item,y\n100000,a\n300,b\n1E5,a\n3E2,b\n1.10,a\n1.1,b\n"
 
 def built(files, ids, label):
     """Return the data and the recipe of files with the id columns that a person chose."""
-    uploads = [uploads.read(name, content) for name, content in files.items()]
-    recipe = recipes.recipe_of(uploads, ids, label, "classification", {})
+    given = [uploads.read(name, content) for name, content in files.items()]
+    recipe = recipes.recipe_of(given, ids, label, "classification", {})
     return recipes.build(recipe, files.__getitem__), recipe
 
 

@@ -68,10 +68,10 @@ FORMATS = {
 
 def joined(files, id_column):
     """Return the data of a table and of a file of labels, as a person who chooses the columns makes them."""
-    uploads = [uploads.read(name, content, role) for name, (content, role) in files.items()]
+    given = [uploads.read(name, content, role) for name, (content, role) in files.items()]
     table, labels = files
     ids = {table: id_column, labels: id_column}
-    recipe = recipes.recipe_of(uploads, ids, Label(labels, "y"), "regression", {})
+    recipe = recipes.recipe_of(given, ids, Label(labels, "y"), "regression", {})
     return recipes.build(recipe, lambda name: files[name][0])
 
 

@@ -81,11 +81,11 @@ def test_images_meet_a_table_by_their_names():
     images = packed({f"{k}.png": encoded(picture(seed=k)) for k in range(6)})
     table = b"id,size,label\n" + b"".join(b"%d,%d.5,%s\n" % (k, k * k, b"ab"[k % 2 : k % 2 + 1]) for k in range(7))
     files = {"photos.zip": images, "things.csv": table}
-    uploads = [uploads.read(name, content) for name, content in files.items()]
-    assert [upload.role for upload in uploads] == ["images", "table"]
-    ids = {"things.csv": upload_schema.guess_ids(uploads)["things.csv"][0]}
+    given = [uploads.read(name, content) for name, content in files.items()]
+    assert [upload.role for upload in given] == ["images", "table"]
+    ids = {"things.csv": upload_schema.guess_ids(given)["things.csv"][0]}
     assert ids == {"things.csv": "id"}
-    recipe = recipes.recipe_of(uploads, ids, upload_schema.guess_label(uploads, ids), "classification", {})
+    recipe = recipes.recipe_of(given, ids, upload_schema.guess_label(given, ids), "classification", {})
     data = recipes.build(recipe, files.__getitem__)
     assert data.source_names == ["things", "photos"]
     assert data.sources["photos"].array.shape == (6, 20, 20, 3)

@@ -28,7 +28,7 @@ from studio.views.collective import settings
 from studio.views.common import training
 from studio.views.noise import settings as noise
 from studio.views.transfer import domains
-from studio.views.transfer import settings as transfer
+from studio.views.transfer import widgets_settings as transfer
 from studio.views.two_learners import settings as two_learners
 
 HALF = [{"op": "labels", "fraction": 0.5, "seed": 1}]

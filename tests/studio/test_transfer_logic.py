@@ -17,9 +17,10 @@ from studio.jobs.job import FunctionTask, TrainingTask
 from studio.runs import export, reopening
 from studio.runs.differences import Outcome, sentence
 from studio.runs.run import Run
-from studio.views.transfer import curve, domains, eta, settings, widgets
+from studio.views.transfer import curve, domains, eta, widgets
+from studio.views.transfer import widgets_settings as settings
 from studio.views.transfer.domains import BASELINE
-from studio.views.transfer.settings import Choice
+from studio.views.transfer.widgets_settings import Choice
 
 N = 40
 

@@ -9,6 +9,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
+from hetcore.numerics import standard_error
+
 __all__ = ["STANDARD_ERRORS", "Paired", "against", "held_losses", "paired"]
 
 STANDARD_ERRORS = 2.0
@@ -39,8 +41,7 @@ class Paired(NamedTuple):
 def paired(ours: ArrayLike, theirs: ArrayLike) -> Paired:
     """Return the difference of losses (n,) of the same instances."""
     gaps = np.asarray(ours, float) - np.asarray(theirs, float)
-    error = float(gaps.std(ddof=1) / np.sqrt(gaps.size)) if gaps.size > 1 else float("nan")
-    return Paired(float(gaps.mean()), error) if gaps.size else Paired()
+    return Paired(float(gaps.mean()), float(standard_error(gaps))) if gaps.size else Paired()
 
 
 def held_losses(predictions: pl.DataFrame | None) -> NDArray[np.float64] | None:

@@ -13,12 +13,12 @@ from hetcore.data.kinds import KINDS
 from hetcore.data.spelling import WAYS
 from hetcore.data.text import counted
 from hetcore.errors import DataError
-from studio import recipes, session, uploads
+from studio import recipes, session
 from studio.limits import MIB, UPLOADS
 from studio.messages import explained
 from studio.readers import upload_problems, upload_schema
 from studio.readers.upload_schema import Label
-from studio.uploads import Upload
+from studio.uploads import ROLES, TABULAR, Upload, file_name, read
 from studio.views.common.widgets import escape
 
 __all__ = ["upload_panel"]
@@ -57,7 +57,7 @@ def _take_files() -> None:
         "images named by id in a zip. Larger files: sample them, or save them as Parquet.",
     )
     seen = {} if fresh else st.session_state.get("uploader_seen", {})
-    now = {file.file_id: uploads.file_name(file.name) for file in given}
+    now = {file.file_id: file_name(file.name) for file in given}
     for name in {name for file_id, name in seen.items() if file_id not in now} - set(now.values()):
         session.forget_file(name)
     new = [file for file in given if file.file_id not in seen]
@@ -83,7 +83,7 @@ def _read(name: str, content: bytes, role: str | None, header: bool | None = Non
     kept = st.session_state.setdefault("previews", {})
     known = kept.get((name, role, header))
     if known is None or known[0] is not content:
-        kept[name, role, header] = known = (content, uploads.read(name, content, role, header))
+        kept[name, role, header] = known = (content, read(name, content, role, header))
     return known[1]
 
 
@@ -114,7 +114,7 @@ def _file(name: str, content: bytes, edges: bool | None) -> Upload | None:
         with switch:
             guess = guessed.role if edges is None else "graph"
             role = _choice(
-                "Use as", uploads.ROLES, guess, f"role {name}", format_func=ROLE_WORDS.get,
+                "Use as", ROLES, guess, f"role {name}", format_func=ROLE_WORDS.get,
                 help="Guessed from the file's name and columns, and from ids of the other files.",
             )  # fmt: skip
         remove.button("Remove", key=f"remove {name}", on_click=session.forget_file, args=(name,), width="stretch")
@@ -258,7 +258,7 @@ def _spell(ways: list[str] | None = None) -> None:
 def _ids(uploads: Sequence[Upload]) -> dict[str, str]:
     guesses, chosen = upload_schema.guess_ids(uploads), {}
     numbers = [""] if upload_schema.domain_columns(uploads) else []
-    for upload in (upload for upload in uploads if upload.role in uploads.TABULAR):
+    for upload in (upload for upload in uploads if upload.role in TABULAR):
         guess, why = guesses[upload.name]
         chosen[upload.name] = _choice(
             f"Id column of {escape(upload.name)}", [*upload.frame.columns, *numbers], guess, f"id {upload.name}",
@@ -268,7 +268,7 @@ def _ids(uploads: Sequence[Upload]) -> dict[str, str]:
 
 
 def _label(uploads: Sequence[Upload], ids: dict[str, str]) -> tuple[Label | None, str | None]:
-    tables = {upload.name: upload.frame for upload in uploads if upload.role in uploads.TABULAR}
+    tables = {upload.name: upload.frame for upload in uploads if upload.role in TABULAR}
     guess = upload_schema.guess_label(uploads, ids)
     where, which, kind = st.columns(3)
     with where:

@@ -12,6 +12,7 @@ import numpy as np
 from hetcore import metrics
 from hetcore.data import HetData
 from hetcore.events import Callback, RoundEnd
+from hetcore.numerics import standard_error
 from studio import forms, scenarios
 from studio.jobs import worker_tasks
 from studio.jobs.job import Setting
@@ -129,7 +130,7 @@ def _band(values: Mapping[float, list[float]]) -> tuple[list[float], list[float]
     levels = sorted(values)
     rows = [np.array(values[level]) for level in levels]
     # One value has no spread to tell of.
-    errors = [float(row.std(ddof=1) / np.sqrt(len(row))) if len(row) > 1 else 0.0 for row in rows]
+    errors = [float(np.nan_to_num(standard_error(row))) for row in rows]
     return levels, [float(row.mean()) for row in rows], errors
 
 
@@ -146,7 +147,7 @@ def verdict(cells: Sequence[Mapping[str, Any]], learned: str, plain: str) -> str
     gains = [gain for gain in gains if len(gain) > 1]
     if not gains:
         return "Two repeats or more are needed to compare."
-    errors = [gain.std(ddof=1) / np.sqrt(len(gain)) for gain in gains]
+    errors = [standard_error(gain) for gain in gains]
     better = sum(gain.mean() > error for gain, error in zip(gains, errors))
     worse = sum(gain.mean() < -error for gain, error in zip(gains, errors))
     text = f"{learned} is ahead of {plain} at {better} of {len(gains)} levels, and behind at {worse}"

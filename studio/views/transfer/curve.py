@@ -13,6 +13,7 @@ from hetcore import metrics
 from hetcore.data import HetData
 from hetcore.data.text import counted
 from hetcore.events import Callback, RoundEnd
+from hetcore.numerics import standard_error
 from studio import forms, scenarios
 from studio.jobs import worker_tasks
 from studio.jobs.job import Setting
@@ -136,11 +137,12 @@ def points(cells: Iterable[Mapping[str, Any]]) -> dict[str, Points]:
 def _summary(values: dict[int, dict[int, float]]) -> Points:
     sizes = sorted(values)
     rows = [list(values[size].values()) for size in sizes]
-    return Points(sizes, [float(np.mean(row)) for row in rows], [_standard_error(row) for row in rows], values)
+    return Points(sizes, [float(np.mean(row)) for row in rows], [_error(row) for row in rows], values)
 
 
-def _standard_error(row: Sequence[float]) -> float:
-    return float(np.std(row, ddof=1) / np.sqrt(len(row))) if len(row) > 1 else 0.0
+def _error(row: Sequence[float]) -> float:
+    # A single draw has no spread, and is drawn without a bar.
+    return float(np.nan_to_num(standard_error(row)))
 
 
 def verdict(measured: Mapping[str, Points]) -> str:
@@ -176,4 +178,4 @@ def _gap(ours: Mapping[int, float], theirs: Mapping[int, float]) -> tuple[float,
     """Return the mean gain over the same repeats, and its standard error."""
     # Of the same draws: how lucky a draw was is then in both.
     gains = [ours[repeat] - theirs[repeat] for repeat in ours if repeat in theirs]
-    return (float(np.mean(gains)), _standard_error(gains)) if gains else None
+    return (float(np.mean(gains)), _error(gains)) if gains else None
