@@ -4,7 +4,9 @@ Lines are those of .py files. Code lines of a function are without its docstring
 tests stand apart. What describes parameters and states is what a method's author writes beside its mathematics:
 constructors that only keep what they are given, with the "Parameters" of their classes, tables of rules, declarations,
 the functions that write and read states, and the fields of what is stored. Comments are the lines that hold one, such
-as "# noqa" not counted, and code lines here all that hold code and are no docstring.
+as "# noqa" not counted, and code lines here all that hold code and are no docstring. A duplicated place is a run of
+four or more code lines that stood already, the same to the letter, in that file or another; lines of imports, and those
+that are brackets alone, count for nothing.
 """
 
 from __future__ import annotations
@@ -19,8 +21,6 @@ import tokenize
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
-
-import numpy as np
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("hetcore", "datasets", "experiments", "studio", "pages", "benchmarks", "tests")
@@ -101,8 +101,8 @@ ORDERS = re.compile(r"# ?(noqa|fmt:|type:|pragma)")
 EMPTY = (tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER)
 
 
-def commented(text: str) -> tuple[int, int]:
-    """Return the lines of a file with a comment, and those with code."""
+def commented(text: str) -> tuple[set[int], set[int]]:
+    """Return the numbers of the lines of a file with a comment, and of those with code."""
     comments, code = set(), set()
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.COMMENT and not ORDERS.match(token.string):
@@ -112,13 +112,39 @@ def commented(text: str) -> tuple[int, int]:
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, DOCUMENTED) and ast.get_docstring(node):
             code.difference_update(range(node.body[0].lineno, node.body[0].end_lineno + 1))
-    return len(comments), len(code)
+    return comments, code
 
 
 def code_lines_a_comment(texts: list[str]) -> str:
     """Return how many lines of code there are for one with a comment."""
-    comments, code = np.sum([commented(text) for text in texts], axis=0) if texts else (0, 0)
+    comments, code = (sum(map(len, each)) for each in zip(*map(commented, texts))) if texts else (0, 0)
     return f"{code / comments:.0f}" if comments else "none"
+
+
+SAME = 4
+"""Lines of a duplicated place, at least."""
+
+
+def duplicated(files: Sources) -> int:
+    """Return the number of places whose code stood already, in an earlier line or file."""
+    known, found = set(), 0
+    for text in files.values():
+        lines, repeats = text.splitlines(), False
+        imports = {n for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Import | ast.ImportFrom)
+                   for n in range(node.lineno, node.end_lineno + 1)}  # fmt: skip
+        code = [lines[n - 1].strip() for n in sorted(commented(text)[1] - imports)]
+        code = [line for line in code if re.search(r"\w", line)]
+        for k in range(len(code) - SAME + 1):
+            here = tuple(code[k : k + SAME])
+            # a run is counted once, at its beginning
+            found += here in known and not repeats
+            repeats = here in known
+            known.add(here)
+    return found
+
+
+def _outside_tests(files: Sources) -> Sources:
+    return {path: text for path, text in files.items() if path.parts[0] != "tests"}
 
 
 def table(files: Sources) -> dict[str, str]:
@@ -135,6 +161,8 @@ def table(files: Sources) -> dict[str, str]:
         texts = [text for path, text in files.items() if path.parts[0] == package]
         rows[f"{package}: code lines for one with a comment"] = code_lines_a_comment(texts)
     rows["all files: code lines for one with a comment"] = code_lines_a_comment(list(files.values()))
+    rows["all but tests: duplicated places"] = f"{duplicated(_outside_tests(files)):,}"
+    rows["tests: duplicated places"] = f"{duplicated(files) - duplicated(_outside_tests(files)):,}"
     folders = Counter(path.parent for path in files)
     folder, most = max(folders.items(), key=lambda each: each[1])
     rows["most .py files in a folder"] = f"{most} ({folder})"
