@@ -172,8 +172,10 @@ class BoostedEstimator(Estimator):
 
     @property
     def _known_parts(self) -> tuple[Collection[str], Collection[str]]:
-        """Names of the sources and graphs of the fit; none where they are not known."""
-        raise NotImplementedError
+        """Names of the sources and graphs of the fit; none where they are not known, as of a loaded model."""
+        # what it left out of the fit is no unknown source, so that the data are asked and not the model
+        fitted = getattr(self, "_fitted_to", None)
+        return fitted.sources if fitted is not None else (), ()
 
     def _check_predictable(self, data: Any) -> None:
         """Check what is to be predicted from: a HetData, whose parts have the names that they had in the fit.

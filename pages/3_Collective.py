@@ -19,7 +19,7 @@ from studio.views.common.paired import Paired, against
 from studio.views.common.widgets import escape, frame
 from studio.views.common.widgets_chance import any_over_seeds, compared
 from studio.views.common.widgets_downloads import downloads
-from studio.views.common.widgets_pins import pin_of, pinned
+from studio.views.common.widgets_pins import pin_of, pins_panel
 from studio.views.common.widgets_training import LiveTrainings
 
 PAGE = "Collective"
@@ -80,11 +80,7 @@ def after(asked: dict[str, Setting]) -> None:
     with st.container(key="verdict"):
         st.info(escape(collective.verdict(events, graph, to_plain())), icon=":material/balance:")
     any_over_seeds(current.data, compared(live, [("GB", "MGB"), ("GB", "RGB")]), owner, "collective")
-    pins = st.expander("Pinned scenarios", icon=":material/push_pin:", key="pins", on_change="rerun")
-    # Closed it costs nothing: pins are drawn only when somebody looks.
-    if pins.open:
-        with pins:
-            pinned(pin_of(live, current.title), PAGE, current.data, owner)
+    pins_panel(pin_of(live, current.title), PAGE, current.data, owner)
 
 
 def trained() -> dict[str, Trained]:

@@ -15,8 +15,9 @@ from studio.views.common.widgets_chance import any_over_seeds, compared
 from studio.views.common.widgets_controls import Limits, held, parameter_slider, slider
 from studio.views.common.widgets_downloads import downloads
 from studio.views.common.widgets_pins import pin_of, pinned
+from studio.views.common.widgets_progress import outcomes
 from studio.views.common.widgets_tabs import tabs
-from studio.views.common.widgets_training import LiveTrainings
+from studio.views.common.widgets_training import LiveTrainings, train_example
 from studio.views.transfer import widgets_settings as transfer
 from studio.views.transfer.domains import (
     ALL,
@@ -38,13 +39,6 @@ FIRST = ["Blend", BASELINE, "Weighted MultiSource"]
 frame(PAGE)
 current, owner = session.current(), session.owner()
 data, state = session.changed(), st.session_state
-
-
-def go_on(name: str) -> None:
-    """Use an example and train on it at once."""
-    session.use_example(name)
-    # Who asks for an example here wants to see the methods, and would press Train next.
-    state["train_now"] = True
 
 
 def domains() -> tuple[str, tuple[str, ...]]:
@@ -177,19 +171,6 @@ def take_away(ended: dict[str, Any]) -> None:
     downloads(run, ended[label], state.get("transfer drawn") or {})
 
 
-def changes(ended: dict[str, Any]) -> None:
-    """Say in one sentence for each method that changed what came of it."""
-    events, notes = live.events(), []
-    for label in ended:
-        # Only what changed is worth a sentence; methods that were merely trained again came to the same.
-        if label in live.before and live.before[label][0] != live.settings[label]:
-            old, new = training.outcome(*live.before[label]), training.outcome(live.settings[label], events[label])
-            notes.append(f"{label}: {training.difference(old, new)}")
-    if notes:
-        with st.container(key="change"):
-            st.success("  \n".join(map(escape, notes)))
-
-
 def draw(events: Any, before: Any) -> None:
     """Draw the trainings so far, pale beside them those before."""
     headline(events, before)
@@ -217,7 +198,8 @@ def page() -> None:
     with main:
         if live.runs:
             ended = {} if live.busy else finished()
-            changes(ended)
+            if ended:
+                outcomes(live)
             live.watch(draw)
             if ended:
                 # Against no transfer: whether sources help at all is what the page asks.
@@ -235,7 +217,7 @@ def page() -> None:
 
 if reason := why_not(data):
     st.markdown("Few labels of your own, related data with many: **which source still teaches?**")
-    offer_examples(reason, datasets.names(), go_on)
+    offer_examples(reason, datasets.names(), train_example)
 else:
     live = LiveTrainings(PAGE, current, owner)
     page()

@@ -10,7 +10,7 @@ from studio import session
 from studio.jobs.job import Setting
 from studio.views.common.widgets import escape, frame
 from studio.views.common.widgets_chance import any_over_seeds, compared
-from studio.views.common.widgets_pins import pin_of, pinned
+from studio.views.common.widgets_pins import pin_of, pins_panel
 from studio.views.common.widgets_training import LiveTrainings
 from studio.views.noise import settings as noise
 from studio.views.noise import widgets, widgets_controls, widgets_matrix, widgets_table
@@ -40,10 +40,7 @@ def after(settings: dict[str, Setting]) -> None:
     any_over_seeds(current.data, compared(live, [(about.plain, about.learned)]), owner, f"noise {mode}")
     show = widgets_table.tabs if mode == "Table" else widgets_matrix.tabs
     show(mode, data, current, settings=settings, results=results, drawn=drawn, owner=owner)
-    pins = st.expander("Pinned scenarios", icon=":material/push_pin:", key="pins", on_change="rerun")
-    if pins.open:
-        with pins:
-            pinned(pin_of(live, current.title), PAGE, current.data, owner)
+    pins_panel(pin_of(live, current.title), PAGE, current.data, owner)
 
 
 st.caption(f"{escape(current.title)}: {escape(current.story)}")

@@ -12,8 +12,9 @@ from studio.views.common.widgets import escape, frame
 from studio.views.common.widgets_chance import any_over_seeds, compared
 from studio.views.common.widgets_downloads import downloads
 from studio.views.common.widgets_pins import pin_of, pinned
+from studio.views.common.widgets_progress import outcomes
 from studio.views.common.widgets_tabs import tabs
-from studio.views.common.widgets_training import LiveTrainings
+from studio.views.common.widgets_training import LiveTrainings, train_example
 from studio.views.two_learners import settings, widgets, widgets_controls
 from studio.views.two_learners.widgets_rows import failing, instances
 
@@ -22,13 +23,6 @@ frame(PAGE)
 current, owner = session.current(), session.owner()
 data, state = session.changed(), st.session_state
 live = LiveTrainings(PAGE, current, owner)
-
-
-def go_on(name: str) -> None:
-    """Use an example and train on it at once."""
-    session.use_example(name)
-    # As on the Transfer page: an example is asked for to be seen at work.
-    state["train_now"] = True
 
 
 def trained_sources() -> list[str]:
@@ -65,15 +59,8 @@ def draw(events: Any, before: Any) -> None:
 
 def verdict() -> None:
     """Say what the sources add to one another, and what a change did."""
-    events, changes = live.events(), []
-    for label, setting in live.settings.items():
-        if label in live.before and live.before[label][0] != setting and events[label]:
-            old = training.outcome(*live.before[label])
-            changes.append(f"{label}: {training.difference(old, training.outcome(setting, events[label]))}")
-    if changes:
-        with st.container(key="change"):
-            st.success("  \n".join(map(escape, changes)))
-    if text := settings.verdict(events, frames()):
+    outcomes(live)
+    if text := settings.verdict(live.events(), frames()):
         with st.container(key="verdict"):
             st.info(escape(text), icon=":material/balance:")
 
@@ -118,7 +105,7 @@ def take_away(results: dict[str, Any]) -> None:
 st.caption(f"{escape(current.title)}: {escape(current.story)}")
 if reason := settings.why_not(data):
     st.info(escape(reason), icon=":material/info:")
-    widgets_controls.offer_examples(go_on, current.example, first=True)
+    widgets_controls.offer_examples(train_example, current.example, first=True)
     text = "Bring your own: a table, and a zip of images named by id"
     st.page_link("pages/1_Data.py", label=text, icon=":material/upload_file:")
     st.stop()

@@ -32,11 +32,10 @@ from studio.limits import UPLOADS
 from studio.messages import one_sentence, shown
 from studio.readers import sandbox
 from studio.readers.columns import end_columns
-from studio.readers.parsed import Found, ParsedFiles, from_stream
+from studio.readers.parsed import Found, ParsedFiles, ParsedImages, from_stream
 
 __all__ = [
     "GraphPreview",
-    "ImagesPreview",
     "Options",
     "TablePreview",
     "preview_graph",
@@ -112,15 +111,6 @@ class GraphPreview(NamedTuple):
     guesses: list[str]
     findings: list[Finding]
     nodes: pl.DataFrame | None
-
-
-class ImagesPreview(NamedTuple):
-    """Ids, pixels (m, h, w, c) uint8, what was done to read them, findings."""
-
-    ids: list[str]
-    pixels: np.ndarray
-    guesses: list[str]
-    findings: list[Finding]
 
 
 def read_table(name: str, file: bytes | BinaryIO, options: Options = Options()) -> pl.DataFrame:  # noqa: B008 - immutable
@@ -215,11 +205,11 @@ def read_images(name: str, file: bytes | BinaryIO) -> Source:
     return Source(preview.ids, preview.pixels)
 
 
-def preview_images(name: str, file: bytes | BinaryIO) -> ImagesPreview:
+def preview_images(name: str, file: bytes | BinaryIO) -> ParsedImages:
     """Read uploaded images as `read_images` does, and say what was done to them and found."""
     answer, frames = _read(name, file, "images", Options())
     pixels = frames[0]["pixels"].to_numpy().reshape(-1, *answer["shape"])
-    return ImagesPreview(frames[0]["id"].to_list(), pixels, [*answer["guesses"]], _findings(answer))
+    return ParsedImages(frames[0]["id"].to_list(), pixels, [*answer["guesses"]], _findings(answer))
 
 
 def warm_up() -> None:

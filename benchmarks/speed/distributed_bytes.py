@@ -93,30 +93,32 @@ def line(data: hc.HetData, K: int, client: Client, here: bytes) -> str:
     cells = [f"{data.n:,}", str(K), str(task.workers)]
     for mine, expected in ((sent, task.sent), (received, task.received)):
         middle = float(np.median(mine[1:]))
-        cells.append(f"{_mb(middle)} ({middle / expected:.2f})")
+        cells.append(f"{mb(middle)} ({middle / expected:.2f})")
     wire = float(np.median(np.diff(watch.carried)[1:]))
     same = "the same" if model_files.dumps(fitted) == here else "NOT the same"
-    return _row([*cells, _mb(wire), _mb(float(loaded.sum())), same])
+    return row([*cells, mb(wire), mb(float(loaded.sum())), same])
 
 
 def projection() -> list[str]:
     """Return the table of what 1,000 sources on 100 workers would move, and how long the fit's link would be busy."""
-    lines = [_row(["instances", "K", "sent", "subtrees", "received", f"seconds at {GIGABIT:.0f} Gbit/s"])]
-    lines.append(_row(["---"] * 6))
+    lines = [row(["instances", "K", "sent", "subtrees", "received", f"seconds at {GIGABIT:.0f} Gbit/s"])]
+    lines.append(row(["---"] * 6))
     for n in (10**8, 10**9):
         for K in (1, 10):
             task = Task(n, 1000, K, workers=100)
             seconds = 8 * (task.sent + task.received) / (GIGABIT * 1e9)
             size = [f"{each / 1e9:,.0f} GB" for each in (task.sent, task.received)]
-            lines.append(_row([f"{n:,}", str(K), size[0], str(task.subtrees), size[1], f"{seconds:,.0f}"]))
+            lines.append(row([f"{n:,}", str(K), size[0], str(task.subtrees), size[1], f"{seconds:,.0f}"]))
     return lines
 
 
-def _mb(size: float) -> str:
+def mb(size: float) -> str:
+    """Return bytes as megabytes."""
     return f"{size / 1e6:,.3f}"
 
 
-def _row(cells: Sequence[str]) -> str:
+def row(cells: Sequence[str]) -> str:
+    """Return a row of a Markdown table."""
     return f"| {' | '.join(cells)} |"
 
 
@@ -128,8 +130,8 @@ def main() -> None:
     given = parser.parse_args()
     cases = [(n, 1) for n in given.sizes] + [(given.sizes[0], 5)]
     print(f"{platform.machine()}, {psutil.cpu_count()} cores\n")
-    print(_row(["instances", "K", "workers", "sent, MB", "received, MB", "on the wire", "loaded once", "model file"]))
-    print(_row(["---"] * 8))
+    print(row(["instances", "K", "workers", "sent, MB", "received, MB", "on the wire", "loaded once", "model file"]))
+    print(row(["---"] * 8))
     held = {case: planted(*case) for case in cases}
     here = {(n, K): model_files.dumps(model(K).fit(data)) for (n, K), data in held.items()}
     quiet = {"dashboard_address": ":0", "silence_logs": logging.CRITICAL, "threads_per_worker": 1}

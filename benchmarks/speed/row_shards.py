@@ -28,6 +28,7 @@ import psutil
 from distributed import Client, LocalCluster
 
 import hetcore as hc
+from benchmarks.speed.distributed_bytes import mb, row
 from benchmarks.speed.scan import opened, resident, write
 from hetcore import distributed, model_files
 
@@ -107,9 +108,9 @@ def line(data: Any, client: Client, columns: int, here: Any) -> tuple[list[str],
     cells = [f"{data.n:,}", str(workers), *(f"{a:.2f}, {b:.2f}" for a, b in zip(own, busiest))]
     for name, expected in (("sent", task.sent), ("received", task.received)):
         middle = float(np.median(fitted.history_[f"bytes:{name}"].to_numpy()[1:]))
-        cells.append(f"{_mb(middle)} ({middle / expected:.2f})")
-    cells.append(_mb(task.histograms))
-    cells.append(_mb(float(fitted.history_["bytes:loaded"].sum() + fitted.history_["bytes:received"][0])))
+        cells.append(f"{mb(middle)} ({middle / expected:.2f})")
+    cells.append(mb(task.histograms))
+    cells.append(mb(float(fitted.history_["bytes:loaded"].sum() + fitted.history_["bytes:received"][0])))
     cells.append(f"{max(client.run(resident).values()):.2f}")
     if here is None:
         return [*cells, ""], busiest[1]
@@ -130,23 +131,15 @@ def slopes(found: dict[tuple[int, int], float], sizes: Sequence[int]) -> list[st
 
 def projection(columns: int) -> list[str]:
     """Return the table of what 1,000 sources on some workers would move, and how long the fit's link would be busy."""
-    lines = [_row(["instances", "workers", "K", "E to and from", "histograms", f"seconds at {GIGABIT:.0f} Gbit/s"])]
-    lines.append(_row(["---"] * 6))
+    lines = [row(["instances", "workers", "K", "E to and from", "histograms", f"seconds at {GIGABIT:.0f} Gbit/s"])]
+    lines.append(row(["---"] * 6))
     for n, workers, K in ((10**8, 100, 1), (10**9, 100, 1), (10**9, 1000, 1), (10**9, 1000, 10)):
         task = Task(n, 1000, columns, K, ranges=workers)
         seconds = 8 * (task.sent + task.received) / (GIGABIT * 1e9)
         moved = task.sent + task.received - task.histograms
         size = [f"{each / 1e9:,.0f} GB" for each in (moved, task.histograms)]
-        lines.append(_row([f"{n:,}", f"{workers:,}", str(K), *size, f"{seconds:,.0f}"]))
+        lines.append(row([f"{n:,}", f"{workers:,}", str(K), *size, f"{seconds:,.0f}"]))
     return lines
-
-
-def _mb(size: float) -> str:
-    return f"{size / 1e6:,.3f}"
-
-
-def _row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
 
 
 def _print_size(n: int, given: argparse.Namespace, found: dict[tuple[int, int], float]) -> None:
@@ -158,13 +151,13 @@ def _print_size(n: int, given: argparse.Namespace, found: dict[tuple[int, int], 
         if not given.no_compare:
             here = model().fit(data, callbacks=[watch])
             (first, found[n, 0]), _ = watch.rounds()
-            print(_row([f"{data.n:,}", "0", f"{first:.2f}", f"{found[n, 0]:.2f}", *[""] * 6]), flush=True)
+            print(row([f"{data.n:,}", "0", f"{first:.2f}", f"{found[n, 0]:.2f}", *[""] * 6]), flush=True)
         for workers in given.workers:
             with LocalCluster(n_workers=workers, **QUIET) as cluster, Client(cluster, direct_to_workers=True) as client:
                 # one that comes late would get nothing
                 client.wait_for_workers(workers)
                 cells, found[n, workers] = line(data, client, given.columns, here)
-                print(_row(cells), flush=True)
+                print(row(cells), flush=True)
 
 
 def main() -> None:
@@ -177,8 +170,8 @@ def main() -> None:
     parser.add_argument("--no-compare", action="store_true", help="leave out the fit in one process")
     given = parser.parse_args()
     print(f"{platform.machine()}, {psutil.cpu_count()} cores; {given.tables} tables of {given.columns} numbers\n")
-    print(_row(COLUMN_NAMES))
-    print(_row(["---"] * 10))
+    print(row(COLUMN_NAMES))
+    print(row(["---"] * 10))
     found: dict[tuple[int, int], float] = {}
     for n in given.sizes:
         _print_size(n, given, found)

@@ -155,17 +155,10 @@ def _compared(
     metric_name = "error" if labels.n_classes else "RMSE"
     held = None if eval_y is None else data.with_target(eval_y, task=data.target_kind)
     # without labels to score by there is still a best learner
-    if held is None or not held.labelled.any():
-        return BestJoined(
-            name=name,
-            metric_name=metric_name,
-            cross_validated=found,
-            held_out=float("nan"),
-            losses=np.empty(0),
-            n_folds=n_folds,
-        )
-    rows = np.flatnonzero(held.labelled)
-    if labels.n_classes:
+    rows = np.flatnonzero(held.labelled) if held is not None else np.empty(0, int)
+    if not rows.size:
+        losses = np.empty(0)
+    elif labels.n_classes:
         classes = np.array(data.classes, dtype=str)
         losses = (classes[scores[rows].argmax(axis=1)] != held.y[rows].astype(str)).astype(float)
     else:
@@ -174,7 +167,7 @@ def _compared(
         name=name,
         metric_name=metric_name,
         cross_validated=found,
-        held_out=_metric(losses, labels),
+        held_out=_metric(losses, labels) if rows.size else float("nan"),
         losses=losses,
         n_folds=n_folds,
     )

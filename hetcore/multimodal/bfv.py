@@ -18,7 +18,7 @@ Reference: A. Trevino Gavito, D. Klabjan, J. Utke, "Gradient-boosted based struc
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -230,12 +230,6 @@ class BoostedFeatureNetworkClassifier(ClassifierMixin, BoostedEstimator):
     def _finish(self, state: Training) -> None:
         self.classes_, self.branches_ = state.problem.scale.classes, state.branches
         self.network_ = state.network
-
-    @property
-    def _known_parts(self) -> tuple[Collection[str], Collection[str]]:
-        # what it left out of the fit is no unknown source; a model file does not name it
-        fitted = getattr(self, "_fitted_to", None)
-        return fitted.sources if fitted is not None else (), ()
 
     def decision_function(self, data: HetData) -> NDArray[np.float64]:
         """Return the raw score of each class in the order of `classes_`, (n, K); absent sources take no part.

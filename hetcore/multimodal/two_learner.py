@@ -51,7 +51,7 @@ Reference: A. Trevino Gavito, D. Klabjan, J. Utke, "Gradient-boosted based struc
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -290,12 +290,6 @@ class TwoWeakLearnerClassifier(ClassifierMixin, BoostedEstimator):
     def decision_function(self, data: HetData) -> NDArray[np.float64]:
         """Return the raw score f of each class in the order of `classes_`, (n, K)."""
         return self.prior_ + self.parts(data).sum(axis=1)
-
-    @property
-    def _known_parts(self) -> tuple[Collection[str], Collection[str]]:
-        # what it left out of the fit is no unknown source; a model file does not name it
-        fitted = getattr(self, "_fitted_to", None)
-        return fitted.sources if fitted is not None else (), ()
 
     def parts(self, data: HetData) -> NDArray[np.float64]:
         """Return what each source adds to the raw score of each class, (n, p, K), in the order of `source_weights_`.

@@ -11,7 +11,7 @@ import struct
 import zipfile
 from collections import Counter
 from pathlib import PurePosixPath
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from PIL import Image, ImageOps
@@ -22,8 +22,9 @@ from hetcore.errors import DataError
 from studio.limits import UPLOADS
 from studio.messages import shown
 from studio.readers.archives import BROKEN_ZIP, refuse_many_entries
+from studio.readers.parsed import ParsedImages
 
-__all__ = ["ParsedImages", "read"]
+__all__ = ["read"]
 
 SIDE = 32
 """Pixels of a side that images of differing or large sizes are brought to."""
@@ -31,15 +32,6 @@ LARGEST = 64
 """Pixels of a side up to which images that are all alike keep their size."""
 _ENDINGS = (".png", ".jpg", ".jpeg")
 _FIRST = "with several frames: the first is taken"
-
-
-class ParsedImages(NamedTuple):
-    """Images as read: `pixels` is (m, h, w, c) uint8, c = 1 for grey and 3 for colour."""
-
-    ids: list[str]
-    pixels: np.ndarray
-    guesses: list[str]
-    findings: list[Finding]
 
 
 def read(name: str, content: bytes) -> ParsedImages:

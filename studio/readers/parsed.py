@@ -11,11 +11,12 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
+import numpy as np
 import polars as pl
 
 from hetcore.data.report import Finding
 
-__all__ = ["Found", "ParsedFiles", "ParsedGraph", "ParsedTable", "from_stream", "to_stream"]
+__all__ = ["Found", "ParsedFiles", "ParsedGraph", "ParsedImages", "ParsedTable", "from_stream", "to_stream"]
 
 Found = tuple[dict[str, Any], list[pl.DataFrame]]
 """What was guessed and found in a file, and its frames."""
@@ -49,6 +50,15 @@ class ParsedGraph(NamedTuple):
     guesses: list[str]
     findings: list[Finding]
     nodes: pl.DataFrame | None = None
+
+
+class ParsedImages(NamedTuple):
+    """Images as read: ids, `pixels` (m, h, w, c) uint8, c = 1 for grey and 3 for colour, what was done, findings."""
+
+    ids: list[str]
+    pixels: np.ndarray
+    guesses: list[str]
+    findings: list[Finding]
 
 
 def to_stream(frame: pl.DataFrame, compression: Literal["uncompressed", "zstd"] = "uncompressed") -> bytes:

@@ -25,7 +25,7 @@ from studio.views.common.widgets import chart, escape, number, show_table
 from studio.views.common.widgets_chance import any_over_seeds
 from studio.views.common.widgets_training import LiveTrainings
 
-__all__ = ["Look", "Pin", "kept", "pin_of", "pinned", "together"]
+__all__ = ["Look", "Pin", "kept", "pin_of", "pinned", "pins_panel", "together"]
 
 READ = "pins read"
 """In the session: the pinned trainings by run, which are read from the store once."""
@@ -107,6 +107,15 @@ def pinned(now: Pin, page: str, data: HetData, owner: str, look: Look | None = N
         st.caption("Train or pin a second scenario of these data to set the two side by side.")
         return
     _beside(mine, data, owner, look)
+
+
+def pins_panel(now: Pin, page: str, data: HetData, owner: str) -> None:
+    """Draw the pins of a page below its charts, closed at first."""
+    pins = st.expander("Pinned scenarios", icon=":material/push_pin:", key="pins", on_change="rerun")
+    # Closed it costs nothing: pins are drawn only when somebody looks.
+    if pins.open:
+        with pins:
+            pinned(now, page, data, owner)
 
 
 def kept(owner: str, page: str) -> list[Pin]:

@@ -11,9 +11,10 @@ from studio import session
 from studio.jobs import manager as jobs
 from studio.jobs.job import Setting
 from studio.runs.differences import Outcome, describe, sentence
+from studio.views.common import training
 from studio.views.common.widgets import escape
 
-__all__ = ["ahead", "changes", "player", "say", "what_if"]
+__all__ = ["ahead", "changes", "outcomes", "player", "say", "what_if"]
 
 AHEAD = 5
 """Trainings that are listed before a queued one."""
@@ -47,6 +48,19 @@ def changes(old: Mapping[str, Setting], new: Mapping[str, Setting]) -> str:
         return "other models are chosen"
     before, after = (Outcome(tuple(each.operations), each.params) for each in (old[both[0]], new[both[0]]))
     return sentence(before, after).rstrip(".")
+
+
+def outcomes(live: Any) -> None:
+    """Say in one sentence for each of a page's trainings whose setting changed what came of it."""
+    events, notes = live.events(), []
+    for label, setting in live.settings.items():
+        # What was merely trained again came to the same, and a stopped one may have no round.
+        if label in live.before and live.before[label][0] != setting and events[label]:
+            old, new = training.outcome(*live.before[label]), training.outcome(setting, events[label])
+            notes.append(f"{label}: {training.difference(old, new)}")
+    if notes:
+        with st.container(key="change"):
+            st.success("  \n".join(map(escape, notes)))
 
 
 def ahead(runs: Iterable[str], owner: str) -> None:

@@ -10,10 +10,12 @@ import streamlit as st
 from studio.jobs import manager as jobs
 from studio.views.common.widgets import escape
 
-__all__ = ["progress", "start", "stop", "watch"]
+__all__ = ["answer", "progress", "start", "stop", "watch"]
 
 EVERY = 1.0
 """Seconds between two looks."""
+PATIENCE = 60.0
+"""Seconds that a person waits for an answer with the page standing still."""
 
 
 def start(task: str, arguments: Mapping[str, Any], owner: str) -> str:
@@ -23,6 +25,22 @@ def start(task: str, arguments: Mapping[str, Any], owner: str) -> str:
     except ValueError as error:
         st.error(escape(error))
         return ""
+
+
+def answer(task: str, arguments: Mapping[str, Any], owner: str, text: str) -> tuple[Any, str]:
+    """Return what a worker's task returns, None with a sentence where there is none; `text` stands while it is waited.
+
+    ValueError where the queue refuses it.
+    """
+    run = jobs.manager().run_task(task, dict(arguments), owner)
+    with st.spinner(text):
+        status = jobs.manager().wait(run, timeout=PATIENCE)
+    result = jobs.manager().result(run)
+    if status.state == "finished" and result is not None:
+        return result.value, ""
+    # Given up, so that it does not hold a worker for nobody.
+    jobs.manager().stop(run)
+    return None, status.message or "The workers are busy: stop a training, or try again."
 
 
 def stop(run: str, owner: str) -> None:

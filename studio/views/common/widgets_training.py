@@ -30,7 +30,7 @@ from studio.views.common.widgets import escape
 from studio.views.common.widgets_controls import share, values, write
 from studio.views.common.widgets_timeline import timeline
 
-__all__ = ["LiveTrainings", "submit"]
+__all__ = ["LiveTrainings", "submit", "train_example"]
 
 INSTANT = 3.0
 """Seconds: a changed setting that is estimated to train faster trains at once."""
@@ -386,3 +386,9 @@ def submit(
     except ValueError:
         store.shared().delete(owner, run.id)
         raise
+
+
+def train_example(name: str) -> None:
+    """Use an example and train on it at once: who asks for one on a page of trainings wants to see them."""
+    session.use_example(name)
+    st.session_state["train_now"] = True

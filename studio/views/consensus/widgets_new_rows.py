@@ -9,12 +9,12 @@ import streamlit as st
 
 from hetcore.data import HetData
 from hetcore.errors import DataError
-from studio.jobs import manager as jobs
 from studio.messages import explained
 from studio.runs import export
 from studio.uploads import file_name, read_table
 from studio.views.common.widgets import escape, show_table
 from studio.views.common.widgets_downloads import ICON
+from studio.views.common.widgets_task import answer
 from studio.views.consensus import new_rows
 
 __all__ = ["predict_new"]
@@ -23,7 +23,6 @@ FUNCTION = "studio.views.consensus.new_rows:predict"
 SLOT = "new rows"
 MOST = 1_000
 """Rows that are shown; the file has all."""
-PATIENCE = 60.0
 
 
 def predict_new(model: bytes | None, data: HetData, owner: str) -> None:
@@ -57,18 +56,11 @@ def _predicted(model: bytes, data: HetData, given: Any, owner: str) -> tuple[pl.
     try:
         files = {file_name(file.name): read_table(file_name(file.name), file) for file in given}
         rows = new_rows.matched(data, files)
-        run = jobs.manager().run_task(FUNCTION, {"model": model, "data": rows.data}, owner)
+        found, why = answer(FUNCTION, {"model": model, "data": rows.data}, owner, "Predicting …")
     except (DataError, ValueError) as error:
         # Our own sentences as they are, and the queue's, which is one.
         return None, [], explained(error) if isinstance(error, DataError) else str(error)
-    with st.spinner("Predicting …"):
-        status = jobs.manager().wait(run, timeout=PATIENCE)
-    result = jobs.manager().result(run)
-    if status.state != "finished" or result is None:
-        # Given up, so that it does not hold a worker for nobody.
-        jobs.manager().stop(run)
-        return None, rows.warnings, status.message or "The workers are busy: stop a training, or try again."
-    return result.value, rows.warnings, ""
+    return found, rows.warnings, why
 
 
 def _show(found: pl.DataFrame | None, warnings: list[str], failure: str) -> None:

@@ -17,6 +17,7 @@ from studio.scans import allowed
 from studio.scans import parts as scans
 from studio.views.common import widgets_task
 from studio.views.common.widgets import escape
+from studio.views.common.widgets_task import answer
 
 __all__ = ["folder_panel"]
 
@@ -24,8 +25,6 @@ LOOK, OPEN = "studio.scans.parts:parts", "studio.scans.opening:opened"
 LOOKED, OPENING = "folder looked at", "folder opening"
 ROLES = {"table": "a table", "graph": "a graph", "labels": "labels", "none": "nothing"}
 TASKS = {"regression": "numbers", "classification": "classes"}
-PATIENCE = 60.0
-"""Seconds that a look at a folder may take, of which nothing but its files' own facts is read."""
 
 
 def folder_panel(within: Sequence[str]) -> None:
@@ -77,15 +76,10 @@ def _found(text: str, within: Sequence[str]) -> tuple[list[dict[str, Any]] | Non
 
 def _asked(folder: str, within: Sequence[str]) -> list[dict[str, Any]]:
     """Return what a worker finds in a folder; DataError if it can't be read."""
-    run = jobs.manager().run_task(LOOK, {"folder": folder, "within": list(within)}, session.owner())
-    with st.spinner("Looking at the folder …"):
-        status = jobs.manager().wait(run, timeout=PATIENCE)
-    result = jobs.manager().result(run)
-    if status.state != "finished" or result is None:
-        # Given up, so that it does not hold a worker for nobody.
-        jobs.manager().stop(run)
-        raise DataError(status.message or "The workers are busy: stop a training, or try again.")
-    return result.value
+    found, why = answer(LOOK, {"folder": folder, "within": list(within)}, session.owner(), "Looking at the folder …")
+    if why:
+        raise DataError(why)
+    return found
 
 
 def _choices(found: list[dict[str, Any]], within: Sequence[str]) -> None:
