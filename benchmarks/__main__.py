@@ -139,12 +139,16 @@ def section(part: Part) -> str:
     """Run a part; return its section."""
     started = time.perf_counter()
     command = [sys.executable, "-W", "ignore", "-m", *part.command.split()]
+    # A process a part: what one leaves in memory is not measured in the next.
     done = subprocess.run(command, capture_output=True, text=True)
     output = done.stdout.strip() or "Nothing was printed."
+    # The page is printed all the same; a missing peer is one sentence in it.
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
         output += f"\n\nIt ended early: {last}"
+    # To the person who waits, for the page itself goes to a file.
     sys.stderr.write(f"{part.title}: {time.perf_counter() - started:.0f} s\n")
+    # A part that prints a table is Markdown already; what else it prints keeps its spaces.
     body = output if "\n|---" in f"\n{output}" else f"```\n{output}\n```"
     word = f"\n{part.word}\n" if part.word else ""
     return f"## {part.title}\n\n`python -m {part.command}`. Aim: {part.aim}\n\n{body}\n{word}"
@@ -167,6 +171,7 @@ def main() -> None:
     if asked.list:
         print("\n".join(f"{name}: python -m {part.command}" for name, part in PARTS.items()))
         return
+    # Some parts alone are for a look, and no page.
     if not asked.parts:
         print(HEAD.format(machine=machine()), flush=True)
     for name in asked.parts or PARTS:

@@ -63,6 +63,7 @@ def child(family: str, corpus: str, seconds: int) -> None:
 
     if family == "model":
         for name in persistence.CLASSES:
+            # Before the fuzzer's clock runs, which would call a slow import a hang.
             persistence._class(name)  # the first import of a method takes seconds
     kinds, seen = FAMILIES[family], set()
 
@@ -84,6 +85,7 @@ def child(family: str, corpus: str, seconds: int) -> None:
             tell(f"{type(error).__name__} at {Path(where.filename).stem}:{where.lineno}: {str(error)[:150]!r}", data)
 
     def tell(what: str, data: bytes) -> None:
+        # The same fault with another number is one finding.
         key = re.sub(r"\d+", "#", what[:70])
         if key not in seen:
             seen.add(key)

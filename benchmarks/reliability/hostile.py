@@ -35,6 +35,7 @@ class Watch(threading.Thread):
     def run(self) -> None:
         """Look until `stop`."""
         server = psutil.Process(sandbox.shared()._process.pid)
+        # Readers live for milliseconds, and are looked at while they do.
         while not self._done.wait(0.005):
             for child in server.children():
                 self.most = max(self.most, _high_water(child.pid))
@@ -51,12 +52,14 @@ def _high_water(pid: int) -> int:
         status = Path(f"/proc/{pid}/status").read_text()
     except OSError:
         return 0
+    # The system's own mark of the most; between two looks a reader may have had more.
     line = next((line for line in status.splitlines() if line.startswith("VmHWM")), "VmHWM: 0 kB")
     return 1024 * int(line.split()[1])
 
 
 def main() -> int:
     """Print the table; return 1 if an answer is not as it must be."""
+    # The sandbox is started before anything is measured.
     uploads.read_table("a.csv", b"id,x\na,1\n")
     before, watch = psutil.Process().memory_info().rss, Watch()
     watch.start()

@@ -45,7 +45,9 @@ def trained(kills: int) -> None:
     try:
         estimator, params, name = TASK
         task = jobs.TrainingTask(estimator, params, datasets.load(name))
+        # Its length is the range of the moments at which a worker is killed.
         whole, seconds = finished(manager, task)
+        # A kill must say what happened, and leave nothing that changes the next training.
         different = unsaid = 0
         for _ in range(kills):
             unsaid += not killed(manager, task, rng.uniform(0.0, seconds))
@@ -67,8 +69,10 @@ def killed(manager: jobs.Manager, task: jobs.TrainingTask, after: float) -> bool
     run = manager.submit(task)
     manager.wait(run, ("running",))
     threading.Event().wait(after)
+    # Not to be caught, as when the system runs out of memory.
     os.kill(manager.workers[0].pid, signal.SIGKILL)
     status = manager.wait(run)
+    # A run that had ended before the kill has nothing to say.
     return status.state == "finished" or (status.state == "failed" and bool(status.message))
 
 
@@ -79,6 +83,7 @@ def restarted(count: int) -> None:
         for _ in range(count):
             with Server(Path(folder)) as server:
                 asyncio.run(_train(server.url))
+                # In the middle of a training: at rest there is nothing to lose.
                 server.kill()
             started = time.perf_counter()
             with Server(Path(folder)) as server:

@@ -37,24 +37,28 @@ class Server:
 
     def __init__(self, home: Path) -> None:
         with socket.socket() as probe:
+            # Port 0 asks the system for one that is free; studios beside this one keep theirs.
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
         self.url, self._log = f"http://127.0.0.1:{port}", home / "studio.log"
         command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
         with self._log.open("wb") as output:
             self._process = subprocess.Popen(
+                # A home of its own: the runs of whoever measures are not touched.
                 command, cwd=ROOT, env=os.environ | {"HETCORE_HOME": str(home)}, stdout=output, stderr=output
             )
 
     def __enter__(self) -> Server:
         until = time.monotonic() + 90.0
         while not self._answers():
+            # A process that ended says why in its log, and is not waited for.
             if time.monotonic() > until or self._process.poll() is not None:
                 raise SystemExit(f"The studio did not start:\n{self._log.read_text(errors='replace')[-2000:]}")
             threading.Event().wait(0.2)
         return self
 
     def __exit__(self, *_: object) -> None:
+        # As a system stops it; only one that does not hear is killed.
         self._process.send_signal(signal.SIGTERM)
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(20)
@@ -86,6 +90,7 @@ class Browser:
 
     def __init__(self, url: str) -> None:
         self._url, self._turn = url, 0
+        # Playwright's objects may be used by the thread alone that made them.
         self._thread = ThreadPoolExecutor(1)
         self._thread.submit(self._open).result()
 
@@ -118,6 +123,7 @@ class Browser:
 
     def _click(self) -> float:
         self._turn += 1
+        # In turn, for a link to the page that is open draws nothing.
         name = ("Runs", "Data")[self._turn % 2]
         started = time.perf_counter()
         self._page.get_by_role("link", name=name).first.click(timeout=60_000)

@@ -40,13 +40,17 @@ def work(name: str, start: int, stop: int) -> None:
     warnings.simplefilter("ignore")
     model = model_files.fitted(name)
     content, expected = dumps(model), model_files.answers(name, model)
+    # Said once: whoever reads knows a process that could not begin from one that a file ended.
     print("ready", flush=True)
     for k in range(start, stop):
         kind, file = changed(name, content, k)
+        # The number goes first, so that a death is told of the file that caused it.
         print(k, end=" ", flush=True)
+        # A watchdog outside of Python: a hang in compiled code never comes back to it.
         faulthandler.dump_traceback_later(HANG, exit=True)
         began = time.process_time()
         found = verdict(name, file, expected)
+        # Of the processor: a busy machine is no hang.
         seconds = time.process_time() - began
         faulthandler.cancel_dump_traceback_later()
         print(json.dumps([kind, found, seconds]), flush=True)
@@ -61,12 +65,14 @@ def fuzz(name: str, files: int) -> tuple[Counter[str], list[str], float]:
         process = subprocess.run(command, capture_output=True, text=True)  # noqa: PLW1510 - its end is the finding
         for line in process.stdout.splitlines()[1:]:
             number, _, rest = line.partition(" ")
+            # The next process goes on behind the file that ended this one.
             start = int(number) + 1
             kind, found, seconds = json.loads(rest) if rest else ("", _death(process), HANG)
             worst = max(worst, seconds) if rest else worst
             counts[_counted(kind, found, seconds)] += 1
             if found not in ("refused", "same", "other") or seconds > 1.0:
                 faults.append(f"{name} {number}: {found[:150]} ({seconds:.2f} s)")
+        # It failed before the first file, and would fail for ever.
         if not process.stdout.startswith("ready"):
             raise RuntimeError(process.stderr[-2000:])
     return counts, faults, worst
@@ -82,6 +88,7 @@ def _counted(kind: str, found: str, seconds: float) -> str:
     if found.startswith("death"):
         return "death"
     if found in ("refused", "same", "other"):
+        # A forged file may predict; a damaged one that was taken got past its checksum.
         return found if kind == "forged" or found == "refused" else "damaged, not refused"
     return "at fault"
 
@@ -96,6 +103,7 @@ def every_bit(name: str) -> tuple[int, int]:
         except ModelFileError:
             refused += 1
         content[bit // 8] ^= 1 << bit % 8
+    # Each bit was set back, so that one at a time was wrong.
     return 8 * len(content), refused
 
 

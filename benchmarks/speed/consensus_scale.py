@@ -38,6 +38,7 @@ def measure(n: int, n_graphs: int, links: float, rounds: int) -> dict[str, float
     import hetcore as hc
 
     data, truth = datasets.make_customers(n, n_graphs, links=links, seed=0)
+    # Compiled on little data, or the first round would be that of the compiler.
     hc.GBCClassifier(n_iterations=2, random_state=0).fit(datasets.make_customers(500, 3, seed=0)[0])  # compiles
     stamps = [time.process_time()]
     model = hc.GBCClassifier(n_iterations=rounds, random_state=0)
@@ -75,6 +76,7 @@ def graph_part(data: object) -> dict[str, float]:
             values[:, 0].take(graph.indices)
 
     listen()
+    # The same graphs for all four, so that the ratios are of the work and not of the data.
     return {task.__name__: _seconds(task) for task in (listen, read, multiply, look_up)}
 
 
@@ -102,6 +104,7 @@ def show_graph_part(n: int, n_graphs: int, links: float) -> None:
 def apart(n: int, n_graphs: int, links: float, rounds: int) -> dict[str, float]:
     """Return `measure` of a process of its own."""
     size = [str(each) for each in (n, n_graphs, links, rounds)]
+    # Peak memory is of a process's whole life, so each size has a process.
     command = [sys.executable, "-m", "benchmarks.speed.consensus_scale", "one", *size]
     return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()[-1])
 
@@ -165,6 +168,7 @@ def slopes() -> None:
         for case, each in zip(cases, found):
             show(case, each)
         sizes = np.log([size_of(dimension, *case) for case in cases])
+        # On logarithms a power of the size is a line, and its slope the power.
         steps = {part: np.polyfit(sizes, np.log([each[part] for each in found]), 1)[0] for part in ("fit", "round")}
         slopes.append(f"Slope over {dimension}: fit {steps['fit']:.2f}, a later round {steps['round']:.2f}.")
         print()

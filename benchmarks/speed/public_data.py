@@ -51,6 +51,7 @@ class Problem(NamedTuple):
 
 def _half(data: hc.HetData, task: str, X: NDArray | None = None) -> Problem:
     """Return data of which every second label, drawn at random, is hidden and judges."""
+    # Another seed than the data's, so that no rule of theirs decides what is hidden.
     hidden = np.random.default_rng(1).permutation(data.n) < data.n // 2
     y = np.where(hidden, np.nan if task == "regression" else None, data.y)
     return Problem((data, y), data, data.y[hidden], task, counts=hidden, X=X)
@@ -91,6 +92,7 @@ def unlinked(n: int, d: int = 50) -> Problem:
 def domains(n: int, task: str = "classification") -> Problem:
     """Return n rows of three sources and a tenth as many of the target; 1,000 other rows of the target judge."""
     related = (0.95, 0.7, 0.0)
+    # A target that is small beside its sources is what transfer is for.
     own, each, new = max(20, n // 10), n // len(related), 1000
     data, _ = make_domains(own + new, each, relatedness=related, n_features=30)
     names = data.source_names
@@ -123,6 +125,7 @@ def flips(n: int, d: int = 20) -> Problem:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, d))
     true = np.sin(2.0 * X[:, 0]) + 0.7 * X[:, 1] > 0
+    # The truth stays unflipped: a label that lies must not judge.
     flipped = rng.random(n) < np.where(X[:, 2] > 0, 1.8, 0.2) * FLIPPED
     return _divided(X, (true ^ flipped).astype(np.int64), "classification")
 

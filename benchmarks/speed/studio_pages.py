@@ -49,11 +49,14 @@ def scrubbed(page: Any, url: str) -> tuple[list[float], float, int]:
     page.get_by_role("button", name="Train", exact=True).click()
     page.wait_for_function(ENDED, timeout=PATIENCE)
     _idle(page)
+    # The bar plays by itself at first, and would move the round that is set.
     page.wait_for_function("() => document.querySelector('.timeline').dataset.playing === 'false'")
     last = int(page.locator(".timeline input").get_attribute("max"))
     rounds = np.random.default_rng(0).integers(1, last, ROUNDS).tolist()
     started = _browser_seconds()
+    # A round that is shown already would count as one that was shown at once.
     found = [page.evaluate(SCRUB, turn) for turn, before in zip(rounds, [last, *rounds]) if turn != before]
+    # Beside the clock, which other work on the machine changes.
     busy = 1000 * (_browser_seconds() - started) / len(found)
     return [milliseconds for milliseconds, _ in found], busy, found[0][1]
 
@@ -78,6 +81,7 @@ def clicked(page: Any, url: str, folder: Path) -> int:
     page.get_by_role("link", name="Consensus", exact=True).click()
     page.get_by_role("button", name="Train", exact=True).click()
     page.wait_for_function(ENDED, timeout=PATIENCE)
+    # The dialog is the browser's own: its "Open" is no press in the page.
     return page.evaluate("window.presses") + 1
 
 
@@ -106,6 +110,7 @@ def main() -> None:
 
     with tempfile.TemporaryDirectory() as home, Server(Path(home)) as server, sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        # A context each: the second person has no data of the first.
         pages = [browser.new_context(viewport={"width": 1440, "height": 1000}).new_page() for _ in range(2)]
         for page in pages:
             page.set_default_timeout(PATIENCE)

@@ -31,6 +31,7 @@ def problem(seed: int) -> tuple[NDArray, ...]:
     rng = np.random.default_rng(seed)
     rule = np.zeros(N_COLUMNS)
     rule[:10] = rng.normal(size=10)
+    # Related and not the same: on equal rules nothing has to be transferred.
     other = rule + np.where(rule != 0, 0.3 * rng.normal(size=N_COLUMNS), 0.0)
 
     def rows(n: int, w: NDArray, shift: float, flip: float) -> tuple[NDArray, NDArray]:
@@ -55,6 +56,7 @@ class Plain:
             stump = DecisionTreeClassifier(max_depth=1).fit(X, y, sample_weight=w)
             wrong = stump.predict(X) != y
             error = w[n:][wrong[n:]].sum() / w[n:].sum()
+            # Bounded, for an error of one half or more would turn the weights round.
             error = min(max(error, 1e-10), 0.49)
             w[:n] *= beta ** wrong[:n]
             w[n:] *= ((1.0 - error) / error) ** wrong[n:]
@@ -78,6 +80,7 @@ def _plain(*data: NDArray) -> Any:
 
 def _adapt() -> tuple[Callable[..., Any] | None, str]:
     """Return a fit of adapt's TrAdaBoost, or None and what is missing."""
+    # TensorFlow's messages would stand in the table.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     try:
         from adapt.instance_based import TrAdaBoost
@@ -98,6 +101,7 @@ def main() -> None:
     print(output)
     fits = {"hetcore": _ours, "plain NumPy + scikit-learn": _plain} | ({"adapt": adapt} if adapt else {})
     seconds, errors = ({name: [] for name in fits} for _ in range(2))
+    # Compiles, on a problem that is not measured.
     _ours(*problem(99)[:4])
     for seed in range(REPEATS):
         data = problem(seed)

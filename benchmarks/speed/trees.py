@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
+# Before LightGBM is imported, which reads it once.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import lightgbm
@@ -91,6 +92,7 @@ def run_ours(case: Case, X: np.ndarray, Y: np.ndarray, rounds: int, timer: Timer
 
     timer("boost", boost)
     again = timer("predict", lambda: forest.predict(mapper.transform(X)) + Y.mean(axis=0))
+    # A fast tree that predicts another sum than it was grown to would win nothing.
     np.testing.assert_allclose(again, prediction, rtol=1e-6, atol=1e-6)
     return float(((prediction - Y) ** 2).mean())
 
@@ -104,6 +106,7 @@ def run_lightgbm(case: Case, X: np.ndarray, Y: np.ndarray, rounds: int, timer: T
     def boost() -> list[lightgbm.Booster]:
         boosters = []
         for k in range(case.n_outputs):
+            # The bins are kept: a peer that bins ten times would lose by what it need not do.
             data.set_label(Y[:, k])
             boosters.append(lightgbm.train(options, data, rounds))
         return boosters
@@ -120,6 +123,7 @@ def compare(case: Case, rounds: int, repeats: int) -> None:
     timers: dict[str, list[Timer]] = {"ours": [], "LightGBM": []}
     losses = {}
     for _ in range(repeats):
+        # In turn, so that a machine that slows down slows both.
         for name, run in (("ours", run_ours), ("LightGBM", run_lightgbm)):
             timers[name].append(Timer())
             losses[name] = run(case, X, Y, rounds, timers[name][-1])
@@ -140,6 +144,7 @@ def main() -> None:
     parser.add_argument("--only", choices=sorted(CASES))
     chosen = parser.parse_args()
     started = time.perf_counter()
+    # Compiling happens once in a machine's life and is no part of a fit.
     warm_up()
     print(f"Kernels ready after {time.perf_counter() - started:.1f} s.")
     for group, cases in CASES.items():

@@ -69,6 +69,7 @@ def make_noisy(n: int = 1500, spread: float = 1.0, seed: int = 0) -> tuple[HetDa
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, N_FEATURES))
     signal = np.sin(2.0 * X[:, 0]) + 0.7 * X[:, 1]
+    # Of a column that the signal does not use: whoever learns the noise must look for it there.
     deviation = 0.4 * np.exp(0.8 * spread * X[:, 2])
     return _table(X, signal + deviation * rng.standard_normal(n)), Noise(signal, deviation)
 
@@ -101,6 +102,7 @@ def make_flipped(n: int = 1500, flipped: float = 0.15, seed: int = 0) -> tuple[H
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, N_FEATURES))
     true = (np.sin(2.0 * X[:, 0]) + 0.7 * X[:, 1] > 0).astype(int)
+    # 1.8 and 0.2 of a half each make the share that was asked for.
     deviation = np.where(X[:, 2] > 0, 1.8, 0.2) * flipped
     seen = np.where(rng.random(n) < deviation, 1 - true, true)
     names = np.array(["no", "yes"])
@@ -143,11 +145,13 @@ def make_ratings(
     if not (0 < density <= 1 and erratic <= 1):
         raise ParameterError(f"density={density!r} must be in (0, 1] and erratic={erratic!r} in [0, 1].")
     rng = np.random.default_rng(seed)
+    # Sorted, so that records come in the order of users, as files of ratings do.
     cells = np.sort(rng.permutation(n_users * n_items)[: max(2, round(density * n_users * n_items))])
     user, item = np.divmod(cells, n_items)
     biases = 0.4 * rng.standard_normal(n_users)[user] + 0.4 * rng.standard_normal(n_items)[item]
     U, V = rng.normal(0, SCALE, (n_users, 3)), rng.normal(0, SCALE, (n_items, 3))
     signal = 3.5 + biases + (U[user] * V[item]).sum(axis=1)
+    # A product, as the model has it, and a floor that nobody is without.
     deviation = np.sqrt(_loud(n_users, erratic, rng)[user] * _loud(n_items, erratic, rng)[item] + 0.04)
     codes = {"user": _numbered("user", n_users)[user], "item": _numbered("item", n_items)[item]}
     return _records("ratings", codes, signal, deviation, rng)
@@ -181,6 +185,7 @@ def make_sensors(n_sensors: int = 24, n_times: int = 96, erratic: float = 0.15, 
     day = 2.0 * np.pi * np.arange(n_times) / 48.0
     courses = np.column_stack([np.sin(day), np.cos(day), np.sin(2.0 * day)])[time]
     loads = 1.0 + 0.5 * rng.standard_normal((n_sensors, 3))
+    # Humidity falls where temperature rises.
     sign = np.where(quantity == 0, 1.0, -0.8)
     courses = (loads[sensor] * courses * [1.0, 0.6, 0.3]).sum(axis=1)
     signal = sign * courses + 0.3 * rng.standard_normal(n_sensors)[sensor]
@@ -198,6 +203,7 @@ def _records(
     name: str, codes: dict[str, np.ndarray], signal: np.ndarray, deviation: np.ndarray, rng: np.random.Generator
 ) -> tuple[HetData, Noise]:
     y, ids = signal + deviation * rng.standard_normal(len(signal)), _numbered("record", len(signal))
+    # Said and not guessed: codes of digits would be taken for numbers.
     kinds = {name: dict.fromkeys(codes, "nominal")}
     target = pl.DataFrame({"id": ids, "y": y})
     return HetData({name: pl.DataFrame({"id": ids} | codes)}, target=target, kinds=kinds), Noise(signal, deviation)

@@ -264,19 +264,23 @@ TABLES = {
 def data_of(raw: pl.DataFrame, table: Table) -> HetData:
     """Return the data of a table as it lies in its file."""
     raw = raw.with_columns((pl.col(table.target) if isinstance(table.target, str) else table.target).alias("target_"))
+    # An instance without the label can neither teach nor judge.
     kept = raw.filter(pl.col("target_").is_not_null() & (True if table.keep is None else table.keep)).head(table.most)
+    # Numbered after the filter: the file's own numbers speak of its order.
     ids = [f"row-{row:04d}" for row in range(1, len(kept) + 1)]
     kept = kept.insert_column(0, pl.Series("id_", ids))
     sources = {
         name: kept.select(pl.col("id_").alias("id"), *columns.split()) for name, columns in table.sources.items()
     }
     graphs = {name: _edges(kept, links) for name, links in table.links.items()}
+    # Classes are text, for a class named by a number is no quantity.
     y = kept["target_"].cast(pl.Float64 if table.task == NUMBERS else pl.String)
     labels = y.to_numpy() if table.task == NUMBERS else np.array(y.to_list(), object)
     return HetData(sources, graphs, (np.array(ids), labels), id_column="id", task=table.task)
 
 
 def _edges(kept: pl.DataFrame, links: Links) -> pl.DataFrame:
+    # In the order of time each row is linked with the next one, which is most like it.
     rows = kept.sort(links.order) if links.order else kept
     groups = rows.select(links.key).rows()
     return ring_edges(rows["id_"].to_list(), groups, **({"k": 1} if links.order else {"seed": 0}))
@@ -284,12 +288,14 @@ def _edges(kept: pl.DataFrame, links: Links) -> pl.DataFrame:
 
 def load_table(name: str) -> HetData:
     """Return a problem's data."""
+    # From one commit, so that every machine has the same rows.
     path = local(REPOSITORY, f"csv/{TABLES[name].path}.csv")
     return data_of(pl.read_csv(path, infer_schema_length=None, null_values=["NA", ""]), TABLES[name])
 
 
 def _problem(name: str, table: Table) -> SuiteProblem:
     load: Callable[[], HetData] = partial(load_table, name)
+    # Only what has links is a problem of collective inference too.
     kind = GRAPH if table.links else CONSENSUS
     return SuiteProblem(name, name, kind, task=table.task, half="outside", load=load, story=table.story)
 

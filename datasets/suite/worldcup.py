@@ -29,6 +29,7 @@ SIDES = {"first": "home", "second": "away"}
 
 
 def _read(name: str) -> pl.DataFrame:
+    # All rows decide a column's type, for one may begin with blanks.
     table = pl.read_csv(local("jfjelstul/worldcup", f"data-csv/{name}.csv"), infer_schema_length=None)
     if "tournament_id" not in table.columns:
         return table
@@ -37,6 +38,7 @@ def _read(name: str) -> pl.DataFrame:
 
 def load_margin() -> HetData:
     """Return the matches as HetData: 1,248 instances, 5 tables, 2 graphs, a number of goals."""
+    # By date and then by id, for matches of one day have no order of their own.
     matches = _read("matches").rename({"match_id": "id"}).sort("match_date", "id")
     tables = {"match": _match_table(matches), "referee": _referees(matches), "managers": _managers(matches)}
     tables |= {f"{side}_team": _team_table(matches, prefix) for side, prefix in SIDES.items()}
@@ -86,6 +88,7 @@ def _referees(matches: pl.DataFrame) -> pl.DataFrame:
 
 def _managers(matches: pl.DataFrame) -> pl.DataFrame:
     """Return whether each side's manager is of the team's own country."""
+    # Some teams had two; one row each, or the join below would double matches.
     managers = _read("manager_appearances").unique(["match_id", "team_id"], keep="first", maintain_order=True)
     managers = managers.select("match_id", "team_id", native=pl.col("country_name") == pl.col("team_name"))
     found = matches.select("id", "home_team_id", "away_team_id")
@@ -97,6 +100,7 @@ def _managers(matches: pl.DataFrame) -> pl.DataFrame:
 
 def load_position() -> HetData:
     """Return the players as HetData: 4,190 instances, 4 tables, 2 graphs, 4 classes."""
+    # Sorted, so that the last row of a player is his last squad.
     squads = _read("squads").filter(pl.col("year") >= SINCE).sort("year", "team_id", "player_id")
     last = squads.group_by("player_id", maintain_order=True).last().rename({"player_id": "id"})
     ids = last["id"].to_list()
@@ -118,6 +122,7 @@ def _squad_table(last: pl.DataFrame) -> pl.DataFrame:
 
 
 def _goals() -> pl.DataFrame:
+    # An own goal says where a player stood, and not what he aims at.
     goals = _read("goals").filter(pl.col("year") >= SINCE, pl.col("own_goal") == 0)
     return goals.group_by(pl.col("player_id").alias("id")).agg(
         goals=pl.len(), penalties=pl.col("penalty").sum(), mean_minute=pl.col("minute_regulation").mean()
@@ -152,6 +157,7 @@ def _exchanges(ids: list[str]) -> pl.DataFrame:
     pairs = swaps.group_by(moment, maintain_order=True).agg(
         source=player.filter(pl.col("going_off") == 1), target=player.filter(pl.col("coming_on") == 1)
     )
+    # Of two exchanges in a minute nobody wrote down who came for whom.
     pairs = pairs.filter((pl.col("source").list.len() == 1) & (pl.col("target").list.len() == 1))
     pairs = pairs.select(pl.col("source").list.first(), pl.col("target").list.first())
     both = pl.col("source").is_in(ids) & pl.col("target").is_in(ids)
