@@ -11,7 +11,7 @@ from studio import session
 from studio.jobs import cluster
 from studio.jobs.job import Setting
 from studio.views.common import training, widgets_downloads
-from studio.views.common.widgets import escape, frame
+from studio.views.common.widgets import escape, frame, panes
 from studio.views.common.widgets_chance import over_seeds
 from studio.views.common.widgets_controls import Limits, held, multiselect, parameter_slider, slider
 from studio.views.common.widgets_pins import pin_of
@@ -196,8 +196,7 @@ def take_away(setting: Setting, result: Any, events: Any) -> None:
 
 
 st.caption(f"{escape(current.title)}: {escape(current.story)}")
-bar = st.container()
-main, side = st.columns([3, 1.15], gap="large")  # stacked on a phone: the charts first
+bar, main, side = panes()
 with side:
     chosen = controls()
 with main:

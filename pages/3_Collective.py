@@ -16,7 +16,7 @@ from studio.views.collective.widgets_graph import network
 from studio.views.collective.widgets_node import Trained
 from studio.views.common import training
 from studio.views.common.paired import Paired, against
-from studio.views.common.widgets import escape, frame
+from studio.views.common.widgets import escape, frame, panes
 from studio.views.common.widgets_chance import any_over_seeds, compared
 from studio.views.common.widgets_downloads import downloads
 from studio.views.common.widgets_pins import pin_of, pins_panel
@@ -111,8 +111,7 @@ if reason := collective.why_not(base):
     widgets.offer_example(reason, session.use_example)
     # Nothing below makes sense without a graph.
     st.stop()
-bar = st.container()
-main, side = st.columns([3, 1.15], gap="large")  # stacked on a phone: the charts first
+bar, main, side = panes()
 with side:
     asked = settings()
     # Also one that is not in use, so that the network stays to be looked at.

@@ -10,7 +10,7 @@ import datasets
 import hetcore as hc
 from studio import session
 from studio.views.common import training
-from studio.views.common.widgets import escape, frame
+from studio.views.common.widgets import escape, frame, panes
 from studio.views.common.widgets_chance import any_over_seeds, compared
 from studio.views.common.widgets_controls import Limits, held, parameter_slider, slider
 from studio.views.common.widgets_downloads import downloads
@@ -185,8 +185,7 @@ def trained_target() -> str:
 def page() -> None:
     """Draw the page."""
     st.caption(f"{escape(current.title)}: {escape(current.story)}")
-    bar = st.container()
-    main, side = st.columns([3, 1.15], gap="large")  # stacked on a phone: the charts first
+    bar, main, side = panes()
     with side:
         choice, methods, possible = controls()
     with main:

@@ -8,7 +8,7 @@ import streamlit as st
 
 from studio import session
 from studio.jobs.job import Setting
-from studio.views.common.widgets import escape, frame
+from studio.views.common.widgets import escape, frame, panes
 from studio.views.common.widgets_chance import any_over_seeds, compared
 from studio.views.common.widgets_pins import pin_of, pins_panel
 from studio.views.common.widgets_training import LiveTrainings
@@ -53,8 +53,7 @@ if reason:
     st.warning(escape(reason))
     widgets_controls.examples(mode, current.example, primary=True)
     st.stop()
-bar = st.container()
-main, side = st.columns([3, 1.15], gap="large")  # stacked on a phone: the charts first
+bar, main, side = panes()
 with side:
     chosen = widgets_controls.controls(mode, data, session.operations())
 with bar:

@@ -8,7 +8,7 @@ import streamlit as st
 
 from studio import session
 from studio.views.common import training
-from studio.views.common.widgets import escape, frame
+from studio.views.common.widgets import escape, frame, panes
 from studio.views.common.widgets_chance import any_over_seeds, compared
 from studio.views.common.widgets_downloads import downloads
 from studio.views.common.widgets_pins import pin_of, pinned
@@ -109,8 +109,7 @@ if reason := settings.why_not(data):
     text = "Bring your own: a table, and a zip of images named by id"
     st.page_link("pages/1_Data.py", label=text, icon=":material/upload_file:")
     st.stop()
-bar = st.container()
-main, side = st.columns([3, 1.15], gap="large")  # stacked on a phone: the charts first
+bar, main, side = panes()
 with side:
     # It is given the bar too: what to train is chosen there, above the charts.
     chosen = widgets_controls.controls(data, current.title, session.operations(), bar)

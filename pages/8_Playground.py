@@ -5,14 +5,13 @@ from __future__ import annotations
 import streamlit as st
 
 from studio import session
-from studio.views.common.widgets import frame
+from studio.views.common.widgets import frame, panes
 from studio.views.common.widgets_controls import share, write
 from studio.views.playground.widgets import knobs, pictures
 
 frame("Playground")
 st.markdown("Three sources see the same points, each badly in its own way: **turn a knob and see which is trusted.**")
-bar = st.container()
-main, side = st.columns([3, 1.15], gap="large")  # stacked on a phone: the pictures first
+bar, main, side = panes()
 with side:
     wanted = knobs()
 with bar:

@@ -20,7 +20,7 @@ from studio.views.common.widgets_menu import chart_config, letters, menu
 from studio.views.common.widgets_style import styled
 from studio.views.common.widgets_timeline import CHART, CHARTS, ROUND
 
-__all__ = ["LOAD_PLOTLY", "PAGES", "chart", "escape", "frame", "live_chart", "number", "show_table"]
+__all__ = ["LOAD_PLOTLY", "PAGES", "chart", "escape", "frame", "live_chart", "number", "panes", "show_table"]
 
 LOAD_PLOTLY = """
 function plotly(address) {
@@ -112,6 +112,14 @@ def _start() -> bool:
     later.daemon = True
     later.start()
     return True
+
+
+def panes() -> tuple[Any, Any, Any]:
+    """Return where a page has its buttons, its charts and its controls."""
+    bar = st.container()
+    # In this order, for columns are stacked on a phone: the charts first.
+    main, side = st.columns([3, 1.15], gap="large")
+    return bar, main, side
 
 
 def escape(text: object) -> str:
