@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hetcore.figures.basic import COLOURS, Figure, _layout, lines, style
+from hetcore.numerics import root_mean_square
 
 __all__ = ["band", "calibration", "cloud", "deviations", "found", "histograms", "imputation", "levels", "residuals"]
 
@@ -145,7 +146,7 @@ def deviations(
 
 
 def _middle(values: NDArray, squares: bool) -> float:
-    return float(np.sqrt(np.mean(values**2)) if squares else np.mean(values))
+    return root_mean_square(values) if squares else float(np.mean(values))
 
 
 def calibration(nominal: Sequence[float], series: Mapping[str, Sequence[float]], titles: tuple[str, str]) -> Figure:

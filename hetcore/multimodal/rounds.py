@@ -14,6 +14,7 @@ from hetcore.multimodal.learners import Dense, Trees
 from hetcore.multimodal.line_search import FIXED, STEPS, RiskAlongStep
 from hetcore.multimodal.risk import Exact, direction, log_risk, printed_target, tilted
 from hetcore.multimodal.stopping import Stopping
+from hetcore.numerics import root_mean_square
 from hetcore.round_scores import shares
 from hetcore.targets import Problem
 
@@ -42,7 +43,7 @@ class TwoLearners:
         How far each source's steps have lowered the logarithm of the risk that steps are chosen by.
     steps : (p,) float64
         Of the last round, without shrinkage.
-    moved : dict of str to float
+    output_rms : dict of str to float
         Root mean square of what each source added to the labelled rows' scores in the last round.
     seconds, step_seconds
         What fitting each learner and choosing the steps took in the last round.
@@ -57,7 +58,7 @@ class TwoLearners:
     fall: dict[str, float] = field(default_factory=dict)
     steps: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     seconds: dict[str, float] = field(default_factory=dict)
-    moved: dict[str, float] = field(default_factory=dict)
+    output_rms: dict[str, float] = field(default_factory=dict)
     step_seconds: float = 0.0
     left_out: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
 
@@ -90,7 +91,7 @@ class TwoLearners:
             self.parts[name] += shrunk * move
             self.scores += shrunk * move
             # the size of the move, for a curve that shows who moves
-            self.moved[name] = float(np.sqrt(np.mean((shrunk * move[self.problem.labelled]) ** 2)))
+            self.output_rms[name] = root_mean_square(shrunk * move[self.problem.labelled])
         return self.stopping.ended(self.scores, self.parts, self.modalities)
 
     def _rows(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -199,7 +200,7 @@ class TwoLearners:
             "metric": {name: metrics.error_rate(*each) for name, each in codes.items()},
             "F1": {name: metrics.macro_f1_of_codes(*each) for name, each in codes.items()},
             "steps": {name: float(step) for name, step in zip(self.modalities, self.steps)},
-            "moved": dict(self.moved),
+            "moved": dict(self.output_rms),
             "seconds": dict(self.seconds),
             "step_seconds": self.step_seconds,
             "kept_round": self.stopping.kept_round or self.stopping.round,

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 
 from hetcore.errors import DataError
+from hetcore.numerics import root_mean_square
 from hetcore.parameters import Interval
 from hetcore.registry import MemoryNeed, estimator
 from hetcore.schema import Value
@@ -81,7 +82,7 @@ class TransferRegressor(RegressorMixin, Blend, TransferBase):
         return {"losses": dict(found), "detail": {"metric_name": "RMSE", "metric": found}}
 
     def _miss(self, truth: NDArray, answers: NDArray) -> float:
-        return self._unit * float(np.sqrt(np.mean((truth - answers[:, 0]) ** 2)))
+        return self._unit * root_mean_square(truth - answers[:, 0])
 
     def _left_out(self, problem: TransferProblem, answers: NDArray) -> tuple[float, float]:
         miss = self._miss(problem.codes[problem.target], answers)
