@@ -203,6 +203,8 @@ def test_runs_of_others_are_unknown_and_ids_cannot_be_guessed(studio):
             look(run_ids[0], owner="ben")
         with pytest.raises(UnknownRunError):
             look("guess")
+    with pytest.raises(UnknownRunError):
+        studio.order(run_ids[0], "pause", "ben")
     assert studio.status(run_ids[0], owner="anna").run_id == run_ids[0]
     assert {status.run_id for status in studio.runs("anna")} >= set(run_ids)
     assert studio.runs("nobody") == []
