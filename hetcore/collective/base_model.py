@@ -8,7 +8,7 @@ errs less than it does. Neighbours then have no part in the stages either: the w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from typing import Any
 
@@ -37,6 +37,8 @@ class BaseModel:
         "first_trees" at most, and "patience": trees without a lower out-of-fold loss after which it ends.
     fold : (m,) int64
         Of the labelled rows, from 1.
+    alike : callable
+        Takes out-of-fold scores (m, K) and says whether their residuals are alike along links.
 
     Attributes
     ----------
@@ -50,8 +52,10 @@ class BaseModel:
         As it was when the first group's trees were grown: what GB, which has no other group, goes on with.
     """
 
-    def __init__(self, grower: Grower, params: dict[str, Any], fold: NDArray[np.int64]) -> None:
-        self.grower, self.params, self.fold = grower, params, fold
+    def __init__(
+        self, grower: Grower, params: dict[str, Any], fold: NDArray[np.int64], alike: Callable[[NDArray], bool]
+    ) -> None:
+        self.grower, self.params, self.fold, self.alike = grower, params, fold, alike
         self.n_views = int(fold.max()) + 1
 
     def fit(
@@ -79,7 +83,7 @@ class BaseModel:
         self.rng_of_first = deepcopy(self.grower.rng)
         models += [self._boosted((*table, columns), target, scale) for columns in groups[1:]]
         out_of_fold = np.stack([self._out_of_fold(scores) for _, scores in models])
-        weights = guarded_weights(out_of_fold, target, scale)
+        weights = guarded_weights(out_of_fold, target, scale, lambda: self.alike(out_of_fold[0]))
         weights[weights < LEAST] = 0.0
         self.weights = weights / weights.sum()
         self.forests = [Forest(scale.n_outputs) for _ in range(self.n_views)]

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from hetcore.binning import BinMapper
 from hetcore.collective.base_model import BaseModel
+from hetcore.collective.events import alike
 from hetcore.collective.inference import Inference, net_of
 from hetcore.collective.stages import Grower, Stack, relational_columns
 from hetcore.collective.static_columns import StaticColumns
@@ -163,7 +164,7 @@ class CrossFitted:
         """F_0."""
         # the same table for all views: columns of labels are each row's own hidden ones
         self.binned = self._training_columns()
-        self.base = BaseModel(self._grower, self.params, self.fold)
+        self.base = BaseModel(self._grower, self.params, self.fold, self._alike)
         groups = self.columns.groups(self.net.indptr.shape[0])
         groups = groups if self.params["mix"] else groups[-1:]
         self.base.fit(self.binned, self.n_bins, self.target, self.problem.scale, groups)
@@ -181,6 +182,10 @@ class CrossFitted:
         # sweeps begin from F_0 in each stage
         self.priors = [view.scores.copy() for view in self.views] if self.features else []
         self._infer()
+
+    def _alike(self, scores: NDArray) -> bool:
+        """Return whether the residuals of out-of-fold scores (m, K) are alike along the links."""
+        return alike(self.problem, self.problem.scale.fitted(scores), self.target, self.graphs)
 
     def _base_scores(self, k: int) -> NDArray[np.float64]:
         """Return F_0 (n, K) in view k: where a label is known by trees that did not see it, else by the view's own."""

@@ -12,8 +12,9 @@ from hetcore.collective.target_transform import TargetTransform
 from hetcore.data import Graph
 from hetcore.metrics import correlation_along, error_rate, morans_i, morans_i_band
 from hetcore.numerics import root_mean_square
+from hetcore.targets import Problem
 
-__all__ = ["described"]
+__all__ = ["alike", "described"]
 
 PRODUCTS = 20_000_000  # edges times shuffles of a band: some tenth of a second
 SHUFFLES = (19, 199)
@@ -55,6 +56,13 @@ def described(state: Any, graphs: Mapping[str, Graph], unit: TargetTransform) ->
         "residual_autocorrelation": along,
         "detail": detail | (_left(residual, target, graphs) if state.params["watched"] else {}),
     }
+
+
+def alike(problem: Problem, fitted: NDArray, truth: NDArray, graphs: Mapping[str, Graph]) -> bool:
+    """Return whether the residuals of the labelled rows (m, K) are alike along any graph: above the band of noise."""
+    unit = TargetTransform(False)
+    residual, _ = _along(problem.data.n, problem.labelled, unit, scale=problem.scale, fitted=fitted, truth=truth)
+    return any(morans_i(residual, graph) > _band(residual, graph)[1] for graph in graphs.values())
 
 
 def _left(residual: NDArray, target: NDArray, graphs: Mapping[str, Graph]) -> dict[str, Any]:

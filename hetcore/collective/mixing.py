@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,7 +12,8 @@ from hetcore.targets import Scale
 __all__ = ["guarded_weights", "mixing_weights"]
 
 STEPS, STILL = 200, 1e-9
-SURE = 1.0  # standard errors by which a mix must beat the first model alone
+# standard errors by which a mix must beat the first model alone: where its residuals are alike along links, elsewhere
+SURE, SURER = 1.0, 2.0
 
 
 def mixing_weights(scores: NDArray[np.float64], target: NDArray[np.float64], scale: Scale) -> NDArray[np.float64]:
@@ -48,17 +51,21 @@ def mixing_weights(scores: NDArray[np.float64], target: NDArray[np.float64], sca
     return weights
 
 
-def guarded_weights(scores: NDArray[np.float64], target: NDArray[np.float64], scale: Scale) -> NDArray[np.float64]:
+def guarded_weights(
+    scores: NDArray[np.float64], target: NDArray[np.float64], scale: Scale, alike: Callable[[], bool]
+) -> NDArray[np.float64]:
     """Return the weights of the mix; the first model alone unless the mix clearly errs less than it does.
 
-    One standard error of the paired differences of the rows' losses, so that columns which say nothing have no part
-    (the "one standard error rule": Breiman et al. 1984, section 3.4.3). Parameters as those of `mixing_weights`.
+    Clearly is by two standard errors of the paired differences of the rows' losses, and by one where `alike` says that
+    the first model's residuals are alike along links, which speaks for the mix too (the "one standard error rule":
+    Breiman et al. 1984, section 3.4.3). It is asked only where that decides. The rest as in `mixing_weights`.
     """
     weights = mixing_weights(scores, target, scale)
     alone = scale.loss.value(scores[0], target)
     gain = (alone - scale.loss.value(np.tensordot(weights, scores, 1), target)).reshape(len(target))
     # paired, row by row: what both models miss alike does not count as a difference
-    if gain.mean() > SURE * gain.std() / np.sqrt(gain.size):
+    error = gain.std() / np.sqrt(gain.size)
+    if gain.mean() > SURER * error or (gain.mean() > SURE * error and alike()):
         return weights
     # the first model alone
     return np.eye(len(weights))[0]
