@@ -24,7 +24,8 @@ Departures of the default (`hetcore.collective.crossfit`)
 - F_0 is a boosted model of own columns, the neighbours' features and the neighbours' known labels, at up to two links
   (`hops`); of RGB: of own columns and Rf1. It is a convex mix of models that see less and more of that (`mix`), each of
   as many trees as give the lowest out-of-fold loss, which chooses the weights too. Unless the mix errs less than own
-  columns alone by more than a standard error, the whole model is GB, bit for bit: the stages see no neighbour either.
+  columns alone by more than two standard errors (one where their residuals are alike along links), the whole model is
+  GB, bit for bit: the stages see no neighbour either.
   A further stage is several small shrunken trees. Leaves are means: the RMSE asks for them.
 - Labels are hidden in K folds, and every label is predicted by trees and from neighbours that never saw it, stage by
   stage. Residuals are then what they will be at new instances. New instances are predicted by the mean over the views.
