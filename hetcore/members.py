@@ -10,6 +10,7 @@ The trees are those of `trees.grow`, member by member; what is the same in every
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import is_
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,17 +64,23 @@ class MemberGrower:
 
     def use(self, rows: Sequence[NDArray[np.int32]], columns: Sequence[NDArray[np.int32]]) -> None:
         """Set the rows and the columns of each member, as many columns for each."""
-        starts = np.cumsum([0, *(part.size for part in rows)])
-        chosen = np.array(columns, np.int32)
-        n_bins = self.n_bins[chosen].astype(np.int32)
-        offsets = np.zeros((len(rows), chosen.shape[1] + 1), np.int64)
-        np.cumsum(n_bins + 1, axis=1, out=offsets[:, 1:])
-        self.parts = Parts(np.concatenate(rows).astype(np.uint32), starts, chosen, n_bins, offsets)
-        largest = max(part.size for part in rows)
+        sizes = [part.size for part in rows]
+        # without draws columns are those of the round before
+        if self.parts is None or not all(map(is_, columns, self._columns)):
+            self._columns, self._bins = columns, self._bins_of(np.array(columns, np.int32))
+        self.parts = Parts(np.concatenate(rows).astype(np.uint32), np.cumsum([0, *sizes]), *self._bins)
+        largest = max(sizes)
         # room is made for the largest member seen so far and kept: row samples vary a little from round to round
         if largest > self._room_rows:
             threads, self._room_rows = max(1, min(self.n_jobs, len(rows))), largest
             self._scratches = [self._scratch(largest) for _ in range(threads)]
+
+    def _bins_of(self, chosen: NDArray[np.int32]) -> tuple[NDArray, NDArray, NDArray]:
+        """Return columns (M, c), their bins, and where these begin in a histogram, member by member."""
+        n_bins = self.n_bins[chosen].astype(np.int32)
+        offsets = np.zeros((len(chosen), chosen.shape[1] + 1), np.int64)
+        np.cumsum(n_bins + 1, axis=1, out=offsets[:, 1:])
+        return chosen, n_bins, offsets
 
     def _scratch(self, m: int) -> tuple[Problem, Work, Scratch, NDArray, NDArray]:
         """Return what one thread works in, for at most m rows."""

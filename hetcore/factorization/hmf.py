@@ -122,7 +122,12 @@ class Stopping(Declared):
         0.1, Interval(0, 1, "[)", "0 trains on all"), "Share of entries that says when to stop; the best epoch stays."
     )
     patience: int = param(5, Whole(1), "Epochs without a gain on them before stopping.", Slider("Patience", 1, 50, 1))
-    as_printed: bool = param(False, Flag(), "Run the paper's model to the letter; see its module.")
+    as_printed: bool = param(
+        False,
+        Flag(),
+        "The paper's model to the letter: priors count once for a code, AdaGrad has a rate for each cell, deviations "
+        "are learned in every epoch, values are as they are, nothing is clipped, and unseen codes get 3.",
+    )
     random_state: int | None = param(None, Seed(), "Makes a fit repeatable to the last bit.")
 
 

@@ -123,12 +123,17 @@ class Rounds:
 
     def _look(self) -> None:
         """Ask the members that have not seen a row for its scores, and mix the label forests by them."""
-        each = [ensemble.out_of_fold() for ensemble in self.labels]
+        self._each_label = each = [ensemble.out_of_fold() for ensemble in self.labels]
         if len(each) == 2:
             target, curves = self.train.base.working(each[0])
             # near the first forest's scores the loss is a weighted squared distance, whose best mix is closed
             self.share = mixed_share(*each, target, self.train.weights[:, None] * curves)
-        self.out_of_fold = Scores(self._mixed(each), self.deviation.out_of_fold()[:, 0])
+        self._say(self._mixed(each))
+
+    def _say(self, mixed: NDArray) -> None:
+        """Note what is said of rows not seen: the label forests' mix, and the deviation."""
+        each = self._each_label
+        self.out_of_fold = Scores(mixed, self.deviation.out_of_fold()[:, 0])
         # weights and deviations are of the forest that counts rows by trust, not of the mix
         self.labels_out_of_fold = self.out_of_fold if self._numbers else Scores(each[-1], self.out_of_fold.d)
 
@@ -199,12 +204,13 @@ class Rounds:
 
     def _judge(self) -> bool:
         """Line 8: forests of numbers or of rows that count alike by their own loss, the rest by the likelihood."""
-        self._look()
+        self._say(self.out_of_fold.f)
         # one member alone has no left-out rows to be patient by
         patience = self.params["patience"] if self.n_members > 1 else None
         nll = self.nll(self.labels_out_of_fold, self.train, self.scale(self.labels_out_of_fold))
         back = [
-            ensemble.check_patience(self.done, self._label_loss(ensemble, nll), patience) for ensemble in self.labels
+            ensemble.check_patience(self.done, self._label_loss(ensemble, scores, nll), patience)
+            for ensemble, scores in zip(self.labels, self._each_label)
         ]
         # a list, for each forest must keep or go back; and a forest that went back changes the mix
         if any([*back, self.deviation.check_patience(self.done, nll, patience)]):
@@ -215,9 +221,9 @@ class Rounds:
     def _numbers(self) -> bool:
         return isinstance(self.train.base, Numbers)
 
-    def _label_loss(self, ensemble: ForestEnsemble, nll: float) -> float:
+    def _label_loss(self, ensemble: ForestEnsemble, scores: NDArray, nll: float) -> float:
         own = self._numbers or ensemble.power == 0 or not self.link.learns
-        return self.mean(self.train.base.loss(ensemble.out_of_fold()), self.train) if own else nll
+        return self.mean(self.train.base.loss(scores), self.train) if own else nll
 
     def finish(self) -> Scores:
         """Go back to the best rounds of every forest; returns the scores of each row by who has not seen it."""

@@ -127,7 +127,13 @@ class DeviationBoosting(RowsEstimator):
         Whole(1).or_none("None for all rounds"),
         "Rounds without a smaller loss on left-out rows before the fit ends; None does all and keeps all.",
     )
-    as_printed: bool = param(False, Flag(), "Run the paper's model to the letter; see its module.")
+    as_printed: bool = param(
+        False,
+        Flag(),
+        'The paper\'s model to the letter: `folds=1`, `link="sigmoid"`, `weighting=1`, rates of 1, f and d from 0, '
+        "labels and weights as they are, all rounds, no sampling, no calibration. Sizes of trees, penalties and "
+        "`omega` are as given.",
+    )
     blend: bool = param(True, Flag(), "Whether about half of the model is a label forest that counts all rows alike.")
 
     def _problem(self, X: Any, y: Any, sample_weight: Any, eval_set: Any) -> DeviationProblem:

@@ -13,7 +13,7 @@ from hetcore.data.splits import dealt_in_order
 from hetcore.forest import Forest
 from hetcore.heteroscedastic.objectives import Base
 from hetcore.kernels.threads import run_each
-from hetcore.members import Grown, MemberGrower, add_members, drawn, trees_of
+from hetcore.members import Grown, MemberGrower, add_members, drawn_together, trees_of
 from hetcore.trees import TreeParams
 
 __all__ = ["CVFolds", "ForestEnsemble", "Scores", "Sample", "TreeRules", "mixed_share", "set_leaves"]
@@ -141,19 +141,22 @@ class ForestEnsemble:
             self.varying = varying_columns(train.binned, n_bins)  # others would only take their turn
         # without draws rows and columns are the same in every round
         if drawing or self.grower.parts is None:
-            rows = [_share(part, rules.row_share, 1, self.rng) for part in self.folds.rows]
-            self.grower.use(rows, [_share(self.varying, rules.column_share, LEAST_COLUMNS, self.rng) for _ in rows])
+            rows = _shares(self.folds.rows, rules.row_share, 1, self.rng)
+            self.grower.use(rows, _shares([self.varying] * len(rows), rules.column_share, LEAST_COLUMNS, self.rng))
         return self.grower.grow(self._rounded(gradients), self._rounded(hessians))
 
     def _rounded(self, values: NDArray) -> NDArray[np.float32]:
         """Return gradients or hessians (M, n, .) as trees take them, the members' side by side."""
+        if self.grower.n_jobs == 1:
+            return values.astype(np.float32)
         rounded = np.empty(values.shape, np.float32)
         run_each(lambda k: np.copyto(rounded[k], values[k], "same_kind"), range(len(values)), self.grower.n_jobs)
         return rounded
 
     def add(self, grown: Grown, held_out: Sample | None) -> None:
         """Add the members' new trees to their scores."""
-        each = [slice(k, k + 1) for k in range(len(self.scores))]
+        # one thread adds all in one call
+        each = [slice(k, k + 1) for k in range(len(self.scores))] if self.grower.n_jobs > 1 else [slice(None)]
 
         def add(k: slice) -> None:
             add_members(self.scores[k], grown.leaves[k], grown.values[k], self.rate)
@@ -229,10 +232,15 @@ def set_leaves(grown: Grown, gradients: NDArray, hessians: NDArray, l2: float) -
             values[:, k] = np.divide(-sums, curves, out=np.zeros(len(values)), where=curves > 0)
 
 
-def _share(numbers: NDArray[np.int32], share: float, least: int, rng: np.random.Generator) -> NDArray[np.int32]:
-    count = max(least, int(np.ceil(share * numbers.size)))
-    # To draw all would change nothing but the generator, and with it every draw that follows.
-    return numbers if count >= numbers.size else drawn(numbers, count, rng)
+def _shares(
+    pools: list[NDArray[np.int32]], share: float, least: int, rng: np.random.Generator
+) -> list[NDArray[np.int32]]:
+    """Return a share of each pool, `least` numbers of it at least."""
+    counts = [max(least, int(np.ceil(share * pool.size))) for pool in pools]
+    # to draw all of one would change nothing but the generator, and with it every draw that follows
+    part = [k for k, pool in enumerate(pools) if counts[k] < pool.size]
+    drawn = drawn_together([pools[k] for k in part], [counts[k] for k in part], rng) if part else []
+    return [*map((dict(enumerate(pools)) | dict(zip(part, drawn))).get, range(len(pools)))]
 
 
 def mixed_share(alike: NDArray, weighed: NDArray, target: NDArray, weights: NDArray) -> float:
