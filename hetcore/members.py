@@ -203,8 +203,9 @@ def drawn_together(
     high, low, _, _, has_half, half = state.tolist()
     now = {"state": high << 64 | low, "inc": words[1]}
     bits.state = given | {"state": now, "has_uint32": has_half, "uinteger": half}
-    ends = np.cumsum(counts)[:-1]
-    return [pool[part] for pool, part in zip(pools, np.split(found, ends))]
+    ends = np.cumsum(counts).tolist()
+    # slices: `np.split` takes several times as long as all the draws
+    return [pool[found[begin:end]] for pool, begin, end in zip(pools, [0, *ends], ends)]
 
 
 def trees_of(grown: Grown) -> list[Tree]:
