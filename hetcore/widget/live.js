@@ -16,9 +16,9 @@ const STYLE = `
   gap: 6px 18px; border: 0; padding: 0; margin: 6px 0; }
 .hetcore-live .control span { display: flex; justify-content: space-between; gap: 8px; }
 .hetcore-live .control input[type=range] { width: 100%; accent-color: #0072B2; margin: 4px 0; }
-.hetcore-live .buttons { display: flex; flex-wrap: wrap; gap: 8px; margin: 8px 0; }
+.hetcore-live .buttons { display: flex; flex-wrap: wrap; gap: 6px; margin: 8px 0; }
 .hetcore-live .buttons button { font: inherit; color: inherit; background: transparent; border: 1px solid currentColor;
-  border-radius: 4px; padding: 4px 14px; min-height: 32px; cursor: pointer; }
+  border-radius: 4px; padding: 4px 10px; min-height: 32px; cursor: pointer; }
 .hetcore-live .buttons button.first { background: #0072B2; border-color: #0072B2; color: #fff; }
 .hetcore-live button:disabled { opacity: .45; cursor: default; }
 .hetcore-live :focus-visible { outline: 2px solid #D55E00; outline-offset: 2px; }
@@ -32,6 +32,7 @@ const STYLE = `
 .hetcore-live figure svg { display: block; width: 100%; color: inherit; }
 .hetcore-live svg.chart { cursor: crosshair; touch-action: pan-y; }
 .hetcore-live text { fill: currentColor; font-size: 11px; opacity: .8; }
+.hetcore-live .timeline output { flex: 0 1 auto; }
 .hetcore-live figure.last { order: 1; }
 .hetcore-live figure select { font: inherit; color: inherit; background: transparent; padding: 2px 6px; border-radius: 4px; }
 .hetcore-live select option { color: #222; background: #fff; }
@@ -233,7 +234,8 @@ class LiveView {
   drawHead(state) {
     const total = this.model.get("total");
     const problem = this.lost || this.model.get("message");
-    const rounds = this.rows.length ? ` · round ${this.rows.length}${total ? ` of ${total}` : ""}` : "";
+    const early = state === "finished" && this.rows.length < total; // nothing was left to gain, or a callback ended it
+    const rounds = this.rows.length ? ` · round ${this.rows.length}${total ? ` of ${early ? "at most " : ""}${total}` : ""}` : "";
     const waits = state === "training" && !this.rows.length ? " · the first round is on its way; the very first training compiles" : "";
     this.titled.textContent = this.model.get("title");
     this.status.textContent = (state === "lost" ? "Out of touch" : WORDS[state]) + rounds + waits;

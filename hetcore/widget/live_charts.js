@@ -97,7 +97,8 @@ class Chart extends RoundChart {
       yield text;
     }
     for (const round of ticks(1, Math.max(length, 2)).filter((k) => Number.isInteger(k) && k >= 1)) {
-      const text = draw("text", { x: x(round), y: HEIGHT - 5, "text-anchor": "middle" });
+      // within the chart: three digits at its right end would be cut off
+      const text = draw("text", { x: Math.min(x(round), width - 4 * String(round).length), y: HEIGHT - 5, "text-anchor": "middle" });
       text.textContent = String(round);
       yield text;
     }
