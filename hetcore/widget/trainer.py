@@ -14,13 +14,24 @@ from collections.abc import Callable
 from typing import Any
 
 from hetcore.errors import ClusterError, DataError, ModelFileError, ParameterError
-from hetcore.events import RoundEnd
 from hetcore.player import Player
 
 __all__ = ["Trainer", "sentence"]
 
 LONGEST = 300
-Fit = Callable[[Callable[[RoundEnd], bool]], Any]
+Fit = Callable[[Player], Any]
+
+
+class _CellPlayer(Player):
+    """A player that is stopped, too, where marimo's thread shall exit: its cell ran again or is gone."""
+
+    @property
+    def stopped(self) -> bool:
+        return self._asked or bool(getattr(threading.current_thread(), "should_exit", False))
+
+    @stopped.setter
+    def stopped(self, asked: bool) -> None:
+        self._asked = asked
 
 
 class Trainer:
@@ -61,7 +72,7 @@ class Trainer:
         # A second press of Train, or a cell run twice, must not queue another fit.
         if not self.busy:
             self._idle.clear()
-            self._player = Player(lambda message: self._tell(*message), paused)
+            self._player = _CellPlayer(lambda message: self._tell(*message), paused)
             self._fits.put((fit, self._player))
 
     def order(self, name: str) -> None:
@@ -92,13 +103,8 @@ class Trainer:
             self._idle.set()
 
     def _outcome(self, fit: Fit, player: Player) -> tuple[str, Any]:
-        def callback(event: RoundEnd) -> bool:
-            if getattr(self._thread, "should_exit", False):  # marimo's: the cell ran again or is gone
-                player.order("stop")
-            return player(event)
-
         try:
-            return ("done", (None, True)) if player.wait() else ("done", (fit(callback), player.stopped))
+            return ("done", (None, True)) if player.wait() else ("done", (fit(player), player.stopped))
         except Exception as error:  # whatever a fit raises ends this training, in words, and nothing else
             return "failed", sentence(error)
 

@@ -73,9 +73,14 @@ class View(anywidget.AnyWidget):
     record = traitlets.List(help="the rounds of an ended training, for a saved notebook").tag(sync=True)
 
     def __init__(self, **traits: Any) -> None:
-        super().__init__(**traits)
         self._events, self._rows, self._framed = [], [], 0.0
+        super().__init__(**traits)
         self.on_msg(self._receive)
+
+    def __repr__(self) -> str:
+        """Return what stands where no widget can: in a page of a notebook, in a text."""
+        done = f"round {len(self._rows)} of {self.total}" if self._rows else ""
+        return f"{type(self).__name__}({', '.join(filter(None, (self.title, self.state, done)))})"
 
     def _begin(self) -> None:
         """Begin a training: forget the rounds of the one before."""
@@ -134,7 +139,11 @@ class LiveView(View):
 
     Examples
     --------
-    >>> model.fit(data, callbacks=[hc.LiveView()])  # doctest: +SKIP
+    >>> import numpy as np
+    >>> import hetcore as hc
+    >>> X = np.linspace(0, 1, 60).reshape(20, 3)
+    >>> hc.HGBMRegressor(n_iterations=2).fit(X, X[:, 0], callbacks=[hc.LiveView()]).n_iterations_
+    2
     """
 
     def __init__(self, show: bool = True) -> None:
@@ -150,6 +159,11 @@ class LiveView(View):
                 _display(self)
                 self._show = False
         self._take(event)
+        return self._stopping
+
+    @property
+    def stopped(self) -> bool:
+        """Whether Stop was pressed, which a long round asks in its middle."""
         return self._stopping
 
     def fit_ended(self, model: Any, error: BaseException | None) -> None:

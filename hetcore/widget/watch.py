@@ -11,7 +11,8 @@ import traitlets
 from sklearn.base import clone
 
 from hetcore.data import HetData
-from hetcore.errors import DataError, ParameterError
+from hetcore.data.text import listed
+from hetcore.errors import ParameterError
 from hetcore.parameters import Declared
 from hetcore.widget.controls import controls, parameters, values
 from hetcore.widget.interrupts import stop_on_interrupt
@@ -29,7 +30,7 @@ _SHOWN: weakref.WeakValueDictionary[str, Watch] = weakref.WeakValueDictionary()
 def watch(estimator: Declared, data: Any, y: Any = None, **fit: Any) -> Watch:
     """Return a widget that trains an estimator on data and shows it, for the end of a cell.
 
-    It works in JupyterLab and, as `mo.ui.anywidget(hc.watch(...))`, in marimo; Notebook 7, VS Code and Colab take the
+    It works in JupyterLab, Notebook 7 and, as `mo.ui.anywidget(hc.watch(...))`, in marimo; VS Code and Colab take the
     same kind of widget. It trains in a thread: the next cells run meanwhile, and interrupting the kernel stops it after
     its round. Whatever is wrong with what is given stands in the widget, in one sentence.
 
@@ -45,8 +46,13 @@ def watch(estimator: Declared, data: Any, y: Any = None, **fit: Any) -> Watch:
 
     Examples
     --------
-    >>> widget = hc.watch(hc.GBCClassifier(), data)  # doctest: +SKIP
-    >>> widget.model_.predict(data)  # doctest: +SKIP
+    >>> import numpy as np
+    >>> import hetcore as hc
+    >>> X = np.linspace(0, 1, 60).reshape(20, 3)
+    >>> widget = hc.watch(hc.HGBMRegressor(n_iterations=2), X, X[:, 0])
+    >>> widget.train()  # or by its button; the cell goes on meanwhile
+    >>> widget.wait().predict(X).shape
+    (20,)
     """
     widget = Watch(estimator, data, y, fit)
     cell = _cell()
@@ -71,7 +77,7 @@ class Watch(View):
 
     def __init__(self, estimator: Declared, data: Any, y: Any, fit: dict[str, Any]) -> None:
         self._estimator, self._given = estimator, (data, y, dict(fit))
-        problem = _problem(estimator, data, y)
+        problem = _problem(estimator) or _problem_of_fit(estimator, data, y, fit)
         # Shown in the widget's place, so that a notebook goes on.
         if problem:
             super().__init__(state="failed", message=problem, title=_name(estimator))
@@ -175,8 +181,8 @@ def _name(estimator: Any) -> str:
     return (estimator if isinstance(estimator, type) else type(estimator)).__name__[:80]
 
 
-def _problem(estimator: Any, data: Any, y: Any) -> str:
-    """Return what keeps an estimator from being trained, "" for nothing that is known before."""
+def _problem(estimator: Any) -> str:
+    """Return what keeps an estimator from being trained, whatever the data; "" for nothing that is known before."""
     if not isinstance(estimator, Declared) or not hasattr(estimator, "fit"):
         a_class = isinstance(estimator, type) and issubclass(estimator, Declared)
         cure = f"give {_name(estimator)}()" if a_class else "give one such as hetcore.GBCRegressor()"
@@ -185,10 +191,26 @@ def _problem(estimator: Any, data: Any, y: Any) -> str:
         return f"{_name(estimator)} has no rounds to watch: call its fit."
     try:
         estimator._check_parameters()
-        if isinstance(data, HetData) and y is None and not data.labelled.any():
-            raise DataError("The data have no labels: give a target to HetData, or y to watch.")
-    except (DataError, ParameterError) as error:
+    except ParameterError as error:
         return sentence(error)
+    return ""
+
+
+def _problem_of_fit(estimator: Declared, data: Any, y: Any, more: dict[str, Any]) -> str:
+    """Return what keeps an estimator from being fitted to what is given, "" for nothing that is known before."""
+    name, (first, *others) = _name(estimator), inspect.signature(estimator.fit).parameters
+    if unknown := [each for each in more if each not in others]:
+        return f"fit of {name} takes no {unknown[0]}: it takes {listed(others)}."
+    if callable(more.get("callbacks")):
+        return "callbacks is a single callable: give a list of them."
+    # by its name: data are a HetData, X are rows of an array
+    if first == "data" and not isinstance(data, HetData):
+        return f"{name} takes a HetData, not {type(data).__name__}: build one from tables with hetcore.HetData."
+    if first != "data" and isinstance(data, HetData):
+        return f"{name} takes arrays, not a HetData: hetcore.data.plain makes arrays of one."
+    if y is None and not (first == "data" and data.labelled.any()):
+        cure = "give a target to HetData, or y to watch" if first == "data" else "give y to watch"
+        return f"The data have no labels: {cure}."
     return ""
 
 

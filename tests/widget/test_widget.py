@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import sys
 import threading
 from types import SimpleNamespace
 
@@ -163,8 +165,50 @@ def test_what_cannot_be_trained_is_reported_at_once(data, estimator, labelled, w
     assert widget.wait() is None and widget.run == 0 and widget.controls == []
 
 
+X = np.random.default_rng(0).normal(size=(60, 3))
+
+
+@pytest.mark.parametrize(
+    "estimator, given, words",
+    [
+        (hc.HGBMRegressor(), {}, "The data have no labels: give y to watch."),
+        (hc.GBCRegressor(), {"y": X[:, 0]}, "GBCRegressor takes a HetData, not ndarray: build one"),
+        (hc.HGBMRegressor(), {"y": X[:, 0], "eval_Y": X[:, 0]}, "fit of HGBMRegressor takes no eval_Y: it takes 'y', "),
+        (hc.HGBMRegressor(), {"y": X[:, 0], "callbacks": print}, "callbacks is a single callable: give a list"),
+    ],
+)
+def test_arrays_that_cannot_be_trained_on_are_reported_at_once(estimator, given, words):
+    widget = hc.watch(estimator, X, **given)
+    assert widget.state == "failed" and widget.message.startswith(words) and widget.controls == []
+
+
+def test_tables_for_a_method_of_arrays_are_reported_with_what_makes_arrays_of_them(data):
+    assert "hetcore.data.plain makes arrays" in hc.watch(hc.HGBMRegressor(), data).message
+    assert "hetcore.data.plain makes arrays" in hc.watch(hc.HMF(), data).message
+
+
+def test_a_stop_is_seen_in_the_middle_of_a_round():
+    begun, seen = threading.Event(), threading.Event()
+
+    def fit(callback):
+        begun.set()
+        while not callback.stopped:  # as a long round of a consensus asks
+            seen.wait(0.01)
+        return "what there is"
+
+    sent = []
+    trainer = Trainer(lambda kind, content: sent.append((kind, content)))
+    trainer.start(fit)
+    assert begun.wait(SECONDS)
+    trainer.order("stop")
+    assert trainer.wait(SECONDS) and sent == [("done", ("what there is", True))]
+    view = hc.LiveView()
+    assert not view.stopped
+    Page(view).press("stop")
+    assert view.stopped
+
+
 def test_arrays_train_as_well():
-    X = np.random.default_rng(0).normal(size=(60, 3))
     widget = hc.watch(hc.HGBMRegressor(n_iterations=5, random_state=0), X, X[:, 0])
     widget.train()
     assert widget.wait(SECONDS).predict(X).shape == (60,) and widget.state == "finished"
@@ -187,6 +231,7 @@ def test_a_live_view_moves_while_fit_runs_and_ends_with_it(data):
     view.observe(lambda change: counts.append(change.new), "state")
     model = hc.GBCRegressor(n_iterations=ROUNDS, as_printed=True, random_state=0)
     model.fit(data, callbacks=[hc.EarlyStopping(1, "train", tol=1e9), view])
+    assert repr(view) == "LiveView(GBCRegressor, finished, round 2 of 4)" and repr(hc.LiveView()) == "LiveView(idle)"
     assert view.state == "finished" and view.model_ is model and counts == ["training", "finished"]
     assert len(page.messages) == model.n_iterations_ == 2  # the other callback stopped it
     model.fit(data, callbacks=[view, lambda event: page.press("stop")])
@@ -234,6 +279,24 @@ def test_an_interrupt_stops_what_trains_and_goes_on_to_whoever_listened_before(d
     interrupts._after_cell(SimpleNamespace(error_in_exec=KeyboardInterrupt()))
     widget.wait(SECONDS)
     assert widget.state == "stopped" and not widget._trainer.busy
+
+
+def test_what_any_notebook_needs_is_in_the_widget_and_colab_enables_it(data, monkeypatch):
+    util = pytest.importorskip("anywidget._util")
+    enabled, place = [], SimpleNamespace(_installed_url="colab's")
+    colab = SimpleNamespace(enable_custom_widget_manager=lambda: enabled.append(1), _widgets=place)
+    util.enable_custom_widget_manager_once.cache_clear()
+    monkeypatch.setitem(sys.modules, "google.colab.output", colab)
+    widget = watched(data)
+    shown, more = widget._repr_mimebundle_()
+    util.enable_custom_widget_manager_once.cache_clear()
+    (kind,) = more
+    assert enabled == [1] and more[kind]["colab"]["custom_widget_manager"]["url"] == "colab's"
+    assert shown[kind]["model_id"] == widget.model_id and shown["text/plain"] == "Watch(GBCRegressor, idle)"
+    state = widget.get_state()
+    assert state["_esm"] == widget._esm and state["_model_module"] == state["_view_module"] == "anywidget"
+    layout = state.pop("layout")
+    assert layout.startswith("IPY_MODEL_") and json.dumps(state)  # no file, nothing binary
 
 
 def test_the_page_loads_nothing_from_anywhere():
