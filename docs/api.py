@@ -11,11 +11,13 @@ What is imported when it is first asked for is imported here, so that pdoc sees 
 
 from __future__ import annotations
 
+import importlib
 import re
 import sys
 import types
 from html import escape
 from pathlib import Path
+from typing import get_type_hints
 
 import pdoc
 import pdoc.render
@@ -27,7 +29,9 @@ from hetcore.parameters import Parameter
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = Path(__file__).with_name("api")
-MODULES = ("hetcore", "hetcore.data", "hetcore.data.splits", "hetcore.metrics", "hetcore.distributed")
+DATA = ("hetcore.data", "hetcore.data.plain", "hetcore.data.splits")
+BESIDE = ("hetcore.baselines", "hetcore.baselines.best_joined", "hetcore.tuning", "datasets", "experiments")
+MODULES = ("hetcore", *DATA, "hetcore.metrics", "hetcore.errors", "hetcore.distributed", *BESIDE)
 NOTEBOOK = ("LiveView", "watch")
 GUIDES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 STYLE = (
@@ -53,6 +57,7 @@ def build(folder: Path, run: bool = False) -> None:
     listed, hetcore.__all__ = hetcore.__all__, names
     try:
         pdoc.render.configure(docformat="numpy", footer_text=f"hetcore {hetcore.__version__}")
+        _resolve_tuples()
         pdoc.pdoc(*MODULES, output_directory=folder)
         for name in names:
             _write(folder / "hetcore" / f"{name}.html", _name_page(name))
@@ -63,6 +68,14 @@ def build(folder: Path, run: bool = False) -> None:
     for path in scripts.SCRIPTS:
         _write(folder / "notebooks" / f"{path.stem}.html", _notebook_page(path, run))
     _write(folder / "index.html", _index(names))
+
+
+def _resolve_tuples() -> None:
+    """Put the types of named tuples' fields in their signatures, which pdoc looks for in the wrong module."""
+    for module in map(importlib.import_module, MODULES):
+        for each in vars(module).values():
+            if isinstance(each, type) and hasattr(each, "_fields"):
+                each.__annotations__.update(get_type_hints(each))
 
 
 def _write(path: Path, text: str) -> None:

@@ -3,11 +3,12 @@
 >>> import experiments
 >>> experiments.names()[:2]
 ['gbc-figure-3', 'gbc-figure-4']
->>> outcome = experiments.run("gbc-figure-3", scope="page")  # doctest: +SKIP
->>> print(outcome.verdict)  # doctest: +SKIP
+>>> experiments.info("gbc-figure-3").title
+'All sources record the same objects'
 
-An experiment is one file of `files/`: data, methods, settings, seeds, protocol, claim. `python -m experiments`
-runs them from a shell; both keep each finished cell, so that a run that was stopped goes on where it was.
+`experiments.run("gbc-figure-3", scope="page")` takes minutes and returns an outcome with its verdict. An experiment is
+one file of `files/`: data, methods, settings, seeds, protocol, claim. `python -m experiments` runs them from a shell;
+both keep each finished cell, so that a run that was stopped goes on where it was.
 """
 
 from experiments.experiment import Experiment, info, names
