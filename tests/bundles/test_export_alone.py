@@ -104,9 +104,10 @@ def test_a_run_of_the_studio(page, tmp_path):
     assert not re.search(r"^(from|import) (studio|datasets)", (tmp_path / "empty" / "run.py").read_text(), re.MULTILINE)
 
 
-def test_the_two_commands_of_the_readme_in_a_new_environment(tmp_path):
-    run, result = trained(0)
-    content = export.bundle(run, loaded(CASES[0].example), result.predictions, result.model, result.history)
+@pytest.mark.parametrize("page", ["Consensus", "Two learners"])  # the second's needs PyTorch
+def test_the_two_commands_of_the_readme_in_a_new_environment(page, tmp_path):
+    run, result = trained(PAGES[page])
+    content = export.bundle(run, loaded(CASES[PAGES[page]].example), result.predictions, result.model, result.history)
     (tmp_path / "run.zip").write_bytes(content)
     with zipfile.ZipFile(tmp_path / "run.zip") as files:
         files.extractall(tmp_path / "empty")

@@ -86,6 +86,14 @@ def test_models_show_what_they_learned():
     assert model._repr_mimebundle_()["text/plain"] == repr(model)
 
 
+def test_a_history_of_hostile_names_is_a_table_of_text_and_stays_small():
+    data = many(30, 0)
+    history = hc.GBCClassifier(n_iterations=1, as_printed=True, random_state=0).fit(data).history_
+    html = history._repr_html_()
+    assert "weight:" in html and "<script" not in html and "<b>" not in html and len(html) < 120_000
+    assert f"shape: (1, {history.width})" in str(history)
+
+
 @pytest.mark.parametrize("name", [name for name in hc.__all__ if name.endswith(("Classifier", "Regressor"))])
 def test_every_estimator_can_be_displayed_before_it_is_fitted(name):
     cls = getattr(hc, name)
