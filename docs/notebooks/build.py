@@ -19,6 +19,7 @@ HEAD = (
     "<style>:root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto}"
     "pre{overflow:auto}</style>"
 )
+WIDGET = "application/vnd.jupyter.widget-view+json"
 SCRIPTS = sorted(path for path in HERE.glob("*.py") if path.name != Path(__file__).name)
 
 
@@ -41,6 +42,9 @@ def body(made: Any) -> str:
     from nbconvert import HTMLExporter
 
     NotebookClient(made, timeout=600, resources={"metadata": {"path": str(HERE)}}).execute()
+    for output in (each for cell in made.cells for each in cell.get("outputs", ()) if "data" in each):
+        output["data"].pop(WIDGET, None)  # blank without a kernel and scripts of another host: its text stands there
+    made.metadata.pop("widgets", None)  # their state, the module's text in it
     return HTMLExporter(template_name="basic").from_notebook_node(made)[0]
 
 

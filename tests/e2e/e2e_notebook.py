@@ -1,4 +1,4 @@
-"""A JupyterLab and a marimo of their own on a free port, for tests in a real browser."""
+"""A JupyterLab, a Notebook 7 and a marimo of their own on a free port, for tests in a real browser."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ def notebook_of(*cells: str) -> bytes:
 
 
 @contextmanager
-def jupyterlab(home: Path, theme: str = "JupyterLab Light") -> Iterator[str]:
-    """Start a JupyterLab whose folder is `home`; yield its address; end it and its kernels."""
+def jupyterlab(home: Path, theme: str = "JupyterLab Light", module: str = "jupyterlab") -> Iterator[str]:
+    """Start a JupyterLab, or a "notebook", whose folder is `home`; yield its address; end it and its kernels."""
     port = free_port()
     settings = home / ".settings"
     for name, values in (QUIET | {"@jupyterlab/apputils-extension:themes": {"theme": theme}}).items():
         plugin, _, setting = name.partition(":")
         (settings / plugin).mkdir(parents=True, exist_ok=True)
         (settings / plugin / f"{setting}.jupyterlab-settings").write_text(json.dumps(values))
-    command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", f"--port={port}", "--ip=127.0.0.1"]
+    command = [sys.executable, "-m", module, "--no-browser", "--allow-root", f"--port={port}", "--ip=127.0.0.1"]
     command += ["--IdentityProvider.token=", f"--ServerApp.root_dir={home}", f"--LabApp.user_settings_dir={settings}"]
     command += ["--ServerApp.allow_root=True", "--LabApp.news_url=None", "--ServerApp.disable_check_xsrf=True"]
     with _server(command, home, f"http://127.0.0.1:{port}", "/api/status") as url:
@@ -46,11 +46,11 @@ def jupyterlab(home: Path, theme: str = "JupyterLab Light") -> Iterator[str]:
 
 
 @contextmanager
-def marimo(home: Path, script: Path) -> Iterator[str]:
-    """Start a marimo, dark, that edits a script; yield its address; end it and its kernel."""
+def marimo(home: Path, script: Path, theme: str = "dark") -> Iterator[str]:
+    """Start a marimo that edits a script; yield its address; end it and its kernel."""
     port, settings = free_port(), home / "config" / "marimo"
     settings.mkdir(parents=True)
-    (settings / "marimo.toml").write_text('[display]\ntheme = "dark"\n')
+    (settings / "marimo.toml").write_text(f'[display]\ntheme = "{theme}"\n')
     command = [sys.executable, "-m", "marimo", "edit", "--headless", "--no-token", "--skip-update-check"]
     command += ["--host=127.0.0.1", f"--port={port}", str(script)]
     with _server(command, home, f"http://127.0.0.1:{port}", "/health") as url:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -40,6 +41,15 @@ def test_a_cell_keeps_its_text():
     ]
 
 
+def test_one_command_of_the_readme_opens_them():
+    readme = (ROOT / "README.md").read_text("utf-8")
+    (command,) = re.findall(r"`(python3 -m venv \S+ && [^`]+jupyter lab [^`]+)`", readme)
+    _, install, build_them, open_them = [part.split() for part in command.split(" && ")]
+    pinned = re.findall(r"^([\w-]+)==", (ROOT / install[-1]).read_text("utf-8"), re.MULTILINE)
+    assert {"anywidget", "jupyterlab", "notebook", "marimo"} <= set(pinned)
+    assert (ROOT / build_them[-1]).samefile(FOLDER / "build.py") and (ROOT / open_them[-1]).samefile(FOLDER)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
 def test_every_script_runs_as_plain_python(path, tmp_path):
@@ -60,6 +70,8 @@ def test_a_notebook_is_executed_and_shows_its_data_and_widget(tmp_path, monkeypa
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     module = build()
     monkeypatch.setattr(module, "HERE", tmp_path)
-    page = module.page(module.notebook((FOLDER / "your_own_data.py").read_text(encoding="utf-8")))
+    text = (FOLDER / "your_own_data.py").read_text(encoding="utf-8") + "\n# %%\nhc.watch(hc.GBCRegressor(), data)\n"
+    page = module.page(module.notebook(text))
+    assert "Watch(GBCRegressor, idle)" in page and "widget-view" not in page
     assert "Bring your own tables and graphs" in page and "aria-label=" in page and "Coverage: budget" in page
     assert "http" not in page.replace("http://www.w3.org/2000/svg", "")
