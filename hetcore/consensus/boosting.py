@@ -46,6 +46,8 @@ __all__ = ["ViewBoosting"]
 LAMBDA0 = (0.0, 0.3, 1.0)
 TRIAL_ROUNDS = 15
 FEWEST_ROUNDS = 8
+FAR, FAR_OF_CLASSES = 1.05, 1.4  # times the best view's loss: a view that stays above it is not worth a round
+UNSURE = 2.0  # added to it, over the root of the labels
 WINDOW, LITTLE = 5, 0.003  # a fit ends when the consensus' loss falls by less than this share in so many rounds
 PULLED = 300  # unlabelled rows that are pulled at least; otherwise half as many as are labelled
 LEARNERS = {"both": ("trees", "kernel", "linear"), "kernel": ("kernel", "linear"), "tree": ("trees",)}
@@ -173,8 +175,9 @@ class ViewBoosting(ViewConsensus):
                     break
             # the best loss of any view in any round
             lead = min(min(view.losses, default=np.inf) for view in self.views)
+            far = (FAR_OF_CLASSES if self.outputs.is_classifier else FAR) + UNSURE / np.sqrt(len(self.codes))
             for view in going:
-                view.settle(lead, len(self.codes))
+                view.settle(far * lead)
             self._weigh()
         self.n_rounds += 1
         return not going or self._ended()

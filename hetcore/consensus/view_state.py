@@ -14,7 +14,6 @@ from hetcore.consensus.views import View
 __all__ = ["ViewState"]
 
 HORIZON = 40  # rounds that a view is given to catch up
-FAR, UNSURE = 1.4, 2.0  # times the best view's loss, and more over the root of the labels: not worth catching up
 PATIENCE = {"trees": 4, "kernel": 3, "linear": 3}  # rounds without a lower loss after which a learner rests
 LITTLE_OF_VIEW = 0.001  # share by which a view's loss must fall within its patience
 
@@ -65,15 +64,14 @@ class ViewState:
             self.trained[self.rows[labelled[self.rows]]] = advanced.trained
         return advanced.scores is not None
 
-    def settle(self, lead: float, n_known: int) -> None:
-        """Rest once the loss no longer falls, or can't come near the best view's any more."""
+    def settle(self, limit: float) -> None:
+        """Rest once the loss no longer falls, or won't come down to a limit any more."""
         t = len(self.losses) - 1
-        far = FAR + UNSURE / np.sqrt(n_known)
         patience = PATIENCE[self.view.learner]
         if t >= patience:
             self.settled = min(self.losses[-patience:]) > (1.0 - LITTLE_OF_VIEW) * min(self.losses[:-patience])
         if t >= 2 and t % 2 == 0:
-            self.settled |= self.losses[-1] - self._fall(t) > far * lead
+            self.settled |= self.losses[-1] - self._fall(t) > limit
 
     def _fall(self, t: int) -> float:
         """Return how much the loss still falls up to the horizon, if its falls go on shrinking as they do now."""
