@@ -16,7 +16,8 @@ has not fallen for some rounds, or when it would stay far behind the best view t
 ends when the out-of-fold loss of the consensus does not fall any more, at the latest after N rounds.
 
 A stop in the middle of a round, but for the first, leaves the views that had no turn in it as they were, and lines 6
-and 7 with w^ and lambda1 of the round before. Where views work side by side, on threads or workers, all have had it.
+and 7 with w^, lambda1 and e - E of the round before. Where views work side by side, on threads or workers, all have had
+it.
 
 Lines 5 to 7 are in `hetcore.consensus.view_consensus`.
 """

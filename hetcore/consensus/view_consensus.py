@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hetcore.consensus.executor import Executor
-from hetcore.consensus.neighbor_columns import KnownLabels, walk
+from hetcore.consensus.neighbor_columns import KnownLabels
 from hetcore.consensus.outputs import Outputs
-from hetcore.consensus.smoothing import Pairs, blended_links, graph_weights, smoothed
+from hetcore.consensus.smoothing import LinkBlend, Pairs, graph_weights, smoothed
 from hetcore.consensus.view_state import ViewState
 from hetcore.consensus.view_sum import ViewCorrection, ViewSum, factors
 from hetcore.consensus.view_weights import (
@@ -81,8 +81,8 @@ class ViewConsensus:
     def _begin(self, views: list[ViewState]) -> None:
         """Begin with views that have said nothing yet."""
         graphs, params = self.problem.data.graphs, self.params
-        links = {name: graphs[name].adjacency().astype(np.float64) for name in self.columns.units}
-        self.walks = {name: walk(each) for name, each in links.items()}
+        self.links = LinkBlend({name: graphs[name].adjacency() for name in self.columns.units})
+        links = {name: each.astype(np.float64) for name, each in self.links.links.items()}
         self.pairs = {name: (Pairs.of(each), Pairs.of(each, self.problem.labelled)) for name, each in links.items()}
         self.graph_weights = dict.fromkeys(graphs, 0.0)
         self.lambda1 = 0.0 if params["lambda1"] == "auto" else float(params["lambda1"])
@@ -161,9 +161,11 @@ class ViewConsensus:
         before = dict(self.graph_weights), self.lambda1, dict(self.paths), self.blend
         try:
             self._weigh_links()
+            self._smooth()
         except StopRound:
             self.graph_weights, self.lambda1, self.paths, self.blend = before
-        self._smooth()
+            # the sweeps of many links would keep whoever waits: e is moved from E as far as in the round before
+            self.smooth, self.smooth_trained = self.left_out + self.moved[0], self.trained + self.moved[1]
 
     def _go_on(self) -> None:
         """Raise StopRound if the fit is to end; not in the first round, before which there is no model."""
@@ -176,7 +178,7 @@ class ViewConsensus:
         looks = self.params["lambda1"] == "auto" and self.n_rounds + 1 in LOOKS
         # once a round, and not where nothing is smoothed: many graphs take seconds
         useful = any(self.graph_weights.values()) and (looks or self.lambda1)
-        self.blend = blended_links(self.walks, self.graph_weights, self._go_on) if useful else None
+        self.blend = self.links.of(self.graph_weights, self._go_on) if useful else None
         if looks:
             self.choose_lambda1()
 
@@ -215,9 +217,9 @@ class ViewConsensus:
 
     def _weigh_graphs(self) -> None:
         """Line 6, from what the views without a graph say, labels where known."""
-        if not self.walks or self.params["weights"] == "equal":
-            self.graph_weights |= {name: 1.0 / len(self.walks) for name in self.walks}
-        elif self.walks:
+        if self.pairs and self.params["weights"] == "equal":
+            self.graph_weights |= {name: 1.0 / len(self.pairs) for name in self.pairs}
+        elif self.pairs:
             plain = [i for i, view in enumerate(self.views) if not view.view.graphs]
             # views without a graph: one that sees neighbours makes linked instances alike by itself
             predicted = [self.views[i].scores for i in plain]
@@ -261,7 +263,7 @@ class ViewConsensus:
                 # unlabelled rows as the members of this fold say, who have not seen its labels
                 scores[~known] = members[fold]
                 # the fold's own labels are hidden, its neighbours' not
-                predicted = smoothed(self.blend, scores, lambda1, known & ~rows, working)[rows]
+                predicted = smoothed(self.blend, scores, lambda1, known & ~rows, working, go_on=self._go_on)[rows]
                 found += self.outputs.loss(predicted, self.labels.codes[rows]).sum()
             return found
 
@@ -275,13 +277,14 @@ class ViewConsensus:
     def _smooth(self) -> None:
         """Line 7."""
         self.smooth, self.smooth_trained = self.left_out, self.trained
-        # nothing to smooth along, or nothing gained by it
-        if self.blend is None or not self.lambda1:
-            return
-        both, working = np.hstack([self.left_out, self.trained]), np.tile(self.working, 2)
-        # in one pass over the links
-        both = smoothed(self.blend, both, self.lambda1, self.problem.labelled, working)
-        self.smooth, self.smooth_trained = both[:, : self.outputs.k], both[:, self.outputs.k :]
+        # else nothing to smooth along, or nothing gained by it
+        if self.blend is not None and self.lambda1:
+            both, working = np.hstack([self.left_out, self.trained]), np.tile(self.working, 2)
+            known = self.problem.labelled
+            # in one pass over the links
+            both = smoothed(self.blend, both, self.lambda1, known, working, go_on=self._go_on)
+            self.smooth, self.smooth_trained = both[:, : self.outputs.k], both[:, self.outputs.k :]
+        self.moved = self.smooth - self.left_out, self.smooth_trained - self.trained
 
     def _raw(self, scores: NDArray) -> NDArray[np.float64]:
         # from one score of two classes to two raw ones

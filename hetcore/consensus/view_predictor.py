@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from hetcore.binning import BinMapper
 from hetcore.consensus.boosting import ViewBoosting
-from hetcore.consensus.neighbor_columns import KnownLabels, walk
+from hetcore.consensus.neighbor_columns import KnownLabels
 from hetcore.consensus.outputs import Outputs
-from hetcore.consensus.smoothing import blended_links, smoothed
+from hetcore.consensus.smoothing import LinkBlend, smoothed
 from hetcore.consensus.view_learners import predict_with
 from hetcore.consensus.view_sum import factors
 from hetcore.consensus.views import DataView, ViewColumns
@@ -185,8 +185,7 @@ class ViewModel(Stored):
         if not self.lambda1 or not any(self.graph_weights[name] for name in there):
             return parts
         scores = self.outputs.prior + change
-        walks = {name: walk(data.graphs[name].adjacency().astype(np.float64)) for name in there}
-        blend = blended_links(walks, self.graph_weights)
+        blend = LinkBlend({name: data.graphs[name].adjacency() for name in there}).of(self.graph_weights)
         moved = smoothed(blend, scores, self.lambda1, labels.known, working) - scores
         own = np.concatenate([np.zeros(len(self.source_names)), list(self.graph_weights.values())])
         return _dealt(own, present)[:, :, None] * moved

@@ -94,6 +94,72 @@ def _neighbor_sums(indptr, indices, weights, values, neighbor_weights):
 neighbor_sums = kernel(_neighbor_sums)
 
 
+def _append_links(indptr, indices, weights, share, ends, all_indices, values):
+    """Write a graph's average over the neighbours behind what stands in each row already.
+
+    Parameters
+    ----------
+    indptr : (n + 1,) int32
+    indices : (e,) int32
+    weights : (e,) float32
+        Not negative.
+    share : float
+        By which the average is multiplied.
+    ends : (n,) int64
+        Where each row goes on; moved by the links that are written.
+    all_indices : (E,) int32
+    values : (E,) float64
+    """
+    for i in range(indptr.shape[0] - 1):
+        total = 0.0
+        for e in range(indptr[i], indptr[i + 1]):
+            total += weights[e]
+        scale = share / total if total > 0.0 else 0.0
+        for e in range(indptr[i], indptr[i + 1]):
+            all_indices[ends[i]] = indices[e]
+            values[ends[i]] = scale * weights[e]
+            ends[i] += 1
+
+
+append_links = kernel(_append_links, allocates=False)
+
+
+def _merge_links(first, last, starts, indices, values, places, indptr, merged, weights):
+    """Add up a row's links to the same neighbour, and make the row sum to 1, for the rows from `first` to `last`.
+
+    Parameters
+    ----------
+    first, last : int
+        Rows before `first` are done.
+    starts : (n + 1,) int64
+        Where each row begins.
+    indices : (E,) int32
+    values : (E,) float64
+    places : (n,) int64
+        -1 before the first row: where the neighbour was written last.
+    indptr : (n + 1,) int64, merged : (E,) int32, weights : (E,) float64
+        Receive the rows, neighbours in the order of their first link.
+    """
+    for i in range(first, last):
+        begin = end = indptr[i]
+        total = 0.0
+        for e in range(starts[i], starts[i + 1]):
+            j = indices[e]
+            total += values[e]
+            # a place before this row's is of another row
+            if places[j] >= begin:
+                weights[places[j]] += values[e]
+            else:
+                places[j], merged[end], weights[end] = end, j, values[e]
+                end += 1
+        for e in range(begin, end):
+            weights[e] /= total if total > 0.0 else 1.0
+        indptr[i + 1] = end
+
+
+merge_links = kernel(_merge_links, allocates=False)
+
+
 def _cross_products(start, end, weights, values, orders):
     """Return sum_e w_e z[start_e] z[end_e] for each shuffle z of the values.
 

@@ -112,6 +112,10 @@ def _medians() -> None:
 def _graphs() -> None:
     pairs = np.array([0, 1, 2], np.int32), np.array([1, 0], np.int32), np.ones(2, np.float32)
     csr.neighbor_sums(*pairs, np.zeros((2, 1)), np.ones(2))
+    starts, indices, values = np.arange(3), np.zeros(2, np.int32), np.zeros(2)
+    csr.append_links(*pairs, 1.0, starts[:-1].copy(), indices, values)
+    places, indptr = np.full(2, -1), np.zeros(3, np.int64)
+    csr.merge_links(0, 2, starts, indices, values, places, indptr, indices.copy(), values.copy())
 
 
 def _weights() -> None:

@@ -33,9 +33,9 @@ def stopped_fit(monkeypatch):
     monkeypatch.setattr(view_consensus, "LOOKS", (LOOK,))
     data = planted("regression", n=60)[0]
 
-    def fit(k, n_iterations=LOOK):
+    def fit(k, n_iterations=LOOK, **params):
         stopping = Stopping(k)
-        made = hc.GBCRegressor(n_iterations=n_iterations, base_learner="kernel")
+        made = hc.GBCRegressor(n_iterations=n_iterations, base_learner="kernel", **params)
         return made.fit(data, callbacks=[stopping]), stopping.asked, made.predict(data)
 
     return fit
@@ -57,6 +57,16 @@ def test_a_stop_ends_the_round_and_leaves_a_model(stopped_fit, tmp_path):
         hc.save(model, tmp_path / "stopped.hetcore")
         loaded = hc.load(tmp_path / "stopped.hetcore")
         np.testing.assert_array_equal(loaded.predict(planted("regression", n=60)[0]), predicted)
+
+
+def test_a_stop_between_sweeps_scores_the_round_by_what_smoothing_moved_before(stopped_fit):
+    whole, most, _ = stopped_fit(np.inf, lambda1=3.0)
+    plain = stopped_fit(np.inf, lambda1=0.0)[0]
+    losses = {k: stopped_fit(k, lambda1=3.0)[0].history_["loss:left_out"][-1] for k in (most - 3, most)}
+    expected, unsmoothed = (each.history_["loss:left_out"][-1] for each in (whole, plain))
+    assert abs(expected - unsmoothed) > 0.1 * unsmoothed
+    for loss in losses.values():
+        assert abs(loss - expected) < 0.1 * abs(expected - unsmoothed)
 
 
 def test_a_callback_that_never_stops_changes_no_bit(stopped_fit):

@@ -13,7 +13,8 @@ import hetcore as hc
 from datasets.planted.generator import make_heterogeneous
 from hetcore.consensus.neighbor_columns import KnownLabels, dealt_folds, folds_for, label_columns
 from hetcore.consensus.outputs import Outputs
-from hetcore.consensus.smoothing import Pairs, graph_weights, smoothed
+from hetcore.consensus.smoothing import LinkBlend, Pairs, graph_weights, smoothed
+from hetcore.consensus.view_consensus import StopRound
 from hetcore.consensus.view_weights import SHARPNESS, consensus, fitted_mix, sharpness_for
 from hetcore.consensus.views import ViewColumns, views
 from hetcore.targets import Problem
@@ -83,6 +84,33 @@ def test_smoothing_solves_what_it_says():
     expected = np.where(blend.sum(axis=1, keepdims=True) > 0, (E + 0.5 * near) / 1.5, E)
     assert_allclose(e, expected, atol=1e-4)
     assert_array_equal(smoothed(sparse.csr_array(blend), E, 0.0, known, z), E)
+
+
+@pytest.mark.parametrize("n_graphs", [1, 2, 5])
+def test_links_of_several_graphs_are_blended_by_their_weights(n_graphs):
+    rng = np.random.default_rng(n_graphs)
+    dense = [rng.random((30, 30)).astype(np.float32) * (rng.random((30, 30)) < 0.1) for _ in range(n_graphs)]
+    for each in dense:
+        each[3] = 0.0  # an instance without a link in any graph
+    links = {f"g{i}": sparse.csr_array(each) for i, each in enumerate(dense)}
+    weights = dict(zip(links, rng.random(n_graphs))) | {"none": 0.0}
+    blend = LinkBlend(links | {"none": links["g0"]})
+    found = blend.of(weights)
+    averages = [each / np.maximum(each.sum(axis=1, keepdims=True), 1e-9) for each in dense]
+    total = sum(weights[name] * each for name, each in zip(links, averages))
+    assert_allclose(found.toarray(), total / np.maximum(total.sum(axis=1, keepdims=True), 1e-9), rtol=1e-6)
+    assert found.nnz == np.count_nonzero(total)
+    assert blend.of(dict.fromkeys(weights, 0.0)).nnz == 0
+
+
+def test_a_blend_of_links_ends_at_a_stop():
+    links = {name: sparse.csr_array(np.ones((9, 9), np.float32)) for name in "abc"}
+
+    def stop():
+        raise StopRound
+
+    with pytest.raises(StopRound):
+        LinkBlend(links).of(dict.fromkeys(links, 1.0), stop)
 
 
 def test_the_consensus_is_over_the_views_that_cover():
