@@ -3,7 +3,8 @@
 What types become: booleans, whole and real numbers and text stay. A category or enum becomes its text, a decimal a real
 number, a date or date-time the days since 1970, a time the seconds since midnight, a duration seconds, a list of words
 a text with spaces. Lists of numbers of one length are an "array" column. Anything else (structs, bytes, objects,
-ragged lists) is left out and reported. NaN counts as missing, as does a number that 32-bit floats can't hold.
+ragged lists) is left out and reported. An empty text and NaN count as missing, as does a number that 32-bit floats
+can't hold.
 """
 
 from __future__ import annotations
@@ -48,7 +49,8 @@ def as_table(data: Any) -> Any:
         If the table can't be one of polars: a column of several types, two columns of one name, a type it has not.
     """
     data = data.to_native() if hasattr(data, "__narwhals_dataframe__") else data
-    if isinstance(data, pl.DataFrame) or not _is_foreign(data):
+    # a series of pandas is no table: whoever takes one asks for it before
+    if isinstance(data, pl.DataFrame) or not _is_foreign(data) or (_is_pandas(data) and not hasattr(data, "columns")):
         return data
     # not pandas: whatever speaks Arrow
     if not _is_pandas(data):
@@ -171,12 +173,16 @@ class ColumnFacts:
         self._constant: list[str] = []
         self._unusable: list[Finding] = []
         self._infinite: dict[str, int] = {}
+        self._empty: dict[str, int] = {}
         self._coarse: dict[str, tuple[int, Any]] = {}
         self._nearly: dict[str, list[str]] = {}
 
     def take(self, block: pl.DataFrame) -> pl.DataFrame:
         """Return some columns, all rows of each, with plain types and without infinite values, and note what is so."""
         frame, unusable = _plain_columns(block)
+        texts = [name for name, dtype in frame.schema.items() if dtype == pl.String]
+        counts = {name: frame[name].null_count() - block[name].null_count() for name in texts}
+        self._empty |= {name: count for name, count in counts.items() if count}
         frame, infinite = _without_infinities(frame)
         categories = [name for name, dtype in block.schema.items() if dtype in (pl.Categorical, pl.Enum)]
         guess, constant = guess_kinds(frame, categories)
@@ -201,7 +207,7 @@ class ColumnFacts:
         if not self.guess:
             reasons = "; ".join(str(finding).rstrip(".") for finding in self._unusable[:3])
             raise DataError(f"None of the columns can be used: {reasons}.")
-        found = self._unusable + _infinite_finding(self._infinite)
+        found = self._unusable + _infinite_finding(self._infinite) + _empty_finding(self._empty)
         found += _value_findings(self.missing, self._constant, n_rows) + _coarse_finding(self._coarse)
         return found + [_nearly_finding(name, odd) for name, odd in self._nearly.items()]
 
@@ -226,15 +232,17 @@ def _plain_columns(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[Finding]]:
 def plain(series: pl.Series) -> tuple[pl.Series | None, str]:
     """Return a column as boolean, number, text or numeric array; or None and the sentence that says why not."""
     dtype = series.dtype
-    if dtype in (pl.Boolean, pl.String):
+    if dtype == pl.Boolean:
         return series, ""
     # a column of nulls has no type yet; the others have no arithmetic in polars or NumPy
     if dtype == pl.Null or dtype == pl.Decimal or dtype in (pl.Int128, pl.UInt128, pl.Float16):
         return series.cast(pl.Float64), ""
     if dtype.is_numeric():
         return series, ""
-    if dtype in (pl.Categorical, pl.Enum):
-        return series.cast(pl.String), ""
+    if dtype in (pl.String, pl.Categorical, pl.Enum):
+        texts = series.cast(pl.String)
+        # one file's empty cell is another's null
+        return texts.set(empty, None) if (empty := texts == "").any() else texts, ""
     if dtype.is_temporal():
         return _time_number(series), ""
     if dtype in (pl.List, pl.Array):
@@ -255,6 +263,11 @@ def _time_number(series: pl.Series) -> pl.Series:
 
 def _listed_column(series: pl.Series) -> tuple[pl.Series | None, str]:
     inner = series.dtype.inner
+    # NumPy has no arithmetic for them either
+    if inner == pl.Decimal or inner in (pl.Int128, pl.UInt128, pl.Float16):
+        inner = pl.Float64()
+        kind = pl.List(inner) if series.dtype == pl.List else pl.Array(inner, series.dtype.size)
+        series = series.cast(kind)
     if series.dtype == pl.Array and inner.is_numeric():
         return series, ""
     if inner in (pl.String, pl.Categorical, pl.Enum):
@@ -296,6 +309,14 @@ def _infinite_finding(counts: dict[str, int]) -> list[Finding]:
     where = counted(len(counts), "column")
     message = f"{counted(total, 'value')} infinite or beyond ±{FLOAT_MAX:.1e} in {where}: taken as missing"
     return [Finding("infinite_value", "", total, message, tuple(counts))]
+
+
+def _empty_finding(counts: dict[str, int]) -> list[Finding]:
+    if not counts:
+        return []
+    total, where = sum(counts.values()), counted(len(counts), "column")
+    message = f"{counted(total, 'empty text')} in {where}: taken as missing"
+    return [Finding("empty_text", "", total, message, tuple(counts))]
 
 
 def _value_findings(missing: dict[str, int], constant: list[str], n_rows: int) -> list[Finding]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,7 +20,10 @@ from hetcore.errors import DataError
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["RawEdges", "read_edges"]
+__all__ = ["UNNAMED", "RawEdges", "read_edges"]
+
+UNNAMED = re.compile(r"(column[ _]?)?\d+")
+"""Names that readers give to columns of a file without names."""
 
 
 class RawEdges(NamedTuple):
@@ -81,12 +85,21 @@ def _from_frame(frame: pl.DataFrame) -> RawEdges:
 
 def _edge_columns(frame: pl.DataFrame) -> tuple[str, str, str | None]:
     columns = frame.columns
-    if "source" in columns and "target" in columns:
-        return "source", "target", "weight" if "weight" in columns else None
-    # two or three columns without names that say so: an edge list as most files have it
-    if len(columns) in (2, 3):
-        return columns[0], columns[1], columns[2] if len(columns) == 3 else None
-    cure = "name the ends 'source' and 'target', and a weight 'weight'"
+    # reversed, so that of two names that differ in case the first one counts
+    by_name = {name.strip().lower(): name for name in reversed(columns)}
+    weight = by_name.get("weight")
+    if "source" in by_name and "target" in by_name:
+        return by_name["source"], by_name["target"], weight
+    # two columns, wherever the weight stands among them: an edge list as most files have it
+    ends = [name for name in columns if name != weight]
+    if len(ends) == 2:
+        return ends[0], ends[1], weight
+    if len(columns) == 2:
+        return columns[0], columns[1], None
+    # a file without names of columns
+    if len(columns) == 3 and all(UNNAMED.fullmatch(name) for name in columns):
+        return columns[0], columns[1], columns[2]
+    cure = "name the ends 'source' and 'target', and a weight 'weight', or leave out what is neither"
     raise DataError(f"The edge list has the columns {listed(columns)}, which do not say what links what: {cure}.")
 
 

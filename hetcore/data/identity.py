@@ -1,13 +1,15 @@
 """Instance ids: text exactly as given, and their numbers 0..n-1.
 
 Text stays as it is, so "001" is not "1". Whole numbers become their decimal text, other numbers the shortest text that
-reads back equal, value by value: 1.0 is "1" whatever stands in the other rows. Numbers held as floats are exact below
-2^53 only, and refused from there. A null, a NaN and the empty text are missing ids.
+reads back equal, value by value: 1.0 is "1" whatever stands in the other rows. A moment is written without zeros at the
+end of its seconds. Numbers held as floats are exact below 2^53 only, and refused from there. A null, a NaN and the
+empty text are missing ids.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -20,7 +22,8 @@ from hetcore.data.text import counted, quoted
 from hetcore.errors import DataError
 
 __all__ = [
-    "IdTally", "as_ids", "check_name", "converted_finding", "float_texts", "id_findings", "positions", "text_array",
+    "IdTally", "as_ids", "check_name", "converted_finding", "float_texts", "id_findings", "is_missing",
+    "positions", "text_array",
     "unique_ids",
 ]  # fmt: skip
 
@@ -84,7 +87,7 @@ def _as_series(values: Any) -> tuple[pl.Series, int, str]:
             f"Ids must be a list, an array or a polars Series, not {type(values).__name__}: give one of them."
         )
     values = list(values)
-    given = [value for value in values if not _is_missing(value)]
+    given = [value for value in values if not is_missing(value)]
     # a list of floats is a column of floats: 1.0 is "1" there as well
     if given and all(type(value) is float for value in given):
         return _as_series(pl.Series("id", values, dtype=pl.Float64))
@@ -93,12 +96,15 @@ def _as_series(values: Any) -> tuple[pl.Series, int, str]:
     return texts, len(others), type(others[0]).__name__ if others else "str"
 
 
-def _is_missing(value: Any) -> bool:
-    return value is None or (isinstance(value, float | np.floating) and bool(np.isnan(value)))
+def is_missing(value: Any) -> bool:
+    """Tell whether a value of a list is None, NaN, or what pandas writes for them among objects: NA and NaT."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, float | np.floating | Decimal) and bool(value != value)
 
 
 def _id_text(value: Any) -> str | None:
-    if _is_missing(value):
+    if is_missing(value):
         return None
     if isinstance(value, str):
         return _checked_text(str(value))
@@ -127,7 +133,11 @@ def _as_text(series: pl.Series) -> pl.Series:
         return float_texts(series, "ids")
     if dtype.is_nested() or dtype in (pl.Binary, pl.Object) or dtype == pl.Duration:
         raise DataError(f"Ids of type {dtype} can't be used: convert the id column to text.")
-    return series.cast(pl.String)
+    texts = series.cast(pl.String)
+    if dtype != pl.Datetime:
+        return texts
+    # the same moment in microseconds and in nanoseconds, as pandas has it, is the same id
+    return texts.str.replace(r"(\.\d*?)0+($|[+-])", "$1$2").str.replace(r"\.($|[+-])", "$1")
 
 
 def float_texts(series: pl.Series, noun: str) -> pl.Series:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from hetcore.data.columns import FLOAT_MAX, ColumnFacts, as_column, as_table, unmasked
 from hetcore.data.fingerprint import hash_array, hash_column
-from hetcore.data.identity import as_ids, id_findings, text_array
+from hetcore.data.identity import as_ids, id_findings, is_missing, text_array
 from hetcore.data.kinds import check_kind
 from hetcore.data.report import Finding
 from hetcore.data.text import counted, listed, quoted
@@ -279,10 +279,18 @@ def _small_table(data: NDArray) -> pl.DataFrame:
         raise DataError(f"An array of text has one or two dimensions, not {data.ndim}: give a polars DataFrame.")
     columns = data.reshape(len(data), -1).T
     try:
-        series = [pl.Series(f"column {i + 1}", column.tolist(), strict=True) for i, column in enumerate(columns)]
-    except (TypeError, pl.exceptions.PolarsError) as error:
-        raise DataError(f"The array mixes types in a column ({error}): give a polars DataFrame.") from None
+        series = [_object_column(f"column {i + 1}", column.tolist()) for i, column in enumerate(columns)]
+    except (TypeError, OverflowError, pl.exceptions.PolarsError) as error:
+        reason = " ".join(str(error).split())[:80]
+        raise DataError(f"The array mixes types in a column ({reason}): give a polars DataFrame.") from None
     return pl.DataFrame(series)
+
+
+def _object_column(name: str, values: list[Any]) -> pl.Series:
+    """Return a column of Python's objects: whole numbers and others are numbers, None and NaN are missing."""
+    values = [None if is_missing(value) else value for value in values]
+    numbers = {type(value) for value in values if value is not None} == {int, float}
+    return pl.Series(name, values, dtype=pl.Float64 if numbers else None, strict=True)
 
 
 def _no_table(data: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from hetcore.data.columns import as_column, as_table
-from hetcore.data.identity import as_ids, float_texts, id_findings
+from hetcore.data.identity import as_ids, float_texts, id_findings, is_missing
 from hetcore.data.kinds import as_numbers
 from hetcore.data.report import Finding
 from hetcore.data.spelling import respelled
@@ -20,6 +21,8 @@ from hetcore.errors import DataError, ParameterError
 __all__ = ["TASKS", "as_labels", "label_name", "placed_labels", "read_target", "unlabelled"]
 
 TASKS = ("regression", "classification")
+MISSING_WORDS = ("na", "n/a", "#n/a", "<na>", "nan", "nat", "none", "null", "?", "-")
+"""What files write for a missing value, in lower case: as labels they are classes, and are said."""
 
 
 def read_target(
@@ -146,18 +149,14 @@ def _as_series(labels: Any) -> pl.Series:
     if array.dtype.kind in "iufb":
         return pl.Series("y", array)
     values = [value.item() if isinstance(value, np.generic) else value for value in array.tolist()]
-    values = [None if _is_missing(value) else value for value in values]
+    values = [None if is_missing(value) else value for value in values]
     types = {type(value) for value in values if value is not None}
     if types == {int} and all(value is None or abs(value) < 2**63 for value in values):
         return pl.Series("y", values, dtype=pl.Int64)  # exact, as float64 is not
     # whole numbers and reals are one kind
-    if types <= {int, float}:
-        return pl.Series("y", values, dtype=pl.Float64)
+    if types <= {int, float, Decimal}:
+        return pl.Series("y", [None if value is None else float(value) for value in values], dtype=pl.Float64)
     return pl.Series("y", [None if value is None else _label_text(value) for value in values], dtype=pl.String)
-
-
-def _is_missing(value: Any) -> bool:
-    return value is None or (isinstance(value, float) and value != value)
 
 
 def _label_text(value: Any) -> str:
@@ -227,6 +226,11 @@ def _class_findings(texts: pl.Series) -> list[Finding]:
     if len(labels) > 20 and len(labels) > total / 2:
         message = f"{counted(len(labels), 'class', 'classes')} in {counted(total, 'label')}: is this an id or a number?"
         findings.append(Finding("many_classes", "", len(labels), message, tuple(labels.sort().head(5))))
+    words = counts.filter(labels.str.strip_chars().str.to_lowercase().is_in(MISSING_WORDS))
+    if len(words):
+        what = f"{counted(int(words['n'].sum()), 'label')} such as {quoted(words['value'][0])}"
+        message = f"{what}: taken as a class; leave them empty if they stand for no label"
+        findings.append(Finding("missing_word", "", int(words["n"].sum()), message, tuple(words["value"].head(5))))
     numeric = labels.cast(pl.Float64, strict=False).is_not_null()
     if numeric.any() and not numeric.all():
         message = "some labels are numbers and some are words: each is taken as a class"

@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from hetcore.data.edges import UNNAMED
 from hetcore.data.report import Finding
 from hetcore.data.text import counted
 from hetcore.errors import DataError
@@ -39,9 +40,10 @@ def edges_of_table(name: str, table: ParsedTable, options: Mapping[str, Any]) ->
     left_out = [column for column in frame.columns if column not in (source, target, weight)]
     findings = list(table.findings)
     if left_out:
-        findings.append(
-            Finding("unused_column", "", len(left_out), f"{counted(len(left_out), 'column')} not used", tuple(left_out))
-        )
+        # who has weights under another name would miss them
+        cure = ": one of weights must be called 'weight'" if weight is None else ""
+        text = f"{counted(len(left_out), 'column')} not used{cure}"
+        findings.append(Finding("unused_column", "", len(left_out), text, tuple(left_out)))
     return ParsedGraph(limited(name, pl.DataFrame(edges)), guesses, findings)
 
 
@@ -66,8 +68,9 @@ def _edge_columns(frame: pl.DataFrame, options: Mapping[str, Any]) -> tuple[str,
         )
     weight = next((by_name[key] for key in WEIGHT_NAMES if key in by_name and by_name[key] not in ends), None)
     rest = [column for column in frame.columns if column not in ends]
-    # A third column of numbers alone is hardly anything else; with ends chosen by hand nothing is guessed.
-    if weight is None and not options.get("ends") and len(rest) == 1 and _all_numbers(frame[rest[0]]):
+    # A third column of numbers may be a year: a weight without a name is one where no column has a name.
+    unnamed = all(UNNAMED.fullmatch(column) for column in frame.columns)
+    if weight is None and not options.get("ends") and len(rest) == 1 and unnamed and _all_numbers(frame[rest[0]]):
         weight = rest[0]
     return *ends, weight
 

@@ -99,10 +99,11 @@ def test_text_becomes_the_tf_idf_of_scikit_learn():
     assert source.kinds == {"t": "text"}
     names, matrix = encoded(source)
     peer = TfidfVectorizer(max_features=500, sublinear_tf=True, min_df=2)
-    expected = peer.fit_transform([*TEXTS, ""]).toarray()
+    expected = peer.fit_transform(TEXTS).toarray()
     assert names == [f"t: {word}" for word in peer.get_feature_names_out()]
-    np.testing.assert_allclose(matrix[[*range(30), 31]], expected, rtol=1e-5, atol=1e-7)
-    assert np.isnan(matrix[30]).all() and (matrix[31] == 0).all()
+    np.testing.assert_allclose(matrix[:30], expected, rtol=1e-5, atol=1e-7)
+    # one file's empty cell is another's null
+    assert np.isnan(matrix[30:]).all()
     new = encoded(source, of(t=["storm storm dragon", None, "dragon"]))[1]
     np.testing.assert_allclose(new[0], peer.transform(["storm storm dragon"]).toarray()[0], rtol=1e-5)
     assert np.isnan(new[1]).all() and (new[2] == 0).all()

@@ -1,0 +1,100 @@
+"""Types and forms that were read as something else without a word, or ended in an error of another library."""
+
+import datetime as dt
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import hetcore as hc
+from hetcore.errors import DataError
+
+TABLE = pl.DataFrame({"id": ["a", "b", "c"], "x": [1.0, 2.0, 3.0]})
+MOMENTS = [dt.datetime.fromisoformat(f"2020-01-{at}") for at in ("01 12:00", "02", "01 12:00:05.120000")]
+
+
+@pytest.mark.parametrize("zone", [None, "Asia/Tokyo"])
+def test_moments_in_other_units_are_the_same_ids(zone):
+    times = pl.Series("id", MOMENTS).dt.replace_time_zone(zone)
+    tables = {unit: pl.DataFrame({"id": times.cast(pl.Datetime(unit, zone)), "x": [1, 2, 3]}) for unit in ("ms", "ns")}
+    data = hc.HetData(tables)
+    end = "" if zone is None else "+09:00"
+    assert data.ids.tolist() == [f"2020-01-{at}{end}" for at in ("01 12:00:00", "02 00:00:00", "01 12:00:05.12")]
+
+
+def test_what_pandas_writes_for_missing_is_no_class_and_no_id():
+    for labels in (pd.array([True, None, False], "boolean"), [True, pd.NA, False], [True, pd.NaT, False]):
+        assert hc.HetData({"t": TABLE}, target=(["a", "b", "c"], labels)).y.tolist() == ["true", None, "false"]
+    assert hc.Source([1, pd.NA, "b"], np.ones((3, 1))).ids.tolist() == ["1", "b"]
+
+
+def test_decimals_in_a_list_are_numbers_to_predict_as_they_are_in_a_column():
+    numbers = [Decimal("1.5"), None, Decimal(2)]
+    for labels in (numbers, pl.Series(numbers)):
+        data = hc.HetData({"t": TABLE}, target=(["a", "b", "c"], labels))
+        assert data.target_kind == "regression" and data.y[[0, 2]].tolist() == [1.5, 2.0]
+
+
+def test_a_series_of_pandas_is_no_table_of_labels():
+    with pytest.raises(DataError, match=r"Target: The labels can't be read from Series: give a table \(id, y\)."):
+        hc.HetData({"t": TABLE}, target=pd.Series([1.0, 2.0, 3.0], index=["a", "b", "c"]))
+
+
+@pytest.mark.parametrize("dtype", [pl.Decimal(10, 2), pl.Int128])
+def test_lists_of_numbers_that_numpy_has_not_are_arrays(dtype):
+    for kind in (pl.List(dtype), pl.Array(dtype, 2)):
+        table = TABLE.with_columns(v=pl.Series([[1, 2], [3, 4], [5, 6]]).cast(kind))
+        source = hc.Source.from_frame(table, "id")
+        assert source.kinds["v"] == "array" and source.frame["v"].to_list() == [[1, 2], [3, 4], [5, 6]]
+
+
+def test_objects_of_numbers_are_numbers_whichever_comes_first():
+    for values in ([1, 2.5, None], [2.5, 1, float("nan")]):
+        source = hc.Source(["a", "b", "c"], np.array(values, object)[:, None])
+        assert source.frame["column 1"].to_list() == [*values[:2], None]
+    with pytest.raises(DataError, match=r"^The array mixes types in a column \([^\n]*\): give a polars DataFrame.$"):
+        hc.Source(["a", "b"], np.array([["1"], [2]], object))
+
+
+def test_an_empty_text_is_missing_and_keeps_no_column_from_being_numbers():
+    texts = TABLE.with_columns(n=pl.Series(["1", "", "3"]), c=pl.Series(["", "u", "v"], dtype=pl.Categorical))
+    source = hc.Source.from_frame(texts, "id")
+    assert source.kinds == {"x": "real", "n": "real", "c": "binary"}
+    assert source.missing["n"] == source.missing["c"] == 1 / 3
+    (finding,) = [each for each in source.findings if each.kind == "empty_text"]
+    assert finding.count == 2 and finding.examples == ("n", "c")
+
+
+def test_words_for_missing_among_classes_are_reported():
+    labels = ["u", "NA", "v"], ["u", "n/a ", "v"]
+    for each in labels:
+        report = hc.HetData({"t": TABLE}, target=(["a", "b", "c"], each)).report
+        assert report.count("missing_word") == 1
+    assert not hc.HetData({"t": TABLE}, target=(["a", "b", "c"], ["u", "nap", "v"])).report.of("missing_word")
+
+
+def _weights(table):
+    graph = hc.Graph(table)
+    a, b, weights = graph.edges()
+    return {(graph.ids[i], graph.ids[j]): w for i, j, w in zip(a, b, weights)}
+
+
+def test_a_weight_is_one_by_its_name_only():
+    ends, weights = {"from": ["a", "b"], "to": ["b", "c"]}, [2.0, 5.0]
+    expected = {("a", "b"): 2.0, ("b", "c"): 5.0}
+    for table in (
+        {"weight": weights, **ends},
+        {"from": ends["from"], "Weight": weights, "to": ends["to"]},
+        {"Target": ends["from"], "WEIGHT": weights, "Source": ends["to"]},
+        {"column_1": ends["from"], "column_2": ends["to"], "column_3": weights},
+    ):
+        found = _weights(pl.DataFrame(table))
+        assert {tuple(sorted(pair)): w for pair, w in found.items()} == expected
+    for name in ("year", "kind", "similarity"):
+        with pytest.raises(DataError, match=f"'{name}', which do not say what links what: .* or leave out"):
+            hc.Graph(pl.DataFrame({**ends, name: [1999, 2000]}))
+    # an index with a name is a column: it would have been an end
+    with pytest.raises(DataError, match="which do not say what links what"):
+        hc.Graph(pd.DataFrame(ends, index=pd.Index([5, 6], name="edge")))
