@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 import hetcore as hc
 from hetcore.registry import find
 
-__all__ = ["METHODS", "Case", "cases"]
+__all__ = ["METHODS", "Case", "cases", "settings_of"]
 
 MOST, LARGE = 24, 2000
 """Rows at most, and at most in one problem of `EVERY` where large ones are asked for."""
@@ -79,7 +79,9 @@ def _tables(draw: Any, y: NDArray, missing: bool) -> NDArray[np.float64]:
 @st.composite
 def _labels(draw: Any, task: str, large: bool, least: int = 4) -> NDArray:
     """Draw labels (n,): classes of all sizes, the second to have two; values on every scale, equal ones too."""
-    most = LARGE if large and draw(st.integers(1, EVERY)) == EVERY else MOST
+    # of large ones as many below 200 rows as above: the others would take nearly all of the time
+    more = large and draw(st.integers(1, EVERY)) == EVERY
+    most = int(MOST * (LARGE / MOST) ** draw(st.floats(0, 1))) if more else MOST
     n, rng = draw(st.integers(least, most)), np.random.default_rng(draw(seeds))
     if task == "classification":
         y = rng.integers(0, draw(st.integers(2, 4)), n)
@@ -295,6 +297,11 @@ def _declared(name: str) -> st.SearchStrategy[dict[str, Any]]:
         few = [value for value in (0, 1, 2, 0.0, 0.3, 1.0, None, True, False) if value in each.domain]
         values[each.name] = [each.default, *each.domain.choices, *few] if each.name != "n_iterations" else [1, 3]
     return _chosen(**values)
+
+
+def settings_of(name: str) -> st.SearchStrategy[dict[str, Any]]:
+    """Return the strategy of a method's parameters."""
+    return next(known[name] for _, known in FAMILIES if name in known)
 
 
 def cases(name: str, large: bool = False) -> st.SearchStrategy[Case]:
