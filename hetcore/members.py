@@ -9,8 +9,9 @@ The trees are those of `trees.grow`, member by member; what is the same in every
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from operator import is_
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +30,7 @@ from hetcore.kernels.layout import (
     Work,
     make_scratch,
 )
-from hetcore.kernels.members import Grown, Parts, add_members, grow_members
+from hetcore.kernels.members import Grown, Parts, add_members, grow_members, grow_rounds
 from hetcore.kernels.threads import run_each
 from hetcore.trees import Tree
 
@@ -64,15 +65,21 @@ class MemberGrower:
 
     def use(self, rows: Sequence[NDArray[np.int32]], columns: Sequence[NDArray[np.int32]]) -> None:
         """Set the rows and the columns of each member, as many columns for each."""
-        sizes = [part.size for part in rows]
         # without draws columns are those of the round before
         if self.parts is None or not all(map(is_, columns, self._columns)):
             self._columns, self._bins = columns, self._bins_of(np.array(columns, np.int32))
-        self.parts = Parts(np.concatenate(rows).astype(np.uint32), np.cumsum([0, *sizes]), *self._bins)
-        largest = max(sizes)
+        self._use(np.concatenate(rows), [part.size for part in rows], self._bins, len(rows))
+
+    def use_joined(self, rows: NDArray, sizes: NDArray, columns: NDArray[np.int32], n_members: int) -> None:
+        """Set rows, one tree's after another's, their number (E,), and columns (E, c), of as many trees a member."""
+        self._use(rows, sizes, self._bins_of(columns), n_members)
+
+    def _use(self, rows: NDArray, sizes: Sequence[int] | NDArray, bins: tuple[NDArray, ...], n_members: int) -> None:
+        self.parts = Parts(rows.astype(np.uint32), np.cumsum([0, *sizes]), *bins)
+        largest = int(max(sizes))
         # room is made for the largest member seen so far and kept: row samples vary a little from round to round
         if largest > self._room_rows:
-            threads, self._room_rows = max(1, min(self.n_jobs, len(rows))), largest
+            threads, self._room_rows = max(1, min(self.n_jobs, n_members)), largest
             self._scratches = [self._scratch(largest) for _ in range(threads)]
 
     def _bins_of(self, chosen: NDArray[np.int32]) -> tuple[NDArray, NDArray, NDArray]:
@@ -127,13 +134,13 @@ class MemberGrower:
         """What a single thread works in, for kernels that grow members themselves."""
         return self._scratches[0]
 
-    def empty(self, n_members: int) -> Grown:
-        """Return arrays for a tree of each member."""
-        capacity = self.room[1].nodes.size
+    def empty(self, n_members: int, n_trees: int = 1) -> Grown:
+        """Return arrays for some trees of each member."""
+        capacity, count = self.room[1].nodes.size, n_members * n_trees
         return Grown(
-            np.empty((n_members, capacity), NODE_DTYPE),
-            np.zeros((n_members, capacity, self.shape[0])),
-            np.empty(n_members, np.int64),
+            np.empty((count, capacity), NODE_DTYPE),
+            np.zeros((count, capacity, self.shape[0])),
+            np.empty(count, np.int64),
             np.empty((n_members, self.binned.shape[1]), np.int32),
         )
 
@@ -153,23 +160,53 @@ class MemberGrower:
         DataError
             If a gradient or hessian is not finite, or a hessian is negative.
         """
-        n_members, grown = gradients.shape[0], self.empty(gradients.shape[0])
+        grown = self.empty(gradients.shape[0])
+
+        def some(members: tuple[int, int], room: Any) -> int:
+            problem, work, scratch, buffers, begins = room
+            given = self.params, work, scratch, gradients, hessians, grown, buffers, begins
+            return grow_members(problem, self.parts, *members, *given)
+
+        self._each(some, gradients.shape[0])
+        return grown
+
+    def grow_rounds(self, learned: Any, slopes: Any, rounds: tuple[int, int, int], grown: Grown) -> None:
+        """Grow some of the trees of each member, each on what those before it leave.
+
+        Parameters
+        ----------
+        learned, slopes, rounds, grown : see `hetcore.kernels.members.grow_rounds`
+            `grown` is that of `empty`.
+
+        Raises
+        ------
+        DataError
+            If a gradient or hessian is not finite, or a hessian is negative.
+        """
+
+        def some(members: tuple[int, int], room: Any) -> int:
+            problem, work, scratch, buffers, begins = room
+            given = self.params, work, scratch, learned, slopes, grown, buffers, begins
+            return grow_rounds(problem, self.parts, members, rounds, *given)
+
+        self._each(some, len(grown.leaves))
+
+    def _each(self, some: Callable[[tuple[int, int], Any], int], n_members: int) -> None:
+        """Let `some` grow the trees of all members, in a room each thread."""
         # a tree is grown by one thread, so that bits do not depend on how many there are
         free, alone = list(self._scratches), len(self._scratches) == 1
 
-        def some(members: tuple[int, int]) -> int:
-            problem, work, scratch, buffers, begins = taken = free.pop()
-            given = self.params, work, scratch, gradients, hessians, grown, buffers, begins
-            found = grow_members(problem, self.parts, *members, *given)
-            free.append(taken)
+        def taken(members: tuple[int, int]) -> int:
+            room = free.pop()
+            found = some(members, room)
+            free.append(room)
             return found
 
         # one by one to whoever is free; one thread alone grows all in one call
         stretches = [(0, n_members)] if alone else [(k, k + 1) for k in range(n_members)]
-        wrong = max(run_each(some, stretches, len(self._scratches)))
+        wrong = max(run_each(taken, stretches, len(self._scratches)))
         if wrong:
             raise DataError(WRONG[wrong])
-        return grown
 
 
 def drawn(numbers: NDArray[np.int32], count: int, rng: np.random.Generator) -> NDArray[np.int32]:
@@ -209,6 +246,9 @@ def drawn_together(
 
 
 def trees_of(grown: Grown) -> list[Tree]:
-    """Return the trees, member by member."""
+    """Return the trees, one after the other, without what else is in the arrays that they were grown in."""
     sizes = grown.sizes.tolist()
-    return [Tree(grown.nodes[k, :size], grown.values[k, :size]) for k, size in enumerate(sizes)]
+    used = np.arange(grown.nodes.shape[1]) < grown.sizes[:, None]
+    # copied together: a copy each would take longer than the copying
+    nodes, values, ends = grown.nodes[used], grown.values[used], np.cumsum(grown.sizes).tolist()
+    return [Tree(nodes[end - size : end], values[end - size : end]) for size, end in zip(sizes, ends)]

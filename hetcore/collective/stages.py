@@ -219,6 +219,21 @@ def columns_of(size: int, share: float, most: int | None) -> int:
     return min(limit, max(min(size, 3), ceil(share * size)))
 
 
+def _lowest(numbers: NDArray[np.int32], count: int, lots: NDArray) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Return those of `numbers` (m,) with the `count` lowest of lots (T, m), tree by tree, and how many each has.
+
+    All of them for each tree where there are no lots, (T, 0).
+    """
+    n_trees = len(lots)
+    if not lots.size:
+        return np.tile(numbers, n_trees), np.full(n_trees, numbers.size)
+    # Not `hetcore.members.drawn`: of a million nodes, finding the count-th lot takes half the time of a choice that is
+    # sorted, and the two draw different rows from one seed, so one of them for all would change fits.
+    low = lots <= np.partition(lots, count - 1, axis=1)[:, count - 1 : count]
+    # the method, which on a small table takes a fifth of the function's time, as `nonzero` does
+    return numbers[low.nonzero()[1]], low.sum(axis=1)
+
+
 @dataclass(frozen=True)
 class Grower:
     """How the trees of a stage are grown.
@@ -271,22 +286,14 @@ class Grower:
         # the caller's scores stay as they are
         score, forest = score.copy(), Forest(score.shape[1])
         for _ in range(n_trees if rows.size else 0):
-            drawn = self.drawn(columns, rows)
-            tree = self._tree(binned, n_bins, *drawn, target, score, center)
+            (chosen,), part, _ = self.drawn(columns, rows, 1)
+            tree = self._tree((binned, n_bins, chosen), target, score, part, center)
             forest.append(tree, self.learning_rate)
             tree.add_to(score, binned, self.learning_rate)
         return forest
 
-    def _tree(
-        self,
-        binned: NDArray,
-        n_bins: NDArray,
-        columns: NDArray,
-        rows: NDArray,
-        target: NDArray,
-        score: NDArray,
-        center: float,
-    ) -> Any:
+    def _tree(self, table: Any, target: NDArray, score: NDArray, rows: NDArray, center: float) -> Any:
+        binned, n_bins, columns = table
         gradients, curved = self.derivatives(target, score, center)
         tree = grow(binned, gradients, curved, rows=rows, columns=columns, params=self.limits, n_bins=n_bins)
         if self.median:
@@ -302,9 +309,14 @@ class Grower:
         # the centre is added again: only differences count, and float32 has more digits near 0
         return (fitted + center - target).astype(np.float32), curved
 
-    def drawn(self, columns: NDArray, rows: NDArray) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Return the columns and the rows of the next tree."""
-        return self._drawn(columns), self._drawn(rows, self.subsample)
+    def drawn(self, columns: NDArray, rows: NDArray, n_trees: int) -> tuple[NDArray, NDArray, NDArray[np.int64]]:
+        """Return what the next trees see: columns (n_trees, c), rows, one tree's after another's, and their numbers."""
+        counts = self._count(columns, None), self._count(rows, self.subsample)
+        # a lot each where not all are seen, a tree's columns before its rows
+        split = columns.size if counts[0] < columns.size else 0
+        lots = self.rng.random((n_trees, split + (rows.size if counts[1] < rows.size else 0)))
+        chosen, _ = _lowest(columns, counts[0], lots[:, :split])
+        return chosen.reshape(n_trees, -1), *_lowest(rows, counts[1], lots[:, split:])
 
     def ahead(self, columns: NDArray, rows: NDArray, n_trees: int) -> Grower:
         """Return a grower that draws what this one would for so many trees, and leave this one after them."""
@@ -323,16 +335,3 @@ class Grower:
     def _draws(self, numbers: NDArray, share: float | None) -> bool:
         """Return whether a tree sees less than all rows, or columns."""
         return self._count(numbers, share) < numbers.size
-
-    def _drawn(self, numbers: NDArray, share: float | None = None) -> NDArray[np.int32]:
-        """Return a random share of rows, or of columns (at least three, where there are as many)."""
-        count = self._count(numbers, share)
-        if count == numbers.size:
-            return numbers
-        # Not `hetcore.members.drawn`: of a million nodes, finding the count-th lot takes half the time of a choice that
-        # is sorted, and the two draw different rows from one seed, so one of them for all would change fits.
-        lots = self.rng.random(numbers.size)
-        sorted_lots = lots.copy()
-        # in place: NumPy's function of the name takes longer than the work on a small table
-        sorted_lots.partition(count - 1)
-        return numbers[lots <= sorted_lots[count - 1]]

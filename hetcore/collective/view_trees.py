@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from hetcore.collective.stages import Grower
 from hetcore.forest import Forest
 from hetcore.kernels.threads import run_each
-from hetcore.members import MemberGrower, add_members, trees_of
+from hetcore.members import MemberGrower, trees_of
 from hetcore.trees import Tree
 
 __all__ = ["grow_views"]
@@ -65,25 +65,34 @@ def _together(
 ) -> tuple[list[Forest], list[NDArray[np.float64]]]:
     binned, n_bins, columns = table
     # drawn view by view, as they are where each view grows by itself
-    drawn = [[grower.drawn(columns, part) for _ in range(n_trees)] for part in rows]
+    drawn = [grower.drawn(columns, part, n_trees) for part in rows]
     forests, added = [Forest(target.shape[1]) for _ in rows], np.zeros_like(scores)
     # the unit of sums in fixed point depends on how many bits the number of rows has: views of one number together
-    bits = np.array([each[0][1].size.bit_length() for each in drawn] if n_trees else [])
+    bits = np.array([int(sizes[0]).bit_length() for _, _, sizes in drawn] if n_trees else [])
     # a tree of few values takes less than handing it over
     jobs = grower.n_jobs if target.size * len(columns) >= SHARED else 1
     for same in (np.flatnonzero(bits == each) for each in np.unique(bits)):
         shape = target.shape[1], target.shape[1] if grower.scale.is_classifier else 0
         members = MemberGrower(binned, n_bins, shape, grower.limits, jobs)
-        before, after = scores[same], added[same]
-        for t in range(n_trees):
-            chosen = [drawn[k][t] for k in same]
-            members.use([part for _, part in chosen], [some for some, _ in chosen])
-            gradients, curved = grower.derivatives(target, before)
-            grown = members.grow(gradients, gradients[:, :, :0] if curved is None else curved)
-            add_members(before, grown.leaves, grown.values, grower.learning_rate)
-            add_members(after, grown.leaves, grown.values, grower.learning_rate)
-            for k, tree in zip(same, trees_of(grown)):
-                # copies: a part of an array would keep the whole
-                forests[k].append(Tree(tree.nodes.copy(), tree.values.copy()), grower.learning_rate)
-        added[same] = after
+        chosen, used, sizes = (np.concatenate(each) for each in zip(*(drawn[k] for k in same)))
+        members.use_joined(used, sizes, chosen, len(same))
+        learned = target, scores[same], np.zeros_like(scores[same]), float(grower.learning_rate)
+        trees = _grown(members, grower, learned, n_trees)
+        added[same] = learned[2]
+        for t, tree in enumerate(trees):
+            forests[same[t // n_trees]].append(tree, grower.learning_rate)
     return forests, list(added)
+
+
+def _grown(members: MemberGrower, grower: Grower, learned: tuple[Any, ...], n_trees: int) -> list[Tree]:
+    """Return the trees of each member, and add them to its scores; `learned` as `MemberGrower.grow_rounds` takes it."""
+    (target, scores, *_), n_hessians = learned, members.shape[1]
+    grown = members.empty(len(scores), n_trees)
+    if not n_hessians:
+        # slopes of the squared error are a subtraction, which the kernel does itself
+        slopes = np.empty(scores.shape, np.float32), np.empty((*scores.shape[:2], 0), np.float32)
+        members.grow_rounds(learned, slopes, (0, n_trees, n_trees), grown)
+        return trees_of(grown)
+    for t in range(n_trees):
+        members.grow_rounds(learned, grower.derivatives(target, scores), (t, t + 1, n_trees), grown)
+    return trees_of(grown)

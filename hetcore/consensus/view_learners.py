@@ -266,8 +266,6 @@ class TreeLearner(ViewLearner):
                 np.clip(grown.values, -LEAF_LIMIT, LEAF_LIMIT, out=grown.values)
             add_members(self.scores, grown.leaves, grown.values, self.rates[-1])
             for trees, tree in zip(grown_now, trees_of(grown)):
-                # the grower's arrays are the next round's
-                tree.nodes, tree.values = tree.nodes.copy(), tree.values.copy()
                 trees.append(tree)
         self.trees.append([tree for trees in grown_now for tree in trees])
 

@@ -82,6 +82,69 @@ def _fall(binned, nodes, leaf, rest, order, buffer, begins):
 fall = kernel(_fall, allocates=False)
 
 
+def _grow_member(problem, parts, k, params, work, scratch, gradients, hessians, found, buffers, begins):
+    """Grow the tree of member k on `gradients` (n, K) and `hessians` (n, P), and find the leaf of each row.
+
+    Parameters
+    ----------
+    problem, parts, params, work, scratch, buffers, begins
+        As of `grow_members`.
+    found : (nodes (capacity,), values (capacity, K), leaves (n,))
+        Receive the tree, and the leaf of every row of the table.
+
+    Returns
+    -------
+    int
+        Nodes of the tree; below 0 as `pack_rows`, negated.
+    """
+    nodes, values, leaves = found
+    rows = parts.rows[parts.starts[k] : parts.starts[k + 1]]
+    # a member's own columns; bins and words are shared, for the table is one and the words are written anew each
+    # time
+    own = Problem(
+        problem.binned,
+        parts.columns[k],
+        parts.n_bins[k],
+        parts.offsets[k],
+        problem.packed,
+        problem.layout,
+        problem.kept_rows,
+    )
+    # the grower moves rows about; the member's own stay as they are for the next round
+    moved = work.rows[: rows.shape[0]]
+    for i in range(rows.shape[0]):
+        moved[i] = rows[i]
+    mine = Work(
+        moved,
+        work.buffer,
+        work.ordered,
+        work.pool,
+        work.flat_pool,
+        work.free,
+        work.nodes,
+        work.leaves,
+        work.totals,
+        work.open,
+        work.state,
+        work.found,
+    )
+    # packed for each member: units depend on the sum over its rows
+    wrong = pack_rows(gradients, hessians, rows, own.packed, own.layout)
+    if wrong != 0:
+        return -wrong
+    for i in range(leaves.shape[0]):
+        leaves[i] = -1
+    size = grow_tree(own, params, mine, scratch, values, leaves, WHOLE)
+    for node in range(size):
+        nodes[node] = work.nodes[node]
+    # rows that the member was not grown on get a leaf too: their scores are the out-of-fold ones
+    fall(problem.binned, nodes[:size], leaves, buffers[0], buffers[1], buffers[2], begins)
+    return size
+
+
+grow_member = kernel(_grow_member, allocates=False)
+
+
 def _grow_members(problem, parts, first, stop, params, work, scratch, gradients, hessians, grown, buffers, begins):
     """Grow a tree for each of the members first..stop-1.
 
@@ -107,47 +170,12 @@ def _grow_members(problem, parts, first, stop, params, work, scratch, gradients,
         0, or as `pack_rows`.
     """
     for k in range(first, stop):
-        rows = parts.rows[parts.starts[k] : parts.starts[k + 1]]
-        # a member's own columns; bins and words are shared, for the table is one and the words are written anew each
-        # time
-        own = Problem(
-            problem.binned,
-            parts.columns[k],
-            parts.n_bins[k],
-            parts.offsets[k],
-            problem.packed,
-            problem.layout,
-            problem.kept_rows,
-        )
-        # the grower moves rows about; the member's own stay as they are for the next round
-        moved = work.rows[: rows.shape[0]]
-        for i in range(rows.shape[0]):
-            moved[i] = rows[i]
-        mine = Work(
-            moved,
-            work.buffer,
-            work.ordered,
-            work.pool,
-            work.flat_pool,
-            work.free,
-            work.nodes,
-            work.leaves,
-            work.totals,
-            work.open,
-            work.state,
-            work.found,
-        )
-        # packed for each member: units depend on the sum over its rows
-        wrong = pack_rows(gradients[k], hessians[k], rows, own.packed, own.layout)
-        if wrong != 0:
-            return wrong
-        grown.leaves[k] = -1
-        size = grow_tree(own, params, mine, scratch, grown.values[k], grown.leaves[k], WHOLE)
+        found = grown.nodes[k], grown.values[k], grown.leaves[k]
+        given = gradients[k], hessians[k]
+        size = grow_member(problem, parts, k, params, work, scratch, given[0], given[1], found, buffers, begins)
+        if size < 0:
+            return -size
         grown.sizes[k] = size
-        for node in range(size):
-            grown.nodes[k, node] = work.nodes[node]
-        # rows that the member was not grown on get a leaf too: their scores are the out-of-fold ones
-        fall(problem.binned, grown.nodes[k, :size], grown.leaves[k], buffers[0], buffers[1], buffers[2], begins)
     return 0
 
 
@@ -226,6 +254,54 @@ def _write_slopes(scores, codes, pull, weight, rows, starts, room, gradients, he
 
 
 write_slopes = kernel(_write_slopes, allocates=False)
+
+
+def _grow_rounds(problem, parts, members, rounds, params, work, scratch, learned, slopes, grown, buffers, begins):
+    """Grow tree after tree for some members, each on what those before it leave.
+
+    Parameters
+    ----------
+    problem, params, work, scratch, buffers, begins
+        As of `grow_members`.
+    parts : Parts
+        Of tree t of member k at k * T + t.
+    members, rounds : (first, stop), (first, stop, T)
+        Which members, and which of their T trees.
+    learned : (target (n, K), scores (M, n, K), added (M, n, K), rate) of float64
+        Scores of all rows go on with the trees, times the rate; so does what they add.
+    slopes : (gradients (M, n, K), hessians (M, n, P)) of float32
+        Written here where there are no hessians: of half the squared error. Else those of the only round.
+    grown : Grown
+        Receives the trees, at k * T + t, and member k's leaves of the last.
+
+    Returns
+    -------
+    int
+        0, or as `pack_rows`.
+    """
+    (target, scores, added, rate), (gradients, hessians) = learned, slopes
+    for k in range(members[0], members[1]):
+        for t in range(rounds[0], rounds[1]):
+            at = k * rounds[2] + t
+            if hessians.shape[2] == 0:
+                for r in parts.rows[parts.starts[at] : parts.starts[at + 1]]:
+                    for c in range(target.shape[1]):
+                        gradients[k, r, c] = scores[k, r, c] - target[r, c]
+            found = grown.nodes[at], grown.values[at], grown.leaves[k]
+            given = gradients[k], hessians[k]
+            size = grow_member(problem, parts, at, params, work, scratch, given[0], given[1], found, buffers, begins)
+            if size < 0:
+                return -size
+            grown.sizes[at] = size
+            for i in range(target.shape[0]):
+                for c in range(target.shape[1]):
+                    step = rate * grown.values[at, grown.leaves[k, i], c]
+                    scores[k, i, c] += step
+                    added[k, i, c] += step
+    return 0
+
+
+grow_rounds = kernel(_grow_rounds, allocates=False)
 
 
 def _farthest(scores, n):

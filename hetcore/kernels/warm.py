@@ -60,6 +60,15 @@ def _members() -> None:
     draws.draw_sets(np.ones(6, np.uint64), one + 2, one + 1, np.zeros(2, np.bool_), one)
 
 
+def _rounds() -> None:
+    gradients, problem, parts, work, grown = _toy_member()
+    room = TreeParams(), work, make_scratch(4, 1)
+    given, buffers, begins = gradients[None], np.zeros((3, 3), np.uint32), np.zeros((3, 2), np.int64)
+    learned = np.zeros((3, 1)), np.zeros((1, 3, 1)), np.zeros((1, 3, 1)), 1.0
+    slopes = given, given.copy()
+    members.grow_rounds(problem, parts, (0, 1), (0, 1, 1), *room, learned, slopes, grown, buffers, begins)
+
+
 def _votes() -> None:
     gradients, problem, parts, work, grown = _toy_member()
     rule = boosted_votes.VoteRule(np.ones(3), np.zeros(3, np.int64), False, 1.0, 1.0, 1.0, 1.0, 0.0, -1.0)
@@ -157,7 +166,7 @@ def _collective() -> None:
 
 # what every method needs first; the rest belongs to single pages
 _CORE = (_bins, _members, _prediction, _graphs, _weights)
-_MORE = (_tree, _medians, _votes, _collective, _factorization)
+_MORE = (_tree, _medians, _votes, _rounds, _collective, _factorization)
 
 
 def warm_up(progress: Callable[[int, int], object] | None = None, core: bool = False, backwards: bool = False) -> None:

@@ -42,13 +42,14 @@ def planted_classes(n_classes):
 @pytest.mark.parametrize(("n_classes", "bins", "most"), [(5, 120, None), (6, 32, 40)])
 def test_trees_of_many_classes_see_fewer_bins_and_columns(n_classes, bins, most, monkeypatch):
     data, seen = planted_classes(n_classes), []
-    drawn = Grower._drawn
-    monkeypatch.setattr(Grower, "_drawn", lambda self, *given: seen.append(self) or drawn(self, *given))
+    drawn = Grower.drawn
+    monkeypatch.setattr(Grower, "drawn", lambda self, *given: seen.append(self) or drawn(self, *given))
     model = small(hc.MGBClassifier, column_sample=1.0).fit(data)
     assert model.model_.columns.mapper.n_bins.max() == bins
     assert {grower.most_columns for grower in seen} == {most}
-    assert drawn(seen[0], np.arange(500, dtype=np.int32)).size == (500 if most is None else 45)
-    assert drawn(seen[0], np.arange(60, dtype=np.int32)).size == (60 if most is None else 40)
+    for d, fewer in ((500, 45), (60, 40)):
+        columns, _, _ = drawn(seen[0], np.arange(d, dtype=np.int32), np.arange(9, dtype=np.int32), 2)
+        assert columns.shape == (2, d if most is None else fewer)
     assert model.get_params()["learning_rate"] is None
     assert {grower.learning_rate for grower in seen} == {sizes(n_classes)["learning_rate"]}
 

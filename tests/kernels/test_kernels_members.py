@@ -54,6 +54,26 @@ def test_rows_and_columns_may_change_from_tree_to_tree():
     assert_array_equal(grower.grow(gradients, hessians).leaves, leaves)
 
 
+def test_rounds_follow_what_the_trees_before_them_leave():
+    binned, n_bins, _, _, rows, columns = made()
+    members, n, rate = len(rows), binned.shape[1], 0.3
+    target, scores = np.random.default_rng(2).normal(size=(n, 1)), np.zeros((members, n, 1))
+    drawn = [[(own, used), (own[::2], used)] for own, used in zip(rows, columns)]
+    twin = scores.copy()
+    trees = naive.grow_rounds(binned, target, twin, n_bins, PARAMS, drawn, rate)
+    for n_jobs in (1, 2):
+        grower, found, added = MemberGrower(binned, n_bins, (1, 0), PARAMS, n_jobs), scores.copy(), scores.copy()
+        flat = [each for own in drawn for each in own]
+        sizes, used = np.array([part.size for part, _ in flat]), np.array([chosen for _, chosen in flat])
+        grower.use_joined(np.concatenate([part for part, _ in flat]), sizes, used, members)
+        slopes, grown = (np.empty((members, n, width), np.float32) for width in (1, 0)), grower.empty(members, 2)
+        grower.grow_rounds((target, found, added, rate), tuple(slopes), (0, 2, 2), grown)
+        assert_array_equal(found, twin)
+        assert_array_equal(added, twin)
+        for ours, theirs in zip(trees_of(grown), [tree for own in trees for tree in own]):
+            assert_array_equal(ours.nodes, theirs.nodes)
+
+
 def test_scores_get_the_values_of_their_leaves():
     rng = np.random.default_rng(1)
     scores, values = rng.normal(size=(2, 9, 3)), rng.normal(size=(2, 4, 3))

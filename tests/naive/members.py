@@ -14,6 +14,20 @@ def grow_members(binned, gradients, hessians, rows, columns, params, n_bins):
     return each, np.array([tree.apply(binned) for tree in each])
 
 
+def grow_rounds(binned, target, scores, n_bins, params, drawn, rate):
+    """Add trees of the squared error to scores (M, n, K), each on what those before leave; return them, by member.
+
+    `drawn` has by member, of each of its trees, the rows and the columns.
+    """
+    grown = [[] for _ in scores]
+    for trees, score, own in zip(grown, scores, drawn):
+        for rows, columns in own:
+            gradients = (score - target).astype(np.float32)
+            trees.append(grow(binned, gradients, None, rows, columns, params, n_bins))
+            score += rate * trees[-1].predict(binned)
+    return grown
+
+
 def add_members(scores, leaves, values, rate):
     for k in range(len(scores)):
         scores[k] += rate * values[k][leaves[k]]
