@@ -2,6 +2,7 @@
 
     python -m benchmarks.speed.factorization
     python -m benchmarks.speed.factorization --factors 20 --repeats 5
+    python -m benchmarks.speed.factorization --workers 1 2 4        # by strips on a LocalCluster, no peers
 
 An epoch takes what a long fit takes more than a short one, over the epochs between, so that reading the data is
 left out. Seconds are of the processor, one thread; peers and ours take turns. Medians. Only here:
@@ -13,12 +14,13 @@ from __future__ import annotations
 import argparse
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 import hetcore as hc
+from hetcore import model_files
 
 USERS, ITEMS, RATINGS = 6040, 3706, 1_000_000
 SHORT, LONG = 1, 6
@@ -65,12 +67,48 @@ def seconds(fit: Callable[[int], Any], epochs: int) -> float:
     return time.process_time() - started
 
 
+def on_clusters(factors: int, counts: Sequence[int], X: np.ndarray, y: np.ndarray) -> None:
+    """Print seconds of the processor of an epoch by strips: of the fit's process and of its busiest worker."""
+    from distributed import Client, LocalCluster
+
+    heads = "method", "workers", "the fit's process, s", "the busiest worker, s", "model file"
+    print(f"| {' | '.join(heads)} |\n{'|---' * len(heads)}|")
+    files: dict[str, bytes] = {}
+    for count in counts:
+        with (
+            LocalCluster(count, threads_per_worker=1, processes=True, dashboard_address=":0") as cluster,
+            Client(cluster, direct_to_workers=True, set_as_default=False) as client,
+        ):
+            for cls in (hc.MatrixFactorization, hc.HMF):
+                own, theirs, file = _epoch_by_strips(cls, factors, client, X, y)
+                same = "the same" if files.setdefault(cls.__name__, file) == file else "ANOTHER"
+                print(f"| {cls.__name__} | {count} | {own:.3f} | {theirs:.3f} | {same} |", flush=True)
+
+
+def _epoch_by_strips(cls: type, factors: int, client: Any, X: np.ndarray, y: np.ndarray) -> tuple[float, float, bytes]:
+    def spent(epochs: int) -> tuple[np.ndarray, bytes]:
+        before = [time.process_time(), *client.run(time.process_time).values()]
+        model = cls(factors, epochs, validation_fraction=0.0, random_state=0)
+        hc.distributed.fit(model, X, client, y=y)
+        after = [time.process_time(), *client.run(time.process_time).values()]
+        return np.subtract(after, before), model_files.dumps(model)
+
+    spent(SHORT)
+    (short, _), (long, file) = spent(SHORT), spent(LONG)
+    own, *theirs = (long - short) / (LONG - SHORT)
+    return own, max(theirs), file
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--factors", type=int, default=100)
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--workers", type=int, nargs="+", help="of clusters to fit on by strips, beside no peer")
     args = parser.parse_args()
     X, y = made()
+    if args.workers:
+        on_clusters(args.factors, args.workers, X, y)
+        return
     fits = {"biased MF": ours(hc.MatrixFactorization, args.factors, X, y), "HMF": ours(hc.HMF, args.factors, X, y)}
     fits |= {"Surprise SVD": surprise(args.factors, X, y), "cornac MF": cornac(args.factors, X, y)}
     for fit in fits.values():

@@ -24,6 +24,9 @@ on the workers by ranges of instances, and histograms travel (`hetcore.distribut
 As printed each source's f_i stays with its worker, which takes the gradient, grows the tree, searches the step and adds
 up the subtrees of sum_i w_i f_i that it has (`hetcore.consensus.partial_sums`).
 
+`MatrixFactorization` and `HMF` are fitted by blocks of users and items (`hetcore.distributed.factor_strips`), in an
+order of the entries that is not that of `model.fit`, and is the same on any number of workers.
+
 Replicates and predictions of every method are whole tasks there: see `hetcore.distributed.tasks`.
 
 A worker that is lost costs time alone: its sources are loaded on the others, which repeat what those had learned and
@@ -39,12 +42,14 @@ from typing import Any
 
 from hetcore.base import boost
 from hetcore.consensus.gbc import GBCClassifier, GBCRegressor
-from hetcore.data import HetData
 from hetcore.distributed.executor import DaskExecutor
+from hetcore.distributed.factor_strips import DaskStrips
 from hetcore.distributed.sharded_executor import ShardedExecutor, rows_that_fit
 from hetcore.distributed.tasks import predict, replicates
 from hetcore.errors import ClusterError, ParameterError
 from hetcore.events import Callback
+from hetcore.factorization.estimator import Factorization
+from hetcore.factorization.strips import Strips
 
 __all__ = ["connect", "fit", "predict", "replicates"]
 
@@ -77,8 +82,8 @@ def connect(address: str, timeout: float) -> Any:
 
 
 def fit(
-    model: GBCClassifier | GBCRegressor,
-    data: HetData,
+    model: GBCClassifier | GBCRegressor | Factorization,
+    data: Any,
     client: Any,
     callbacks: Iterable[Callback] = (),
     *,
@@ -86,20 +91,21 @@ def fit(
     eval_y: Any = None,
     shard_rows: int | None = None,
 ) -> Any:
-    """Fit a consensus model with its sources and graphs held by a cluster's workers.
+    """Fit a consensus model with its sources and graphs held by a cluster's workers, or a factorization by blocks.
 
     Parameters
     ----------
-    model : GBCClassifier or GBCRegressor
-        Its `schedule` becomes "parallel": sources that go in turn would wait for one another.
-    data : HetData
+    model : GBCClassifier, GBCRegressor, MatrixFactorization or HMF
+        A consensus model's `schedule` becomes "parallel": sources that go in turn would wait for one another.
+    data : HetData, or (n, 2) array-like of codes
+        The latter, with the values as `y`, for a factorization.
     client : distributed.Client
         Connected, not asynchronous. With `direct_to_workers=True` arrays do not pass through the scheduler.
     callbacks : iterable of callable, default=()
         As of `fit`; `detail` of each `RoundEnd` has also "bytes" (sent, received, loaded in the round), "workers" and
         "workers_lost".
     y, eval_y : (n,) array-like, optional
-        As of `fit`.
+        As of `fit`; a factorization takes no `eval_y`.
     shard_rows : int, optional
         Of a fit as printed: records of all tables are dealt out by ranges of at most so many instances, rounded up to
         blocks of 65,536. The model file does not depend on it. By default tables stay whole unless one takes more than
@@ -119,11 +125,16 @@ def fit(
         If the scheduler is gone, there is no worker for a minute, workers are lost again and again, or one has another
         version of hetcore or polars.
     """
-    if not isinstance(model, GBCClassifier | GBCRegressor):
-        kind = type(model).__name__
-        raise ParameterError(f"A cluster fits GBCClassifier or GBCRegressor, not {kind}: call its own fit.")
+    in_strips = isinstance(model, Factorization) and model._n_modes == 2
+    if not (in_strips or isinstance(model, GBCClassifier | GBCRegressor)):
+        kinds = "GBCClassifier, GBCRegressor, MatrixFactorization or HMF"
+        raise ParameterError(f"A cluster fits {kinds}, not {type(model).__name__}: call its own fit.")
     if getattr(client, "asynchronous", True) or getattr(client, "status", "") != "running":
         raise ParameterError("client must be a connected distributed.Client, not an asynchronous or a closed one.")
+    if in_strips:
+        if eval_y is not None or shard_rows is not None:
+            raise ParameterError("A factorization takes neither eval_y nor shard_rows here: leave them out.")
+        return _factorized(model, data, y, client, callbacks)
     model.set_params(schedule="parallel")._check_parameters()
     if shard_rows is not None and not (model.as_printed and isinstance(shard_rows, int) and shard_rows >= 1):
         rule = "a whole number of at least 1, and of a model with as_printed=True"
@@ -138,4 +149,13 @@ def fit(
         model._fitted_to = model._outline(data, y)
     finally:
         executor.close()
+    return model
+
+
+def _factorized(model: Any, X: Any, y: Any, client: Any, callbacks: Iterable[Callback]) -> Any:
+    model._check_parameters()
+    problem, strips = model._problem(X, y, None), Strips(DaskStrips(client))
+    with client.as_current():
+        boost(model, lambda: model._start(problem, strips), callbacks, model._total(problem))
+    model._fitted_to = model._outline(X, y)
     return model

@@ -17,7 +17,7 @@ from hetcore.data.columns import unmasked
 from hetcore.errors import DataError, ModelFileError, ParameterError
 from hetcore.events import Callback
 from hetcore.factorization.codes import CodeBook, as_codes, book_from
-from hetcore.factorization.sgd import Entries, FactorState, Tables
+from hetcore.factorization.sgd import Entries, FactorState, Tables, in_turn
 from hetcore.parameters import Domain, Whole
 from hetcore.schema import Array, Part, Value
 
@@ -97,8 +97,8 @@ class Factorization(RegressorMixin, Estimator):
             parts["held_out"] = entries_of(*eval_set, self._n_modes, self._book)[0]
         return train, parts
 
-    def _start(self, problem: tuple[Entries, dict[str, Entries]]) -> FactorState:
-        return FactorState.start(self._params(), self._book, *problem)
+    def _start(self, problem: tuple[Entries, dict[str, Entries]], epoch: Any = in_turn) -> FactorState:
+        return FactorState.start(self._params(), self._book, *problem, epoch)
 
     def _params(self) -> dict[str, Any]:
         params = NO_DEVIATION | self.get_params(deep=False)

@@ -6,8 +6,9 @@ processor's cache; blocks are visited in another order in each epoch. Values are
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,7 @@ from hetcore.kernels.factorization import Factors, Rates, predict_entries, run_e
 from hetcore.parameters import Interval
 from hetcore.schema import Stored, array, value
 
-__all__ = ["Entries", "FactorState", "Tables"]
+__all__ = ["Entries", "FactorState", "Laid", "Tables", "in_turn"]
 
 REFERENCE = 100  # entries of a code whose lambda is `regularisation`
 MANY = 10  # codes of a mode whose factors are pulled to their mean, in a tensor
@@ -78,6 +79,29 @@ class Tables(Stored):
         return self.center + self.scale * fitted, self.scale * np.sqrt(variances)
 
 
+class Laid(NamedTuple):
+    """Entries as an epoch goes through them: rows (n, M) int32, values (n,) float32, and where blocks and modes begin.
+
+    Attributes
+    ----------
+    rows, values : see `Entries`
+    starts : (BLOCKS**2 + 1,) int64
+    offsets : (M + 1,) int64
+    """
+
+    rows: NDArray[np.int32]
+    values: NDArray[np.float32]
+    starts: NDArray[np.int64]
+    offsets: NDArray[np.int64]
+
+
+def in_turn(laid: Laid, rng: np.random.Generator, factors: Factors, given: tuple[Any, ...]) -> NDArray[np.float64]:
+    """Visit every entry once, the blocks in a drawn order; return the sums (3,) that `run_epoch` makes of `given`."""
+    totals = np.zeros(3)
+    run_epoch(laid.rows, laid.values, laid.starts, rng.permutation(laid.starts.size - 1), factors, *given, totals)
+    return totals
+
+
 @dataclass
 class FactorState:
     """A fit; `round` is one epoch."""
@@ -95,6 +119,7 @@ class FactorState:
     penalties: NDArray[np.float32]  # (N + 1,): lambda of each row's factors
     counts: NDArray[np.int64]  # (N + 1,): entries of each row
     shrinkage: NDArray[np.float32]  # (N + 1,): what pulls a row's deviations to their level
+    epoch: Callable[..., NDArray[np.float64]]  # `in_turn`, or `hetcore.factorization.strips.Strips`
     base_variance: float = 1.0
     mean_variance: float = 1.0
     level: float = 0.0
@@ -104,7 +129,14 @@ class FactorState:
     best: tuple[float, int, Tables | None] = (np.inf, 0, None)
 
     @classmethod
-    def start(cls, params: dict[str, Any], book: CodeBook, train: Entries, parts: dict[str, Entries]) -> FactorState:
+    def start(
+        cls,
+        params: dict[str, Any],
+        book: CodeBook,
+        train: Entries,
+        parts: dict[str, Entries],
+        epoch: Callable[..., NDArray[np.float64]] = in_turn,
+    ) -> FactorState:
         """Lay out the entries and draw the factors."""
         rng = np.random.default_rng(params["random_state"])
         order, starts = blocks(train.rows, book, rng)
@@ -114,13 +146,9 @@ class FactorState:
         center = float(train.values.mean())
         # values that are all the same have no deviation to divide by
         scale = 1.0 if params["as_printed"] else float(train.values.std()) or 1.0
-        if params["as_printed"]:  # (16) has the prior once for a code: each visit brings its share
-            penalties = params["regularisation"] / np.maximum(counts, 1)
-        else:
-            penalties = params["regularisation"] * (REFERENCE / np.maximum(counts, 1)) ** params["regularisation_power"]
         scaled = ((train.values - center) / scale).astype(np.float32)
         factors = _drawn(params, counts, train.rows.shape[1], rng)
-        penalties, shrinkage = penalties.astype(np.float32), np.zeros(counts.size, np.float32)
+        penalties, shrinkage = _penalties(params, counts), np.zeros(counts.size, np.float32)
         state = cls(
             params=params,
             book=book,
@@ -135,12 +163,13 @@ class FactorState:
             penalties=penalties,
             counts=counts,
             shrinkage=shrinkage,
+            epoch=epoch,
         )
         if params["as_printed"] and state.has_deviation:
             state._set_deviations(float(scaled.var()))
         # folds first: the first epoch is weighted by then
         elif params["deviation_folds"] > 1 and state.has_deviation:
-            state._learn_from(left_out_errors(params, book, train, rng) / scale)
+            state._learn_from(left_out_errors(params, book, train, rng, epoch) / scale)
         return state
 
     @property
@@ -150,12 +179,9 @@ class FactorState:
     def round(self) -> bool:
         """Visit every entry once; return whether the validation part has not gained for `patience` epochs."""
         learns = self.has_deviation and self._learns_deviation()
-        totals = np.zeros(3)
-        order = self.rng.permutation(self.starts.size - 1)
-        run_epoch(
-            self.train.rows, self.scaled, self.starts, order, self.factors, self._rates(learns), self.penalties,
-            self._centers(), self.shrinkage, totals,
-        )  # fmt: skip
+        laid = Laid(self.train.rows, self.scaled, self.starts, self.book.offsets)
+        given = self._rates(learns), self.penalties, self._centers(), self.shrinkage
+        totals = self.epoch(laid, self.rng, self.factors, given)
         self._note(totals / len(self.train))
         self.n_rounds += 1
         self._score()
@@ -190,12 +216,10 @@ class FactorState:
             biases=np.zeros_like(self.factors.biases), factors=np.zeros((len(self.shrinkage), 0), np.float32)
         )
         rates, totals = self._rates(True)._replace(learning_rate=np.float32(0.0)), np.zeros(3)
+        laid = Laid(self.train.rows, errors.astype(np.float32), self.starts, self.book.offsets)
+        given = rates, self.penalties, np.zeros((3, 0), np.float32), self.shrinkage
         for _ in range(self.params["deviation_epochs"]):
-            order = self.rng.permutation(self.starts.size - 1)
-            run_epoch(
-                self.train.rows, errors.astype(np.float32), self.starts, order, still, rates, self.penalties,
-                np.zeros((3, 0), np.float32), self.shrinkage, totals,
-            )  # fmt: skip
+            totals = self.epoch(laid, self.rng, still, given)
         self._check_deviations()
         # the biases' sums of squared gradients begin anew, as if nothing had been visited
         self.factors.bias_sums[:] = 1.0
@@ -293,7 +317,11 @@ class FactorState:
 
 
 def left_out_errors(
-    params: dict[str, Any], book: CodeBook, train: Entries, rng: np.random.Generator
+    params: dict[str, Any],
+    book: CodeBook,
+    train: Entries,
+    rng: np.random.Generator,
+    epoch: Callable[..., NDArray[np.float64]],
 ) -> NDArray[np.float64]:
     """Return the error (n,) of each entry by a fit without deviation that has not seen it.
 
@@ -304,13 +332,15 @@ def left_out_errors(
     book : CodeBook
     train : Entries
     rng : Generator
+    epoch : callable
+        How those fits go through their entries.
     """
     if len(train) < 2:  # nothing is left to learn from
         return np.ones(len(train))
     plain = params | {"n_deviation_factors": 0, "random_state": int(rng.integers(2**31))}
     fold, errors = rng.permutation(len(train)) % params["deviation_folds"], train.values.copy()
     for k in range(params["deviation_folds"]):
-        state = FactorState.start(plain, book, train.take(fold != k), {})
+        state = FactorState.start(plain, book, train.take(fold != k), {}, epoch)
         for _ in range(params["deviation_start"]):
             state.round()
         errors[fold == k] -= state.tables().predict(train.rows[fold == k])[0]
@@ -332,6 +362,15 @@ def blocks(rows: NDArray[np.int32], book: CodeBook, rng: np.random.Generator) ->
     order = rng.permutation(len(rows))
     order = order[np.argsort(block[order], kind="stable")]
     return order, np.concatenate([[0], np.cumsum(np.bincount(block, minlength=BLOCKS**2))]).astype(np.int64)
+
+
+def _penalties(params: dict[str, Any], counts: NDArray[np.int64]) -> NDArray[np.float32]:
+    """Return the penalty of each code's factors at each of its visits."""
+    visits = np.maximum(counts, 1)
+    # (16) has the prior once for a code: each visit brings its share
+    if params["as_printed"]:
+        return (params["regularisation"] / visits).astype(np.float32)
+    return (params["regularisation"] * (REFERENCE / visits) ** params["regularisation_power"]).astype(np.float32)
 
 
 def _drawn(params: dict[str, Any], counts: NDArray, n_modes: int, rng: np.random.Generator) -> Factors:
