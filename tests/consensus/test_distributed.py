@@ -287,7 +287,7 @@ def test_what_a_worker_can_not_do_is_reported_in_one_sentence(threads, monkeypat
 
 def test_what_a_cluster_does_not_fit_is_refused(threads):
     data, _ = planted("regression")
-    with pytest.raises(ParameterError, match="fits GBCClassifier or GBCRegressor, not GBRegressor"):
+    with pytest.raises(ParameterError, match="MatrixFactorization or HMF, not GBRegressor"):
         distributed.fit(hc.GBRegressor(), data, threads[1])
     with pytest.raises(ParameterError, match="n_iterations=0 must be"):
         distributed.fit(hc.GBCRegressor(n_iterations=0), data, threads[1])
