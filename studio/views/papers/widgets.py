@@ -56,9 +56,9 @@ def progress(run_id: str, outcome: Outcome) -> None:
     st.progress(done / max(outcome.total, 1), text=f"{wording} · {done} of {outcome.total} fits{left}")
     with st.container(horizontal=True):
         if status.state == "paused":
-            st.button("Play", on_click=manager.resume, args=(run_id,), icon=":material/play_arrow:")
+            st.button("Play", on_click=manager.order, args=(run_id, "resume"), icon=":material/play_arrow:")
         else:
-            st.button("Pause", on_click=manager.pause, args=(run_id,), icon=":material/pause:")
+            st.button("Pause", on_click=manager.order, args=(run_id, "pause"), icon=":material/pause:")
         st.button("Stop", on_click=manager.stop, args=(run_id,), icon=":material/stop:", disabled=status.stopping)
 
 
