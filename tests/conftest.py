@@ -9,6 +9,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 
 import hypothesis
@@ -28,6 +29,9 @@ def _set_environment() -> Path:
     home = Path(tempfile.mkdtemp(prefix="hetcore-tests-"))
     os.environ["HETCORE_HOME"] = str(home)
     os.environ.setdefault(SEED, f"{datetime.now(UTC):%Y%m%d}")  # of all processes of a run, also over midnight
+    # compiled tests are kept, or three tiers' processes write the same assertions anew: two fifths of their collection
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
     for name in ONE_THREAD:  # spinning threads of several libraries stop each other on few cores
         os.environ.setdefault(name, "1")
     if REAL_DATA.is_dir():
@@ -55,6 +59,14 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         code = "from hetcore.kernels import warm_up; warm_up(backwards={})"
         both = [subprocess.Popen([sys.executable, "-c", code.format(way)], cwd=ROOT) for way in (False, True)]
         assert not any([each.wait() for each in both]), "The kernels cannot be compiled."
+
+
+def pytest_collection_finish() -> None:
+    """Read once which installed packages bring components: Streamlit's server does, its AppTest would for each test."""
+    if "streamlit.testing.v1" in sys.modules:
+        from streamlit.components.v2 import manifest_scanner
+
+        manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
 
 
 # The same examples each time, and no example fails for being slow; `--hypothesis-profile=many` looks for new ones.

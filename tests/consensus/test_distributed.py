@@ -19,7 +19,7 @@ from hetcore import model_files
 from hetcore.errors import ClusterError, DataError, ParameterError
 from hetcore.tuning import cross_validate
 from tests.consensus.test_consensus import TASKS, model, planted
-from tests.house.test_house import TREES
+from tests.house.test_house import trees
 
 dask = pytest.importorskip("distributed", reason="Dask is not installed: pip install -r requirements-dask.txt")
 from hetcore import distributed  # noqa: E402 - after the skip
@@ -301,7 +301,7 @@ def test_what_a_cluster_does_not_fit_is_refused(threads):
 def test_dask_is_loaded_by_nothing_but_a_client():
     dotted_names = [
         (path, alias.name if isinstance(node, ast.Import) else node.module)
-        for path, tree in TREES.items()
+        for path, tree in trees().items()
         for node in tree.body  # an import inside a function waits until it is called
         if isinstance(node, ast.Import | ast.ImportFrom)
         for alias in node.names

@@ -6,7 +6,8 @@ import ast
 import os
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,24 @@ from studio.runs import store
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("hetcore", "datasets", "studio", "pages", "experiments")
 FILES = sorted([path for name in FOLDERS for path in (ROOT / name).rglob("*.py")] + list(ROOT.glob("app.py")))
-TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in FILES}
+
+
+@cache
+def parsed(path: Path) -> ast.Module:
+    """Parse a file once in a process, and not before a test asks: every process collects, few look at the code."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
+def nodes(path: Path) -> list[ast.AST]:
+    """Return what a file's code consists of; eleven arrows and five other rules look through all of it."""
+    return list(ast.walk(parsed(path)))
+
+
+def trees() -> dict[Path, ast.Module]:
+    """Return the parsed files of the project but its tests, by path."""
+    return {path: parsed(path) for path in FILES}
+
 
 ROOMS = "(consensus|collective|transfer|heteroscedastic|factorization|multimodal)"
 
@@ -41,9 +59,9 @@ def dotted(path: Path) -> str:
     return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
 
 
-def imports(tree: ast.Module) -> Iterator[str]:
+def imports(code: Iterable[ast.AST]) -> Iterator[str]:
     """Yield every module that a file imports, also inside functions; `from hetcore import data` is hetcore.data."""
-    for node in ast.walk(tree):
+    for node in code:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -53,7 +71,7 @@ def imports(tree: ast.Module) -> Iterator[str]:
 
 def functions(path: Path) -> Iterator[tuple[str, ast.FunctionDef, str]]:
     """Yield (name, function, docstring) of what a file offers; a constructor's is its class's."""
-    for node in TREES[path].body:
+    for node in parsed(path).body:
         for inner in node.body if isinstance(node, ast.ClassDef) else [node]:
             if isinstance(inner, ast.FunctionDef) and (inner.name == "__init__" or not inner.name.startswith("_")):
                 owner = node if inner.name == "__init__" else inner
@@ -79,9 +97,10 @@ def arguments(function: ast.FunctionDef) -> set[str]:
 def test_arrows_point_down(who, what, allowed):
     wrong = [
         f"{dotted(path)} imports {name}"
-        for path, tree in TREES.items()
-        for name in imports(tree)
-        if re.match(who, dotted(path)) and re.match(what, name) and not re.match(allowed, name)
+        for path in FILES
+        if re.match(who, dotted(path))
+        for name in imports(nodes(path))
+        if re.match(what, name) and not re.match(allowed, name)
     ]
     assert wrong == []
 
@@ -90,11 +109,11 @@ def test_the_rules_see_an_arrow_that_points_up():
     code = (
         "def f():\n    from hetcore import consensus\n    import numba.core\n\nfrom studio.jobs.manager import manager"
     )
-    assert sorted(imports(ast.parse(code))) == ["hetcore.consensus", "numba.core", "studio.jobs.manager"]
+    assert sorted(imports(ast.walk(ast.parse(code)))) == ["hetcore.consensus", "numba.core", "studio.jobs.manager"]
 
 
 def test_every_file_says_what_it_is():
-    assert [dotted(path) for path, tree in TREES.items() if not ast.get_docstring(tree)] == []
+    assert [dotted(path) for path, tree in trees().items() if not ast.get_docstring(tree)] == []
 
 
 @pytest.mark.parametrize("folder", ["hetcore", "datasets", "studio"])
@@ -119,7 +138,7 @@ def test_kernels_have_slow_twins_of_the_same_name():
 
 
 def test_nothing_prints():
-    calls = [(path, node) for path, tree in TREES.items() for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    calls = [(path, node) for path in FILES for node in nodes(path) if isinstance(node, ast.Call)]
     assert [(dotted(path), call.lineno) for path, call in calls if getattr(call.func, "id", "") == "print"] == []
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.house.test_house import FILES, ROOT, TREES, dotted
+from tests.house.test_house import FILES, ROOT, dotted, nodes, parsed
 
 KERNELS = sorted((ROOT / "hetcore" / "kernels").glob("*.py"))
 # Its docstring says once what the same five methods of every encoder do.
@@ -23,7 +23,7 @@ PLACE = re.compile(r"(?<![\w.~/])/(work|home|root|Users|tmp)/\w|(?<!\w)[A-Z]:\\\
 
 def offers(path: Path) -> Iterator[tuple[str, str]]:
     """Yield (name, docstring) of a file's classes, functions and methods; a property may be a plain name."""
-    for node in TREES[path].body:
+    for node in parsed(path).body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
             yield node.name, ast.get_docstring(node) or ""
             for inner in node.body if isinstance(node, ast.ClassDef) else ():
@@ -44,8 +44,8 @@ def test_all_that_is_offered_says_what_it_does(folder):
 def _called_from_outside() -> set[tuple[str, str]]:
     """Return (kernel module, name) of what files outside of the kernels import or reach."""
     names: set[tuple[str, str]] = set()
-    for path, tree in TREES.items():
-        for node in ast.walk(tree) if "kernels" not in path.relative_to(ROOT).parts else ():
+    for path in FILES:
+        for node in nodes(path) if "kernels" not in path.relative_to(ROOT).parts else ():
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("hetcore.kernels."):
                 names |= {(node.module.split(".")[2], alias.name) for alias in node.names}
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
@@ -65,8 +65,8 @@ def test_every_kernel_that_the_library_calls_has_a_twin_of_the_same_name():
     assert seen >= 6 and lonely == []
 
 
-def _dangers(tree: ast.Module, may_pickle: bool) -> Iterator[str]:
-    for node in ast.walk(tree):
+def _dangers(code: Iterable[ast.AST], may_pickle: bool) -> Iterator[str]:
+    for node in code:
         if isinstance(node, ast.Call):
             called = ast.unparse(node.func)
             if called in RUNS_TEXT:
@@ -80,17 +80,15 @@ def _dangers(tree: ast.Module, may_pickle: bool) -> Iterator[str]:
 
 
 def test_nothing_reads_pickles_or_runs_text():
-    wrong = [
-        f"{dotted(path)} {what}" for path, tree in TREES.items() for what in _dangers(tree, dotted(path) in WORKER_PIPE)
-    ]
+    wrong = [f"{dotted(path)} {what}" for path in FILES for what in _dangers(nodes(path), dotted(path) in WORKER_PIPE)]
     assert wrong == []
 
 
 def test_the_rules_see_dangers():
     code = "import pickle\nfrom marshal import loads\nnp.load(f)\nx = eval('1')\nnp.load(f, allow_pickle=False)"
-    dangers = sorted(_dangers(ast.parse(code), False))
+    dangers = sorted(_dangers(ast.walk(ast.parse(code)), False))
     assert dangers == ["calls eval", "imports marshal", "imports pickle", "may read pickles from arrays"]
-    assert sorted(_dangers(ast.parse(code), True)) == ["calls eval", "may read pickles from arrays"]
+    assert sorted(_dangers(ast.walk(ast.parse(code)), True)) == ["calls eval", "may read pickles from arrays"]
 
 
 def test_no_file_names_a_place_on_one_machine():
@@ -116,11 +114,11 @@ def _code_lines(function: ast.FunctionDef, lines: list[str]) -> int:
 def test_no_function_is_longer_than_a_screen():
     long = [
         (dotted(path), node.name)
-        for path, tree in TREES.items()
+        for path in FILES
         if "kernels" not in path.relative_to(ROOT).parts
-        for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef)
-        and _code_lines(node, path.read_text(encoding="utf-8").splitlines()) > LONGEST
+        for lines in [path.read_text(encoding="utf-8").splitlines()]
+        for node in nodes(path)
+        if isinstance(node, ast.FunctionDef) and _code_lines(node, lines) > LONGEST
     ]
     assert long == []
 
@@ -133,10 +131,10 @@ LISTS = {"select", "pack"}
 """Functions of others that take things of one kind, one by one, as ours with *arguments do."""
 
 
-def _long_calls(path: Path, tree: ast.Module, lists: set[str]) -> Iterator[str]:
+def _long_calls(path: Path, code: Iterable[ast.AST], lists: set[str]) -> Iterator[str]:
     if any(rooms <= set(path.relative_to(ROOT).parts[:2]) for rooms in BY_POSITION):
         return
-    for node in ast.walk(tree):
+    for node in code:
         if isinstance(node, ast.Call) and sum(not isinstance(each, ast.Starred) for each in node.args) > MOST_POSITIONS:
             name = getattr(node.func, "attr", getattr(node.func, "id", ""))
             if name not in lists:
@@ -145,15 +143,15 @@ def _long_calls(path: Path, tree: ast.Module, lists: set[str]) -> Iterator[str]:
 
 def test_no_call_has_more_than_five_arguments_by_position():
     beside = [path for folder in ("tests", "benchmarks") for path in (ROOT / folder).rglob("*.py")]
-    trees = TREES | {path: ast.parse(path.read_text(encoding="utf-8")) for path in beside}
-    functions = [node for tree in trees.values() for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    every = [*FILES, *beside]
+    functions = [node for path in every for node in nodes(path) if isinstance(node, ast.FunctionDef)]
     lists = LISTS | {node.name for node in functions if node.args.vararg is not None}
     for path in KERNELS:
         lists |= set(re.findall(r"^(\w+) = kernel\(", path.read_text(encoding="utf-8"), flags=re.MULTILINE))
-    found = [call for path, tree in trees.items() for call in _long_calls(path, tree, lists)]
+    found = [call for path in every for call in _long_calls(path, nodes(path), lists)]
     assert found == []
     planted = ast.parse("f(1, 2, 3, 4, 5, 6); f(1, *a, b=2); select(1, 2, 3, 4, 5, 6)")
-    assert list(_long_calls(ROOT / "x.py", planted, lists)) == ["x.py:1 f"]
+    assert list(_long_calls(ROOT / "x.py", ast.walk(planted), lists)) == ["x.py:1 f"]
 
 
 def test_no_folder_holds_more_files_than_one_can_look_over():
