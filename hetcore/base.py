@@ -28,9 +28,10 @@ from threadpoolctl import ThreadpoolController
 
 from hetcore.data import HetData
 from hetcore.data.fingerprint import outline
-from hetcore.data.text import listed
+from hetcore.data.ranges import Ranges, are_ranges, messages, shifted_columns
+from hetcore.data.text import listed, quoted
 from hetcore.display import estimator_html
-from hetcore.errors import DataError, MissingColumnsWarning, ModelFileError
+from hetcore.errors import DataError, MissingColumnsWarning, ModelFileError, UnfamiliarValuesWarning
 from hetcore.events import Callback, RoundEnd
 from hetcore.parameters import Declared, Domain
 from hetcore.schema import Schema, State, Value, checked, parted
@@ -39,7 +40,11 @@ from hetcore.targets import Problem
 __all__ = ["BoostedEstimator", "Estimator", "boost", "check_het_data", "event_row", "history"]
 
 NAMES = Domain(lambda v: v is None or all(isinstance(name, str) for name in v), "names of columns, or None")
-COLUMNS: Schema = {"_feature_names": Value(NAMES, key="feature_names", absent=None)}
+RANGES = Domain(are_ranges, "ranges of columns by source, or None")
+COLUMNS: Schema = {
+    "_feature_names": Value(NAMES, key="feature_names", absent=None),
+    "_ranges": Value(RANGES, key="ranges", absent=None),
+}
 """What every model file holds beside what its method declares."""
 
 
@@ -105,6 +110,9 @@ class Estimator(Declared, BaseEstimator):
         if fault:
             raise ModelFileError(f"{fault}: save the model again.")
 
+    _ranges: dict[str, Ranges] | None = None
+    """What values the columns of the fit had, by source, "" for X; None for a model of a file of before."""
+
     @property
     def _feature_names(self) -> list[str] | None:
         """The names of X's columns in the fit, where it was a table: rows to predict are compared with them."""
@@ -167,8 +175,13 @@ class BoostedEstimator(Estimator):
 
     def _problem(self, data: HetData, y: Any, eval_y: Any) -> Problem:
         """Check what fit was given."""
-        check_het_data(data, "fit")
+        self._look_at(data)
         return Problem.of(data, y, eval_y, self._task)
+
+    def _look_at(self, data: HetData) -> None:
+        """Check that a fit has data, and keep what values they have."""
+        check_het_data(data, "fit")
+        self._ranges = {name: source.ranges for name, source in data.sources.items()}
 
     @property
     def _known_parts(self) -> tuple[Collection[str], Collection[str]]:
@@ -188,6 +201,10 @@ class BoostedEstimator(Estimator):
         sources, graphs = self._known_parts
         _warn_of_names("source", sources, data.sources)
         _warn_of_names("graph", graphs, data.graphs)
+        for name, known in (self._ranges or {}).items():
+            if name in data.sources:
+                for sentence in messages(f"Source {quoted(name)}", known, *shifted_columns(known, data.sources[name])):
+                    warnings.warn(sentence, UnfamiliarValuesWarning, stacklevel=4)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "n_iterations_")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hetcore.data.columns import unmasked
-from hetcore.errors import DataError, ParameterError
+from hetcore.data.ranges import are_far, messages, number_ranges, some_rows
+from hetcore.errors import DataError, ParameterError, UnfamiliarValuesWarning
 
 __all__ = [
     "check_coverage", "check_names", "finite", "flag", "one_of", "remember_names", "rows_to_score_by", "validated",
@@ -59,7 +61,24 @@ def validated(estimator: Any, X: ArrayLike, *y: ArrayLike, **checks: Any) -> Any
     """
     from sklearn.utils.validation import validate_data  # half a second that the studio's first page saves
 
-    return validate_data(estimator, unmasked(X), *(unmasked(each) for each in y), **checks)
+    found = validate_data(estimator, unmasked(X), *(unmasked(each) for each in y), **checks)
+    _look_at_ranges(estimator, found[0] if y else found, reset=checks.get("reset", True))
+    return found
+
+
+def _look_at_ranges(estimator: Any, X: NDArray, *, reset: bool) -> None:
+    """Keep what numbers the columns of a fit have, or say which are far from those."""
+    found = number_ranges(X[some_rows(len(X))])
+    given = {str(place): five for place, five in enumerate(found) if five}
+    if reset:
+        estimator._ranges = {"": given}
+        return
+    known, names = (estimator._ranges or {"": {}})[""], getattr(estimator, "feature_names_in_", None)
+    far = {place: given[place] for place in known if place in given and are_far(known[place], given[place], len(X))}
+    called = {place: f"column {int(place) + 1}" if names is None else names[int(place)] for place in far}
+    before = {called[place]: known[place] for place in far}
+    for sentence in messages("X", before, {called[place]: far[place] for place in far}, {}):
+        warnings.warn(sentence, UnfamiliarValuesWarning, stacklevel=5)
 
 
 def remember_names(estimator: Any, X: Any) -> None:

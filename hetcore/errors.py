@@ -6,6 +6,7 @@ __all__ = [
     "MissingColumnsWarning",
     "ModelFileError",
     "ParameterError",
+    "UnfamiliarValuesWarning",
     "UnscoredLabelsWarning",
 ]
 
@@ -16,6 +17,10 @@ class DataError(ValueError):
 
 class MissingColumnsWarning(UserWarning):
     """Data to predict from that lack what the training had: columns, values that can be read, or a part of its name."""
+
+
+class UnfamiliarValuesWarning(UserWarning):
+    """Data to predict from whose values are not as in training: numbers far from its range, categories it had not."""
 
 
 class UnscoredLabelsWarning(UserWarning):

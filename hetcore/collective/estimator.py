@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from hetcore.base import BoostedEstimator, check_het_data
+from hetcore.base import BoostedEstimator
 from hetcore.collective.algorithms import Algorithm1, Algorithm3, unscaled
 from hetcore.collective.crossfit import SEVERAL, CrossFitted, bins_of
 from hetcore.collective.events import described
@@ -130,7 +130,7 @@ class Collective(BoostedEstimator):
         return self._fit(callbacks, data, y, graph, eval_y, watched=bool(callbacks))
 
     def _problem(self, data: HetData, y: Any, graph: Any, eval_y: Any, watched: bool) -> CollectiveProblem:
-        check_het_data(data, "fit")
+        self._look_at(data)
         params = self._params() | {"watched": watched}
         graphs = self._chosen_graphs(data, graph)
         self._unit = TargetTransform(params["target_transform"] == "log")

@@ -80,8 +80,7 @@ class SourceEncoder:
         Warns
         -----
         MissingColumnsWarning
-            If it lacks some of them, or has no value in one that was read as numbers, as two values, or as categories
-            that were all learned, in training.
+            If it lacks some of them, or has no value in one that was read as numbers, or as two values, in training.
         """
         self._check(source, name)
         return self._encoded(source, name)
@@ -131,27 +130,19 @@ class SourceEncoder:
     def _warn_of_unread(self, encoded: NDArray[np.float32], source: Source, called: str) -> None:
         """Say which columns have values, but none that could be read: of another type or code than in training."""
         starts = np.cumsum([0, *(encoder.width for _, _, encoder in self._encoders)])
-        # few columns begin with a missing value, or with none of their categories: the others need no look
+        # few columns begin with a missing value: the others need no look
         first = encoded[:1] if source.n_rows else np.ones((1, len(self.feature_names)))
-        missing, none = np.isnan(first[0]), ~(first[0] > 0)
-        unread, unknown = [], []
-        for (name, kind, encoder), start in zip(self._encoders, starts):
-            own = slice(start, start + encoder.width)
+        missing, unread = np.isnan(first[0]), []
+        for (name, kind, _), start in zip(self._encoders, starts):
             # a column may be missing altogether, which is no fault of its values
             if name not in source.kinds or source.missing[name] == 1:
                 continue
             if kind in ("real", "binary") and missing[start] and np.isnan(encoded[:, start]).all():
                 unread.append(name)
-            # where rare values had a column of their own, a new value is one of these
-            elif kind == "nominal" and not encoder.rest and none[own].all() and not (encoded[:, own] > 0).any():
-                unknown.append(name)
         if unread:
             what = f"{_called(called)}: no value of {listed(unread)} can be read as in training, all count as missing"
             cure = "give numbers where numbers were, and the two values where there were two"
             warnings.warn(f"{what}: {cure}.", MissingColumnsWarning, stacklevel=4)
-        if unknown:
-            what = f"{_called(called)}: no value of {listed(unknown)} was there in training"
-            warnings.warn(f"{what}: write them as they were there.", MissingColumnsWarning, stacklevel=4)
 
     def _fill(self, out: NDArray[np.float32], source: Source, name: str, kind: str, encoder: Any) -> None:
         # an array where numbers were, or the other way round: the widths would not fit

@@ -16,6 +16,7 @@ from hetcore.data.columns import FLOAT_MAX, ColumnFacts, as_column, as_table, un
 from hetcore.data.fingerprint import hash_array, hash_column
 from hetcore.data.identity import as_ids, id_findings, is_missing, text_array
 from hetcore.data.kinds import check_kind
+from hetcore.data.ranges import Ranges, array_ranges, table_ranges
 from hetcore.data.report import Finding
 from hetcore.data.text import counted, listed, quoted
 from hetcore.errors import DataError
@@ -178,6 +179,11 @@ class Source:
         if self.array is not None:
             return {ARRAY: int(np.isnan(self.array).sum()) if self.array.dtype.kind == "f" else 0}
         return dict(zip(self.frame.columns, self.frame.null_count().row(0)))
+
+    @cached_property
+    def ranges(self) -> Ranges:
+        """What values the columns have, in short; see `hetcore.data.ranges`."""
+        return array_ranges(self.array, ARRAY) if self.frame is None else table_ranges(self.frame, self.kinds)
 
     @property
     def missing(self) -> dict[str, float]:

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from hetcore.data.columns import check_index
 from hetcore.data.graph import Graph
 from hetcore.data.identity import as_ids, check_name, positions
-from hetcore.data.label_noise import LabelNoise
-from hetcore.data.noise import noisy_source, rewired, thinned
+from hetcore.data.noise import LabelNoise, noisy_source, rewired, thinned
 from hetcore.data.report import Finding
 from hetcore.data.source import Source
 from hetcore.data.target import as_labels

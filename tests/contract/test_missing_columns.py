@@ -5,7 +5,8 @@ import polars as pl
 import pytest
 
 import hetcore as hc
-from hetcore.errors import MissingColumnsWarning
+from hetcore.data.ranges import are_far, number_ranges
+from hetcore.errors import MissingColumnsWarning, UnfamiliarValuesWarning
 
 METHODS = {
     "GBC": lambda: hc.GBCRegressor(n_iterations=2, base_learner="kernel"),
@@ -89,6 +90,70 @@ def test_what_is_no_data_is_refused_by_every_kind_of_prediction(name, tables):
                 getattr(model, method)(np.zeros((3, 2)))
 
 
+UNITS = {
+    "metres for kilometres": lambda v: 1000 * v,
+    "kilometres for metres": lambda v: v / 1000,
+    "per cent for shares": lambda v: 100 * v,
+    "an epoch": lambda v: v + 1e9,
+    "degrees Fahrenheit for Celsius": lambda v: 1.8 * v + 32,
+}
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_numbers_in_another_unit_are_far_and_other_rows_are_not(unit):
+    rng = np.random.default_rng(0)
+    columns = np.column_stack([rng.uniform(20, 25, 400), rng.uniform(0, 40, 400), rng.lognormal(1, 1, 400)])
+    # a few degrees more or less tell a scale only where they span little
+    columns = columns[:, :1] if "degrees" in unit else columns
+    known, changed = number_ranges(columns[:200]), number_ranges(UNITS[unit](columns[200:]))
+    assert [are_far(*each, 200) for each in zip(known, number_ranges(columns[200:]))] == [False] * len(known)
+    assert [are_far(*each, 200) for each in zip(known, changed)] == [True] * len(known)
+    assert not are_far([2.0] * 5, changed[0], 200)
+
+
+def test_a_few_values_close_together_are_not_far_and_one_that_is_far_is():
+    known = number_ranges(np.linspace(0, 40, 200)[:, None])[0]
+    close = number_ranges(np.linspace(0.1, 0.2, 5)[:, None])[0]
+    assert [are_far(known, close, n) for n in (1, 4, 20)] == [False, False, True]
+    assert are_far(known, [90.0] * 5, 1)
+    assert not are_far(known, [70.0] * 5, 1)
+    assert number_ranges(np.full((3, 1), np.nan)) == [None]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_column_in_another_unit_is_warned_of_with_its_source(method, tables):
+    a, b, _ = tables
+    model, _ = _fitted(tables, method)
+    words = r"Source 'first': the numbers of 'x' are far from those of the training \('x': .* here, .* in training\)"
+    changed = {"first": a.with_columns(pl.col("x") * 1000), "second": b}
+    for each in (model, hc.load(hc.model_files.dumps(model))):
+        with pytest.warns(UnfamiliarValuesWarning, match=words):
+            each.predict(hc.HetData(changed))
+        # other rows, one of them by itself, are no other unit
+        each.predict(hc.HetData({"first": a[20:], "second": b[5:15]}))
+        each.predict(hc.HetData({"first": a[:1]}))
+        # two rows of two values look like categories, and are numbers all the same
+        with pytest.warns(UnfamiliarValuesWarning, match="the numbers of 'x' are far"):
+            each.predict(hc.HetData({"first": a[:2].with_columns(x=pl.Series([5000, 7000]))}))
+
+
+@pytest.mark.parametrize("frame", [False, True])
+def test_rows_of_numbers_in_another_unit_are_warned_of(frame):
+    rng = np.random.default_rng(0)
+    X = pl.DataFrame({"km": rng.uniform(1, 50, 60), "kg": rng.uniform(0, 9, 60)})
+    y = X["km"].to_numpy() + rng.normal(size=60)
+    if not frame:
+        X = X.to_numpy()
+    for model in (hc.HGBMRegressor(n_iterations=2, folds=1), hc.HeteroscedasticLinearRegression()):
+        model.fit(X, y)
+        model.predict(X[::3])
+        other = X.with_columns(pl.col("km") * 1000) if frame else X * [1000, 1]
+        name = "km" if frame else "column 1"
+        for each in (model, hc.load(hc.model_files.dumps(model))):
+            with pytest.warns(UnfamiliarValuesWarning, match=f"X: the numbers of '{name}' are far from those of the"):
+                each.predict(other)
+
+
 def test_a_column_whose_values_were_all_unknown_in_training_is_warned_of():
     """Written otherwise than in training, or codes for words: each row would be none of the categories, in silence."""
     ids = [f"i{k}" for k in range(30)]
@@ -97,7 +162,7 @@ def test_a_column_whose_values_were_all_unknown_in_training_is_warned_of():
     model = hc.GBCRegressor(n_iterations=2, base_learner="kernel").fit(data)
     for values in (["Red", "green "], [1, 2]):
         new = hc.HetData({"t": pl.DataFrame({"id": ["n1", "n2"], "c": values, "x": [1.0, 2.0]})})
-        with pytest.warns(MissingColumnsWarning, match="Source 't': no value of 'c' was there in training"):
+        with pytest.warns(UnfamiliarValuesWarning, match="Source 't': hardly a value of 'c' was there"):
             model.predict(new)
     known = hc.HetData({"t": pl.DataFrame({"id": ["n1", "n2"], "c": ["violet", "red"], "x": [1.0, 2.0]})})
     model.predict(known)

@@ -53,6 +53,15 @@ def test_each_difference_is_a_sentence_and_the_rest_is_predicted(trained):
     assert set(found["prediction"]) <= {"comedy", "drama"}
 
 
+def test_numbers_in_another_unit_come_before_all_other_sentences(trained):
+    data, model, files = trained
+    given = files["money.csv"].with_columns(pl.col("screens") * 1000, id=pl.format("new {}", "id")).head(2)
+    rows = new_rows.matched(data, {"new.csv": given})
+    assert rows.warnings[0].startswith("new.csv: the numbers of 'screens' are far from those of the training")
+    assert "3 to 88 in training): give them in the unit that they had." in rows.warnings[0]
+    assert new_rows.predict(model_files.dumps(model), rows.data).height == 2
+
+
 def test_missing_columns_and_words_for_numbers_are_missing_values(trained):
     data, model, _ = trained
     rows = new_rows.matched(data, {"new.csv": pl.DataFrame({"budget": ["0.9", "much", "1.1"]})})

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from hetcore.data.columns import PATTERN, ColumnFacts, clean_columns
 from hetcore.data.identity import IdTally, as_ids, converted_finding
+from hetcore.data.ranges import Ranges, table_ranges
 from hetcore.data.reading.parquet_files import ParquetTable
 from hetcore.data.report import Finding
 from hetcore.data.source import Source
@@ -78,16 +79,25 @@ class ScannedSource(Source):
 
     def read_columns(self, kinds: Mapping[str, str]) -> None:
         """Read all columns once, some at a time, for their kinds and for what is to be told of them."""
-        facts = ColumnFacts()
+        facts, found = ColumnFacts(), {}
         names = [name for name in self.table.schema if name != self.id_column]
         # a name that stands for several columns is not read: polars would read those
         for block in self._raw_blocks([name for name in names if not PATTERN.fullmatch(name)]):
-            facts.take(block)
+            frame = facts.take(block)
+            found |= table_ranges(frame, {name: facts.guess[name][0] for name in frame.columns})
         facts.take(pl.DataFrame(schema={name: pl.Null for name in names if PATTERN.fullmatch(name)}))
         self.findings += tuple(facts.findings(self.n_rows))
         # an attribute of the object stands before the cached property of the class
-        self.guess, self.__dict__["_missing"] = facts.guess, facts.missing
+        self.guess, self.__dict__["_missing"], self._ranges = facts.guess, facts.missing, found
         self._set_kinds(kinds)
+
+    @property
+    def ranges(self) -> Ranges:
+        """What values the columns of the whole table have, in short; only those of another kind are read for it."""
+        other = [name for name, kind in self.kinds.items() if kind != self.guess[name][0]]
+        found = {name: each for name, each in self._ranges.items() if name not in other}
+        found |= table_ranges(self.read(other), self.kinds) if other else {}
+        return {name: found[name] for name in self.kinds if name in found}
 
     def file_of(self, row: int) -> str:
         """Return the file in which a row that is used is."""

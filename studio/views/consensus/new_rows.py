@@ -16,8 +16,9 @@ from hetcore import model_files
 from hetcore.data import HetData, Source
 from hetcore.data.columns import plain
 from hetcore.data.kinds import as_numbers, as_text, levels
+from hetcore.data.ranges import messages, shifted_columns
 from hetcore.data.text import counted, listed, quoted
-from hetcore.errors import DataError, MissingColumnsWarning
+from hetcore.errors import DataError, MissingColumnsWarning, UnfamiliarValuesWarning
 from studio.readers.columns import looks_like_id
 
 __all__ = ["NewRows", "matched", "predict"]
@@ -92,7 +93,9 @@ def _aligned(source: Source, frame: pl.DataFrame, name: str) -> tuple[Source, li
         given = frame[column] if column in frame.columns else pl.Series([None] * frame.height, dtype=before.dtype)
         columns[column], note = _like(before, given.alias(column), source.kinds[column])
         warnings += [f"{name}: {note}"] if note else []
-    return Source(ids, pl.DataFrame(columns)), warnings
+    found = Source(ids, pl.DataFrame(columns))
+    far, _ = shifted_columns(source.ranges, found)
+    return found, [*messages(name, source.ranges, far, {}), *warnings]
 
 
 def _ids(source: Source, frame: pl.DataFrame) -> tuple[pl.Series, str | None]:
@@ -151,7 +154,8 @@ def predict(model: bytes, data: HetData) -> pl.DataFrame:
     loaded = model_files.load(model)
     with warnings.catch_warnings():
         # `matched` has found the same, and the page shows it
-        warnings.simplefilter("ignore", MissingColumnsWarning)
+        for category in (MissingColumnsWarning, UnfamiliarValuesWarning):
+            warnings.simplefilter("ignore", category)
         explained = loaded.explain(data)
     columns = {"id": list(data.ids), "prediction": explained.prediction.tolist()}
     columns["coverage"] = explained.coverage.tolist()
