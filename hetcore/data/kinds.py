@@ -14,10 +14,11 @@ from hetcore.data.report import Finding
 from hetcore.data.text import counted, listed, quoted
 from hetcore.errors import DataError
 
-__all__ = ["KINDS", "as_numbers", "as_text", "check_kind", "guess_kinds", "levels", "nearly_numbers"]
+__all__ = ["KINDS", "as_numbers", "as_text", "check_kind", "guess_kinds", "levels", "nearly_numbers", "written_dates"]
 
 KINDS = ("real", "binary", "nominal", "text", "array")
 LIST_MARKS = r"\S[|;]\S|, "
+DATE = r"^\s*(\d{4}-\d{1,2}-\d{1,2}([T ]\d{1,2}:\d{2}.*)?|\d{1,2}[./]\d{1,2}[./]\d{4})\s*$"
 
 
 def guess_kinds(frame: pl.DataFrame, categories: Collection[str] = ()) -> tuple[dict[str, tuple[str, str]], list[str]]:
@@ -141,6 +142,15 @@ def nearly_numbers(series: pl.Series) -> list[str]:
         return []
     alike = values.str.contains(r"^\s*[+-]?\d+([.,]\d+)?([eE][+-]?\d+)?\s*%?\s*$").mean()
     return values.filter(as_numbers(values).is_null()).to_list() if alike >= 0.8 else []
+
+
+def written_dates(series: pl.Series) -> bool:
+    """Tell whether every value of a column of text is a date, written with the year first or last."""
+    # a look at a few spares the pattern over a long column of anything else
+    for values in (series.drop_nulls().head(20), series.drop_nulls()):
+        if not len(values) or not values.str.contains(DATE).all():
+            return False
+    return True
 
 
 def check_kind(series: pl.Series, kind: str) -> list[Finding]:

@@ -47,7 +47,9 @@ class Finding:
         return replace(self, where=f"{place}, {self.where}" if self.where else place)
 
     def __str__(self) -> str:
-        sentence = f"{self.message}{_examples(self)}."
+        sentence = f"{self.message}{_examples(self)}"
+        # a question ends with its own mark
+        sentence += "" if sentence.endswith("?") else "."
         return f"{self.where}: {sentence}" if self.where else sentence
 
 

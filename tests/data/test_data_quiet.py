@@ -185,6 +185,20 @@ def test_text_that_is_numbers_but_for_a_few_values_is_reported():
     assert "'unknown'" in messages["source 't', column 'a'"] and "'0,5'" in messages["source 't', column 'b'"]
 
 
+def test_dates_that_came_as_text_are_reported():
+    """As polars.read_csv gives them: categories that lose their order, as many as there are days."""
+    ids, days = [f"i{k}" for k in range(9)], pl.date_range(pl.date(2020, 1, 1), pl.date(2020, 1, 9), eager=True)
+    texts = {"a": days.cast(pl.String), "b": days.dt.strftime("%d.%m.%Y"), "c": [*days[:8].cast(pl.String), "soon"]}
+    data = hc.HetData({"t": pl.DataFrame({"id": ids, "day": days, **texts})})
+    assert [each.examples for each in data.report.of("date_text")] == [("a", "b")]
+    assert data.sources["t"].kinds == {"day": "real", "a": "nominal", "b": "nominal", "c": "nominal"}
+
+
+def test_a_question_of_the_report_ends_with_its_own_mark():
+    data = hc.HetData({"t": TABLE}, {"g": pl.DataFrame({"source": ["u"], "target": ["v"]})})
+    assert "written the same way?" in str(data.report) and "?." not in str(data.report)
+
+
 def test_two_columns_of_pandas_with_one_name_are_named():
     table = pd.DataFrame([["a", 1.0, 2.0]], columns=["id", "x", "x"])
     with pytest.raises(DataError, match="The pandas table has two columns 'x': give each a name of its own"):
