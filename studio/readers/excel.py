@@ -170,7 +170,8 @@ def _odd_cells(cells: Counter[str]) -> list[Finding]:
 
 def _other_sheets(book: Any, sheet: str) -> list[Finding]:
     others = [other for other in book.sheet_names if other != sheet]
-    text = f"{counted(len(others), 'more sheet')} left out: {shown(sheet)!r} was read"
+    cure = "save each as a file of its own to use it"
+    text = f"{counted(len(others), 'more sheet')} left out: {shown(sheet)!r} was read; {cure}"
     found = [Finding("other_sheet", "", len(others), text, tuple(others))] if others else []
     hidden = [other for other in book.sheet_names if _is_hidden(book, other)]
     text = f"{counted(len(hidden), 'hidden sheet')}{', of which one was read' if sheet in hidden else ''}"

@@ -56,16 +56,25 @@ def edge_lists(uploads: Sequence[Upload]) -> dict[str, bool]:
     dict of str to bool
         By file name, whether its first row names the columns: it does unless both names are such ids too.
     """
-    unique = {upload.name: _unique_columns(upload.frame) for upload in uploads if upload.role in TABULAR}
+    tables = {upload.name: upload.frame for upload in uploads if upload.role in TABULAR}
+    unique = {name: frame.select(list(_unique_columns(frame))) for name, frame in tables.items()}
     found = {}
     for upload in (upload for upload in uploads if upload.role == "table" and _may_be_edges(upload.frame)):
-        theirs = [ids for name, columns in unique.items() if name != upload.name for ids in columns.values()]
-        ends = [set(as_ids(upload.frame[column].drop_nulls().head(_SAMPLE))[0]) for column in upload.frame.columns[:2]]
-        for ids in theirs:
-            if all(end and len(end & ids) >= _ENDS * len(end) for end in ends):
+        ends = [_ids(upload.frame[column].head(_SAMPLE)) for column in upload.frame.columns[:2]]
+        # all ids, not the first of one table: an end may be of any row, and no table need have all instances
+        theirs: dict[str, list[pl.Series]] = {}
+        for column in (each for name, frame in unique.items() if name != upload.name for each in frame.iter_columns()):
+            theirs.setdefault(column.name, []).append(_ids(column))
+        for ids in map(pl.concat, theirs.values()):
+            if all(len(end) and end.is_in(ids.implode()).mean() >= _ENDS for end in ends):
                 # True where the ids are another kind of thing, so that the person is told what links what.
-                found[upload.name] = not set(upload.frame.columns[:2]) <= ids
+                found[upload.name] = not set(upload.frame.columns[:2]) <= set(ids)
     return found
+
+
+def _ids(series: pl.Series) -> pl.Series:
+    """Return the different ids of a column."""
+    return as_ids(series.drop_nulls())[0].unique()
 
 
 def _may_be_edges(frame: pl.DataFrame) -> bool:

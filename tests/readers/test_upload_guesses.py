@@ -38,6 +38,18 @@ def test_a_table_whose_second_column_holds_other_things_stays_a_table():
     assert upload_schema.edge_lists([_read("films.csv", FILMS), _read("directors.csv", directors)]) == {}
 
 
+def test_ends_of_edges_are_found_beyond_the_first_rows_and_in_tables_that_each_have_some_instances():
+    ids = [f"C{k}" for k in range(5_000)]
+
+    def table(name, some):
+        return _read(name, f"id,{name[0]}\n" + "".join(f"{i},{k % 7}\n" for k, i in enumerate(some)))
+
+    pairs = _read("calls.csv", "caller,called\n" + "".join(f"{a},{b}\n" for a, b in zip(ids, ids[::-1])))
+    for several in ([table("whole.csv", ids)], [table("half.csv", ids[:3_000]), table("rest.csv", ids[2_500:])]):
+        assert upload_schema.edge_lists([*several, pairs]) == {"calls.csv": True}
+    assert upload_schema.edge_lists([table("half.csv", ids[:3_000]), pairs]) == {}
+
+
 def test_a_count_beside_whole_numbers_that_are_ids_is_no_edge():
     films = "film,length\n" + "".join(f"{i},{90 + i % 30}\n" for i in range(1, 60))
     prizes = "film,prizes\n" + "".join(f"{i},{1 + i % 9}\n" for i in range(1, 60))
