@@ -26,6 +26,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import ThreadpoolController
 
+from hetcore.checks import check_arrays
 from hetcore.data import HetData
 from hetcore.data.fingerprint import outline
 from hetcore.data.ranges import Ranges, are_ranges, messages, shifted_columns
@@ -57,6 +58,8 @@ class Estimator(Declared, BaseEstimator):
         callbacks, before = list(callbacks), dict(vars(self))
         try:
             self._check_parameters()
+            if given and not isinstance(self, BoostedEstimator):
+                check_arrays(given[0], type(self).__name__)
             problem = self._problem(*given, **more)
             boost(self, lambda: self._start(problem), callbacks, self._total(problem))
             self._complete(problem)

@@ -9,14 +9,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hetcore.data import HetData
 from hetcore.data.columns import unmasked
 from hetcore.data.ranges import are_far, messages, number_ranges, some_rows
 from hetcore.errors import DataError, ParameterError, UnfamiliarValuesWarning
 
 __all__ = [
-    "check_coverage", "check_names", "finite", "flag", "one_of", "remember_names", "rows_to_score_by", "validated",
-    "whole",
+    "TAKES_ARRAYS", "check_arrays", "check_coverage", "check_names", "finite", "flag", "one_of", "remember_names",
+    "rows_to_score_by", "validated", "whole",
 ]  # fmt: skip
+
+TAKES_ARRAYS = "{} takes arrays, not a HetData: hetcore.data.plain makes arrays of one."
 
 
 def whole(value: Any) -> bool:
@@ -42,6 +45,12 @@ def one_of(name: str, among: Sequence[Any]) -> tuple[str, Any, str]:
     return name, lambda value: any(value is each or (isinstance(value, str) and value == each) for each in among), words
 
 
+def check_arrays(X: Any, who: str) -> None:
+    """Raise DataError, in the name of what takes arrays, if X is a HetData."""
+    if isinstance(X, HetData):
+        raise DataError(TAKES_ARRAYS.format(who))
+
+
 def check_coverage(coverage: float) -> None:
     """Raise ParameterError unless a coverage is in (0, 1)."""
     if not 0.0 < coverage < 1.0:
@@ -59,6 +68,7 @@ def validated(estimator: Any, X: ArrayLike, *y: ArrayLike, **checks: Any) -> Any
     **checks
         Of `sklearn.utils.validation.validate_data`.
     """
+    check_arrays(X, type(estimator).__name__)
     from sklearn.utils.validation import validate_data  # half a second that the studio's first page saves
 
     found = validate_data(estimator, unmasked(X), *(unmasked(each) for each in y), **checks)

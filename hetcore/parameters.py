@@ -18,6 +18,7 @@ declaration, `Boosting().subsample` the value. A plain class of declarations is 
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -117,7 +118,7 @@ def Whole(least: int, most: float = np.inf, also: Mapping[int, str] | None = Non
     bounds = f"in [{least}, {most}]" if np.isfinite(most) else f"at least {least}"
     words = f"a whole number{' ' if np.isfinite(most) else ', '}{bounds}"
     words += "".join(f", or {number} for {meaning}" for number, meaning in also.items())
-    note = f"{bounds[0].upper()}{bounds[1:]}." if np.isfinite(most) or least > 1 else ""
+    note = f"{bounds[0].upper()}{bounds[1:]}." if np.isfinite(most) or least > 0 else ""
     note = f"{note} " if note and also else note
     note += "; ".join(f"{number} for {meaning}" for number, meaning in also.items()) + ("." if also else "")
     return Domain(
@@ -290,8 +291,12 @@ def _constructor(cls: type) -> Callable[..., None]:
     signature = inspect.Signature(given)
 
     def __init__(*args: Any, **kwargs: Any) -> None:
-        # bound as Python binds, so that wrong names and positions raise what they always do
-        bound = signature.bind(*args, **kwargs)
+        # bound as Python binds; its words name neither the class nor what a wrong name may have meant
+        try:
+            bound = signature.bind(*args, **kwargs)
+        except TypeError as error:
+            near = [each for name in kwargs if name not in signature.parameters for each in _nearest(name, cls)]
+            raise TypeError(f"{cls.__name__}() {error}" + (f": {near[0]!r} is close" if near else "")) from None
         bound.apply_defaults()
         self, *_ = bound.arguments.values()
         for name in cls._parameters:
@@ -301,6 +306,11 @@ def _constructor(cls: type) -> Callable[..., None]:
     __init__.__signature__ = signature
     __init__.__qualname__ = f"{cls.__qualname__}.__init__"
     return __init__
+
+
+def _nearest(name: str, cls: type) -> list[str]:
+    begins = [each for each in cls._parameters if each.startswith(name)]
+    return begins or difflib.get_close_matches(name, cls._parameters, 1)
 
 
 # Words ----------------------------------------------------------------------------------------------------------------

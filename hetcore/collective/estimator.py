@@ -161,9 +161,8 @@ class Collective(BoostedEstimator):
                 f"There is no graph {quoted(strange[0])} among {listed(data.graph_names)}: name one of them."
             )
         if not names and self._needs_graphs:
-            raise ParameterError(
-                f"{type(self).__name__} infers along graphs, and graph={graph!r} leaves none: name one."
-            )
+            why = "the data have none: give HetData one" if graph is None else f"graph={graph!r} leaves none: name one"
+            raise ParameterError(f"{type(self).__name__} infers along graphs, and {why}.")
         return {name: data.graphs[name] for name in names}
 
     @property

@@ -180,7 +180,7 @@ def _values(series: pl.Series, kind: str | None) -> tuple[NDArray, str | None, l
     # a few words among numbers: text that was no number is not dropped silently as a label
     if series.dtype == pl.String and len(lost):
         some = f"{counted(len(lost), 'label')} such as {quoted(lost[0])}"
-        raise DataError(f"{some} can't be read as a number: mend them, or use task='classification'.")
+        raise DataError(f"{some} can't be read as a number: mend them, or take a classifier and task='classification'.")
     y = numbers.fill_null(np.nan).to_numpy().astype(np.float64)
     infinite = np.isinf(y)
     findings = []

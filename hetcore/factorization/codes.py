@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 
+from hetcore.checks import check_arrays
 from hetcore.data.columns import unmasked
 from hetcore.errors import DataError, ModelFileError
 
@@ -28,6 +29,7 @@ def as_codes(X: ArrayLike, n_modes: int) -> NDArray:
     DataError
         If X has another shape, a code is missing, or a number is not whole.
     """
+    check_arrays(X, "A factorization")
     if issparse(X):
         raise DataError("X is sparse: give a dense array with a row per entry and a column of codes per mode.")
     X = np.asarray(unmasked(X))

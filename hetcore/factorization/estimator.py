@@ -48,7 +48,12 @@ class Factorization(RegressorMixin, Estimator):
     _prior_entries = 50.0  # see `deviation_regularisation`
 
     def fit(
-        self, X: ArrayLike, y: ArrayLike, *, callbacks: Iterable[Callback] = (), eval_set: tuple | None = None
+        self,
+        X: ArrayLike,
+        y: ArrayLike | None = None,
+        *,
+        callbacks: Iterable[Callback] = (),
+        eval_set: tuple[ArrayLike, ArrayLike] | None = None,
     ) -> Any:
         """Fit to the entries that were observed.
 

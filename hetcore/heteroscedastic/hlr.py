@@ -100,7 +100,7 @@ class HLR(RegressorMixin, RowsEstimator):
     def fit(
         self,
         X: ArrayLike,
-        y: ArrayLike,
+        y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         *,
         squared_errors: ArrayLike | None = None,

@@ -30,7 +30,7 @@ class RowsEstimator(Estimator):
     def fit(
         self,
         X: ArrayLike,
-        y: ArrayLike,
+        y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         *,
         callbacks: Iterable[Callback] = (),

@@ -107,7 +107,7 @@ class TransferBase(Estimator):
     def fit(
         self,
         X: ArrayLike,
-        y: ArrayLike,
+        y: ArrayLike | None = None,
         sample_domain: ArrayLike | None = None,
         *,
         callbacks: Iterable[Callback] = (),
@@ -284,8 +284,12 @@ def _domains(sample_domain: Any, n: int) -> NDArray[np.int64]:
     if sample_domain is None:
         return np.zeros(n, np.int64)
     domain = np.asarray(sample_domain)
-    if domain.shape != (n,) or domain.dtype.kind not in "iuf" or (domain != np.round(domain)).any():
-        raise DataError(f"sample_domain must hold a whole number for each of the {n} rows, it has {domain.shape}.")
+    rule = f"sample_domain must hold a whole number for each of the {n} rows"
+    if domain.shape != (n,):
+        raise DataError(f"{rule}, it has the shape {domain.shape}.")
+    if domain.dtype.kind not in "iuf" or (odd := domain[domain != np.round(domain)]).size:
+        some = repr(domain.tolist()[0] if domain.dtype.kind not in "iuf" else odd.tolist()[0])
+        raise DataError(f"{rule}, it has {some}: 1, 2, ... for a source's, -1 for the target's.")
     if (domain == 0).any():
         raise DataError("sample_domain has 0, which is no domain: a source's number is above 0, the target's below.")
     # below 0 is the target, skada's convention; here 0

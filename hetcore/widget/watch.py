@@ -10,6 +10,7 @@ from typing import Any
 import traitlets
 from sklearn.base import clone
 
+from hetcore.checks import TAKES_ARRAYS
 from hetcore.data import HetData
 from hetcore.data.text import listed
 from hetcore.errors import ParameterError
@@ -207,7 +208,7 @@ def _problem_of_fit(estimator: Declared, data: Any, y: Any, more: dict[str, Any]
     if first == "data" and not isinstance(data, HetData):
         return f"{name} takes a HetData, not {type(data).__name__}: build one from tables with hetcore.HetData."
     if first != "data" and isinstance(data, HetData):
-        return f"{name} takes arrays, not a HetData: hetcore.data.plain makes arrays of one."
+        return TAKES_ARRAYS.format(name)
     if y is None and not (first == "data" and data.labelled.any()):
         cure = "give a target to HetData, or y to watch" if first == "data" else "give y to watch"
         return f"The data have no labels: {cure}."

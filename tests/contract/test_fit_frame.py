@@ -6,11 +6,13 @@ import sys
 import warnings
 
 import numpy as np
+import polars as pl
 import pytest
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
+import hetcore as hc
 from hetcore import base
 from hetcore.base import Estimator
 from hetcore.errors import ParameterError
@@ -64,6 +66,16 @@ def test_a_parameter_outside_its_domain_is_named_before_the_data_are_looked_at(n
     model, parameter = find(name)(), next(iter(find(name)._parameters))
     with pytest.raises(ParameterError, match=f"^{parameter}=.* must be "):
         model.set_params(**{parameter: np.array([np.nan, -7.5])})._fit((), None)
+
+
+@pytest.mark.parametrize("name", [name for name in METHODS if not issubclass(find(name), base.BoostedEstimator)])
+def test_an_array_method_says_what_makes_arrays_of_data_and_asks_for_labels(name):
+    data = hc.HetData({"t": pl.DataFrame({"id": ["a", "b"], "x": [1.0, 2.0]})}, target=(["a", "b"], [0.0, 1.0]))
+    for call in (find(name)().fit, model_files.fitted(name).predict):
+        with pytest.raises(hc.DataError, match="takes arrays, not a HetData: hetcore.data.plain makes arrays of one"):
+            call(data)
+    with pytest.raises(ValueError, match="requires y to be passed"):
+        find(name)().fit(np.ones((6, 2)))
 
 
 def test_libraries_are_looked_for_once_and_again_after_an_import(monkeypatch):

@@ -216,7 +216,8 @@ def test_a_target_of_arrays():
     [
         ({"sources": {}}, "There is no source"),
         ({"sources": None}, "There is no source"),
-        ({"sources": [ONE]}, "There is no source"),
+        ({"sources": [ONE]}, "The sources are a list, not named: give sources={name: table}"),
+        ({"sources": ONE}, "The sources are a DataFrame"),
         ({"sources": {"": ONE}}, "source name '' must be a text"),
         ({"sources": {1: ONE}}, "source name 1 must be a text"),
         ({"sources": {"one": ONE}, "id_column": "title"}, "Source 'one': There is no id column 'title'.*'id', 'x'"),

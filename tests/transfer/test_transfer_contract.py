@@ -128,6 +128,7 @@ def test_what_is_wrong_with_the_domains_is_reported(name):
     for given, words in (
         (np.abs(domain), "No labelled row is of the target"),
         (domain[:-1], "whole number for each of the"),
+        (np.where(domain > 0, "a", "b"), "it has 'a': 1, 2, ... for a source's, -1 for the target's"),
         (np.where(domain == 1, 0, domain), "0, which is no domain"),
         (domain + 0.5, "whole number"),
     ):

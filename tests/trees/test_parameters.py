@@ -68,6 +68,14 @@ def test_scikit_learn_reads_sets_and_clones():
     assert "rounds=9" in repr(toy)
 
 
+def test_an_unknown_parameter_is_refused_with_the_class_and_the_closest_name():
+    for name, close in (("round", "'rounds'"), ("subsmaple", "'subsample'")):
+        with pytest.raises(TypeError, match=rf"^Toy\(\) got an unexpected .* '{name}': {close} is close$"):
+            Toy(**{name: 1})
+    with pytest.raises(TypeError, match=r"^Toy\(\) got an unexpected .* 'zzz'$"):
+        Toy(zzz=1)
+
+
 def test_a_pickled_instance_is_the_same():
     assert pickle.loads(pickle.dumps(Toy(depth=2))).get_params() == Toy(depth=2).get_params()
 
@@ -137,9 +145,9 @@ def test_the_docstring_has_each_parameter_before_the_other_sections():
     head, _, rest = Toy.__doc__.partition("Parameters\n----------\n")
     assert head == "A toy.\n\nIt learns nothing.\n\n" and rest.endswith("Attributes\n----------\nnothing_ : None\n")
     assert "subsample : float, default=0.6\n    Share of the rows of a tree. In (0, 1].\n" in rest
-    assert "rounds : int, default=40\n    Rounds N. As many as it takes.\n" in rest
+    assert "rounds : int, default=40\n    Rounds N. As many as it takes. At least 1.\n" in rest
     assert 'kind : {"a", "b", None}, default="a"\n' in rest
-    assert "depth : int, default=3\n    Depth of the trees. -1 for no limit.\n" in rest
+    assert "depth : int, default=3\n    Depth of the trees. At least 1. -1 for no limit.\n" in rest
     assert "seed : int or None, default=0\n" in rest
 
 

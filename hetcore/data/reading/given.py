@@ -52,7 +52,10 @@ def read_sources(
     DataError
         If there is no source, or one can't be used.
     """
-    if not isinstance(sources, Mapping) or not sources:
+    if sources is not None and not isinstance(sources, Mapping):
+        kind = type(sources).__name__
+        raise DataError(f"The sources are a {kind}, not named: give sources={{name: table}}, a table or more.")
+    if not sources:
         raise DataError("There is no source: give sources={name: table} with at least one table.")
     for name in kinds:
         if name not in sources:
