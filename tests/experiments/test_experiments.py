@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import re
 import subprocess
 import sys
 from importlib import import_module
@@ -312,10 +313,13 @@ def test_before_anything_has_run_the_time_is_that_of_the_file(toy):
     assert outcome("gbc-figure-99", "page", toy).seconds == 4 * 2.0 + 4 * 30.0
 
 
-def test_no_claim_is_left_out_of_the_page():
-    page = (ROOT / "docs" / "papers.md").read_text(encoding="utf-8")
-    missing = [name for name in names() for sentence in info(name).claim if f"| {sentence} |" not in page]
-    assert missing == [], "print docs/papers.md anew"
+@pytest.mark.parametrize("page", ["papers.md", "results.md"])
+def test_a_page_is_what_its_command_prints(page, monkeypatch, capsys):
+    monkeypatch.chdir(ROOT)
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    command = re.search(r"Printed by `python -m experiments ([^`]*)`", text)[1]
+    assert shell.main(command.split()) == 0
+    assert capsys.readouterr().out == text, f"print docs/{page} anew"
 
 
 @pytest.mark.slow
