@@ -61,6 +61,8 @@ def build(folder: Path, run: bool = False) -> None:
         pdoc.pdoc(*MODULES, output_directory=folder)
         for name in names:
             _write(folder / "hetcore" / f"{name}.html", _name_page(name))
+        for path in folder.rglob("*.html"):
+            _write(path, _without_dead_links(path.read_text(encoding="utf-8")))
     finally:
         hetcore.__all__ = listed
     for path in GUIDES:
@@ -76,6 +78,13 @@ def _resolve_tuples() -> None:
         for each in vars(module).values():
             if isinstance(each, type) and hasattr(each, "_fields"):
                 each.__annotations__.update(get_type_hints(each))
+
+
+def _without_dead_links(text: str) -> str:
+    """Return a page without the links that pdoc sets to places which are not on it, such as a parameter's."""
+    places = set(re.findall(r'\bid="([^"]+)"', text))
+    link = re.compile(r'<a href="#([^"]+)">([^<]*)</a>')
+    return link.sub(lambda match: match[0] if match[1] in places else match[2], text)
 
 
 def _write(path: Path, text: str) -> None:

@@ -86,6 +86,8 @@ def test_every_public_name_has_its_place_on_the_pages(tmp_path):
     pages = "".join(texts.values())
     assert len(named()) > 20 and [each for each in sorted(named()) if not shown(tmp_path, *each)] == []
     assert not re.search(r"<(script|link|img)[^>]+(src|href)=.https?:", pages)
+    anchors = {path: set(re.findall(r'href="#([^"]+)"', text)) for path, text in texts.items()}
+    assert [each for path, found in anchors.items() for each in found if f'id="{each}"' not in texts[path]] == []
     ours = {path: text for path, text in texts.items() if path.parent.name in ("guides", "notebooks")}
     ours[tmp_path / "index.html"] = texts[tmp_path / "index.html"]
     assert [(path.name, link) for path, text in ours.items() for link in broken(path, text, tmp_path)] == []
