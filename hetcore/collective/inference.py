@@ -37,7 +37,8 @@ def net_of(graphs: Sequence[Graph | None], n: int, weighted: bool, direction: st
     shifted = [begin + offset for begin, offset in zip(begins, offsets)]
     indptr = np.stack(shifted) if shifted else np.empty((0, n + 1), np.int64)
     joined = np.concatenate([np.empty(0, np.float32), *weights])
-    flat = np.concatenate([np.empty(0, np.int32), *indices])
+    # SciPy widens the indices of a graph that it turns round: the kernels would be compiled for those too
+    flat = np.concatenate([np.empty(0, np.int32), *indices]).astype(np.int32, copy=False)
     # signs, where strengths are not asked for: a negative edge stays one
     return Net(indptr, flat, joined if weighted else np.sign(joined))
 

@@ -95,7 +95,7 @@ def test_a_clicked_node_begins_a_field_of_its_own(page):
     assert "Choose a node" in words(page)
 
 
-def test_hiding_a_label_and_cutting_an_edge_are_answered_and_taken_back(page):
+def test_edits_are_answered_taken_back_and_trained_again(page):
     page = trained(page)
     frame = manager.manager().result(page.session_state["live Collective"].runs["MGB"]).predictions
     node = frame.filter(frame["label"].is_not_null())["id"][0]
@@ -114,15 +114,9 @@ def test_hiding_a_label_and_cutting_an_edge_are_answered_and_taken_back(page):
     page = settled(page.run())
     assert neighbour in page.selectbox(key=f"cut {node}").options
     assert "without the label" not in words(page)
-
-
-def test_training_again_takes_the_edits_in(page):
-    page = trained(page)
-    first = page.session_state["live Collective"].runs
-    frame = manager.manager().result(first["MGB"]).predictions
-    page.selectbox(key="node").set_value(frame.filter(frame["label"].is_not_null())["id"][0]).run()
     page.button(key="hide label").click()
     page = settled(page.run())
+    first = page.session_state["live Collective"].runs
     page.button(key="train edits").click().run()
     page = ended(page)
     second = page.session_state["live Collective"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import logging
 import os
 import signal
@@ -19,7 +18,6 @@ from hetcore import model_files
 from hetcore.errors import ClusterError, DataError, ParameterError
 from hetcore.tuning import cross_validate
 from tests.consensus.test_consensus import TASKS, model, planted
-from tests.house.test_house import trees
 
 dask = pytest.importorskip("distributed", reason="Dask is not installed: pip install -r requirements-dask.txt")
 from hetcore import distributed  # noqa: E402 - after the skip
@@ -110,8 +108,7 @@ def test_labels_and_held_out_labels_may_be_given(client):
 def test_a_source_without_a_label_and_a_graph_without_a_link(client):
     data, _ = planted("regression", n_graphs=1)
     lonely = hc.Source(["new 1", "new 2"], np.eye(2))
-    empty = hc.Graph([], np.zeros((0, 2), int)) if False else data.graphs["graph_1"]
-    more = hc.HetData(data.sources | {"lonely": lonely}, {"graph_1": empty}, (data.ids, data.y))
+    more = hc.HetData(data.sources | {"lonely": lonely}, data.graphs, (data.ids, data.y))
     here, there = both(client, more, "regression")
     assert same(here, there)
 
@@ -296,18 +293,6 @@ def test_what_a_cluster_does_not_fit_is_refused(threads):
     threads[1].close()
     with pytest.raises(ParameterError, match="must be a connected"):
         distributed.fit(hc.GBCRegressor(), data, threads[1])
-
-
-def test_dask_is_loaded_by_nothing_but_a_client():
-    dotted_names = [
-        (path, alias.name if isinstance(node, ast.Import) else node.module)
-        for path, tree in trees().items()
-        for node in tree.body  # an import inside a function waits until it is called
-        if isinstance(node, ast.Import | ast.ImportFrom)
-        for alias in node.names
-    ]
-    assert len(dotted_names) > 1000
-    assert [each for each in dotted_names if (each[1] or "").split(".")[0] in ("dask", "distributed")] == []
 
 
 def test_a_loop_of_dask_that_does_not_start_is_nobody_there(monkeypatch):

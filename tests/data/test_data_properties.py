@@ -14,6 +14,7 @@ from hetcore.data.encoding import SourceEncoder
 from hetcore.errors import DataError
 
 law = settings(deadline=None, max_examples=max(200, settings().max_examples))
+quick_law = settings(deadline=None, max_examples=max(100, settings().max_examples))
 
 texts = st.one_of(st.sampled_from(["a", "b", "c", "001", "1", " a", "", "é"]), st.text(max_size=4))
 ids = st.one_of(st.none(), texts)
@@ -44,14 +45,14 @@ def total(findings, *kinds: str) -> int:
 
 
 @pytest.mark.slow
-@law
+@quick_law
 @given(tables)
 def test_rows_in_are_rows_used_and_rows_reported(rows):
     source = hc.Source.from_frame(frame(rows), "id")
     assert source.n_given == len(rows) == source.n_rows + total(source.findings, "missing_id", "repeated_id")
 
 
-@law
+@quick_law
 @given(edges)
 def test_edges_in_are_edges_used_and_edges_reported(rows):
     graph = hc.Graph(edge_frame(rows))
@@ -60,7 +61,7 @@ def test_edges_in_are_edges_used_and_edges_reported(rows):
 
 
 @pytest.mark.slow
-@law
+@quick_law
 @given(tables, edges)
 def test_unknown_ids_of_edges_are_counted_whether_kept_or_dropped(rows, links):
     graph = hc.Graph(edge_frame(links))
@@ -72,7 +73,7 @@ def test_unknown_ids_of_edges_are_counted_whether_kept_or_dropped(rows, links):
     assert set(dropped.ids) == set(dropped.sources["t"].ids) <= set(kept.ids)
 
 
-@law
+@quick_law
 @given(tables)
 def test_ids_are_byte_identical_and_the_first_row_of_each_is_kept(rows):
     data = hc.HetData({"t": frame(rows)})
@@ -83,7 +84,7 @@ def test_ids_are_byte_identical_and_the_first_row_of_each_is_kept(rows):
         assert value == first[one] if value is not None else not (abs(first[one] or np.inf) < 1e38)
 
 
-@law
+@quick_law
 @given(tables, st.randoms(use_true_random=False))
 def test_row_order_changes_nothing_but_order(rows, random):
     unique = list({row["id"]: row for row in rows if has_id(row)}.values())
@@ -98,7 +99,7 @@ def test_row_order_changes_nothing_but_order(rows, random):
     }
 
 
-@law
+@quick_law
 @given(edges, st.randoms(use_true_random=False))
 def test_the_order_and_direction_of_edges_do_not_matter(rows, random):
     whole = [(a, b, round(w) if w is not None and abs(w) < 100 else w) for a, b, w in rows]
@@ -110,7 +111,7 @@ def test_the_order_and_direction_of_edges_do_not_matter(rows, random):
 
 
 @pytest.mark.slow
-@law
+@quick_law
 @given(tables, edges, st.integers(0, 3), st.floats(0.05, 1.0))
 def test_what_if_never_changes_the_original(rows, links, seed, share):
     table, links = frame(rows), edge_frame(links)
@@ -131,7 +132,7 @@ def test_what_if_never_changes_the_original(rows, links, seed, share):
             assert_array_equal(one.ids[one.rows(name)], source.ids)
 
 
-@law
+@quick_law
 @given(
     st.lists(
         st.one_of(st.none(), st.text(max_size=6), st.sampled_from(["1", "2.5", "x y", "007"])), min_size=1, max_size=30

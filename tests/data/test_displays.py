@@ -88,7 +88,8 @@ def test_models_show_what_they_learned():
 
 def test_a_history_of_hostile_names_is_a_table_of_text_and_stays_small():
     data = many(30, 0)
-    history = hc.GBCClassifier(n_iterations=1, as_printed=True, random_state=0).fit(data).history_
+    two_classes = np.where(np.arange(data.n) % 2, "a", "b")  # labelled by its id, each instance would be a class
+    history = hc.GBCClassifier(n_iterations=1, as_printed=True, random_state=0).fit(data, two_classes).history_
     html = history._repr_html_()
     assert "weight:" in html and "<script" not in html and "<b>" not in html and len(html) < 120_000
     assert f"shape: (1, {history.width})" in str(history)

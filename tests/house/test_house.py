@@ -137,6 +137,18 @@ def test_kernels_have_slow_twins_of_the_same_name():
     assert lonely == []
 
 
+def test_dask_is_loaded_by_nothing_but_a_client():
+    dotted_names = [
+        (path, alias.name if isinstance(node, ast.Import) else node.module)
+        for path, tree in trees().items()
+        for node in tree.body  # an import inside a function waits until it is called
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+    ]
+    assert len(dotted_names) > 1000
+    assert [each for each in dotted_names if (each[1] or "").split(".")[0] in ("dask", "distributed")] == []
+
+
 def test_nothing_prints():
     calls = [(path, node) for path in FILES for node in nodes(path) if isinstance(node, ast.Call)]
     assert [(dotted(path), call.lineno) for path, call in calls if getattr(call.func, "id", "") == "print"] == []
