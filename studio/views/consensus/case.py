@@ -111,8 +111,7 @@ class Case:
         """
         made: dict[str, Any] = {}
         for name, own in self.record.items():
-            table = isinstance(own, pl.DataFrame)
-            both = (pl.concat if table else np.concatenate)([own, others[name]])
+            both: Any = (pl.concat if isinstance(own, pl.DataFrame) else np.concatenate)([own, others[name]])
             mine = [(player, picks[:, k]) for k, player in enumerate(self.players) if player.source == name]
             if len(mine) == 1 and not mine[0][0].column:
                 # A source that counts as a whole takes the other's record whole.

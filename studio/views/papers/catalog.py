@@ -27,6 +27,7 @@ SHORT = {
 }
 MADE_OF = {"genre_only": "movie_revenue", "intel_lab_noisy": "intel_lab"}
 """Data of experiments that are made of a data set of another name."""
+TASK = "experiments.runner:run"
 STATE_KEY, KEPT = "paper runs", "paper outcome"
 
 
@@ -85,18 +86,29 @@ def so_far(state: MutableMapping[str, Any], name: str) -> experiments.Outcome:
 
 def start(state: MutableMapping[str, Any], name: str, owner: str) -> None:
     """Queue what is left of an experiment."""
-    run_id = manager.manager().run_task("experiments.runner:run", {"name": name, "scope": "page"}, owner)
+    run_id = manager.manager().run_task(TASK, _arguments(name), owner)
     state[STATE_KEY] = {**state.get(STATE_KEY, {}), name: run_id}
 
 
-def run_of(state: MutableMapping[str, Any], name: str) -> str | None:
-    """Return the run of an experiment in this session that the manager still knows."""
+def run_of(state: MutableMapping[str, Any], name: str, owner: str) -> str | None:
+    """Return the run of an experiment that goes on, of this session or of another of the owner's; else the last here.
+
+    After a reload, and in a second tab, the session is a new one.
+    """
+    there, asked = manager.manager(), manager.FunctionTask(TASK, _arguments(name))
+    for status in there.runs(owner):
+        if status.active and there.task(status.run_id, owner, watch=False) == asked:
+            return status.run_id
     run_id = state.get(STATE_KEY, {}).get(name)
     try:
-        manager.manager().status(run_id)
+        there.status(run_id)
     except manager.UnknownRunError:
         return None
     return run_id
+
+
+def _arguments(name: str) -> dict[str, str]:
+    return {"name": name, "scope": "page"}
 
 
 def active(run_id: str | None) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import streamlit as st
@@ -10,7 +11,7 @@ from experiments import Experiment, Outcome
 from experiments.drawing import means
 from experiments.experiment import PAPERS
 from experiments.tables import in_numbers
-from experiments.verdicts import HOLDS, IN_PART, NO, NOT_RUN, Claim
+from experiments.verdicts import HOLDS, IN_PART, NO, NOT_RUN, Claim, Comparison
 from hetcore.figures import basic
 from studio.jobs import manager as jobs
 from studio.runs import export
@@ -93,11 +94,16 @@ def _sentence(claim: Claim, several: bool) -> None:
         st.markdown(f"{ICONS[claim.verdict]} **{WORDS[claim.verdict]}:** {claim.words}")
     if claim.number:
         st.markdown(f"**{claim.place}, the paper's number.** {claim.number}")
-    lines = [f"- {':gray[Beside the claim:] ' * each.beside}{escape(in_numbers(each))}" for each in claim.comparisons]
+    lines = [f"- {':gray[Beside the claim:] ' * each.beside}{_numbers(each)}" for each in claim.comparisons]
     if lines:
         st.markdown("\n".join(lines))
     if claim.why and claim.verdict in (IN_PART, NO):
         st.markdown(f"**Why.** {claim.why}")
+
+
+def _numbers(comparison: Comparison) -> str:
+    # A true minus sign, as the difference itself has: a hyphen before a number reads like a dash.
+    return escape(re.sub(r"(?<!\w)-(?=\d)", "−", in_numbers(comparison)))
 
 
 def found(outcome: Outcome) -> None:
@@ -122,7 +128,8 @@ def _panels(outcome: Outcome, drawn: dict[str, Any], abreast: int) -> None:
     columns = st.columns(min(len(drawn), abreast)) if drawn else []
     for place, (title, figure) in enumerate(drawn.items()):
         with columns[place % len(columns)]:
-            if title:
+            # One panel alone is what the part is; its title would say a value that tells nothing.
+            if title and len(drawn) > 1:
                 st.caption(escape(title.replace("_", " ")))
             chart(figure, f"paper {outcome.experiment.name} {place}", f"{outcome.experiment.part}: {title}")
 

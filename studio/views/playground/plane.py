@@ -178,7 +178,7 @@ def _known(plane: Plane, knobs: Knobs) -> NDArray:
 
 def _stage(plane: Plane, knobs: Knobs, rounds: int) -> dict[str, Any]:
     data, y = plane.data, _known(plane, knobs)
-    model = hc.GBCClassifier(
+    model: Any = hc.GBCClassifier(
         n_iterations=STAGES[-1], lambda0=knobs.lambda0, lambda1=knobs.lambda1, random_state=knobs.seed
     )
     model.fit(data, y, callbacks=[lambda event: event.index + 1 >= rounds])
