@@ -210,10 +210,10 @@ def recipe_of(
     graphs = [upload.name for upload in uploads if upload.role == "graph"]
     recipe: dict[str, Any] = {"sources": [{"name": names[part["file"]]} | part for part in sources]}
     if graphs:
-        headers = {upload.name: _header(upload) for upload in uploads}
+        options = {each.name: _header(each) | ({"directed": True} if each.directed else {}) for each in uploads}
         named = source_names(graphs).items()
         recipe["graphs"] = [
-            {"name": name, "file": file} | ({"options": headers[file]} if headers[file] else {}) for file, name in named
+            {"name": name, "file": file} | ({"options": options[file]} if options[file] else {}) for file, name in named
         ]
     if label is not None:
         files = [label.file] if label.file else [part["file"] for part in sources if "label" in part]

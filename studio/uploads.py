@@ -83,6 +83,8 @@ class Options(NamedTuple):
         The two columns of an edge list.
     nodes_by : "id" or "label" or None
         What names the nodes of GML, GraphML and GEXF.
+    directed : bool
+        Whether a graph keeps which way each edge leads, from source to target.
     """
 
     delimiter: str | None = None
@@ -94,6 +96,7 @@ class Options(NamedTuple):
     sheet: str | None = None
     ends: tuple[str, str] | None = None
     nodes_by: str | None = None
+    directed: bool = False
 
 
 class TablePreview(NamedTuple):
@@ -159,7 +162,7 @@ def read_graph(name: str, file: bytes | BinaryIO, options: Options = Options()) 
     Returns
     -------
     hetcore.data.Graph
-        Undirected, over the ids of the file; `findings` says what was dropped and merged.
+        Over the ids of the file, undirected unless told; `findings` says what was dropped and merged.
 
     Raises
     ------
@@ -168,7 +171,7 @@ def read_graph(name: str, file: bytes | BinaryIO, options: Options = Options()) 
     """
     edges = preview_graph(name, file, options).edges
     try:
-        return Graph(edges)
+        return Graph(edges, directed=options.directed)
     except DataError as error:
         # The graph knows nothing of files, and the person of many has to know which one it was.
         raise DataError(one_sentence(f"{shown(name)}: {error}")) from None
@@ -239,6 +242,8 @@ class Upload(NamedTuple):
         Images, in the order of their ids.
     header : bool or None
         Whether the first row names the columns, as the person says; None leaves the guess.
+    directed : bool
+        Of a graph, whether it keeps which way each edge leads.
     """
 
     name: str
@@ -250,6 +255,7 @@ class Upload(NamedTuple):
     kinds: Mapping[str, tuple[str, str]]
     pixels: np.ndarray | None = None
     header: bool | None = None
+    directed: bool = False
 
 
 # Only the last part of a path, with either slash: browsers differ in what they send.

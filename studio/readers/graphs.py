@@ -149,7 +149,7 @@ def finished_graph(
 
 def directed(edges: int) -> list[Finding]:
     """Return what is said of a graph whose edges have a direction."""
-    return [Finding("directed", "", edges, "a directed graph: read as undirected")]
+    return [Finding("directed", "", edges, "a directed graph")]
 
 
 def _without_weight(edges: pl.DataFrame) -> list[Finding]:

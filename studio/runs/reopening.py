@@ -43,6 +43,7 @@ KEYS: dict[str, dict[str, str]] = {
     "Collective": {
         "n_iterations": "stages", "learning_rate": "shrinkage", "max_depth": "levels", "leaf": "leaf",
         "first_trees": "first", "trees_per_stage": "trees", "summary": "summary", "random_state": "split",
+        "direction": "direction",
     },
     "Noise Table": {
         "n_iterations": "noise_rounds", "learning_rate": "noise_rate", "deviation_rate": "noise_deviation_rate",
@@ -151,7 +152,7 @@ def _collective(run: Run, title: str, own: Sequence[Mapping[str, Any]]) -> dict[
     chosen = [operation for operation in own if operation["op"] == "labels"]
     values["share"] = round(100 * chosen[0]["fraction"]) if chosen else 100
     edits = [dict(operation) for operation in own if operation["op"] in EDITS]
-    return values | {"collective edits": (title, edits), "edits trained": bool(edits)}
+    return values | {"collective edits": (run.digest, edits), "edits trained": bool(edits)}
 
 
 def _transfer(run: Run, sources: Sequence[str], own: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

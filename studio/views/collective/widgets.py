@@ -24,6 +24,8 @@ from studio.views.common.widgets_tabs import tabs
 __all__ = ["controls", "curves", "explain", "graph_shown", "headline", "offer_example", "offer_more"]
 
 PRINTED_DEPTH, DEPTH = 5, 4
+DIRECTION = {"both": "on either side of a link", "in": "those that point here", "out": "those pointed at"}
+"""Whom an instance has as neighbours, by the method's parameter."""
 
 
 # Controls -------------------------------------------------------------------------------------------------------------
@@ -95,7 +97,7 @@ def controls(data: HetData, title: str) -> dict[str, Any]:
     )
     stages = parameter_slider(hc.MGBClassifier.n_iterations, "stages")
     depth = parameter_slider(hc.MGBClassifier.max_depth, "levels", PRINTED_DEPTH if printed else DEPTH)
-    params = {"n_iterations": stages, "max_depth": depth} | _trees(data, printed)
+    params = {"n_iterations": stages, "max_depth": depth} | _trees(data, printed) | _direction(data, graphs)
     with st.expander("More parameters"):
         params |= _more(data, printed)
         seed = int(
@@ -105,6 +107,15 @@ def controls(data: HetData, title: str) -> dict[str, Any]:
         )
     params |= {"random_state": seed} | ({"as_printed": True} if printed else {})
     return {"params": params, "features": features, "graphs": graphs, "known": known, "seed": seed}
+
+
+def _direction(data: HetData, graphs: Sequence[str]) -> dict[str, str]:
+    """Draw the choice of whom an instance has as neighbours, where edges lead one way."""
+    if all(data.graphs[name].arcs is None for name in graphs):
+        return {}
+    key = held("direction", "both", Limits(choices=list(DIRECTION)))
+    text = "Edges of these data lead one way, as said on the Data page."
+    return {"direction": st.selectbox("Neighbours", list(DIRECTION), key=key, format_func=DIRECTION.get, help=text)}
 
 
 def _depth_follows() -> None:

@@ -112,7 +112,8 @@ def _graphs(data: HetData) -> None:
             title = f"Graph {escape(name)}: {graph.n_edges:,} edges"
             _picture(data, title, f"degrees {place}", lambda name=name: basic.degrees(data, name), "Degrees")
             value = _kept(data, f"autocorrelation {place}", lambda name=name: label_autocorrelation(data, name))
-            st.caption(_neighbours(value))
+            lead = "Edges lead both ways" if graph.arcs is None else "Edges lead one way: Collective has the choice"
+            st.caption(f"{_neighbours(value)} {lead}.")
 
 
 def _neighbours(value: float) -> str:

@@ -31,6 +31,7 @@ NO_LABELS = "no labels"
 FILES = {NO_LABELS: NO_LABELS, upload_schema.EACH: "each table: its own rows and labels"}
 NUMBERED = "row numbers"
 FIRST_ROW = {True: "names of columns", False: "data"}
+LEAD = {False: "both ways", True: "one way, from source to target"}
 
 
 def upload_panel() -> None:
@@ -128,8 +129,19 @@ def _file(name: str, content: bytes, edges: bool | None) -> Upload | None:
             st.error(escape(explained(error)))
             return None
         title.markdown(f"**{escape(name)}** · {_size(upload)}")
+        if upload.role == "graph":
+            upload = _with_direction(upload)
         _preview(upload)
     return upload
+
+
+def _with_direction(upload: Upload) -> Upload:
+    """Let the person say whether the edges of a graph lead one way; what the file says of it is the guess."""
+    guess = any(finding.kind == "directed" for finding in upload.findings)
+    text = "One way keeps who points to whom: Collective then offers the neighbours on either side."
+    key = f"lead {upload.name}"
+    choice = _choice("Edges lead", [False, True], guess, key, format_func=LEAD.get, help=text, width=320)
+    return upload._replace(directed=choice)
 
 
 def _with_header(name: str, content: bytes, upload: Upload) -> Upload:
