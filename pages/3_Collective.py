@@ -40,7 +40,7 @@ def settings() -> dict[str, Setting]:
         operations.append({"op": "labels", "fraction": chosen["known"] / 100, "seed": chosen["seed"]})
     # Edits are shown by inference first; they enter training only where the person says so.
     if state.get("edits trained"):
-        operations += edits(current.title)
+        operations += edits(current.data.digest())
     return collective.settings(base, chosen["params"], chosen["features"], chosen["graphs"], operations)
 
 
@@ -131,7 +131,7 @@ with main:
         )
 st.subheader("The network")
 # The whole width, below both columns: a network needs the room.
-network(current.title, current.data, base, graph=graph, trained=trained(), owner=owner)
+network(current.data, base, graph=graph, trained=trained(), owner=owner)
 take_away()
 with st.expander("What do the words mean?"):
     widgets.explain()

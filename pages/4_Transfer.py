@@ -209,7 +209,7 @@ def page() -> None:
             st.info("Press Train: accuracy and the mass of each source move while the methods train.")
         st.divider()
         # It has runs of its own, which go on beside the trainings and outlive them.
-        MeasuredCurve(current.title, owner).draw(current.data, settings, choice.target, possible)
+        MeasuredCurve(current.data, current.title, owner).draw(settings, choice.target, possible)
         with st.expander("What do the words mean?", expanded=not live.runs):
             explain()
 

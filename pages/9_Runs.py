@@ -240,11 +240,14 @@ def curves_and_weights(runs: Sequence[Run]) -> None:
     """Show learning curves on one axis a metric, and weights side by side."""
     names = numbered(runs)
     by_name = {names[run.id]: run for run in runs}
-    drawn = run_compare.curves(by_name, {names[run.id]: history(run) for run in runs})
-    weights = {
-        kind: run_compare.weights_figure({name: table.weights(run, kind == "graphs") for name, run in by_name.items()})
-        for kind in ("sources", "graphs")
-    }
+    histories = {names[run.id]: history(run) for run in runs}
+    drawn = run_compare.curves(by_name, histories)
+
+    def learned(graphs: bool) -> dict[str, dict[str, float]]:
+        each = {name: table.weights(run, graphs) for name, run in by_name.items()}
+        return {name: run_compare.in_order(values, histories[name], graphs) for name, values in each.items()}
+
+    weights = {kind: run_compare.weights_figure(learned(kind == "graphs")) for kind in ("sources", "graphs")}
     # Most methods weigh sources or graphs, few both.
     weights = {kind: figure for kind, figure in weights.items() if figure}
     # Without weights the curves have the whole width.

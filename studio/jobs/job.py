@@ -129,10 +129,17 @@ def with_data(task: TrainingTask | FunctionTask, data: Mapping[str, Any]) -> Tra
 
 
 def without_data(task: TrainingTask | FunctionTask) -> TrainingTask | FunctionTask:
-    """Return the task without its data, to remember it by."""
+    """Return the task without its data, to remember it by; those of a function by their digests."""
     if isinstance(task, TrainingTask):
         return replace(task, data=None, y=None, eval_y=None)
-    return replace(task, kwargs={name: value for name, value in task.kwargs.items() if name not in data_of(task)})
+    known = {name: _remembered(value) for name, value in data_of(task).items()}
+    return replace(task, kwargs={name: known.get(name, value) for name, value in task.kwargs.items()})
+
+
+def _remembered(value: Any) -> Any:
+    """Return what stands for data in a task that is remembered: a digest, a small mapping as it is, else None."""
+    small = isinstance(value, Mapping) and all(isinstance(each, str | int | float | None) for each in value.values())
+    return value.digest() if hasattr(value, "digest") else value if small else None
 
 
 @dataclass(frozen=True)
@@ -249,17 +256,8 @@ class Job:
         # While a run is paused no time passes for it, and a forecast would only grow wrong.
         left = max(0.0, self._due - seconds) if self._due is not None and self.state == "running" else None
         state = waiting_as if self.state == "queued" else self.state
-        return Status(
-            self.run_id,
-            state,
-            place,
-            rounds=rounds,
-            total=total,
-            seconds=seconds,
-            seconds_left=left,
-            stopping=self.stopping,
-            message=self.message,
-        )
+        numbers = {"rounds": rounds, "total": total, "seconds": seconds, "seconds_left": left}
+        return Status(self.run_id, state, place, **numbers, stopping=self.stopping, message=self.message)
 
     def ends_within(self, seconds: float, now: float) -> bool:
         """Return whether the run has ended, only predicts any more, or is foreseen to do its last round so soon."""

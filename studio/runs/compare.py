@@ -16,7 +16,7 @@ from studio.runs.differences import OMITTED, SYMBOLS, operation_text
 from studio.runs.run import Run
 from studio.runs.table import metric, result, rounds
 
-__all__ = ["curves", "differing", "differing_text", "instances", "kept_model", "summary", "weights_figure"]
+__all__ = ["curves", "differing", "differing_text", "in_order", "instances", "kept_model", "summary", "weights_figure"]
 
 CURVES = ("metric:held_out", "metric:left_out", "metric:train")
 """Columns of a history that say how good a run is, best first."""
@@ -119,8 +119,19 @@ def kept_model(run: Run, history: pl.DataFrame | None) -> str:
     return "" if last == kept else f"The last round had {last}; the result, {kept}, is of the model that was kept."
 
 
+def in_order(weights: Mapping[str, float], history: pl.DataFrame | None, graphs: bool = False) -> dict[str, float]:
+    """Return the weights of a run in the order of its data, which its history's columns have."""
+    start = "graph_weight:" if graphs else "weight:"
+    columns = [] if history is None else [c.removeprefix(start) for c in history.columns if c.startswith(start)]
+    # By their places, for what is stored is sorted by name; others stay behind, as they are.
+    return {name: weights[name] for name in dict.fromkeys([*columns, *weights]) if name in weights}
+
+
 def weights_figure(by_run: Mapping[str, Mapping[str, float]]) -> basic.Figure | None:
-    """Return the weights of runs side by side, a group of bars a source; None if no run has any."""
+    """Return the weights of runs side by side, a group of bars a source; None if no run has any.
+
+    The bars of one run have the colours that its sources have elsewhere; of several, each run has its own.
+    """
     names = list(dict.fromkeys(name for learned in by_run.values() for name in learned))
     if not names:
         return None
@@ -131,6 +142,8 @@ def weights_figure(by_run: Mapping[str, Mapping[str, float]]) -> basic.Figure | 
          "marker": {"color": basic.style(place)["colour"]}}
         for place, (run, learned) in enumerate(by_run.items()) if learned
     ]  # fmt: skip
+    if len(figure["data"]) == 1:
+        figure["data"][0]["marker"] = {"color": [basic.style(place)["colour"] for place in range(len(names))]}
     # A single run is named above its figures.
     figure["layout"] |= {"barmode": "group", "showlegend": len(figure["data"]) > 1}
     return figure

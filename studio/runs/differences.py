@@ -10,7 +10,7 @@ from hetcore.data.text import counted
 from studio.messages import shown
 from studio.scenarios import OPERATIONS, checked
 
-__all__ = ["Outcome", "describe", "operation_text", "sentence"]
+__all__ = ["SYMBOLS", "Outcome", "describe", "operation_text", "sentence"]
 
 SYMBOLS = {
     "lambda0": "λ0",

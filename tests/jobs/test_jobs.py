@@ -192,7 +192,7 @@ def test_a_run_keeps_its_task_and_not_its_data(studio):
     assert studio.task(run_id).estimator == "TinyRegressor" and studio.task(run_id).data is None
     function = studio.run_task("tests.jobs.studio_stubs:own_pid", {"data": TinyData()}, "anna")
     ended(studio, function)
-    assert studio.task(function).kwargs == {}
+    assert studio.task(function).kwargs == {"data": None}
 
 
 def test_runs_of_others_are_unknown_and_ids_cannot_be_guessed(studio):

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
+from hetcore.figures import basic
 from studio.runs import compare
 from studio.runs.run import Run
 
@@ -84,6 +85,20 @@ def test_a_single_run_needs_no_legend():
     given = {"1": {"a": 1.0}}, {"1": {"a": 1.0}, "2": {"a": 1.0}}
     legends = [compare.weights_figure(runs)["layout"]["showlegend"] for runs in given]
     assert legends == [False, True]
+
+
+def test_weights_are_in_the_order_of_the_data_and_not_of_their_names():
+    history = pl.DataFrame({"weight:table": [0.5], "weight:image": [0.5], "graph_weight:image": [1.0]})
+    assert list(compare.in_order({"image": 0.6, "more": 0.1, "table": 0.3}, history)) == ["table", "image", "more"]
+    assert list(compare.in_order({"image": 1.0}, history, graphs=True)) == ["image"]
+    assert compare.in_order({"b": 1.0}, None) == {"b": 1.0}
+
+
+def test_one_run_s_bars_have_the_sources_colours_and_of_several_each_run_its_own():
+    one = compare.weights_figure({"1": {"a": 0.5, "b": 0.5}})["data"]
+    assert one[0]["marker"]["color"] == [basic.style(0)["colour"], basic.style(1)["colour"]]
+    both = compare.weights_figure({"1": {"a": 0.5, "b": 0.5}, "2": {"a": 1.0}})["data"]
+    assert [bar["marker"]["color"] for bar in both] == [basic.style(0)["colour"], basic.style(1)["colour"]]
 
 
 def test_a_result_that_the_curve_does_not_end_with_is_shown():

@@ -229,12 +229,12 @@ def test_a_run_opens_again_with_its_edits(data):
     earlier = [{"op": "noise", "name": "features", "sd": 1.0, "seed": 0}]
     setting = settings.settings(data, PARAMS, ["rf1", "rf3"], ["links"], [*earlier, LABELS, *edits])["MGB"]
     stored = json.loads(json.dumps(setting.stored(RECIPE)))
-    run = Run("anna", "Collective", setting.estimator, "Planted", settings=stored)
+    run = Run("anna", "Collective", setting.estimator, "Planted", "digest", settings=stored)
     assert reopening.operations(run) == earlier
     assert reopening.page_file(run) == "pages/3_Collective.py"
     values = reopening.controls(run, "Planted", data.source_names, data.graph_names)
     assert values["rf"] == ["rf1", "rf3"] and values["stages"] == 2 and values["share"] == 40
-    assert values["collective edits"] == ("Planted", edits) and values["edits trained"]
+    assert values["collective edits"] == ("digest", edits) and values["edits trained"]
     assert values["collective graphs Planted"] == ["links"] and values["to the letter"] is False
 
 

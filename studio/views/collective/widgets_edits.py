@@ -23,27 +23,27 @@ MOST_CHOICES = 5_000
 MOST_ROWS = 200
 
 
-def edits(title: str) -> list[dict[str, Any]]:
-    """Return the edits of the data of that title, as operations."""
+def edits(digest: str) -> list[dict[str, Any]]:
+    """Return the edits of the data of that digest, as operations."""
     kept = st.session_state.get("collective edits")
-    return list(kept[1]) if kept and kept[0] == title else []
+    return list(kept[1]) if kept and kept[0] == digest else []
 
 
-def _edit(title: str, base: HetData, operation: dict[str, Any]) -> None:
+def _edit(digest: str, base: HetData, operation: dict[str, Any]) -> None:
     """Add an edit, if it can be done after those before it."""
-    log = [*edits(title), operation]
+    log = [*edits(digest), operation]
     try:
         # Tried before it is kept: an edit that cannot be done leaves the list as it was.
         scenarios.apply(base, log)
     except (DataError, ParameterError) as error:
         st.session_state["edit refused"] = str(error)
         return
-    st.session_state["collective edits"] = (title, log)
+    st.session_state["collective edits"] = (digest, log)
 
 
-def _undo(title: str, everything: bool = False) -> None:
-    left = [] if everything else edits(title)[:-1]
-    st.session_state["collective edits"] = (title, left)
+def _undo(digest: str, everything: bool = False) -> None:
+    left = [] if everything else edits(digest)[:-1]
+    st.session_state["collective edits"] = (digest, left)
     # Nothing is edited any more, so that nothing was trained with edits.
     if not left:
         st.session_state["edits trained"] = False
@@ -54,46 +54,52 @@ def _train_again() -> None:
 
 
 def bar(
-    title: str, base: HetData, edited: HetData, graph: str, place: int | None, model: Trained | None, new: Sequence[Any]
+    digest: str,
+    base: HetData,
+    edited: HetData,
+    graph: str,
+    place: int | None,
+    model: Trained | None,
+    new: Sequence[Any],
 ) -> None:
     """Offer edits of the chosen node, list them, and offer to take them back or to train again."""
-    log = edits(title)
+    log = edits(digest)
     with st.container(border=True, key="edits"):
         st.markdown("**What if?** " + ("Choose a node: hide its label, cut or add an edge." if place is None else ""))
         if place is not None:
-            _offers(title, base, edited, graph=graph, place=place, model=model)
+            _offers(digest, base, edited, graph=graph, place=place, model=model)
         if log:
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.markdown(escape("; ".join(map(operation_text, log))))
-                st.button("Undo", on_click=_undo, args=(title,), icon=":material/undo:", key="undo edit")
-                st.button("Undo all", on_click=_undo, args=(title, True), key="undo edits")
+                st.button("Undo", on_click=_undo, args=(digest,), icon=":material/undo:", key="undo edit")
+                st.button("Undo all", on_click=_undo, args=(digest, True), key="undo edits")
                 if new and model is not None:
                     help_ = "The trained models have only inferred again; this trains them with the edits, too."
                     if st.button("Train again with the edits", on_click=_train_again, key="train edits", help=help_):
                         st.rerun()
 
 
-def _offers(title: str, base: HetData, edited: HetData, graph: str, place: int, model: Trained | None) -> None:
+def _offers(digest: str, base: HetData, edited: HetData, graph: str, place: int, model: Trained | None) -> None:
     node, links = str(base.ids[place]), edited.graphs[graph]
     near = [str(one) for one in base.ids[links.indices[links.indptr[place] : links.indptr[place + 1]]]]
     frame = None if model is None else model.result.predictions
     known = base.labelled[place] if frame is None else frame["label"][place] is not None
-    gone = any(each["op"] == "forget_labels" and node in each["ids"] for each in edits(title))
+    gone = any(each["op"] == "forget_labels" and node in each["ids"] for each in edits(digest))
     hide, cut, add = st.columns(3)
     with hide:
         why = "" if known and not gone else "Its label is hidden already."
         operation = {"op": "forget_labels", "ids": [node]}
         st.button(
-            f"Hide the label of {escape(shown(node, 24))}", on_click=_edit, args=(title, base, operation),
+            f"Hide the label of {escape(shown(node, 24))}", on_click=_edit, args=(digest, base, operation),
             disabled=bool(why), help=why or None, key="hide label", width="stretch",
         )  # fmt: skip
     with cut:
-        _edge(title, base, graph, node=node, near=near, what="cut")
+        _edge(digest, base, graph, node=node, near=near, what="cut")
     with add:
-        _edge(title, base, graph, node=node, near=near, what="add")
+        _edge(digest, base, graph, node=node, near=near, what="add")
 
 
-def _edge(title: str, base: HetData, graph: str, node: str, near: Sequence[str], what: str) -> None:
+def _edge(digest: str, base: HetData, graph: str, node: str, near: Sequence[str], what: str) -> None:
     """Offer to cut the edge to a neighbour, or to add one to another node."""
     label = "Neighbour to cut off" if what == "cut" else "Node to link to"
     # A list of many thousands is slow in the browser; then the id is typed.
@@ -107,7 +113,7 @@ def _edge(title: str, base: HetData, graph: str, node: str, near: Sequence[str],
         other = st.text_input(label, key=f"{what} {node}", label_visibility="collapsed", placeholder=label)
     operation = {"op": "edges", "name": graph, "add": [], "cut": []} | {what: [[node, other]]}
     st.button(
-        f"{what.capitalize()} the edge", on_click=_edit, args=(title, base, operation), disabled=not other,
+        f"{what.capitalize()} the edge", on_click=_edit, args=(digest, base, operation), disabled=not other,
         key=f"{what} edge", width="stretch",
     )  # fmt: skip
 

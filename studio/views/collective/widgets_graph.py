@@ -81,7 +81,6 @@ def _inferred(data: HetData, trained: Trained, new: Sequence[Any], owner: str) -
 
 
 def network(
-    title: str,
     original: HetData,
     base: HetData,
     graph: str,
@@ -92,8 +91,6 @@ def network(
 
     Parameters
     ----------
-    title : str
-        Of the data in use.
     original : HetData
         Before what-if operations, as trainings are given it.
     base : HetData
@@ -107,7 +104,7 @@ def network(
 
     def look() -> None:
         was = st.session_state.get("network pending", False)
-        pending = _drawn(title, original, base, graph=graph, trained=trained, owner=owner)
+        pending = _drawn(original, base, graph=graph, trained=trained, owner=owner)
         st.session_state["network pending"] = pending
         if was != pending:
             st.rerun()
@@ -115,13 +112,12 @@ def network(
     st.fragment(look, run_every=0.7 if st.session_state.get("network pending") else None)()
 
 
-def _drawn(
-    title: str, original: HetData, base: HetData, graph: str, trained: Mapping[str, Trained], owner: str
-) -> bool:
+def _drawn(original: HetData, base: HetData, graph: str, trained: Mapping[str, Trained], owner: str) -> bool:
     """Draw everything; return whether a worker still computes something of it."""
     if refused := st.session_state.pop("edit refused", ""):
         st.warning(escape(refused))
-    log = edits(title)
+    digest = original.digest()
+    log = edits(digest)
     edited = scenarios.apply(base, log).data if log else base
     model = _model(trained)
     new = [each for each in log if each not in model.setting.operations] if model else log
@@ -136,7 +132,7 @@ def _drawn(
             node(base, edited, graph, place=place, model=model, now=now, first=first if new else None)
     with left:
         _picture(edited, graph, places, drawing=drawing, place=place, model=model, now=now, moved=moved)
-    bar(title, base, edited, graph=graph, place=place, model=model, new=new)
+    bar(digest, base, edited, graph=graph, place=place, model=model, new=new)
     if moved is not None and (new or model.before is not None):
         who(moved, against)
     return drawing or later or sooner

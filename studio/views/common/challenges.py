@@ -10,11 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from studio.jobs.job import Setting
-from studio.runs.differences import describe
+from studio.runs.differences import SYMBOLS, describe
 
 __all__ = ["CHALLENGES", "Attempt", "Challenge", "attempt", "of_page", "reached"]
 
-SYMBOLS = {"lambda0": "λ0", "lambda1": "λ1", "learning_rate": "η", "n_iterations": "N", "max_depth": "depth"}
+PARAMETERS = ("lambda0", "lambda1", "learning_rate", "n_iterations", "max_depth")
+"""Told of an attempt."""
 
 
 class Challenge(NamedTuple):
@@ -59,7 +60,7 @@ def attempt(challenge: Challenge, setting: Setting, events: Sequence[Any]) -> At
     # Errors alone can be below a bar in per cent.
     if error is None or detail.get("metric_name") != "error":
         return None
-    values = ", ".join(f"{symbol} {setting.params[name]}" for name, symbol in SYMBOLS.items() if name in setting.params)
+    values = ", ".join(f"{SYMBOLS[name]} {setting.params[name]}" for name in PARAMETERS if name in setting.params)
     return Attempt(f"{describe(setting.operations)}; {values}", float(error), challenge.fault(setting))
 
 

@@ -35,12 +35,13 @@ MOST_CHARACTERS = 40
 
 
 class Pin(NamedTuple):
-    """A scenario that is kept: the data's title, and settings, rounds and run ids of its trainings by label."""
+    """A scenario that is kept: the data's title and digest; settings, rounds and run ids of its trainings by label."""
 
     title: str
     settings: Mapping[str, Setting]
     events: Events
     runs: Mapping[str, str]
+    digest: str = ""
 
 
 def metrics_of(events: Events) -> dict[str, dict[str, Any]]:
@@ -65,7 +66,8 @@ class Look(NamedTuple):
 def pin_of(live: LiveTrainings, title: str) -> Pin:
     """Return the scenario that a page shows: its trainings that have rounds."""
     events = {label: each for label, each in live.events().items() if each}
-    return Pin(title, {label: live.settings[label] for label in events}, events, {k: live.runs[k] for k in events})
+    settings, runs = ({label: each[label] for label in events} for each in (live.settings, live.runs))
+    return Pin(title, settings, events, runs, live.digest)
 
 
 def pinned(now: Pin, page: str, data: HetData, owner: str, look: Look | None = None) -> None:
@@ -132,9 +134,11 @@ def kept(owner: str, page: str) -> list[Pin]:
 
 
 def _joined(runs: Sequence[tuple[Run, Setting, Sequence[Any]]]) -> Pin:
-    by_label = {str(run.settings.get("label") or run.page): (run, *rest) for run, *rest in runs}
-    parts = [{label: each[k] for label, each in by_label.items()} for k in range(3)]
-    return Pin(runs[0][0].dataset, parts[1], parts[2], {label: run.id for label, run in parts[0].items()})
+    by_label = {str(each[0].settings.get("label") or each[0].page): each for each in runs}
+    settings = {label: setting for label, (_, setting, _) in by_label.items()}
+    events = {label: rounds for label, (_, _, rounds) in by_label.items()}
+    ids, first = {label: run.id for label, (run, *_) in by_label.items()}, runs[0][0]
+    return Pin(first.dataset, settings, events, ids, first.digest)
 
 
 def _read(owner: str, run: Run) -> tuple[Setting, Sequence[Any]] | None:
@@ -159,7 +163,7 @@ def _mark(owner: str, pin: Pin, pinned: bool) -> None:
 
 
 def _alike(pin: Pin, now: Pin) -> bool:
-    return pin.title == now.title and set(pin.settings) & set(now.settings) != set()
+    return (pin.title, pin.digest) == (now.title, now.digest) and set(pin.settings) & set(now.settings) != set()
 
 
 def _named(pins: Sequence[Pin]) -> Callable[[Pin], str]:

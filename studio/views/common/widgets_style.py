@@ -1,7 +1,8 @@
 """What the theme leaves too pale or too small for WCAG 2.2 AA, mended for all pages.
 
 Captions have 60% of the text's opacity, 3.9 to 1 on white; white on the dark theme's primary colour is 3.1 to 1; the
-field of a choice of several, once filled, is 20 pixels wide; words in charts that stand still are 3.9 to 1. The aims
+field of a choice of several, once filled, is 20 pixels wide, or has an empty line of its own below the choices, which
+it lies behind here until it is written in; words in charts that stand still are 3.9 to 1. The aims
 are 4.5 to 1, and 24 pixels.
 """
 
@@ -15,6 +16,10 @@ EVERYWHERE = """
 [data-testid="stCaptionContainer"] { color: inherit !important; opacity: 0.82; }
 [data-testid="stPageLink-NavLink"]:focus-visible { outline: 2px solid currentColor; outline-offset: 2px; }
 [data-testid="stMultiSelect"] input { min-width: 24px; min-height: 24px; }
+[data-testid="stMultiSelectTagsContainer"] { position: relative; }
+[data-testid="stMultiSelectTagsContainer"] [data-tag] { position: relative; z-index: 1; }
+[data-testid="stMultiSelect"]:not(:focus-within) [data-testid="stMultiSelectTagsContainer"]:has([data-tag]) input {
+  position: absolute; inset: 0; width: 100%; height: 100%; }
 [data-testid="stMainBlockContainer"] { padding-top: 4rem; }
 .st-key-headline { position: relative; }
 [data-testid="stMetricValue"] { font-size: 1.75rem; }

@@ -7,10 +7,12 @@ from typing import Any
 
 import streamlit as st
 
+from hetcore.data import HetData
 from studio.jobs import manager as jobs
+from studio.jobs.job import FunctionTask, without_data
 from studio.views.common.widgets import escape
 
-__all__ = ["answer", "progress", "start", "stop", "watch"]
+__all__ = ["answer", "differs", "is_of", "progress", "start", "stop", "watch"]
 
 EVERY = 1.0
 """Seconds between two looks."""
@@ -49,6 +51,37 @@ def stop(run: str, owner: str) -> None:
         jobs.manager().stop(run, owner)
     except jobs.UnknownRunError:
         pass
+
+
+def _given(run: str, owner: str) -> Mapping[str, Any]:
+    task = jobs.manager().task(run, owner)
+    return task.kwargs if isinstance(task, FunctionTask) else {}
+
+
+def is_of(run: str, data: HetData, owner: str) -> bool:
+    """Return whether there is such a run of the owner's, and it was given these data."""
+    try:
+        return _given(run, owner).get("data") == data.digest()
+    # Forgotten meanwhile, or another person's: as if there were none.
+    except jobs.UnknownRunError:
+        return False
+
+
+def differs(run: str, owner: str, arguments: Mapping[str, Any], words: Mapping[str, str]) -> bool:
+    """Say what a task would be given otherwise now, in `words` by argument; return whether there is anything.
+
+    Parameters
+    ----------
+    run, owner : str
+    arguments : mapping
+        Of the task as it would be started now; empty where it can't be.
+    words : mapping of str to str
+    """
+    given, wanted = _given(run, owner), without_data(FunctionTask("", arguments)).kwargs
+    other = [words[name] for name in words if given.get(name) != wanted.get(name)]
+    if other:
+        st.info(f"What is shown was measured with other settings: {', '.join(other)}. Measure again to follow them.")
+    return bool(other)
 
 
 def progress(status: Any) -> None:

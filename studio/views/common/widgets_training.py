@@ -30,7 +30,7 @@ from studio.views.common.widgets import escape
 from studio.views.common.widgets_controls import share, values, write
 from studio.views.common.widgets_timeline import timeline
 
-__all__ = ["LiveTrainings", "submit", "train_example"]
+__all__ = ["LiveTrainings", "go_back", "submit", "train_example"]
 
 INSTANT = 3.0
 """Seconds: a changed setting that is estimated to train faster trains at once."""
@@ -49,6 +49,7 @@ class _Kept:
     """What the session keeps of a page's trainings."""
 
     title: str
+    digest: str
     settings: dict[str, Setting]
     runs: dict[str, str]
     before: dict[str, tuple[Setting, Sequence[Any]]] = field(default_factory=dict)
@@ -82,7 +83,8 @@ class LiveTrainings:
     @property
     def _kept(self) -> _Kept | None:
         kept = st.session_state.get(self._state_key)
-        if kept is None or kept.title != self._current.title:
+        # Not by the title: two uploads have the same.
+        if kept is None or kept.digest != self.digest:
             return None
         if not all(_known(run, self._owner) for run in kept.runs.values()):
             return None
@@ -95,20 +97,26 @@ class LiveTrainings:
             return
         labels, runs = st.query_params.get("labels", self.page).split("|"), named.split(",")
         try:
-            tasks = [jobs.manager().task(run) for run in runs if _known(run, self._owner)]
+            known = [jobs.manager().task(run) for run in runs if _known(run, self._owner)]
+            tasks = [task for task in known if isinstance(task, jobs.TrainingTask)]
             if len(tasks) < len(runs):
-                raise jobs.UnknownRunError("a run that is not kept")
-            if any(task.digest != self._current.data.digest() for task in tasks):
+                raise jobs.UnknownRunError("no training, or one that is not kept")
+            if any(task.digest != self.digest for task in tasks):
                 raise jobs.UnknownRunError("a run on other data")
             settings = [Setting.of(task) for task in tasks]
-        except (jobs.UnknownRunError, AttributeError):
+        except jobs.UnknownRunError:
             st.query_params.pop("run", None)
             return
         own = all(_is_of(run, self._owner) for run in runs)
-        kept = _Kept(self._current.title, dict(zip(labels, settings)), dict(zip(labels, runs)), own=own, fresh=False)
-        st.session_state[self._state_key] = kept
+        given = dict(zip(labels, settings)), dict(zip(labels, runs))
+        st.session_state[self._state_key] = _Kept(self._current.title, self.digest, *given, own=own, fresh=False)
 
     # What the page asks ---------------------------------------------------------------------------------------------
+
+    @property
+    def digest(self) -> str:
+        """Of the data in use, before what-if operations."""
+        return self._current.data.digest()
 
     @property
     def runs(self) -> dict[str, str]:
@@ -188,7 +196,7 @@ class LiveTrainings:
             st.info(f"What is shown was trained with other settings: {changes}. {WAIT}")
             if kept.screen:
                 words = "Back to what was trained"
-                st.button(words, on_click=_go_back, args=kept.screen, key="back", icon=":material/undo:")
+                st.button(words, on_click=go_back, args=kept.screen, key="back", icon=":material/undo:")
 
     def _estimate(self, settings: Mapping[str, Setting]) -> float:
         durations = self._kept.durations if self._kept else {}
@@ -204,16 +212,9 @@ class LiveTrainings:
         runs: dict[str, str] = {}
         try:
             for label, setting in settings.items():
+                more = {"paused": paused, "label": label, "within": session.folders()}
                 runs[label] = submit(
-                    self.page,
-                    setting,
-                    current.data,
-                    recipe=current.recipe,
-                    title=current.title,
-                    owner=self._owner,
-                    paused=paused,
-                    label=label,
-                    within=session.folders(),
+                    self.page, setting, current.data, current.recipe, current.title, owner=self._owner, **more
                 )
         except ValueError as error:
             for run in runs.values():
@@ -227,7 +228,7 @@ class LiveTrainings:
         durations = kept.durations if kept else {}
         drawn = kept.drawn if kept else ({}, {})
         st.session_state[self._state_key] = _Kept(
-            current.title, settings, runs, before=before, durations=durations, earlier=earlier, drawn=drawn
+            current.title, self.digest, settings, runs, before, durations=durations, earlier=earlier, drawn=drawn
         )
         st.query_params["run"] = ",".join(runs.values())
         if len(runs) > 1 or self.page not in runs:
@@ -317,8 +318,8 @@ class LiveTrainings:
             self._kept.durations = {label: each for label, each in self.events().items() if each}
 
 
-def _go_back(controls: Mapping[str, Any], operations: Sequence[Mapping[str, Any]]) -> None:
-    """Set the controls, and the what-ifs, that the trainings that are shown were made with."""
+def go_back(controls: Mapping[str, Any], operations: Sequence[Mapping[str, Any]]) -> None:
+    """Set the controls, and the what-ifs, that what is shown was made with."""
     st.session_state.update(controls)
     st.session_state["operations"] = list(operations)
 

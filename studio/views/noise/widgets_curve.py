@@ -23,21 +23,31 @@ EVERY = 0.7
 """Seconds between two looks at a curve that is being measured."""
 
 
-def measured(mode: str, data: HetData, title: str, settings: Mapping[str, Setting], owner: str) -> None:
+WORDS = {
+    "methods": "parameters",
+    "form": "columns",
+    "before": "changes to the data",
+    "known": "labels known",
+    "sd": "size of the noise",
+    "repeats": "repeats",
+}
+"""What a measurement is given, in words."""
+
+
+def measured(mode: str, data: HetData, settings: Mapping[str, Setting], owner: str) -> None:
     """Draw the controls and the curve as far as it is measured.
 
     Parameters
     ----------
     mode : str
     data : HetData
-        Before the operations of the settings.
-    title : str
-        Of the data in use: a curve of other data is left alone.
+        Before the operations of the settings: a curve of other data is left alone.
     settings : mapping of str to Setting
     owner : str
     """
     state_key = f"noise curve {mode}"
-    run = _run_of(state_key, title, owner)
+    run = st.session_state.get(state_key)
+    run = run if run and widgets_task.is_of(run, data, owner) else None
     active = run is not None and manager.manager().status(run, owner).active
     with st.container(horizontal=True, vertical_alignment="bottom"):
         repeats = slider(
@@ -49,8 +59,9 @@ def measured(mode: str, data: HetData, title: str, settings: Mapping[str, Settin
             key="noise_repeats",
             help="Draws of labels and noise: more narrow the bands.",
         )
+        arguments = curve.sweep(mode, data, settings, repeats)
         if st.button("Measure the curve", key="measure_noise", disabled=active):
-            _start(state_key, title, curve.sweep(mode, data, settings, repeats), owner)
+            _start(state_key, arguments, owner)
         if active:
             st.button("Stop measuring", key="stop_noise", on_click=manager.manager().stop, args=(run, owner),
                       icon=":material/stop:")  # fmt: skip
@@ -60,28 +71,14 @@ def measured(mode: str, data: HetData, title: str, settings: Mapping[str, Settin
             f"Both models learn at five shares of {what}, several times over, with the settings that were trained."
         )
         return
+    widgets_task.differs(run, owner, arguments, WORDS)
     st.fragment(_look, run_every=EVERY if active else None)(mode, run, active)
 
 
-def _run_of(state_key: str, title: str, owner: str) -> str | None:
-    kept = st.session_state.get(state_key)
-    if kept is None or kept[0] != title:
-        return None
-    try:
-        manager.manager().status(kept[1], owner)
-    except manager.UnknownRunError:
-        return None
-    return kept[1]
-
-
-def _start(state_key: str, title: str, arguments: dict[str, Any], owner: str) -> None:
-    try:
-        run = manager.manager().run_task("studio.views.noise.curve:curve", arguments, owner)
-    except ValueError as error:
-        st.error(escape(error))
-        return
-    st.session_state[state_key] = (title, run)
-    st.rerun()
+def _start(state_key: str, arguments: dict[str, Any], owner: str) -> None:
+    if run := widgets_task.start("studio.views.noise.curve:curve", arguments, owner):
+        st.session_state[state_key] = run
+        st.rerun()
 
 
 def _look(mode: str, run: str, active: bool) -> None:

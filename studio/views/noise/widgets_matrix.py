@@ -43,7 +43,7 @@ def tabs(
         "Filled in": lambda: _filled_in(rows, columns),
         "Who strays": lambda: _stray(learned, columns),
         "Deviation": lambda: _deviation(learned, planted(current.example)),
-        more: lambda: measured(mode, current.data, current.title, settings, owner),
+        more: lambda: measured(mode, current.data, settings, owner),
         "Take away": lambda: take_away(mode, current, settings, results=results, drawn=drawn, owner=owner),
     }
     if mode == "Matrix":

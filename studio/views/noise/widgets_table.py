@@ -43,7 +43,7 @@ def tabs(
             "Distrusted rows": lambda: _distrusted(predictions, wrong, numbers),
             "Deviation": lambda: _deviation(frames, ranked, planted(current.example), about, numbers),
             "Calibration": lambda: _calibration(results, numbers),
-            "How much noise": lambda: measured(mode, current.data, current.title, settings, owner),
+            "How much noise": lambda: measured(mode, current.data, settings, owner),
             "Take away": lambda: take_away(mode, current, settings, results=results, drawn=drawn, owner=owner),
         },
         "after",

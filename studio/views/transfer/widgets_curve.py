@@ -11,12 +11,14 @@ import streamlit as st
 
 from hetcore.data import HetData
 from hetcore.figures import transfer as figures
+from studio import session
 from studio.jobs import manager
 from studio.jobs.job import Setting
 from studio.runs import export
 from studio.views.common import widgets_task
 from studio.views.common.widgets import escape, live_chart
-from studio.views.common.widgets_controls import slider
+from studio.views.common.widgets_controls import slider, values
+from studio.views.common.widgets_training import go_back
 from studio.views.transfer import curve
 from studio.views.transfer.domains import METHODS
 
@@ -27,41 +29,45 @@ EVERY = 0.7
 """Seconds between two looks at a curve that is being measured."""
 
 
+WORDS = {
+    "done": "changes to the data",
+    "target": "target",
+    "methods": "methods or their parameters",
+    "sizes": "numbers of examples",
+    "repeats": "repeats",
+}
+"""What a measurement is given, in words."""
+
+
 class MeasuredCurve:
     """The measured accuracy by number of target examples: started, watched, stopped, compared with the one before.
 
     Parameters
     ----------
+    data : HetData
+        In use, before what-if operations: a curve of other data is left alone.
     title : str
-        Of the data in use: a curve of other data is left alone.
+        Of the data.
     owner : str
     """
 
-    def __init__(self, title: str, owner: str) -> None:
-        self._title, self._owner = title, owner
+    def __init__(self, data: HetData, title: str, owner: str) -> None:
+        self._data, self._title, self._owner = data, title, owner
         # After a reload the address is all that is left of it.
         named = st.query_params.get("curve")
         if "transfer curve" not in st.session_state and named:
-            st.session_state["transfer curve"] = {"title": title, "run": named, "before": {}}
+            st.session_state["transfer curve"] = {"run": named, "before": {}, "screen": None}
 
     @property
     def _kept(self) -> dict[str, Any] | None:
         kept = st.session_state.get("transfer curve")
-        if kept is None or kept["title"] != self._title:
-            return None
-        try:
-            manager.manager().status(kept["run"], self._owner)
-        # Forgotten meanwhile, or another person's: as if there were none.
-        except manager.UnknownRunError:
-            return None
-        return kept
+        return kept if kept and widgets_task.is_of(kept["run"], self._data, self._owner) else None
 
-    def draw(self, data: HetData, settings: Mapping[str, Setting], target: str, possible: int) -> None:
+    def draw(self, settings: Mapping[str, Setting], target: str, possible: int) -> None:
         """Draw the controls and the curve as far as it is measured.
 
         Parameters
         ----------
-        data : HetData
         settings : mapping of str to Setting
             What to measure, by method; empty where nothing can be measured.
         target : str
@@ -74,13 +80,17 @@ class MeasuredCurve:
                 "Repeats", 2, 20, start=5, step=1, key="draws", help="Draws of the examples: more give narrower bands."
             )
             busy = self._busy()
+            arguments = curve.sweep(self._data, settings, target, possible, repeats) if settings else {}
             if st.button("Measure the curve", key="measure", disabled=not settings or busy):
-                self._start(curve.sweep(data, settings, target, possible, repeats))
+                self._start(arguments)
             if busy:
                 st.button("Stop measuring", key="stop_measuring", on_click=self._stop, icon=":material/stop:")
         if self._kept is None:
             st.caption("Each method learns from 1, 2, 3, … examples of each class, several times over.")
             return
+        if widgets_task.differs(self._kept["run"], self._owner, arguments, WORDS) and self._kept["screen"]:
+            text = "Back to what was measured"
+            st.button(text, on_click=go_back, args=self._kept["screen"], key="back to curve", icon=":material/undo:")
         active = self._busy()
         # A fragment that asks again by itself: the page around it is not drawn anew each time.
         st.fragment(self._look, run_every=EVERY if active else None)(active)
@@ -95,12 +105,10 @@ class MeasuredCurve:
 
     def _start(self, arguments: dict[str, Any]) -> None:
         before = self._points()
-        try:
-            run = manager.manager().run_task("studio.views.transfer.curve:curve", arguments, self._owner)
-        except ValueError as error:
-            st.error(escape(error))
+        run = widgets_task.start("studio.views.transfer.curve:curve", arguments, self._owner)
+        if not run:
             return
-        st.session_state["transfer curve"] = {"title": self._title, "run": run, "before": before}
+        st.session_state["transfer curve"] = {"run": run, "before": before, "screen": (values(), session.operations())}
         st.query_params["curve"] = run
         # The whole page once more: its button and its fragment depend on whether something runs.
         st.rerun()
