@@ -29,7 +29,7 @@ from threadpoolctl import ThreadpoolController
 from hetcore.checks import check_arrays
 from hetcore.data import HetData
 from hetcore.data.fingerprint import outline
-from hetcore.data.ranges import Ranges, are_ranges, messages, shifted_columns
+from hetcore.data.ranges import Ranges, are_ranges, known_ranges, messages, shifted_columns
 from hetcore.data.text import listed, quoted
 from hetcore.display import estimator_html
 from hetcore.errors import DataError, MissingColumnsWarning, ModelFileError, UnfamiliarValuesWarning
@@ -184,7 +184,7 @@ class BoostedEstimator(Estimator):
     def _look_at(self, data: HetData) -> None:
         """Check that a fit has data, and keep what values they have."""
         check_het_data(data, "fit")
-        self._ranges = {name: source.ranges for name, source in data.sources.items()}
+        self._ranges = {name: known_ranges(source) for name, source in data.sources.items()}
 
     @property
     def _known_parts(self) -> tuple[Collection[str], Collection[str]]:

@@ -10,13 +10,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hetcore.data import HetData
-from hetcore.data.columns import unmasked
-from hetcore.data.ranges import are_far, messages, number_ranges, some_rows
-from hetcore.errors import DataError, ParameterError, UnfamiliarValuesWarning
+from hetcore.data.columns import in_other_order, unmasked
+from hetcore.data.identity import is_missing
+from hetcore.data.ranges import MANY, are_far, messages, number_ranges, some_rows
+from hetcore.data.text import counted, quoted
+from hetcore.errors import DataError, DataTypeError, ParameterError, UnfamiliarValuesWarning
 
 __all__ = [
-    "TAKES_ARRAYS", "check_arrays", "check_coverage", "check_names", "finite", "flag", "one_of", "remember_names",
-    "rows_to_score_by", "validated", "whole",
+    "TAKES_ARRAYS", "check_aligned", "check_arrays", "check_coverage", "check_names", "finite", "flag", "one_of",
+    "remember_names", "rows_to_score_by", "validated", "whole",
 ]  # fmt: skip
 
 TAKES_ARRAYS = "{} takes arrays, not a HetData: hetcore.data.plain makes arrays of one."
@@ -67,13 +69,56 @@ def validated(estimator: Any, X: ArrayLike, *y: ArrayLike, **checks: Any) -> Any
     *y : (n,) array, optional
     **checks
         Of `sklearn.utils.validation.validate_data`.
+
+    Raises
+    ------
+    DataError
+        If labels are missing among objects, mix text with other values or are moments, or X is of a type that is none.
     """
     check_arrays(X, type(estimator).__name__)
     from sklearn.utils.validation import validate_data  # half a second that the studio's first page saves
 
-    found = validate_data(estimator, unmasked(X), *(unmasked(each) for each in y), **checks)
+    for each in y:
+        _check_labels(each)
+    try:
+        found = validate_data(estimator, unmasked(X), *(unmasked(each) for each in y), **checks)
+    except TypeError as error:
+        raise DataTypeError(f"X or y can't be taken as they are: {error}") from None
     _look_at_ranges(estimator, found[0] if y else found, reset=checks.get("reset", True))
     return found
+
+
+def _check_labels(y: ArrayLike) -> None:
+    """Raise DataError for labels of which scikit-learn says nothing, or nothing that helps."""
+    try:
+        labels = np.asarray(unmasked(y))
+    # of rows of several lengths, which scikit-learn refuses
+    except ValueError:
+        return
+    if labels.dtype.kind in "mM":
+        raise DataError("y holds moments or durations: give numbers of a unit, or text for classes.")
+    if labels.dtype != object or labels.ndim != 1:
+        return
+    missing = np.flatnonzero([is_missing(label) for label in labels])
+    if missing.size:
+        count = counted(missing.size, "missing label")
+        raise DataError(f"y has {count}, the first in row {missing[0] + 1}: leave such rows out.")
+    texts = np.array([isinstance(label, str) for label in labels], bool)
+    if texts.any() and not texts.all():
+        pair = f"{quoted(labels[texts][0])} beside {quoted(labels[~texts][0])}"
+        raise DataError(f"y mixes text with other values, such as {pair}: write all labels in one way.")
+
+
+def check_aligned(X: Any, **others: Any) -> None:
+    """Raise DataError if labels or weights of pandas have the index of X in another order: rows are taken by place.
+
+    An index that counts from 0 is the places themselves, and one of other rows no order of these.
+    """
+    for name, each in others.items():
+        if in_other_order(X, each):
+            name = "y of eval_set" if name == "y_eval_set" else name
+            cure = "give .loc[X.index] of it, or .to_numpy() if the rows are in order"
+            raise DataError(f"{name} has the index of X in another order, and rows are taken by place: {cure}.")
 
 
 def _look_at_ranges(estimator: Any, X: NDArray, *, reset: bool) -> None:
@@ -81,7 +126,7 @@ def _look_at_ranges(estimator: Any, X: NDArray, *, reset: bool) -> None:
     found = number_ranges(X[some_rows(len(X))])
     given = {str(place): five for place, five in enumerate(found) if five}
     if reset:
-        estimator._ranges = {"": given}
+        estimator._ranges = {"": given if len(X) >= MANY else {}}
         return
     known, names = (estimator._ranges or {"": {}})[""], getattr(estimator, "feature_names_in_", None)
     far = {place: given[place] for place in known if place in given and are_far(known[place], given[place], len(X))}
@@ -129,6 +174,7 @@ def rows_to_score_by(estimator: Any, eval_set: tuple[ArrayLike, ArrayLike], **ch
     DataError
         If there is not one label a row.
     """
+    check_aligned(eval_set[0], y_eval_set=eval_set[1])
     # reset=False: the columns are compared with those of fit rather than learned anew
     X, y = validated(estimator, eval_set[0], reset=False, **checks), np.asarray(unmasked(eval_set[1]))
     if y.shape != X.shape[:1]:

@@ -3,6 +3,7 @@
 __all__ = [
     "ClusterError",
     "DataError",
+    "DataTypeError",
     "MissingColumnsWarning",
     "ModelFileError",
     "ParameterError",
@@ -13,6 +14,10 @@ __all__ = [
 
 class DataError(ValueError):
     """Data that cannot be used as they are: names the source, column and row where known, and the cure."""
+
+
+class DataTypeError(DataError, TypeError):
+    """Data of a type that can't be used, which scikit-learn wants to be a TypeError."""
 
 
 class MissingColumnsWarning(UserWarning):

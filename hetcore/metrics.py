@@ -12,6 +12,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
+from hetcore.data.identity import is_missing
 from hetcore.errors import DataError, ParameterError
 from hetcore.numerics import power_of_two, root_mean_square
 
@@ -36,14 +37,13 @@ SMALLEST_PROBABILITY = 1e-15
 
 
 def known_targets(y: ArrayLike) -> NDArray[np.bool_]:
-    """Return (n,) bool: which targets are known, that is neither None nor NaN."""
+    """Return (n,) bool: which targets are known, that is neither None nor NaN nor what pandas writes for them."""
     y = np.asarray(y)
     if y.dtype.kind in "fc":
         return ~np.isnan(y)
     if y.dtype != object:
         return np.ones(len(y), dtype=bool)
-    # value == value is False for NaN alone, and works for text as well, which isnan does not
-    return np.array([value is not None and value == value for value in y], dtype=bool)
+    return np.array([not is_missing(value) for value in y], dtype=bool)
 
 
 def error_rate(y_true: ArrayLike, y_pred: ArrayLike) -> float:

@@ -139,9 +139,14 @@ def main() -> None:
     if asked.list:
         print("\n".join(f"{name}: {', '.join(CONTESTS[name].ours)} at {CONTESTS[name].sizes}" for name in names))
         return
-    warm_up()
     peers = dict.fromkeys(peer for name in names for peer in CONTESTS[name].peers)
     print(" ".join(filter(None, map(missing, peers))))
+    names, alone = [each for each in names if _installed(CONTESTS[each].peers)], names
+    if alone := [each for each in alone if each not in names]:
+        print(f"No peer of {', '.join(alone)} is installed, so they are left out: install requirements-bench.txt.")
+    if not names:
+        return
+    warm_up()
     print(f"\n| {' | '.join(COLUMNS)} |\n{'|---' * len(COLUMNS)}|", flush=True)
     rows: list[Row] = []
     for name in names:

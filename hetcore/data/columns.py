@@ -22,8 +22,8 @@ from hetcore.data.text import counted, quoted
 from hetcore.errors import DataError
 
 __all__ = [
-    "FLOAT_MAX", "PATTERN", "ColumnFacts", "as_array", "as_column", "as_table", "check_index", "clean_columns", "plain",
-    "unmasked",
+    "FLOAT_MAX", "PATTERN", "ColumnFacts", "as_array", "as_column", "as_table", "check_index", "clean_columns",
+    "in_other_order", "plain", "unmasked",
 ]  # fmt: skip
 
 FLOAT_MAX = float(np.finfo(np.float32).max)
@@ -147,7 +147,16 @@ def check_index(labels: Any, ids: pl.Series) -> None:
         raise DataError("The index of the labels has some of data.ids, and others: give y.reindex(data.ids).")
 
 
+def in_other_order(given: Any, values: Any) -> bool:
+    """Return whether two of pandas have the same index in another order; one that counts from 0 is the places."""
+    if not (_is_pandas(given) and _is_pandas(values)) or len(given) != len(values) or given.index.equals(values.index):
+        return False
+    counts = type(values.index).__name__ == "RangeIndex" and values.index.start == 0
+    return not counts and bool(values.index.isin(given.index).all() and given.index.isin(values.index).all())
+
+
 def _is_pandas(data: Any) -> bool:
+    """Return whether data are a table or a column of pandas."""
     return type(data).__module__.partition(".")[0] == "pandas" and hasattr(data, "index")
 
 

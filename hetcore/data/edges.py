@@ -142,17 +142,33 @@ def _from_networkx(graph: nx.Graph) -> RawEdges:
 
 
 def _indexed(graph: Any) -> scipy.sparse.coo_array:
-    """Return the links of a PyTorch Geometric graph, whose memory they share; its attribute `edge_weight` counts."""
+    """Return the links of a PyTorch Geometric graph, whose memory they share.
+
+    Its attribute `edge_weight` counts; without one, an `edge_attr` of one number a link.
+    """
     index = np.asarray(graph.edge_index)
     if index.ndim != 2 or len(index) != 2 or index.dtype.kind not in "iu":
         raise DataError(f"edge_index has shape {index.shape} and type {index.dtype}: give whole numbers (2, edges).")
     weights = getattr(graph, "edge_weight", None)
+    weights = _only_attribute(graph, index.shape[1]) if weights is None else weights
     weights = np.ones(index.shape[1], np.float32) if weights is None else np.asarray(weights)
     if weights.shape != index.shape[1:]:
         raise DataError(f"edge_weight has shape {weights.shape} for {index.shape[1]:,} edges: give one for each.")
     if index.size and not 0 <= index.min() <= index.max() < graph.num_nodes:
         raise DataError(f"edge_index names nodes beyond the {graph.num_nodes:,} of num_nodes: correct one of the two.")
     return scipy.sparse.coo_array((weights, (index[0], index[1])), shape=(int(graph.num_nodes),) * 2)
+
+
+def _only_attribute(graph: Any, n_links: int) -> NDArray | None:
+    """Return the `edge_attr` of a PyTorch Geometric graph as weights; refused if it is not one number a link."""
+    given = getattr(graph, "edge_attr", None)
+    if given is None:
+        return None
+    attribute = np.asarray(given)
+    if attribute.dtype.kind not in "iufb" or attribute.shape not in ((n_links,), (n_links, 1)):
+        shape = f"edge_attr has shape {attribute.shape} and type {attribute.dtype} for {n_links:,} edges"
+        raise DataError(f"{shape}, which is no weight: set edge_weight, or edge_attr to None.")
+    return attribute.reshape(-1)
 
 
 def _numbers(values: list[Any]) -> NDArray[np.float64]:

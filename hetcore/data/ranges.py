@@ -25,7 +25,10 @@ from hetcore.data.columns import as_array
 from hetcore.data.kinds import as_numbers, as_text
 from hetcore.data.text import listed, quoted
 
-__all__ = ["Ranges", "are_far", "are_ranges", "messages", "number_ranges", "shifted_columns", "table_ranges", "unseen"]
+__all__ = [
+    "MANY", "Ranges", "are_far", "are_ranges", "array_ranges", "known_ranges", "messages", "number_ranges",
+    "shifted_columns", "some_rows", "table_ranges", "unseen",
+]  # fmt: skip
 
 MOST = 2_000
 LEVELS = 64
@@ -80,6 +83,11 @@ def _levels(series: pl.Series) -> dict[str, Any]:
     top = counts.sort("n", "value", descending=[True, False]).head(LEVELS)
     total = max(int(counts["n"].sum()), 1)
     return {"levels": top["value"].to_list(), "rest": float(f"{1 - int(top['n'].sum()) / total:.9g}")}
+
+
+def known_ranges(source: Any) -> Ranges:
+    """Return the ranges of a source in training; none of fewer than 20 rows, which say little of others."""
+    return source.ranges if source.n_rows >= MANY else {}
 
 
 def are_far(known: list[float], given: list[float], n: int) -> bool:

@@ -10,6 +10,7 @@ from scipy.sparse import issparse
 
 from hetcore.checks import check_arrays
 from hetcore.data.columns import unmasked
+from hetcore.data.identity import is_missing
 from hetcore.errors import DataError, ModelFileError
 
 __all__ = ["CodeBook", "as_codes", "book_from"]
@@ -44,8 +45,7 @@ def as_codes(X: ArrayLike, n_modes: int) -> NDArray:
         if not (np.isfinite(X).all() and (np.abs(X) < 2**53).all() and (X == np.floor(X)).all()):
             raise DataError("X has codes that are missing or no whole numbers: give whole numbers, or text.")
         return X.astype(np.int64)
-    # code != code is true of NaN alone
-    if X.dtype.kind == "O" and any(code is None or code != code for code in X.ravel()):
+    if X.dtype.kind == "O" and any(map(is_missing, X.ravel())):
         raise DataError("X has missing codes: leave such entries out.")
     return X.astype(str)
 

@@ -12,7 +12,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from hetcore.base import Estimator
-from hetcore.checks import check_names, finite, remember_names, whole
+from hetcore.checks import check_aligned, check_names, finite, remember_names, whole
 from hetcore.data.columns import unmasked
 from hetcore.errors import DataError, ModelFileError, ParameterError
 from hetcore.events import Callback
@@ -250,15 +250,18 @@ def entries_of(X: ArrayLike, y: ArrayLike, n_modes: int, book: CodeBook | None) 
     """
     if y is None:
         raise DataError("A factorization requires y to be passed, but the target y is None: give a value per entry.")
+    check_aligned(X, **{"y" if book is None else "y_eval_set": y})
     X = as_codes(X, n_modes)
     book = CodeBook.of(X) if book is None else book
     try:
-        y = np.asarray(unmasked(y), np.float64).ravel()
+        y = np.asarray(unmasked(y), np.float64)
     except (TypeError, ValueError):
         # words rather than NumPy's
         raise DataError("y has values that are no numbers: give a number for each entry.") from None
-    if len(y) != len(X):
-        raise DataError(f"y has {len(y)} values for the {len(X)} entries of X: give one for each.")
+    # a column is taken as a row
+    if y.size != len(X) or y.shape[:1] != (len(X),):
+        raise DataError(f"y has the shape {y.shape} for the {len(X)} entries of X: give one value for each.")
+    y = y.ravel()
     if not np.isfinite(y).all():
         raise DataError("y has values that are missing or infinite: leave those entries out.")
     if np.abs(y).max(initial=0.0) > LARGEST:

@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from hetcore.checks import validated
+from hetcore.checks import check_aligned, validated
 from hetcore.errors import DataError
 from hetcore.events import Callback
 from hetcore.heteroscedastic.rows import RowsEstimator
@@ -134,6 +134,7 @@ class HLR(RegressorMixin, RowsEstimator):
         return self._fit(callbacks, X, y, sample_weight, squared_errors, eval_set=eval_set)
 
     def _problem(self, X: Any, y: Any, sample_weight: Any, squared_errors: Any, eval_set: Any) -> Solution:
+        check_aligned(X, squared_errors=squared_errors)
         X, y, weights = self._checked_rows(X, y, sample_weight)
         # relative to the largest, for only ratios of weights count
         roots = np.sqrt(weights / weights.max()) / _deviations(squared_errors, y.size)

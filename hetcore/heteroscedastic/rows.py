@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import _check_sample_weight
 
 from hetcore.base import Estimator
-from hetcore.checks import check_coverage, rows_to_score_by, validated
+from hetcore.checks import check_aligned, check_coverage, rows_to_score_by, validated
 from hetcore.data.columns import unmasked
 from hetcore.errors import DataError
 from hetcore.events import Callback
@@ -66,6 +66,7 @@ class RowsEstimator(Estimator):
 
     def _checked_rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[NDArray, NDArray, NDArray[np.float64]]:
         """Return X, y and the rows' weights, as scikit-learn checks them."""
+        check_aligned(X, y=y, sample_weight=sample_weight)
         X, y = validated(self, X, y, **self._x_checks, **self._y_checks)
         weights = _check_sample_weight(unmasked(sample_weight), X, dtype=np.float64, ensure_non_negative=True)
         # only their ratios count, and their sum must be a number

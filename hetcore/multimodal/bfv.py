@@ -244,7 +244,8 @@ class BoostedFeatureNetworkClassifier(ClassifierMixin, BoostedEstimator):
 
     def predict(self, data: HetData) -> NDArray[np.object_]:
         """Predict each instance from the sources that it has, class names (n,) aligned with `data.ids`."""
-        return self.classes_[self.decision_function(data).argmax(axis=1)]
+        best = self.decision_function(data).argmax(axis=1)
+        return self.classes_[best]
 
     def predict_proba(self, data: HetData) -> NDArray[np.float64]:
         """Return the probability in [0, 1] of each class in the order of `classes_`, (n, K)."""

@@ -289,7 +289,9 @@ class TwoWeakLearnerClassifier(ClassifierMixin, BoostedEstimator):
 
     def decision_function(self, data: HetData) -> NDArray[np.float64]:
         """Return the raw score f of each class in the order of `classes_`, (n, K)."""
-        return self.prior_ + self.parts(data).sum(axis=1)
+        # first: before a fit there is no prior
+        parts = self.parts(data)
+        return self.prior_ + parts.sum(axis=1)
 
     def parts(self, data: HetData) -> NDArray[np.float64]:
         """Return what each source adds to the raw score of each class, (n, p, K), in the order of `source_weights_`.
@@ -327,7 +329,8 @@ class TwoWeakLearnerClassifier(ClassifierMixin, BoostedEstimator):
 
     def predict(self, data: HetData) -> NDArray[np.object_]:
         """Predict each instance from the sources that it has, class names (n,) aligned with `data.ids`."""
-        return self.classes_[self._named(self.decision_function(data))]
+        scores = self.decision_function(data)
+        return self.classes_[self._named(scores)]
 
     def _named(self, scores: NDArray) -> NDArray[np.int64]:
         """Return the class code (n,) of scores (n, K)."""

@@ -20,7 +20,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from hetcore.base import Estimator
-from hetcore.checks import validated
+from hetcore.checks import check_aligned, validated
 from hetcore.data.columns import unmasked
 from hetcore.errors import DataError
 from hetcore.events import Callback
@@ -144,6 +144,7 @@ class TransferBase(Estimator):
         """Return the rows that have a label, checked."""
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None: give a label for each row.")
+        check_aligned(X, y=y, sample_domain=sample_domain)
         X, y, domain = _labelled(X, y, sample_domain)
         X, y = validated(self, X, y, dtype=np.float64, ensure_all_finite=self._finite)
         return X, y, domain
@@ -215,6 +216,7 @@ class TransferEstimator(ClassifierMixin, TransferBase):
     def _held_out(self, eval_set: Any, classes: NDArray) -> Rows | None:
         if eval_set is None:
             return None
+        check_aligned(eval_set[0], y_eval_set=eval_set[1])
         X, y, _ = _labelled(*eval_set, None)
         X = self._like_fit(X)
         place = {label: k for k, label in enumerate(classes.tolist())}

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 
+from hetcore.checks import check_aligned
 from hetcore.errors import DataError
 from hetcore.numerics import root_mean_square
 from hetcore.parameters import Interval
@@ -65,6 +66,7 @@ class TransferRegressor(RegressorMixin, Blend, TransferBase):
         domain, names = self._numbered(domain, len(values))
         held_out = None
         if eval_set is not None:
+            check_aligned(eval_set[0], y_eval_set=eval_set[1])
             held_out = Rows(self._like_fit(eval_set[0]), (_numbers(eval_set[1]) - self._centre) / self._unit)
         return TransferProblem(
             X=X,
@@ -93,7 +95,8 @@ class TransferRegressor(RegressorMixin, Blend, TransferBase):
 
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the predicted value of each row, (n,)."""
-        return self._centre + self._unit * self._scores(self._checked(X))[:, 0]
+        scores = self._scores(self._checked(X))[:, 0]
+        return self._centre + self._unit * scores
 
 
 def _numbers(y: Any) -> NDArray[np.float64]:

@@ -152,6 +152,8 @@ def test_rows_of_numbers_in_another_unit_are_warned_of(frame):
         for each in (model, hc.load(hc.model_files.dumps(model))):
             with pytest.warns(UnfamiliarValuesWarning, match=f"X: the numbers of '{name}' are far from those of the"):
                 each.predict(other)
+    # of a few rows nothing is known of others
+    hc.HGBMRegressor(n_iterations=2, folds=1).fit(X[:19], y[:19]).predict(other)
 
 
 def test_a_column_whose_values_were_all_unknown_in_training_is_warned_of():

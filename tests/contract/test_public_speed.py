@@ -39,6 +39,14 @@ def test_a_peer_that_is_not_installed_is_named_with_its_package(monkeypatch):
     assert missing("LightGBM") == ""
 
 
+def test_contests_without_any_peer_are_left_out_in_a_sentence(monkeypatch, capsys):
+    monkeypatch.setattr(public, "missing", lambda name: f"{name} is not here.")
+    monkeypatch.setattr("sys.argv", ["public", next(iter(CONTESTS))])
+    public.main()
+    printed = capsys.readouterr().out
+    assert f"No peer of {next(iter(CONTESTS))} is installed" in printed and "|" not in printed
+
+
 def test_a_contest_is_run(monkeypatch):
     monkeypatch.setattr("benchmarks.speed.public_contests.find_spec", lambda name: None)
     (row,) = measured(CONTESTS["linear"], 60, repeats=2)

@@ -221,3 +221,15 @@ def test_real_numbers_are_no_classes():
         hc.GBCClassifier(n_iterations=1, base_learner="kernel").fit(data)
     sizes = np.array([37.5, 38.0] * 15)
     assert hc.GBCClassifier(n_iterations=1, base_learner="kernel").fit(data, sizes).classes_.tolist() == ["37.5", "38"]
+
+
+def test_labels_and_values_whose_index_is_the_ids_in_another_order_are_refused():
+    table = pd.DataFrame({"id": list("abc"), "x": [1.0, 2.0, 3.0]}, index=["p", "q", "r"])
+    turned = table.iloc[::-1]
+    with pytest.raises(hc.DataError, match="labels have the index of the ids in another order"):
+        hc.HetData({"s": table}, target=(table["id"], turned["x"]))
+    with pytest.raises(hc.DataError, match="table has the index of the ids in another order"):
+        hc.Source(table["id"], turned[["x"]])
+    # counted from 0, by themselves or of other rows: taken by place
+    for labels in (turned["x"].reset_index(drop=True), turned["x"].to_numpy(), turned["x"].set_axis(list("stu"))):
+        assert hc.HetData({"s": table}, target=(table["id"], labels)).y.tolist() == [3.0, 2.0, 1.0]

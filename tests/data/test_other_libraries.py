@@ -207,3 +207,16 @@ def test_a_graph_that_does_not_fit_together_is_refused(changes, words):
 
 def test_no_other_library_is_imported_for_it():
     assert "torch_geometric" not in sys.modules
+
+
+def test_edge_attributes_of_one_number_are_weights_and_others_are_refused():
+    weights = np.array([0.5, 2.0, 3.0, 4.0])
+    wanted = hc.Graph(SimpleNamespace(edge_index=EDGES, edge_weight=weights, num_nodes=3)).edges()
+    for given in (weights, weights[:, None]):
+        graph = hc.Graph(SimpleNamespace(edge_index=EDGES, edge_attr=given, num_nodes=3))
+        assert all(np.array_equal(a, b) for a, b in zip(graph.edges(), wanted))
+    # a weight that is said to be one counts, whatever the attributes are
+    both = SimpleNamespace(edge_index=EDGES, edge_weight=weights, edge_attr=np.ones((4, 2)), num_nodes=3)
+    assert np.array_equal(hc.Graph(both).edges()[2], wanted[2])
+    with pytest.raises(hc.DataError, match=r"edge_attr has shape \(4, 2\) and type float64 for 4 edges"):
+        hc.Graph(SimpleNamespace(edge_index=EDGES, edge_attr=np.ones((4, 2)), num_nodes=3))

@@ -264,7 +264,7 @@ def test_the_checks_of_scikit_learn_but_those_for_tables_of_numbers(cls):
     ([["a", None]], [1.0], "X has missing codes"),
     ([["a", "b"]], ["c"], "no numbers"),
     ([["a", "b"]], [np.nan], "missing or infinite"),
-    ([["a", "b"]], [1.0, 2.0], "y has 2 values for the 1 entries"),
+    ([["a", "b"]], [1.0, 2.0], r"y has the shape \(2,\) for the 1 entries"),
 ])  # fmt: skip
 def test_data_that_can_not_be_used_are_refused_in_words(X, y, words):
     with pytest.raises(DataError, match=words):

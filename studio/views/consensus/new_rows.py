@@ -16,7 +16,7 @@ from hetcore import model_files
 from hetcore.data import HetData, Source
 from hetcore.data.columns import plain
 from hetcore.data.kinds import as_numbers, as_text, levels
-from hetcore.data.ranges import messages, shifted_columns
+from hetcore.data.ranges import known_ranges, messages, shifted_columns
 from hetcore.data.text import counted, listed, quoted
 from hetcore.errors import DataError, MissingColumnsWarning, UnfamiliarValuesWarning
 from studio.readers.columns import looks_like_id
@@ -94,8 +94,9 @@ def _aligned(source: Source, frame: pl.DataFrame, name: str) -> tuple[Source, li
         columns[column], note = _like(before, given.alias(column), source.kinds[column])
         warnings += [f"{name}: {note}"] if note else []
     found = Source(ids, pl.DataFrame(columns))
-    far, _ = shifted_columns(source.ranges, found)
-    return found, [*messages(name, source.ranges, far, {}), *warnings]
+    known = known_ranges(source)
+    far, _ = shifted_columns(known, found)
+    return found, [*messages(name, known, far, {}), *warnings]
 
 
 def _ids(source: Source, frame: pl.DataFrame) -> tuple[pl.Series, str | None]:

@@ -1,0 +1,115 @@
+"""Labels, weights and codes that can't be used are refused in one sentence, by every method that takes rows."""
+
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.exceptions import NotFittedError
+
+import hetcore as hc
+from hetcore.registry import METHODS, find
+
+N = 24
+ROWS = [name for name, module in METHODS.items() if module.split(".")[1] in ("heteroscedastic", "transfer")]
+FACTORIZATIONS = [name for name, module in METHODS.items() if module.split(".")[1] == "factorization"]
+NUMBERS = ("HGBMRegressor", "HLR", "HeteroscedasticLinearRegression", "TransferRegressor")
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(N, 3)), rng.permutation(N) % 2
+
+
+def _model(name):
+    wanted = {"n_iterations": 1, "folds": 2, "random_state": 0}
+    return find(name)(**{key: wanted[key] for key in wanted.keys() & find(name)().get_params().keys()})
+
+
+@pytest.mark.parametrize("name", [name for name in ROWS if METHODS[name].split(".")[1] == "heteroscedastic"])
+@pytest.mark.parametrize("missing", [None, pd.NA, pd.NaT, float("nan"), Decimal("nan")])
+def test_missing_labels_are_counted_and_placed(name, missing, rows):
+    X, y = rows
+    for labels in (y.astype(object), y.astype(str).astype(object)):
+        labels[[3, 7]] = missing
+        with pytest.raises(hc.DataError, match=r"y has 2 missing labels, the first in row 4: leave such rows out\."):
+            _model(name).fit(X, labels)
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_labels_that_are_no_labels_are_refused(name, rows):
+    X, y = rows
+    mixed, moments = y.astype(object), pd.date_range("2020", periods=N)
+    mixed[:9] = "one"
+    with pytest.raises(hc.DataError, match="y mixes text with other values, such as 'one' beside [01]: write all"):
+        _model(name).fit(X, mixed)
+    with pytest.raises(hc.DataError, match="y holds moments or durations: give numbers of a unit, or text"):
+        _model(name).fit(X, moments)
+    with pytest.raises(hc.DataError, match="can't be taken as they are: float"):
+        _model(name).fit(pd.DataFrame({"t": moments.tz_localize("UTC"), "x": X[:, 0]}), y)
+    with pytest.raises(NotFittedError):
+        _model(name).predict(X)
+
+
+@pytest.mark.parametrize("name", [name for name in ROWS if METHODS[name].split(".")[1] == "transfer"])
+def test_rows_of_a_transfer_whose_label_is_any_kind_of_missing_are_passed_over(name, rows):
+    X, y = rows
+    labels = y.astype(object)
+    labels[-4:] = [None, pd.NA, pd.NaT, float("nan")]
+    found = _model(name).fit(X, labels).predict(X)
+    assert np.array_equal(found, _model(name).fit(X[:-4], y[:-4]).predict(X))
+
+
+@pytest.mark.parametrize("name", [*ROWS, *FACTORIZATIONS])
+def test_an_index_in_another_order_is_refused_and_the_same_or_none_is_taken(name, rows):
+    X, y = rows
+    if name in FACTORIZATIONS:
+        X = np.column_stack([np.arange(N) // 6, np.arange(N) % 6, np.zeros(N, int)])[:, : find(name)._n_modes]
+    names = [f"r{k}" for k in range(N)]
+    X = pd.DataFrame(X, index=names, columns=[f"c{k}" for k in range(X.shape[1])])
+    good = pd.Series(y, index=names)
+    other = good.sort_values()
+    words = r"has the index of X in another order, and rows are taken by place: give \.loc\[X\.index\] of it"
+    with pytest.raises(hc.DataError, match=f"y {words}"):
+        _model(name).fit(X, other)
+    with pytest.raises(hc.DataError, match=f"y of eval_set {words}"):
+        _model(name).fit(X, good, eval_set=(X, other))
+    taken = [_model(name).fit(X, each).predict(X) for each in (good, good.to_numpy(), good.reset_index(drop=True))]
+    assert np.array_equal(taken[0], taken[1]) and np.array_equal(taken[0], taken[2])
+    if name in FACTORIZATIONS:
+        return
+    more = "sample_domain" if hasattr(find(name), "domain_names") else "sample_weight"
+    values = pd.Series(-1 if more == "sample_domain" else 1.0, index=other.index)
+    with pytest.raises(hc.DataError, match=f"{more} {words}"):
+        _model(name).fit(X, good, **{more: values})
+
+
+@pytest.mark.parametrize("name", FACTORIZATIONS)
+def test_odd_codes_and_values_of_entries_are_refused(name):
+    modes = find(name)._n_modes
+    X, y = np.random.default_rng(0).integers(0, 5, size=(N, modes)), np.arange(float(N))
+    for missing in (None, pd.NA, pd.NaT, float("nan")):
+        codes = X.astype(object)
+        codes[3, 0] = missing
+        with pytest.raises(hc.DataError, match="X has missing codes: leave such entries out"):
+            _model(name).fit(codes, y)
+    with pytest.raises(hc.DataError, match=r"y has the shape \(12, 2\) for the 24 entries of X: give one"):
+        _model(name).fit(X, y.reshape(12, 2))
+    fitted = _model(name).fit(X, y)
+    assert np.array_equal(fitted.predict(X), _model(name).fit(X, y[:, None]).predict(X))
+    assert np.isfinite(fitted.predict(X + 100)).all()
+
+
+@pytest.mark.parametrize("name", [name for name, module in METHODS.items() if name not in (*ROWS, *FACTORIZATIONS)])
+def test_a_method_of_data_that_is_not_fitted_says_so(name):
+    data = hc.HetData({"s": pd.DataFrame({"id": ["a"], "x": [1.0]})})
+    with pytest.raises(NotFittedError):
+        find(name)().predict(data)
+
+
+@pytest.mark.parametrize("name", [name for name in ROWS if name in NUMBERS])
+def test_one_row_and_one_value_are_finite(name, rows):
+    X, _ = rows
+    for given, labels in ((X[:1], [2.0]), (X, np.full(N, 3.0)), (X, np.full(N, -1e300)), (X * 1e-300, X[:, 0])):
+        assert np.isfinite(_model(name).fit(given, labels).predict(given)).all()
