@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from copy import deepcopy
+from functools import cache
 
 import numpy as np
 import pytest
@@ -86,12 +88,17 @@ EDITS = (
 )  # fmt: skip
 
 
+@cache
+def state_of(name):
+    """Return what a file of a fitted model holds: not to be changed."""
+    X, y, domain, _ = planted(n_source=50)
+    return quick(name).fit(X, y, domain)._get_state()
+
+
 @pytest.mark.parametrize("name", ["TransferClassifier", "TransferForestClassifier", "TrAdaBoostClassifier"])
 @pytest.mark.parametrize("what", EDITS)
 def test_an_edited_file_is_refused(name, what):
-    X, y, domain, _ = planted(n_source=50)
-    meta, arrays = quick(name).fit(X, y, domain)._get_state()
-    arrays = {key: array.copy() for key, array in arrays.items()}
+    meta, arrays = deepcopy(state_of(name))
     quick(name)._set_state(meta, arrays)
     _edit(meta, arrays, what)
     with pytest.raises((ModelFileError, *model_files.DISLIKES)):
@@ -99,8 +106,7 @@ def test_an_edited_file_is_refused(name, what):
 
 
 def test_votes_that_are_neither_1_nor_minus_1_are_refused():
-    X, y, domain, _ = planted(n_source=50)
-    meta, arrays = quick("TrAdaBoostClassifier").fit(X, y, domain)._get_state()
+    meta, arrays = deepcopy(state_of("TrAdaBoostClassifier"))
     arrays["0:values"] = arrays["0:values"] * 3
     with pytest.raises(ModelFileError, match="something else than"):
         quick("TrAdaBoostClassifier")._set_state(meta, arrays)
