@@ -15,19 +15,15 @@ TITLES = {"": "hetcore studio"} | {
 
 
 @pytest.mark.parametrize("address", TITLES)
-def test_page_opens_cold(studio_url, page, address):
-    page.goto(f"{studio_url}/{address}")
-    expect(page.get_by_role("heading", level=1, name=TITLES[address])).to_be_visible()
-    expect(page.locator("[data-test-script-state='notRunning']")).to_have_count(1)
-    assert page.get_by_test_id("stException").count() == 0
-    assert page.foreign == []
-
-
-@pytest.mark.parametrize("address", TITLES)
-def test_page_is_no_wider_than_a_telephone(studio_url, page, address):
+def test_page_opens_cold_no_wider_than_a_telephone_and_on_a_desk(studio_url, page, address):
     page.set_viewport_size({"width": 400, "height": 800})
     page.goto(f"{studio_url}/{address}")
     expect(page.get_by_role("heading", level=1, name=TITLES[address])).to_be_visible()
     expect(page.locator("[data-test-script-state='notRunning']")).to_have_count(1)
     main = page.get_by_test_id("stMain")
     assert main.evaluate("node => node.scrollWidth - node.clientWidth") <= 1
+    page.set_viewport_size({"width": 1440, "height": 1000})
+    expect(page.get_by_role("heading", level=1, name=TITLES[address])).to_be_visible()
+    expect(page.locator("[data-test-script-state='notRunning']")).to_have_count(1)
+    assert page.get_by_test_id("stException").count() == 0
+    assert page.foreign == []
