@@ -17,8 +17,8 @@ from hetcore.data.text import counted, quoted
 from hetcore.errors import DataError, DataTypeError, ParameterError, UnfamiliarValuesWarning
 
 __all__ = [
-    "TAKES_ARRAYS", "check_aligned", "check_arrays", "check_coverage", "check_names", "finite", "flag", "one_of",
-    "remember_names", "rows_to_score_by", "validated", "whole",
+    "TAKES_ARRAYS", "check_aligned", "check_arrays", "check_coverage", "check_names", "check_one_each", "finite",
+    "flag", "one_of", "remember_names", "rows_to_score_by", "validated", "whole",
 ]  # fmt: skip
 
 TAKES_ARRAYS = "{} takes arrays, not a HetData: hetcore.data.plain makes arrays of one."
@@ -177,6 +177,11 @@ def rows_to_score_by(estimator: Any, eval_set: tuple[ArrayLike, ArrayLike], **ch
     check_aligned(eval_set[0], y_eval_set=eval_set[1])
     # reset=False: the columns are compared with those of fit rather than learned anew
     X, y = validated(estimator, eval_set[0], reset=False, **checks), np.asarray(unmasked(eval_set[1]))
+    check_one_each(X, y)
+    return X, y
+
+
+def check_one_each(X: NDArray, y: NDArray) -> None:
+    """Raise DataError unless an `eval_set` has a label for each row."""
     if y.shape != X.shape[:1]:
         raise DataError(f"eval_set has {X.shape[0]} rows and labels of shape {y.shape}: give one label a row.")
-    return X, y

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
@@ -14,7 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 from hetcore.base import Estimator
 from hetcore.checks import check_aligned, check_names, finite, remember_names, whole
 from hetcore.data.columns import unmasked
-from hetcore.errors import DataError, ModelFileError, ParameterError
+from hetcore.data.text import quoted
+from hetcore.errors import DataError, ModelFileError, ParameterError, UnfamiliarValuesWarning
 from hetcore.events import Callback
 from hetcore.factorization.codes import CodeBook, as_codes, book_from
 from hetcore.factorization.sgd import Entries, FactorState, Tables, in_turn
@@ -26,6 +28,7 @@ __all__ = ["Factorization", "entries_of"]
 PRINTED_UNKNOWN = 3.0  # the paper's prediction for an unseen user or item
 PRINTED_DECAY = 1.0
 LARGEST = 1e100
+NEW_CODES = 1_000  # entries whose codes are told apart
 PRINTED_LARGEST = 1e15  # whose squares a float32 still holds: as printed, values stay as they are
 CODES = Domain(lambda v: isinstance(v, list) and all(isinstance(each, list) for each in v), "lists of codes")
 RANGE = Domain(lambda v: len(v) == 2 and all(map(finite, v)) and v[0] <= v[1], "in order, or it is no range of values")
@@ -154,10 +157,17 @@ class Factorization(RegressorMixin, Estimator):
         y : (n,) float64
         std : (n,) float64
             Only with `return_std`: the standard deviation of the entry's noise, in the unit of y.
+
+        Warns
+        -----
+        UnfamiliarValuesWarning
+            If nine in ten entries have a code that no entry of the fit has, and five or more different ones.
         """
         check_is_fitted(self)
         check_names(self, X)
-        rows = self._book.rows(as_codes(X, self._n_modes))
+        codes = as_codes(X, self._n_modes)
+        rows = self._book.rows(codes)
+        _warn_of_new_codes(codes, rows == self._book.n_rows)
         fitted, std = self.tables_.predict(rows)
         if self.clip and not self.as_printed:
             # as printed to the letter
@@ -231,6 +241,16 @@ class Factorization(RegressorMixin, Estimator):
         self.n_features_in_ = self._n_modes
         fits = sizes["D"] >= self.n_factors and self.best_iteration_ <= self.n_iterations_
         return "" if fits else "The factors or epochs of the model file are fewer than its parameters say"
+
+
+def _warn_of_new_codes(codes: NDArray, new: NDArray[np.bool_]) -> None:
+    """Say in which columns of codes (n, M) hardly one is known: written otherwise, a user is nobody without a word."""
+    some = slice(NEW_CODES)
+    for mode in np.flatnonzero(new.mean(axis=0) >= 0.9):
+        # one new user, or a few, beside many items are no mistake
+        if (distinct := np.unique(codes[some, mode][new[some, mode]])).size >= 5:
+            what = f"X: hardly a code of column {mode + 1} was there in training, such as {quoted(distinct[0].item())}"
+            warnings.warn(f"{what}: write them as they were there.", UnfamiliarValuesWarning, stacklevel=3)
 
 
 def entries_of(X: ArrayLike, y: ArrayLike, n_modes: int, book: CodeBook | None) -> tuple[Entries, CodeBook]:

@@ -20,7 +20,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from hetcore.base import Estimator
-from hetcore.checks import check_aligned, validated
+from hetcore.checks import check_aligned, check_one_each, validated
 from hetcore.data.columns import unmasked
 from hetcore.errors import DataError
 from hetcore.events import Callback
@@ -217,6 +217,7 @@ class TransferEstimator(ClassifierMixin, TransferBase):
         if eval_set is None:
             return None
         check_aligned(eval_set[0], y_eval_set=eval_set[1])
+        check_one_each(np.asarray(eval_set[0]), np.asarray(eval_set[1]))
         X, y, _ = _labelled(*eval_set, None)
         X = self._like_fit(X)
         place = {label: k for k, label in enumerate(classes.tolist())}

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 
-from hetcore.checks import check_aligned
+from hetcore.checks import check_aligned, check_one_each
 from hetcore.errors import DataError
 from hetcore.numerics import root_mean_square
 from hetcore.parameters import Interval
@@ -67,7 +67,9 @@ class TransferRegressor(RegressorMixin, Blend, TransferBase):
         held_out = None
         if eval_set is not None:
             check_aligned(eval_set[0], y_eval_set=eval_set[1])
-            held_out = Rows(self._like_fit(eval_set[0]), (_numbers(eval_set[1]) - self._centre) / self._unit)
+            rows, labels = self._like_fit(eval_set[0]), _numbers(eval_set[1])
+            check_one_each(rows, labels)
+            held_out = Rows(rows, (labels - self._centre) / self._unit)
         return TransferProblem(
             X=X,
             codes=(values - self._centre) / self._unit,

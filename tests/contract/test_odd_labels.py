@@ -8,6 +8,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 import hetcore as hc
+from hetcore.errors import UnfamiliarValuesWarning
 from hetcore.registry import METHODS, find
 
 N = 24
@@ -85,6 +86,13 @@ def test_an_index_in_another_order_is_refused_and_the_same_or_none_is_taken(name
         _model(name).fit(X, good, **{more: values})
 
 
+@pytest.mark.parametrize("name", ROWS)
+def test_an_eval_set_has_a_label_a_row(name, rows):
+    X, y = rows
+    with pytest.raises(hc.DataError, match=r"eval_set has 24 rows and labels of shape \(23,\): give one label a row"):
+        _model(name).fit(X, y, eval_set=(X, y[:-1]))
+
+
 @pytest.mark.parametrize("name", FACTORIZATIONS)
 def test_odd_codes_and_values_of_entries_are_refused(name):
     modes = find(name)._n_modes
@@ -98,7 +106,10 @@ def test_odd_codes_and_values_of_entries_are_refused(name):
         _model(name).fit(X, y.reshape(12, 2))
     fitted = _model(name).fit(X, y)
     assert np.array_equal(fitted.predict(X), _model(name).fit(X, y[:, None]).predict(X))
-    assert np.isfinite(fitted.predict(X + 100)).all()
+    # codes written otherwise are nobody's; one new user beside known items is one
+    with pytest.warns(UnfamiliarValuesWarning, match="X: hardly a code of column 1 was there in training, such as 100"):
+        assert np.isfinite(fitted.predict(X + [100, *[0] * (modes - 1)])).all()
+    fitted.predict(np.column_stack([np.full(N, 77), X[:, 1:]]))
 
 
 @pytest.mark.parametrize("name", [name for name, module in METHODS.items() if name not in (*ROWS, *FACTORIZATIONS)])
