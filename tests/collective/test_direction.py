@@ -6,6 +6,7 @@ import pytest
 
 import hetcore as hc
 from datasets import suite
+from hetcore.collective.inference import net_of
 from hetcore.data import Graph
 from hetcore.data.splits import label_split
 from hetcore.errors import DataError
@@ -30,6 +31,14 @@ def test_neighbors_by_direction():
     plain = Graph(EDGES)
     assert plain.n_edges == 2 and plain.arcs is None
     assert neighbors(plain, "in") == neighbors(plain, "out") == neighbors(plain, "both")
+
+
+@pytest.mark.parametrize("direction", ["in", "out", "both"])
+def test_signs_stay_without_strengths_and_every_direction_is_of_one_type(direction):
+    graph = Graph(EDGES, directed=True, signed=True)
+    net = net_of([graph], 4, weighted=False, direction=direction)
+    assert net.indices.dtype == np.int32 and net.weights.dtype == np.float32  # for others kernels would be compiled
+    assert net.weights.tolist() == np.sign(graph.neighbors(direction).data).tolist() and net.weights.min() == -1
 
 
 def test_direction_and_sign_outlive_other_ids_and_edits():
