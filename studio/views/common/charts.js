@@ -65,7 +65,9 @@ class PlotlyChart extends RoundChart {
     const look = `${this.taken} ${style.color} ${size}`, key = `${look} ${at}`;
     if (this.drawn === key) return;
     const font = { color: style.color, family: style.fontFamily, size };
-    const layout = { ...this.figure.layout, font, uirevision: "keep" };
+    // Half of a chart is Plotly's limit; past it a legend on a phone has a scroll bar and lies over the bars.
+    const legend = { ...this.figure.layout.legend, maxheight: 0.8 };
+    const layout = { ...this.figure.layout, legend, font, uirevision: "keep" };
     const all = this.traces(at), last = this.byRound ? at - this.ahead : Infinity;
     const { version, points, config } = this.data;
     if (this.whole !== look || this.lengths) {
