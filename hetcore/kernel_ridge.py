@@ -16,6 +16,7 @@ References: Williams and Seeger (2001), Nystroem method; Rasmussen and Williams 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -65,8 +66,8 @@ class LandmarkFeatures:
 
     Attributes
     ----------
-    values : (n, m) float64
-        Phi of the table's rows.
+    kernel : (n, m) float64
+        The kernel of the table's rows with the landmarks.
     """
 
     def __init__(self, X: NDArray, standardise: bool, rng: np.random.Generator, first: NDArray | None = None) -> None:
@@ -90,16 +91,24 @@ class LandmarkFeatures:
         # nearly equal ones are still all but singular, and the Cholesky factor needs a little more on the diagonal
         kernel[np.diag_indices_from(kernel)] += JITTER * len(kernel)
         self.factor = np.linalg.cholesky(kernel)
-        self.values = self._features(rows)
+        self.kernel = _gaussian(rows, self.landmarks)
 
-    def _features(self, rows: NDArray) -> NDArray[np.float64]:
+    @cached_property
+    def values(self) -> NDArray[np.float64]:
+        """Phi of the table's rows, (n, m)."""
+        return self.of(slice(None))
+
+    def of(self, rows: NDArray | slice) -> NDArray[np.float64]:
+        """Return Phi of some of the table's rows: to solve for all costs most where few are learned from."""
         # in place: the transpose of rows that lie one after the other is what LAPACK wants
-        kernel, same = _gaussian(rows, self.landmarks).T, {"overwrite_b": True, "check_finite": False}
-        return np.ascontiguousarray(solve_triangular(self.factor, kernel, lower=True, **same).T)
+        solved = solve_triangular(
+            self.factor, self.kernel[rows].T.copy(order="F"), lower=True, overwrite_b=True, check_finite=False
+        )
+        return np.ascontiguousarray(solved.T)
 
     def dual(self, coefficients: NDArray) -> NDArray:
         """Return the coefficients (m, K) of the kernel at the landmarks that equal `coefficients` of Phi."""
-        return solve_triangular(self.factor, coefficients, lower=True, trans="T")
+        return solve_triangular(self.factor, coefficients, lower=True, trans="T", check_finite=False)
 
 
 class Smoother:

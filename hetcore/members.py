@@ -30,7 +30,7 @@ from hetcore.kernels.layout import (
     Work,
     make_scratch,
 )
-from hetcore.kernels.members import Grown, Parts, add_members, grow_members, grow_rounds
+from hetcore.kernels.members import Grown, Parts, add_members, boost_members, grow_members, grow_rounds
 from hetcore.kernels.threads import run_each
 from hetcore.trees import Tree
 
@@ -176,18 +176,19 @@ class MemberGrower:
         Parameters
         ----------
         learned, slopes, rounds, grown : see `hetcore.kernels.members.grow_rounds`
-            `grown` is that of `empty`.
+            Or of `boost_members`, whose slopes have a third part. `grown` is that of `empty`.
 
         Raises
         ------
         DataError
             If a gradient or hessian is not finite, or a hessian is negative.
         """
+        grow = grow_rounds if len(slopes) == 2 else boost_members
 
         def some(members: tuple[int, int], room: Any) -> int:
             problem, work, scratch, buffers, begins = room
             given = self.params, work, scratch, learned, slopes, grown, buffers, begins
-            return grow_rounds(problem, self.parts, members, rounds, *given)
+            return grow(problem, self.parts, members, rounds, *given)
 
         self._each(some, len(grown.leaves))
 

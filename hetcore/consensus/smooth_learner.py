@@ -25,6 +25,7 @@ LAST_PENALTY = 1e-5
 PENALTY_FALL = 0.6  # from round to round
 FAINT = 1e-9  # eigenvalue over the largest, below which no step is taken
 FEWEST_CURVATURE = 0.05  # of the log loss, as a ridge step takes it
+SOME = 300  # rows whose mean length stands for that of all
 CONSTANT = 0.3  # the constant column of a smooth learner, where rows have length 1 on average
 
 
@@ -38,7 +39,6 @@ class SmoothLearner(ViewLearner):
             # labelled rows first among the landmarks, for the fit is best near them
             made = partial(LandmarkFeatures, rows, False, np.random.default_rng(0), self.own)
             self.landmarks = MEMORY.recalled("landmarks", content.columns_key, made)
-            rows = self.landmarks.values
         # of the columns and of which rows are pulled: another lambda0, but for 0, leaves them as they are
         shared = content.columns_key and self.pulled.size
         key = key_of(content.columns_key, self.pulled, self.pulls) if shared else ""
@@ -56,14 +56,24 @@ class SmoothLearner(ViewLearner):
         self.scores = np.tile(self.outputs.prior, (len(fitted), self.rule.n_folds, 1))
 
     def _features(self, rows: NDArray) -> tuple[float, *tuple[NDArray[np.float64], ...]]:
-        """Return the unit of rows, features of those fitted and of the others, Gram matrices of labelled and pulled."""
+        """Return the unit of rows, features of those fitted, columns of the others, Gram matrices of labelled, pulled.
+
+        The others' columns are those of `rows`, or of the kernel: they are predicted by coefficients of these.
+        """
+        fitted = np.concatenate([self.own, self.pulled]) if self.pulls else self.own
+        if self.landmarks is None:
+            some, given = rows, rows[fitted]
+        else:
+            given, step = self.landmarks.of(fitted), max(1, len(rows) // SOME)
+            # some rows are enough to know how long they are on average: to solve for all would cost the most
+            some = given if 2 * fitted.size > len(rows) else self.landmarks.of(slice(None, None, step))
+            rows = self.landmarks.kernel
         # rows of length 1 on average, so that one row of penalties serves all tables
-        unit = 1.0 / max(np.sqrt(square_lengths(rows).mean()), 1e-12)
-        fitted_rows = np.concatenate([self.own, self.pulled]) if self.pulls else self.own
-        fitted = _with_constant(rows[fitted_rows], unit)
+        unit = 1.0 / max(np.sqrt(square_lengths(some).mean()), 1e-12)
+        fitted = _with_constant(given, unit)
         own, pulled = fitted[: self.own.size], fitted[self.own.size :]
         # the others apart from those fitted, so that a round does not pick its rows anew
-        return unit, fitted, _with_constant(rows[self.others], unit), own.T @ own, pulled.T @ pulled
+        return unit, fitted, rows[self.others], own.T @ own, pulled.T @ pulled
 
     def _spectrum(self, own: NDArray, pulled: NDArray) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return eigenvalues and -vectors of the Gram matrix that a member has on average."""
@@ -101,7 +111,7 @@ class SmoothLearner(ViewLearner):
     def members(self) -> NDArray[np.float64]:
         """Return what each member says of the unlabelled rows (F, m_u, k) in the best round."""
         # turned back, the weights are few; turning the rows would be a hundred times the work
-        return self._members_of(self.rest @ (self.vectors @ _flat(self._kept_weights))).transpose(1, 0, 2)
+        return self._members_of(self._of_rest(_flat(self._kept_weights))).transpose(1, 0, 2)
 
     def pulled_members(self) -> NDArray[np.float64]:
         """Return what each member says of the pulled rows (F, u, k) in the best round."""
@@ -113,24 +123,36 @@ class SmoothLearner(ViewLearner):
     def _mean_of_others(self) -> NDArray[np.float64]:
         if self.range is None:
             # the mean of products is the product of the mean; with clipped members it is not
-            return self.rest @ (self.vectors @ self.weights.mean(axis=1)) + self.outputs.prior
-        return self._members_of(self.rest @ (self.vectors @ _flat(self.weights))).mean(axis=1)
+            return self._of_rest(self.weights.mean(axis=1)) + self.outputs.prior
+        return self._members_of(self._of_rest(_flat(self.weights))).mean(axis=1)
+
+    def _of_rest(self, weights: NDArray) -> NDArray[np.float64]:
+        """Return the products of the other rows with weights (e, K) of the eigenvectors, (m_u, K)."""
+        coefficients, constant = self._coefficients(weights)
+        found = self.rest @ coefficients
+        found += constant
+        return found
+
+    def _coefficients(self, weights: NDArray) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the coefficients of columns, or of the kernel, and the constant that equal weights (e, K)."""
+        turned = self.vectors @ weights
+        # the last is that of the constant column
+        flat, constant = turned[:-1] * self.unit, CONSTANT * turned[-1]
+        return flat if self.landmarks is None else self.landmarks.dual(flat), constant
 
     def _remember(self) -> None:
         self._kept, self._kept_weights = self.scores, self.weights
 
     def keep(self) -> dict[str, NDArray]:
         """Return the members' coefficients of the best round, and what maps rows to features."""
-        weights = self.vectors @ _flat(self._kept_weights)
-        # the last coefficient is the constant's, which a file keeps by itself
-        constant = CONSTANT * weights[-1].reshape(self.rule.n_folds, -1)
+        flat, constant = self._coefficients(_flat(self._kept_weights))
+        constant, flat = constant.reshape(self.rule.n_folds, -1), np.ascontiguousarray(flat)
         arrays = {"constant": constant, "range": np.array(self.range or (-np.inf, np.inf))}
-        flat = weights[:-1] * self.unit
         if self.landmarks is None:
-            return arrays | {"coefficients": np.ascontiguousarray(flat)}
+            return arrays | {"coefficients": flat}
         scale = np.where(np.isfinite(self.landmarks.scale), self.landmarks.scale, 0.0)
         held = {"center": self.landmarks.center, "scale": scale, "landmarks": self.landmarks.landmarks}
-        return arrays | held | {"dual": np.ascontiguousarray(self.landmarks.dual(flat))}
+        return arrays | held | {"dual": flat}
 
 
 def _with_constant(rows: NDArray, unit: float) -> NDArray[np.float64]:

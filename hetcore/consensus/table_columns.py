@@ -197,12 +197,19 @@ class TableEncoding(Stored):
     @classmethod
     def fit(cls, source: Source) -> TableEncoding:
         """Learn from a table what its columns need."""
+        return cls.fitted(source)[0]
+
+    @classmethod
+    def fitted(cls, source: Source) -> tuple[TableEncoding, NDArray[np.float32] | None]:
+        """Return what a table's columns need, and the table encoded, None where that is done some columns at a time."""
         encoder = SourceEncoder().fit(source)
         # few columns: all of them, some at a time, and no components
         if len(encoder.feature_names) <= MOST_TREE_COLUMNS:
-            return cls(
-                encoder, Projection.joined([Projection.fit(X) for _, X in encoder.blocks(source)]), None, None, None
-            )
+            parts, whole = [], None
+            for place, X in encoder.blocks(source):
+                parts.append(Projection.fit(X))
+                whole = X if place.start == 0 and X.shape[1] == len(encoder.feature_names) else None
+            return cls(encoder, Projection.joined(parts), None, None, None), whole
         X = encoder.transform(source)
         words = "text" in source.kinds.values() or _looks_like_words(X)
         plain = Projection.fit(X, words)
@@ -211,11 +218,13 @@ class TableEncoding(Stored):
         kept = np.sort(np.argsort(-rows.var(axis=0), kind="stable")[:MOST_TREE_COLUMNS])
         components = principal(rows, MOST_SMOOTH_COLUMNS)
         # trees split one column at a time, and see less in components; the first few are enough
-        return cls(encoder, plain, components, kept, np.ascontiguousarray(components[:, :TREE_COMPONENTS]))
+        return cls(encoder, plain, components, kept, np.ascontiguousarray(components[:, :TREE_COMPONENTS])), X
 
-    def columns(self, source: Source, name: str) -> tuple[NDArray[np.float32], NDArray, NDArray]:
-        """Return the columns for trees, the scaled columns, and those for smooth learners."""
-        X = self.encoder.transform(source, name)
+    def columns(
+        self, source: Source, name: str, X: NDArray[np.float32] | None = None
+    ) -> tuple[NDArray[np.float32], NDArray, NDArray]:
+        """Return the columns for trees, the scaled columns, and those for smooth learners; X is the table encoded."""
+        X = self.encoder.transform(source, name) if X is None else X
         plain = self.plain(X)
         if self.kept is None:
             return X, plain, plain
@@ -235,9 +244,10 @@ class TableColumns(Stored):
     def fit_transform(self, data: HetData) -> Tables:
         """Learn encoders, scales and components; return the columns of the data. A source of no record has none."""
         recorded = {name: source for name, source in data.sources.items() if source.n_rows}
-        self._tables = {name: TableEncoding.fit(source) for name, source in recorded.items()}
+        fitted = {name: TableEncoding.fitted(source) for name, source in recorded.items()}
+        self._tables = {name: each for name, (each, _) in fitted.items()}
         self._joined = self._flat = None
-        blocks = self._blocks(data)
+        blocks = self._blocks(data, {name: X for name, (_, X) in fitted.items()})
         plain, trees = blocks[1:3]
         self.has_words = any(table.plain.unit_rows for table in self._tables.values())
         joined = np.hstack(list(plain.values()))
@@ -309,8 +319,11 @@ class TableColumns(Stored):
             flat[~np.any(list(has.values()), axis=0)] = np.nan
         return Tables(has=has, trees=trees, smooth=smooth, joined=joined, joined_smooth=joined_smooth, flat=flat)
 
-    def _blocks(self, data: HetData) -> tuple[dict[str, NDArray], ...]:
-        """Return coverage, scaled columns, columns for trees and for smooth learners, by table, over all instances."""
+    def _blocks(self, data: HetData, encoded: dict[str, Any] | None = None) -> tuple[dict[str, NDArray], ...]:
+        """Return coverage, scaled columns, columns for trees and for smooth learners, by table, over all instances.
+
+        `encoded` has tables that were encoded already; they are taken out of it.
+        """
         has, plain, trees, smooth = {}, {}, {}, {}
         widths = self.widths()
         for name, table in self._tables.items():
@@ -323,7 +336,7 @@ class TableColumns(Stored):
             trees[name] = np.full((data.n, widths[name]), np.nan, np.float32)
             smooth[name] = plain[name] if table.smooth is None else np.zeros((data.n, table.smooth.shape[1]))
             if rows.size:
-                found = table.columns(data.sources[name], name)
+                found = table.columns(data.sources[name], name, encoded.pop(name) if encoded else None)
                 trees[name][rows], plain[name][rows], smooth[name][rows] = found
         return has, plain, trees, smooth
 

@@ -23,8 +23,8 @@ from hetcore.consensus.outputs import Outputs
 from hetcore.consensus.recall import MEMORY, key_of
 from hetcore.consensus.table_views import TableView
 from hetcore.forest import Forest
-from hetcore.kernels.members import farthest, write_slopes
-from hetcore.members import MemberGrower, add_members, drawn_together, trees_of
+from hetcore.kernels.members import farthest
+from hetcore.members import MemberGrower, drawn_together, trees_of
 from hetcore.trees import TreeParams
 
 __all__ = ["Advanced", "BoostRule", "TreeLearner", "ViewContent", "ViewLearner"]
@@ -255,43 +255,39 @@ class TreeLearner(ViewLearner):
         return self.rule.learning_rate * max(1.0, longer * LONGER_FALL**self.round)
 
     def _boost(self, pull: NDArray[np.float64] | None) -> None:
-        grown_now: list[list[Any]] = [[] for _ in self.training]
-        self.rates.append(self._rate())
-        for _ in range(TREES_OF_CLASSES if self.outputs.k > 1 else TREES):
-            if not self._able:
-                break
-            grown = self._grown(pull)
-            if self.outputs.is_classifier:
-                # a leaf of one sure class has hardly a curvature, and its Newton step no bound
-                np.clip(grown.values, -LEAF_LIMIT, LEAF_LIMIT, out=grown.values)
-            add_members(self.scores, grown.leaves, grown.values, self.rates[-1])
-            for trees, tree in zip(grown_now, trees_of(grown)):
-                trees.append(tree)
-        self.trees.append([tree for trees in grown_now for tree in trees])
-
-    def _grown(self, pull: NDArray[np.float64] | None) -> Any:
-        members, own, k = len(self.training), self.own.size, self.outputs.k
-        # two rows at least, for a tree of one can't split
-        sizes = [max(2, round(self.rule.subsample * each.size)) for each in self.training]
-        pools, counts = [*self.training, *[self.varying] * members], [*sizes, *[self._n_columns()] * members]
-        if pull is None or not self.pulled.size:
-            pull = np.empty((members, 0, k))
-        else:
-            # as many as are labelled, so that growing costs at most twice as much
-            pools.insert(members, self.among)
-            counts.insert(members, min(sizes[0], self.training[0].size))
-        drawn = drawn_together(pools, counts, self.rng)
-        rows = [np.concatenate([each, *drawn[members:-members]]) for each in drawn[:members]]
-        self.grower.use(rows, drawn[-members:])
+        members, own, k, rate = len(self.training), self.own.size, self.outputs.k, self._rate()
+        n_trees = TREES_OF_CLASSES if k > 1 else TREES
+        pull = np.ascontiguousarray(np.empty((members, 0, k)) if pull is None else pull)
+        self._draw(n_trees, pull.shape[1])
         # of the rows that a tree is grown on alone: the others are never touched, and cost nothing
         gradients = np.empty((members, own + pull.shape[1], k), np.float32)
         hessians = np.empty((*gradients.shape[:2], k if self.outputs.is_classifier else 0), np.float32)
-        given, weight = self.grower.parts, np.float32(self.rule.lambda0)
-        pull = np.ascontiguousarray(pull)
-        write_slopes(
-            self.scores, self.targets, pull, weight, given.rows, given.starts, np.empty(k), gradients, hessians
-        )
-        return self.grower.grow(gradients, hessians)
+        # a leaf of one sure class has hardly a curvature, and its Newton step no bound
+        limit = LEAF_LIMIT if self.outputs.is_classifier else np.inf
+        learned = self.scores, self.targets, pull, np.float32(self.rule.lambda0), rate, limit
+        grown = self.grower.empty(members, n_trees)
+        self.grower.grow_rounds(learned, (gradients, hessians, np.empty((members, k))), (0, n_trees, n_trees), grown)
+        self.rates.append(rate)
+        self.trees.append(trees_of(grown))
+
+    def _draw(self, n_trees: int, n_pulled: int) -> None:
+        """Draw the rows and columns of the trees of all members."""
+        # two rows at least, for a tree of one can't split
+        sizes = [max(2, round(self.rule.subsample * each.size)) for each in self.training]
+        # tree by tree: the rows of each member, the pulled ones of all, the columns of each member
+        pools, counts = [*self.training], [*sizes]
+        if n_pulled:
+            # as many as are labelled, so that growing costs at most twice as much
+            pools.append(self.among)
+            counts.append(min(sizes[0], self.training[0].size))
+        at, members = len(pools), len(self.training)
+        pools, counts = pools + [self.varying] * members, counts + [self._n_columns()] * members
+        drawn = drawn_together(pools * n_trees, counts * n_trees, self.rng)
+        trees = [drawn[first : first + len(pools)] for first in range(0, len(drawn), len(pools))]
+        rows = [part for m in range(members) for tree in trees for part in (tree[m], *tree[members:at])]
+        columns = np.array([tree[at + m] for m in range(members) for tree in trees])
+        each = [sum(part.size for part in (tree[m], *tree[members:at])) for m in range(members) for tree in trees]
+        self.grower.use_joined(np.concatenate(rows), np.array(each), columns, members)
 
     def _n_columns(self) -> int:
         """Return how many columns a tree gets."""

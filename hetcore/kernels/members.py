@@ -213,47 +213,84 @@ def _fitted(scores, out):
 fitted = kernel(_fitted, allocates=False)
 
 
-def _write_slopes(scores, codes, pull, weight, rows, starts, room, gradients, hessians):
-    """Write the first and second derivatives of the loss by the scores, of each member's own rows.
+def _write_slopes(scores, codes, pull, weight, rows, room, gradients, hessians):
+    """Write the first and second derivatives of the loss by a member's scores, of its own rows.
 
     Parameters
     ----------
-    scores : (M, n, k) float64
+    scores : (n, k) float64
         The first l rows are labelled, the next u are pulled.
     codes : (l, k) float64
         Targets of the labelled rows.
-    pull : (M, u, k) float64
-        Targets of the pulled rows, by member.
+    pull : (u, k) float64
+        Targets of the pulled rows.
     weight : float32
         Of a pulled row, where a labelled one has 1.
     rows : (m,) uint32
-        Member after member.
-    starts : (M + 1,) int64
-        Where each member's begin.
     room : (k,) float64
         Scratch.
-    gradients, hessians : (M, l + u, k) float32
-        Receive them; without hessians, of shape (M, l + u, 0), the loss is half the squared error.
+    gradients, hessians : (l + u, k) float32
+        Receive them; without hessians, of shape (l + u, 0), the loss is half the squared error.
     """
-    for m in range(scores.shape[0]):
-        for i in range(starts[m], starts[m + 1]):
-            r = np.int64(rows[i])
-            own = scores[m, r]
-            labelled = r < codes.shape[0]
-            target = codes[r] if labelled else pull[m, r - codes.shape[0]]
-            w = np.float32(1.0) if labelled else weight
-            if hessians.shape[2] == 0:
-                for c in range(codes.shape[1]):
-                    gradients[m, r, c] = np.float64(w) * (own[c] - target[c])
-                continue
-            fitted(own, room)
+    for i in range(rows.shape[0]):
+        r = np.int64(rows[i])
+        own = scores[r]
+        labelled = r < codes.shape[0]
+        target = codes[r] if labelled else pull[r - codes.shape[0]]
+        w = np.float32(1.0) if labelled else weight
+        if hessians.shape[1] == 0:
             for c in range(codes.shape[1]):
-                gradients[m, r, c] = np.float64(w) * (room[c] - target[c])
-                # the curvature weighs as the slope, so that a leaf of pulled rows takes the same step
-                hessians[m, r, c] = np.float32(room[c] * (1.0 - room[c])) * w
+                gradients[r, c] = np.float64(w) * (own[c] - target[c])
+            continue
+        fitted(own, room)
+        for c in range(codes.shape[1]):
+            gradients[r, c] = np.float64(w) * (room[c] - target[c])
+            # the curvature weighs as the slope, so that a leaf of pulled rows takes the same step
+            hessians[r, c] = np.float32(room[c] * (1.0 - room[c])) * w
 
 
 write_slopes = kernel(_write_slopes, allocates=False)
+
+
+def _boost_members(problem, parts, members, rounds, params, work, scratch, learned, slopes, grown, buffers, begins):
+    """Grow tree after tree for some members on the slopes of the loss, labels and what pulls, that those before leave.
+
+    Parameters
+    ----------
+    problem, parts, members, rounds, params, work, scratch, grown, buffers, begins
+        As of `grow_rounds`.
+    learned : (scores (M, n, K), codes (l, K), pull (M, u, K), weight, rate, limit)
+        The first four as of `write_slopes`; scores of all rows go on with the trees, times the rate, leaves being
+        held within the limit.
+    slopes : (gradients (M, l + u, K), hessians (M, l + u, P), room (M, K))
+        Written here.
+
+    Returns
+    -------
+    int
+        0, or as `pack_rows`.
+    """
+    (scores, codes, pull, weight, rate, limit), (gradients, hessians, room) = learned, slopes
+    for k in range(members[0], members[1]):
+        for t in range(rounds[0], rounds[1]):
+            at = k * rounds[2] + t
+            rows, g, h = parts.rows[parts.starts[at] : parts.starts[at + 1]], gradients[k], hessians[k]
+            write_slopes(scores[k], codes, pull[k], weight, rows, room[k], g, h)
+            found = grown.nodes[at], grown.values[at], grown.leaves[k]
+            size = grow_member(problem, parts, at, params, work, scratch, g, h, found, buffers, begins)
+            if size < 0:
+                return -size
+            grown.sizes[at] = size
+            for node in range(size):
+                for c in range(scores.shape[2]):
+                    grown.values[at, node, c] = min(max(grown.values[at, node, c], -limit), limit)
+            for i in range(scores.shape[1]):
+                for c in range(scores.shape[2]):
+                    scores[k, i, c] += rate * grown.values[at, grown.leaves[k, i], c]
+    return 0
+
+
+boost_members = kernel(_boost_members, allocates=False)
 
 
 def _grow_rounds(problem, parts, members, rounds, params, work, scratch, learned, slopes, grown, buffers, begins):

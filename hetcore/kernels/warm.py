@@ -54,9 +54,8 @@ def _members() -> None:
     buffers, begins = np.zeros((3, 3), np.uint32), np.zeros((3, 2), np.int64)
     members.grow_members(problem, parts, 0, 1, limits, work, scratch, given, given.copy(), grown, buffers, begins)
     members.add_members(np.zeros((1, 3, 1)), grown.leaves, grown.values, 1.0)
-    scores, codes, rows, one = np.zeros((1, 3, 1)), np.zeros((3, 1)), parts.rows, np.zeros(1, np.int64)
-    members.write_slopes(scores, codes, scores, np.float32(1.0), rows, parts.starts, one.astype(float), given, given)
-    members.farthest(scores, 3)
+    one = np.zeros(1, np.int64)
+    members.farthest(np.zeros((1, 3, 1)), 3)
     draws.draw_sets(np.ones(6, np.uint64), one + 2, one + 1, np.zeros(2, np.bool_), one)
 
 
@@ -67,6 +66,9 @@ def _rounds() -> None:
     learned = np.zeros((3, 1)), np.zeros((1, 3, 1)), np.zeros((1, 3, 1)), 1.0
     slopes = given, given.copy()
     members.grow_rounds(problem, parts, (0, 1), (0, 1, 1), *room, learned, slopes, grown, buffers, begins)
+    boosted = np.zeros((1, 3, 1)), np.zeros((3, 1)), np.zeros((1, 0, 1)), np.float32(1.0), 1.0, np.inf
+    slopes = *slopes, np.zeros((1, 1))
+    members.boost_members(problem, parts, (0, 1), (0, 1, 1), *room, boosted, slopes, grown, buffers, begins)
 
 
 def _votes() -> None:

@@ -74,6 +74,35 @@ def test_rounds_follow_what_the_trees_before_them_leave():
             assert_array_equal(ours.nodes, theirs.nodes)
 
 
+@pytest.mark.parametrize("classes", [False, True])
+def test_members_are_boosted_on_labels_and_on_what_pulls(classes):
+    binned, n_bins, _, _, rows, columns = made()
+    members, n, rng = len(rows), binned.shape[1], np.random.default_rng(3)
+    labelled, pulled, rate, weight, limit = n // 2, n // 4, 0.3, np.float32(0.4), 0.7 if classes else np.inf
+    codes, pull = rng.random((labelled, 1)), rng.random((members, pulled, 1))
+    rows = [np.flatnonzero(rng.random(labelled + pulled) < 0.7) for _ in rows]
+    drawn = [[(own, used), (own[::2], used)] for own, used in zip(rows, columns)]
+    twin = np.zeros((members, n, 1))
+    trees = naive.boost_members(binned, codes, pull, weight, twin, n_bins, PARAMS, drawn, rate, limit)
+    flat = [each for own in drawn for each in own]
+    sizes, used = np.array([part.size for part, _ in flat]), np.array([chosen for _, chosen in flat])
+    for n_jobs in (1, 2):
+        grower, found = MemberGrower(binned, n_bins, (1, int(classes)), PARAMS, n_jobs), np.zeros((members, n, 1))
+        grower.use_joined(np.concatenate([part for part, _ in flat]), sizes, used, members)
+        slopes = (
+            np.empty((members, labelled + pulled, 1), np.float32),
+            np.empty((members, labelled + pulled, int(classes)), np.float32),
+        )
+        grown = grower.empty(members, 2)
+        grower.grow_rounds(
+            (found, codes, pull, weight, rate, limit), (*slopes, np.empty((members, 1))), (0, 2, 2), grown
+        )
+        assert_allclose(found, twin, rtol=1e-5, atol=1e-6)
+        assert np.abs(grown.values).max() <= limit
+        for ours, theirs in zip(trees_of(grown), [tree for own in trees for tree in own]):
+            assert_array_equal(ours.nodes["feature"], theirs.nodes["feature"])
+
+
 def test_scores_get_the_values_of_their_leaves():
     rng = np.random.default_rng(1)
     scores, values = rng.normal(size=(2, 9, 3)), rng.normal(size=(2, 4, 3))

@@ -28,6 +28,20 @@ def grow_rounds(binned, target, scores, n_bins, params, drawn, rate):
     return grown
 
 
+def boost_members(binned, codes, pull, weight, scores, n_bins, params, drawn, rate, limit):
+    """As `grow_rounds`, on the slopes of `write_slopes`; with a finite limit of leaves, of classes."""
+    grown, classes = [[] for _ in scores], np.isfinite(limit)
+    for trees, score, own, mine in zip(grown, scores, drawn, pull):
+        for rows, columns in own:
+            g, h = write_slopes(score[None], codes, mine[None], weight, classes)
+            # rows beyond those with slopes are never grown on
+            g, h = (None if each is None else np.resize(each[0], (len(score), 1)).astype(np.float32) for each in (g, h))
+            trees.append(grow(binned, g, h, rows.astype(np.int32), columns, params, n_bins))
+            trees[-1].values[:] = np.clip(trees[-1].values, -limit, limit)
+            score += rate * trees[-1].predict(binned)
+    return grown
+
+
 def add_members(scores, leaves, values, rate):
     for k in range(len(scores)):
         scores[k] += rate * values[k][leaves[k]]
