@@ -53,7 +53,8 @@ class HetData(WhatIf, Views):
     id_column : str, default="id"
         Name of the id column in the tables and in `target` (where the first column is taken if it has no such column).
     task : {"regression", "classification"}, optional
-        What the labels are; by default numbers are a regression and anything else a classification.
+        What the labels are; by default numbers are a regression and anything else a classification. Classes are text:
+        1 is "1", in predictions too.
     keep_graph_only : bool, default=True
         What happens to an id at an edge that is in no source and has no label; it is always counted and reported.
         True keeps it as an instance that only graphs know (predicted from its neighbours); False drops its edges.
