@@ -52,21 +52,23 @@ def scores_of_tables(problem: Problem, raw: NDArray, alone: Mapping[str, tuple[N
     return TableScores(per_source, _disagreement(problem.scale, raw, alone))
 
 
-def describe(problem: Problem, raw: NDArray, out_of_fold: NDArray, tables: TableScores) -> dict[str, Any]:
+def describe(problem: Problem, raw: NDArray, out_of_fold: NDArray | None, tables: TableScores) -> dict[str, Any]:
     """Return losses, residual autocorrelation and detail of a round.
 
     Parameters
     ----------
     problem : Problem
     raw, out_of_fold : (n, K) float64
-        Scores as trained, and with labelled rows scored by learners that did not see them.
+        Scores as trained, and with labelled rows scored by learners that did not see them; None where all see all.
     tables : TableScores
     """
     scale, labelled, scored = problem.scale, problem.labelled, problem.scored
-    sets = {"train": (raw, problem.target, labelled), "left_out": (out_of_fold, problem.target, labelled)}
+    sets = {"train": (raw, problem.target, labelled)}
+    if out_of_fold is not None:
+        sets["left_out"] = (out_of_fold, problem.target, labelled)
     if scored.any():
         sets["held_out"] = (raw, problem.truth, scored)
-    scores, truth, rows = sets.get("held_out", sets["left_out"])
+    scores, truth, rows = sets.get("held_out", sets.get("left_out", sets["train"]))
     detail = {
         "metric_name": "error" if scale.is_classifier else "RMSE",
         "metric": {name: metric(scale, f[of], y[of]) for name, (f, y, of) in sets.items()},

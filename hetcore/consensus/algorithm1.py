@@ -187,9 +187,6 @@ class Printed:
         """Raw scores (n, K of the scale)."""
         return widened(self.last, self.problem.scale)
 
-    # as printed nothing is out of fold: the labelled rows are scored as trained
-    out_of_fold = raw
-
     def alone(self) -> TableScores:
         """Return what each table says alone after the last round."""
         found = self.executor.alone(self.tables, self.last)

@@ -203,8 +203,8 @@ class _GBC(Tempering, BoostedEstimator):
 
     def _view(self, state: ViewBoosting | Printed) -> dict[str, Any]:
         if self.as_printed:
-            # scores are of training: `raw` and `out_of_fold` are the same as printed
-            view, more = describe(state.problem, state.raw, state.out_of_fold, state.alone()), _weights_printed(state)
+            # every labelled row is trained on, in some round at least: as printed no score is out of fold
+            view, more = describe(state.problem, state.raw, None, state.alone()), _weights_printed(state)
             more["detail"] = {"steps": {name: step for name, step in state.steps.items() if name}}
         else:
             alone = scores_of_tables(state.problem, state.raw, state.alone())

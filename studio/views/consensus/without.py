@@ -128,6 +128,8 @@ def sentence(found: Mapping[str, Any]) -> str:
 def verdict(found: Mapping[str, Any], both: Compared) -> str:
     """Say whether consensus pays."""
     ours, theirs = (number(value, found["metric_name"]) for value in (both.ours, both.theirs))
+    if not np.isfinite(both.ours):
+        return "As printed, the consensus leaves no label out: hide some to compare."
     if not np.isfinite(both.standard_error):
         return f"Consensus: {ours}."
     if both.pays is None:
