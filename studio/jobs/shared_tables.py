@@ -63,7 +63,7 @@ def _scanned(source: Source, where: Path) -> ScannedSource:
     if not path.exists():
         # A random name first: no reader meets half a file, and two trainings may write the same one.
         draft = where / f".{secrets.token_hex(8)}"
-        source.frame.insert_column(0, source.id_series.alias(key)).write_parquet(draft)
+        source.frame.clone().insert_column(0, source.id_series.alias(key)).write_parquet(draft)
         os.replace(draft, path)
     scanned = ScannedSource(ParquetTable.of(path, [where], key), key)
     # Read to its end: that is how a source that is scanned comes to know of its rows.

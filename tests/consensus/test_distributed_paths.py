@@ -36,7 +36,7 @@ def data(tmp_path):
     held, _ = planted("regression")
     for name, source in held.sources.items():
         (tmp_path / name).mkdir()
-        table = source.frame.insert_column(0, source.id_series)
+        table = source.frame.clone().insert_column(0, source.id_series)
         for number, part in enumerate((table[:30], table[30:])):
             part.write_parquet(tmp_path / name / f"{number}.parquet")
     known = pl.DataFrame({"id": held.id_series, "y": held.y}).filter(pl.Series(held.labelled))
@@ -146,7 +146,7 @@ def test_no_process_reads_more_than_its_sources(data, monkeypatch):
 @pytest.mark.parametrize("learner", ["both", "tree"])
 @pytest.mark.parametrize("turned", [False, True])
 def test_without_joined_tables_a_fit_by_path_has_the_bits_of_one_in_memory(data, learner, turned):
-    tables = {name: source.frame.insert_column(0, source.id_series) for name, source in data.sources.items()}
+    tables = {name: source.frame.clone().insert_column(0, source.id_series) for name, source in data.sources.items()}
     if turned:
         # records in another order than the instances
         tables = {name: table.reverse() for name, table in tables.items()}

@@ -45,7 +45,7 @@ def by_path(held, folder, order):
     """Return data whose tables are in files, two each, rows in another order, some without an id."""
     for name, source in held.sources.items():
         (folder / name).mkdir()
-        table = source.frame.insert_column(0, source.id_series)[order(source.n_rows)]
+        table = source.frame.clone().insert_column(0, source.id_series)[order(source.n_rows)]
         table = pl.concat([table[:20], table[:3].with_columns(pl.lit(None, pl.String).alias("id")), table[20:]])
         for number, part in enumerate((table[:30], table[30:])):
             part.write_parquet(folder / name / f"{number}.parquet")

@@ -86,8 +86,9 @@ def test_a_new_instance_has_no_links_and_may_lack_tables(fitted):
 
 def test_ids_of_variants_are_nobodys():
     data = _data("regression")
-    other = HetData({"one": data.sources["one"].frame.insert_column(0, pl.Series("id", ["variant 0", *data.ids[1:]]))},
-                    {}, (np.array(["variant 0", *data.ids[1:]]), np.arange(float(N))))  # fmt: skip
+    ids = ["variant 0", *data.ids[1:]]
+    table = data.sources["one"].frame.clone().insert_column(0, pl.Series("id", ids))
+    other = HetData({"one": table}, {}, (np.array(ids), np.arange(float(N))))
     model = hc.GBCRegressor(n_iterations=2).fit(other)
     row = {"one": other.sources["one"].frame[:1]}
     assert_allclose(explain_variants(model, other, row, "variant 0").prediction, model.predict(other)[:1], rtol=1e-6)

@@ -94,8 +94,10 @@ def test_runs_of_the_studio_train_on_the_cluster_stop_and_fail_alone(monkeypatch
 @pytest.mark.parametrize("task", ["regression", "classification"])
 def test_tables_are_written_once_by_what_is_in_them(task, tmp_path):
     data, _ = planted(task)
+    columns = {name: source.frame.columns for name, source in data.sources.items()}
     for _ in range(2):
         shared = shared_tables.by_path(data, tmp_path)
+        assert {name: source.frame.columns for name, source in data.sources.items()} == columns
         assert len(list(tmp_path.iterdir())) == len(data.sources)
     assert shared.digest() == data.digest() and not any(source.is_loaded for source in shared.sources.values())
     assert {name: source.kinds for name, source in shared.sources.items()} == {

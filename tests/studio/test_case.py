@@ -88,7 +88,7 @@ def _with(data, like, changes):
             series = frame[change.column].clone()
             series[int(place[0])] = change.after
             frame = frame.with_columns(series)
-        sources[name] = frame.insert_column(0, source.id_series.alias("id"))
+        sources[name] = frame.select(source.id_series.alias("id"), pl.all())
     return HetData(sources, {name: graph.to_frame() for name, graph in data.graphs.items()})
 
 
