@@ -21,7 +21,7 @@ from hetcore.registry import METHODS
 
 CLASSES = [getattr(hc, name) for name in METHODS]
 THREADED = [each for each in CLASSES if "n_jobs" in inspect.signature(each).parameters]
-PARAMS = {"n_iterations": 6, "max_leaf_nodes": 12, "subsample": 0.7, "column_sample": 0.7}
+PARAMS = {"n_iterations": 3, "max_leaf_nodes": 12, "subsample": 0.7, "column_sample": 0.7}
 
 
 def test_some_take_threads():
