@@ -54,7 +54,10 @@ def stop(run: str, owner: str) -> None:
 
 
 def _given(run: str, owner: str) -> Mapping[str, Any]:
-    task = jobs.manager().task(run, owner)
+    return _arguments(jobs.manager().task(run, owner))
+
+
+def _arguments(task: jobs.TrainingTask | FunctionTask) -> Mapping[str, Any]:
     return task.kwargs if isinstance(task, FunctionTask) else {}
 
 
@@ -77,7 +80,7 @@ def differs(run: str, owner: str, arguments: Mapping[str, Any], words: Mapping[s
         Of the task as it would be started now; empty where it can't be.
     words : mapping of str to str
     """
-    given, wanted = _given(run, owner), without_data(FunctionTask("", arguments)).kwargs
+    given, wanted = _given(run, owner), _arguments(without_data(FunctionTask("", arguments)))
     other = [words[name] for name in words if given.get(name) != wanted.get(name)]
     if other:
         st.info(f"What is shown was measured with other settings: {', '.join(other)}. Measure again to follow them.")
