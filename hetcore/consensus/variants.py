@@ -57,7 +57,10 @@ def explain_variants(
     # without a link no other row can matter, and the rest of the data need not be encoded
     extended = _beside(data, tables, place, count) if linked else _alone(data, tables, count)
     # else its own label would be hidden from the instance and not from its variants
-    found = _remembering(model, like, extended.id_series[-count:]).explain(extended)
+    asked = copy.copy(_remembering(model, like, extended.id_series[-count:]))
+    # a what-if asks on purpose beyond what the training had, and need not be told so
+    asked._ranges = None
+    found = asked.explain(extended)
     return Explanation(*(None if part is None else part[-count:] for part in found))
 
 
