@@ -56,6 +56,7 @@ def test_a_contest_is_run(monkeypatch):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::hetcore.errors.UnfamiliarValuesWarning")  # 120 ratings know hardly a user
 @pytest.mark.parametrize("name", sorted(CONTESTS))
 def test_every_problem_is_made_and_predicted_by_ours(name):
     contest = CONTESTS[name]
