@@ -61,9 +61,11 @@ class Estimator(Declared, BaseEstimator):
             if given and not isinstance(self, BoostedEstimator):
                 check_arrays(given[0], type(self).__name__)
             problem = self._problem(*given, **more)
+            # before the rounds: a training that is stopped ends sooner
+            fitted_to = self._outline(*given[:2])
             boost(self, lambda: self._start(problem), callbacks, self._total(problem))
             self._complete(problem)
-            self._fitted_to = self._outline(*given[:2])
+            self._fitted_to = fitted_to
         # all of them, the person's interrupt in a notebook too
         except BaseException as error:
             vars(self).clear()
