@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+import datasets
 import hetcore as hc
 from datasets.planted.generator import make_heterogeneous
 from hetcore.consensus.neighbor_columns import KnownLabels, dealt_folds
@@ -234,3 +235,13 @@ def test_two_tables_that_know_different_parts_are_better_together():
         return np.sqrt(((model("regression", n_iterations=15).fit(part).predict(part) - truth.y)[rows] ** 2).mean())
 
     assert error(["source_1", "source_2"]) < 0.9 * min(error(["source_1"]), error(["source_2"]))
+
+
+@pytest.mark.parametrize("left_out_weights", [False, True])
+def test_no_score_of_training_rows_is_called_left_out(left_out_weights):
+    """Every row is trained on in some round, so that what was called so was the error on the training rows."""
+    data = datasets.load("planted")
+    model = hc.GBCRegressor(as_printed=True, left_out_weights=left_out_weights, n_iterations=2, random_state=0)
+    history = model.fit(data).history_
+    assert "loss:train" in history and not [name for name in history.columns if name.endswith(":left_out")]
+    assert "loss:left_out" in hc.GBCRegressor(n_iterations=2, random_state=0).fit(data).history_

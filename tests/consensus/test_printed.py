@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import brentq
 
-import datasets
 import hetcore as hc
 from hetcore.consensus.algorithm1 import Printed
 from hetcore.consensus.line_search import line_search
@@ -392,13 +391,3 @@ def test_a_labelled_neighbour_can_say_its_label():
     assert_allclose(targets[2, place[f]], (2 * e + score[g]) / 3)
     assert_allclose(targets[2, place[g]], (c + score[f]) / 2)
     assert_array_equal(np.flatnonzero(weights[2]), sorted([place[f], place[g]]))
-
-
-@pytest.mark.parametrize("left_out_weights", [False, True])
-def test_no_score_of_training_rows_is_called_left_out(left_out_weights):
-    """Every row is trained on in some round, so that what was called so was the error on the training rows."""
-    data = datasets.load("planted")
-    model = hc.GBCRegressor(as_printed=True, left_out_weights=left_out_weights, n_iterations=2, random_state=0)
-    history = model.fit(data).history_
-    assert "loss:train" in history and not [name for name in history.columns if name.endswith(":left_out")]
-    assert "loss:left_out" in hc.GBCRegressor(n_iterations=2, random_state=0).fit(data).history_
