@@ -215,9 +215,13 @@ class SmoothPrediction(Stored):
 
     def predict(self, X: NDArray) -> NDArray[np.float64]:
         """Return the fit at new rows X (m, d) float32, (m, K)."""
+        return self.compared(X) @ self.dual
+
+    def compared(self, X: NDArray) -> NDArray[np.float64]:
+        """Return the kernel of new rows X (m, d) float32 with the landmarks, (m, l)."""
         rows = _centred(X, self.center)
         rows *= np.divide(1.0, self.scale, out=np.zeros_like(self.scale), where=self.scale > 0)
-        return _gaussian(rows, self.landmarks) @ self.dual
+        return _gaussian(rows, self.landmarks)
 
     def to_arrays(self) -> dict[str, NDArray]:
         """Return the arrays given."""

@@ -334,17 +334,41 @@ def _binned(X: NDArray | TableView, n_bins: int) -> tuple[BinMapper, NDArray[np.
     return mapper, mapper.transform(X)
 
 
-def predict_with(arrays: Mapping[str, NDArray], X: NDArray | TableView, outputs: Outputs) -> NDArray[np.float64]:
-    """Return the mean (m, k) of the members' scores of rows X (m, d), less the prior, from what a learner kept."""
+def predict_with(
+    arrays: Mapping[str, NDArray], X: NDArray | TableView, outputs: Outputs, key: str = ""
+) -> NDArray[np.float64]:
+    """Return the mean (m, k) of the members' scores of rows X (m, d), less the prior, from what a learner kept.
+
+    Rows with a key, a digest of them, are predicted once by the same arrays, and binned and compared with the same
+    landmarks once, see `hetcore.consensus.recall`: another lambda0 leaves them, another lambda1 the prediction itself.
+    """
+    if not key or not MEMORY.room:
+        return _predicted(arrays, X, outputs, "")
+    own = key_of(key, outputs.is_classifier, outputs.prior, *(each for item in arrays.items() for each in item))
+    return MEMORY.recalled("predicted", own, lambda: _predicted(arrays, X, outputs, key))
+
+
+def _predicted(
+    arrays: Mapping[str, NDArray], X: NDArray | TableView, outputs: Outputs, key: str
+) -> NDArray[np.float64]:
     from hetcore.kernel_ridge import SmoothPrediction
 
     # what was kept says which kind it is
     if "nodes" in arrays:
         mapper = BinMapper.from_arrays({name: arrays[name] for name in ("thresholds", "n_bins")})
-        binned = X.binned(mapper) if isinstance(X, TableView) else mapper.transform(X)
+        # a fit has binned its own rows already
+        known = MEMORY.get("bins", key) if key else None
+        if known is not None:
+            binned = known[1]
+        else:
+            binned = X.binned(mapper) if isinstance(X, TableView) else mapper.transform(X)
         return Forest.from_arrays(arrays, len(binned)).predict(binned)
     X = X.load() if isinstance(X, TableView) else X
-    flat = SmoothPrediction(arrays).predict(X) if "dual" in arrays else X @ arrays["coefficients"]
+    if "dual" in arrays:
+        smooth = SmoothPrediction(arrays)
+        flat = MEMORY.recalled("compared", key, lambda: smooth.compared(X)) @ smooth.dual
+    else:
+        flat = X @ arrays["coefficients"]
     members = flat.reshape(len(X), -1, outputs.k) + arrays["constant"]
     low, high = arrays["range"]
     return np.clip(members, low - outputs.prior, high - outputs.prior).mean(axis=1)

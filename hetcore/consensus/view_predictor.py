@@ -149,7 +149,7 @@ class ViewModel(Stored):
         views = self.columns.transform(data, labels)
         for made, kept, factor, share in zip(views, self.learners, self._factors(data.n, views), self.shares):
             if factor.any():
-                predicted = factor[made.rows, None] * predict_with(kept, made.X, self.outputs)
+                predicted = factor[made.rows, None] * predict_with(kept, made.X, self.outputs, made.key)
                 parts[:, made.rows] += _dealt(share, present[:, made.rows])[:, :, None] * predicted
         parts += self._smoothing(data, parts.sum(axis=0), labels, working, present)
         return [self.outputs.widened(part, self.scale.n_outputs) for part in parts]

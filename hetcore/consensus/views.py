@@ -339,8 +339,10 @@ def fitted_views(
     def fit() -> tuple[ViewColumns, list[DataView]]:
         columns = ViewColumns().fit(data, labels, learners)
         columns.origin, found = key, columns.of_training()
+        if key:
+            found = [each._replace(key=_key_of_view(each, data, labels)) for each in found]
         hold_views(columns, data, labels, found)
-        return columns, [each._replace(key=_key_of_view(each, data, labels)) for each in found] if key else found
+        return columns, found
 
     key = origin_of(data, labels, learners) if MEMORY.room else ""
     return MEMORY.recalled("views", key, fit)

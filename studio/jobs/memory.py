@@ -130,7 +130,10 @@ def _width(source: Any) -> int:
 
 
 def _bytes(source: Any) -> int:
-    return 30 * source.n_rows + (source.array.nbytes if source.array is not None else source.frame.estimated_size())
+    if source.array is not None:
+        return 30 * source.n_rows + source.array.nbytes
+    # Of a table by path its rows and types tell enough: its frame would be the whole of it, read for this alone.
+    return 30 * source.n_rows + (source.frame.estimated_size() if source.is_loaded else source.table_bytes)
 
 
 def give_back() -> None:

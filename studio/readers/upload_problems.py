@@ -14,7 +14,10 @@ from hetcore.data.spelling import WAYS, ways_apart
 from hetcore.data.text import quoted
 from studio.messages import one_sentence
 
-__all__ = ["Problems", "problems"]
+__all__ = ["Problems", "problems", "stray_edges"]
+
+STRAY = 0.05
+"""Share of a graph's edges that may lead to ids that nothing else has: a few are told, many stop a use of the data."""
 
 
 class Problems(NamedTuple):
@@ -66,13 +69,37 @@ def problems(data: HetData) -> Problems:
     if not hard and data.labelled.any() and not (data.labelled & data.mask.any(axis=0)).any():
         hard = ["None of the labels has an id that a table has: choose another id column for the labels."]
     # Where something hard is wrong a lesser remark about the same place would only distract.
-    left = [finding for finding in data.report if finding.kind in _SOFT and finding.where not in where]
+    few = {finding.where for finding, share in _unknown_ends(data) if share <= STRAY}
+    soft = [each for each in data.report if each.kind != "unknown_id" or each.where not in few]
+    left = [finding for finding in soft if finding.kind in _SOFT and finding.where not in where]
     reported = {finding.kind for finding in left if finding.where != "target"}
     # A target comes out of a table, so that the same finding is often reported twice.
     left = [finding for finding in left if finding.where != "target" or finding.kind not in reported]
     apart = {way for texts in (data.id_series, pl.Series(data.classes, dtype=pl.String)) for way in ways_apart(texts)}
     ways = [way for way in WAYS if way in apart]
     return Problems(hard, [_problem_text(finding, _SOFT[finding.kind]) for finding in left], _leaking(data), ways)
+
+
+def stray_edges(data: HetData) -> list[str]:
+    """Return a sentence for each graph of which a few edges lead to ids that no table and no label has."""
+    words = "{}: {}, {:.2g}% of all, lead to {}"
+    found = [(each, share) for each, share in _unknown_ends(data) if share <= STRAY]
+    return [
+        one_sentence(words.format(_capital(each.where), each.message.split(" to ")[0], 100 * share, _ends(each)))
+        for each, share in found
+    ]
+
+
+def _ends(finding: Finding) -> str:
+    example = f" (for example {quoted(finding.examples[0], 30)})" if finding.examples else ""
+    return finding.message.split(" to ", 1)[1].replace(":", f"{example}:", 1)
+
+
+def _unknown_ends(data: HetData) -> list[tuple[Finding, float]]:
+    """Return what is reported of edges to ids that nothing else has, each with its share of the graph's edges."""
+    names = {f"graph {quoted(name)}": name for name in data.graphs}
+    found = [each for each in data.report if each.kind == "unknown_id" and each.where in names]
+    return [(each, each.count / max(1, data.graphs[names[each.where]].n_edges)) for each in found]
 
 
 def _leaking(data: HetData) -> dict[str, list[str]]:
@@ -85,10 +112,13 @@ def _leaking(data: HetData) -> dict[str, list[str]]:
 
 
 def _problem_text(finding: Finding, cure: str) -> str:
-    where = finding.where[:1].upper() + finding.where[1:]
     first = finding.examples[0] if finding.examples else ""
     first = first if finding.kind.startswith("near_") else quoted(first, 30)  # quoted there already
     example = f", for example {first}" if finding.examples else ""
     # Only what is wrong: what the library does about it by itself is not what the person is asked.
     problem = re.split(r"[;?]|: (?=taken|kept|dropped|these|the first|nothing|leave it out)", finding.message)[0]
-    return one_sentence(f"{where}: {problem}{example}: {cure}.")
+    return one_sentence(f"{_capital(finding.where)}: {problem}{example}: {cure}.")
+
+
+def _capital(where: str) -> str:
+    return where[:1].upper() + where[1:]

@@ -166,7 +166,7 @@ def test_a_table_without_a_column_beside_the_ids_is_refused(page):
 TWICE = csv(person=IDS[:-1] + IDS[:1], height=list(range(40)))
 ELSEWHERE = csv(person=[f"q{i}" for i in range(40)], height=[i + 0.5 for i in range(40)])
 INFINITE = csv(person=IDS, height=["1.5"] * 39 + ["inf"])
-ANONYMOUS = csv(source=IDS[:-1], target=["nobody", *IDS[2:]])
+ANONYMOUS = csv(source=IDS[:-1], target=["nobody", "no one", "neither", *IDS[4:]])
 NO_LABEL = csv(person=IDS, label=pl.Series([None] * 40, dtype=pl.String))
 ONE_CLASS = csv(person=IDS, label=["good"] * 40)
 BAD_DATA = {
@@ -176,7 +176,7 @@ BAD_DATA = {
     "labels all missing": ({"people__csv": TABLE, "labels__csv": NO_LABEL}, {}, "there is no label"),
     "one class": ({"people__csv": TABLE, "labels__csv": ONE_CLASS}, {}, "all labels are"),
     "infinite": ({"people__csv": INFINITE}, {}, "1 value infinite"),
-    "unknown ids": ({"people__csv": TABLE, "friends__csv": ANONYMOUS}, {}, "1 id that no source"),
+    "unknown ids": ({"people__csv": TABLE, "friends__csv": ANONYMOUS}, {}, "3 ids that no source"),
     "no table": ({"friends__csv": EDGES}, {}, "no table to learn from"),
 }
 
@@ -233,7 +233,18 @@ def test_a_flaw_may_be_accepted(page):
     upload(page, people__csv=TABLE, friends__csv=ANONYMOUS)
     press(use(page), "Use them as they are")
     assert errors(page) == []
-    assert numbers(page)["Instances"] == "41"
+    assert numbers(page)["Instances"] == "43"
+
+
+@pytest.mark.parametrize(("unseen", "used"), [(2, True), (20, False)])
+def test_a_few_edges_to_unknown_ids_are_counted_and_many_are_asked_about(page, unseen, used):
+    others = [f"x{k}" for k in range(unseen)]
+    friends = csv(source=[*IDS, *IDS, *IDS[:unseen]], target=[*IDS[2:], *IDS[:2], *IDS[3:], *IDS[:3], *others])
+    use(upload(page, people__csv=TABLE, marks__csv=MARKS, friends__csv=friends))
+    assert (in_use(page) == "In use: Your data") == used and bool(errors(page)) != used
+    words = " ".join(plain(each.value) for each in page.warning)
+    message = "2 edges, 2.4% of all, lead to 2 ids that no source and no label has (for example 'x0'): kept"
+    assert (message in words) == used
 
 
 def test_data_in_use_stay_when_the_next_files_are_bad(page):

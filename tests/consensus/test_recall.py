@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 
 import hetcore as hc
+from hetcore.binning import BinMapper
 from hetcore.consensus import recall, smooth_learner, view_learners
 from hetcore.consensus.neighbor_columns import KnownLabels
 from hetcore.consensus.recall import MEMORY, Memory, Recalled
 from hetcore.consensus.smooth_learner import SmoothLearner
 from hetcore.consensus.view_learners import Advanced, TreeLearner
 from hetcore.consensus.views import fitted_views
+from hetcore.kernel_ridge import SmoothPrediction
 from tests.consensus.test_consensus import planted
 
 ROUNDS = {"n_iterations": 4, "lambda1": 0.5}
@@ -71,6 +73,7 @@ def test_no_learner_is_made_for_another_lambda1(memory, monkeypatch):
     expected = fitted(data, lambda1=1.0, **small)  # which leaves what it has learned
     fitted(data, **small)
     monkeypatch.setattr(Recalled, "_now", lambda self: pytest.fail("a learner was asked"))
+    monkeypatch.setattr(view_learners, "_predicted", lambda *_: pytest.fail("what learners say was predicted anew"))
     same(fitted(data, lambda1=1.0, **small), expected)
 
 
@@ -80,6 +83,8 @@ def test_columns_and_first_trees_are_not_made_again_for_another_lambda0(memory, 
     MEMORY.give_room(0)
     MEMORY.give_room(200 << 20)
     fitted(data, n_iterations=2)
+    monkeypatch.setattr(SmoothPrediction, "compared", lambda *_: pytest.fail("rows were compared with landmarks anew"))
+    monkeypatch.setattr(BinMapper, "transform", lambda *_: pytest.fail("rows were binned anew"))
     for module, name in ((smooth_learner, "LandmarkFeatures"), (view_learners, "_binned")):
         monkeypatch.setattr(module, name, lambda *_: pytest.fail("columns were prepared anew"))
     monkeypatch.setattr(SmoothLearner, "_features", lambda *_: pytest.fail("features were made anew"))

@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 from benchmarks.speed.memory import CASES
 from benchmarks.speed.memory_data import Size
 from hetcore.data import HetData
+from hetcore.data.reading.parquet_files import ParquetTable
 from hetcore.registry import METHODS
 from studio.jobs import manager as jobs
 from studio.jobs import memory
@@ -41,6 +42,17 @@ def test_classes_and_links_count():
     classes, links = SMALL._replace(n_classes=20), SMALL._replace(links=40)
     for more in (classes, links):
         assert memory.needed(task(size=more)) > memory.needed(task())
+
+
+def test_a_table_by_path_is_estimated_by_its_rows_and_types_and_not_read(tmp_path, monkeypatch):
+    ids = [f"i{k}" for k in range(5_000)]
+    data = HetData({"a": pl.DataFrame({"id": ids, "x": np.arange(5e3), "y": np.ones(5_000)})})
+    data.sources["a"].frame.with_columns(id=data.id_series).write_parquet(tmp_path / "a.parquet")
+    by_path = HetData.scan({"a": tmp_path / "a.parquet"})
+    monkeypatch.setattr(ParquetTable, "read", lambda *_: pytest.fail("the table was read"))
+    params = CASES["GBCClassifier"].params
+    tasks = [jobs.TrainingTask("GBCClassifier", params, each) for each in (data, by_path)]
+    assert memory.needed(tasks[1]) == pytest.approx(memory.needed(tasks[0]), rel=0.01)
 
 
 def test_ten_thousand_classes_are_refused_with_numbers_before_they_take_the_memory():

@@ -14,6 +14,7 @@ from hetcore.figures import basic
 from studio import session
 from studio.advice import label_autocorrelation
 from studio.messages import explained
+from studio.readers.upload_problems import stray_edges
 from studio.runs import differences
 from studio.views.common.widgets import chart, escape, number, show_table
 from studio.views.data.widgets_whole import sizes_of
@@ -37,6 +38,9 @@ def in_use() -> HetData:
     with st.container(horizontal=True):
         for name, text in texts.items():
             st.metric(name, text, width="content" if facts else 120)
+    # An example's own are part of it, and stand among the findings.
+    for sentence in () if now.example else _kept(data, "stray", lambda: stray_edges(data)):
+        st.warning(escape(sentence))
     st.page_link("pages/2_Consensus.py", label="Train on it: Consensus", icon=":material/arrow_forward:")
     return data
 
