@@ -117,7 +117,7 @@ class Inference:
             What this gave for the stage before, where no message of that stage or an earlier one has changed since:
             then the messages of this stage alone are summed up.
         net : Net, optional
-            What `counting` gave for these rows: the edges that count.
+            What `counting` gave for these rows: the edges to those that count, all of them the known of weight 1.
         """
         K = own.shape[1]
         if stage == 0 or before is None:
@@ -143,8 +143,11 @@ class Inference:
         n_graphs, K = self.net.indptr.shape[0], own.shape[1]
         stage = messages.shape[1] // K - 1
         out = np.empty((rows.size, n_graphs * (3 * K + 1) + K), np.float32)
-        given = messages, self.state.weights, rows.astype(np.int64), np.ascontiguousarray(own)
-        relate(self.net if net is None else net, aggregation, *given, stage, out)
+        given = rows.astype(np.int64), np.ascontiguousarray(own)
+        if net is None:
+            relate(self.net, aggregation, messages, self.state.weights, *given, stage, out)
+        else:
+            relate(net, aggregation, messages, np.empty(0), *given, stage, out)
         return out
 
     def start_from_neighbors(self, rows: NDArray[np.int64]) -> None:

@@ -117,6 +117,8 @@ counting = kernel(_counting)
 def _gather(net, weights, g, i, found):
     """Write the neighbours of i in graph g that count, their |weights| and signs, to found[0], [1] and [3].
 
+    `weights` is (n,) float64, or (0,) where every neighbour in the net counts 1, which spares the dearest read.
+
     Returns
     -------
     m : int
@@ -126,7 +128,9 @@ def _gather(net, weights, g, i, found):
     """
     m, total = 0, 0.0
     for e in range(net.indptr[g, i], net.indptr[g, i + 1]):
-        weight = net.weights[e] * weights[net.indices[e]]
+        weight = np.float64(net.weights[e])
+        if weights.shape[0]:
+            weight *= weights[net.indices[e]]
         found[0, m], found[1, m] = net.indices[e], abs(weight)
         # a neighbour of negative weight speaks against: its message counts with the other sign, its weight by its size
         found[3, m] = 1.0 if weight > 0.0 else -1.0
@@ -334,7 +338,8 @@ def _relate(net, aggregation, messages, weights, rows, own, stage, out):
     net : Net
     aggregation : Aggregation
     messages : (n, W) float64
-    weights : (n,) float64
+    weights : (n,) or (0,) float64
+        None where `counting` left neighbours of weight 1 alone.
     rows : (m,) int64
     own : (m, K) float64
         Scores of the stage before.
