@@ -1,17 +1,20 @@
 r"""Linear regression with a linear model of ln sigma^2: weights that are learned, where HLR is given them.
 
     y = w.x + b + noise,  noise ~ N(0, sigma^2(x)),  ln sigma^2(x) = v.x + c
-    minimise  sum_x [ln sigma^2(x) + (y - w.x - b)^2 / sigma^2(x)] / 2 + l2 |w|^2 / 2 + deviation_l2 |v|^2 / 2
 
-    1  c <- ln of the labels' variance; v, w <- 0
-    2  repeat until nothing moves:
-    3      w, b <- least squares with weights 1 / sigma^2 (ridge), in closed form
-    4      v, c <- a Fisher scoring step, halved until the objective does not rise
+    1  w0 <- least squares (ridge); e_i <- its residual of row i, were that row left out: r_i / (1 - leverage_i)
+    2  repeat until ln sigma^2 stays where it is:
+    3      v, c <- argmin sum_i [s_i + e_i^2 exp(-s_i)] / 2 + deviation_l2 |v|^2 / 2,  s_i = v.x_i + c: Newton, damped
+    4      w1 <- least squares with weights 1 / sigma^2; its e, too
+    5      w <- m w1 + (1 - m) w0 and e of it, with the m in [0, 1] of least sum of e^2
 
-Each line solves or lowers the objective, so that it never rises. Columns are standardised first, and w, v given back
-in their units.
+Residuals are those of left-out rows: a line's own are nearly 0 where there are about as many columns as rows, and a
+deviation learned from them runs to 0 and takes the weights along. In lines 2 and 4 ln sigma^2 of a row is that of the
+others, too (one Newton step without it). Line 5 is for labels that follow no line: weights fit some rows at the price
+of all others. "auto" takes, in the first round, the largest penalty under which left-out rows are as likely as under
+the best, within a standard error. Columns are standardised first, and w, v given back in their units.
 
-This is (6) with Omega = ln and two lines; the paper has no such model. Its own linear model, HLR, is told how far each
+Line 3 is (6) with Omega = ln and a line; the paper has no such model. Its own linear model, HLR, is told how far each
 label strays: `hetcore.heteroscedastic.hlr`.
 
 Reference: Harvey, A. C. (1976). Estimating regression models with multiplicative heteroscedasticity. Econometrica 44.
@@ -43,7 +46,11 @@ LOSS = GaussianDeviation()
 Z90 = 1.6448536269514722
 FARTHEST = 1e50  # standard deviations: rows that count nothing may lie anywhere, and their squares overflow
 MOST_LOG_VARIANCE = 200.0
-LEAST_SPREAD = 1e-10  # of the standard deviation of residuals, in that of the labels
+LEAST_SPREAD = 1e-10  # of residuals, in standard deviations of the labels
+SPAN = 2.0 * np.log(30.0)  # of ln sigma^2: sigma is at most 30 times that of least squares, or that much smaller
+PENALTIES = (1e5, 1e3, 1e2, 30.0, 10.0, 3.0, 1.0, 0.3)  # that "auto" tries
+FREEDOM = 0.1  # most degrees of freedom of v, by rows
+LEAST_REST = 1e-9  # of 1 - leverage: less is rounding, or a row that alone decides a coefficient
 
 
 @dataclass
@@ -55,71 +62,156 @@ class Rows:
     weights: NDArray[np.float64]
 
 
+@dataclass
+class Line:
+    """A line (d + 1,) and how far the rows' labels (n,) are from that of the others."""
+
+    w: NDArray[np.float64]
+    left_out: NDArray[np.float64]
+
+    def mixed(self, other: Line, share: float) -> Line:
+        """Return the mean of two lines, `share` of the other."""
+        return Line(*((1.0 - share) * a + share * b for a, b in ((self.w, other.w), (self.left_out, other.left_out))))
+
+
+@dataclass
+class Deviation:
+    """v with c (d + 1,); ln sigma^2 of each row (n,) by the other rows, and the loss (n,) of line 3 under that."""
+
+    v: NDArray[np.float64]
+    left_out: NDArray[np.float64]
+    losses: NDArray[np.float64]
+
+
+def _inverse(matrix: NDArray) -> NDArray[np.float64]:
+    # columns that repeat each other make it singular
+    return np.linalg.pinv(matrix, rcond=len(matrix) * np.finfo(float).eps, hermitian=True)
+
+
+def _leverages(Z: NDArray, inverse: NDArray) -> NDArray[np.float64]:
+    return np.einsum("ij,ij->i", Z @ inverse, Z)
+
+
 class Alternation:
-    """The state of a fit; `round` is lines 3 and 4."""
+    """The state of a fit; `round` is lines 3 to 5."""
 
     def __init__(self, train: Rows, held_out: Rows | None, params: dict[str, Any]) -> None:
         self.train, self.held_out, self.params = train, held_out, params
-        width = train.Z.shape[1]
-        self.w, self.v = np.zeros(width), np.zeros(width)
-        self._settle()
+        self.weights = train.weights
+        self.singles = np.minimum(train.weights, 1.0)
+        self.plain = self.line = self.fitted(np.zeros(train.y.size))
+        self.v = np.zeros(train.Z.shape[1])
+        self.v[-1] = self.middle = np.log(np.average(self._squares(), weights=self.weights))
+        self.log_variance = np.full(train.y.size, self.middle)
+        self.penalties = self._worth_trying() if params["deviation_l2"] == "auto" else (params["deviation_l2"],)
 
-    def _settle(self) -> None:
-        """Set the constant of ln sigma^2 by the residuals, v zero."""
-        residual = self.train.y - self.train.Z @ self.w
-        # no residual left would make the logarithm minus infinity
-        self.v[-1] = np.log(max(np.average(residual**2, weights=self.train.weights), LEAST_SPREAD**2))
+    @property
+    def w(self) -> NDArray[np.float64]:
+        """w and b, (d + 1,)."""
+        return self.line.w
 
     def round(self) -> bool:
-        """Lines 3 and 4; returns whether nothing moved by more than `tol`."""
-        before = self.objective()
-        self._label_step()
-        # as long as nothing but the constant is learned, it follows the residuals exactly
-        if not self.v[:-1].any():
-            self._settle()
+        """Lines 3 to 5; returns whether ln sigma^2 moved by no more than `tol` anywhere."""
         if self.params["deviation"] == "constant":
             return True
-        self._deviation_step()
-        return before - self.objective() <= self.params["tol"] * self.train.y.size
+        squares, before = self._squares(), self.log_variance
+        tried = []
+        for penalty in self.penalties:
+            # from the last one on, whose solution is near
+            tried.append(self.deviation(squares, penalty, tried[-1].v if tried else self.v))
+        best = self._chosen(np.array([each.losses for each in tried]))
+        self.penalties, self.v, self.log_variance = self.penalties[best : best + 1], tried[best].v, tried[best].left_out
+        self.line = self._protected(self.fitted(self.log_variance - self.middle))
+        moved = np.abs(self.log_variance - before).max(where=self.weights > 0, initial=0.0)
+        return bool(moved <= self.params["tol"])
 
-    def _label_step(self) -> None:
-        Z, s = self.train.Z, self.train.Z @ self.v
-        spread = LOSS.weight(s) if self.params["deviation"] == "learned" else np.ones_like(s)
-        weights = self.train.weights * spread
-        normal = (Z.T * weights) @ Z + self._ridge("l2")
-        # least squares: columns that repeat each other make the normal matrix singular
-        self.w = np.linalg.lstsq(normal, Z.T @ (weights * self.train.y), rcond=None)[0]
+    def _worth_trying(self) -> tuple[float, ...]:
+        """Return the penalties that leave v few degrees of freedom: with many, the left-out loss is a poor judge."""
+        columns = self.train.Z[:, :-1]
+        information = np.maximum(np.linalg.eigvalsh(0.5 * (columns.T * self.weights) @ columns), 0.0)
+        most = FREEDOM * self.weights.sum()
+        few = tuple(each for each in PENALTIES if (information / (information + each)).sum() <= most)
+        return few or PENALTIES[:1]
 
-    def _deviation_step(self) -> None:
-        Z, weights, start = self.train.Z, self.train.weights, self.objective()
-        gradient = LOSS.gradients(Z @ self.w, Z @ self.v, self.train.y)
-        slope = Z.T @ (weights * gradient[1]) + self._ridge("deviation_l2") @ self.v
-        fisher = 0.5 * (Z.T * weights) @ Z + self._ridge("deviation_l2")
-        step = np.linalg.lstsq(fisher, slope, rcond=None)[0]
-        v = self.v
-        # a Fisher step may overshoot far from the solution
-        for _ in range(40):
-            self.v = v - step
-            # down to the least spread: labels on a line would drive it to minus infinity
-            self.v[-1] = max(self.v[-1], 2.0 * np.log(LEAST_SPREAD))
-            if self.objective() <= start:
-                return
-            step = 0.5 * step
-        # no shorter step was better: rounding has the last word
-        self.v = v
+    def _chosen(self, losses: NDArray) -> int:
+        """Return the first of tried penalties, the largest, that is within a standard error of the best."""
+        total = self.weights.sum()
+        gaps = losses - losses[np.argmin(losses @ self.weights)]
+        means = gaps @ self.weights / total
+        errors = np.sqrt((gaps - means[:, None]) ** 2 @ self.weights) / total
+        return int(np.argmax(means <= errors))
 
-    def _ridge(self, name: str) -> NDArray:
-        penalty = np.full(self.w.size, self.params[name])
+    def fitted(self, log_variance: NDArray) -> Line:
+        """Return the least squares of rows that count 1 / sigma^2, in closed form (lines 1 and 4)."""
+        Z, y, weights = self.train.Z, self.train.y, self.weights * np.exp(-log_variance)
+        shares = weights / weights.sum()
+        means, mean, roots = shares @ Z[:, :-1], shares @ y, np.sqrt(weights)
+        # no normal matrix: where there are more columns than rows, 1 - leverage would be its rounding
+        U, sizes, V = np.linalg.svd((Z[:, :-1] - means) * roots[:, None], full_matrices=False)
+        kept = sizes > sizes.max(initial=0.0) * max(Z.shape) * np.finfo(float).eps
+        U, sizes, V, l2 = U[:, kept], sizes[kept], V[kept], self.params["l2"]
+        w = V.T @ (sizes / (sizes**2 + l2) * (U.T @ (roots * (y - mean))))
+        line = np.append(w, mean - means @ w)
+        rest = np.maximum(1.0 - shares - (U**2).sum(axis=1), 0.0) + U**2 @ (l2 / (sizes**2 + l2))
+        # a row of weight 3 is three rows, of which one is left out
+        rest = 1.0 - (1.0 - rest) / np.maximum(self.weights, 1.0)
+        known = rest > LEAST_REST
+        # without its row such a line is not known: as far off as the mean is
+        return Line(line, np.where(known, (y - Z @ line) / np.where(known, rest, 1.0), y))
+
+    def _protected(self, line: Line) -> Line:
+        """Return line 5."""
+        gap = self.plain.left_out - line.left_out
+        above, below = self.weights @ (self.plain.left_out * gap), self.weights @ gap**2
+        return self.plain.mixed(line, float(np.clip(above / below, 0.0, 1.0)) if below > 0 else 0.0)
+
+    def deviation(self, squares: NDArray, penalty: float, start: NDArray) -> Deviation:
+        """Return line 3: damped Newton from a start."""
+        Z, weights, ridge = self.train.Z, self.weights, self._ridge(penalty)
+        v, value = start, self._value(start, squares, ridge)
+        for _ in range(50):
+            ratio = squares * np.exp(-self._bounded(Z @ v))
+            # halfway to the expected information, for one row far out would make a step too small for all others
+            hessian = 0.25 * (Z.T * (weights * (1.0 + ratio))) @ Z + ridge
+            step = _inverse(hessian) @ (0.5 * Z.T @ (weights * (1.0 - ratio)) + ridge @ v)
+            before = value
+            for halving in range(30):
+                new = v - 0.5**halving * step
+                if (value := self._value(new, squares, ridge)) < before:
+                    break
+            else:  # rounding has the last word
+                break
+            v = new
+            if before - value <= 1e-7 * weights.sum():
+                break
+        return self._without_each_row(v, squares, ridge)
+
+    def _without_each_row(self, v: NDArray, squares: NDArray, ridge: NDArray) -> Deviation:
+        """Return a deviation with what it says of each row were that row not there: one Newton step from the whole."""
+        Z, weights = self.train.Z, self.weights
+        s = self._bounded(Z @ v)
+        ratio = squares * np.exp(-s)
+        leverages = self.singles * _leverages(Z, _inverse(0.5 * (Z.T * (weights * ratio)) @ Z + ridge))
+        step = 0.5 * leverages * (1.0 - ratio) / np.maximum(1.0 - 0.5 * leverages * ratio, 0.05)
+        s = self._bounded(s + step)
+        return Deviation(v, s, 0.5 * (s + squares * np.exp(-s)))
+
+    def _value(self, v: NDArray, squares: NDArray, ridge: NDArray) -> float:
+        s = self._bounded(self.train.Z @ v)
+        return float(0.5 * (self.weights @ (s + squares * np.exp(-s)) + v @ ridge @ v))
+
+    def _squares(self) -> NDArray[np.float64]:
+        # no residual left would make the logarithm minus infinity
+        return np.maximum(self.line.left_out**2, LEAST_SPREAD**2)
+
+    def _bounded(self, s: NDArray) -> NDArray[np.float64]:
+        return np.clip(s, self.middle - SPAN, self.middle + SPAN)
+
+    def _ridge(self, penalty: float) -> NDArray[np.float64]:
+        every = np.full(self.train.Z.shape[1], penalty)
         # the constants are not penalised
-        penalty[-1] = 0.0
-        return np.diag(penalty)
-
-    def objective(self) -> float:
-        """Return the objective."""
-        w, v = self.w[:-1], self.v[:-1]
-        penalties = self.params["l2"] * w @ w + self.params["deviation_l2"] * v @ v
-        rows = LOSS.value(self.train.Z @ self.w, self.train.Z @ self.v, self.train.y)
-        return float(self.train.weights @ rows + 0.5 * penalties)
+        every[-1] = 0.0
+        return np.diag(every)
 
     def measured(self, rows: Rows) -> tuple[float, float, float, float]:
         """Return NLL, RMSE, share within 1.645 sigma and mean sigma of some rows, in standardised units."""
@@ -169,9 +261,13 @@ class HeteroscedasticLinearRegression(IntervalMixin, RegressorMixin, RowsEstimat
 
     n_iterations: int = param(100, Whole(1), "Rounds at most.")
     l2: float = param(1e-3, Interval(0), "Penalty of w, on standardised columns and labels.")
-    deviation_l2: float = param(1.0, Interval(0), "Penalty of v, on standardised columns.")
+    deviation_l2: float | str = param(
+        "auto",
+        Interval(0).or_text("auto"),
+        'Penalty of v, on standardised columns; "auto" takes the largest that left-out rows bear.',
+    )
     deviation: str = param("learned", OneOf("learned", "constant"), '"constant" is ridge regression, exactly.')
-    tol: float = param(1e-8, Interval(0), "Fall of (4) a row at which the fit ends.")
+    tol: float = param(0.01, Interval(0), "Move of ln sigma^2 of a row at which the fit ends.")
 
     def _problem(self, X: Any, y: Any, sample_weight: Any, eval_set: Any) -> tuple[Rows, Rows | None]:
         X, y, weights = self._checked_rows(X, y, sample_weight)

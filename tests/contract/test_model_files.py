@@ -83,6 +83,7 @@ CHANGED = {
     *("GBCClassifier", "GBCRegressor"),  # views of all tables and graphs, cross-fitted
     *("GBRegressor", "MGBClassifier", "MGBRegressor", "RGBRegressor"),  # neighbours' columns and labels, cross-fitted
     *("HGBMClassifier", "HGBMRegressor"),  # another ensemble, another stop
+    "HeteroscedasticLinearRegression",  # residuals of left-out rows, weights as far as those bear them
     "WeightedMultiSourceTrAdaBoostClassifier",  # eta by left-out rows
     *("OneWeakLearnerClassifier", "TwoWeakLearnerClassifier"),  # learners by left-out rows, another stop
     *("HLR", "TransferClassifier", "TransferRegressor"),  # new under their names
