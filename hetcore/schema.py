@@ -108,7 +108,8 @@ class Array:
         letters = self.shape.split()
         return len(shape) == len(letters) and all(
             # the first array with a letter sets its size, and all others must agree
-            sizes.setdefault(letter, size) == size for letter, size in zip(letters, shape)
+            sizes.setdefault(letter, size) == size
+            for letter, size in zip(letters, shape)
         )
 
 

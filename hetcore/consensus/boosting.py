@@ -34,11 +34,11 @@ from hetcore.consensus.neighbor_columns import KnownLabels, dealt_folds, folds_f
 from hetcore.consensus.outputs import stretch_of
 from hetcore.consensus.recall import key_of
 from hetcore.consensus.smooth_learner import SmoothLearner
-from hetcore.consensus.table_views import TableFitter, check_room
+from hetcore.consensus.table_views import DataView, TableFitter, check_room
 from hetcore.consensus.view_consensus import ViewConsensus
 from hetcore.consensus.view_learners import BoostRule, TreeLearner, ViewContent
 from hetcore.consensus.view_state import ViewState
-from hetcore.consensus.views import DataView, ViewColumns, fitted_views, views_apart
+from hetcore.consensus.views import ViewColumns, fitted_views, views_apart
 from hetcore.targets import Problem
 from hetcore.trees import TreeParams
 

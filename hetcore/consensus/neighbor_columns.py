@@ -1,5 +1,7 @@
 """What neighbours say of an instance: the means of their features, scores and labels, these hidden by fold.
 
+Neighbours are linked by graphs, or are the nearest rows of a table (`NearestRows`).
+
 A row's own label, and all labels of its fold, are hidden from its columns. Hiding the own label alone gives it away in
 cliques: where everyone is linked to everyone, the mean without oneself tells one's own label.
 """
@@ -7,20 +9,24 @@ cliques: where everyone is linked to everyone, the mean without oneself tells on
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 from scipy import sparse
 
-from hetcore.data import Graph
+from hetcore.data import Graph, HetData
+from hetcore.data.identity import positions
 from hetcore.data.splits import dealt_in_order
 from hetcore.kernels.csr import neighbor_sums
+from hetcore.schema import IDS, TEXTS, Stored, array, declared, value
 from hetcore.targets import Problem
 
 __all__ = [
-    "FAINTEST", "KnownLabels", "averaged", "dealt_folds", "feature_means", "folds_for", "graph_columns", "joint_links",
-    "label_columns", "mean_over_graphs", "symmetric", "walk",
+    "FAINTEST", "KnownLabels", "NearestRows", "averaged", "dealt_folds", "feature_means", "folds_for",
+    "graph_columns", "joint_links", "label_columns", "mean_over_graphs", "symmetric", "walk",
 ]  # fmt: skip
 
 SPREAD_SHARE = 0.9  # of what an instance takes over from its neighbours in a step of spreading
@@ -31,6 +37,12 @@ FOLDS = 5
 FOLDS_OF_FEW, FEW = 10, 60  # labelled rows below which members can't spare a fifth of them
 FOLDS_OF_MANY, MANY = 3, 20_000  # labelled rows from which three folds are enough
 MOST_NUMBERS = 4_000_000  # of neighbours' labels that are summed at once, over all folds: 32 MB
+NEAREST, MOST_ROWS = 10, 2000  # neighbours of a row, among so many rows at most
+MOST_INSTANCES = 20_000  # beyond which nearest rows are not asked, nor where more are labelled than are looked among
+FEWEST_COLUMNS = 10  # of numbers in a table, below which nearest rows say no more than trees do
+FEWEST_LABELS = 2  # of a class on average
+BLOCK = 512  # rows whose distances are held at once
+STEPS_OF_DISTANCE, FARTHEST = 1e6, 1e12  # distances count in millionths of the mean square length, up to so many
 FAINTEST = 1e-100  # weight of a source or graph whose weight underflows: it speaks where nobody else does
 
 
@@ -134,6 +146,124 @@ def _columns(one: NDArray, two: NDArray, spread: NDArray) -> NDArray[np.float64]
     # below 1
     counts = [np.log1p(one[:, -1:]), np.log1p(two[:, -1:]), np.log(spread[:, -1:] + 1e-9)]
     return np.hstack([*means, *counts])
+
+
+@dataclass
+class NearestRows(Stored):
+    """Rows of some tables among which each row has its nearest: neighbours that no graph has to tell.
+
+    Labelled rows, and as many unlabelled ones as there is room for: labels spread over these too, so that what the
+    unlabelled rows of a table look like tells something. Nearest is by Euclid's distance of the columns that smooth
+    learners see; a row without a record in a table has no neighbours in it. Chapelle, Schoelkopf, Zien (2006),
+    "Semi-Supervised Learning", chapter 11, on labels that spread over nearest neighbours.
+
+    Attributes
+    ----------
+    ids : polars Series of String (r,)
+    names : list of str
+        The tables.
+    codes : (r, k) float64
+        Labels; 0 where not known.
+    fold : (r,) int64
+        -1 for unlabelled rows.
+    rows : (r, w) float32
+        Columns of all tables side by side; NaN where an instance is without the table.
+    """
+
+    ids: pl.Series = declared(IDS)
+    names: list[str] = value(TEXTS)
+    codes: NDArray[np.float64] = array("r k")
+    fold: NDArray[np.int64] = array("r", np.int64, -1, 99)
+    rows: NDArray[np.float32] = array("r w", np.float32, allows="nan")
+
+    @staticmethod
+    def tables_of(data: HetData, labels: KnownLabels) -> list[str]:
+        """Return in which tables nearest rows say something new: many numbers, or texts; classes, and few labels."""
+        codes = labels.codes[labels.known]
+        few = len(labels.fold) <= MOST_INSTANCES and len(codes) <= MOST_ROWS
+        # a class with one label has none where its fold is hidden, and learners would be taught that none is near
+        enough = len(codes) >= FEWEST_LABELS * max(2, codes.shape[1])
+        if not few or not enough or not ((codes == 0) | (codes == 1)).all():
+            return []
+        kinds = {name: list(source.kinds.values()) for name, source in data.sources.items() if source.n_rows}
+        return [name for name, each in kinds.items() if each.count("real") >= FEWEST_COLUMNS or "text" in each]
+
+    @classmethod
+    def of(cls, ids: pl.Series, tables: Mapping[str, NDArray], labels: KnownLabels) -> NearestRows:
+        """Choose the rows from the tables' columns (n, d), NaN where an instance is without."""
+        some, rest = np.flatnonzero(labels.known), np.flatnonzero(~labels.known)
+        # every so many: the unlabelled are in no order of the labels
+        room = max(0, MOST_ROWS - some.size)
+        kept = np.sort(np.concatenate([some, rest[:: max(1, -(-rest.size // room))] if room else rest[:0]]))
+        rows = np.hstack([X[kept] for X in tables.values()]).astype(np.float32)
+        return cls(ids[kept], list(tables), labels.codes[kept], labels.fold[kept], rows)
+
+    def columns(
+        self, ids: pl.Series, tables: Mapping[str, NDArray], labels: KnownLabels
+    ) -> dict[str, tuple[NDArray[np.bool_], NDArray[np.float64]]]:
+        """Return which instances (n,) have neighbours, and what those say (n, 3 k), by table, and of all by "".
+
+        Mean labels of the nearest rows, of their nearest, and of labels that spread; each row's fold hidden from it.
+        """
+        own, links, first = positions(ids, self.ids), {}, 0
+        for name, X in tables.items():
+            among = self.rows[:, first : first + X.shape[1]]
+            links[name] = _links(X.astype(np.float32), own, among)
+            first += X.shape[1]
+        if len(links) > 1:
+            # a table's neighbours count by the tables that have a row: the mean over those
+            links[""] = tuple(sum(walk(each[i]) for each in links.values()) for i in range(2))
+        return {name: self._messages(walk(to), walk(within), labels.fold) for name, (to, within) in links.items()}
+
+    def _messages(self, to: Any, within: Any, fold: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+        linked, k = np.diff(to.indptr) > 0, self.codes.shape[1]
+        messages = np.full((len(fold), 3 * k), np.nan)
+        # unlabelled rows, of fold -1, see all labels
+        for hidden in np.unique(fold[linked]):
+            seen = (self.fold >= 0) & (self.fold != hidden)
+            given = np.column_stack([self.codes * seen[:, None], seen.astype(np.float64)])
+            spread = given
+            for _ in range(SPREAD_STEPS):
+                spread = given + SPREAD_SHARE * (within @ spread)
+            own = np.flatnonzero((fold == hidden) & linked)
+            mine = to[own]
+            messages[own] = np.hstack([_means(mine @ each) for each in (given, within @ given, spread)])
+        return linked, messages
+
+
+def _links(X: NDArray[np.float32], own: NDArray[np.int64], among: NDArray[np.float32]) -> tuple[Any, Any]:
+    """Return `_nearest` of rows (n, d), which may be some of those among which they are, and of these (r, d)."""
+    within = _nearest(among, np.arange(len(among)), among)
+    # mostly a row is one of them, and as it was
+    others = np.flatnonzero((own < 0) | (X != among[own]).any(axis=1))
+    place = own.copy()
+    place[others] = len(among) + np.arange(others.size)
+    return sparse.vstack([within, _nearest(X[others], own[others], among)], format="csr")[place], within
+
+
+def _nearest(X: NDArray[np.float32], own: NDArray[np.int64], among: NDArray[np.float32]) -> Any:
+    """Return links (n, r) of 1 to the nearest of the rows `among` (r, d), but not to the own (n,): -1 is none."""
+    known, usable = np.flatnonzero(~np.isnan(X).any(axis=1)), np.flatnonzero(~np.isnan(among).any(axis=1))
+    place = np.full(len(among) + 1, -1)  # the last for rows that are not among them
+    place[usable] = np.arange(usable.size)
+    count, mine, ends = min(NEAREST, usable.size - 1), place[own], np.zeros(len(X) + 1, np.int64)
+    if count < 1:
+        return sparse.csr_array((len(X), len(among)))
+    among = among[usable].astype(np.float64)
+    lengths = (among**2).sum(axis=1)
+    steps, found = STEPS_OF_DISTANCE / max(float(lengths.mean()), 1e-300), np.empty((known.size, count), np.int64)
+    for first in range(0, known.size, BLOCK):
+        rows = known[first : first + BLOCK]
+        some = X[rows].astype(np.float64)
+        apart = (some**2).sum(axis=1)[:, None] + lengths - 2.0 * some @ among.T
+        # whole steps, and equal ones in the order of the rows: rounding, which hangs on the block, chooses nobody
+        apart = np.rint(np.clip(apart * steps, 0.0, FARTHEST)) * len(among) + np.arange(len(among))
+        here = np.flatnonzero(mine[rows] >= 0)
+        apart[here, mine[rows[here]]] = np.inf
+        found[first : first + BLOCK] = np.sort(np.argpartition(apart, count - 1, axis=1)[:, :count], axis=1)
+    ends[known + 1] = count
+    shape = len(X), place.size - 1
+    return sparse.csr_array((np.ones(found.size), usable[found].ravel(), np.cumsum(ends)), shape=shape)
 
 
 def _means(sums: NDArray) -> NDArray[np.float64]:

@@ -27,8 +27,9 @@ from hetcore.data.fingerprint import hash_array
 
 if TYPE_CHECKING:  # which know of executors
     from hetcore.consensus.neighbor_columns import KnownLabels
+    from hetcore.consensus.table_views import DataView
     from hetcore.consensus.view_learners import Advanced, ViewLearner
-    from hetcore.consensus.views import DataView, ViewColumns
+    from hetcore.consensus.views import ViewColumns
 
 __all__ = ["MEMORY", "Memory", "Recalled", "held_views", "hold_views", "key_of", "key_of_tables"]
 

@@ -1,4 +1,4 @@
-"""Views of one table each, made where they are needed: what a fit without joined tables asks of its sources.
+"""What a view is; and views of one table each, made where they are needed: what a fit without joined tables asks.
 
 A fit whose views join tables needs the columns of all of them in one process. One without (`join_tables=False`) learns
 of each table by itself how it is encoded, where the table is, and a learner makes its columns from the table: of a
@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +20,63 @@ from hetcore.consensus.table_columns import TableEncoding
 from hetcore.data import HetData, Source
 from hetcore.errors import DataError
 
-__all__ = ["TableFitter", "TableView", "check_room"]
+__all__ = ["NEAR", "DataView", "TableFitter", "TableView", "View", "check_room"]
 
 CELL_BYTES = 20  # of an encoded cell of joined tables, at least
+NEAR = "labels near in "  # what the columns of such views begin with
+
+
+class View(NamedTuple):
+    """One view and its learner.
+
+    Attributes
+    ----------
+    columns : str
+        Which columns, as in the module's table.
+    learner : "trees", "kernel" or "linear"
+    tables, graphs : tuple of str
+        What the columns are made from.
+    """
+
+    columns: str
+    learner: str
+    tables: tuple[str, ...]
+    graphs: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """The view's name in the history."""
+        return f"{self.columns} ({self.learner})"
+
+    @property
+    def joins(self) -> bool:
+        """Whether its columns come from several sources, or from a table and graphs."""
+        return len(self.tables) > 1 or bool(self.tables and self.graphs)
+
+    @property
+    def sees_labels(self) -> bool:
+        """Whether some of the columns are neighbours' labels."""
+        return self.columns.startswith(NEAR) or bool(self.graphs) and not self.columns.startswith("smoothed")
+
+
+class DataView(NamedTuple):
+    """A view of some data.
+
+    Attributes
+    ----------
+    view : View
+    rows : (m,) int64
+        Instances that it covers.
+    X : (m, d) array or TableView
+        Their columns: float32 with NaN where missing for trees, else float64 without.
+    key : str
+        Digest of the tables, graphs and labels that they are made from, where learners are recalled; else "".
+    """
+
+    view: View
+    rows: NDArray[np.int64]
+    X: NDArray | TableView
+    key: str = ""
 
 
 def check_room(data: HetData) -> None:

@@ -16,9 +16,10 @@ from hetcore.consensus.boosting import ViewBoosting
 from hetcore.consensus.neighbor_columns import KnownLabels
 from hetcore.consensus.outputs import Outputs
 from hetcore.consensus.smoothing import LinkBlend, smoothed
+from hetcore.consensus.table_views import DataView
 from hetcore.consensus.view_learners import predict_with
 from hetcore.consensus.view_sum import factors
-from hetcore.consensus.views import DataView, ViewColumns
+from hetcore.consensus.views import ViewColumns
 from hetcore.data import HetData
 from hetcore.data.identity import positions
 from hetcore.errors import ModelFileError

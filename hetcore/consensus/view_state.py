@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hetcore.consensus.table_views import View
 from hetcore.consensus.view_learners import Advanced
-from hetcore.consensus.views import View
 
 __all__ = ["ViewState"]
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hetcore.consensus.outputs import Outputs
-from hetcore.consensus.views import View
+from hetcore.consensus.table_views import View
 from hetcore.weights import weights_from_losses
 
 __all__ = [

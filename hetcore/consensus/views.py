@@ -7,6 +7,7 @@
 | labels of GRAPH | neighbours' labels at one and two links and spread further, hidden by fold |
 | smoothed over GRAPH | the joined columns averaged twice over the links and oneself (SGC) |
 | joined and graphs | the joined columns, neighbours' labels and neighbours' features at one and two links |
+| labels near in TABLE | of classes: labels of the nearest rows and of their nearest, and spread, hidden by fold |
 
 Of two or more graphs their union counts as one more, "all graphs": links over their graph's mean weight, summed. A
 view of several tables or graphs covers an instance without one of them only where enough labelled rows are without it
@@ -17,18 +18,25 @@ columns; a linear learner where columns are many or are averages.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from hetcore.checks import finite
-from hetcore.consensus.neighbor_columns import KnownLabels, dealt_folds, feature_means, label_columns, symmetric
+from hetcore.consensus.neighbor_columns import (
+    KnownLabels,
+    NearestRows,
+    dealt_folds,
+    feature_means,
+    label_columns,
+    symmetric,
+)
 from hetcore.consensus.outputs import Outputs
 from hetcore.consensus.recall import MEMORY, held_views, hold_views, key_of, key_of_tables
 from hetcore.consensus.table_columns import Projection, TableColumns, TableEncoding, Tables
-from hetcore.consensus.table_views import TableView
+from hetcore.consensus.table_views import NEAR, DataView, TableView, View
 from hetcore.data import HetData
 from hetcore.errors import DataError
 from hetcore.parameters import Domain
@@ -36,66 +44,13 @@ from hetcore.schema import TEXTS, Array, Part, Parts, Stored, Value
 from hetcore.targets import Problem
 
 __all__ = [
-    "ALL_GRAPHS", "DataView", "View", "ViewColumns", "fitted_views", "views", "views_apart",
+    "ALL_GRAPHS", "ViewColumns", "fitted_views", "views", "views_apart",
 ]  # fmt: skip
 
-ALL_GRAPHS = "all graphs"
+ALL_GRAPHS, ALL_TABLES = "all graphs", "all tables"
 MOST_GRAPHS = 6  # with columns of their own; the union has those of all
 LEARNERS = ("trees", "kernel", "linear")
 SEEN_LACKING = 5  # labelled rows without a table or link, or one in 20, from which a view of several may lack it
-
-
-class View(NamedTuple):
-    """One view and its learner.
-
-    Attributes
-    ----------
-    columns : str
-        Which columns, as in the module's table.
-    learner : "trees", "kernel" or "linear"
-    tables, graphs : tuple of str
-        What the columns are made from.
-    """
-
-    columns: str
-    learner: str
-    tables: tuple[str, ...]
-    graphs: tuple[str, ...]
-
-    @property
-    def name(self) -> str:
-        """The view's name in the history."""
-        return f"{self.columns} ({self.learner})"
-
-    @property
-    def joins(self) -> bool:
-        """Whether its columns come from several sources, or from a table and graphs."""
-        return len(self.tables) > 1 or bool(self.tables and self.graphs)
-
-    @property
-    def sees_labels(self) -> bool:
-        """Whether some of the columns are neighbours' labels."""
-        return bool(self.graphs) and not self.columns.startswith("smoothed")
-
-
-class DataView(NamedTuple):
-    """A view of some data.
-
-    Attributes
-    ----------
-    view : View
-    rows : (m,) int64
-        Instances that it covers.
-    X : (m, d) array or TableView
-        Their columns: float32 with NaN where missing for trees, else float64 without.
-    key : str
-        Digest of the tables, graphs and labels that they are made from, where learners are recalled; else "".
-    """
-
-    view: View
-    rows: NDArray[np.int64]
-    X: NDArray | TableView
-    key: str = ""
 
 
 def _views_from(given: list[list[Any]]) -> list[View]:
@@ -116,7 +71,7 @@ class ViewColumns(Stored):
         "scales": Parts(Projection, at="scale {1}", named="dict"), "tables": Part(TableColumns, at=""),
         "units": Domain(lambda v: all(finite(unit) and unit > 0 for unit in v.values()), "mean weights by graph"),
         "shown": TEXTS, "views": Value(VIEWS, _views_from, _plain_views),
-        "lacked": Array("s", np.int64, 0, 1, optional=True),
+        "lacked": Array("s", np.int64, 0, 1, optional=True), "near": Part(NearestRows, optional=True),
     }  # fmt: skip
 
     origin = ""  # digest of the data of `fit`, where it is recalled
@@ -147,6 +102,8 @@ class ViewColumns(Stored):
         largest = sorted(linked, key=lambda name: -linked[name].n_edges)[:MOST_GRAPHS]
         self.shown = [name for name in linked if name in largest] + [ALL_GRAPHS] * (len(linked) > 1)
         self.scales: dict[str, Projection] = {}
+        near = () if apart or "linear" not in learners else NearestRows.tables_of(data, labels)
+        self.near = NearestRows.of(data.id_series, _columns_of(near, tables), labels) if near else None
         self.views = [view for view in self._all_views() if view.learner in learners and not (apart and view.joins)]
         if apart:
             self._made = self._apart(data, labels, learn=True)
@@ -220,6 +177,10 @@ class ViewColumns(Stored):
             views += [View(f"smoothed over {name}", "linear", tables, of)]
         if graphs:
             views += [View("joined and graphs", learner, tables, graphs) for learner in LEARNERS]
+        if self.near is not None:
+            near = tuple(self.near.names)
+            views += [View(NEAR + name, "linear", (name,), ()) for name in near]
+            views += [View(NEAR + ALL_TABLES, "linear", near, ())] * (len(near) > 1)
         return views
 
     def _matrices(
@@ -237,6 +198,11 @@ class ViewColumns(Stored):
         if len(tables.has) > 1:
             covers = tables.in_any & self._usable(present)[: len(tables.has)].all(axis=0)
             made["joined", True], made["joined", False] = (covers, tables.joined), (covers, tables.joined_smooth)
+        if self.near is not None:
+            messages = self.near.columns(data.id_series, _columns_of(self.near.names, tables), labels)
+            for name, (covers, X) in messages.items():
+                key = NEAR + (name or ALL_TABLES)
+                made[key, False] = covers, self._scaled(key, X, learn)
         if links:
             made |= self._graph_matrices(links, labels, tables, present, learn=learn)
         return made
@@ -291,6 +257,8 @@ class ViewColumns(Stored):
         trees, tables = view.learner == "trees", self.tables
         near_labels, flat = 3 * k + 3, tables.flat_width
         joined = sum(tables.widths().values()) if trees else tables.smooth_width
+        if view.columns.startswith(NEAR):
+            return 3 * k
         if not view.tables:
             return near_labels if trees else near_labels - 3
         if view.columns == "joined and graphs":
@@ -311,10 +279,18 @@ class ViewColumns(Stored):
         return made
 
     def _fault(self, sizes: dict[str, int]) -> str:
+        widths = self.tables.smooth_widths()
         known = set(self.shown) <= {*self.units, ALL_GRAPHS} and set(self.views) <= set(self._all_views())
         if self.lacked is not None and len(self.lacked) != len(self.tables.names) + len(self.shown):
             return "The model file does not say of each table and graph whether it may be missing: save the model again"
+        if self.near is not None and self.near.rows.shape[1] != sum(widths.get(name, 0) for name in self.near.names):
+            return "The model file's nearest rows are not those of its tables: save the model again"
         return "" if known and self.views else "The views of the model file are not those of its tables and graphs"
+
+
+def _columns_of(names: Iterable[str], tables: Tables) -> dict[str, NDArray]:
+    """Return what smooth learners see of some tables (n, d), NaN where an instance is without."""
+    return {name: np.where(tables.has[name][:, None], tables.smooth[name], np.nan) for name in names}
 
 
 def _has(data: HetData, name: str) -> NDArray[np.bool_]:
