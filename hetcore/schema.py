@@ -108,8 +108,7 @@ class Array:
         letters = self.shape.split()
         return len(shape) == len(letters) and all(
             # the first array with a letter sets its size, and all others must agree
-            sizes.setdefault(letter, size) == size
-            for letter, size in zip(letters, shape)
+            sizes.setdefault(letter, size) == size for letter, size in zip(letters, shape)
         )
 
 

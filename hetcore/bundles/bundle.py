@@ -1,14 +1,14 @@
 """`hetcore.export`: a run as one zip that stands alone.
 
-data/ …                   the data, as Parquet (`hetcore.read_data`)
-arguments/NAME.parquet    arrays that fit took beside the data
-run.py, run.ipynb         the run: prints its metric, and whether the predictions are equal to the last bit
-predictions.parquet       what the run predicted
-model.hetcore             its model
-report.html               what was trained, curves, weights, caveats
-requirements.txt          the versions that it ran with, and the wheel
-hetcore-….whl             this hetcore
-README.txt                the two commands
+    data/ …                   the data, as Parquet (`hetcore.read_data`)
+    arguments/NAME.parquet    arrays that fit took beside the data
+    run.py, run.ipynb         the run: prints its metric, and whether the predictions are equal to the last bit
+    predictions.parquet       what the run predicted
+    model.hetcore             its model
+    report.html               what was trained, curves, weights, caveats
+    requirements.txt          the versions that it ran with, and the wheel
+    hetcore-….whl             this hetcore
+    README.txt                the two commands
 """
 
 from __future__ import annotations

@@ -42,3 +42,4 @@ def class_weights(probabilities: NDArray, y: NDArray) -> NDArray[np.float64]:
 def named(probabilities: NDArray, weights: NDArray) -> NDArray[np.int64]:
     """Return the class code (n,) of the largest product of probabilities (n, K) and weights (K,)."""
     return (probabilities * weights).argmax(axis=1)
+

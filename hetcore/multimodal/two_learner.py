@@ -166,7 +166,7 @@ class TwoWeakLearnerClassifier(ClassifierMixin, BoostedEstimator):
     decision_scoring: str | None = param(
         None,
         OneOf("f1_macro").or_none(),
-        'What the named class is best for: None names the most probable one; "f1_macro" multiplies the probabilities '
+        "What the named class is best for: None names the most probable one; \"f1_macro\" multiplies the probabilities "
         "by a weight a class, chosen on the rows of `validation_fraction` (1 without any).",
     )
     learners: Mapping[str, Any] | None = param(

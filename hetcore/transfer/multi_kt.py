@@ -201,7 +201,7 @@ class MultiKTClassifier(KernelEstimator):
     )
     balanced: bool = param(True, Flag(), "Whether both signs count alike however many rows they have.")
     loss: str = param(
-        SQUARES, OneOf(SQUARES, HINGE), "Cost of a row: (y - f)^2, or as printed, (1), max(0, 1 - y f)^2."
+        SQUARES, OneOf(SQUARES, HINGE), 'Cost of a row: (y - f)^2, or as printed, (1), max(0, 1 - y f)^2.'
     )
     transfer: bool = param(
         True, Flag(), "Whether sources count; without, all beta_j are 0: the paper's no-transfer SVM."

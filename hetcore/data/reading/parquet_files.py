@@ -252,7 +252,9 @@ def _folder_values(file: Path, root: Path, own: Mapping[str, Any]) -> dict[str, 
     return {key: value for key, value in values.items() if key not in own}
 
 
-def _partition_types(partitions: Sequence[dict[str, str | None]], found: list[Path], id_column: str) -> dict[str, Any]:
+def _partition_types(
+    partitions: Sequence[dict[str, str | None]], found: list[Path], id_column: str
+) -> dict[str, Any]:
     """Return the type of each column that folders name: whole numbers, numbers, days, or text; ids are text."""
     for values, file in zip(partitions, found):
         if list(values) != list(partitions[0]):
