@@ -76,7 +76,9 @@ def _plain_aggregation(aggregation: Aggregation) -> dict[str, Any]:
 
 
 def _aggregation(given: dict[str, Any]) -> Aggregation:
-    return Aggregation(**{name: np.nan if number is None else number for name, number in given.items()})
+    # a whole number in a file is a float too: for another type the sweeps would be compiled anew
+    numbers = [np.nan if given[name] is None else float(given[name]) for name in Aggregation._fields[1:]]
+    return Aggregation(given["median"], *numbers)
 
 
 AGGREGATION = Value(

@@ -151,6 +151,20 @@ def test_warm_up_leaves_nothing_to_compile():
     assert [len(entry.signatures) for entry in entries] == before
 
 
+def test_weights_and_whole_numbers_of_a_model_file_compile_nothing_anew():
+    from hetcore.collective import predictor
+    from hetcore import HGBMRegressor
+    from hetcore.kernels.members import grow_members
+
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    HGBMRegressor(n_iterations=1).fit(X, X[:, 0])
+    before = len(grow_members.signatures)
+    HGBMRegressor(n_iterations=1).fit(X, X[:, 0], sample_weight=np.arange(1.0, 61.0))
+    assert before and len(grow_members.signatures) == before
+    whole = dict.fromkeys(predictor.Aggregation._fields, 1) | {"median": True}
+    assert [type(each) for each in predictor._aggregation(whole)] == [bool, float, float, float]
+
+
 def test_a_change_compiles_the_kernels_that_import_it_and_no_others(tmp_path, monkeypatch):
     files = {"cache": "", "low": "from hetcore.kernels.cache import kernel", "other": ""}
     files |= {"middle": "from hetcore.kernels.low import f", "high": "from hetcore.kernels.middle import (\n    g,\n)"}
