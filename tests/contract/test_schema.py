@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hetcore.errors import ModelFileError
 from hetcore.parameters import Interval, OneOf
-from hetcore.schema import Array, Stored, array, block, prefixed, value
+from hetcore.schema import SHARES, Array, Stored, array, block, prefixed, value
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,19 @@ def test_anything_else_is_refused_by_its_name(name, wrong):
     with pytest.raises(ModelFileError, match=name) as caught:
         Line.from_state(meta, arrays, K=2)
     assert str(caught.value).endswith(": save it again.")
+
+
+@pytest.mark.parametrize("allows, number", [("", np.nan), ("", np.inf), ("inf", np.nan), ("nan", -np.inf)])
+def test_a_number_that_is_not_finite_is_named_as_such_unless_its_kind_is_allowed(allows, number):
+    given = {"numbers": np.array([1.0, number])}
+    with pytest.raises(ModelFileError, match="'numbers' that are not finite"):
+        Array("n", allows=allows).read(given, "numbers")
+    assert Array("n", allows=f"{allows} {'nan' if number != number else 'inf'}").read(given, "numbers").size == 2
+
+
+@pytest.mark.parametrize("share", [np.nan, np.inf, -0.1, 1.1, "1", True, None])
+def test_a_share_is_a_number_from_0_to_1(share):
+    assert {"a": 0.0, "b": 1.0} in SHARES and {"a": share} not in SHARES
 
 
 def test_a_letter_is_one_size_throughout():

@@ -42,6 +42,14 @@ def test_what_is_no_number_is_missing():
     assert_array_equal(encoded(of(x=[1.0, 2.0, 3.0]), of(x=["4", "five"]).with_kinds({"x": "text"}))[1][:, 0], [4, NAN])
 
 
+def test_what_is_beyond_float32_is_missing_as_numbers_and_as_text():
+    most = float(np.finfo(np.float32).max)
+    for big in (1e39, -1e300, np.inf):
+        source = of(x=["1.5", str(big), str(-most)], y=[2.5, big, most])
+        assert source.kinds == {"x": "real", "y": "real"}
+        assert_array_equal(encoded(source.with_kinds({"x": "real"}))[1], [[1.5, 2.5], [NAN, NAN], [-most, most]])
+
+
 def test_binary_columns_become_0_and_1():
     source = of(flag=[True, False, None], word=["no", "yes", None], number=[7, 3, None], fraction=[0.5, 1.0, None])
     assert source.kinds["fraction"] == "real"
