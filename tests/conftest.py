@@ -56,8 +56,8 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Compile the kernels once, before several processes would each compile the same ones."""
     if session.config.getoption("numprocesses", None):
-        code = "from hetcore.kernels import warm_up; warm_up(backwards={})"
-        both = [subprocess.Popen([sys.executable, "-c", code.format(way)], cwd=ROOT) for way in (False, True)]
+        code = "from hetcore.kernels import warm_up; warm_up(part={!r})"
+        both = [subprocess.Popen([sys.executable, "-c", code.format(p)], cwd=ROOT) for p in ("trees", "others")]
         assert not any([each.wait() for each in both]), "The kernels cannot be compiled."
 
 

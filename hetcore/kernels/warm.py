@@ -166,27 +166,31 @@ def _collective() -> None:
     csr.cross_products(ends, ends, one, weights, np.zeros((1, 2), np.int32))
 
 
-# what every method needs first; the rest belongs to single pages
-_CORE = (_bins, _members, _prediction, _graphs, _weights)
-_MORE = (_tree, _medians, _votes, _rounds, _collective, _factorization)
+# a process that has grown members has most of the other trees compiled
+_TREES = (_bins, _members, _tree, _rounds, _votes)
+_OTHERS = (_collective, _factorization, _medians, _prediction, _graphs, _weights)
+_PARTS = {
+    "core": (_bins, _members, _prediction, _graphs, _weights),
+    "trees": _TREES,
+    "others": _OTHERS,
+    "all": _OTHERS + _TREES,  # a worker beside it begins with the core: neither compiles what the other has
+}
 
 
-def warm_up(progress: Callable[[int, int], object] | None = None, core: bool = False, backwards: bool = False) -> None:
+def warm_up(progress: Callable[[int, int], object] | None = None, part: str = "all") -> None:
     """Run every kernel once on toy arrays.
 
-    Takes some 15 to 20 seconds on first use (a third of that with `core`), a moment when the code is in the cache.
+    Takes some 15 to 20 seconds on first use (a third of that for the core), a moment when the code is in the cache.
 
     Parameters
     ----------
     progress : callable, optional
         Called as ``progress(done, total)`` before the first step and after each.
-    core : bool, default=False
-        Whether to compile only what the default consensus uses, and most methods: bins, trees, neighbours, weights.
-    backwards : bool, default=False
-        Whether to begin with the last: two processes that meet in the middle need little more than half the time.
+    part : {"all", "core", "trees", "others"}, default="all"
+        "core" is what the default consensus uses, and most methods: bins, trees, neighbours, weights. "trees" and
+        "others" are all in two parts, for two processes.
     """
-    # backwards for a second process, so that the two meet in the middle rather than compile the same
-    steps = (_CORE if core else _CORE + _MORE)[:: -1 if backwards else 1]
+    steps = _PARTS[part]
     for done, step in enumerate(steps):
         if progress is not None:
             progress(done, len(steps))

@@ -289,7 +289,7 @@ def _warm_up(kernels: str, modules: list[str]) -> None:
     for module in ("polars", "hetcore", "studio.jobs.worker_tasks", *modules):
         importlib.import_module(module)
     if kernels != "none":
-        importlib.import_module("hetcore.kernels").warm_up(core=kernels == "core")
+        importlib.import_module("hetcore.kernels").warm_up(part=kernels)
 
 
 if __name__ == "__main__":
