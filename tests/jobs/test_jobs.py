@@ -96,7 +96,8 @@ def test_a_run_that_is_stopped_before_its_first_round_has_no_model(studio):
     assert studio.result(run_id).model is None and studio.result(run_id).predictions is None
 
 
-def test_a_run_that_does_not_hear_is_cut_off(studio):
+def test_a_run_that_does_not_hear_is_cut_off(studio, monkeypatch):
+    monkeypatch.setattr(studio, "limits", studio.limits._replace(stop_grace=0.2))
     run_id = studio.submit(task("DeafRegressor"), "anna")
     until(studio, run_id, lambda status: status.rounds == 1)
     studio.stop(run_id)
