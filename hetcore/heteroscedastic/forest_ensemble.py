@@ -148,7 +148,7 @@ class ForestEnsemble:
     def _rounded(self, values: NDArray) -> NDArray[np.float32]:
         """Return gradients or hessians (M, n, .) as trees take them, the members' side by side."""
         if self.grower.n_jobs == 1:
-            # of counts that are the same for each member NumPy keeps an order for which the kernels would be compiled anew
+            # of counts that are the same for each member NumPy keeps an order that the kernels are not compiled for
             return values.astype(np.float32, order="C")
         rounded = np.empty(values.shape, np.float32)
         run_each(lambda k: np.copyto(rounded[k], values[k], "same_kind"), range(len(values)), self.grower.n_jobs)

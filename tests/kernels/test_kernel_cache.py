@@ -152,8 +152,8 @@ def test_warm_up_leaves_nothing_to_compile():
 
 
 def test_weights_and_whole_numbers_of_a_model_file_compile_nothing_anew():
-    from hetcore.collective import predictor
     from hetcore import HGBMRegressor
+    from hetcore.collective import predictor
     from hetcore.kernels.members import grow_members
 
     X = np.random.default_rng(0).normal(size=(60, 3))
