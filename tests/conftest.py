@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import cache
@@ -20,6 +21,14 @@ REAL_DATA = ROOT.parent / "shared" / "data"
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 KEPT_SETTINGS = ("HETCORE_DATA", "HETCORE_CACHE")
 SEED = "HETCORE_SEED"
+LONG = (
+    *("test_journey", "test_login", "test_collective_journey", "test_poisoned", "test_papers", "test_transfer_journey"),
+    *("test_properties_methods", "test_consensus_page", "test_factor_strips", "test_kills", "test_two_learners_page"),
+    *("test_notebooks_run", "test_api_pages", "test_export", "test_export_alone", "test_row_shards"),
+    *("test_store_faults", "test_jobs_cluster", "test_distributed", "test_distributed_counts", "test_noise_page"),
+    *("test_transfer_page", "test_collective_page", "test_data_properties", "test_house_rules", "test_guides"),
+)
+"""Files of few tests that take ten seconds and more, the longest of a tier first."""
 
 
 def _set_environment() -> Path:
@@ -59,6 +68,13 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         code = "from hetcore.kernels import warm_up; warm_up(part={!r})"
         both = [subprocess.Popen([sys.executable, "-c", code.format(p)], cwd=ROOT) for p in ("trees", "others")]
         assert not any([each.wait() for each in both]), "The kernels cannot be compiled."
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the longest files first, then those of most tests: one process would end with a long one, the other wait."""
+    places, many = {name: place for place, name in enumerate(LONG)}, Counter(item.path for item in items)
+    items.sort(key=lambda item: (places.get(item.path.stem, len(LONG)), -many[item.path]))
 
 
 def pytest_collection_finish() -> None:
