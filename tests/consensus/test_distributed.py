@@ -50,6 +50,16 @@ def client(shared_client):
     return shared_client
 
 
+@pytest.fixture
+def threads():
+    """A cluster and its client in this process, quick to come and go."""
+    with (
+        dask.LocalCluster(1, threads_per_worker=1, processes=False, **QUIET) as made,
+        dask.Client(made, set_as_default=False) as client,
+    ):
+        yield made, client
+
+
 def both(client, data, task, printed=False, **params):
     """Return a fit here and one on the cluster, alike but for where they are."""
     here, there = (model(task, printed, random_state=0, schedule="parallel", **params) for _ in range(2))
@@ -97,25 +107,26 @@ def test_a_model_of_another_schedule_gets_the_parallel_one(client):
     assert_array_equal(there.predict(data), here.set_params(schedule="parallel").fit(data).predict(data))
 
 
-def test_labels_and_held_out_labels_may_be_given(client):
+def test_labels_and_held_out_labels_may_be_given(threads):
     data, truth = planted("classification")
     y = np.where(data.mask[0], data.y, None)
     here = model("classification", random_state=0, schedule="parallel").fit(data, y, eval_y=truth)
-    there = distributed.fit(model("classification", random_state=0), data, client, y=y, eval_y=truth)
+    there = distributed.fit(model("classification", random_state=0), data, threads[1], y=y, eval_y=truth)
     assert same(here, there) and "loss:held_out" in there.history_.columns and there._fitted_to == here._fitted_to
 
 
-def test_a_source_without_a_label_and_a_graph_without_a_link(client):
+def test_a_source_without_a_label_and_a_graph_without_a_link(threads):
     data, _ = planted("regression", n_graphs=1)
     lonely = hc.Source(["new 1", "new 2"], np.eye(2))
     more = hc.HetData(data.sources | {"lonely": lonely}, data.graphs, (data.ids, data.y))
-    here, there = both(client, more, "regression")
+    here, there = both(threads[1], more, "regression")
     assert same(here, there)
 
 
 # ---- callbacks -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_each_round_is_reported_and_a_callback_stops_the_fit(client):
     data, _ = planted("regression")
     events = []
@@ -128,6 +139,7 @@ def test_each_round_is_reported_and_a_callback_stops_the_fit(client):
     assert set(there.predict(data).tolist())
 
 
+@pytest.mark.slow
 def test_views_travel_once_and_their_scores_come_back(client):
     data, _ = planted("regression", n=300)
     there = distributed.fit(model("regression", n_iterations=8, lambda0=0.0, lambda1=0.0), data, client)
@@ -229,16 +241,6 @@ def test_workers_that_are_always_lost_end_the_fit(what, words):
 
 
 # ---- what can't go on ------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def threads():
-    """A cluster and its client in this process, quick to come and go."""
-    with (
-        dask.LocalCluster(1, threads_per_worker=1, processes=False, **QUIET) as made,
-        dask.Client(made, set_as_default=False) as client,
-    ):
-        yield made, client
 
 
 def test_arrays_may_pass_through_the_scheduler(threads):
