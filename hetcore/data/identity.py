@@ -8,6 +8,7 @@ empty text are missing ids.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
@@ -24,11 +25,20 @@ from hetcore.errors import DataError
 __all__ = [
     "IdTally", "as_ids", "check_name", "converted_finding", "float_texts", "id_findings", "is_missing",
     "positions", "text_array",
-    "unique_ids",
+    "total_findings", "unique_ids",
 ]  # fmt: skip
 
 EXACT = 2.0**53
 """The least magnitude whose float stands for two whole numbers, itself and the next."""
+
+LEAST_SUMMED = 4
+"""Rows, the last among them, below which a sum of the others may be chance."""
+LOOKED_AT = 50
+"""Columns that are added up at most."""
+TOTALS = (
+    "total", "totals", "grand total", "subtotal", "sum", "average", "mean", "summe", "gesamt", "somme", "totale",
+)  # fmt: skip
+"""Ids of rows that are no record."""
 
 
 def check_name(noun: str, name: Any) -> None:
@@ -68,6 +78,38 @@ def as_ids(values: Any) -> tuple[pl.Series, list[Finding]]:
 def converted_finding(count: int, type_name: str, examples: tuple[str, ...]) -> Finding:
     """Report ids of another type that became text."""
     return Finding("id_converted", "", count, f"{counted(count, 'id')} of type {type_name} became text", examples)
+
+
+def total_findings(ids: pl.Series, frame: pl.DataFrame) -> list[Finding]:
+    """Report a last row that is no record but what the others come to: by its id, or by half of its numbers or more."""
+    if len(ids) < LEAST_SUMMED:
+        return []
+    numbers = [name for name, dtype in frame.schema.items() if dtype.is_numeric()]
+    # a sum is one in every column: some of 20,000 tell
+    summed = _summed(frame.select(numbers[:LOOKED_AT]))
+    named = ids[-1].strip().rstrip(":").casefold() in TOTALS
+    if not (named or 2 * sum(summed.values()) >= len(summed) > 0):
+        return []
+    columns = tuple(name for name, is_sum in summed.items() if is_sum)
+    why = f"the sum of the others in {counted(len(columns), 'column')}" if columns else "named as a sum of the others"
+    message = f"the last row, {quoted(ids[-1])}, is {why}: kept as an instance; leave it out if it is no record"
+    return [Finding("total_row", "", 1, message, columns)]
+
+
+def _summed(numbers: pl.DataFrame) -> dict[str, bool]:
+    """Tell of each column whether its last value is the sum of the others, of which three or more are not 0."""
+    if not numbers.width:
+        return {}
+    each = pl.all().cast(pl.Float64).fill_nan(None)
+    # no column of zeros and a one, whose last value may be that one by chance
+    last, rest, filled = (
+        numbers.select(what).row(0)
+        for what in (each.last(), each.head(numbers.height - 1).sum(), (each.head(numbers.height - 1) != 0).sum())
+    )
+    return {
+        name: some >= LEAST_SUMMED - 1 and value is not None and math.isclose(value, total, rel_tol=1e-9)
+        for name, value, total, some in zip(numbers.columns, last, rest, filled)
+    }
 
 
 def _as_series(values: Any) -> tuple[pl.Series, int, str]:

@@ -14,11 +14,20 @@ from hetcore.data.report import Finding
 from hetcore.data.text import counted, listed, quoted
 from hetcore.errors import DataError
 
-__all__ = ["KINDS", "as_numbers", "as_text", "check_kind", "guess_kinds", "levels", "nearly_numbers", "written_dates"]
+__all__ = [
+    "DRESSED", "KINDS", "as_numbers", "as_text", "check_kind", "guess_kinds", "levels", "nearly_numbers",
+    "written_dates",
+]  # fmt: skip
 
 KINDS = ("real", "binary", "nominal", "text", "array")
 LIST_MARKS = r"\S[|;]\S|, "
 DATE = r"^\s*(\d{4}-\d{1,2}-\d{1,2}([T ]\d{1,2}:\d{2}.*)?|\d{1,2}[./]\d{1,2}[./]\d{4})\s*$"
+DRESSED = (
+    "^[(]?[+\\-\u2212]?[$\u20ac\u00a3\u00a5]?\\s*[+\\-\u2212]?"
+    "(\\d+([.,]\\d+)?|\\d{1,3}([.,'\u2019_ \u00a0\u202f]\\d{3})+([.,]\\d+)?)"
+    "\\s*[%\u2030$\u20ac\u00a3\u00a5]?[)]?$"
+)
+"""A number with a sign, a currency, a percent, brackets or thousands apart, for a person; not for a computer."""
 
 
 def guess_kinds(frame: pl.DataFrame, categories: Collection[str] = ()) -> tuple[dict[str, tuple[str, str]], list[str]]:
@@ -134,13 +143,14 @@ def levels(series: pl.Series) -> list[str]:
 def nearly_numbers(series: pl.Series) -> list[str]:
     """Return the values that keep a column of text from being numbers, where four in five values are; none elsewhere.
 
-    A decimal comma or a per cent sign makes a number that can't be read.
+    A decimal comma, a per cent sign, a currency or thousands apart make a number that can't be read.
     """
     values = series.drop_nulls().unique().sort()
     # codes such as 007 are no numbers, and four of five is not many of fewer values
     if len(values) < 5 or values.str.contains(r"^\s*[+-]?0\d").any():
         return []
-    alike = values.str.contains(r"^\s*[+-]?\d+([.,]\d+)?([eE][+-]?\d+)?\s*%?\s*$").mean()
+    bare = values.str.strip_chars()
+    alike = (bare.str.contains(DRESSED) | as_numbers(values).is_not_null()).mean()
     return values.filter(as_numbers(values).is_null()).to_list() if alike >= 0.8 else []
 
 

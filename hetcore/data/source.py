@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from hetcore.data.columns import FLOAT_MAX, ColumnFacts, as_column, as_table, in_other_order, unmasked
 from hetcore.data.fingerprint import hash_array, hash_column
-from hetcore.data.identity import as_ids, id_findings, is_missing, text_array
+from hetcore.data.identity import as_ids, id_findings, is_missing, text_array, total_findings
 from hetcore.data.kinds import check_kind
 from hetcore.data.ranges import Ranges, array_ranges, table_ranges
 from hetcore.data.report import Finding
@@ -113,7 +113,7 @@ class Source:
         else:
             facts = ColumnFacts()
             self.array, self.frame = None, facts.take(frame)
-            more, self.guess = facts.findings(self.n_rows), facts.guess
+            more, self.guess = [*facts.findings(self.n_rows), *total_findings(self.id_series, self.frame)], facts.guess
         self.findings = (*findings, *more)
 
     def _set_kinds(self, kinds: Mapping[str, str]) -> None:

@@ -21,6 +21,7 @@ from hetcore.errors import DataError, ParameterError
 __all__ = ["TASKS", "as_labels", "label_name", "placed_labels", "read_target", "unlabelled"]
 
 TASKS = ("regression", "classification")
+TRUTHS = ("true", "false", "yes", "no", "t", "f", "y", "n", "on", "off", "1", "0", "1.0", "0.0")
 MISSING_WORDS = ("na", "n/a", "#n/a", "<na>", "nan", "nat", "none", "null", "?", "-")
 """What files write for a missing value, in lower case: as labels they are classes, and are said."""
 
@@ -238,6 +239,10 @@ def _class_findings(texts: pl.Series) -> list[Finding]:
         message = "some labels are numbers and some are words: each is taken as a class"
         examples = (*labels.filter(numeric).sort().head(2), *labels.filter(~numeric).sort().head(3))
         findings.append(Finding("mixed_labels", "", len(labels), message, examples))
+    truths = labels.str.strip_chars().str.to_lowercase()
+    if truths.n_unique() > 2 and truths.is_in(TRUTHS).all():
+        message = "labels say true and false in several ways: each is taken as a class of its own; write two"
+        findings.append(Finding("mixed_truths", "", len(labels), message, tuple(labels.sort().head(5))))
     return findings
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import polars as pl
 
 from hetcore.data.columns import PATTERN
+from hetcore.data.kinds import DRESSED
 from hetcore.data.report import Finding
 from hetcore.data.text import counted
 from hetcore.errors import DataError
@@ -146,15 +147,7 @@ _PROMISING = re.compile(
 _COMMA_NUMBER = r"^[+-]?(\d+(,\d*)?|,\d+)([eE][+-]?\d+)?$"
 _THOUSANDS = r"^[+-]?\d{1,3}(,\d{3})+$"
 _DOTTED_THOUSANDS = r"^[+-]?\d{1,3}\.\d{3}$"
-_LIKE_DATES = (
-    r"^(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|\d{1,2}/\d{1,2}/\d{2})([ T].*)?$"
-)
-_DRESSED = (
-    "^[(]?[+\\-\u2212]?[$\u20ac\u00a3\u00a5]?\\s*[+\\-\u2212]?"
-    "(\\d+([.,]\\d+)?|\\d{1,3}([.,'\u2019_ \u00a0\u202f]\\d{3})+([.,]\\d+)?)"
-    "\\s*[%\u2030$\u20ac\u00a3\u00a5]?[)]?$"
-)
-"""A number with a sign, a currency, a percent, brackets or thousands apart, for a person; not for a computer."""
+_LIKE_DATES = r"^(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|\d{1,2}/\d{1,2}/\d{2})([ T].*)?$"
 
 
 def typed(table: ParsedTable, options: Mapping[str, Any]) -> ParsedTable:
@@ -219,7 +212,7 @@ def _unclear(bare: pl.DataFrame) -> list[str]:
         return []
     numbers = _those(bare, pl.all().cast(pl.Float64, strict=False).is_not_null().any())
     firsts = bare.select(pl.all().drop_nulls().first()).row(0)
-    maybe = [_PROMISING.match(first or "x") or re.match(_DRESSED, first or "x") for first in firsts]
+    maybe = [_PROMISING.match(first or "x") or re.match(DRESSED, first or "x") for first in firsts]
     return [name for name, promising in zip(bare.columns, maybe) if name in numbers or promising]
 
 
@@ -302,7 +295,7 @@ class _Careful:
             examples = tuple(f"{bare[row]!r:.40} in row {row + 1}" for row in odd.arg_true()[:5])
             text = f"{strange:,} of {counted(given, 'cell')} no number: the column is kept as text"
             self.findings.append(Finding("not_a_number", f"column {name!r:.60}", strange, text, examples))
-        elif strange and not self._doubted(name) and bare.drop_nulls().str.contains(_DRESSED).all():
+        elif strange and not self._doubted(name) and bare.drop_nulls().str.contains(DRESSED).all():
             text = "with signs, units or separators that are no part of a number: kept as text"
             self._find("dressed_number", name, strange, text, bare.filter(odd))
 

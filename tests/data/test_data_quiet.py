@@ -233,3 +233,57 @@ def test_labels_and_values_whose_index_is_the_ids_in_another_order_are_refused()
     # counted from 0, by themselves or of other rows: taken by place
     for labels in (turned["x"].reset_index(drop=True), turned["x"].to_numpy(), turned["x"].set_axis(list("stu"))):
         assert hc.HetData({"s": table}, target=(table["id"], labels)).y.tolist() == [3.0, 2.0, 1.0]
+
+
+N = 12
+
+
+def table_of(ids, **columns):
+    return hc.HetData({"shops": pl.DataFrame({"id": ids, **columns})})
+
+
+@pytest.mark.parametrize(("last", "reported"), [("Total", True), ("Summe:", True), ("s99", True), ("s98", False)])
+def test_a_last_row_that_is_the_sum_of_the_others_is_reported(last, reported):
+    sales, visits = np.arange(1.0, N), np.arange(3, 3 + N - 1)
+    sums = (5.0, 7) if last == "s98" else (sales.sum(), visits.sum())
+    ids = [*(f"s{k}" for k in range(N - 1)), last]
+    data = table_of(ids, sales=[*sales, sums[0]], visits=[*visits, sums[1]], town=["a", "b"] * 6)
+    found = data.report.of("total_row")
+    assert len(found) == reported
+    if reported:
+        assert "the sum of the others in 2 columns: kept as an instance" in str(found[0]) and last in str(found[0])
+
+
+def test_a_last_row_named_as_a_total_is_reported_without_numbers():
+    data = table_of(["a", "b", "c", "Grand Total"], town=["x", "y", "x", None])
+    assert "named as a sum of the others" in str(data.report.of("total_row")[0])
+
+
+def test_a_rare_column_of_ones_is_no_total():
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        rare = np.zeros(N, int)
+        rare[rng.integers(0, N - 1)] = rare[-1] = 1
+        assert table_of([f"s{k}" for k in range(N)], rare=rare).report.count("total_row") == 0
+
+
+@pytest.mark.parametrize("dressed", ["$1,{:03d}", "1.{:03d},50", "{:03d} \u20ac", "({:03d})", "\u20ac 2 {:03d}"])
+def test_amounts_that_only_a_person_reads_are_reported(dressed):
+    data = table_of([f"s{k}" for k in range(N)], amount=[dressed.format(k * 37 + 100) for k in range(N)])
+    assert data.report.count("nearly_numbers") == N
+
+
+def test_addresses_and_versions_are_no_amounts():
+    data = table_of(
+        [f"s{k}" for k in range(N)], at=[f"10.0.{k}.1" for k in range(N)], of=[f"1.{k}.2" for k in range(N)]
+    )
+    assert data.report.count("nearly_numbers") == 0
+
+
+def test_labels_that_say_true_in_several_ways_are_reported():
+    ids = [f"s{k}" for k in range(N)]
+    table = {"shops": pl.DataFrame({"id": ids, "x": np.arange(N) ** 2})}
+    mixed = hc.HetData(table, target=(ids, ["yes", "no", "TRUE"] * 4)).report
+    assert "several ways: each is taken as a class of its own" in str(mixed.of("mixed_truths")[0])
+    for labels in (["yes", "no"], ["y", "Y"], ["on", "off"], ["yes", "no", "maybe"]):
+        assert hc.HetData(table, target=(ids, (labels * N)[:N])).report.count("mixed_truths") == 0
