@@ -9,6 +9,8 @@ playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is no
 expect = playwright.expect
 
 pytestmark = pytest.mark.e2e
+
+
 def test_the_menu_closes_behind_who_goes_to_a_page_on_a_phone(studio_url, page):
     page.set_viewport_size({"width": 400, "height": 800})
     page.goto(f"{studio_url}/Consensus")
@@ -52,3 +54,28 @@ def test_a_card_of_an_example_is_pressed_on_its_picture(studio_url, page):
     expect(page.get_by_test_id("stRadioCaption")).to_have_count(2)
     page.locator(".st-key-examples img").first.click(force=True)  # what lies over it takes the press
     expect(page.get_by_role("heading", name="In use: Planted truth")).to_be_visible()
+
+
+def test_chips_and_buttons_follow_the_scheme_of_the_system_on_an_open_page(studio_url, page):
+    page.goto(f"{studio_url}/Consensus?data=planted")
+    idle(page)
+    chip, button = page.locator("[data-tag]").first, page.locator(".st-key-train button")
+    for scheme, colour in (
+        ("light", "rgb(255, 255, 255)"),
+        ("dark", "rgb(11, 26, 36)"),
+        ("light", "rgb(255, 255, 255)"),
+    ):
+        page.emulate_media(color_scheme=scheme)
+        for each in (chip, button):
+            expect(each).to_have_css("color", colour)
+
+
+def test_a_network_is_fitted_anew_to_a_narrow_page(studio_url, page):
+    page.goto(f"{studio_url}/Collective?data=autocorrelated&first=20&trees=20&stages=4")
+    page.get_by_role("button", name="Train", exact=True).click()
+    trained(page)
+    expect(page.locator(".network-chart[data-nodes]").first).to_be_attached()
+    wide = "() => document.querySelector('.network-chart')._fullLayout?.xaxis.range[1]"
+    page.wait_for_function(f"() => ({wide})() > 1.2")
+    page.set_viewport_size({"width": 400, "height": 800})
+    page.wait_for_function(f"() => ({wide})() < 1.1")

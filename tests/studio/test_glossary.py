@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+import tomllib
+
 import pytest
 
 import hetcore as hc
 from studio.views.common import glossary, widgets_present, widgets_style
 from studio.views.common.glossary import TERMS
 from studio.views.common.widgets import PAGES
+from tests.house.test_house import ROOT
 
 mathtext = pytest.importorskip("matplotlib.mathtext", reason="Matplotlib is not installed")
 
@@ -50,7 +54,22 @@ def test_a_presented_page_hides_what_was_not_chosen():
     assert ":has(.nothing)" in widgets_present.style(names, [])
 
 
-def test_captions_are_dark_enough_and_dark_buttons_have_dark_words():
-    light, dark = widgets_style.style(False), widgets_style.style(True)
-    assert "stCaptionContainer" in light and "opacity: 0.82" in light and "stBaseButton-primary" not in light
-    assert light in dark and "stBaseButton-primary" in dark and "[data-tag]" in dark
+def test_captions_are_dark_enough_and_words_on_the_primary_colour_are_of_the_scheme_of_the_page():
+    assert "stCaptionContainer" in widgets_style.EVERYWHERE and "opacity: 0.82" in widgets_style.EVERYWHERE
+    config = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text("utf-8"))["theme"]
+    words, hovered = re.findall(r"light-dark\((#\w{6}), (#\w{6})\)", widgets_style.SCHEMES)
+    for k, scheme in enumerate(("light", "dark")):
+        for ground in (config[scheme]["primaryColor"], hovered[k]):
+            assert contrast(words[k], ground) >= 4.5
+
+
+def contrast(one: str, other: str) -> float:
+    """Return the contrast of two colours, by WCAG 2.2."""
+    lights = sorted(lightness(each) for each in (one, other))
+    return (lights[1] + 0.05) / (lights[0] + 0.05)
+
+
+def lightness(colour: str) -> float:
+    shares = [int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)]
+    linear = [each / 12.92 if each <= 0.04045 else ((each + 0.055) / 1.055) ** 2.4 for each in shares]
+    return sum(share * each for share, each in zip((0.2126, 0.7152, 0.0722), linear))

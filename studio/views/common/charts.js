@@ -136,7 +136,8 @@ class EndedChart extends RoundChart {
 
   async draw(round) {
     const { node, data, count } = this, style = getComputedStyle(node.parentElement);
-    const look = `${data.version} ${style.color}`;
+    this.narrow = node.clientWidth < 500;  // what was fitted to a wide page is small on a narrow one
+    const look = `${data.version} ${style.color} ${this.narrow}`;
     if (this.look !== look) {
       this.look = look;
       this.shown = undefined;

@@ -35,6 +35,9 @@ class NetworkChart extends EndedChart {
     const { node, data } = this, figure = this.figure = JSON.parse(data.figure);
     figure.layout.font = { color: style.color, family: style.fontFamily };
     figure.layout.uirevision = data.keeps;
+    // react keeps the ranges that were fitted to a wide page
+    if (this.fitted !== undefined && this.fitted !== this.narrow) window.Plotly.purge(node);
+    this.fitted = this.narrow;
     if (!webgl()) for (const trace of figure.data) if (trace.type === "scattergl") trace.type = "scatter";
     // a copy: Plotly unpacks arrays where they stand
     await window.Plotly.react(node, structuredClone(figure.data), figure.layout, data.config);

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-__all__ = ["cards", "style", "styled"]
+__all__ = ["cards", "styled"]
 
 EVERYWHERE = """
 [data-testid="stCaptionContainer"] { color: inherit !important; opacity: 0.82; }
@@ -44,18 +44,15 @@ CARDS = """
 .st-key-LIST img { height: auto; max-height: 48px; max-width: 100%; margin: 0.35rem 0; }
 """
 """Of a list of choices, drawn as cards that are pressed anywhere."""
-DARK = """
+SCHEMES = """
 [data-testid="stBaseButton-primary"], [data-testid="stBaseButton-primaryFormSubmit"],
-[data-testid="stMultiSelectTagsContainer"] [data-tag] { color: #0B1A24 !important; }
+[data-testid="stMultiSelectTagsContainer"] [data-tag] { color: light-dark(#FFFFFF, #0B1A24) !important; }
 [data-testid="stMultiSelectTagsContainer"] [data-tag] button { color: inherit !important; }
 [data-testid="stBaseButton-primary"]:is(:hover, :active, :focus),
-[data-testid="stBaseButton-primaryFormSubmit"]:is(:hover, :active, :focus) { background: #6CB6E6 !important; }
+[data-testid="stBaseButton-primaryFormSubmit"]:is(:hover, :active, :focus) {
+  background: light-dark(#005A8C, #6CB6E6) !important; }
 """
-
-
-def style(dark: bool) -> str:
-    """Return the rules of a scheme."""
-    return EVERYWHERE + (DARK if dark else "")
+"""By the scheme that the page is in now: the system's may change while it is open, and no script runs then."""
 
 
 def cards(key: str) -> None:
@@ -64,5 +61,5 @@ def cards(key: str) -> None:
 
 
 def styled() -> None:
-    """Mend the page that is begun, in the scheme that it is looked at in."""
-    st.html(f"<style>{style(st.context.theme.type == 'dark')}</style>")
+    """Mend the page that is begun."""
+    st.html(f"<style>{EVERYWHERE}{SCHEMES}</style>")

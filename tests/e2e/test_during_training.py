@@ -1,0 +1,47 @@
+"""The recording scrubbed while the training goes on: the charts show that round, and stay there as rounds arrive."""
+
+from __future__ import annotations
+
+import pytest
+from e2e_studio import TRAINING, idle, trained
+from playwright.sync_api import Page, expect
+
+pytestmark = pytest.mark.e2e
+ROUNDS = {"Consensus": "data=planted&rounds=60", "Transfer": "data=planted_domains&transfer_rounds=60"}
+SHOWN = "() => [...document.querySelectorAll('.live-chart[data-round]')].filter(each => each.clientWidth).map(each =>"
+SHOWN += " Number(each.dataset.round))"
+LAST = "least => Number(document.querySelector('.timeline')?.dataset.last) >= least"
+WATCHED = """() => { window.seen = []; new MutationObserver(seen => seen.forEach(({ target }) =>
+  target.dataset?.round && window.seen.push(Number(target.dataset.round))))
+  .observe(document.body, { subtree: true, attributes: true, attributeFilter: ["data-round"] }); }"""
+
+
+def scrub(page: Page, turn: int) -> None:
+    """Go to a round; wait until all charts in view show it."""
+    page.get_by_label("Round that the charts show").fill(str(turn))
+    page.wait_for_function(f"turn => ({SHOWN})().length && ({SHOWN})().every(each => each === turn)", arg=turn)
+
+
+@pytest.mark.parametrize("name", ROUNDS)
+def test_a_round_that_was_scrubbed_to_stays_while_rounds_arrive(studio_url, page, name):
+    page.goto(f"{studio_url}/{name}?{ROUNDS[name]}")
+    idle(page)
+    page.get_by_role("button", name="Step by step", exact=True).click()
+    step = page.get_by_role("button", name="One round", exact=True)
+    for number in (1, 2, 3):
+        step.click()
+        page.wait_for_function(LAST, arg=number, timeout=TRAINING)
+    scrub(page, 2)
+    page.evaluate(WATCHED)
+    page.get_by_role("button", name="Play", exact=True).click()  # the training, not the recording
+    page.wait_for_function(LAST, arg=6, timeout=TRAINING)
+    assert set(page.evaluate(SHOWN)) == {2} and set(page.evaluate("window.seen")) <= {2}
+    page.get_by_role("button", name="One round on", exact=True).click()
+    page.wait_for_function(f"() => ({SHOWN})().every(each => each === 3)")
+    trained(page)
+    assert set(page.evaluate(SHOWN)) == {3} and set(page.evaluate("window.seen")) <= {2, 3}
+    expect(page.locator(".timeline")).to_have_attribute("data-playing", "false")
+    page.get_by_role("button", name="Play the recording").click()
+    expect(page.locator(".timeline")).to_have_attribute("data-playing", "true")
+    page.get_by_role("button", name="Pause the recording").click()
+    expect(page.locator(".timeline")).to_have_attribute("data-playing", "false")
