@@ -12,6 +12,8 @@ import pytest
 from e2e_studio import PATIENCE, studio
 
 CHROMIUM = "/usr/bin/chromium"
+DESK = {"width": 1440, "height": 1000}
+FORGOTTEN = "cookies,local_storage,indexeddb,service_workers,cache_storage"
 ARGUMENTS = [
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
@@ -38,19 +40,55 @@ def browser() -> Iterator:
         chromium.close()
 
 
-@pytest.fixture
-def page(browser) -> Iterator:
-    """A new browser window; `page.foreign` lists the requests to other hosts than this machine."""
+@pytest.fixture(scope="session")
+def contexts(browser) -> list:
+    """Browsers that were nowhere: whoever ends with one forgets what it was told and puts it back."""
     from playwright.sync_api import expect
 
     expect.set_options(timeout=PATIENCE)
-    context = browser.new_context(viewport={"width": 1440, "height": 1000}, accept_downloads=True)
-    window = context.new_page()
-    window.set_default_timeout(PATIENCE)
-    window.foreign = []
-    window.on("request", lambda request: window.foreign.extend(_foreign(request.url)))
-    yield window
-    context.close()
+    return []
+
+
+@pytest.fixture
+def window(browser, contexts) -> Iterator[Callable]:
+    """A function that opens a window of a browser that was nowhere before.
+
+    Its `foreign` lists the requests to other hosts than this machine. The studio's scripts are kept from test to test,
+    for each browser loads the same megabytes; cookies and what pages store are not.
+    """
+    taken = []
+
+    def opened():
+        context = contexts.pop() if contexts else browser.new_context(viewport=DESK, accept_downloads=True)
+        page = context.new_page()
+        taken.append((page, origins := set()))
+        page.set_default_timeout(PATIENCE)
+        page.foreign = []
+        page.on("request", lambda request: page.foreign.extend(_foreign(request.url)))
+        page.on("framenavigated", lambda frame: origins.add(frame.url))
+        return page
+
+    yield opened
+    for page, urls in taken:
+        _forget(page, urls)
+        contexts.append(page.context)
+
+
+@pytest.fixture
+def page(window):
+    """A window of a browser that was nowhere before."""
+    return window()
+
+
+def _forget(page, urls: set[str]) -> None:
+    """Clear what was stored by the pages of these addresses, and close the window."""
+    devtools = page.context.new_cdp_session(page)
+    page.goto("about:blank")  # a page that is open stores again
+    for origin in {f"{parts.scheme}://{parts.netloc}" for parts in map(urlparse, urls) if parts.netloc}:
+        devtools.send("Storage.clearDataForOrigin", {"origin": origin, "storageTypes": FORGOTTEN})
+    page.context.clear_cookies()
+    for each in page.context.pages:
+        each.close()
 
 
 def _foreign(url: str) -> list[str]:

@@ -70,28 +70,12 @@ def provider(known) -> Iterator[OidcProvider]:
     assert refused == []
 
 
-@pytest.fixture
-def window(browser) -> Iterator:
-    """A function that opens a window of a browser that was nowhere before."""
-    contexts = []
-
-    def opened():
-        contexts.append(browser.new_context(viewport={"width": 1440, "height": 1000}))
-        page = contexts[-1].new_page()
-        page.set_default_timeout(30_000)
-        return page
-
-    expect.set_options(timeout=30_000)
-    yield opened
-    for context in contexts:
-        context.close()
-
-
 def asked_to_log_in(page) -> None:
     """See the page of those who have not logged in, and nothing else of the studio."""
-    expect(page.get_by_role("button", name="Log in")).to_be_visible()
-    expect(page.get_by_test_id("stMain")).to_have_text(ALL_OF_LOGIN, use_inner_text=True)
-    assert page.get_by_test_id("stPageLink").count() == page.get_by_test_id("stException").count() == 0
+    expect(page.get_by_role("button", name="Log in"), page.url).to_be_visible()
+    expect(page.get_by_test_id("stMain"), page.url).to_have_text(ALL_OF_LOGIN, use_inner_text=True)
+    for other in ("stPageLink", "stException"):
+        expect(page.get_by_test_id(other), page.url).to_have_count(0)
 
 
 def choose(page, url: str, who: str) -> None:
@@ -136,10 +120,10 @@ def test_the_studio_listens_where_it_may_only_with_a_login(closed, provider):
         urllib.request.urlopen(f"http://127.0.0.2:{port}/_stcore/health", timeout=10)
 
 
-@pytest.mark.parametrize("address", [*ADDRESSES, "Consensus?run=0123456789abcdefghijkl", "Data?data=mfeat"])
-def test_nobody_sees_a_page_without_a_login(closed, provider, page, address):
-    page.goto(f"{closed}/{address}")
-    asked_to_log_in(page)
+def test_nobody_sees_a_page_without_a_login(closed, provider, page):
+    for address in (*ADDRESSES, "Consensus?run=0123456789abcdefghijkl", "Data?data=mfeat"):
+        page.goto(f"{closed}/{address}")
+        asked_to_log_in(page)
     assert page.foreign == []
 
 
@@ -157,7 +141,8 @@ def test_runs_belong_to_the_person(closed, provider, window):
     trained(elsewhere)
     ben = window()
     log_in(ben, closed, "Ben")
-    sees_nothing(ben, closed, run)
+    others = f"Noise?{run}&labels=Noise", f"Consensus?{run},{run[4:]}&labels=Consensus|b"
+    sees_nothing(ben, closed, run, *others)
     log_out(anna)
     anna.goto(f"{closed}/Consensus?{run}")
     asked_to_log_in(anna)
@@ -165,26 +150,27 @@ def test_runs_belong_to_the_person(closed, provider, window):
     sees_nothing(anna, closed, run)
 
 
-def sees_nothing(page, url: str, run: str) -> None:
+def sees_nothing(page, url: str, run: str, *others: str) -> None:
     """Find no run of another person's, neither listed nor by its id."""
     page.goto(f"{url}/Runs")
     expect(page.get_by_text("No runs yet")).to_be_visible()
-    for address in (f"Consensus?{run}", f"Noise?{run}&labels=Noise", f"Consensus?{run},{run[4:]}&labels=Consensus|b"):
+    for address in (f"Consensus?{run}", *others):
         page.goto(f"{url}/{address}")
         expect(page.locator(".st-key-train button")).to_be_visible()
         idle(page)
-        assert page.locator(".st-key-state").count() == 0 and run not in page.url
-        assert page.get_by_test_id("stException").count() == 0
+        expect(page).not_to_have_url(re.compile(run))
+        for other in (page.locator(".st-key-state"), page.get_by_test_id("stException")):
+            expect(other).to_have_count(0)
 
 
 def test_pages_work_after_a_login(closed, provider, page):
     log_in(page, closed, "Ben")
-    for address in ADDRESSES:
-        page.goto(f"{closed}/{address}")
-        expect(page.get_by_role("button", name="Log out")).to_be_visible()
-        expect(page.get_by_role("heading", level=1, name=address.replace("_", " ") or "hetcore studio")).to_be_visible()
+    for name in (address.replace("_", " ") for address in reversed(ADDRESSES)):
+        page.get_by_test_id("stSidebar").get_by_role("link", name=name or "Home", exact=True).click()
+        expect(page.get_by_role("heading", level=1, name=name or "hetcore studio")).to_be_visible()
         idle(page)
-        assert page.get_by_test_id("stException").count() == 0
+        expect(page.get_by_role("button", name="Log out")).to_be_visible()
+        expect(page.get_by_test_id("stException")).to_have_count(0)
     log_out(page)
     assert {urlsplit(address).netloc for address in page.foreign} == {urlsplit(provider.issuer).netloc}
 
@@ -195,7 +181,7 @@ def test_a_name_with_markup_is_text(closed, provider, window):
     log_in(page, closed, "Ben")
     sentence = page.get_by_test_id("stSidebar").get_by_text("Logged in as")
     expect(sentence).to_contain_text('<img src=x onerror="window.poisoned=1"> **b** [l]')
-    assert sentence.locator("img, a, strong").count() == 0
+    expect(sentence.locator("img, a, strong")).to_have_count(0)
     assert page.evaluate("window.poisoned") is None
 
 

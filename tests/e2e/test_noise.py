@@ -20,5 +20,5 @@ def test_flipped_labels_are_found_and_more_of_them_compared(studio_url, page):
     page.get_by_role("slider", name="Labels flipped, per cent").press("ArrowRight")
     retrain(page, before)
     expect(page.locator(".st-key-change")).to_contain_text("25% of the training labels flipped", timeout=TRAINING)
-    assert page.get_by_test_id("stException").count() == 0
+    expect(page.get_by_test_id("stException")).to_have_count(0)
     assert page.foreign == []

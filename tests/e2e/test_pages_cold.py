@@ -25,5 +25,5 @@ def test_page_opens_cold_no_wider_than_a_telephone_and_on_a_desk(studio_url, pag
     page.set_viewport_size({"width": 1440, "height": 1000})
     expect(page.get_by_role("heading", level=1, name=TITLES[address])).to_be_visible()
     expect(page.locator("[data-test-script-state='notRunning']")).to_have_count(1)
-    assert page.get_by_test_id("stException").count() == 0
+    expect(page.get_by_test_id("stException")).to_have_count(0)
     assert page.foreign == []

@@ -33,5 +33,5 @@ def test_a_claim_is_run_paused_and_evaluated(studio_url, page):
         with page.expect_download(timeout=RUNNING) as image:
             page.get_by_role("button", name="Figure (PNG)").click(timeout=RUNNING)
         assert image.value.path().read_bytes().startswith(b"\x89PNG")
-    assert page.get_by_test_id("stException").count() == 0
+    expect(page.get_by_test_id("stException")).to_have_count(0)
     assert page.foreign == []

@@ -28,6 +28,7 @@ POISON = [
     "\u202egnp.exe $\\href{http://poison.invalid}{x}$ :red[x]",
     "'); window.poisoned=4; ('</script><b>bold</b>",
 ]
+SHOWN = re.compile(re.escape("![p](http:") + "|<img src=|<script>window|<svg onload=")
 WATCH = """
 window.refused = [];
 document.addEventListener("securitypolicyviolation", event => window.refused.push(event.blockedURI));
@@ -97,14 +98,13 @@ def clean(page, where: str) -> None:
     expect(page.locator("[data-test-script-state='notRunning']")).to_have_count(1, timeout=TRAINING)
     found = page.evaluate(LOOK, HOST)
     assert found == {"wrong": [], "ran": None, "refused": []}, where
-    assert page.get_by_test_id("stException").count() == 0, where
+    expect(page.get_by_test_id("stException"), where).to_have_count(0)
     assert page.foreign == [], where
 
 
 def shown_as_text(page) -> None:
     """Check that the poison can be read, as it was written."""
-    text = page.locator("body").inner_text()
-    assert any(part in text for part in ("![p](http:", "<img src=", "<script>window", "<svg onload=")), text[:500]
+    expect(page.locator("body")).to_contain_text(SHOWN, use_inner_text=True)
 
 
 def go(page, name: str) -> None:

@@ -53,5 +53,5 @@ def test_a_table_and_a_zip_of_images_learn_together(studio_url, page):
     expect(page.locator(".st-key-fallen")).to_contain_text("Without scans", timeout=TRAINING)
     page.get_by_role("tab", name="Instances").click()
     expect(page.locator(".st-key-strip img").first).to_be_visible()
-    assert page.get_by_test_id("stException").count() == 0
+    expect(page.get_by_test_id("stException")).to_have_count(0)
     assert page.foreign == []

@@ -48,7 +48,7 @@ def test_own_files_are_read_used_and_trained_on(studio_url, page):
     expect(use).to_be_visible()
     expect(page.get_by_text("places.graphml").first).to_be_visible()
     use_files(page)
-    assert page.get_by_test_id("stException").count() == 0
+    expect(page.get_by_test_id("stException")).to_have_count(0)
     page.get_by_role("link", name="Consensus", exact=True).click()
     expect(page.get_by_role("heading", level=1, name="Consensus")).to_be_visible()
     page.get_by_role("button", name="Train", exact=True).click()
@@ -58,5 +58,5 @@ def test_own_files_are_read_used_and_trained_on(studio_url, page):
     page.reload()  # a new session, which finds data and curves by the address
     expect(page.get_by_text("Your data: ")).to_be_visible()
     expect(page.get_by_text("Heaviest source").first).to_be_visible()
-    assert page.get_by_test_id("stException").count() == 0
+    expect(page.get_by_test_id("stException")).to_have_count(0)
     assert page.foreign == []
