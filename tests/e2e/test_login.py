@@ -105,6 +105,7 @@ def log_out(page) -> None:
 def train(page, url: str) -> str:
     """Train a few rounds; return "run=" and the id."""
     page.goto(f"{url}/Consensus?rounds=5")
+    idle(page)
     page.locator(".st-key-train button").click()
     trained(page)
     idle(page)
