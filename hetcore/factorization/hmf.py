@@ -128,7 +128,7 @@ class Stopping(Declared):
         "The paper's model to the letter: priors count once for a code, AdaGrad has a rate for each cell, deviations "
         "are learned in every epoch, values are as they are, nothing is clipped, and unseen codes get 3.",
     )
-    random_state: int | None = param(None, Seed(), "Makes a fit repeatable to the last bit.")
+    random_state: int | None = param(0, Seed(), "Seed; an int makes a fit repeatable bit for bit, None does not.")
 
 
 @estimator(MemoryNeed(cell=150, record=400))
