@@ -8,12 +8,15 @@ from playwright.sync_api import Page, expect
 
 pytestmark = pytest.mark.e2e
 ROUNDS = {"Consensus": "data=planted&rounds=60", "Transfer": "data=planted_domains&transfer_rounds=60"}
-SHOWN = "() => [...document.querySelectorAll('.live-chart[data-round]')].filter(each => each.clientWidth).map(each =>"
-SHOWN += " Number(each.dataset.round))"
+SEEN = """each => { const { top, bottom, width } = each.getBoundingClientRect();
+  return width > 0 && bottom > 0 && top < innerHeight; }"""
+"""Whether a chart is in view: one that is not is drawn once it comes into view, or once the training has ended."""
+SHOWN = f"() => [...document.querySelectorAll('.live-chart[data-round]')].filter({SEEN})"
+SHOWN += ".map(each => Number(each.dataset.round))"
 LAST = "least => Number(document.querySelector('.timeline')?.dataset.last) >= least"
-WATCHED = """() => { window.seen = []; new MutationObserver(seen => seen.forEach(({ target }) =>
-  target.dataset?.round && window.seen.push(Number(target.dataset.round))))
-  .observe(document.body, { subtree: true, attributes: true, attributeFilter: ["data-round"] }); }"""
+WATCHED = f"""() => {{ window.seen = []; new MutationObserver(all => all.map(({{ target }}) => target).filter({SEEN})
+  .forEach(each => each.dataset.round && window.seen.push(Number(each.dataset.round))))
+  .observe(document.body, {{ subtree: true, attributes: true, attributeFilter: ["data-round"] }}); }}"""
 
 
 def scrub(page: Page, turn: int) -> None:
