@@ -144,8 +144,9 @@ def large() -> None:
     model = printed(n_rounds=1, sweeps=5).fit(data, y)
     words = "fit with M = 10, t = 1, at most 5 sweeps"
     print(f"{data.n:,} nodes, {data.graphs['links'].n_edges:,} edges: {words}: {time.process_time() - started:.0f} s")
+    # before the sweeps below, which hold a second net, messages and bins that no fit has
+    print(f"memory at most, data and fit: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.2f} GiB")
     _sweeps(data, model)
-    print(f"memory at most: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.2f} GiB")
 
 
 def _sweeps(data: hc.HetData, model: Any) -> None:
