@@ -47,8 +47,10 @@ def mixture(likelihood: NDArray, weights: NDArray, prior: NDArray | None = None)
     shares = np.full(C, 1.0 / C)
     for _ in range(N_STEPS):
         mixed = likelihood * shares
-        shares = weights @ (mixed / mixed.sum(axis=1, keepdims=True)) + prior
+        before, shares = shares, weights @ (mixed / mixed.sum(axis=1, keepdims=True)) + prior
         shares /= shares.sum()
+        if (shares == before).all():  # every further step gives the same bits
+            break
     return shares
 
 
@@ -58,8 +60,11 @@ def shares_by_squares(values: NDArray, y: NDArray, weights: NDArray) -> NDArray[
     scale = float(weights @ (y - weights @ y / weights.sum()) ** 2) or 1.0
     for _ in range(5 * N_STEPS):
         slope = (weights * (values @ shares - y)) @ values / scale
-        shares = shares * np.exp(-2.0 * (slope - slope @ shares) / max(np.abs(slope - slope @ shares).max(), 1.0))
+        excess = slope - slope @ shares
+        before, shares = shares, shares * np.exp(-2.0 * excess / max(np.abs(excess).max(), 1.0))
         shares /= shares.sum()
+        if (shares == before).all():
+            break
     return shares
 
 
