@@ -226,3 +226,10 @@ def test_the_rule_sees_names():
     assert [name.split(":")[0] for name in fables(ast.walk(ast.parse(code)), "salvage")] == [
         "Half", "KEEPER", "hearsay", "honest_fit", "said_by", "salvage", "told", "voices",
     ]  # fmt: skip
+
+
+def test_marks_stand_in_the_files_of_their_tests():
+    """A tier imports no file that does not write its mark (tests/conftest.py): one from elsewhere would run nowhere."""
+    beside = [path for path in (ROOT / "tests").rglob("*.py") if not path.name.startswith("test_")]
+    marked = [path for path in beside if re.search(r"\bmark\.(slow|e2e|notebook)\b", path.read_text(encoding="utf-8"))]
+    assert len(beside) > 20 and marked == []
