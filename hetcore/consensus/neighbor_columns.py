@@ -65,6 +65,11 @@ class KnownLabels(NamedTuple):
         """Which instances have a label, (n,)."""
         return self.fold >= 0
 
+    @property
+    def of_classes(self) -> bool:
+        """Whether they are shares of classes: 0 or 1."""
+        return bool(((self.codes == 0) | (self.codes == 1)).all())
+
 
 def folds_for(n_known: int) -> int:
     """Return into how many folds some labelled rows are dealt: more where each label counts."""
@@ -131,13 +136,19 @@ def _write_columns(links: Any, spreading: Any, labels: KnownLabels, folds: list[
     given = [np.column_stack([labels.codes * each[:, None], each.astype(np.float64)]) for each in seen]
     given_labels = np.hstack(given)
     one = links @ given_labels
-    two, spread = links @ one, given_labels
-    for _ in range(SPREAD_STEPS):
-        spread = SPREAD_SHARE * (spreading @ spread) + (1.0 - SPREAD_SHARE) * given_labels
+    two, spread = links @ one, _spread(spreading, given_labels)
     linked, width = np.diff(links.indptr) > 0, given[0].shape[1]
     for place, fold in enumerate(folds):
         rows, own = np.flatnonzero((labels.fold == fold) & linked), slice(place * width, (place + 1) * width)
         columns[rows] = _columns(one[rows, own], two[rows, own], spread[rows, own])
+
+
+def _spread(links: Any, given: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return labels (n, k) that spread over links (n, n) from those that are given, fewer with each step."""
+    spread = given
+    for _ in range(SPREAD_STEPS):
+        spread = SPREAD_SHARE * (links @ spread) + (1.0 - SPREAD_SHARE) * given
+    return spread
 
 
 def _columns(one: NDArray, two: NDArray, spread: NDArray) -> NDArray[np.float64]:
@@ -183,7 +194,7 @@ class NearestRows(Stored):
         few = len(labels.fold) <= MOST_INSTANCES and len(codes) <= MOST_ROWS
         # a class with one label has none where its fold is hidden, and learners would be taught that none is near
         enough = len(codes) >= FEWEST_LABELS * max(2, codes.shape[1])
-        if not few or not enough or not ((codes == 0) | (codes == 1)).all():
+        if not few or not enough or not labels.of_classes:
             return []
         kinds = {name: list(source.kinds.values()) for name, source in data.sources.items() if source.n_rows}
         return [name for name, each in kinds.items() if each.count("real") >= FEWEST_COLUMNS or "text" in each]
@@ -222,12 +233,10 @@ class NearestRows(Stored):
         for hidden in np.unique(fold[linked]):
             seen = (self.fold >= 0) & (self.fold != hidden)
             given = np.column_stack([self.codes * seen[:, None], seen.astype(np.float64)])
-            spread = given
-            for _ in range(SPREAD_STEPS):
-                spread = given + SPREAD_SHARE * (within @ spread)
             own = np.flatnonzero((fold == hidden) & linked)
             mine = to[own]
-            messages[own] = np.hstack([_means(mine @ each) for each in (given, within @ given, spread)])
+            near = given, within @ given, _spread(within, given)
+            messages[own] = np.hstack([_means(mine @ each) for each in near])
         return linked, messages
 
 
