@@ -12,7 +12,8 @@
 Of two or more graphs their union counts as one more, "all graphs": links over their graph's mean weight, summed. A
 view of several tables or graphs covers an instance without one of them only where enough labelled rows are without it
 too: what a learner never saw missing, it can't do without. Trees look at each view; kernel ridge at tables and joined
-columns; a linear learner where columns are many or are averages.
+columns; a linear learner where columns are many or are averages. Of numbers trees leave out labels alone, and kernel
+ridge the joined columns with graphs, unless some learners may not look or no view joins tables: others say the same.
 """
 
 from __future__ import annotations
@@ -105,6 +106,8 @@ class ViewColumns(Stored):
         near = () if apart or "linear" not in learners else NearestRows.tables_of(data, labels)
         self.near = NearestRows.of(data.id_series, _columns_of(near, tables), labels) if near else None
         self.views = [view for view in self._all_views() if view.learner in learners and not (apart and view.joins)]
+        if not labels.of_classes and not apart and set(learners) == set(LEARNERS):
+            self.views = [view for view in self.views if not _is_spared(view)]
         if apart:
             self._made = self._apart(data, labels, learn=True)
         else:
@@ -291,6 +294,13 @@ class ViewColumns(Stored):
 def _columns_of(names: Iterable[str], tables: Tables) -> dict[str, NDArray]:
     """Return what smooth learners see of some tables (n, d), NaN where an instance is without."""
     return {name: np.where(tables.has[name][:, None], tables.smooth[name], np.nan) for name in names}
+
+
+def _is_spared(view: View) -> bool:
+    """Return whether a view says of numbers what others, of other learners, say as well: it would cost its time."""
+    if view.columns.startswith("labels of"):
+        return view.learner == "trees"
+    return view.columns == "joined and graphs" and view.learner == "kernel"
 
 
 def _has(data: HetData, name: str) -> NDArray[np.bool_]:

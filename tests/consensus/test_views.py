@@ -255,6 +255,16 @@ def test_few_labels_get_more_folds_and_less_sharpness():
     assert sharpness_for(10_000) == SHARPNESS
 
 
+@pytest.mark.parametrize("task", TASKS)
+def test_views_of_numbers_that_repeat_others_are_left_out_where_all_learners_look(task):
+    data, _ = planted(task)
+    labels, repeated = _labels(data, task), {"labels of graph_1 (trees)", "joined and graphs (kernel)"}
+    names = {view.name for view in ViewColumns().fit(data, labels).views}
+    assert (repeated <= names) if task == "classification" else not repeated & names
+    alone = {view.name for view in ViewColumns().fit(data, labels, learners=("trees",)).views}
+    assert "labels of graph_1 (trees)" in alone
+
+
 def _covered(columns, data, labels):
     return {made.view.columns: made.rows.size for made in columns.transform(data, labels)}
 
