@@ -54,6 +54,11 @@ class View(NamedTuple):
         return len(self.tables) > 1 or bool(self.tables and self.graphs)
 
     @property
+    def is_labels(self) -> bool:
+        """Whether all of the columns are neighbours' labels."""
+        return self.columns.startswith("labels ")
+
+    @property
     def sees_labels(self) -> bool:
         """Whether some of the columns are neighbours' labels."""
         return self.columns.startswith(NEAR) or bool(self.graphs) and not self.columns.startswith("smoothed")

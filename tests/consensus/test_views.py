@@ -11,10 +11,11 @@ from scipy.stats import spearmanr
 
 import hetcore as hc
 from datasets.planted.generator import make_heterogeneous
+from hetcore.consensus import view_consensus
 from hetcore.consensus.neighbor_columns import KnownLabels, dealt_folds, folds_for, label_columns
 from hetcore.consensus.outputs import Outputs
 from hetcore.consensus.smoothing import LinkBlend, Pairs, graph_weights, smoothed
-from hetcore.consensus.view_consensus import StopRound
+from hetcore.consensus.view_consensus import StopRound, ViewConsensus
 from hetcore.consensus.view_weights import SHARPNESS, consensus, fitted_mix, sharpness_for
 from hetcore.consensus.views import ViewColumns, views
 from hetcore.targets import Problem
@@ -263,6 +264,21 @@ def test_views_of_numbers_that_repeat_others_are_left_out_where_all_learners_loo
     assert (repeated <= names) if task == "classification" else not repeated & names
     alone = {view.name for view in ViewColumns().fit(data, labels, learners=("trees",)).views}
     assert "labels of graph_1 (trees)" in alone
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_few_labels_of_classes_take_weight_from_views_of_neighbours_labels(task, monkeypatch):
+    data, _ = planted(task, n=200, labelled=0.15)
+    seen, combine = [], ViewConsensus._combine
+    monkeypatch.setattr(ViewConsensus, "_combine", lambda self: (seen.append(self), combine(self)))
+    for few in (60, 1):
+        monkeypatch.setattr(view_consensus, "FEW", few)
+        model(task, n_iterations=1, sharpness=3.0).fit(data)
+    now, before = (np.append(state.weights, state.sum.weight) for state in seen)
+    trusted = np.ones(now.size)
+    if task == "classification":
+        trusted[:-1][[view.name.startswith("labels of") for view in seen[0].views]] = data.labelled.sum() / 60
+    assert_allclose(now, trusted * before / (trusted @ before), rtol=1e-9)
 
 
 def _covered(columns, data, labels):
