@@ -7,7 +7,7 @@ from e2e_studio import TRAINING, idle, trained
 from playwright.sync_api import Page, expect
 
 pytestmark = pytest.mark.e2e
-ROUNDS = {"Consensus": "data=planted&rounds=60", "Transfer": "data=planted_domains&transfer_rounds=60"}
+ROUNDS = {"Consensus": "data=planted&rounds=30", "Transfer": "data=planted_domains&transfer_rounds=30"}
 SEEN = """each => { const { top, bottom, width } = each.getBoundingClientRect();
   return width > 0 && bottom > 0 && top < innerHeight; }"""
 """Whether a chart is in view: one that is not is drawn once it comes into view, or once the training has ended."""
