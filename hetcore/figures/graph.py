@@ -1,7 +1,7 @@
 """Plotly figures of collective inference, as plain dicts: what is left along the links, how it settles, the network.
 
-`plotly.graph_objects.Figure(figure)` shows one in a notebook. Networks are drawn by WebGL: all links are one line,
-nodes are coloured by a number on a scale of quantiles, by a number around zero, or by class.
+`plotly.graph_objects.Figure(figure)` shows one in a notebook. Large networks are drawn by WebGL: all links are one
+line, nodes are coloured by a number on a scale of quantiles, by a number around zero, or by class.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ __all__ = [
 Figure = dict[str, Any]
 # Beyond that links cover the nodes.
 MOST_EDGES = 12_000
+MOST_SVG = {"nodes": 2_000, "links": 8_000}
+"""Up to which a network is drawn by SVG: WebGL takes a second to begin where no graphics card helps."""
 GREY, PALE = "rgba(128,128,128,0.6)", "rgba(128,128,128,0.22)"
 BAR = {"orientation": "h", "thickness": 10, "len": 0.6, "y": 0.0, "yanchor": "top", "x": 0.5}
 AROUND_ZERO = [[0.0, "#0072B2"], [0.5, "#C9CDD3"], [1.0, "#D55E00"]]
@@ -152,7 +154,9 @@ def network(
         traces += [_swatch("label known", GREY), _swatch("label hidden", GREY, "diamond")]
     if chosen is not None and there[chosen]:
         traces.append(_ring(places[chosen]))
-    return {"data": traces, "layout": _canvas(height, look.axis)}
+    small = len(places) <= MOST_SVG["nodes"] and len(ends[0]) <= MOST_SVG["links"]
+    drawn_by = {"type": "scatter" if small else "scattergl"}
+    return {"data": [drawn_by | trace for trace in traces], "layout": _canvas(height, look.axis)}
 
 
 def _canvas(height: int, axis: Mapping[str, Any]) -> dict[str, Any]:
@@ -166,15 +170,7 @@ def _links(places: NDArray, a: NDArray, b: NDArray, colour: str, width: float) -
     # A gap after each link lets all of them be one line: a trace a link would take minutes.
     x, y = (np.column_stack([places[a, k], places[b, k], gap]).ravel().astype(np.float32) for k in (0, 1))
     line = {"color": colour, "width": width}
-    return {
-        "type": "scattergl",
-        "mode": "lines",
-        "x": x,
-        "y": y,
-        "line": line,
-        "hoverinfo": "skip",
-        "showlegend": False,
-    }
+    return {"mode": "lines", "x": x, "y": y, "line": line, "hoverinfo": "skip", "showlegend": False}
 
 
 def _coloured(colour: NDArray) -> NDArray[np.bool_]:
@@ -196,7 +192,7 @@ def _nodes(
     # Names may hold markup.
     texts = [escape(str(names[i])) + (f"<br>{look.text[i]}" if look.text is not None else "") for i in rows]
     return {
-        "type": "scattergl", "mode": "markers", "x": places[rows, 0], "y": places[rows, 1], "marker": marker,
+        "mode": "markers", "x": places[rows, 0], "y": places[rows, 1], "marker": marker,
         "customdata": rows, "text": texts, "hovertemplate": "%{text}<extra></extra>", "showlegend": False,
     }  # fmt: skip
 
@@ -204,12 +200,12 @@ def _nodes(
 def _swatch(name: str, colour: str, symbol: str = "circle") -> dict[str, Any]:
     marker = {"color": colour, "size": 8, "symbol": symbol}
     # An entry of the legend without a point: nodes of all classes are one trace.
-    return {"type": "scattergl", "mode": "markers", "name": escape(name), "x": [None], "y": [None], "marker": marker}
+    return {"mode": "markers", "name": escape(name), "x": [None], "y": [None], "marker": marker}
 
 
 def _ring(place: NDArray) -> dict[str, Any]:
     marker = {"symbol": "circle-open", "size": 16, "color": COLOURS[4], "line": {"width": 3}}
-    spot = {"type": "scattergl", "mode": "markers", "x": place[:1], "y": place[1:], "marker": marker}
+    spot = {"mode": "markers", "x": place[:1], "y": place[1:], "marker": marker}
     return spot | {"hoverinfo": "skip", "showlegend": False}
 
 

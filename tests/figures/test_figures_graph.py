@@ -28,9 +28,16 @@ def test_links_are_one_line_with_gaps_and_nodes_carry_their_places():
     figure = drawn(figures.signed(np.array([1.0, -1.0, 0.5, 2.0]), "residual"))
     links = figure["data"][0]
     assert np.array_equal(links["x"], [0, 1, np.nan, 0, 0, np.nan], equal_nan=True)
-    assert all(trace["type"] == "scattergl" for trace in figure["data"])
     (found,) = nodes(figure)
     assert found["customdata"].tolist() == [0, 1, 2] and found["marker"]["color"].tolist() == [1.0, -1.0, 0.5]
+
+
+@pytest.mark.parametrize(("nodes", "links", "kind"), [(3, 2, "scatter"), (2001, 2, "scattergl"), (3, 8001, "scattergl")])
+def test_large_networks_are_drawn_by_webgl_and_small_ones_need_none(nodes, links, kind):
+    ends = np.zeros(links, int), np.ones(links, int)
+    look = figures.signed(np.linspace(-1, 1, nodes), "residual")
+    figure = figures.network(np.zeros((nodes, 2), np.float32), ends, look, [str(k) for k in range(nodes)], chosen=0)
+    assert {trace["type"] for trace in figure["data"]} == {kind}
 
 
 def test_names_are_text_and_never_markup():

@@ -8,6 +8,7 @@ const AXES = { round: 0, epoch: 0, stage: 1 };
 function bytes(packed) { return Uint8Array.from(atob(packed), each => each.charCodeAt(0)); }
 
 const NEAR = "200px";  // how far out of view a chart is drawn in each round all the same
+const STEADY = 500;  // milliseconds in view after which a network or map is drawn during a training
 
 function timeline() {
   return window.studioTimeline ??= new Timeline();
@@ -15,13 +16,31 @@ function timeline() {
 
 // A chart ------------------------------------------------------------------------------------------------------------
 
-class PlotlyChart extends RoundChart {
-  // Out of view it is drawn once a training has ended, not in each of its rounds: drawing is most of what a round costs.
+// Out of view it is drawn once a training has ended, not in each of its rounds: drawing is most of what a round costs.
+class SeenChart extends RoundChart {
+  get steady() { return 0; }
+
   get there() {
     const rounds = timeline().bar?.node.isConnected;  // without a bar there are none to wait for
-    return Boolean(this.figure && (this.near || this.due || !rounds) && super.there);  // its width last: it costs a layout
+    return Boolean(this.data && (this.near || this.due || !rounds) && super.there);  // its width last: it costs a layout
   }
 
+  // Look whether it is in view, or nearly: until that is known it counts as such, unless drawing it takes long.
+  watch() {
+    if (this.near !== undefined) return;
+    const t = timeline(), show = () => { t.charts.add(this); t.show(); };
+    this.near = this.steady === 0;
+    new ResizeObserver(show).observe(this.node);  // a chart in a closed tab is drawn when the tab opens
+    const changed = entries => {
+      clearTimeout(this.passing);
+      if (!entries.at(-1).isIntersecting) this.near = false;
+      else if (!this.near) this.passing = setTimeout(() => { this.near = true; show(); }, this.steady);
+    };
+    new IntersectionObserver(changed, { rootMargin: NEAR, scrollMargin: NEAR }).observe(this.node);
+  }
+}
+
+class PlotlyChart extends SeenChart {
   take(data) {
     this.upTo = data.round;  // rounds that there were when the figure was made
     if (this.taken === data.version) return;
@@ -44,18 +63,6 @@ class PlotlyChart extends RoundChart {
 
   traces(at) {  // bars have other lengths in each round
     return this.lengths ? [{ ...this.figure.data[0], x: this.lengths[at - 1] }] : this.figure.data;
-  }
-
-  // Look whether it is in view, or nearly: until that is known it counts as such.
-  watch() {
-    const t = timeline(), show = () => { t.charts.add(this); t.show(); };
-    this.near = true;
-    new ResizeObserver(show).observe(this.node);  // a chart in a closed tab is drawn when the tab opens
-    const changed = entries => {
-      this.near = entries.at(-1).isIntersecting;
-      if (this.near) show();
-    };
-    new IntersectionObserver(changed, { rootMargin: NEAR, scrollMargin: NEAR }).observe(this.node);
   }
 
   // A chart is drawn once, whole; a round shows of it what lies left of a clip.
@@ -129,10 +136,10 @@ class PlotlyChart extends RoundChart {
 
 // A chart of a training that has ended, coloured anew in each of its rounds: a map, a network. It says how it is drawn
 // whole, and how coloured at a round.
-class EndedChart extends RoundChart {
-  get there() { return Boolean(this.data && super.there); }
-
+class EndedChart extends SeenChart {
   get known() { return Infinity; }  // it holds no chart back
+
+  get steady() { return STEADY; }  // what lies above goes and comes as a page is drawn, and drawing these takes a second
 
   async draw(round) {
     const { node, data, count } = this, style = getComputedStyle(node.parentElement);
@@ -161,12 +168,11 @@ function mount({ data, parentElement }, selector, Kind) {
   watchColours();
   plotly(data.address).then(() => {
     const chart = node.chart ??= new Kind(node);
+    if (chart.data?.version !== data.version) chart.due = false;
     chart.take(data);
     t.charts.add(chart);
-    if (!node.watched) {
-      node.watched = new ResizeObserver(() => { t.charts.add(chart); t.show(); });
-      node.watched.observe(node);
-    }
+    chart.watch();
+    if (t.about.settled) drawRest();  // it came after the bar
     t.show();
   });
   return node;
@@ -224,7 +230,7 @@ function chartModule(component) {
   plotly(component.data.address).then(() => {
     chart.take(component.data);
     t.charts.add(chart);
-    if (chart.near === undefined) chart.watch();
+    chart.watch();
     if (t.about.settled) drawRest();  // it came after the bar
     t.show();
   });

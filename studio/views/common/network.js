@@ -1,4 +1,4 @@
-// The network, drawn by Plotly over WebGL; its colours are of the stage that the charts show. plotly(), the timeline and
+// The network, drawn by Plotly, a large one over WebGL; its colours are of the stage that the charts show. plotly(), the timeline and
 // charts.js stand before this text.
 
 let canvas = null;
@@ -13,6 +13,7 @@ class NetworkChart extends EndedChart {
   take(data) {
     Object.assign(this, { data, byRound: Boolean(data.stages), count: data.stages?.count, word: "stage", ahead: 1, old: 0 });
     if (this.byRound) this.codes = bytes(data.stages.codes);
+    else if (this.shown !== undefined) this.look = undefined;  // drawn in colours that are no more
   }
 
   shade(code) {  // 255: none
@@ -38,12 +39,12 @@ class NetworkChart extends EndedChart {
     // react keeps the ranges that were fitted to a wide page
     if (this.fitted !== undefined && this.fitted !== this.narrow) window.Plotly.purge(node);
     this.fitted = this.narrow;
-    if (!webgl()) for (const trace of figure.data) if (trace.type === "scattergl") trace.type = "scatter";
+    const large = figure.data.some(({ type }) => type === "scattergl");
+    if (large && !webgl()) for (const trace of figure.data) trace.type = "scatter";
     // a copy: Plotly unpacks arrays where they stand
     await window.Plotly.react(node, structuredClone(figure.data), figure.layout, data.config);
     node.dataset.version = data.version;
     node.dataset.nodes = data.nodes;
-    node.dataset.drawn = webgl() ? "webgl" : "svg";
     node.removeAllListeners("plotly_click");
     node.on("plotly_click", event => {
       const hit = event.points.find(point => point.customdata !== undefined);

@@ -1,4 +1,4 @@
-"""A network that one can zoom into and click on, drawn by WebGL; by SVG where the browser has none."""
+"""A network that one can zoom into and click on: a large one drawn by WebGL, by SVG where the browser has none."""
 
 from __future__ import annotations
 
@@ -93,8 +93,8 @@ def network_chart(
     # A network is zoomed into; charts are scrolled past.
     config = chart_config() | {"scrollZoom": True}
     content = {"figure": text, "address": PLOTLY_ADDRESS, "config": config, "keeps": keeps}
-    version = hash((text, config["displayModeBar"], stages["codes"] if stages else ""))
-    content |= {"version": str(version), "nodes": nodes, "stages": stages}
+    # Not of the stages, which come a moment later: a network is drawn whole for a second, and coloured in a tenth of it.
+    content |= {"version": str(hash((text, config["displayModeBar"]))), "nodes": nodes, "stages": stages}
     height, state_key = figure["layout"]["height"], f"{key}_node"
 
     def clicked() -> None:

@@ -34,14 +34,24 @@ __all__ = ["LiveTrainings", "go_back", "submit", "train_example"]
 
 INSTANT = 3.0
 """Seconds: a changed setting that is estimated to train faster trains at once."""
-EVERY = 0.3
-"""Seconds between two looks at a training."""
+EVERY, AT_ONCE = 0.3, 2
+"""Seconds between two looks at a training; of several at once twice as many, for a look takes of what they need."""
 FIRST = 0.6
 """Seconds that a look at a training waits for its first round, or for its end after the last."""
 LESSON = "lesson"
 """Key of the choice of a lesson, which goes on while settings change."""
 WAIT = "Press Train to follow the controls."
 Events = Mapping[str, Sequence[Any]]
+
+
+@dataclass(frozen=True)
+class _Drawn:
+    """What was drawn last: it stays until there is something of the next training."""
+
+    events: Events = field(default_factory=dict)
+    before: Events = field(default_factory=dict)
+    run: str = ""
+    total: int = 0
 
 
 @dataclass
@@ -55,7 +65,7 @@ class _Kept:
     before: dict[str, tuple[Setting, Sequence[Any]]] = field(default_factory=dict)
     durations: dict[str, Sequence[Any]] = field(default_factory=dict)
     earlier: dict[str, str] = field(default_factory=dict)
-    drawn: tuple[Events, Events] = ({}, {})
+    drawn: _Drawn = field(default_factory=_Drawn)
     own: bool = True
     fresh: bool = True
     screen: tuple[dict[str, Any], list[dict[str, Any]]] | None = None
@@ -226,7 +236,7 @@ class LiveTrainings:
         before = done or (kept.before if kept else {})
         earlier = (kept.runs if done else kept.earlier) if kept else {}
         durations = kept.durations if kept else {}
-        drawn = kept.drawn if kept else ({}, {})
+        drawn = kept.drawn if kept else _Drawn()
         st.session_state[self._state_key] = _Kept(
             current.title, self.digest, settings, runs, before, durations=durations, earlier=earlier, drawn=drawn
         )
@@ -263,8 +273,9 @@ class LiveTrainings:
         """
         active = self.busy
         before = {label: events for label, (_, events) in self.before.items()}
+        every = EVERY * min(len(self.runs), AT_ONCE)
 
-        @st.fragment(run_every=EVERY if active and not st.session_state.get("hold") else None)
+        @st.fragment(run_every=every if active and not st.session_state.get("hold") else None)
         def look() -> None:
             if active:
                 self._page_at_end()
@@ -286,16 +297,18 @@ class LiveTrainings:
             bar, charts = st.container(), st.container()  # there without rounds too, so that charts keep their place
             if any(events.values()):
                 total = max(status.total for status in statuses.values())
+                was = self._kept.drawn = _Drawn(events, before, ",".join(self.runs.values()), total)
                 with bar:
-                    run = ",".join(self.runs.values())
-                    timeline(events, run, total, not busy, self._kept.fresh, settled=not active)
-                self._kept.drawn = events, before
+                    timeline(events, was.run, total, not busy, self._kept.fresh, settled=not active)
                 with charts:
                     draw(events, before)
-            elif begins and self._kept.drawn[0].keys() == events.keys():
+            elif begins and self._kept.drawn.events.keys() == events.keys():
                 # What was there stays until there is something new; not while it is queued, when thirty may wait.
+                was = self._kept.drawn
+                with bar:
+                    timeline(was.events, was.run, was.total, ended=True, fresh=False, settled=False)
                 with charts:
-                    draw(*self._kept.drawn)
+                    draw(was.events, was.before)
             elif busy:
                 bar.info("The first round is on its way.")
             self._remember_durations()
