@@ -32,7 +32,9 @@ def test_links_are_one_line_with_gaps_and_nodes_carry_their_places():
     assert found["customdata"].tolist() == [0, 1, 2] and found["marker"]["color"].tolist() == [1.0, -1.0, 0.5]
 
 
-@pytest.mark.parametrize(("nodes", "links", "kind"), [(3, 2, "scatter"), (2001, 2, "scattergl"), (3, 8001, "scattergl")])
+@pytest.mark.parametrize(
+    ("nodes", "links", "kind"), [(3, 2, "scatter"), (2001, 2, "scattergl"), (3, 8001, "scattergl")]
+)
 def test_large_networks_are_drawn_by_webgl_and_small_ones_need_none(nodes, links, kind):
     ends = np.zeros(links, int), np.ones(links, int)
     look = figures.signed(np.linspace(-1, 1, nodes), "residual")

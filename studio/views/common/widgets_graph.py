@@ -93,7 +93,7 @@ def network_chart(
     # A network is zoomed into; charts are scrolled past.
     config = chart_config() | {"scrollZoom": True}
     content = {"figure": text, "address": PLOTLY_ADDRESS, "config": config, "keeps": keeps}
-    # Not of the stages, which come a moment later: a network is drawn whole for a second, and coloured in a tenth of it.
+    # Not of the stages, which come a moment later: a network is drawn in a second, coloured in a tenth of it.
     content |= {"version": str(hash((text, config["displayModeBar"]))), "nodes": nodes, "stages": stages}
     height, state_key = figure["layout"]["height"], f"{key}_node"
 

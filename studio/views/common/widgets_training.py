@@ -281,34 +281,25 @@ class LiveTrainings:
                 self._page_at_end()
             statuses = {label: jobs.manager().status(run) for label, run in self.runs.items()}
             busy = any(status.active for status in statuses.values())
-            with st.container(key="state"):
-                progress.say(statuses)
-            with st.container(key="ahead"):
-                if self._kept.own and any(status.state == "queued" for status in statuses.values()):
-                    progress.ahead(self.runs.values(), self._owner)
-            with st.container(key="player"):  # there without buttons too: what follows keeps its place
-                active_now = any(status.active and status.state != "predicting" for status in statuses.values())
-                if active_now and self._kept.own:
-                    progress.player(statuses, self._order)
+            self._say(statuses)
             begins = any(status.state == "running" for status in statuses.values())
             if begins:
                 jobs.manager().wait_begun(self.runs.values(), FIRST)
             events = self.events()
             bar, charts = st.container(), st.container()  # there without rounds too, so that charts keep their place
+            shown, facts = None, {"ended": True, "fresh": False, "settled": False}
             if any(events.values()):
                 total = max(status.total for status in statuses.values())
-                was = self._kept.drawn = _Drawn(events, before, ",".join(self.runs.values()), total)
-                with bar:
-                    timeline(events, was.run, total, not busy, self._kept.fresh, settled=not active)
-                with charts:
-                    draw(events, before)
+                shown = self._kept.drawn = _Drawn(events, before, ",".join(self.runs.values()), total)
+                facts = {"ended": not busy, "fresh": self._kept.fresh, "settled": not active}
             elif begins and self._kept.drawn.events.keys() == events.keys():
                 # What was there stays until there is something new; not while it is queued, when thirty may wait.
-                was = self._kept.drawn
+                shown = self._kept.drawn
+            if shown is not None:
                 with bar:
-                    timeline(was.events, was.run, was.total, ended=True, fresh=False, settled=False)
+                    timeline(shown.events, shown.run, shown.total, **facts)
                 with charts:
-                    draw(was.events, was.before)
+                    draw(shown.events, shown.before)
             elif busy:
                 bar.info("The first round is on its way.")
             self._remember_durations()
@@ -316,6 +307,18 @@ class LiveTrainings:
                 self._page_at_end()
 
         look()
+
+    def _say(self, statuses: Mapping[str, Any]) -> None:
+        """Say how far the trainings are, and draw the buttons of those that go on."""
+        with st.container(key="state"):
+            progress.say(statuses)
+        with st.container(key="ahead"):
+            if self._kept.own and any(status.state == "queued" for status in statuses.values()):
+                progress.ahead(self.runs.values(), self._owner)
+        with st.container(key="player"):  # there without buttons too: what follows keeps its place
+            active_now = any(status.active and status.state != "predicting" for status in statuses.values())
+            if active_now and self._kept.own:
+                progress.player(statuses, self._order)
 
     def _page_at_end(self) -> None:
         """Draw the whole page once the trainings have ended, and wait for that where they only predict any more."""
