@@ -262,9 +262,7 @@ class HeteroscedasticLinearRegression(IntervalMixin, RegressorMixin, RowsEstimat
     n_iterations: int = param(100, Whole(1), "Rounds at most.")
     l2: float = param(1e-3, Interval(0), "Penalty of w, on standardised columns and labels.")
     deviation_l2: float | str = param(
-        "auto",
-        Interval(0).or_text("auto"),
-        'Penalty of v, on standardised columns; "auto" takes the largest that left-out rows bear.',
+        "auto", Interval(0).or_text("auto"), 'Penalty of v, columns standardised; "auto": the most left-out rows bear.'
     )
     deviation: str = param("learned", OneOf("learned", "constant"), '"constant" is ridge regression, exactly.')
     tol: float = param(0.01, Interval(0), "Move of ln sigma^2 of a row at which the fit ends.")

@@ -175,8 +175,7 @@ class TwoWeakLearnerClassifier(ClassifierMixin, BoostedEstimator):
         'By source: "tree", "linear", "network", "cnn" (needs PyTorch), or anything with fit(X, W) and predict(X), W '
         "being (m, K); it gets encoded, standardised columns, or images (m, height, width, channels) if it has "
         "`takes_images = True`. By default the one that does best on left-out rows; with `as_printed`, trees for a "
-        "table, a network for an "
-        "array and for a table with text.",
+        "table, a network for an array and for a table with text.",
     )
     scale_targets: bool = param(True, Flag(), "Fit networks to targets of root mean square 1.")
     learning_rate: float | None = param(
