@@ -148,7 +148,9 @@ class Alternation:
         means, mean, roots = shares @ Z[:, :-1], shares @ y, np.sqrt(weights)
         # no normal matrix: where there are more columns than rows, 1 - leverage would be its rounding
         U, sizes, V = np.linalg.svd((Z[:, :-1] - means) * roots[:, None], full_matrices=False)
-        kept = sizes > sizes.max(initial=0.0) * max(Z.shape) * np.finfo(float).eps
+        # of a size whose square is below the smallest number nothing can be divided
+        floor = max(sizes.max(initial=0.0) * max(Z.shape) * np.finfo(float).eps, np.sqrt(np.finfo(float).tiny))
+        kept = sizes > floor
         U, sizes, V, l2 = U[:, kept], sizes[kept], V[kept], self.params["l2"]
         w = V.T @ (sizes / (sizes**2 + l2) * (U.T @ (roots * (y - mean))))
         line = np.append(w, mean - means @ w)

@@ -154,3 +154,10 @@ def test_rows_that_count_nothing_may_lie_anywhere():
     assert_allclose(far.coef_, near.coef_, rtol=1e-6)
     assert_allclose(far.deviation_coef_, near.deviation_coef_, rtol=1e-6)
     assert np.isfinite(far.instance_weights_).all()
+
+
+def test_a_constant_column_of_1e_minus_300_says_nothing():
+    y = np.array([1.0, 2.0, 1.5, 3.0, 1.2, 2.1, 0.4, 1.1, 2.2, 0.9, 1.3, 1.7, 2.5, 0.2])
+    columns = np.column_stack([np.full(14, 1e-300), np.zeros(14), np.ones(14)])
+    model = hc.HeteroscedasticLinearRegression(l2=0.0, deviation_l2=1.0).fit(columns, y)
+    assert_allclose(model.predict(columns), y.mean())
