@@ -22,12 +22,13 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import ThreadpoolController
 
-from hetcore.checks import check_arrays
+from hetcore.checks import check_aligned, check_arrays
 from hetcore.data import HetData
+from hetcore.data.columns import check_index
 from hetcore.data.fingerprint import outline
 from hetcore.data.ranges import Ranges, are_ranges, known_ranges, messages, shifted_columns
 from hetcore.data.text import listed, quoted
@@ -38,7 +39,10 @@ from hetcore.parameters import Declared, Domain
 from hetcore.schema import Schema, State, Value, checked, parted
 from hetcore.targets import Problem
 
-__all__ = ["BoostedEstimator", "Estimator", "boost", "check_het_data", "event_row", "history"]
+__all__ = [
+    "BoostedEstimator", "ClassifierScore", "Estimator", "RegressorScore", "boost", "check_het_data", "event_row",
+    "history",
+]  # fmt: skip
 
 NAMES = Domain(lambda v: v is None or all(isinstance(name, str) for name in v), "names of columns, or None")
 RANGES = Domain(are_ranges, "ranges of columns by source, or None")
@@ -47,6 +51,46 @@ COLUMNS: Schema = {
     "_ranges": Value(RANGES, key="ranges", absent=None),
 }
 """What every model file holds beside what its method declares."""
+
+
+def _check_scored(X: Any, y: Any, sample_weight: Any) -> None:
+    """Raise DataError if labels or weights to score by have the index of X, or the ids of data, in another order."""
+    for name, each in (("y", y), ("sample_weight", sample_weight)):
+        # of data the ids are what an index could be
+        if hasattr(X, "id_series"):
+            check_index(each, X.id_series)
+        else:
+            check_aligned(X, **{name: each})
+
+
+class ClassifierScore(ClassifierMixin):
+    """Scores by accuracy, as scikit-learn's classifiers do; labels of pandas in another order than X are refused."""
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the share of labels y (n,) that are predicted from X, weighted by sample_weight (n,).
+
+        Raises
+        ------
+        DataError
+            If y or the weights are of pandas and have the index of X, or the ids of data, in another order.
+        """
+        _check_scored(X, y, sample_weight)
+        return super().score(X, y, sample_weight)
+
+
+class RegressorScore(RegressorMixin):
+    """Scores by R^2, as scikit-learn's regressors do; labels of pandas in another order than X are refused."""
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return R^2 of what is predicted from X beside labels y (n,), weighted by sample_weight (n,).
+
+        Raises
+        ------
+        DataError
+            If y or the weights are of pandas and have the index of X, or the ids of data, in another order.
+        """
+        _check_scored(X, y, sample_weight)
+        return super().score(X, y, sample_weight)
 
 
 class Estimator(Declared, BaseEstimator):

@@ -50,8 +50,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sklearn.base import ClassifierMixin, RegressorMixin
-
+from hetcore.base import ClassifierScore, RegressorScore
 from hetcore.collective.algorithms import Algorithm3
 from hetcore.collective.estimator import FEATURES, Classifies, Collective
 from hetcore.collective.predictor import DIRECTIONS
@@ -186,14 +185,14 @@ class _Leaf(Declared):
 
 
 @estimator(MemoryNeed(cell=30, record=150, score=400, link=6))
-class GBRegressor(RegressorMixin, _Stages, _Leaf, SeedAndThreads, Collective):
+class GBRegressor(RegressorScore, _Stages, _Leaf, SeedAndThreads, Collective):
     """Gradient boosting on an instance's own features alone: Algorithm 1."""
 
     _task, _features = "regression", ()
 
 
 @estimator(MemoryNeed(cell=30, record=150, score=400, link=6))
-class RGBRegressor(RegressorMixin, _Stages, _Neighbors, _Leaf, SeedAndThreads, Collective):
+class RGBRegressor(RegressorScore, _Stages, _Neighbors, _Leaf, SeedAndThreads, Collective):
     """Gradient boosting on own features and Rf1, predicted together by ICA: Algorithms 1 and 2."""
 
     _task, _features = "regression", ("rf1",)
@@ -204,14 +203,14 @@ class RGBRegressor(RegressorMixin, _Stages, _Neighbors, _Leaf, SeedAndThreads, C
 
 
 @estimator(MemoryNeed(cell=30, record=150, score=400, link=6))
-class MGBRegressor(RegressorMixin, _Stages, _Neighbors, _Features, _Rounds, _Leaf, SeedAndThreads, Collective):
+class MGBRegressor(RegressorScore, _Stages, _Neighbors, _Features, _Rounds, _Leaf, SeedAndThreads, Collective):
     """Gradient boosting with collective inference for numbers: Algorithms 3 and 4."""
 
     _task, _printed = "regression", Algorithm3
 
 
 @estimator(MemoryNeed(cell=30, record=150, score=400, link=6))
-class MGBClassifier(ClassifierMixin, Classifies, _Stages, _Neighbors, _Features, SeedAndThreads, Collective):
+class MGBClassifier(ClassifierScore, Classifies, _Stages, _Neighbors, _Features, SeedAndThreads, Collective):
     """Gradient boosting with collective inference for classes; without features it is GB."""
 
     _task = "classification"

@@ -55,9 +55,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, RegressorMixin
 
-from hetcore.base import BoostedEstimator
+from hetcore.base import BoostedEstimator, ClassifierScore, RegressorScore
 from hetcore.consensus.algorithm1 import Printed, PrintedModel
 from hetcore.consensus.boosting import ViewBoosting
 from hetcore.consensus.executor import Executor, LocalExecutor
@@ -361,7 +360,7 @@ def _weights_printed(state: Printed) -> dict[str, Any]:
 
 
 @estimator(MemoryNeed(cell=70, record=14_300, score=175, link=2.7))
-class GBCRegressor(RegressorMixin, _GBC, SeedAndThreads):
+class GBCRegressor(RegressorScore, _GBC, SeedAndThreads):
     """Gradient Boosting Consensus for numbers.
 
     References
@@ -373,7 +372,7 @@ class GBCRegressor(RegressorMixin, _GBC, SeedAndThreads):
 
 
 @estimator(MemoryNeed(cell=70, record=14_300, score=175, link=2.7))
-class GBCClassifier(ClassifierMixin, _GBC, SeedAndThreads):
+class GBCClassifier(ClassifierScore, _GBC, SeedAndThreads):
     """Gradient Boosting Consensus for two or more classes, which are `classes_`, sorted.
 
     References

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from hetcore.data.kinds import as_text, guess_kinds, nearly_numbers, written_dates
+from hetcore.data.kinds import ValueFacts, as_text, guess_kinds
 from hetcore.data.report import Finding
 from hetcore.data.text import counted, quoted
 from hetcore.errors import DataError
@@ -184,8 +184,7 @@ class ColumnFacts:
         self._infinite: dict[str, int] = {}
         self._empty: dict[str, int] = {}
         self._coarse: dict[str, tuple[int, Any]] = {}
-        self._nearly: dict[str, list[str]] = {}
-        self._dates: list[str] = []
+        self._values = ValueFacts()
 
     def take(self, block: pl.DataFrame) -> pl.DataFrame:
         """Return some columns, all rows of each, with plain types and without infinite values, and note what is so."""
@@ -202,9 +201,7 @@ class ColumnFacts:
         self._unusable += unusable
         self._infinite |= infinite
         self._coarse |= _coarse(frame)
-        texts = [name for name, (kind, _) in guess.items() if kind == "nominal" and name not in categories]
-        self._nearly |= {name: odd for name in texts if (odd := nearly_numbers(frame[name]))}
-        self._dates += [name for name in texts if written_dates(frame[name])]
+        self._values.take(frame, guess, categories)
         return frame
 
     def findings(self, n_rows: int) -> list[Finding]:
@@ -220,8 +217,7 @@ class ColumnFacts:
             raise DataError(f"None of the columns can be used: {reasons}.")
         found = self._unusable + _infinite_finding(self._infinite) + _empty_finding(self._empty)
         found += _value_findings(self.missing, self._constant, n_rows) + _coarse_finding(self._coarse)
-        found += _date_finding(self._dates)
-        return found + [_nearly_finding(name, odd) for name, odd in self._nearly.items()]
+        return found + self._values.findings()
 
 
 def clean_columns(frame: pl.DataFrame) -> pl.DataFrame:
@@ -342,26 +338,6 @@ def _value_findings(missing: dict[str, int], constant: list[str], n_rows: int) -
         message = f"{counted(len(constant), 'column')} with one value only: kept, but nothing can be learned there"
         findings.append(Finding("constant_column", "", len(constant), message, tuple(constant)))
     return findings
-
-
-def _nearly_finding(name: str, odd: list[str]) -> Finding:
-    """Report a column of text that some values keep from being one of numbers."""
-    message = (
-        f"text of numbers, but for {counted(len(odd), 'different value')} that can't be read as one: taken as "
-        "categories; write those as plain numbers, or leave them empty"
-    )
-    return Finding("nearly_numbers", f"column {quoted(name)}", len(odd), message, tuple(odd[:5]))
-
-
-def _date_finding(names: list[str]) -> list[Finding]:
-    """Report columns of text that hold dates, which no file of text says of itself."""
-    if not names:
-        return []
-    message = (
-        f"{counted(len(names), 'column')} of dates written as text: taken as categories; "
-        "read them as dates, by read_csv(..., try_parse_dates=True) or str.to_date of polars, to use their order"
-    )
-    return [Finding("date_text", "", len(names), message, tuple(names))]
 
 
 def _coarse(frame: pl.DataFrame) -> dict[str, tuple[int, Any]]:

@@ -6,7 +6,7 @@ array: many numbers per row (an image, an embedding, a list of numbers).
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 import polars as pl
 
@@ -15,13 +15,20 @@ from hetcore.data.text import counted, listed, quoted
 from hetcore.errors import DataError
 
 __all__ = [
-    "DRESSED", "KINDS", "as_numbers", "as_text", "check_kind", "guess_kinds", "levels", "nearly_numbers",
-    "written_dates",
+    "CLOCK", "DRESSED", "KINDS", "ValueFacts", "as_numbers", "as_text", "check_kind", "guess_kinds", "levels",
+    "zones",
 ]  # fmt: skip
 
 KINDS = ("real", "binary", "nominal", "text", "array")
 LIST_MARKS = r"\S[|;]\S|, "
-DATE = r"^\s*(\d{4}-\d{1,2}-\d{1,2}([T ]\d{1,2}:\d{2}.*)?|\d{1,2}[./]\d{1,2}[./]\d{4})\s*$"
+CLOCK = r"\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?( ?[AaPp][Mm])?"
+"""A time of day, or a duration."""
+DATE = rf"^\s*((\d{{4}}[-/.]\d{{1,2}}[-/.]\d{{1,2}}|\d{{1,2}}[./]\d{{1,2}}[./]\d{{4}})([T ]{CLOCK}.*)?|{CLOCK})\s*$"
+_ZONE = r":\d{2}(?:[.,]\d+)?(?: ?[AaPp][Mm])?\s*([A-Z]{1,5}|[+-]\d{2}(?::?\d{2})?)\s*$"
+_UTC = ("Z", "UTC", "GMT", "+0000", "-0000")
+NO_ZONE = "none"
+NOTHING_KNOWN = {sign * (10**digits - 1) for digits in range(1, 7) for sign in (1, -1)} - {9}
+"""Numbers that programs write where there is none: -9, 99, -999 and so on."""
 DRESSED = (
     "^[(]?[+\\-\u2212]?[$\u20ac\u00a3\u00a5]?\\s*[+\\-\u2212]?"
     "(\\d+([.,]\\d+)?|\\d{1,3}([.,'\u2019_ \u00a0\u202f]\\d{3})+([.,]\\d+)?)"
@@ -140,7 +147,7 @@ def levels(series: pl.Series) -> list[str]:
     return as_text(series.drop_nulls().unique().sort()).to_list()
 
 
-def nearly_numbers(series: pl.Series) -> list[str]:
+def _nearly_numbers(series: pl.Series) -> list[str]:
     """Return the values that keep a column of text from being numbers, where four in five values are; none elsewhere.
 
     A decimal comma, a per cent sign, a currency or thousands apart make a number that can't be read.
@@ -154,13 +161,103 @@ def nearly_numbers(series: pl.Series) -> list[str]:
     return values.filter(as_numbers(values).is_null()).to_list() if alike >= 0.8 else []
 
 
-def written_dates(series: pl.Series) -> bool:
-    """Tell whether every value of a column of text is a date, written with the year first or last."""
+def _written_dates(series: pl.Series) -> bool:
+    """Tell whether every value of a column of text is a date, its year first or last, a moment or a time of day."""
     # a look at a few spares the pattern over a long column of anything else
     for values in (series.drop_nulls().head(20), series.drop_nulls()):
         if not len(values) or not values.str.contains(DATE).all():
             return False
     return True
+
+
+def zones(moments: pl.Series) -> list[str]:
+    """Return the different time zones that moments (m,) written as text name, `NO_ZONE` among them if some name none.
+
+    Z, UTC, GMT and +00:00 are one.
+    """
+    marks = moments.drop_nulls().str.extract(_ZONE).str.replace(":", "", literal=True).unique()
+    # AM and PM stand where a zone does
+    marks = marks.set(marks.is_in(["AM", "PM"]).fill_null(False), None).fill_null(NO_ZONE)
+    names = [f"{mark:0<5}" if mark[:1] in "+-" else mark for mark in marks]
+    return sorted({"UTC" if name in _UTC else name for name in names})
+
+
+class ValueFacts:
+    """Columns whose values look like something other than they are taken for, one block of columns after another."""
+
+    def __init__(self) -> None:
+        self._nearly: dict[str, list[str]] = {}
+        self._dates: dict[str, list[str]] = {}
+        self._far: dict[str, tuple[float, int]] = {}
+
+    def take(self, frame: pl.DataFrame, guess: Mapping[str, tuple[str, str]], categories: Collection[str]) -> None:
+        """Look at some columns of plain types, with their guessed kinds; `categories` are no text that was written."""
+        texts = [name for name, (kind, _) in guess.items() if kind in ("nominal", "text") and name not in categories]
+        nominal = [name for name in texts if guess[name][0] == "nominal"]
+        self._nearly |= {name: odd for name in nominal if (odd := _nearly_numbers(frame[name]))}
+        # a moment has more than three pieces, so that it is a text by its words
+        self._dates |= {name: zones(frame[name]) for name in texts if _written_dates(frame[name])}
+        self._far |= _far_codes(frame, [name for name, (kind, _) in guess.items() if kind == "real"])
+
+    def findings(self) -> list[Finding]:
+        """Return what was found in the columns that were taken."""
+        found = _date_findings(self._dates) + _far_findings(self._far)
+        return found + [_nearly_finding(name, odd) for name, odd in self._nearly.items()]
+
+
+def _nearly_finding(name: str, odd: list[str]) -> Finding:
+    """Report a column of text that some values keep from being one of numbers."""
+    message = (
+        f"text of numbers, but for {counted(len(odd), 'different value')} that can't be read as one: taken as "
+        "categories; write those as plain numbers, or leave them empty"
+    )
+    return Finding("nearly_numbers", f"column {quoted(name)}", len(odd), message, tuple(odd[:5]))
+
+
+def _date_findings(found: dict[str, list[str]]) -> list[Finding]:
+    """Report columns of text that hold dates or times, which no file of text says of itself, and their time zones."""
+    if not found:
+        return []
+    message = (
+        f"{counted(len(found), 'column')} of dates or times written as text: taken as categories or words; "
+        "read them as dates, by read_csv(..., try_parse_dates=True) or str.to_date of polars, to use their order"
+    )
+    findings = [Finding("date_text", "", len(found), message, tuple(found))]
+    for name, there in found.items():
+        if len(there) > 1:
+            message = f"moments of {len(there)} time zones, whose order as text is not that of time: write all in one"
+            findings.append(Finding("mixed_zones", f"column {quoted(name)}", len(there), message, tuple(there)))
+    return findings
+
+
+def _far_codes(frame: pl.DataFrame, names: Collection[str]) -> dict[str, tuple[float, int]]:
+    """Return columns where -999 or the like, far from all other values, stands again and again, and how often."""
+    numbers = [name for name in names if frame[name].dtype.is_numeric()]
+    if not numbers:
+        return {}
+    each, found = pl.col(numbers), {}
+    ends = zip(numbers, frame.select(each.min()).row(0), frame.select(each.max()).row(0))
+    for name, code in ((name, end) for name, low, high in ends for end in (low, high) if end in NOTHING_KNOWN):
+        values = frame[name].drop_nulls()
+        rest = values.filter(values != code)
+        low, high = (float(rest.min()), float(rest.max())) if len(rest) else (code, code)
+        gap = low - code if code < low else code - high
+        again = len(values) - len(rest)
+        if again > 1 and rest.n_unique() > 2 and gap > max(high - low, abs(code) / 2):
+            found[name] = code, again
+    return found
+
+
+def _far_findings(found: dict[str, tuple[float, int]]) -> list[Finding]:
+    """Report numbers that may say that nothing is known."""
+    if not found:
+        return []
+    total, (name, (code, _)) = sum(count for _, count in found.values()), next(iter(found.items()))
+    message = (
+        f"{counted(total, 'value')} in {counted(len(found), 'column')} far from all others, such as {code:g} in "
+        f"{quoted(name)}: taken as numbers; leave them empty if they say that nothing is known"
+    )
+    return [Finding("far_code", "", total, message, tuple(found))]
 
 
 def check_kind(series: pl.Series, kind: str) -> list[Finding]:

@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from hetcore.base import Estimator
+from hetcore.base import Estimator, RegressorScore
 from hetcore.checks import check_aligned, check_names, finite, remember_names, whole
 from hetcore.data.columns import unmasked
 from hetcore.data.text import quoted
@@ -38,7 +37,7 @@ NO_DEVIATION = {
 }  # fmt: skip
 
 
-class Factorization(RegressorMixin, Estimator):
+class Factorization(RegressorScore, Estimator):
     """What `MatrixFactorization`, `HMF`, `TensorFactorization` and `HTF` share; see `hetcore.factorization.hmf`."""
 
     _stored = {

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from hetcore.base import RegressorScore
 from hetcore.checks import whole
 from hetcore.errors import ParameterError
 from hetcore.factorization.codes import CodeBook, as_codes
@@ -29,7 +30,7 @@ RANKS = Domain(
 PLACES = Domain(lambda v: isinstance(v, Mapping), "a mapping of sensor codes to coordinates")
 
 
-class _DenseRegressor(RegressorMixin, Declared, BaseEstimator):
+class _DenseRegressor(RegressorScore, Declared, BaseEstimator):
     """Fits a whole tensor from its observed cells and looks predictions up."""
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Any:

@@ -40,8 +40,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import RegressorMixin
 
+from hetcore.base import RegressorScore
 from hetcore.heteroscedastic.boosting import Z90, Rounds
 from hetcore.heteroscedastic.estimator import DeviationBoosting
 from hetcore.heteroscedastic.forest_ensemble import Sample, Scores
@@ -56,7 +56,7 @@ __all__ = ["HGBMRegressor"]
 
 
 @estimator(MemoryNeed(cell=45))
-class HGBMRegressor(IntervalMixin, RegressorMixin, DeviationBoosting, SeedAndThreads):
+class HGBMRegressor(IntervalMixin, RegressorScore, DeviationBoosting, SeedAndThreads):
     """Heteroscedastic gradient boosting for numbers: a prediction with its standard deviation.
 
     Each event (`RoundEnd`) is one round. Its `losses` are mean negative log likelihoods of the standardised labels,

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
+from hetcore.base import ClassifierScore
 from hetcore.errors import DataError, ParameterError
 from hetcore.heteroscedastic.boosting import Rounds
 from hetcore.heteroscedastic.estimator import DeviationBoosting
@@ -41,7 +41,7 @@ CLASSES = Value(
 
 
 @estimator(MemoryNeed(cell=40, score=360))
-class HGBMClassifier(ClassifierMixin, DeviationBoosting, SeedAndThreads):
+class HGBMClassifier(ClassifierScore, DeviationBoosting, SeedAndThreads):
     """Heteroscedastic gradient boosting for classes: which labels to trust, and where.
 
     Each event (`RoundEnd`) is one round. Its `losses` are mean negative log likelihoods of the labels: "train",

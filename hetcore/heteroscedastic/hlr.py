@@ -24,9 +24,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from hetcore.base import RegressorScore
 from hetcore.checks import check_aligned, validated
 from hetcore.errors import DataError
 from hetcore.events import Callback
@@ -66,7 +66,7 @@ class Solution:
 
 
 @estimator(MemoryNeed(cell=45))
-class HLR(RegressorMixin, RowsEstimator):
+class HLR(RegressorScore, RowsEstimator):
     """Heteroscedastic (weighted) linear regression as the paper has it, (1) to (4).
 
     Its only event (`RoundEnd`) has the losses "train", the weighted mean of squared errors, and "held_out" (with

@@ -28,9 +28,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import norm
-from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from hetcore.base import RegressorScore
 from hetcore.checks import validated
 from hetcore.errors import DataError
 from hetcore.heteroscedastic.likelihoods import GaussianDeviation
@@ -230,7 +230,7 @@ class Alternation:
 
 
 @estimator(MemoryNeed(cell=45))
-class HeteroscedasticLinearRegression(IntervalMixin, RegressorMixin, RowsEstimator):
+class HeteroscedasticLinearRegression(IntervalMixin, RegressorScore, RowsEstimator):
     """Linear regression with a linear model of ln sigma^2, learned from the residuals.
 
     Each event (`RoundEnd`) is one pass over both halves. Its `losses` are mean negative log likelihoods of the

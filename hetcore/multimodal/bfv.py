@@ -25,10 +25,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
-from sklearn.base import ClassifierMixin
 
 from hetcore import metrics
-from hetcore.base import BoostedEstimator
+from hetcore.base import BoostedEstimator, ClassifierScore
 from hetcore.data import HetData
 from hetcore.data.text import listed
 from hetcore.errors import DataError, ModelFileError, ParameterError
@@ -104,7 +103,7 @@ class NetworkWeights:
 
 
 @estimator(MemoryNeed(cell=60, record=400, score=300))
-class BoostedFeatureNetworkClassifier(ClassifierMixin, BoostedEstimator):
+class BoostedFeatureNetworkClassifier(ClassifierScore, BoostedEstimator):
     """A network with a branch for each unstructured source and one for the boosted feature vector of the table.
 
     Rounds are epochs of the network: an event's `detail` holds "metric" (error rate), "F1" (macro) and "seconds"

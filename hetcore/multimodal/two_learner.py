@@ -58,9 +58,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
-from sklearn.base import ClassifierMixin
 
-from hetcore.base import BoostedEstimator
+from hetcore.base import BoostedEstimator, ClassifierScore
 from hetcore.data import HetData
 from hetcore.data.text import listed, quoted
 from hetcore.errors import DataError, ParameterError
@@ -84,7 +83,7 @@ LEAVES, LEAST_LEAF = 15, 2
 
 
 @estimator(MemoryNeed(cell=60, record=400, score=300))
-class TwoWeakLearnerClassifier(ClassifierMixin, BoostedEstimator):
+class TwoWeakLearnerClassifier(ClassifierScore, BoostedEstimator):
     """Boosting with a weak learner for each modality: 2WL (order 1) and 2WL2O (order 2).
 
     Each source of the data is a modality. An event's `detail` holds, beside "metric" (error rate) and "F1" (macro) by

@@ -14,12 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, softmax
-from sklearn.base import ClassifierMixin
 from sklearn.utils import _safe_indexing
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from hetcore.base import Estimator
+from hetcore.base import ClassifierScore, Estimator
 from hetcore.checks import check_aligned, check_one_each, validated
 from hetcore.data.columns import unmasked
 from hetcore.errors import DataError
@@ -195,7 +194,7 @@ class TransferBase(Estimator):
         return tags
 
 
-class TransferEstimator(ClassifierMixin, TransferBase):
+class TransferEstimator(ClassifierScore, TransferBase):
     """Base of the classifiers that learn for a target domain from source domains too."""
 
     _stored = TransferBase._stored | {"classes": ClassLabels()}

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import RegressorMixin
 
+from hetcore.base import RegressorScore
 from hetcore.checks import check_aligned, check_one_each
 from hetcore.errors import DataError
 from hetcore.numerics import root_mean_square
@@ -25,7 +25,7 @@ __all__ = ["TransferRegressor"]
 
 
 @estimator(MemoryNeed(cell=80, score=400))
-class TransferRegressor(RegressorMixin, Blend, TransferBase):
+class TransferRegressor(RegressorScore, Blend, TransferBase):
     """A blend of machines from target only to all sources, linear and trees, by the target's left-out squared error.
 
     How, is in the docstring of `hetcore.transfer.stacking`: it is no boosting, and has no eta. Missing values are

@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 
 from hetcore.data.columns import PATTERN
-from hetcore.data.kinds import DRESSED
+from hetcore.data.kinds import CLOCK, DRESSED, zones
 from hetcore.data.report import Finding
 from hetcore.data.text import counted
 from hetcore.errors import DataError
@@ -124,7 +124,9 @@ def refuse_size(name: str, rows: int, columns: int, edges: bool = False, cells: 
 
 
 # Words that programs write where there is no value.
-_MISSING = ("na", "n/a", "nan", "null", "none", "nil", "-", "--", "?", ".", "#n/a", "missing")
+_MISSING = ("na", "n/a", "nan", "null", "none", "nil", "-", "--", "?", ".", "missing")
+# What a spreadsheet writes where a formula failed.
+_MISSING += ("#n/a", "#ref!", "#value!", "#div/0!", "#num!", "#name?", "#null!")
 _TRUTH = ("true", "false")
 # From nine cells of ten on the other cells look like slips, and a word about them helps.
 _NEARLY = 0.9
@@ -140,8 +142,8 @@ _MOMENT = r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}:\d{2}(\.\d+)?$"
 _CODE = r"^[+-]?(0\d|\d{16,}$)"
 # A cheap look at one cell a column, so that most text columns are never read twice.
 _PROMISING = re.compile(
-    r"(true|false|\d{4}-\d\d-\d\d.*|\d{1,4}[./]\d{1,2}[./]\d{1,4}|\d{1,2} [a-z]{3,9} \d{4}|[a-z]{3,9} \d{1,2}, \d{4}|"
-    r"[+-]?[\d,]+([eE][+-]?\d+)?|n/?a|null|none|nil|missing|[-?.#/na]*)$",
+    r"(true|false|\d{4}-\d\d-\d\d.*|\d{1,4}[./]\d{1,2}[./]\d{1,4}([ T].*)?|\d{1,2} [a-z]{3,9} \d{4}|"
+    rf"[a-z]{{3,9}} \d{{1,2}}, \d{{4}}|{CLOCK}|[+-]?[\d,]+([eE][+-]?\d+)?|n/?a|null|none|nil|missing|[-?.#/na]*|#.*)$",
     re.I,
 )
 _COMMA_NUMBER = r"^[+-]?(\d+(,\d*)?|,\d+)([eE][+-]?\d+)?$"
@@ -249,11 +251,18 @@ class _Careful:
         return column
 
     def _near_dates(self, name: str, given: pl.Series) -> None:
-        """Report a column of text that a person takes for dates, but whose order or zone is not certain."""
-        alike = given.str.contains(_LIKE_DATES)
-        if alike.mean() >= _NEARLY:
-            text = "like dates, not all of which can be read for certain: kept as text; write them as 2020-12-31"
-            self._find("text_date", name, int(alike.sum()), text, given)
+        """Report a column of text that a person takes for dates or times, but whose order or zone is not certain."""
+        dates, clock = given.str.contains(_LIKE_DATES), given.str.contains(rf"^{CLOCK}$")
+        if clock.mean() >= _NEARLY:
+            text = "like times of a day: kept as text; write them as numbers, such as 13.5 hours"
+            self._find("text_time", name, int(clock.sum()), text, given)
+        elif dates.mean() >= _NEARLY:
+            there = zones(given.filter(dates))
+            why = f"of {len(there)} time zones ({', '.join(there):.40})" if len(there) > 1 else ""
+            why = why or "not all of which can be read for certain"
+            text = f"like dates, {why}: kept as text; write them as 2020-12-31"
+            text += " 23:59:00, all in one zone" if len(there) > 1 else ""
+            self._find("text_date", name, int(dates.sum()), text, given)
 
     def _almost_number(self, name: str, bare: pl.Series) -> pl.Series | None:
         """Return numbers for a column with decimal commas, or whose other cells say that a value is missing."""

@@ -78,6 +78,10 @@ def test_an_index_in_another_order_is_refused_and_the_same_or_none_is_taken(name
         _model(name).fit(X, good, eval_set=(X, other))
     taken = [_model(name).fit(X, each).predict(X) for each in (good, good.to_numpy(), good.reset_index(drop=True))]
     assert np.array_equal(taken[0], taken[1]) and np.array_equal(taken[0], taken[2])
+    model = _model(name).fit(X, good)
+    with pytest.raises(hc.DataError, match=f"y {words}"):
+        model.score(X, other)
+    assert model.score(X, good) == model.score(X, good.to_numpy())
     if name in FACTORIZATIONS:
         return
     more = "sample_domain" if hasattr(find(name), "domain_names") else "sample_weight"

@@ -230,6 +230,11 @@ def test_labels_and_values_whose_index_is_the_ids_in_another_order_are_refused()
         hc.HetData({"s": table}, target=(table["id"], turned["x"]))
     with pytest.raises(hc.DataError, match="table has the index of the ids in another order"):
         hc.Source(table["id"], turned[["x"]])
+    data = hc.HetData({"s": table}, target=(table["id"], table["x"]))
+    model, labels = hc.GBCRegressor(n_iterations=1, base_learner="kernel").fit(data), table["x"].set_axis(data.ids)
+    with pytest.raises(hc.DataError, match=r"the ids in another order than data.ids: give y.loc\[data.ids\]"):
+        model.score(data, labels.iloc[::-1])
+    assert model.score(data, labels) == model.score(data, data.y)
     # counted from 0, by themselves or of other rows: taken by place
     for labels in (turned["x"].reset_index(drop=True), turned["x"].to_numpy(), turned["x"].set_axis(list("stu"))):
         assert hc.HetData({"s": table}, target=(table["id"], labels)).y.tolist() == [3.0, 2.0, 1.0]

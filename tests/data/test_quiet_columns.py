@@ -1,0 +1,100 @@
+"""Columns whose values are something other than they are taken for: moments as text, time zones, -999, spellings."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+import hetcore as hc
+from studio.uploads import preview_table
+
+N = 12
+DAYS = [f"2020-01-{k + 1:02}" for k in range(N)]
+
+
+def report_of(values):
+    return hc.HetData({"t": pl.DataFrame({"id": [f"s{k}" for k in range(N)], "x": values})}).report
+
+
+def text(values):
+    return "\n".join(["id;x", *(f"s{k};{value}" for k, value in enumerate(values))]).encode()
+
+
+MOMENTS = [
+    [f"{day} 10:00:00" for day in DAYS], [f"{day}T10:00:00.5Z" for day in DAYS], [f"{k + 1}:30 PM" for k in range(N)],
+    [f"1/{k + 1}/2020 10:00 {'AP'[k % 2]}M" for k in range(N)], [f"{k}:{k + 10}:00" for k in range(N)],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("values", MOMENTS, ids=lambda values: values[0])
+def test_moments_and_times_that_came_as_text_are_reported(values):
+    """A moment has four pieces and more, so that it was a text by its words, and nothing was said."""
+    report = report_of(values)
+    assert report.of("date_text")[0].examples == ("x",) and not report.of("mixed_zones")
+
+
+@pytest.mark.parametrize("values", MOMENTS[3:] + MOMENTS[2:3], ids=lambda values: values[0])
+def test_moments_and_times_of_a_file_that_stay_text_are_reported(values):
+    preview = preview_table("a.csv", text(values))
+    (finding,) = preview.findings
+    assert preview.frame["x"].to_list() == values and "kept as text" in finding.message
+
+
+ZONES = [("T10:00:00Z", "T10:00:00+01:00"), (" 10:00 CET", " 10:00 EST"), (" 10:00:00.5+0200", " 10:00:00")]
+
+
+@pytest.mark.parametrize("ends", ZONES, ids=" and".join)
+def test_moments_of_several_time_zones_are_reported(ends):
+    values = [day + ends[k % 2] for k, day in enumerate(DAYS)]
+    (finding,) = report_of(values).of("mixed_zones")
+    assert finding.count == 2 and "moments of 2 time zones, whose order as text is not that of time" in str(finding)
+    (finding,) = preview_table("a.csv", text(values)).findings
+    assert "like dates, of 2 time zones" in finding.message and "all in one zone" in finding.message
+
+
+@pytest.mark.parametrize("ends", [("Z", "+00:00"), ("+01:00", "+01"), ("+0100", "+01:00"), ("Z", " UTC")], ids=" ".join)
+def test_one_time_zone_written_in_two_ways_is_one(ends):
+    values = [f"{day}T10:00:00{ends[k % 2]}" for k, day in enumerate(DAYS)]
+    assert not report_of(values).of("mixed_zones")
+    (finding,) = preview_table("a.csv", text(values)).findings
+    assert "zone" not in finding.message
+
+
+@pytest.mark.parametrize("values", [["room 1:30", "a"], ["1:2", "3:4"], ["10:00 to 12:00", "x"], ["v1.2.3", "v2.10.4"]])
+def test_text_with_colons_and_dots_is_no_moment(values):
+    values = [f"{values[k % 2]}{'' if k < 2 else k * 'b'}" for k in range(N)]
+    assert not report_of(values).of("date_text")
+    assert not [each for each in preview_table("a.csv", text(values)).findings if each.kind.startswith("text_")]
+
+
+@pytest.mark.parametrize("code", [-999, 99, -9.0, 9999.0, 999999])
+def test_a_number_that_stands_for_nothing_known_is_reported(code):
+    values = np.array([code if k % 4 == 0 else k / 4 for k in range(N)])
+    (finding,) = report_of(values).of("far_code")
+    assert finding.count == 3 and f"far from all others, such as {code:g} in 'x': taken as numbers" in str(finding)
+
+
+INNOCENT = [
+    [*range(N - 2), -999, 3], [*range(0, 90 * N - 180, 90), 999, 999], [0, 1, 99] * 4, [*range(10), 9, 9],
+    [-9, -9, *range(-8, 2)], [5000 + k for k in range(N - 2)] + [9999, 9999], [-998, -998, *range(10)], [999] * N,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("values", INNOCENT, ids=lambda values: " ".join(map(str, values[-3:])))
+def test_numbers_that_are_rare_near_the_others_or_codes_alone_are_no_missing_ones(values):
+    assert not report_of(values).of("far_code")
+
+
+def test_measurements_and_counts_are_hardly_ever_taken_for_missing_ones():
+    rng = np.random.default_rng(0)
+    draws = [rng.poisson(2, 200), rng.integers(0, 100, 200), rng.lognormal(3, 1.5, 200).round(), rng.geometric(0.1, 99)]
+    for values in [*draws, rng.integers(-10, 10, 200), rng.integers(0, 1000, 200), np.minimum(draws[2], 999)]:
+        table = pl.DataFrame({"id": range(len(values)), "x": values})
+        assert not hc.HetData({"t": table}).report.of("far_code")
+
+
+def test_what_a_spreadsheet_writes_for_an_error_is_missing():
+    preview = preview_table("a.csv", text(["#REF!", "#DIV/0!", "#VALUE!", *range(5)]))
+    assert preview.frame["x"].to_list() == [None] * 3 + [*range(5)]
+    assert "3 cells taken as missing" in str(preview.findings[0])
