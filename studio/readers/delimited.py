@@ -21,7 +21,7 @@ from studio.readers.columns import column_names, end_columns, looks_like_id, ref
 from studio.readers.decoding import as_utf8
 from studio.readers.parsed import ParsedTable
 
-__all__ = ["read"]
+__all__ = ["has_header", "is_number", "read"]
 
 # The rarest in prose first: of two that cut equally well the earlier one is taken.
 _DELIMITERS = {"\t": "tabs", ";": "semicolons", "|": "bars", ",": "commas", " ": "spaces"}
@@ -188,7 +188,7 @@ def _refuse_prose(name: str, lines: str, rows: list[list[str]], delimiter: str) 
     """
     cells = [cell.strip() for row in rows for cell in row if cell.strip()]
     # A quote, a comma without a space or a number is in tables and hardly in letters.
-    if delimiter != "," or '"' in lines or re.search(r",[^\s]", lines) or any(map(_is_number, cells)):
+    if delimiter != "," or '"' in lines or re.search(r",[^\s]", lines) or any(map(is_number, cells)):
         return
     wordy = sum(len(cell.split()) > 2 for cell in cells) / max(len(cells), 1)
     ended = sum(row.rstrip().endswith((".", ",", "!", "?", ":")) for row in lines.splitlines())
@@ -211,21 +211,22 @@ def has_header(rows: list[list[str]], edges: bool = False) -> bool:
         return True
     # A single row has nothing to be compared with.
     if not rest:
-        return not any(map(_is_number, first))
+        return not any(map(is_number, first))
     above_numbers = [cell for j, cell in enumerate(first) if cell.strip() and _numbers_below(rest, j)]
     # A name stands above numbers and is none; this is the surest sign, so it decides where it can.
     if above_numbers:
-        return not all(map(_is_number, above_numbers))
+        return not all(map(is_number, above_numbers))
     # Edges have ids in both columns, so that a first row of words is as likely an edge.
-    return not edges and not any(map(_is_number, first)) and len(set(first)) == len(first)
+    return not edges and not any(map(is_number, first)) and len(set(first)) == len(first)
 
 
 def _numbers_below(rows: list[list[str]], column: int) -> bool:
     cells = [row[column] for row in rows if column < len(row) and row[column].strip()]
-    return bool(cells) and all(map(_is_number, cells))
+    return bool(cells) and all(map(is_number, cells))
 
 
-def _is_number(cell: str) -> bool:
+def is_number(cell: str) -> bool:
+    """Whether a cell is a number, with a dot or a comma."""
     return _NUMBER.match(cell) is not None
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import io
 import re
 import zipfile
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import fastexcel
 import polars as pl
@@ -18,8 +19,8 @@ from hetcore.errors import DataError
 from studio.limits import UPLOADS
 from studio.messages import shown
 from studio.readers.archives import BROKEN_ZIP, refuse_many_entries
-from studio.readers.columns import column_names, refuse_size
-from studio.readers.delimited import has_header
+from studio.readers.columns import column_names, looks_like_id, refuse_size
+from studio.readers.delimited import has_header, is_number
 from studio.readers.parsed import ParsedTable
 
 __all__ = ["read"]
@@ -35,10 +36,33 @@ _ODD = {
     ),
 }
 """Cells without a value: how they look, and what they hold."""
+_MERGED = re.compile(rb'<(?:\w+:)?mergeCell\s[^>]*?ref=["\']([A-Za-z]+)(\d+):([A-Za-z]+)(\d+)["\']')
+_HIDDEN = re.compile(rb'<(?:\w+:)?(?:row|col)\s(?=[^>]*\bhidden=["\'](?:1|true)["\'])[^>]*>')
 _DAMAGED = "{} is a damaged or encrypted workbook: save it anew as XLSX or CSV."
 _CHUNK = 2**20
 # A cell's beginning is far shorter, so that none is missed where two chunks meet.
 _OVERLAP = 200
+
+
+class _Marks(NamedTuple):
+    """What a sheet's XML says beside its values.
+
+    Attributes
+    ----------
+    odd : Counter
+        Cells that hold no value, by kind: see `_ODD`.
+    merged : set of (bytes, bytes, bytes, bytes)
+        Areas of cells that are one: letters and number of the first and of the last cell.
+    hidden : set of bytes
+        Tags of rows and columns that the person does not see.
+    columns : int
+        The last column that holds a cell, from 1.
+    """
+
+    odd: Counter[str]
+    merged: set[tuple[bytes, ...]]
+    hidden: set[bytes]
+    columns: int
 
 
 def read(name: str, content: bytes, options: Mapping[str, Any]) -> ParsedTable:
@@ -51,12 +75,14 @@ def read(name: str, content: bytes, options: Mapping[str, Any]) -> ParsedTable:
     """
     # Before zipfile opens it, which would read the whole directory.
     refuse_many_entries(name, content, "save the one sheet as CSV")
-    cells = _check_archive(name, content)
+    marks = _check_archive(name, content)
     try:
         book = fastexcel.read_excel(content)
-        sheet, rows = _chosen(name, book, options.get("sheet"))
+        sheet, rows, numbers = _chosen(name, book, options.get("sheet"))
     except fastexcel.FastExcelError:
         raise DataError(_DAMAGED.format(name)) from None
+    skipped = _above(rows)
+    rows, numbers = rows[skipped:], numbers[skipped:]
     # The guess looks at 200 rows, as that of CSV does.
     first = [["" if cell is None else cell for cell in row] for row in rows[:200].iter_rows()]
     header = options["header"] if options.get("header") is not None else has_header(first)
@@ -68,24 +94,27 @@ def read(name: str, content: bytes, options: Mapping[str, Any]) -> ParsedTable:
     if frame.width < 2:
         raise DataError(f"{name} has one column, but an id column and at least one more are needed.")
     guesses = ["XLSX", *([] if header else ["no header: columns are numbered"])]
-    findings = (findings if header else []) + _other_sheets(book, sheet) + _odd_cells(cells)
-    return ParsedTable(frame, guesses, findings)
+    guesses += [f"{counted(skipped, 'line')} above the table left out"] if skipped else []
+    findings = (findings if header else []) + _other_sheets(book, sheet)
+    read = [each for member, each in marks.items() if member in _members_of(content, book, sheet)]
+    findings += _odd_cells(sum((each.odd for each in marks.values()), Counter()))
+    return ParsedTable(frame, guesses, findings + _merged_cells(read, numbers) + _hidden_parts(read, numbers))
 
 
-def _check_archive(name: str, content: bytes) -> Counter[str]:
-    """Refuse what would unpack to too much; count the cells that hold no value (see `_ODD`)."""
-    cells: Counter[str] = Counter()
+def _check_archive(name: str, content: bytes) -> dict[str, _Marks]:
+    """Refuse what would unpack to too much; return what each member says beside its values."""
+    marks: dict[str, _Marks] = {}
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             _check_members(name, archive.infolist(), len(content))
             for member in archive.infolist():
-                cells += _check_extent(name, archive, member)
+                marks[member.filename] = _check_extent(name, archive, member)
     # DataError is a ValueError, which the next clause would otherwise turn into "damaged".
     except DataError:
         raise
     except BROKEN_ZIP:
         raise DataError(_DAMAGED.format(name)) from None
-    return cells
+    return marks
 
 
 def _check_members(name: str, members: list[zipfile.ZipInfo], size: int) -> None:
@@ -99,10 +128,10 @@ def _check_members(name: str, members: list[zipfile.ZipInfo], size: int) -> None
         )
 
 
-def _check_extent(name: str, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Counter[str]:
-    """Refuse a sheet whose cells, written or announced, span more than the limits; count its cells without a value."""
+def _check_extent(name: str, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> _Marks:
+    """Refuse a sheet whose cells, written or announced, span more than the limits; return what it says beside them."""
     rows = columns = 0
-    cells: Counter[str] = Counter()
+    cells, merged, hidden = Counter[str](), set(), set()
     tail = b""
     unpacked = 0
     with archive.open(member) as stream:
@@ -120,9 +149,11 @@ def _check_extent(name: str, archive: zipfile.ZipFile, member: zipfile.ZipInfo) 
             for kind, (pattern, _) in _ODD.items():
                 # Those in the overlap were counted with the chunk before.
                 cells[kind] += len(pattern.findall(text)) - len(pattern.findall(tail))
+            merged.update(_MERGED.findall(text))
+            hidden.update(_HIDDEN.findall(text))
             tail = text[-_OVERLAP:]
     # Unary plus drops kinds that were not met.
-    return +cells
+    return _Marks(+cells, merged, hidden, columns)
 
 
 def _extent(text: bytes, rows: int, columns: int) -> tuple[int, int]:
@@ -139,17 +170,21 @@ def _column_number(letters: bytes) -> int:
     return number
 
 
-def _chosen(name: str, book: Any, wanted: str | None) -> tuple[str, pl.DataFrame]:
+def _chosen(name: str, book: Any, wanted: str | None) -> tuple[str, pl.DataFrame, pl.Series]:
+    """Return the name of the sheet that is read, its rows that are not empty, and their numbers in the sheet from 1."""
     if wanted is not None and wanted not in book.sheet_names:
         there = ", ".join(shown(sheet, 20) for sheet in book.sheet_names)
         raise DataError(f"{name} has no sheet {shown(wanted)!r}: choose one of {there:.100}.")
     for sheet in [wanted] if wanted is not None else _seen_first(book):
         # As text, so that the same rules as for CSV decide what is a number, a date or an id.
-        rows = book.load_sheet(sheet, header_row=None, dtypes="string", skip_whitespace_tail_rows=True).to_polars()
+        # From the first row of the sheet, so that a place is a row's number.
+        rows = book.load_sheet(
+            sheet, header_row=None, dtypes="string", skip_rows=0, skip_whitespace_tail_rows=True
+        ).to_polars()
         # Rows with a format and no value come as rows of nulls.
-        rows = rows.filter(~pl.all_horizontal(pl.all().is_null())) if rows.width else rows
-        if rows.height:
-            return sheet, rows
+        filled = rows.select(pl.any_horizontal(pl.all().is_not_null())).to_series() if rows.width else None
+        if filled is not None and filled.any():
+            return sheet, rows.filter(filled), filled.arg_true() + 1
     raise DataError(f"{name} has no sheet with cells in it: choose a workbook with a table.")
 
 
@@ -161,6 +196,64 @@ def _seen_first(book: Any) -> list[str]:
 
 def _is_hidden(book: Any, sheet: str) -> bool:
     return book.load_sheet(sheet, header_row=None, n_rows=0, dtypes="string").visible != "visible"
+
+
+def _above(rows: pl.DataFrame) -> int:
+    """Return how many rows of one cell, such as a title, stand above the first that has more."""
+    filled = [[cell for cell in row if cell is not None] for row in rows.head(200).iter_rows()]
+    first = next((k for k, cells in enumerate(filled) if len(cells) > 1), 0)
+    # A number, or the one name that a header has, is of the table.
+    titles = all(not is_number(cell) and not looks_like_id(cell) for (cell,) in filled[:first])
+    return first if titles else 0
+
+
+def _members_of(content: bytes, book: Any, sheet: str) -> set[str]:
+    """Return the member of the archive that holds a sheet, or all where the archive does not say which."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        names = set(archive.namelist())
+        try:
+            tags = re.findall(rb"<(?:\w+:)?sheet\s[^>]*>", archive.read("xl/workbook.xml"))
+            links = re.findall(rb"<(?:\w+:)?Relationship\s[^>]*>", archive.read("xl/_rels/workbook.xml.rels"))
+        except KeyError:
+            return names
+    # In the order of the workbook, as the reader has them.
+    keys = dict(zip(book.sheet_names, (_attribute(rb"\w+:id", tag) for tag in tags)))
+    targets = {_attribute(b"Id", link): _attribute(b"Target", link).decode(errors="replace") for link in links}
+    target = targets.get(keys.get(sheet, b""), "")
+    member = target.removeprefix("/") if target.startswith("/") else f"xl/{target}"
+    return {member} if member in names else names
+
+
+def _attribute(attribute: bytes, tag: bytes) -> bytes:
+    found = re.search(rb"\s" + attribute + rb'=["\']([^"\']*)', tag)
+    return found[1] if found else b""
+
+
+def _merged_cells(marks: list[_Marks], numbers: pl.Series) -> list[Finding]:
+    """Report cells that are one with another: only the first of an area has its value."""
+    there, hidden, areas = numbers.to_list(), 0, []
+    merged = {area for each in marks for area in each.merged}
+    for left, first, right, last in sorted(merged, key=lambda area: (int(area[1]), area)):
+        rows = bisect_right(there, int(last)) - bisect_left(there, int(first))
+        # Above the table and between its rows nothing is lost.
+        if rows:
+            hidden += rows * (1 + abs(_column_number(right) - _column_number(left))) - 1
+            areas.append(f"{left.decode()}{int(first)}:{right.decode()}{int(last)}")
+    text = f"{counted(hidden, 'cell')} merged with the cell above or beside: taken as missing, for that one alone has "
+    text += "the value; unmerge the cells and fill each"
+    return [Finding("merged_cell", "", hidden, text, tuple(areas))] if hidden else []
+
+
+def _hidden_parts(marks: list[_Marks], numbers: pl.Series) -> list[Finding]:
+    """Report rows and columns that the person does not see, such as those that a filter leaves out."""
+    tags = {tag for each in marks for tag in each.hidden}
+    rows = {int(number) for tag in tags if (number := _attribute(b"r", tag))}.intersection(numbers)
+    width = max((each.columns for each in marks), default=0)
+    spans = [(int(_attribute(b"min", tag)), min(int(_attribute(b"max", tag)), width)) for tag in tags if _attribute(b"min", tag)]
+    columns = sum(max(last - first + 1, 0) for first, last in spans)
+    parts = [counted(count, f"hidden {noun}") for count, noun in ((len(rows), "row"), (columns, "column")) if count]
+    text = f"{' and '.join(parts)} of the sheet read as the others are: leave out what a filter had left out"
+    return [Finding("hidden_part", "", len(rows) + columns, text)] if parts else []
 
 
 def _odd_cells(cells: Counter[str]) -> list[Finding]:
