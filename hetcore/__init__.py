@@ -11,7 +11,7 @@ from hetcore.errors import DataError, ModelFileError, ParameterError
 from hetcore.registry import METHODS
 
 if TYPE_CHECKING:  # a type checker reads these in place of `__getattr__`; a test sees that none is missing
-    from hetcore import data, distributed
+    from hetcore import baselines, data, distributed, metrics, tuning
     from hetcore.bundles.bundle import export
     from hetcore.bundles.data_files import read_data, write_data
     from hetcore.collective.mgb import GBRegressor, MGBClassifier, MGBRegressor, RGBRegressor
@@ -52,7 +52,8 @@ _LAZY = (
     | {"export": "hetcore.bundles.bundle"}
     | dict.fromkeys(("read_data", "write_data"), "hetcore.bundles.data_files")
 )
-_MODULES = ("data", "distributed")  # `hetcore.distributed` needs no Dask until a client comes
+# `hetcore.distributed` needs no Dask until a client comes
+_MODULES = ("baselines", "data", "distributed", "metrics", "tuning")
 
 __all__ = [
     "DataError",
@@ -86,4 +87,4 @@ if not TYPE_CHECKING:  # to a type checker a name that is not there would be one
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *METHODS, *_LAZY, *_NOTEBOOK})
+    return sorted({*globals(), *METHODS, *_LAZY, *_MODULES, *_NOTEBOOK})

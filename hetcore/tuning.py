@@ -301,6 +301,8 @@ def _curve(model: Any, data: HetData, fold: NDArray[np.int64], k: int) -> NDArra
         # a class of so few labels that a fold holds all is scored only where it was seen
         warnings.simplefilter("ignore", UnscoredLabelsWarning)
         model.fit(data, seen, eval_y=hidden, callbacks=[lambda event: curve.append(event.detail["metric"]["held_out"])])
+    # a fit that ended by itself is, with more rounds, the same
+    curve += curve[-1:] * (model.n_iterations - len(curve))
     # a round that diverged is worse than any other
     return np.nan_to_num(np.array(curve), nan=np.inf)
 

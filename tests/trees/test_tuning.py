@@ -58,6 +58,20 @@ def test_the_table_has_every_setting_at_every_number_of_rounds():
     assert_allclose(row["standard_error"][0], scores.std(ddof=1) / np.sqrt(3))
 
 
+def test_a_fit_that_ends_by_itself_stays_as_it_is_with_more_rounds():
+    data, _ = planted("regression", n=60, n_graphs=1, coverage=1.0)
+    cv = cross_validate(hc.GBCRegressor(), data, {"lambda0": [0.0, 1.0]}, n_folds=3)
+    fold, ended = stratified_folds(data, 3), set()
+    assert cv.scores.shape == (2, 3, hc.GBCRegressor().n_iterations)
+    for k in range(3):
+        y, hidden = np.where(fold == k, np.nan, data.y), np.where(fold == k, data.y, np.nan)
+        model = hc.GBCRegressor(lambda0=0.0).fit(data, y, eval_y=hidden)
+        curve, ended = model.history_["metric:held_out"], ended | {model.n_iterations_}
+        assert_allclose(cv.scores[0, k, : len(curve)], curve)
+        assert (cv.scores[0, k, len(curve) :] == curve[-1]).all()
+    assert len(ended) > 1, "the folds end after different numbers of rounds"
+
+
 def test_the_estimator_and_the_data_stay_as_they_were():
     data, _ = planted("regression", n=40)
     estimator, y = hc.GBCRegressor(lambda0=0.7), data.y.copy()
