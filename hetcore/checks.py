@@ -17,10 +17,11 @@ from hetcore.data.text import counted, quoted
 from hetcore.errors import DataError, DataTypeError, ParameterError, UnfamiliarValuesWarning
 
 __all__ = [
-    "TAKES_ARRAYS", "check_aligned", "check_arrays", "check_coverage", "check_names", "check_one_each", "finite",
-    "flag", "one_of", "remember_names", "rows_to_score_by", "validated", "whole",
+    "TAKES_ARRAYS", "as_numbers", "check_aligned", "check_arrays", "check_coverage", "check_names", "check_one_each",
+    "finite", "flag", "one_of", "remember_names", "rows_to_score_by", "validated", "whole",
 ]  # fmt: skip
 
+NO_NUMBERS = "y has labels that are no numbers: give a number for each row."
 TAKES_ARRAYS = "{} takes arrays, not a HetData: hetcore.data.plain makes arrays of one."
 
 
@@ -73,7 +74,8 @@ def validated(estimator: Any, X: ArrayLike, *y: ArrayLike, **checks: Any) -> Any
     Raises
     ------
     DataError
-        If labels are missing among objects, mix text with other values or are moments, or X is of a type that is none.
+        If labels are missing among objects, mix text with other values or are moments, if a column of X or numbers to
+        learn are text, or X is of a type that is none.
     """
     check_arrays(X, type(estimator).__name__)
     from sklearn.utils.validation import validate_data  # half a second that the studio's first page saves
@@ -84,8 +86,23 @@ def validated(estimator: Any, X: ArrayLike, *y: ArrayLike, **checks: Any) -> Any
         found = validate_data(estimator, unmasked(X), *(unmasked(each) for each in y), **checks)
     except TypeError as error:
         raise DataTypeError(f"X or y can't be taken as they are: {error}") from None
+    except ValueError as error:
+        if not str(error).startswith("could not convert string"):
+            raise
+        raise DataError(_where_text_is(X)) from None
+    if checks.get("y_numeric"):
+        found = found[0], as_numbers(found[1])
     _look_at_ranges(estimator, found[0] if y else found, reset=checks.get("reset", True))
     return found
+
+
+def as_numbers(y: ArrayLike) -> NDArray[np.float64]:
+    """Return labels as float64; raise DataError for those that are none."""
+    try:
+        return np.asarray(unmasked(y), np.float64)
+    except (TypeError, ValueError):
+        # words rather than NumPy's
+        raise DataError(NO_NUMBERS) from None
 
 
 def _check_labels(y: ArrayLike) -> None:
@@ -107,6 +124,26 @@ def _check_labels(y: ArrayLike) -> None:
     if texts.any() and not texts.all():
         pair = f"{quoted(labels[texts][0])} beside {quoted(labels[~texts][0])}"
         raise DataError(f"y mixes text with other values, such as {pair}: write all labels in one way.")
+
+
+def _where_text_is(X: ArrayLike) -> str:
+    """Return the sentence for the first text among numbers of X, or of y if X has none."""
+    rows, names = np.asarray(X, object), _feature_names(X)
+    for place, column in enumerate(rows.T):
+        text = next((each for each in column if isinstance(each, str) and not _reads_as_number(each)), None)
+        if text is not None:
+            called = f"Column {place + 1}" if names is None else f"The column {quoted(names[place])}"
+            cure = "encode it as numbers, or let hetcore.data.plain do so, of a HetData"
+            return f"{called} of X has text, such as {quoted(text)}: {cure}."
+    return NO_NUMBERS
+
+
+def _reads_as_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def check_aligned(X: Any, **others: Any) -> None:

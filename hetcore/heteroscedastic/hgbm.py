@@ -91,7 +91,6 @@ class HGBMRegressor(IntervalMixin, RegressorScore, DeviationBoosting, SeedAndThr
     )
 
     def _targets(self, y: NDArray, weights: NDArray) -> NDArray:
-        y = y.astype(np.float64)
         # as printed f begins at nothing, in the labels' own unit
         self._unit = (0.0, 1.0) if self.as_printed else mean_and_deviation(y, weights)
         return self._coded(y)

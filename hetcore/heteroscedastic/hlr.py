@@ -142,7 +142,7 @@ class HLR(RegressorScore, RowsEstimator):
         if (rows := self._rows_to_score(eval_set)) is not None:
             validation = self._columns(rows[0]), rows[1].astype(np.float64)
         columns = self._columns(X)
-        return Solution(columns, y.astype(np.float64), roots, validation, np.zeros(columns.shape[1]))
+        return Solution(columns, y, roots, validation, np.zeros(columns.shape[1]))
 
     def _start(self, problem: Solution) -> Solution:
         return problem

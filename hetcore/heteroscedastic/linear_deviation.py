@@ -271,7 +271,7 @@ class HeteroscedasticLinearRegression(IntervalMixin, RegressorScore, RowsEstimat
 
     def _problem(self, X: Any, y: Any, sample_weight: Any, eval_set: Any) -> tuple[Rows, Rows | None]:
         X, y, weights = self._checked_rows(X, y, sample_weight)
-        self._measure(X, y.astype(np.float64), weights)
+        self._measure(X, y, weights)
         return self._rows(X, y, weights), self._validation(eval_set)
 
     def _start(self, problem: tuple[Rows, Rows | None]) -> Alternation:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import _check_sample_weight
 
 from hetcore.base import Estimator
-from hetcore.checks import check_aligned, check_coverage, rows_to_score_by, validated
+from hetcore.checks import as_numbers, check_aligned, check_coverage, rows_to_score_by, validated
 from hetcore.data.columns import unmasked
 from hetcore.errors import DataError
 from hetcore.events import Callback
@@ -115,11 +115,7 @@ def labels_of(y: ArrayLike, n: int) -> NDArray[np.float64]:
     DataError
         If they are none.
     """
-    try:
-        labels = np.asarray(unmasked(y), np.float64)
-    except (TypeError, ValueError):
-        # words rather than NumPy's
-        raise DataError("y has labels that are no numbers: give a number for each row.") from None
+    labels = as_numbers(y)
     if labels.shape != (n,):
         raise DataError(f"y has labels of shape {labels.shape} for {n} rows of X: give one for each.")
     if not np.isfinite(labels).all():

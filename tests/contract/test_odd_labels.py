@@ -53,6 +53,20 @@ def test_labels_that_are_no_labels_are_refused(name, rows):
         _model(name).predict(X)
 
 
+@pytest.mark.parametrize("name", ROWS)
+def test_text_among_numbers_is_refused_with_its_column(name, rows):
+    X, y = rows
+    table = pd.DataFrame({"x": X[:, 0], "size": X[:, 1].astype(str), "city": ["Oslo", "Bergen"] * (N // 2)})
+    with pytest.raises(hc.DataError, match=r"The column 'city' of X has text, such as 'Oslo': encode it as numbers"):
+        _model(name).fit(table, y)
+    with pytest.raises(hc.DataError, match=r"Column 3 of X has text, such as 'Oslo'"):
+        _model(name).fit(table.to_numpy(), y)
+    if name in NUMBERS:
+        for labels in (["a", "b"] * (N // 2), np.array(["a", "b"] * (N // 2), object)):
+            with pytest.raises(hc.DataError, match="no numbers"):
+                _model(name).fit(X, labels)
+
+
 @pytest.mark.parametrize("name", [name for name in ROWS if METHODS[name].split(".")[1] == "transfer"])
 def test_rows_of_a_transfer_whose_label_is_any_kind_of_missing_are_passed_over(name, rows):
     X, y = rows
