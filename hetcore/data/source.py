@@ -309,6 +309,8 @@ def _no_table(data: Any) -> str:
         cure = "read it with polars, or give the path of a Parquet file to HetData.scan"
     elif type(data).__module__.startswith("scipy"):
         cure = "call .toarray() first, or give it as a graph"
+    elif isinstance(data, np.ndarray):
+        return "An array does not say whose its rows are: give hetcore.Source(ids, array)."
     return f"The data are of type {type(data).__name__}, not a table or a numpy array: {cure}."
 
 

@@ -98,3 +98,8 @@ def test_a_weight_is_one_by_its_name_only():
     # an index with a name is a column: it would have been an end
     with pytest.raises(DataError, match="which do not say what links what"):
         hc.Graph(pd.DataFrame(ends, index=pd.Index([5, 6], name="edge")))
+
+
+def test_an_array_without_ids_is_refused():
+    with pytest.raises(DataError, match=r"^Source 'x': An array does not say whose its rows are: give hetcore\.Source"):
+        hc.HetData(sources={"x": np.zeros((5, 2))}, target=None)
