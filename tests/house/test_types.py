@@ -36,7 +36,7 @@ def test_a_type_checker_reads_every_public_name_and_no_other():
     (block,) = (node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
     found = {alias.name: node.module for node in block.body for alias in node.names}
     imported = {"DataError", "ModelFileError", "ParameterError"}
-    assert set(found) | imported == set(hc.__all__) | {"LiveView", "watch", "data", "distributed"}
+    assert set(found) | imported == set(hc.__all__) | {"LiveView", "watch", *hc._MODULES}
     assert {name: module for name, module in found.items() if name in hc.METHODS} == hc.METHODS
 
 
