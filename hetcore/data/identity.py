@@ -8,7 +8,6 @@ empty text are missing ids.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
@@ -33,12 +32,13 @@ EXACT = 2.0**53
 
 LEAST_SUMMED = 4
 """Rows, the last among them, below which a sum of the others may be chance."""
-LOOKED_AT = 50
-"""Columns that are added up at most."""
+LOOKED_AT, LOOKED_THROUGH = 50, 10_000
+"""Columns that are added up at most, and rows that are for sums of a part: of 20,000 columns some tell."""
 TOTALS = (
     "total", "totals", "grand total", "subtotal", "sum", "average", "mean", "summe", "gesamt", "somme", "totale",
 )  # fmt: skip
 """Ids of rows that are no record."""
+_CALLED_TOTAL = r"(?i)^\s*(?:{0})\b|\b(?:{0})\s*:?\s*$".format("|".join(TOTALS))
 
 
 def check_name(noun: str, name: Any) -> None:
@@ -81,35 +81,99 @@ def converted_finding(count: int, type_name: str, examples: tuple[str, ...]) -> 
 
 
 def total_findings(ids: pl.Series, frame: pl.DataFrame) -> list[Finding]:
-    """Report a last row that is no record but what the others come to: by its id, or by half of its numbers or more."""
+    """Report rows that are no record but what others come to: among the others, and the first or the last row.
+
+    A row among the others is one that is called so, and sums up the rows since the last such row or has no text, or one
+    of two and more that sum up theirs; the last row, or the first, one that sums up all others, or a last one that is
+    called so. A row sums up others where half of its numbers or more do.
+
+    Parameters
+    ----------
+    ids : polars Series of String (n,)
+    frame : polars DataFrame (n, ...)
+        Of plain types.
+    """
     if len(ids) < LEAST_SUMMED:
         return []
-    numbers = [name for name, dtype in frame.schema.items() if dtype.is_numeric()]
-    # a sum is one in every column: some of 20,000 tell
-    summed = _summed(frame.select(numbers[:LOOKED_AT]))
-    named = ids[-1].strip().rstrip(":").casefold() in TOTALS
-    if not (named or 2 * sum(summed.values()) >= len(summed) > 0):
-        return []
-    columns = tuple(name for name, is_sum in summed.items() if is_sum)
-    why = f"the sum of the others in {counted(len(columns), 'column')}" if columns else "named as a sum of the others"
-    message = f"the last row, {quoted(ids[-1])}, is {why}: kept as an instance; leave it out if it is no record"
-    return [Finding("total_row", "", 1, message, columns)]
+    numbers = [name for name, dtype in frame.schema.items() if dtype.is_numeric()][:LOOKED_AT]
+    among = _totals_among(ids, frame.head(LOOKED_THROUGH), numbers)
+    found = [_end_finding(k, ids, frame.select(numbers), among) for k in (0, len(ids) - 1) if k not in among]
+    if among:
+        message = f"{counted(len(among), 'row')} among the others called a total, or the sum of those above or below: "
+        message += "kept as instances; leave out what is no record"
+        found.append(Finding("total_row", "", len(among), message, tuple(ids.gather(among[:5]))))
+    return [finding for finding in found if finding]
 
 
-def _summed(numbers: pl.DataFrame) -> dict[str, bool]:
-    """Tell of each column whether its last value is the sum of the others, of which three or more are not 0."""
-    if not numbers.width:
-        return {}
-    each = pl.all().cast(pl.Float64).fill_nan(None)
-    # no column of zeros and a one, whose last value may be that one by chance
-    last, rest, filled = (
-        numbers.select(what).row(0)
-        for what in (each.last(), each.head(numbers.height - 1).sum(), (each.head(numbers.height - 1) != 0).sum())
+def _end_finding(k: int, ids: pl.Series, numbers: pl.DataFrame, among: list[int]) -> Finding | None:
+    """Report row k, the first or the last, if it is the sum of the others but those `among` them, or called so."""
+    each = pl.all().cast(pl.Float64).fill_nan(None).fill_null(0.0)
+    own, parts = (
+        numbers.select(each.gather(rows)).to_numpy().reshape(len(rows), numbers.width) for rows in ([k], among)
     )
-    return {
-        name: some >= LEAST_SUMMED - 1 and value is not None and math.isclose(value, total, rel_tol=1e-9)
-        for name, value, total, some in zip(numbers.columns, last, rest, filled)
-    }
+    rest, filled = (numbers.select(what).to_numpy().reshape(-1) for what in (each.sum(), (each != 0).sum()))
+    # no column of zeros and a one, whose last value may be that one by chance
+    filled = filled - (own[0] != 0) - (parts != 0).sum(axis=0)
+    summed = _are_equal(own[0], rest - own[0] - parts.sum(axis=0)) & (filled >= LEAST_SUMMED - 1)
+    # of numbers with both signs a sum may be any
+    summed &= np.abs(own[0]) >= numbers.select(each.abs().max()).to_numpy().reshape(-1)
+    named = k > 0 and ids[k].strip().rstrip(":").casefold() in TOTALS
+    if not (named or 2 * summed.sum() >= len(summed) > 0):
+        return None
+    columns = tuple(name for name, is_sum in zip(numbers.columns, summed) if is_sum)
+    why = f"the sum of the others in {counted(len(columns), 'column')}" if columns else "named as a sum of the others"
+    end = "last" if k else "first"
+    message = f"the {end} row, {quoted(ids[k])}, is {why}: kept as an instance; leave it out if it is no record"
+    return Finding("total_row", "", 1, message, columns)
+
+
+def _totals_among(ids: pl.Series, frame: pl.DataFrame, numbers: list[str]) -> list[int]:
+    """Return the rows that are totals of the rows above, or of those below, since the last such row, in their order."""
+    values = frame.select(pl.col(numbers).cast(pl.Float64).fill_nan(None).fill_null(0.0)).to_numpy()
+    texts = [frame[name] for name, dtype in frame.schema.items() if dtype == pl.String][:LOOKED_AT]
+    called = np.any([_is_called_total(text) for text in (ids.head(frame.height), *texts)], axis=0)
+    bare = np.all([text.is_null().to_numpy() for text in texts], axis=0) if texts else np.zeros(frame.height, bool)
+    # of texts that are mostly missing a missing one says nothing
+    bare &= bare.mean() < 0.5
+    summing = max(_block_sums(values), [len(values) - 1 - k for k in _block_sums(values[::-1])], key=len)
+    if len(summing) < 2 or not _are_large(values, summing):
+        summing = [k for k in summing if called[k] or bare[k]]
+    # one alone at an end sums up all others
+    summing = [] if summing in ([0], [len(ids) - 1]) else summing
+    # a name that neither sums nor missing text confirm is that of a record, such as Total Recall
+    return sorted({*summing, *(k for k in np.flatnonzero(called & bare).tolist() if k < len(ids) - 1)})
+
+
+def _is_called_total(texts: pl.Series) -> NDArray[np.bool_]:
+    return texts.str.contains(_CALLED_TOTAL).fill_null(False).to_numpy()
+
+
+def _block_sums(values: NDArray[np.float64]) -> list[int]:
+    """Return the rows of values (n, d) that are, in half of the columns, the sum of three and more since the last."""
+    found, start = [], 0
+    while True:
+        for size in (64, 1024, len(values)):
+            block = values[start : start + size]
+            sums, filled = np.cumsum(block, axis=0)[2:-1], np.cumsum(block != 0, axis=0)[2:-1]
+            equal = _are_equal(block[3:], sums) & (filled >= LEAST_SUMMED - 1)
+            rows = np.flatnonzero(2 * equal.sum(axis=1) >= max(values.shape[1], 1))
+            if rows.size or len(block) < size:
+                break
+        if not rows.size:
+            return found
+        found.append(start + 3 + int(rows[0]))
+        start = found[-1] + 1
+
+
+def _are_equal(values: NDArray[np.float64], sums: NDArray[np.float64]) -> NDArray[np.bool_]:
+    # less than a half apart too: a number that doubles is one more than all before
+    return np.isclose(values, sums, rtol=1e-9, atol=0.0) & (np.abs(values - sums) < 0.5)
+
+
+def _are_large(values: NDArray[np.float64], rows: list[int]) -> bool:
+    """Tell whether sums are too large to be met by chance: twenty times the least step of half of the columns."""
+    steps = np.array([np.diff(np.unique(column)).min(initial=np.inf) for column in values.T])
+    return bool((2 * (np.abs(values[rows]) >= 20 * steps).sum(axis=1) >= values.shape[1]).all())
 
 
 def _as_series(values: Any) -> tuple[pl.Series, int, str]:

@@ -229,6 +229,12 @@ def _attribute(attribute: bytes, tag: bytes) -> bytes:
     return found[1] if found else b""
 
 
+def _number(attribute: bytes, tag: bytes) -> int:
+    """Return what a tag says of itself as a whole number, 0 if it says none."""
+    text = _attribute(attribute, tag)
+    return int(text) if text.isdigit() and len(text) < 10 else 0
+
+
 def _merged_cells(marks: list[_Marks], numbers: pl.Series) -> list[Finding]:
     """Report cells that are one with another: only the first of an area has its value."""
     there, hidden, areas = numbers.to_list(), 0, []
@@ -247,9 +253,9 @@ def _merged_cells(marks: list[_Marks], numbers: pl.Series) -> list[Finding]:
 def _hidden_parts(marks: list[_Marks], numbers: pl.Series) -> list[Finding]:
     """Report rows and columns that the person does not see, such as those that a filter leaves out."""
     tags = {tag for each in marks for tag in each.hidden}
-    rows = {int(number) for tag in tags if (number := _attribute(b"r", tag))}.intersection(numbers)
+    rows = {_number(b"r", tag) for tag in tags}.intersection(numbers)
     width = max((each.columns for each in marks), default=0)
-    spans = [(int(_attribute(b"min", tag)), min(int(_attribute(b"max", tag)), width)) for tag in tags if _attribute(b"min", tag)]
+    spans = [(first, min(_number(b"max", tag), width)) for tag in tags if (first := _number(b"min", tag))]
     columns = sum(max(last - first + 1, 0) for first, last in spans)
     parts = [counted(count, f"hidden {noun}") for count, noun in ((len(rows), "row"), (columns, "column")) if count]
     text = f"{' and '.join(parts)} of the sheet read as the others are: leave out what a filter had left out"

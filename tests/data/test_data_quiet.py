@@ -264,6 +264,63 @@ def test_a_last_row_named_as_a_total_is_reported_without_numbers():
     assert "named as a sum of the others" in str(data.report.of("total_row")[0])
 
 
+def parts(rng, names, n_columns=2, above=False):
+    """Return ids and rows of groups, each of four to nine records and their sum, which stands above or below them."""
+    ids, rows = [], []
+    for name in names:
+        own = rng.integers(1, 500, (rng.integers(4, 10), n_columns))
+        lines = [(f"{len(ids) + k}", row) for k, row in enumerate(own)]
+        lines.insert(0 if above else len(lines), (name, own.sum(axis=0)))
+        ids += [f"{name[-1]}{name_of}" if name_of.isdigit() else name_of for name_of, _ in lines]
+        rows += [row for _, row in lines]
+    return ids, np.array(rows)
+
+
+NAMES = [("Total N", "Total S"), ("North total:", "South total:"), ("x1", "x2", "x3")]
+
+
+@pytest.mark.parametrize("names", NAMES, ids=lambda names: names[0])
+@pytest.mark.parametrize("above", [False, True], ids=["below", "above"])
+@pytest.mark.parametrize("n_columns", [1, 3])
+def test_sums_among_the_rows_are_reported(names, above, n_columns):
+    """Subtotals were records like any other, whatever they were called."""
+    ids, rows = parts(np.random.default_rng(3), names, n_columns, above)
+    data = table_of(ids, **{f"c{k}": rows[:, k] for k in range(n_columns)})
+    (found,) = data.report.of("total_row")
+    assert found.count == len(names) and found.examples == names
+    assert "among the others called a total, or the sum of those above or below" in found.message
+
+
+def test_a_grand_total_of_subtotals_is_reported_too():
+    for above in (False, True):
+        ids, rows = parts(np.random.default_rng(3), ("x1", "x2"), above=above)
+        grand = rows.sum(axis=0, keepdims=True) // 2
+        table = np.vstack([grand, rows] if above else [rows, grand])
+        names = ["all", *ids] if above else [*ids, "all"]
+        data = table_of(names, a=table[:, 0], b=table[:, 1])
+        assert [each.count for each in data.report.of("total_row")] == [1, 2]
+        assert f"the {'first' if above else 'last'} row, 'all', is the sum of the others in 2" in str(data.report)
+
+
+def test_a_subtotal_without_its_text_is_reported():
+    town = ["u", "v", "w", None, "u", "v", "w", None, "w"]
+    data = table_of([*"abc", "Average", *"def", "Subtotal", "g"], town=town, x=np.arange(9.0) ** 2)
+    assert data.report.of("total_row")[0].examples == ("Average", "Subtotal")
+
+
+def test_records_called_so_and_sums_by_chance_are_no_totals():
+    rng = np.random.default_rng(0)
+    films = ["Total Recall", "Alien", "Heat", "Total Eclipse", "Mean Streets", "Jaws", "The Sum of All Fears", "Ran"]
+    assert not table_of(films, year=rng.integers(1970, 2000, 8), town=["a", "b"] * 4).report.of("total_row")
+    words = ["mean", "average", "sum", "the", "total", "of"]
+    assert not table_of(words, x=rng.normal(size=6), y=rng.normal(size=6)).report.of("total_row")
+    for _ in range(60):
+        counts, signed = rng.poisson(3, N), rng.integers(-20, 20, N)
+        draws = [counts, counts * 3, signed, np.cumsum(counts + 1), 2.0 ** np.arange(N), rng.normal(3, 1, N).round(1)]
+        for values in draws:
+            assert not table_of([f"s{k}" for k in range(N)], x=values, y=values * 2).report.of("total_row")
+
+
 def test_a_rare_column_of_ones_is_no_total():
     rng = np.random.default_rng(0)
     for _ in range(200):
