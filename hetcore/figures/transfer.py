@@ -183,7 +183,7 @@ def eta_scale(
         {
             "type": "scatter", "mode": "lines+text", "x": [_on_scale(mark)] * 2,
             "y": [low, high + (0.25 + APART * place) * height], "cliponaxis": False,
-            "text": ["", f"{name} = {mark:.3g}"], "textposition": "top center",
+            "text": ["", f"{name} = {mark:.3g}"], "textposition": _side(place, [*marks.values()]),
             "textfont": {"size": 11}, "line": {"color": GREY, "width": 1.5, "dash": "dot"}, "hoverinfo": "skip",
         }
         for place, (name, mark) in enumerate(marks.items())
@@ -207,6 +207,13 @@ def eta_scale(
     top = high + (0.4 + APART * len(marks)) * height
     layout["yaxis"] |= {"visible": bool(path), "range": [low - 0.1 * height, top]}
     return {"data": data, "layout": layout}
+
+
+def _side(place: int, marks: Sequence[float]) -> str:
+    """Return where the words of a mark stand: beside its line where a higher one on its right would cross them."""
+    # As wide as the words are, in decades.
+    room = np.log10(_on_scale(marks[place]) / LOWEST) > 1.5
+    return "top left" if room and any(later > marks[place] for later in marks[place + 1 :]) else "top center"
 
 
 def _on_scale(eta: float) -> float:

@@ -332,6 +332,9 @@ def test_names_of_two_marks_of_eta_stand_apart():
     layout = figures.eta_scale(0.1, {"linear": 0.5, "squared": 3.0})["layout"]
     low, high = layout["yaxis"]["range"]
     assert (heights[1] - heights[0]) / (high - low) * (layout["height"] - 80) > 11  # letters of 11 px; 80 are the axis'
+    sides = lambda **marks: [trace["textposition"] for trace in figures.eta_scale(0.1, marks)["data"][:2]]  # noqa: E731
+    assert sides(linear=0.5, squared=3.0) == ["top left", "top center"]  # the line of the other crosses no word
+    assert sides(linear=3.0, squared=0.5) == sides(linear=0.02, squared=0.1) == ["top center", "top center"]
 
 
 def test_eta_stands_on_its_scale_beside_the_formulas():
