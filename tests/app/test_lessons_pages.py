@@ -81,7 +81,7 @@ def test_a_lesson_is_passed_step_by_step(key):
     for number, answer in enumerate(answers, len(shown) + 2):
         wrong = next(option for option in page.radio[0].options if option != answer)
         page.radio[0].set_value(wrong).run()
-        assert place(page) == f"step {number - 1} of {steps}" and page.warning[0].value.startswith("Not so.")
+        assert place(page) == f"step {number - 1} of {steps}" and page.warning[0].value.startswith(f"Not so: “{wrong}”")
         page.radio[0].set_value(answer).run()
         assert place(page) == (f"step {number} of {steps}" if number <= steps else "done")
     assert page.success[0].value == LESSONS[key].summary

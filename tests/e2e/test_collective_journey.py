@@ -59,7 +59,7 @@ def lesson(page: Page) -> None:
     panel = page.locator(".st-key-lesson_panel")
     expect(panel).to_contain_text("step 2 of 3")  # training is the first
     answer(panel, "GB")
-    expect(panel).to_contain_text("Not so.")
+    expect(panel).to_contain_text("Not so: “GB”")
     answer(panel, "MGB")
     expect(panel).to_contain_text("step 3 of 3")
     expect(panel.get_by_role("radio", checked=True)).to_have_count(0)

@@ -196,7 +196,8 @@ LESSONS = {
                  _trend(lambda event: float(event.detail["disagreement"])),
                  "Compare the line's end with the pale line's."),
         ),
-        "More λ0, more alike: good where sources err each in its own way, bad where one alone is right.",
+        "λ0 pulls sources together where no label speaks. It need not make them more alike in the end, for each still "
+        "learns from its labels: good where sources err each in its own way, bad where one alone is right.",
     ),
     "neighbours": Lesson(
         "λ1: neighbours", "Consensus",

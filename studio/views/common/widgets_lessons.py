@@ -121,7 +121,8 @@ def _current(chosen: str, lesson: Lesson, at: int, facts: Facts) -> None:
         st.session_state[DONE][chosen] = at + 1
         # At once, so that the next step is drawn and not the answered one.
         st.rerun()
-    st.warning(f"Not so. {step.hint}", icon=":material/refresh:")
+    # With the answer: a second wrong one is seen to be another.
+    st.warning(f"Not so: “{escape(given)}”. {step.hint}", icon=":material/refresh:")
 
 
 def facts_of(kept: Any, events: Any, finished: bool) -> Facts:
