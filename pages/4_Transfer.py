@@ -10,7 +10,7 @@ import datasets
 import hetcore as hc
 from studio import session
 from studio.views.common import training
-from studio.views.common.widgets import escape, frame, panes
+from studio.views.common.widgets import details, escape, frame, panes
 from studio.views.common.widgets_chance import any_over_seeds, compared
 from studio.views.common.widgets_controls import Limits, held, parameter_slider, slider
 from studio.views.common.widgets_downloads import downloads
@@ -207,9 +207,10 @@ def page() -> None:
                 after(ended)
         else:
             st.info("Press Train: accuracy and the mass of each source move while the methods train.")
-        st.divider()
         # It has runs of its own, which go on beside the trainings and outlive them.
-        MeasuredCurve(current.data, current.title, owner).draw(settings, choice.target, possible)
+        with details("measured"):
+            st.divider()
+            MeasuredCurve(current.data, current.title, owner).draw(settings, choice.target, possible)
         with st.expander("What do the words mean?", expanded=not live.runs):
             explain()
 

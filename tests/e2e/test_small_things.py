@@ -1,4 +1,4 @@
-"""The menu on a phone, and the toolbar of charts."""
+"""The menu on a phone, charts and their controls, and the toolbar of charts."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is no
 expect = playwright.expect
 
 pytestmark = pytest.mark.e2e
+ROOM = "chart => chart._fullLayout?._size.h >= 190 && chart.offsetHeight > 330"
+"""Whether the lines have room below a legend of many lines."""
 
 
 def test_the_menu_closes_behind_who_goes_to_a_page_on_a_phone(studio_url, page):
@@ -32,7 +34,7 @@ def test_the_menu_stays_where_it_covers_nothing(studio_url, page):
     expect(page.get_by_test_id("stSidebar")).to_have_attribute("data-collapsed", "false")
 
 
-def test_a_chart_is_in_view_on_a_phone_and_has_a_toolbar_when_it_is_asked_for(studio_url, page):
+def test_a_chart_is_in_view_on_a_phone_its_controls_follow_and_its_toolbar_is_asked_for(studio_url, page):
     page.set_viewport_size({"width": 400, "height": 800})
     page.goto(f"{studio_url}/Consensus?data=planted")
     page.get_by_role("button", name="Train", exact=True).click()
@@ -40,7 +42,14 @@ def test_a_chart_is_in_view_on_a_phone_and_has_a_toolbar_when_it_is_asked_for(st
     chart = page.locator(".st-key-live_curves .live-chart")
     expect(chart.locator(".main-svg").first).to_be_visible()
     assert chart.bounding_box()["y"] < 700  # without scrolling
+    moves = page.get_by_test_id("stSlider").filter(has_text="λ0")
+    assert chart.bounding_box()["y"] < moves.bounding_box()["y"] < page.get_by_role("tab").first.bounding_box()["y"]
+    views = page.locator(".st-key-live_views .live-chart")
+    views.scroll_into_view_if_needed()
+    page.wait_for_function(ROOM, arg=views.element_handle())
     page.set_viewport_size({"width": 1440, "height": 1000})
+    page.get_by_role("tab", name="Take away").scroll_into_view_if_needed()
+    assert 0 < moves.bounding_box()["y"] < 500  # beside whatever one scrolls to
     expect(chart.locator(".modebar-btn")).to_have_count(0)
     page.get_by_text("Chart tools", exact=True).click()
     expect(chart.locator(".modebar-btn").first).to_be_attached()

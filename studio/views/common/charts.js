@@ -8,6 +8,8 @@ const AXES = { round: 0, epoch: 0, stage: 1 };
 function bytes(packed) { return Uint8Array.from(atob(packed), each => each.charCodeAt(0)); }
 
 const NEAR = "200px";  // how far out of view a chart is drawn in each round all the same
+const NARROW = 500;  // pixels below which a chart is drawn for a phone
+const PLOT = 0.6;  // least share of a chart's own height that its lines and bars have, whatever its legend takes
 const STEADY = 500;  // milliseconds in view after which a network or map is drawn during a training
 
 function timeline() {
@@ -41,12 +43,14 @@ class SeenChart extends RoundChart {
 }
 
 class PlotlyChart extends SeenChart {
+  room = 0;
+
   take(data) {
     this.upTo = data.round;  // rounds that there were when the figure was made
     if (this.taken === data.version) return;
     Object.assign(this, { taken: data.version, old: 0, data, figure: JSON.parse(data.figure), due: false });
     const lines = this.figure.data.filter(trace => moves(trace, this.figure.data));
-    this.node.style.minHeight = `${this.figure.layout.height}px`;  // a lower one than usual would be cut off
+    this.node.style.minHeight = `${this.height()}px`;
     this.title = this.figure.layout.yaxis?.title?.text ?? "";
     this.word = this.figure.layout.xaxis?.title?.text?.split(" ")[0];
     this.ahead = AXES[this.word];
@@ -61,6 +65,18 @@ class PlotlyChart extends SeenChart {
     Object.assign(this, { byRound: true, last: this.lengths.length, word: "round", ahead: 0 });
   }
 
+  height() { return this.figure.layout.height * rootSize() / 16 + this.room; }
+
+  // On a phone, or in large type, a legend has many lines: the chart becomes higher by what they take.
+  async makeRoom() {
+    const has = this.node._fullLayout?._size?.h, before = this.room;
+    if (!has) return;
+    this.room = Math.max(Math.round(PLOT * (this.height() - before) + before - has), 0);
+    if (this.room === before) return;
+    this.node.style.minHeight = `${this.height()}px`;
+    await window.Plotly.relayout(this.node, { height: this.height() });
+  }
+
   traces(at) {  // bars have other lengths in each round
     return this.lengths ? [{ ...this.figure.data[0], x: this.lengths[at - 1] }] : this.figure.data;
   }
@@ -69,16 +85,17 @@ class PlotlyChart extends SeenChart {
   async draw(round) {
     const { node } = this, at = this.byRound ? Math.min(round, this.last) : "all";
     const style = getComputedStyle(node.parentElement), size = 12 * rootSize() / 16;
-    const look = `${this.taken} ${style.color} ${size}`, key = `${look} ${at}`;
+    const look = `${this.taken} ${style.color} ${size} ${node.clientWidth < NARROW}`, key = `${look} ${at}`;
     if (this.drawn === key) return;
     const font = { color: style.color, family: style.fontFamily, size };
     // Half of a chart is Plotly's limit; past it a legend on a phone has a scroll bar and lies over the bars.
     const legend = { ...this.figure.layout.legend, maxheight: 0.8 };
-    const layout = { ...this.figure.layout, legend, font, uirevision: "keep" };
+    const layout = { ...this.figure.layout, height: this.height(), legend, font, uirevision: "keep" };
     const all = this.traces(at), last = this.byRound ? at - this.ahead : Infinity;
     const { version, points, config } = this.data;
     if (this.whole !== look || this.lengths) {
       await window.Plotly.react(node, all, layout, config);
+      await this.makeRoom();
       this.whole = look;
       this.keepClipped();
     }
@@ -143,7 +160,7 @@ class EndedChart extends SeenChart {
 
   async draw(round) {
     const { node, data, count } = this, style = getComputedStyle(node.parentElement);
-    this.narrow = node.clientWidth < 500;  // what was fitted to a wide page is small on a narrow one
+    this.narrow = node.clientWidth < NARROW;  // what was fitted to a wide page is small on a narrow one
     const look = `${data.version} ${style.color} ${this.narrow}`;
     if (this.look !== look) {
       this.look = look;

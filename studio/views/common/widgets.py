@@ -20,7 +20,7 @@ from studio.views.common.widgets_menu import chart_config, letters, menu
 from studio.views.common.widgets_style import styled
 from studio.views.common.widgets_timeline import CHART, CHARTS, ROUND
 
-__all__ = ["LOAD_PLOTLY", "PAGES", "chart", "escape", "frame", "live_chart", "number", "panes", "show_table"]
+__all__ = ["LOAD_PLOTLY", "PAGES", "chart", "details", "escape", "frame", "live_chart", "number", "panes", "show_table"]
 
 LOAD_PLOTLY = """
 function plotly(address) {
@@ -115,11 +115,17 @@ def _start() -> bool:
 
 
 def panes() -> tuple[Any, Any, Any]:
-    """Return where a page has its buttons, its charts and its controls."""
+    """Return where a page has its buttons, its charts and its controls, which stay in view beside long charts."""
     bar = st.container()
     # In this order, for columns are stacked on a phone: the charts first.
-    main, side = st.columns([3, 1.15], gap="large")
+    with st.container(key="panes"):
+        main, side = st.columns([3, 1.15], gap="large")
     return bar, main, side
+
+
+def details(name: str) -> Any:
+    """Return where charts have what one reads after them: on a phone the controls come before it."""
+    return st.container(key=f"details {name}")
 
 
 def escape(text: object) -> str:
@@ -174,7 +180,7 @@ def live_chart(
     content["lengths"] = lengths
     content["round"] = st.session_state.get(ROUND)
     with st.container(key=key):
-        _live()(data=content, key=f"{key}_node", height=figure["layout"].get("height", 320))
+        _live()(data=content, key=f"{key}_node", height="content")
 
 
 def _live() -> Any:

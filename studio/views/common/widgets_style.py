@@ -28,6 +28,19 @@ EVERYWHERE = """
 .stPlotlyChart :is(.xtick, .ytick, .xtitle, .ytitle, .legendtext, .cbaxis) { fill: currentColor !important; }
 .stPlotlyChart :is(.xtick, .ytick, .cbaxis) text { fill: currentColor !important; }
 """
+PANES = """
+@media (min-width: 641px) {
+  .st-key-panes > * > .stHorizontalBlock > .stColumn:last-child { position: sticky; top: 4rem; align-self: flex-start;
+    max-height: calc(100vh - 4.5rem); overflow: hidden auto; }
+}
+@media (max-width: 640px) {
+  .st-key-panes :has([class*="st-key-details"]) { display: contents; }
+  .st-key-panes .stHorizontalBlock { gap: 1rem; }
+  .st-key-panes > * > .stHorizontalBlock > .stColumn:last-child { order: 1; }
+  .st-key-panes [class*="st-key-details"] { order: 2; }
+}
+"""
+"""Charts and controls: beside each other the controls stay in view, below each other they come before the details."""
 CARDS = """
 .st-key-LIST [data-testid="stRadio"], .st-key-LIST [data-testid="stRadio"] > div { width: 100%; }
 .st-key-LIST [role="radiogroup"] { display: grid; gap: 0.6rem; width: 100%;
@@ -62,4 +75,4 @@ def cards(key: str) -> None:
 
 def styled() -> None:
     """Mend the page that is begun."""
-    st.html(f"<style>{EVERYWHERE}{SCHEMES}</style>")
+    st.html(f"<style>{EVERYWHERE}{PANES}{SCHEMES}</style>")

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 import streamlit as st
 
 from studio import session
+from studio.views.common.widgets import details
 
 __all__ = ["tabs"]
 
@@ -39,7 +40,8 @@ def tabs(parts: Mapping[str, Callable[[], None]], key: str, alone: bool = True) 
                 with tab:
                     draw()
 
-    (st.fragment(show) if alone else show)()
+    with details(key):
+        (st.fragment(show) if alone else show)()
 
 
 def _tell(key: str) -> None:

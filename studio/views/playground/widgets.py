@@ -9,7 +9,7 @@ import numpy as np
 import streamlit as st
 
 from studio.jobs import manager as jobs
-from studio.views.common.widgets import escape, live_chart
+from studio.views.common.widgets import details, escape, live_chart
 from studio.views.common.widgets_controls import Limits, held, slider
 from studio.views.playground import plane
 from studio.views.playground.plane import ALL, KNOWS, SOURCES, Knobs
@@ -134,7 +134,8 @@ def _draw(scene: Mapping[str, Any], found: Sequence[Mapping[str, Any]], busy: bo
     stage = found[rounds.index(chosen)]
     # Two to a row, so that they come in this order on a phone too, where the second of a row stands below the first.
     names = (ALL, *SOURCES, LINKS)
-    places = [column for _ in range(0, len(names), 2) for column in st.columns(2)]
+    first, others = st.container(), details("planes")
+    places = [column for row in range(0, len(names), 2) for column in (others if row else first).columns(2)]
     for name, column in zip(names, places):
         with column:
             st.markdown(_title(scene, stage, name))
