@@ -131,6 +131,9 @@ def _from_networkx(graph: nx.Graph) -> RawEdges:
     if 0 < bare < len(edges):
         message = f"{counted(bare, 'edge')} without a weight beside edges with one: weight 1 taken"
         findings.append(Finding("missing_weight", "", bare, message))
+    if graph.is_directed():
+        cure = "hetcore.Graph(graph, directed=True) keeps their direction"
+        findings.append(Finding("directed", "", len(edges), f"a directed graph, whose edges count both ways: {cure}"))
     return RawEdges(
         ids=ids,
         a=a,

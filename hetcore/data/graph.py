@@ -79,7 +79,8 @@ class Graph:
         a, b, weights, findings = _usable(raw, signed)
         self.n_given = len(raw.a)
         matrix, more = _merged(a, b, np.abs(weights), raw)
-        self.findings = (*raw.findings, *findings, *more)
+        given = [each for each in raw.findings if not (directed and each.kind == "directed")]
+        self.findings = (*given, *findings, *more)
         self._set(raw.ids, matrix)
         if directed or signed:
             self.arcs = _arcs(a, b, weights, self.n, directed or raw.mirrored)

@@ -98,6 +98,7 @@ def total_findings(ids: pl.Series, frame: pl.DataFrame) -> list[Finding]:
     numbers = [name for name, dtype in frame.schema.items() if dtype.is_numeric()][:LOOKED_AT]
     among = _totals_among(ids, frame.head(LOOKED_THROUGH), numbers)
     found = [_end_finding(k, ids, frame.select(numbers), among) for k in (0, len(ids) - 1) if k not in among]
+    found += [_note_finding(ids, frame)]
     if among:
         message = f"{counted(len(among), 'row')} among the others called a total, or the sum of those above or below: "
         message += "kept as instances; leave out what is no record"
@@ -125,6 +126,19 @@ def _end_finding(k: int, ids: pl.Series, numbers: pl.DataFrame, among: list[int]
     end = "last" if k else "first"
     message = f"the {end} row, {quoted(ids[k])}, is {why}: kept as an instance; leave it out if it is no record"
     return Finding("total_row", "", 1, message, columns)
+
+
+def _note_finding(ids: pl.Series, frame: pl.DataFrame) -> Finding | None:
+    """Report a last row that has no value at all, alone of all rows: a note below the table."""
+    others = frame.head(len(ids) - 1)
+    bare = pl.all_horizontal(pl.all().is_null())
+    if any(cell is not None for cell in frame.row(-1)) or others.select(bare.any()).item():
+        return None
+    # of one column that cell may just be missing, but an id of several words beside ids of one is no id
+    if frame.width == 1 and (" " not in ids[-1].strip() or ids.head(len(others)).str.contains(" ").any()):
+        return None
+    message = f"the last row, {quoted(ids[-1])}, has no value at all: kept as an instance; leave it out if it is a note"
+    return Finding("note_row", "", 1, message)
 
 
 def _totals_among(ids: pl.Series, frame: pl.DataFrame, numbers: list[str]) -> list[int]:
@@ -270,7 +284,7 @@ def float_texts(series: pl.Series, noun: str) -> pl.Series:
 
 
 class IdTally:
-    """Rows without an id, rows that repeat one, and ids that begin or end with a space, batch by batch.
+    """Rows without an id, rows that repeat one, ids with a space at an end or rounded, batch by batch.
 
     Parameters
     ----------
@@ -280,8 +294,8 @@ class IdTally:
 
     def __init__(self, noun: str = "row") -> None:
         self._noun, self._seen = noun, 0
-        self._counts = {"missing": 0, "again": 0, "spaced": 0}
-        self._examples: dict[str, list[str]] = {"missing": [], "again": [], "spaced": []}
+        self._counts = {"missing": 0, "again": 0, "spaced": 0, "rounded": 0}
+        self._examples: dict[str, list[str]] = {what: [] for what in self._counts}
 
     def take(self, ids: pl.Series, repeated: pl.Series | None = None) -> None:
         """Count in the next ids (m,), null where missing, and which of their rows (m,) repeat an earlier row's id."""
@@ -289,8 +303,9 @@ class IdTally:
         self._note("missing", ids.null_count(), rows)
         if repeated is not None:
             self._note("again", int(repeated.sum()), ids.filter(repeated).unique(maintain_order=True).head(5).to_list())
-        spaced = ids.filter(ids.str.contains(r"^\s|\s$").fill_null(False))
-        self._note("spaced", len(spaced), spaced.head(5).to_list())
+        for what, pattern in (("spaced", r"^\s|\s$"), ("rounded", r"^\d\.\d+E\+\d+$")):
+            those = ids.filter(ids.str.contains(pattern).fill_null(False))
+            self._note(what, len(those), those.head(5).to_list())
         self._seen += len(ids)
 
     def _note(self, what: str, count: int, examples: list[str]) -> None:
@@ -305,6 +320,7 @@ class IdTally:
             "missing": ("missing_id", noun, "without an id: dropped"),
             "again": ("repeated_id", noun, first),
             "spaced": ("spaced_id", "id", "with a space at the beginning or end: kept as given"),
+            "rounded": ("rounded_id", "id", "as a spreadsheet shows long numbers, whose last digits are lost: kept so"),
         }
         return [
             Finding(kind, "", count, f"{counted(count, one)} {message}", tuple(self._examples[what]))

@@ -27,6 +27,9 @@ DATE = rf"^\s*((\d{{4}}[-/.]\d{{1,2}}[-/.]\d{{1,2}}|\d{{1,2}}[./]\d{{1,2}}[./]\d
 _ZONE = r":\d{2}(?:[.,]\d+)?(?: ?[AaPp][Mm])?\s*([A-Z]{1,5}|[+-]\d{2}(?::?\d{2})?)\s*$"
 _UTC = ("Z", "UTC", "GMT", "+0000", "-0000")
 NO_ZONE = "none"
+_UNIT = "^[+-]?\\d+(?:[.,]\\d+)?(\\s+[A-Za-z\u00b5\u00b0%]|\\s*[A-Za-z\u00b5\u00b0]{2,4}[23]?)$"
+LOOKED_AT, FEW_VALUES = 1_000, 1_000
+"""Columns whose values are compared at most, and values of a column."""
 NOTHING_KNOWN = {sign * (10**digits - 1) for digits in range(1, 7) for sign in (1, -1)} - {9}
 """Numbers that programs write where there is none: -9, 99, -999 and so on."""
 DRESSED = (
@@ -150,14 +153,17 @@ def levels(series: pl.Series) -> list[str]:
 def _nearly_numbers(series: pl.Series) -> list[str]:
     """Return the values that keep a column of text from being numbers, where four in five values are; none elsewhere.
 
-    A decimal comma, a per cent sign, a currency or thousands apart make a number that can't be read.
+    A decimal comma, a per cent sign, a unit, a currency or thousands apart make a number that can't be read.
     """
     values = series.drop_nulls().unique().sort()
     # codes such as 007 are no numbers, and four of five is not many of fewer values
     if len(values) < 5 or values.str.contains(r"^\s*[+-]?0\d").any():
         return []
     bare = values.str.strip_chars()
-    alike = (bare.str.contains(DRESSED) | as_numbers(values).is_not_null()).mean()
+    units = bare.str.extract(_UNIT)
+    # of many units they are rather letters of codes
+    with_unit = units.is_not_null() & (len(values) >= 5 * units.drop_nulls().n_unique())
+    alike = (bare.str.contains(DRESSED) | with_unit | as_numbers(values).is_not_null()).mean()
     return values.filter(as_numbers(values).is_null()).to_list() if alike >= 0.8 else []
 
 
@@ -189,6 +195,7 @@ class ValueFacts:
         self._nearly: dict[str, list[str]] = {}
         self._dates: dict[str, list[str]] = {}
         self._far: dict[str, tuple[float, int]] = {}
+        self._alike: dict[str, list[str]] = {}
 
     def take(self, frame: pl.DataFrame, guess: Mapping[str, tuple[str, str]], categories: Collection[str]) -> None:
         """Look at some columns of plain types, with their guessed kinds; `categories` are no text that was written."""
@@ -197,12 +204,31 @@ class ValueFacts:
         self._nearly |= {name: odd for name in nominal if (odd := _nearly_numbers(frame[name]))}
         # a moment has more than three pieces, so that it is a text by its words
         self._dates |= {name: zones(frame[name]) for name in texts if _written_dates(frame[name])}
+        words = [name for name, (kind, _) in guess.items() if kind in ("nominal", "binary") and name not in categories]
+        words = [name for name in words if frame[name].dtype == pl.String][:LOOKED_AT]
+        self._alike |= {name: alike for name in words if (alike := _written_alike(frame[name]))}
         self._far |= _far_codes(frame, [name for name, (kind, _) in guess.items() if kind == "real"])
 
     def findings(self) -> list[Finding]:
         """Return what was found in the columns that were taken."""
         found = _date_findings(self._dates) + _far_findings(self._far)
+        found += [_alike_finding(name, alike) for name, alike in self._alike.items()]
         return found + [_nearly_finding(name, odd) for name, odd in self._nearly.items()]
+
+
+def _written_alike(series: pl.Series) -> list[str]:
+    """Return the values of a column of a few that are apart in case and spaces alone, next to one another."""
+    values = series.drop_nulls().unique()
+    if len(values) > FEW_VALUES:
+        return []
+    keys = values.str.strip_chars().str.to_lowercase().str.replace_all(r"\s+", " ")
+    alike = pl.DataFrame({"key": keys, "value": values}).filter(keys.is_duplicated())
+    return alike.sort("key", "value")["value"].to_list()
+
+
+def _alike_finding(name: str, alike: list[str]) -> Finding:
+    message = f"{len(alike):,} values that are apart in case or spaces alone: taken as different; write them in one way"
+    return Finding("near_value", f"column {quoted(name)}", len(alike), message, tuple(alike))
 
 
 def _nearly_finding(name: str, odd: list[str]) -> Finding:

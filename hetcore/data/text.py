@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 __all__ = ["counted", "listed", "quoted"]
@@ -11,6 +12,8 @@ def quoted(value: object, width: int = 60) -> str:
     """Show a value on one line: text in quotes with control characters escaped, cut after `width` characters."""
     # other objects by their text, for their repr may be of any length
     text = repr(value if isinstance(value, str | int | float | bool) or value is None else str(value))
+    # an object without a text of its own shows where it is in memory, which is another place each time
+    text = text if isinstance(value, str) else re.sub(r" at 0x[0-9a-fA-F]+", "", text)
     return text if len(text) <= width else text[: width - 2] + "…" + text[-1]
 
 

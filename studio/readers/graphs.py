@@ -44,7 +44,26 @@ def edges_of_table(name: str, table: ParsedTable, options: Mapping[str, Any]) ->
         cure = ": one of weights must be called 'weight'" if weight is None else ""
         text = f"{counted(len(left_out), 'column')} not used{cure}"
         findings.append(Finding("unused_column", "", len(left_out), text, tuple(left_out)))
-    return ParsedGraph(limited(name, pl.DataFrame(edges)), guesses, findings)
+    listed = pl.DataFrame(edges)
+    findings += _direction(frame.select(left_out), listed)
+    return ParsedGraph(limited(name, listed), guesses, findings)
+
+
+def _direction(rest: pl.DataFrame, edges: pl.DataFrame) -> list[Finding]:
+    """Return what is said of a list of edges that lead one way: by a column, or by other weights on the way back."""
+    for column in rest.iter_columns():
+        values = column.cast(pl.String).str.to_lowercase()
+        way = ["directed", "true", "yes", "1"] if column.name.strip().lower() == "directed" else ["directed"]
+        if count := int(values.is_in(way).sum()):
+            return directed(count)
+    if "weight" not in edges.columns:
+        return []
+    # once a way, for an edge that is listed again has several weights by itself
+    ways = edges.filter(pl.col("source") != pl.col("target")).group_by("source", "target").agg(pl.col("weight").sum())
+    back = ways.select(source="target", target="source", weight="weight")
+    uneven = ways.join(back, on=["source", "target"]).filter(pl.col("weight") != pl.col("weight_right")).height // 2
+    text = f"{counted(uneven, 'pair')} of nodes with other weights in the two directions: a directed graph"
+    return [Finding("directed", "", uneven, text)] if uneven else []
 
 
 def _is_matrix(frame: pl.DataFrame) -> bool:

@@ -120,7 +120,8 @@ def test_networkx_weights_of_mixed_types():
     graph = Graph(given)
     assert graph.ids.tolist() == ["1", "2", "3", "4", "5"]
     assert edge_set(graph) == {("1", "2", 3.0), ("2", "3", 1.0), ("4", "5", 2.0)}
-    assert found(graph) == {"id_converted": 5, "missing_weight": 1, "bad_weight": 1, "both_directions": 1}
+    expected = {"id_converted": 5, "missing_weight": 1, "bad_weight": 1, "both_directions": 1, "directed": 5}
+    assert found(graph) == expected
 
 
 def test_networkx_parallel_edges_add_up_and_nodes_alike_as_text_merge():

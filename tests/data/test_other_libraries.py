@@ -220,3 +220,10 @@ def test_edge_attributes_of_one_number_are_weights_and_others_are_refused():
     assert np.array_equal(hc.Graph(both).edges()[2], wanted[2])
     with pytest.raises(hc.DataError, match=r"edge_attr has shape \(4, 2\) and type float64 for 4 edges"):
         hc.Graph(SimpleNamespace(edge_index=EDGES, edge_attr=np.ones((4, 2)), num_nodes=3))
+
+
+def test_a_directed_graph_of_networkx_is_reported_unless_its_direction_is_kept():
+    graph = nx.DiGraph([("a", "b"), ("b", "c")])
+    (finding,) = hc.Graph(graph).findings
+    assert finding.kind == "directed" and "whose edges count both ways" in finding.message
+    assert not hc.Graph(graph, directed=True).findings and not hc.Graph(graph.to_undirected()).findings

@@ -98,3 +98,54 @@ def test_what_a_spreadsheet_writes_for_an_error_is_missing():
     preview = preview_table("a.csv", text(["#REF!", "#DIV/0!", "#VALUE!", *range(5)]))
     assert preview.frame["x"].to_list() == [None] * 3 + [*range(5)]
     assert "3 cells taken as missing" in str(preview.findings[0])
+
+
+def test_values_apart_in_case_or_spaces_are_reported():
+    (finding,) = report_of(["yes", "Yes", "no", "no "] * 3).of("near_value")
+    assert finding.count == 4 and "4 values that are apart in case or spaces alone: taken as different" in str(finding)
+    for values in (["yes", "no"] * 6, [f"town {k}" for k in range(N)], ["a b", "ab"] * 6, ["x1", "x 1"] * 6):
+        assert not report_of(values).of("near_value")
+
+
+@pytest.mark.parametrize("values", [[f"{k} kg" for k in range(N)], [f"{k},5{'cm'[k % 2]}m" for k in range(N)]])
+def test_numbers_with_a_unit_are_reported(values):
+    assert report_of(values).count("nearly_numbers") == N
+
+
+CODES = [
+    [f"{k % 3 + 1}{'ABCDEF'[k % 6]}" for k in range(N)], [f"{k + 1}{'a' if k % 2 else 'b'}" for k in range(N)],
+    ["1st", "2nd", "3rd", "4th"] * 3, [f"{k} {['High', 'Main', 'Park'][k % 3]} Road" for k in range(N)],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("values", CODES, ids=lambda values: values[1])
+def test_seats_houses_and_places_are_no_numbers_with_a_unit(values):
+    assert not report_of(values).of("nearly_numbers")
+
+
+def test_ids_that_a_spreadsheet_has_rounded_are_reported():
+    def ids(*texts):
+        return hc.Source([*texts], pl.DataFrame({"x": range(len(texts))})).findings
+
+    (finding,) = ids("1.23457E+12", "1.23458E+12", "7")
+    assert finding.kind == "rounded_id" and finding.count == 2 and "last digits are lost" in finding.message
+    assert not ids("1E5", "1e+5", "v1.2E+3", "1.5", "2.5E-3")
+
+
+NOTE = "Source: the ministry"
+
+
+@pytest.mark.parametrize(("last", "columns", "reported"), [
+    (NOTE, {"x": [1, 2, None]}, True), (NOTE, {"x": [1, 2, None], "t": ["u", "v", None]}, True),
+    ("c", {"x": [1, 2, None]}, False), ("c", {"x": [1, 2, None], "t": ["u", "v", None]}, True),
+    (NOTE, {"x": [1, 2, 3]}, False), ("c", {"x": [1, None, None], "t": ["u", None, None]}, False),
+])  # fmt: skip
+def test_a_note_below_the_table_is_reported(last, columns, reported):
+    ids = ["a", "b", "b2", last]
+    findings = hc.Source(ids, pl.DataFrame({name: [value[0], *value] for name, value in columns.items()})).findings
+    assert ("note_row" in [each.kind for each in findings]) == reported
+
+
+def test_an_object_in_a_sentence_does_not_say_where_it_is_in_memory():
+    with pytest.raises(hc.DataError, match="The id '<object object>' of type object is neither text nor number"):
+        hc.Source([object(), "a"], pl.DataFrame({"x": [1, 2]}))

@@ -181,3 +181,21 @@ def test_a_matrix_of_links_is_no_list_of_edges(content):
         preview_graph("g.csv", content)
     edges = b"source,target,weight,year\n1,2,1,2020\n2,3,1,2021\n3,4,0,2021\n4,1,1,2022\n"
     assert preview_graph("g.csv", edges).edges.height == 4
+
+
+DIRECTED = [
+    b"Source,Target,Type\na,b,Directed\nb,c,Directed\n", b"source,target,directed\na,b,true\nb,c,false\n",
+    b"from,to,weight\na,b,2\nb,a,3\nb,c,1\n",
+]  # fmt: skip
+UNDIRECTED = [
+    b"Source,Target,Type\na,b,Undirected\nb,c,Undirected\n", b"source,target,directed\na,b,0\nb,c,0\n",
+    b"from,to,weight\na,b,2\nb,a,2\nb,c,1\na,a,5\n", b"from,to\na,b\nb,a\n",
+    b"source,target,kind\na,b,true\nb,c,false\n",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("content", DIRECTED + UNDIRECTED, ids=lambda content: content.decode().replace("\n", " "))
+def test_a_list_of_edges_that_says_it_is_directed_is_reported_as_such(content):
+    """The page then offers to keep which way edges lead, as for a directed GraphML."""
+    kinds = [each.kind for each in preview_graph("g.csv", content).findings]
+    assert ("directed" in kinds) == (content in DIRECTED)
