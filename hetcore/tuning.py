@@ -267,10 +267,12 @@ def _model(estimator: Any, setting: Mapping[str, Any], n_iterations: int | None)
     """Return an estimator of one setting, its parameters checked."""
     from sklearn.base import clone
 
-    from hetcore.base import BoostedEstimator
+    from hetcore.base import BoostedEstimator, Estimator
 
     if not isinstance(estimator, BoostedEstimator):
         name = type(estimator).__name__
+        if isinstance(estimator, Estimator):
+            raise ParameterError(f"{name} takes arrays, not a HetData: scikit-learn's GridSearchCV tunes it.")
         raise ParameterError(f"{name} is not fitted round by round: give an estimator of hetcore.")
     model = clone(estimator).set_params(**setting)
     if n_iterations is not None:

@@ -87,7 +87,7 @@ def _two_columns(target: Any, id_column: str) -> tuple[Any, Any]:
         return target
     target = as_table(target)
     if not isinstance(target, pl.DataFrame):
-        raise DataError(f"The labels can't be read from {type(target).__name__}: give a table (id, y).")
+        raise DataError(f"The labels can't be read from {type(target).__name__}: give a table (id, y), or (ids, y).")
     if target.width != 2:
         raise DataError(f"The labels come with the columns {listed(target.columns)}: select the id and the label.")
     # named, or else the first column
@@ -142,6 +142,9 @@ def as_labels(labels: Any, task: str | None = None) -> tuple[NDArray, str | None
 
 
 def _as_series(labels: Any) -> pl.Series:
+    if hasattr(labels, "columns"):
+        what = "labels as a table are the target of a HetData; as y give one for each instance, in the order of its ids"
+        raise DataError(f"The labels have the columns {listed(labels.columns)}: {what}.")
     labels = as_column(labels)
     if isinstance(labels, pl.Series):
         return labels

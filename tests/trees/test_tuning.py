@@ -262,6 +262,8 @@ def test_what_else_is_refused():
     data, _ = planted("regression", n=30)
     with pytest.raises(ParameterError, match="JoinedSVM is not fitted round by round"):
         cross_validate(JoinedSVM(), data, {})
+    with pytest.raises(ParameterError, match="HLR takes arrays, not a HetData: scikit-learn's GridSearchCV tunes it"):
+        cross_validate(hc.HLR(), data, {})
     with pytest.raises(ParameterError, match="n_iterations=0 must be"):
         cross_validate(hc.GBCRegressor(), data, {}, n_iterations=0)
     with pytest.raises(ParameterError, match="n_jobs=0 must be"):
