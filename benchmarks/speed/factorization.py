@@ -76,7 +76,7 @@ def on_clusters(factors: int, counts: Sequence[int], X: np.ndarray, y: np.ndarra
     files: dict[str, bytes] = {}
     for count in counts:
         with (
-            LocalCluster(count, threads_per_worker=1, processes=True, dashboard_address=":0") as cluster,
+            LocalCluster(n_workers=count, threads_per_worker=1, processes=True, dashboard_address=":0") as cluster,
             Client(cluster, direct_to_workers=True, set_as_default=False) as client,
         ):
             for cls in (hc.MatrixFactorization, hc.HMF):

@@ -32,7 +32,7 @@ QUIET = {"dashboard_address": ":0", "silence_logs": logging.CRITICAL}
 @pytest.fixture(scope="module")
 def cluster():
     """Two worker processes of one thread."""
-    with dask.LocalCluster(2, threads_per_worker=1, processes=True, **QUIET) as made:
+    with dask.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, **QUIET) as made:
         yield made
 
 
@@ -54,7 +54,7 @@ def client(shared_client):
 def threads():
     """A cluster and its client in this process, quick to come and go."""
     with (
-        dask.LocalCluster(1, threads_per_worker=1, processes=False, **QUIET) as made,
+        dask.LocalCluster(n_workers=1, threads_per_worker=1, processes=False, **QUIET) as made,
         dask.Client(made, set_as_default=False) as client,
     ):
         yield made, client

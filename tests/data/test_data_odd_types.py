@@ -38,7 +38,7 @@ def test_decimals_in_a_list_are_numbers_to_predict_as_they_are_in_a_column():
 
 
 def test_a_series_of_pandas_is_no_table_of_labels():
-    with pytest.raises(DataError, match=r"Target: The labels can't be read from Series: give a table \(id, y\), or \(ids, y\)."):
+    with pytest.raises(DataError, match=r"can't be read from Series: give a table \(id, y\), or \(ids, y\)."):
         hc.HetData({"t": TABLE}, target=pd.Series([1.0, 2.0, 3.0], index=["a", "b", "c"]))
 
 
@@ -108,5 +108,5 @@ def test_an_array_without_ids_is_refused():
 @pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame])
 def test_a_table_of_labels_is_no_array_of_them(kind):
     data = hc.HetData(sources={"x": pl.DataFrame({"id": ["a", "b"], "x": [1.0, 2.0]})}, target=None)
-    with pytest.raises(DataError, match=r"^The labels have the columns 'id', 'y': labels as a table are the target of a"):
+    with pytest.raises(DataError, match=r"^The labels have the columns 'id', 'y': labels as a table are the"):
         data.with_target(kind({"id": ["a", "b"], "y": [1.0, 2.0]}))

@@ -116,7 +116,7 @@ from tests.consensus.test_distributed import QUIET  # noqa: E402
 @pytest.fixture(scope="module")
 def cluster():
     """Four worker processes of one thread."""
-    with dask.LocalCluster(4, threads_per_worker=1, processes=True, **QUIET) as made:
+    with dask.LocalCluster(n_workers=4, threads_per_worker=1, processes=True, **QUIET) as made:
         yield made
 
 

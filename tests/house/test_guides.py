@@ -57,7 +57,7 @@ def given(request, monkeypatch, tmp_path):
         write_files(tmp_path)
         dask = pytest.importorskip("distributed", reason="Dask is not installed")
         quiet = {"dashboard_address": ":0", "silence_logs": logging.CRITICAL}
-        cluster = dask.LocalCluster(1, threads_per_worker=1, processes=False, **quiet)
+        cluster = dask.LocalCluster(n_workers=1, threads_per_worker=1, processes=False, **quiet)
         request.addfinalizer(cluster.close)
         real = dask.Client
         monkeypatch.setattr(dask, "Client", lambda address, **more: real(cluster.scheduler_address, **more))

@@ -64,7 +64,7 @@ def test_runs_of_the_studio_train_on_the_cluster_stop_and_fail_alone(monkeypatch
     data, _ = planted("regression")
     here = model("regression", random_state=0, schedule="parallel").fit(data)
     params = {"n_iterations": 7, "random_state": 0}
-    with dask.LocalCluster(1, threads_per_worker=1, processes=False, protocol="tcp://", **QUIET) as made:
+    with dask.LocalCluster(n_workers=1, threads_per_worker=1, processes=False, protocol="tcp://", **QUIET) as made:
         monkeypatch.setenv("HETCORE_DASK_ADDRESS", made.scheduler_address)
         studio = Manager(JobLimits(workers=1, memory=8 * GIB), compiled=False)
         try:
@@ -124,7 +124,7 @@ def test_tables_written_long_ago_make_room(tmp_path, monkeypatch):
 def test_a_cluster_of_the_studio_reads_uploads_from_the_shared_folder(monkeypatch, tmp_path):
     data, _ = planted("regression")
     here = model("regression", True, random_state=0, schedule="parallel").fit(data)
-    with dask.LocalCluster(1, threads_per_worker=1, processes=False, protocol="tcp://", **QUIET) as made:
+    with dask.LocalCluster(n_workers=1, threads_per_worker=1, processes=False, protocol="tcp://", **QUIET) as made:
         monkeypatch.setenv("HETCORE_DASK_ADDRESS", made.scheduler_address)
         monkeypatch.setenv("HETCORE_SHARED", str(tmp_path / "tables"))
         there = model("regression", True, random_state=0)
