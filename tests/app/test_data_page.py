@@ -11,6 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from studio.limits import MIB, UPLOADS
+from tests.hostile.making import sheet, workbook
 from tests.jobs.running import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -227,6 +228,23 @@ def test_ids_that_nearly_match_are_reported_and_written_the_same_way(page):
     used = page.session_state["uploaded"]
     assert not page.error and used.data.n == 40 and used.recipe["spelling"] == ["case"]
     assert used.data.classes == ["bad", "fair", "good"]
+
+
+def test_what_a_workbook_merges_and_sums_and_where_its_clocks_are_is_reported(page):
+    """Merged cells, totals among the rows and several time zones: all were used without a word."""
+    sales = [(f"s{k}", k * 37 % 50 + 20, f"2020-01-{k + 1:02} 10:00 {'EST' if k % 2 else 'CET'}") for k in range(8)]
+    groups = [[*sales[at : at + 4], (name, sum(row[1] for row in sales[at : at + 4]), None)]
+              for at, name in ((0, "Total north"), (4, "Total south"))]  # fmt: skip
+    rows = [["id", "region", "sales", "at"]]
+    rows += [[row[0], "north" if k == 0 else None, *row[1:]] for group in groups for k, row in enumerate(group)]
+    book = workbook(sheet(rows, merged=["B2:B6", "B7:B11"]))
+    labels = csv(id=[row[0] for row in sales], label=["a", "b"] * 4)
+    use(upload(page, sales__xlsx=book, labels__csv=labels))
+    assert not page.exception
+    captions = " ".join(plain(each.value) for each in page.caption)
+    assert "8 cells merged with the cell above or beside" in captions and "of 2 time zones (CET, EST)" in captions
+    report = " ".join(plain(each.value) for each in page.markdown)
+    assert "2 rows among the others called a total" in report and "moments of 2 time zones" in report
 
 
 def test_a_flaw_may_be_accepted(page):

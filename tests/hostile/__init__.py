@@ -8,12 +8,13 @@ from tests.hostile import delimited, disguised, graphs, images, readable, struct
 from tests.hostile.making import Case, arrow, cells, flipped, graphml, parquet, workbook, zipped
 
 __all__ = [
-    "CASES", "GRAPHS", "READ", "REFUSED", "TABLES", "Case", "arrow", "cells", "flipped", "graphml", "parquet",
-    "workbook", "zipped",
+    "CASES", "DAMAGED", "GRAPHS", "READ", "REFUSED", "TABLES", "Case", "arrow", "cells", "flipped", "graphml",
+    "parquet", "workbook", "zipped",
 ]  # fmt: skip
 
 TABLES = [*delimited.REFUSED, *structured.REFUSED]
 GRAPHS = graphs.REFUSED
 REFUSED = [*TABLES, *GRAPHS, *images.REFUSED, *disguised.DISGUISED]
 READ = readable.READ
-CASES = [*REFUSED, *disguised.DAMAGED, *READ]
+DAMAGED = disguised.DAMAGED
+CASES = [*REFUSED, *DAMAGED, *READ]

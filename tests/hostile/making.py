@@ -6,6 +6,7 @@ import io
 import zipfile
 from collections.abc import Callable
 from typing import NamedTuple
+from xml.sax.saxutils import escape
 
 import numpy as np
 import polars as pl
@@ -108,6 +109,27 @@ def workbook(sheet: str, *, before: str = "", sheets: int = 1, extra: dict[str, 
         for name, text in {**members, **(extra or {})}.items():
             archive.writestr(name, text)
     return buffer.getvalue()
+
+
+def sheet(rows, first=1, merged=(), hidden=(), columns=()):
+    """Return a sheet's XML: rows from number `first`, areas such as "B2:B4", numbers of hidden rows and columns."""
+
+    def cell(value, row, k):
+        place = f"{'ABCDEFGH'[k]}{row}"
+        if isinstance(value, str):
+            return f'<c r="{place}" t="inlineStr"><is><t>{escape(value)}</t></is></c>'
+        return "" if value is None else f'<c r="{place}"><v>{value}</v></c>'
+
+    lines = "".join(
+        f'<row r="{row}"{" hidden=" + chr(34) + "1" + chr(34) if row in hidden else ""}>'
+        + "".join(cell(value, row, k) for k, value in enumerate(values))
+        + "</row>"
+        for row, values in enumerate(rows, first)
+    )
+    unseen = "".join(f'<col min="{a}" max="{b}" hidden="1" width="9"/>' for a, b in columns)
+    areas = "".join(f'<mergeCell ref="{area}"/>' for area in merged)
+    tables = f"<mergeCells>{areas}</mergeCells>" if areas else ""
+    return f"{f'<cols>{unseen}</cols>' if unseen else ''}<sheetData>{lines}</sheetData>{tables}"
 
 
 def cells(**values: float) -> str:
