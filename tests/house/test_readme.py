@@ -68,7 +68,7 @@ def test_your_own_data_are_tables_and_edges():
         "ratings": pl.DataFrame({"film": films[:25], "rating": [5.0 + k % 2 for k in range(25)]}),
     }
     exec(compile(blocks("python")[1], "README.md", "exec"), given)
-    predicted = given["model"].predict(given["data"])
+    predicted = pl.DataFrame({"film": films}).join(given["predicted"], "film", maintain_order="left")["rating"]
     assert predicted[1::2].min() > predicted[::2].max()
 
 
