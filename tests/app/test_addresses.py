@@ -35,6 +35,11 @@ def test_an_address_shows_a_training_and_does_not_control_it():
     assert not theirs.exception and theirs.session_state["live Consensus"].runs == {"Consensus": run}
     assert "somebody else started" in theirs.info[0].value
     assert not {"Play", "Pause", "One round", "Stop training"} & labels(theirs)
+    theirs.slider(key="l0").set_value(1.0).run()  # under other controls than it was trained with
+    assert "trained with other settings: λ0 0" in theirs.info[1].value
+    assert theirs.session_state["live Consensus"].runs == {"Consensus": run}
+    theirs.button(key="back").click().run()
+    assert theirs.slider(key="l0").value == 0.3 and not any("other settings" in each.value for each in theirs.info)
     theirs.button(key="train").click().run()
     own = theirs.session_state["live Consensus"].runs["Consensus"]
     assert own != run and manager.manager().status(run).active

@@ -177,7 +177,7 @@ class LiveTrainings:
         progress.what_if()
         if kept and not kept.own:
             st.info("You look at a training that somebody else started. Press Train for one of your own.")
-        changed = kept is not None and kept.own and kept.settings != settings
+        changed = kept is not None and kept.settings != settings
         if kept and kept.settings == settings:
             kept.screen = {key: value for key, value in values().items() if key != LESSON}, session.operations()
         estimate = self._estimate(settings)
@@ -197,7 +197,7 @@ class LiveTrainings:
         done = kept is not None and not self.busy
         widgets_lessons.panel(lesson, widgets_lessons.facts_of(kept, self.events(), done))
         asked = not busy and (pressed or stepped or st.session_state.pop("train_now", False))
-        quick = changed and 0 < estimate < INSTANT
+        quick = changed and kept.own and 0 < estimate < INSTANT
         if able and (asked or quick):
             self.stop()
             self._start(settings, paused=stepped)
