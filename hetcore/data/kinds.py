@@ -15,18 +15,24 @@ from hetcore.data.text import counted, listed, quoted
 from hetcore.errors import DataError
 
 __all__ = [
-    "CLOCK", "DRESSED", "KINDS", "ValueFacts", "as_numbers", "as_text", "check_kind", "guess_kinds", "levels",
-    "zones",
+    "CLOCK", "DRESSED", "KINDS", "NAMED_MONTH", "TRUTHS", "ValueFacts", "as_numbers", "as_text", "check_kind",
+    "guess_kinds", "levels", "zones",
 ]  # fmt: skip
 
 KINDS = ("real", "binary", "nominal", "text", "array")
 LIST_MARKS = r"\S[|;]\S|, "
 CLOCK = r"\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?( ?[AaPp][Mm])?"
 """A time of day, or a duration."""
-DATE = rf"^\s*((\d{{4}}[-/.]\d{{1,2}}[-/.]\d{{1,2}}|\d{{1,2}}[./]\d{{1,2}}[./]\d{{4}})([T ]{CLOCK}.*)?|{CLOCK})\s*$"
+_MONTH = "(?i:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\\.?"
+NAMED_MONTH = rf"({_MONTH} \d{{1,2}},? \d{{4}}|\d{{1,2}}[ -]{_MONTH}[ -]\d{{2,4}})"
+"""A date whose month has its name."""
+_DAY = rf"(\d{{4}}[-/.]\d{{1,2}}[-/.]\d{{1,2}}|\d{{1,2}}[./]\d{{1,2}}[./]\d{{4}}|{NAMED_MONTH})"
+DATE = rf"^\s*({_DAY}([T ]{CLOCK}.*)?|{CLOCK})\s*$"
 _ZONE = r":\d{2}(?:[.,]\d+)?(?: ?[AaPp][Mm])?\s*([A-Z]{1,5}|[+-]\d{2}(?::?\d{2})?)\s*$"
 _UTC = ("Z", "UTC", "GMT", "+0000", "-0000")
 NO_ZONE = "none"
+TRUTHS = ("true", "false", "yes", "no", "t", "f", "y", "n", "on", "off", "1", "0", "1.0", "0.0")
+"""How true and false are written, in lower case."""
 _UNIT = "^[+-]?\\d+(?:[.,]\\d+)?(\\s+[A-Za-z\u00b5\u00b0%]|\\s*[A-Za-z\u00b5\u00b0]{2,4}[23]?)$"
 LOOKED_AT, FEW_VALUES = 1_000, 1_000
 """Columns whose values are compared at most, and values of a column."""
@@ -217,17 +223,22 @@ class ValueFacts:
 
 
 def _written_alike(series: pl.Series) -> list[str]:
-    """Return the values of a column of a few that are apart in case and spaces alone, next to one another."""
+    """Return the values of a column of a few that are apart in case and spaces alone, or say true in several ways."""
     values = series.drop_nulls().unique()
     if len(values) > FEW_VALUES:
         return []
     keys = values.str.strip_chars().str.to_lowercase().str.replace_all(r"\s+", " ")
+    # letters alone may be codes
+    if keys.n_unique() > 2 and keys.is_in(TRUTHS).all() and keys.is_in(TRUTHS[:4]).any():
+        return values.sort().to_list()
     alike = pl.DataFrame({"key": keys, "value": values}).filter(keys.is_duplicated())
     return alike.sort("key", "value")["value"].to_list()
 
 
 def _alike_finding(name: str, alike: list[str]) -> Finding:
-    message = f"{len(alike):,} values that are apart in case or spaces alone: taken as different; write them in one way"
+    why = "say true and false in several ways" if len({*map(str.lower, alike)} & {*TRUTHS}) > 2 else ""
+    why = why or "are apart in case or spaces alone"
+    message = f"{len(alike):,} values that {why}: taken as different; write them in one way"
     return Finding("near_value", f"column {quoted(name)}", len(alike), message, tuple(alike))
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hetcore.data.columns import as_column, as_table, in_other_order
 from hetcore.data.identity import as_ids, float_texts, id_findings, is_missing
-from hetcore.data.kinds import as_numbers
+from hetcore.data.kinds import TRUTHS, as_numbers
 from hetcore.data.report import Finding
 from hetcore.data.spelling import respelled
 from hetcore.data.text import counted, listed, quoted
@@ -21,7 +21,6 @@ from hetcore.errors import DataError, ParameterError
 __all__ = ["TASKS", "as_labels", "label_name", "placed_labels", "read_target", "unlabelled"]
 
 TASKS = ("regression", "classification")
-TRUTHS = ("true", "false", "yes", "no", "t", "f", "y", "n", "on", "off", "1", "0", "1.0", "0.0")
 MISSING_WORDS = ("na", "n/a", "#n/a", "<na>", "nan", "nat", "none", "null", "?", "-")
 """What files write for a missing value, in lower case: as labels they are classes, and are said."""
 

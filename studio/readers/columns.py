@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 
 from hetcore.data.columns import PATTERN
-from hetcore.data.kinds import CLOCK, DRESSED, zones
+from hetcore.data.kinds import CLOCK, DRESSED, NAMED_MONTH, zones
 from hetcore.data.report import Finding
 from hetcore.data.text import counted
 from hetcore.errors import DataError
@@ -142,14 +142,16 @@ _MOMENT = r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}:\d{2}(\.\d+)?$"
 _CODE = r"^[+-]?(0\d|\d{16,}$)"
 # A cheap look at one cell a column, so that most text columns are never read twice.
 _PROMISING = re.compile(
-    r"(true|false|\d{4}-\d\d-\d\d.*|\d{1,4}[./]\d{1,2}[./]\d{1,4}([ T].*)?|\d{1,2} [a-z]{3,9} \d{4}|"
-    rf"[a-z]{{3,9}} \d{{1,2}}, \d{{4}}|{CLOCK}|[+-]?[\d,]+([eE][+-]?\d+)?|n/?a|null|none|nil|missing|[-?.#/na]*|#.*)$",
+    r"(true|false|\d{4}-\d\d-\d\d.*|\d{1,4}[./]\d{1,2}[./]\d{1,4}([ T].*)?|\d{1,2}[ -][a-z]{3,9}[ -]\d{2,4}.*|"
+    rf"[a-z]{{3,9}} \d{{1,2}},? \d{{4}}.*|{CLOCK}|[+-]?[\d,]+([eE][+-]?\d+)?|"
+    r"n/?a|null|none|nil|missing|[-?.#/na]*|#.*)$",
     re.I,
 )
 _COMMA_NUMBER = r"^[+-]?(\d+(,\d*)?|,\d+)([eE][+-]?\d+)?$"
 _THOUSANDS = r"^[+-]?\d{1,3}(,\d{3})+$"
 _DOTTED_THOUSANDS = r"^[+-]?\d{1,3}\.\d{3}$"
-_LIKE_DATES = r"^(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|\d{1,2}/\d{1,2}/\d{2})([ T].*)?$"
+_LIKE_DATES = r"(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|\d{1,2}/\d{1,2}/\d{2})"
+_LIKE_DATES = rf"^({_LIKE_DATES}|{NAMED_MONTH})([ T].*)?$"
 
 
 def typed(table: ParsedTable, options: Mapping[str, Any]) -> ParsedTable:

@@ -24,6 +24,7 @@ def text(values):
 MOMENTS = [
     [f"{day} 10:00:00" for day in DAYS], [f"{day}T10:00:00.5Z" for day in DAYS], [f"{k + 1}:30 PM" for k in range(N)],
     [f"1/{k + 1}/2020 10:00 {'AP'[k % 2]}M" for k in range(N)], [f"{k}:{k + 10}:00" for k in range(N)],
+    [f"{k + 1}-Jan-20" for k in range(N)], [f"Mar {k + 1} 2020 10:00" for k in range(N)],
 ]  # fmt: skip
 
 
@@ -61,7 +62,10 @@ def test_one_time_zone_written_in_two_ways_is_one(ends):
     assert "zone" not in finding.message
 
 
-@pytest.mark.parametrize("values", [["room 1:30", "a"], ["1:2", "3:4"], ["10:00 to 12:00", "x"], ["v1.2.3", "v2.10.4"]])
+@pytest.mark.parametrize("values", [
+    ["room 1:30", "a"], ["1:2", "3:4"], ["10:00 to 12:00", "x"], ["v1.2.3", "v2.10.4"],
+    ["Route 12 1999", "Mar 3"], ["12-Main-20", "3-March"],
+])  # fmt: skip
 def test_text_with_colons_and_dots_is_no_moment(values):
     values = [f"{values[k % 2]}{'' if k < 2 else k * 'b'}" for k in range(N)]
     assert not report_of(values).of("date_text")
@@ -103,7 +107,10 @@ def test_what_a_spreadsheet_writes_for_an_error_is_missing():
 def test_values_apart_in_case_or_spaces_are_reported():
     (finding,) = report_of(["yes", "Yes", "no", "no "] * 3).of("near_value")
     assert finding.count == 4 and "4 values that are apart in case or spaces alone: taken as different" in str(finding)
-    for values in (["yes", "no"] * 6, [f"town {k}" for k in range(N)], ["a b", "ab"] * 6, ["x1", "x 1"] * 6):
+    (finding,) = report_of(["TRUE", "1", "0", "FALSE"] * 3).of("near_value")
+    assert finding.count == 4 and "4 values that say true and false in several ways" in str(finding)
+    plain = [["yes", "no"] * 6, ["n", "t", "f"] * 4, ["yes", "no", "maybe"] * 4, [f"town {k}" for k in range(N)]]
+    for values in (*plain, ["a b", "ab"] * 6, ["x1", "x 1"] * 6):
         assert not report_of(values).of("near_value")
 
 
