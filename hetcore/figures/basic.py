@@ -207,7 +207,7 @@ def beside(panels: Mapping[str, Figure]) -> Figure:
 
 def contributions(values: Mapping[str, float], order: Sequence[str], unit: str) -> Figure:
     """Draw what each source and graph adds to one instance's prediction."""
-    return bars(values, f"adds to the prediction ({unit})", order)
+    return bars(values, f"adds ({unit})", order)
 
 
 def autocorrelation(x: Sequence[float], series: Mapping[str, Sequence[float]], order: Sequence[str]) -> Figure:

@@ -36,7 +36,7 @@ PANES = """
 @media (max-width: 640px) {
   .st-key-panes :has([class*="st-key-details"]) { display: contents; }
   .st-key-panes .stHorizontalBlock { gap: 1rem; }
-  .st-key-panes > * > .stHorizontalBlock > .stColumn:last-child { order: 1; }
+  .st-key-panes > * > .stHorizontalBlock > .stColumn:last-child { order: 1; width: 100%; }
   .st-key-panes [class*="st-key-details"] { order: 2; }
 }
 """
