@@ -61,7 +61,14 @@ class Outputs(NamedTuple):
         if self.k == 1:
             # without overflow for large scores
             return (np.logaddexp(0.0, scores) - codes * scores)[..., 0]
-        return _softmax(scores)[1] - np.einsum("...k,...k->...", codes, scores)
+        return self.fitted_with_loss(scores, codes)[1]
+
+    def fitted_with_loss(self, scores: NDArray, codes: NDArray) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return `fitted` and `loss`, of several classes from the same exponentials."""
+        if not self.is_classifier or self.k == 1:
+            return self.fitted(scores), self.loss(scores, codes)
+        fitted, log_total = _softmax(scores)
+        return fitted, log_total - np.einsum("...k,...k->...", codes, scores)
 
     def curvature(self, fitted: NDArray) -> NDArray[np.float64]:
         """Return the second derivatives (..., k) of the loss."""

@@ -181,9 +181,10 @@ def _ratio(pairs: Pairs, values: NDArray) -> tuple[float, float]:
     a, b, weight, linked = pairs
     if not a.size:
         return 1.0, 1.0
-    apart = ((values[a] - values[b]) ** 2).sum(axis=1) @ weight / weight.sum()
+    gaps = values[a] - values[b]
+    apart = np.einsum("mk,mk->m", gaps, gaps) @ weight / weight.sum()
     # twice the variance is the mean squared distance of any two
-    spread = 2.0 * ((values[linked] - values[linked].mean(axis=0)) ** 2).sum(axis=1).mean()
+    spread = 2.0 * float(values[linked].var(axis=0).sum())
     # pairs share instances, so that their number alone would make too small an error
     slack = SURE / np.sqrt(min(a.size, linked.size)) + 0.01
     return (float(apart / spread), slack) if spread > 0 else (1.0, 1.0)

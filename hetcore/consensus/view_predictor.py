@@ -233,6 +233,8 @@ def added(state: ViewBoosting, rows: NDArray[np.int64]) -> NDArray[np.float64]:
     counts = factors(state.weights, state.sum.weight, state.sum.scales, covers)
     counts += state.correction.scales[:, None] * covers
     for view, factor, share in zip(state.views, counts, state.shares()):
+        if not factor.any():
+            continue
         change = factor[:, None] * (view.trained[rows] - state.outputs.prior)
         parts += _dealt(share, present)[:, :, None] * change
     own = np.concatenate([np.zeros(len(tables)), list(state.graph_weights.values())])

@@ -46,6 +46,9 @@ def consensus(weights: NDArray, predicted: Sequence[NDArray], covers: NDArray, p
     used = np.flatnonzero(weights > FAINT * weights.max(initial=0.0))
     if not np.array_equal(covers[used].any(axis=0), covers[weights > 0].any(axis=0)):
         used = np.flatnonzero(weights > 0)
+    if used.size and covers[used].all():
+        # one number for all rows, and no pass over them for each
+        return sum(weights[i] * predicted[i] for i in used) / weights[used].sum()
     mass, total = weights[used] @ covers[used], np.zeros_like(predicted[0])
     for i in used:
         total += (weights[i] * covers[i])[:, None] * predicted[i]
