@@ -83,9 +83,9 @@ def converted_finding(count: int, type_name: str, examples: tuple[str, ...]) -> 
 def total_findings(ids: pl.Series, frame: pl.DataFrame) -> list[Finding]:
     """Report rows that are no record but what others come to: among the others, and the first or the last row.
 
-    A row among the others is one that is called so, and sums up the rows since the last such row or has no text, or one
-    of two and more that sum up theirs; the last row, or the first, one that sums up all others, or a last one that is
-    called so. A row sums up others where half of its numbers or more do.
+    A row among the others sums up the rows since the last such row, and is called a total, has no text or is one of two
+    and more; or it is called a total alone and has no text. The first row or the last sums up all others, or the last
+    is called so. A row sums up others where half of its numbers or more do.
 
     Parameters
     ----------
@@ -154,8 +154,9 @@ def _totals_among(ids: pl.Series, frame: pl.DataFrame, numbers: list[str]) -> li
         summing = [k for k in summing if called[k] or bare[k]]
     # one alone at an end sums up all others
     summing = [] if summing in ([0], [len(ids) - 1]) else summing
-    # a name that neither sums nor missing text confirm is that of a record, such as Total Recall
-    return sorted({*summing, *(k for k in np.flatnonzero(called & bare).tolist() if k < len(ids) - 1)})
+    # a longer name that no sum confirms is that of a record, such as Total Recall
+    alone = ids.head(frame.height).str.strip_chars(" :").str.to_lowercase().is_in(TOTALS).to_numpy() & bare
+    return sorted({*summing, *(k for k in np.flatnonzero(alone).tolist() if k < len(ids) - 1)})
 
 
 def _is_called_total(texts: pl.Series) -> NDArray[np.bool_]:
