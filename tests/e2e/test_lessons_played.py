@@ -94,7 +94,7 @@ def test_sources_that_agree_and_then_neighbours(studio_url, page):
 
 
 def test_η_and_when_transfer_hurts(studio_url, page):
-    begin(page, f"{studio_url}/Transfer?data=planted_domains", "transfer")
+    begin(page, f"{studio_url}/Transfer?data=planted_domains&transfer_rounds=10", "transfer")
     train(page)
     at_step(page, "transfer", 2)
     move(page, "η", "Home")
