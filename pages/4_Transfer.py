@@ -12,12 +12,12 @@ from studio import session
 from studio.views.common import training
 from studio.views.common.widgets import details, escape, frame, panes
 from studio.views.common.widgets_chance import any_over_seeds, compared
-from studio.views.common.widgets_controls import Limits, held, parameter_slider, slider
+from studio.views.common.widgets_controls import Limits, held, parameter_slider, slider, train_example
 from studio.views.common.widgets_downloads import downloads
 from studio.views.common.widgets_pins import pin_of, pinned
 from studio.views.common.widgets_progress import outcomes
 from studio.views.common.widgets_tabs import tabs
-from studio.views.common.widgets_training import LiveTrainings, train_example
+from studio.views.common.widgets_training import LiveTrainings
 from studio.views.transfer import widgets_settings as transfer
 from studio.views.transfer.domains import (
     ALL,

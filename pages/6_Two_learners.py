@@ -10,11 +10,12 @@ from studio import session
 from studio.views.common import training
 from studio.views.common.widgets import escape, frame, panes
 from studio.views.common.widgets_chance import any_over_seeds, compared
+from studio.views.common.widgets_controls import train_example
 from studio.views.common.widgets_downloads import downloads
 from studio.views.common.widgets_pins import pin_of, pinned
 from studio.views.common.widgets_progress import outcomes
 from studio.views.common.widgets_tabs import tabs
-from studio.views.common.widgets_training import LiveTrainings, train_example
+from studio.views.common.widgets_training import LiveTrainings
 from studio.views.two_learners import settings, widgets, widgets_controls
 from studio.views.two_learners.widgets_rows import failing, instances
 

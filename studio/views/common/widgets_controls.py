@@ -10,7 +10,7 @@ A control starts with what the address says, else with what it had when the page
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
@@ -23,7 +23,10 @@ from studio.state import Limits
 from studio.views.common import glossary
 from studio.views.common.widgets_present import NOTHING, PRESENT, present
 
-__all__ = ["Limits", "held", "multiselect", "parameter_slider", "share", "slider", "values", "write"]
+__all__ = [
+    "Limits", "go_back", "held", "multiselect", "parameter_slider", "share", "slider", "train_example", "values",
+    "write",
+]  # fmt: skip
 
 NAMES, VALUES, LABELS = "control names", "control values", "control labels"
 """In the session: names in the address of this page's controls, the value of every control there was, and labels."""
@@ -173,3 +176,15 @@ def share() -> None:
         presenter_link(base, address_values())
         if st.session_state.get("uploaded") is not None:
             st.caption("The link opens your uploaded data for you; anybody else needs the files.")
+
+
+def go_back(controls: Mapping[str, Any], operations: Sequence[Mapping[str, Any]]) -> None:
+    """Set the controls, and the what-ifs, that what is shown was made with."""
+    st.session_state.update(controls)
+    st.session_state["operations"] = list(operations)
+
+
+def train_example(name: str) -> None:
+    """Use an example and train on it at once: who asks for one on a page of trainings wants to see them."""
+    session.use_example(name)
+    st.session_state["train_now"] = True

@@ -27,10 +27,10 @@ from studio.runs import restoring, store
 from studio.views.common import training, widgets_lessons
 from studio.views.common import widgets_progress as progress
 from studio.views.common.widgets import escape
-from studio.views.common.widgets_controls import share, values, write
+from studio.views.common.widgets_controls import go_back, share, values, write
 from studio.views.common.widgets_timeline import timeline
 
-__all__ = ["LiveTrainings", "go_back", "submit", "train_example"]
+__all__ = ["LiveTrainings", "submit"]
 
 INSTANT = 3.0
 """Seconds: a changed setting that is estimated to train faster trains at once."""
@@ -334,12 +334,6 @@ class LiveTrainings:
             self._kept.durations = {label: each for label, each in self.events().items() if each}
 
 
-def go_back(controls: Mapping[str, Any], operations: Sequence[Mapping[str, Any]]) -> None:
-    """Set the controls, and the what-ifs, that what is shown was made with."""
-    st.session_state.update(controls)
-    st.session_state["operations"] = list(operations)
-
-
 def _known(run: str, owner: str) -> bool:
     """Tell whether the manager knows a run, or knows it again as one of the owner's that was stored."""
     try:
@@ -403,9 +397,3 @@ def submit(
     except ValueError:
         store.shared().delete(owner, run.id)
         raise
-
-
-def train_example(name: str) -> None:
-    """Use an example and train on it at once: who asks for one on a page of trainings wants to see them."""
-    session.use_example(name)
-    st.session_state["train_now"] = True

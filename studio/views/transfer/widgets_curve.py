@@ -17,8 +17,7 @@ from studio.jobs.job import Setting
 from studio.runs import export
 from studio.views.common import widgets_task
 from studio.views.common.widgets import escape, live_chart
-from studio.views.common.widgets_controls import slider, values
-from studio.views.common.widgets_training import go_back
+from studio.views.common.widgets_controls import go_back, slider, values
 from studio.views.transfer import curve
 from studio.views.transfer.domains import METHODS
 
