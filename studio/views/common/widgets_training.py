@@ -34,8 +34,8 @@ __all__ = ["LiveTrainings", "submit"]
 
 INSTANT = 3.0
 """Seconds: a changed setting that is estimated to train faster trains at once."""
-EVERY, AT_ONCE = 0.3, 2
-"""Seconds between two looks at a training; of several at once twice as many, for a look takes of what they need."""
+EVERY = 0.6
+"""Seconds between two looks at a training: a look takes a third of a second of the browser, of cores it needs too."""
 FIRST = 0.6
 """Seconds that a look at a training waits for its first round, or for its end after the last."""
 LESSON = "lesson"
@@ -273,9 +273,8 @@ class LiveTrainings:
         """
         active = self.busy
         before = {label: events for label, (_, events) in self.before.items()}
-        every = EVERY * min(len(self.runs), AT_ONCE)
 
-        @st.fragment(run_every=every if active and not st.session_state.get("hold") else None)
+        @st.fragment(run_every=EVERY if active and not st.session_state.get("hold") else None)
         def look() -> None:
             if active:
                 self._page_at_end()
