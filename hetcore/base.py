@@ -53,44 +53,32 @@ COLUMNS: Schema = {
 """What every model file holds beside what its method declares."""
 
 
-def _check_scored(X: Any, y: Any, sample_weight: Any) -> None:
-    """Raise DataError if labels or weights to score by have the index of X, or the ids of data, in another order."""
-    for name, each in (("y", y), ("sample_weight", sample_weight)):
-        # of data the ids are what an index could be
-        if hasattr(X, "id_series"):
-            check_index(each, X.id_series)
-        else:
-            check_aligned(X, **{name: each})
-
-
-class ClassifierScore(ClassifierMixin):
-    """Scores by accuracy, as scikit-learn's classifiers do; labels of pandas in another order than X are refused."""
+class _Scored:
+    """Scores as scikit-learn's mixin beside it does; labels of pandas in another order than X are refused."""
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the share of labels y (n,) that are predicted from X, weighted by sample_weight (n,).
+        """Return the share of classes y (n,) that are predicted from X, or R^2 of numbers, weighted by rows (n,).
 
         Raises
         ------
         DataError
             If y or the weights are of pandas and have the index of X, or the ids of data, in another order.
         """
-        _check_scored(X, y, sample_weight)
+        for name, each in (("y", y), ("sample_weight", sample_weight)):
+            # of data the ids are what an index could be
+            if isinstance(X, HetData):
+                check_index(each, X.id_series)
+            else:
+                check_aligned(X, **{name: each})
         return super().score(X, y, sample_weight)
 
 
-class RegressorScore(RegressorMixin):
-    """Scores by R^2, as scikit-learn's regressors do; labels of pandas in another order than X are refused."""
+class ClassifierScore(_Scored, ClassifierMixin):
+    """Scores by accuracy."""
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return R^2 of what is predicted from X beside labels y (n,), weighted by sample_weight (n,).
 
-        Raises
-        ------
-        DataError
-            If y or the weights are of pandas and have the index of X, or the ids of data, in another order.
-        """
-        _check_scored(X, y, sample_weight)
-        return super().score(X, y, sample_weight)
+class RegressorScore(_Scored, RegressorMixin):
+    """Scores by R^2."""
 
 
 class Estimator(Declared, BaseEstimator):

@@ -96,7 +96,7 @@ class HGBMRegressor(IntervalMixin, RegressorScore, DeviationBoosting, SeedAndThr
         return self._coded(y)
 
     def _coded(self, y: NDArray) -> NDArray:
-        return (y.astype(np.float64) - self._unit[0]) / self._unit[1]
+        return (y - self._unit[0]) / self._unit[1]
 
     def _base(self, y: NDArray) -> Numbers:
         return Numbers(y)

@@ -140,7 +140,7 @@ class HLR(RegressorScore, RowsEstimator):
         roots = np.sqrt(weights / weights.max()) / _deviations(squared_errors, y.size)
         validation = None
         if (rows := self._rows_to_score(eval_set)) is not None:
-            validation = self._columns(rows[0]), rows[1].astype(np.float64)
+            validation = self._columns(rows[0]), rows[1]
         columns = self._columns(X)
         return Solution(columns, y, roots, validation, np.zeros(columns.shape[1]))
 

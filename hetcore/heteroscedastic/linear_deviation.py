@@ -292,7 +292,7 @@ class HeteroscedasticLinearRegression(IntervalMixin, RegressorScore, RowsEstimat
         if (rows := self._rows_to_score(eval_set)) is None:
             return None
         X, y = rows
-        return self._rows(X, y.astype(np.float64), np.ones(len(X)))
+        return self._rows(X, y, np.ones(len(X)))
 
     def _view(self, state: Alternation) -> dict[str, Any]:
         sets = {"train": state.train} | ({} if state.held_out is None else {"held_out": state.held_out})

@@ -74,7 +74,10 @@ class RowsEstimator(Estimator):
 
     def _rows_to_score(self, eval_set: Any) -> tuple[NDArray, NDArray] | None:
         """Return X and y of an `eval_set`; None without one."""
-        return None if eval_set is None else rows_to_score_by(self, eval_set, **self._x_checks)
+        if eval_set is None:
+            return None
+        X, y = rows_to_score_by(self, eval_set, **self._x_checks)
+        return X, as_numbers(y) if "y_numeric" in self._y_checks else y
 
 
 class IntervalMixin:

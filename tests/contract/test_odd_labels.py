@@ -65,6 +65,9 @@ def test_text_among_numbers_is_refused_with_its_column(name, rows):
         for labels in (["a", "b"] * (N // 2), np.array(["a", "b"] * (N // 2), object)):
             with pytest.raises(hc.DataError, match="no numbers"):
                 _model(name).fit(X, labels)
+            if METHODS[name].split(".")[1] == "heteroscedastic":
+                with pytest.raises(hc.DataError, match="no numbers"):
+                    _model(name).fit(X, y, eval_set=(X, labels))
 
 
 @pytest.mark.parametrize("name", [name for name in ROWS if METHODS[name].split(".")[1] == "transfer"])

@@ -61,6 +61,15 @@ def passes(page: Page, option: str, summary: str) -> bool:
     return passed.is_visible()
 
 
+def from_end_to_end(page, lesson, label):
+    """Move a slider to its least and to its most, and answer that there is more of something there."""
+    at_step(page, lesson, 2)
+    move(page, label, "Home")
+    at_step(page, lesson, 3)
+    move(page, label, "End")
+    answered(page, lesson, wrong="less", right="more")
+
+
 def test_a_noisy_source(studio_url, page):
     begin(page, f"{studio_url}/Consensus?data=planted&rounds=10", "noise")
     train(page)
@@ -78,29 +87,17 @@ def test_a_noisy_source(studio_url, page):
 def test_sources_that_agree_and_then_neighbours(studio_url, page):
     begin(page, f"{studio_url}/Consensus?data=planted&rounds=10&l1auto=0", "agreement")
     train(page)
-    at_step(page, "agreement", 2)
-    move(page, "λ0", "Home")
-    at_step(page, "agreement", 3)
-    move(page, "λ0", "End")
-    answered(page, "agreement", wrong="less", right="more")
+    from_end_to_end(page, "agreement", "λ0")
     choose(page, page.get_by_role("combobox", name="Lesson", exact=False), f"Lesson: {LESSONS['neighbours'].title}")
     at_step(page, "neighbours", 1)  # with too many labels nothing is passed
     move(page, "Labels known, per cent", *["ArrowLeft"] * 4)
-    at_step(page, "neighbours", 2)
-    move(page, "λ1", "Home")
-    at_step(page, "neighbours", 3)
-    move(page, "λ1", "End")
-    answered(page, "neighbours", wrong="less", right="more")
+    from_end_to_end(page, "neighbours", "λ1")
 
 
 def test_η_and_when_transfer_hurts(studio_url, page):
     begin(page, f"{studio_url}/Transfer?data=planted_domains&transfer_rounds=10", "transfer")
     train(page)
-    at_step(page, "transfer", 2)
-    move(page, "η", "Home")
-    at_step(page, "transfer", 3)
-    move(page, "η", "End")
-    answered(page, "transfer", wrong="less", right="more")
+    from_end_to_end(page, "transfer", "η")
 
 
 def test_which_rows_to_trust(studio_url, page):
