@@ -1,6 +1,7 @@
 // The live view of a training, for notebooks: anywidget's contract, render({ model, el }).
 //
-// Before this text stand the timeline that it shares with the studio (timeline.js) and what it draws (live_charts.js).
+// Before this text stand the timeline and the lines that it shares with the studio (timeline.js, lines.js), and its charts
+// (live_charts.js).
 // The traits say what state the training is in; each round comes once, in a message { run, first, rows, sent }, and a
 // view that lacks some asks for them. It loads nothing and asks no host. Text is set as text, never as markup.
 
@@ -26,12 +27,9 @@ const STYLE = `
   gap: 10px 20px; }
 .hetcore-live figure { margin: 0; min-width: 0; }
 .hetcore-live figcaption { font-weight: 600; margin-top: 8px; }
-.hetcore-live ul { list-style: none; display: flex; flex-wrap: wrap; gap: 0 14px; margin: 0; padding: 0; font-size: 12px; }
-.hetcore-live li { display: flex; gap: 5px; align-items: center; max-width: 100%; margin: 0; }
-.hetcore-live li .name { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; max-width: 12em; }
-.hetcore-live figure svg { display: block; width: 100%; color: inherit; }
-.hetcore-live svg.chart { cursor: crosshair; touch-action: pan-y; }
-.hetcore-live text { fill: currentColor; font-size: 11px; opacity: .8; }
+.hetcore-live .line-legend, .hetcore-live .line-chart { font-size: 12px; }
+.hetcore-live .line-legend .name { max-width: 12em; }
+.hetcore-live svg.picture { display: block; width: 100%; color: inherit; }
 .hetcore-live .timeline output { flex: 0 1 auto; }
 .hetcore-live figure.last { order: 1; }
 .hetcore-live figure select { font: inherit; color: inherit; background: transparent; padding: 2px 6px; border-radius: 4px; }
@@ -111,7 +109,7 @@ class LiveView {
     this.root = make(
       "section",
       { class: "hetcore-live", "aria-label": "Training", "data-lm-suppress-shortcuts": "true" },
-      make("style", {}, STYLE), head, this.bar, this.problem, this.controls, this.buttons, this.note, this.strip, this.figures,
+      make("style", {}, LINES_STYLE + STYLE), head, this.bar, this.problem, this.controls, this.buttons, this.note, this.strip, this.figures,
     );
     for (const name of ["keydown", "keyup"]) this.root.addEventListener(name, (event) => event.stopPropagation());
     this.root.times = [];
@@ -276,13 +274,15 @@ class LiveView {
     const total = ended ? last : Math.max(this.model.get("total"), last);
     this.timeline.bar.sayEnded(ended);
     this.timeline.tell({ run: this.run, fresh: this.fresh, last, total, ended, settled: ended });
-    for (const [group, names] of this.groups()) this.chart(group).update(this.model.get("titles")[group], names, rows);
+    const found = this.groups().map(([group, names]) => [group, names, this.chart(group)]);
+    const widths = found.map(([, , chart]) => chart.node.clientWidth || 300);  // all at once: to ask after a drawing costs a layout
+    found.forEach(([group, names, chart], k) => chart.update(this.model.get("titles")[group], names, rows, widths[k]));
     this.timeline.show();
   }
 
   chart(group) {
     if (!this.charts.has(group)) {
-      const seek = (share) => this.timeline.seek(1 + Math.round(share * (this.rows.length - 1)));
+      const seek = (round) => this.timeline.seek(Math.max(1, Math.round(round)));
       this.charts.set(group, new Chart(group, this.model.get("palette"), seek));
       this.figures.append(this.charts.get(group).node);
     }

@@ -54,9 +54,11 @@ function isDark(node) {  // light letters stand on a dark page
   return getComputedStyle(node).color.match(/[\d.]+/g).slice(0, 3).reduce((sum, each) => sum + Number(each), 0) > 382;
 }
 
-// Show of lines what lies left of a place, null: all. It costs a hundredth of drawing them anew.
-function clipLines(svg, lines, end) {
-  if (end === null) return lines.forEach(line => line.removeAttribute("clip-path"));
+// Show of lines what lies left of an x, Infinity: all; `place` says where an x lies, in pixels. It costs a hundredth of
+// drawing them anew.
+function clipLines(svg, lines, place, last) {
+  if (last === Infinity) return lines.forEach(line => line.removeAttribute("clip-path"));
+  const end = place(last) + Math.min(4, (place(last + 1) - place(last)) / 2);  // a line's end has a little room
   if (!svg.clip?.isConnected) {
     // not by a counter: two modules on one page, or a page's and a notebook's, would count alike
     const clip = draw("clipPath", { id: `clip-${Math.random().toString(36).slice(2)}` });
@@ -78,11 +80,6 @@ class RoundChart {
   get there() { return this.node.isConnected && this.node.clientWidth > 0; }
 
   get known() { return this.upTo ?? this.last; }  // a method of few rounds has no more, and holds nobody back
-
-  clipTo(svg, lines, axis, last) {  // `axis` says where an x lies, in pixels; the line's end has a little room
-    const end = last === Infinity ? null : axis(last) + Math.min(4, (axis(last + 1) - axis(last)) / 2);
-    clipLines(svg, lines, end);
-  }
 }
 
 // All of them --------------------------------------------------------------------------------------------------------

@@ -51,7 +51,7 @@ def test_the_wheel_lists_its_files_with_their_checksums():
     for file, digest, size in rows[:-1]:
         sha = base64.urlsafe_b64encode(hashlib.sha256(files[file]).digest()).decode().rstrip("=")
         assert (digest, size) == (f"sha256={sha}", str(len(files[file])))
-    scripts = {f"hetcore/widget/{name}.js" for name in ("live", "live_charts", "timeline")}
+    scripts = {f"hetcore/widget/{name}.js" for name in ("lines", "live", "live_charts", "timeline")}
     assert {"hetcore/py.typed", "datasets/__init__.py"} | scripts <= set(files)
     assert not any(name.startswith(("studio", "tests")) or "__pycache__" in name for name in files)
 

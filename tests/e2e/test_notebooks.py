@@ -28,7 +28,7 @@ done = hc.GBCRegressor(as_printed=True, random_state=0).fit(data, callbacks=slow
 COUNT = """node => {
   window.rounds = new Set();
   new MutationObserver(() => rounds.add(node.dataset.run + ' ' + node.dataset.rounds + ' ' +
-    node.querySelector('.chart path').getAttribute('d').length)).observe(node, {attributes: true});
+    node.querySelector('.line-chart path').getAttribute('d').length)).observe(node, {attributes: true});
 }"""
 LIVE = ".hetcore-live"
 

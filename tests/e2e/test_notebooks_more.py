@@ -117,7 +117,7 @@ def test_marimo_light_two_at_once_one_without_labels_and_reload(tmp_path, page):
         own = page.locator(LIVE).nth(1)
         expect(own.locator(".timeline")).to_have_attribute("data-playing", "false", timeout=TRAINING)
         assert int(own.locator(".timeline").get_attribute("data-states")) >= 20
-        assert own.locator(".chart text").evaluate_all(INSIDE)
+        assert own.locator(".line-chart text").evaluate_all(INSIDE)
         assert page.locator(LIVE).first.evaluate("node => node.style.colorScheme") == "light"
         picture(page, "marimo_light")
         page.reload(timeout=TRAINING)

@@ -16,7 +16,7 @@ expect = playwright.expect
 
 pytestmark = pytest.mark.e2e
 STAGE = """
-async ([chart, bar, html]) => {
+async ([chart, bar, html, tools]) => {
   window.shown = [];
   window.reacted = 0;
   const slow = [60, 3, 20];  // milliseconds a chart takes to draw
@@ -39,8 +39,17 @@ async ([chart, bar, html]) => {
   const line = (n, axis) => ({ x: upTo(n).map(x => x - (axis === "stage")), y: upTo(n).map(x => 1 / x) });
   const parent = k => document.getElementById(k).parentElement;
   window.tellChart = (k, n, round, axis = "round") => charts({ parentElement: parent(k), data: {
-    version: `${k} ${n}`, points: n, config: {}, round,
-    figure: JSON.stringify({ data: [line(n, axis)], layout: { xaxis: { title: { text: axis } }, yaxis: {} } }) } });
+    version: `${k} ${n}`, points: n, config: { displayModeBar: tools }, round, figure: JSON.stringify({
+      data: [line(n, axis)], layout: { height: 320, xaxis: { title: { text: axis } }, yaxis: {} } }) } });
+  const told = (k, n, figure, more) => charts({ parentElement: parent(k), data: {
+    version: "told", points: n, config: {}, figure: JSON.stringify(figure), ...more } });
+  window.tellNamed = (k, n) => told(k, n, {
+    data: [{ ...line(n), name: "held out" }, { x: [1, n], y: [0.25, 0.25], name: "without" }],
+    layout: { height: 320, xaxis: { title: { text: "round" } }, yaxis: { title: { text: "error" } } } });
+  window.tellBars = (k, parts, lengths) => told(k, 3, {
+    data: Object.entries(parts).map(
+      ([name, x]) => ({ type: "bar", orientation: "h", name, x, y: ["a", "b"], marker: {} })),
+    layout: { height: 200, xaxis: { title: { text: "adds" } }, yaxis: {} } }, { lengths });
   window.tellBar = (run, last, ended, fresh) => bars({ parentElement: document.body, data: {
     run, last, total: 12, ended, fresh, texts: [] } });
   window.widths = () => [...document.querySelectorAll(".live-chart")].map(node =>
@@ -72,14 +81,30 @@ AT_END = (
 EQUAL = "wanted => window.rounds().every(round => round === wanted)"
 
 
-@pytest.fixture
-def stage(page):
-    """An empty page with the modules of charts and bar, a Plotly that only takes time, and three charts."""
+def _staged(page, tools):
     page.goto("about:blank")
     chart = LOAD_PLOTLY + widgets_timeline.CHARTS + widgets_timeline.CHART
     bar = widgets_timeline.CHARTS + widgets_timeline.BAR
-    page.evaluate(STAGE, [chart, bar, widgets_timeline.HTML])
+    page.evaluate(STAGE, [chart, bar, widgets_timeline.HTML, tools])
     return page
+
+
+@pytest.fixture(params=[False, True], ids=["lines", "plotly"])
+def stage(page, request):
+    """An empty page with the modules of charts and bar, and three charts; or with a Plotly that only takes time."""
+    return _staged(page, request.param)
+
+
+@pytest.fixture
+def by_plotly(page):
+    """The same with Plotly, as where its tools were asked for."""
+    return _staged(page, tools=True)
+
+
+@pytest.fixture
+def by_lines(page):
+    """The same without Plotly."""
+    return _staged(page, tools=False)
 
 
 def _tell(page, run="a", last=12, ended=True, fresh=True):
@@ -151,15 +176,15 @@ def test_the_round_is_scrubbed_stepped_paused_and_replayed(stage):
     stage.wait_for_function(EQUAL, arg=12)
 
 
-def test_stage_0_is_the_first_round_and_other_axes_stay_whole(stage):
+def test_stage_0_is_the_first_round_and_other_axes_stay_whole(by_plotly):
     axes = [[0, "stage"], [1, "epoch of a network"], [2, "sweep"]]
-    stage.evaluate("() => window.tellBar('a', 12, true, false)")
-    stage.evaluate("axes => { for (const [k, axis] of axes) window.tellChart(k, 12, undefined, axis); }", axes)
-    stage.wait_for_function(EQUAL.replace("window.rounds()", "window.rounds().slice(0, 2)"), arg=12)
-    stage.get_by_label("Round that the charts show").fill("4")
-    stage.wait_for_function(EQUAL.replace("window.rounds()", "window.rounds().slice(0, 2)"), arg=4)
-    expect(stage.locator(".timeline output")).to_have_text("Round 4 of 12")  # where charts count in two ways
-    assert stage.evaluate("window.widths()") == [84, 94, False]  # stages 0 to 3, epochs 1 to 4, all sweeps
+    by_plotly.evaluate("() => window.tellBar('a', 12, true, false)")
+    by_plotly.evaluate("axes => { for (const [k, axis] of axes) window.tellChart(k, 12, undefined, axis); }", axes)
+    by_plotly.wait_for_function(EQUAL.replace("window.rounds()", "window.rounds().slice(0, 2)"), arg=12)
+    by_plotly.get_by_label("Round that the charts show").fill("4")
+    by_plotly.wait_for_function(EQUAL.replace("window.rounds()", "window.rounds().slice(0, 2)"), arg=4)
+    expect(by_plotly.locator(".timeline output")).to_have_text("Round 4 of 12")  # where charts count in two ways
+    assert by_plotly.evaluate("window.widths()") == [84, 94, False]  # stages 0 to 3, epochs 1 to 4, all sweeps
 
 
 def test_the_bar_counts_stages_where_the_charts_do_and_a_chart_tells_its_round(stage):
@@ -170,15 +195,69 @@ def test_the_bar_counts_stages_where_the_charts_do_and_a_chart_tells_its_round(s
     expect(stage.get_by_label("by stage; in stage 3")).to_have_attribute("data-round", "4")
 
 
-def test_a_round_is_shown_without_drawing_a_chart_anew(stage):
-    _tell(stage, fresh=False)
-    stage.wait_for_function(EQUAL, arg=12)
-    drawn = stage.evaluate("window.reacted")
+def test_plotly_shows_a_round_without_drawing_anew(by_plotly):
+    _tell(by_plotly, fresh=False)
+    by_plotly.wait_for_function(EQUAL, arg=12)
+    drawn = by_plotly.evaluate("window.reacted")
     for wanted in (3, 9, 12):
-        stage.get_by_label("Round that the charts show").fill(str(wanted))
-        stage.wait_for_function(EQUAL, arg=wanted)
-        assert stage.evaluate("window.widths()") == [wanted < 12 and 10 * wanted + 4 + 50] * 3
-    assert stage.evaluate("window.reacted") == drawn
+        by_plotly.get_by_label("Round that the charts show").fill(str(wanted))
+        by_plotly.wait_for_function(EQUAL, arg=wanted)
+        assert by_plotly.evaluate("window.widths()") == [wanted < 12 and 10 * wanted + 4 + 50] * 3
+    assert by_plotly.evaluate("window.reacted") == drawn
+
+
+def test_a_round_is_shown_without_drawing_a_chart_anew(by_lines):
+    by_lines.evaluate("() => { window.Plotly = undefined; }")
+    _tell(by_lines, fresh=False)
+    by_lines.wait_for_function(EQUAL, arg=12)
+    line, clip = by_lines.locator(".line-chart path").first, by_lines.locator(".line-chart clipPath rect").first
+    line.evaluate("node => { node.same = true; }")
+    widths = []
+    for wanted in (3, 9):
+        by_lines.get_by_label("Round that the charts show").fill(str(wanted))
+        by_lines.wait_for_function(EQUAL, arg=wanted)
+        widths.append(float(clip.get_attribute("width")))
+        expect(line).to_have_attribute("clip-path", re.compile("."))
+    by_lines.get_by_label("Round that the charts show").fill("12")
+    by_lines.wait_for_function(EQUAL, arg=12)
+    expect(line).not_to_have_attribute("clip-path", re.compile("."))
+    assert 50 < widths[0] < widths[1] < 350 and line.evaluate("node => node.same")
+
+
+def test_lines_tell_the_values_of_a_round_and_of_what_is_pointed_at_and_are_pressed(by_lines):
+    by_lines.evaluate("() => { window.tellBar('a', 12, true, false); window.tellNamed(0, 12); }")
+    legend, lines = by_lines.locator("[id='0'] .line-legend li"), by_lines.locator("[id='0'] .line-chart")
+    expect(legend).to_have_text(["held out0.0833", "without0.25"])
+    by_lines.get_by_label("Round that the charts show").fill("4")
+    expect(legend).to_have_text(["held out0.25", "without0.25"])
+    expect(by_lines.get_by_label("error by round; in round 4: held out 0.25, without 0.25")).to_be_visible()
+    box = lines.bounding_box()
+    by_lines.mouse.move(box["x"] + 45, box["y"] + 90)
+    expect(legend).to_have_text(["held out1", "without0.25"])  # what is hidden is not told, what is shown is
+    by_lines.mouse.move(box["x"] + box["width"] - 5, box["y"] + 90)
+    expect(legend).to_have_text(["held out0.25", "without0.25"])
+    by_lines.mouse.move(0, 0)
+    lines.click(position={"x": box["width"] - 12, "y": 90})
+    expect(legend).to_have_text(["held out0.0833", "without0.25"])
+    expect(by_lines.locator(".timeline")).to_have_attribute("data-round", "12")
+
+
+def test_bars_are_made_of_parts_and_follow_the_round_where_they_have_lengths_of_rounds(by_lines):
+    by_lines.evaluate("() => { window.Plotly = undefined; window.tellBar('a', 3, true, false); }")
+    by_lines.evaluate("() => window.tellBars(0, { first: [1, 2], second: [3, 0] })")
+    by_lines.evaluate("() => window.tellBars(1, { all: [1, -2] }, [[2, -1], [4, 0], [1, -2]])")
+    by_lines.wait_for_function("() => document.querySelectorAll('.bars rect').length >= 6 && window.rounds()[1] === 3")
+    bars = "[...document.querySelectorAll(`[id='${k}'] .bars > rect`)]"
+    widths = f"k => {bars}.map(bar => Number(bar.getAttribute('width')))"
+    one, two, three, none = by_lines.evaluate(widths, 0)
+    assert two == pytest.approx(2 * one) and three == pytest.approx(3 * one) and none == 0
+    expect(by_lines.locator("[id='0'] .line-legend li")).to_have_text(["first", "second"])
+    by_lines.get_by_label("Round that the charts show").fill("2")
+    expect(by_lines.get_by_label("adds by round; in round 2: a 4, b 0")).to_be_visible()
+    four, none = by_lines.evaluate(widths, 1)
+    by_lines.get_by_label("Round that the charts show").fill("1")
+    by_lines.wait_for_function("() => window.rounds()[1] === 1")
+    assert [four / 2, four / 4] == pytest.approx(by_lines.evaluate(widths, 1)) and none == 0
 
 
 def test_another_training_begins_anew_and_the_keyboard_moves_it(stage):
@@ -201,7 +280,7 @@ def test_the_notebooks_view_is_played_and_scrubbed_by_the_same_timeline(page):
     assert shown[0] == 1 and shown == sorted(shown) and len(set(shown)) >= 10
     page.get_by_label("Round that the charts show").fill("4")
     expect(page.get_by_role("img", name="Loss by round; in round 4: train 0.25")).to_be_visible()
-    clip, line = page.locator(".chart clipPath rect"), page.locator(".chart path").first
+    clip, line = page.locator(".line-chart clipPath rect"), page.locator(".line-chart path").first
     expect(line).to_have_attribute("clip-path", re.compile("."))
     assert float(clip.get_attribute("width")) < 200
     page.get_by_role("button", name="One round on").click()

@@ -67,7 +67,7 @@ def test_the_wheel_holds_every_file_of_the_library_and_none_of_the_studio(wheel)
         held = {name for name in archive.namelist() if ".dist-info/" not in name}
     files = {path for name in PACKAGES for path in (ROOT / name).rglob("*") if path.is_file()}
     ours = {path.relative_to(ROOT).as_posix() for path in files if "__pycache__" not in path.parts}
-    assert held == ours and {"hetcore/py.typed", "hetcore/widget/live_charts.js", "hetcore/widget/timeline.js"} <= held
+    assert held == ours and {"hetcore/py.typed", "hetcore/widget/lines.js", "hetcore/widget/timeline.js"} <= held
     with zipfile.ZipFile(wheel) as built, zipfile.ZipFile(io.BytesIO(distribution.wheel()[1])) as exported:
         assert {name for name in exported.namelist() if ".dist-info/" not in name} == held
         assert all(exported.read(name) == built.read(name) for name in held)

@@ -1,15 +1,15 @@
-// The studio's charts, drawn by Plotly, and its timeline's bar. plotly() and the timeline that the studio shares with the
-// notebook's widget (hetcore/widget/timeline.js) stand before this text. All modules of a page share
+// The studio's charts and its timeline's bar. plotly(), and the timeline and the lines that the studio shares with the
+// notebook's widget (hetcore/widget/timeline.js, lines.js), bars.js and figures.js stand before this text. Lines and bars are SVG;
+// heat maps and, where tools were asked for, lines and bars are drawn by Plotly. All modules of a page share
 // window.studioTimeline.
-
-// By the first word of the x-axis of charts that the bar moves: how far a round is ahead of it, as stage 0 is round 1.
-const AXES = { round: 0, epoch: 0, stage: 1 };
 
 function bytes(packed) { return Uint8Array.from(atob(packed), each => each.charCodeAt(0)); }
 
 const NEAR = "200px";  // how far out of view a chart is drawn in each round all the same
 const NARROW = 500;  // pixels below which a chart is drawn for a phone
 const PLOT = 0.6;  // least share of a chart's own height that its lines and bars have, whatever its legend takes
+const LEGEND = 28;  // pixels of a chart's height that a legend of one line has
+const EM = 0.75;  // a chart's letters, in those of the page
 const STEADY = 500;  // milliseconds in view after which a network or map is drawn during a training
 
 function timeline() {
@@ -24,15 +24,18 @@ class SeenChart extends RoundChart {
 
   get there() {
     const rounds = timeline().bar?.node.isConnected;  // without a bar there are none to wait for
-    return Boolean(this.data && (this.near || this.due || !rounds) && super.there);  // its width last: it costs a layout
+    return Boolean(this.data && (this.near || this.due || !rounds) && this.node.isConnected && this.wide > 0);
   }
+
+  get wide() { return this.width ?? this.node.clientWidth; }  // as it was told, for to ask costs a layout
 
   // Look whether it is in view, or nearly: until that is known it counts as such, unless drawing it takes long.
   watch() {
     if (this.near !== undefined) return;
     const t = timeline(), show = () => { t.charts.add(this); t.show(); };
+    const sized = entries => { this.width = Math.round(entries.at(-1).contentRect.width); show(); };
     this.near = this.steady === 0;
-    new ResizeObserver(show).observe(this.node);  // a chart in a closed tab is drawn when the tab opens
+    new ResizeObserver(sized).observe(this.node);  // a chart in a closed tab is drawn when the tab opens
     const changed = entries => {
       clearTimeout(this.passing);
       if (!entries.at(-1).isIntersecting) this.near = false;
@@ -42,9 +45,8 @@ class SeenChart extends RoundChart {
   }
 }
 
-class PlotlyChart extends SeenChart {
-  room = 0;
-
+// A figure as `hetcore.figures` makes it.
+class FigureChart extends SeenChart {
   take(data) {
     this.upTo = data.round;  // rounds that there were when the figure was made
     if (this.taken === data.version) return;
@@ -58,14 +60,72 @@ class PlotlyChart extends SeenChart {
     this.byRound = this.ahead !== undefined && rounds.length > 0;
     this.last = this.byRound ? Math.max(...rounds) : Infinity;
     if (this.byRound) holdAxes(this.figure);
-    this.lengths = data.lengths;  // of bars, by round
-    if (!this.lengths) return;
-    const all = this.lengths.flat(), room = 0.05 * (Math.max(...all, 0) - Math.min(...all, 0) || 1);
-    this.figure.layout.xaxis.range = [Math.min(...all, 0) - room, Math.max(...all, 0) + room];
-    Object.assign(this, { byRound: true, last: this.lengths.length, word: "round", ahead: 0 });
   }
 
-  height() { return this.figure.layout.height * rootSize() / 16 + this.room; }
+  height() { return this.figure.layout.height * rootSize() / 16; }
+
+  // Tell tests, and whoever does not see it, what is shown.
+  say(at, values) {
+    const { node, data: { version, points } } = this;
+    node.dataset.version = version;
+    node.dataset.points = this.byRound && at < this.last ? Math.min(at, points) : points;
+    if (!this.byRound) return;
+    node.dataset.round = at;
+    node.setAttribute("role", "group");
+    node.setAttribute("aria-label", altText(this.title, this.word, at - this.ahead, values));
+  }
+}
+
+class LinesChart extends FigureChart {
+  constructor(node) {
+    super(node);
+    this.lines = new Lines(x => { if (this.byRound) timeline().seek(Math.max(1, Math.round(x) + this.ahead)); });
+    hold(node, this.lines);
+  }
+
+  draw(round) {
+    const { byRound } = this, at = byRound ? Math.min(round, this.last) : "all";
+    const look = `${this.taken} ${rootSize()} ${this.wide}`, key = `${look} ${at}`;
+    if (this.drawn === key) return;
+    const size = { width: this.wide, height: this.height() - LEGEND, em: EM * rootSize() };
+    if (this.whole !== look) this.lines.whole({ ...linesOf(this.figure), ...size, byRound });
+    Object.assign(this, { whole: look, drawn: key });
+    this.say(at, this.lines.upTo(byRound ? at - this.ahead : Infinity, at < this.last));
+  }
+}
+
+// Bars, whose lengths may be those of a round.
+class BarsChart extends FigureChart {
+  constructor(node) {
+    super(node);
+    this.bars = new Bars();
+    hold(node, this.bars);
+  }
+
+  height() { return this.bars.height((this.figure.data[0].y ?? []).length, EM * rootSize()); }
+
+  take(data) {
+    super.take(data);
+    const parts = this.figure.data.map(({ x }) => x), { lengths } = data, sums = parts[0].map((_, k) => sum(parts, k));
+    const range = lengths ? ends([0, ...lengths.flat()], 0.05) : { low: 0, high: Math.max(...sums, 0) * 1.02 || 1 };
+    Object.assign(this, { lengths, range, byRound: Boolean(lengths), last: lengths?.length ?? Infinity, word: "round", ahead: 0 });
+    this.title = this.figure.layout.xaxis.title.text;
+  }
+
+  draw(round) {
+    const at = this.byRound ? Math.min(round, this.last) : "all", look = `${this.taken} ${rootSize()} ${this.wide}`;
+    if (this.drawn === `${look} ${at}`) return;
+    if (this.whole !== look) this.bars.whole(this.figure, this.range, this.wide, EM * rootSize());
+    Object.assign(this, { whole: look, drawn: `${look} ${at}` });
+    if (this.byRound) this.bars.lengths([this.lengths[at - 1]]);
+    this.say(at, this.byRound && this.figure.data[0].y.map((name, k) => `${name} ${shown(this.lengths[at - 1][k])}`));
+  }
+}
+
+class PlotlyChart extends FigureChart {
+  room = 0;
+
+  height() { return super.height() + this.room; }
 
   // On a phone, or in large type, a legend has many lines: the chart becomes higher by what they take.
   async makeRoom() {
@@ -75,10 +135,6 @@ class PlotlyChart extends SeenChart {
     if (this.room === before) return;
     this.node.style.minHeight = `${this.height()}px`;
     await window.Plotly.relayout(this.node, { height: this.height() });
-  }
-
-  traces(at) {  // bars have other lengths in each round
-    return this.lengths ? [{ ...this.figure.data[0], x: this.lengths[at - 1] }] : this.figure.data;
   }
 
   // A chart is drawn once, whole; a round shows of it what lies left of a clip.
@@ -91,34 +147,24 @@ class PlotlyChart extends SeenChart {
     // Half of a chart is Plotly's limit; past it a legend on a phone has a scroll bar and lies over the bars.
     const legend = { ...this.figure.layout.legend, maxheight: 0.8 };
     const layout = { ...this.figure.layout, height: this.height(), legend, font, uirevision: "keep" };
-    const all = this.traces(at), last = this.byRound ? at - this.ahead : Infinity;
-    const { version, points, config } = this.data;
-    if (this.whole !== look || this.lengths) {
+    const all = this.figure.data, last = this.byRound ? at - this.ahead : Infinity, { config } = this.data;
+    if (this.whole !== look) {
       await window.Plotly.react(node, all, layout, config);
       await this.makeRoom();
       this.whole = look;
       this.keepClipped();
     }
-    if (!this.lengths && !this.clip(last)) {  // lines over two axes
+    if (!this.clip(last)) {  // lines over two axes
       this.whole = null;
       await window.Plotly.react(node, all.map(trace => upTo(trace, last, all)), layout, config);
     }
     this.drawn = key;
-    node.dataset.version = version;
-    node.dataset.points = this.byRound && at < this.last ? Math.min(at, points) : points;
-    if (this.byRound) this.say(at, last);
+    this.say(at, this.byRound && this.values(last));
   }
 
-  say(at, last) {
-    this.node.dataset.round = at;
-    const { data: [bars, ...others], layout } = this.figure;
-    const named = [bars, ...others].filter(trace => trace.name && moves(trace, this.figure.data));
-    const values = this.lengths
-      ? bars.y.map((name, k) => `${name} ${shown(this.lengths[at - 1][k])}`)
-      : named.map(trace => `${trace.name} ${shown(trace.y[trace.x.findLastIndex(x => x <= last)])}`);
-    this.node.setAttribute("role", "group");
-    const title = this.lengths ? layout.xaxis.title.text : this.title;
-    this.node.setAttribute("aria-label", altText(title, this.word, last, values));
+  values(last) {
+    const named = this.figure.data.filter(trace => trace.name && moves(trace, this.figure.data));
+    return named.map(({ name, x, y }) => `${name} ${shown(y[x.findLastIndex(each => each <= last)])}`);
   }
 
   // Show the lines that move up to an x; return whether all that is hidden then is hidden.
@@ -131,7 +177,7 @@ class PlotlyChart extends SeenChart {
     const lines = [...this.node.querySelectorAll(".cartesianlayer .trace")].filter(
       line => moves(all[line.__data__?.[0]?.trace?.index] ?? {}, all));
     if (!lines.length) return whole;
-    this.clipTo(this.node.querySelector("svg.main-svg"), lines, x => axis.l2p(x), this.clippedAt);
+    clipLines(this.node.querySelector("svg.main-svg"), lines, x => axis.l2p(x), this.clippedAt);
     return true;
   }
 
@@ -150,6 +196,13 @@ class PlotlyChart extends SeenChart {
     });
   }
 }
+
+function hold(node, { legend, svg }) {
+  svg.setAttribute("aria-hidden", "true");  // the node tells what it shows
+  node.replaceChildren(make("style", {}, LINES_STYLE), legend, svg);
+}
+
+const sum = (parts, k) => parts.reduce((total, part) => total + part[k], 0);
 
 // A chart of a training that has ended, coloured anew in each of its rounds: a map, a network. It says how it is drawn
 // whole, and how coloured at a round.
@@ -181,46 +234,29 @@ class EndedChart extends SeenChart {
 
 // Draw a component's data on its node, again whenever its size changes, and return the node.
 function mount({ data, parentElement }, selector, Kind) {
-  const node = parentElement.querySelector(selector), t = timeline();
+  const node = parentElement.querySelector(selector);
   watchColours();
   plotly(data.address).then(() => {
     const chart = node.chart ??= new Kind(node);
     if (chart.data?.version !== data.version) chart.due = false;
-    chart.take(data);
-    t.charts.add(chart);
-    chart.watch();
-    if (t.about.settled) drawRest();  // it came after the bar
-    t.show();
+    follow(chart, data);
   });
   return node;
 }
 
-// Lines of earlier trainings stay, and so do level lines from end to end beside longer ones.
-function moves(trace, all) {
-  const longest = Math.max(...all.map(each => Array.isArray(each.x) ? each.x.length : 0));
-  return trace.meta !== "before" && Array.isArray(trace.x) && (trace.x.length > 2 || longest <= 2);
+// How a figure is drawn: Plotly can do all, and has tools.
+function kindOf(data) {
+  const figure = JSON.parse(data.figure), bars = ({ type, orientation }) => type === "bar" && orientation === "h";
+  if (data.lengths) return BarsChart;
+  if (data.config.displayModeBar) return PlotlyChart;
+  return figure.data.length && figure.data.every(bars) ? BarsChart : isLines(figure) ? LinesChart : PlotlyChart;
 }
 
-function holdAxes(figure) {  // the axes of the whole training, so that a line is seen to move
-  const lines = figure.data.filter(trace => trace.meta === "before" || moves(trace, figure.data));  // no level lines
-  const x = lines.flatMap(trace => trace.x ?? []).filter(Number.isFinite);
-  figure.layout.xaxis = { ...figure.layout.xaxis, range: [Math.min(...x) - 0.5, Math.max(...x) + 0.5] };
-  const log = figure.layout.yaxis?.type === "log";  // whose range is in powers of ten
-  const values = figure.data.flatMap(trace => trace.y ?? []).map(value => log ? Math.log10(value) : value);
-  const y = values.filter(Number.isFinite);
-  if (figure.layout.yaxis?.range || !y.length || figure.data.some(trace => trace.stackgroup)) return;
-  const low = Math.min(...y), high = Math.max(...y), room = 0.06 * (high - low || Math.abs(high) || 1);
-  figure.layout.yaxis = { ...figure.layout.yaxis, range: [low - room, high + room] };
-}
-
-function upTo(trace, last, all) {
-  if (!moves(trace, all)) return trace;
-  const keep = values => Array.isArray(values) ? values.filter((_, k) => trace.x[k] <= last) : values;
-  return { ...trace, x: keep(trace.x), y: keep(trace.y) };
-}
+let rootPixels;  // asked for once a frame
 
 function rootSize() {
-  return parseFloat(getComputedStyle(document.documentElement).fontSize) || 16;
+  if (rootPixels === undefined) requestAnimationFrame(() => { rootPixels = undefined; });
+  return rootPixels ??= parseFloat(getComputedStyle(document.documentElement).fontSize) || 16;
 }
 
 function watchColours() {  // light, dark, and the size of letters may change while a page is open
@@ -240,17 +276,31 @@ function drawRest() {
   t.rest = setTimeout(rest, 100);
 }
 
-function chartModule(component) {
+function chartModule({ data, parentElement }) {
   watchColours();
-  const node = component.parentElement.querySelector(".live-chart"), t = timeline();
-  const chart = node.chart ??= new PlotlyChart(node);
-  plotly(component.data.address).then(() => {
-    chart.take(component.data);
-    t.charts.add(chart);
-    chart.watch();
-    if (t.about.settled) drawRest();  // it came after the bar
-    t.show();
-  });
+  const node = parentElement.querySelector(".live-chart"), Kind = kindOf(data);
+  const taken = () => {
+    if (!(node.chart instanceof Kind)) begin(node, Kind);
+    follow(node.chart, data);
+  };
+  if (Kind === PlotlyChart) plotly(data.address).then(taken);
+  else taken();
+}
+
+function begin(node, Kind) {  // its tools were asked for, or are no more
+  if (node.chart) timeline().charts.delete(node.chart);
+  if (node.chart instanceof PlotlyChart) window.Plotly.purge(node);
+  node.replaceChildren();
+  node.chart = new Kind(node);
+}
+
+function follow(chart, data) {
+  const t = timeline();
+  chart.take(data);
+  t.charts.add(chart);
+  chart.watch();
+  if (t.about.settled) drawRest();  // it came after the bar
+  t.show();
 }
 
 // The bar ------------------------------------------------------------------------------------------------------------

@@ -1,8 +1,8 @@
 """The timeline of a training: its rounds played, stepped and scrubbed in the browser, by all charts at once.
 
 Whatever has come so far lies in the browser, so that a round is shown without asking the server. A chart whose x is the
-round takes part; the others are drawn as they come. The timeline is the one of the notebook's widget
-(`hetcore.widget.front`); `charts.js` has what Plotly draws.
+round takes part; the others are drawn as they come. Timeline and lines are those of the notebook's widget
+(`hetcore.widget.front`); the files of `OWN` are the studio's.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ from typing import Any
 
 import streamlit as st
 
-from hetcore.widget.front import TIMELINE
+from hetcore.widget.front import SHARED
 from studio.messages import number
 
 __all__ = ["BAR", "CHART", "CHARTS", "HTML", "ROUND", "texts", "timeline"]
 
-CHARTS = TIMELINE + (Path(__file__).parent / "charts.js").read_text("utf-8")
+OWN = ("bars", "figures", "charts")
+CHARTS = SHARED + "".join(Path(__file__).with_name(f"{name}.js").read_text("utf-8") for name in OWN)
 CHART = "\nexport default chartModule;\n"
 BAR = "\nexport default barModule;\n"
 ROUND = "round that figures are of"
