@@ -77,6 +77,9 @@ def test_chips_and_buttons_follow_the_scheme_of_the_system_on_an_open_page(studi
         page.emulate_media(color_scheme=scheme)
         for each in (chip, button):
             expect(each).to_have_css("color", colour)
+    button.evaluate("node => { node.disabled = true; }")
+    page.emulate_media(color_scheme="light")
+    expect(button).not_to_have_css("color", "rgb(255, 255, 255)")  # it stands on the page's white then
 
 
 def test_a_network_is_fitted_anew_to_a_narrow_page(studio_url, page):

@@ -58,11 +58,10 @@ CARDS = """
 """
 """Of a list of choices, drawn as cards that are pressed anywhere."""
 SCHEMES = """
-[data-testid="stBaseButton-primary"], [data-testid="stBaseButton-primaryFormSubmit"],
+[data-testid^="stBaseButton-primary"]:enabled,
 [data-testid="stMultiSelectTagsContainer"] [data-tag] { color: light-dark(#FFFFFF, #0B1A24) !important; }
 [data-testid="stMultiSelectTagsContainer"] [data-tag] button { color: inherit !important; }
-[data-testid="stBaseButton-primary"]:is(:hover, :active, :focus),
-[data-testid="stBaseButton-primaryFormSubmit"]:is(:hover, :active, :focus) {
+[data-testid^="stBaseButton-primary"]:enabled:is(:hover, :active, :focus) {
   background: light-dark(#005A8C, #6CB6E6) !important; }
 """
 """By the scheme that the page is in now: the system's may change while it is open, and no script runs then."""
