@@ -1,5 +1,5 @@
-// What of a figure, as `hetcore.figures` makes it, moves with the rounds, and how lines.js takes it. Functions only: they
-// stand before charts.js.
+// What of a figure, as `hetcore.figures` makes it, moves with the rounds, and how lines.js takes it. They stand before
+// charts.js.
 
 // By the first word of the x-axis of charts that the bar moves: how far a round is ahead of it, as stage 0 is round 1.
 const AXES = { round: 0, epoch: 0, stage: 1 };
@@ -25,13 +25,14 @@ function linesOf({ data, layout }) {
       bands.push({ x, y, fill: fillcolor, name: told && name });
       continue;
     }
-    const still = !moves(trace, data) && mode !== "markers";
-    lines.push({
-      x, y, name, told, opacity, still, colour: line.color ?? marker.color, width: line.width, dash: line.dash,
-      mark: mode.includes("markers") ? [marker.symbol ?? "circle", (marker.size ?? 6) / 2] : null, bare: mode === "markers",
-      level: still && y[0] === y[y.length - 1], about: mode === "markers" && aboutPoint(trace) });
+    const bare = mode === "markers", still = !moves(trace, data) && !bare, level = still && y[0] === y[y.length - 1];
+    const marked = mode.includes("markers") && trace.meta !== "before";
+    const mark = marked ? [marker.symbol ?? "circle", (marker.size ?? 6) / 2] : null;
+    const look = { colour: line.color ?? marker.color, width: line.width, dash: line.dash, opacity, mark, bare };
+    lines.push({ x, y, name, told, still, level, ...look, about: bare && aboutPoint(trace) });
   }
-  const levels = (layout.shapes ?? []).map(({ y0, line: { color, width, dash } }) => ({ y: y0, colour: color, width, dash }));
+  const levels = (layout.shapes ?? []).map(
+    ({ y0, line: { color, width, dash } }) => ({ y: y0, colour: color, width, dash }));
   const xs = lines.flatMap(line => line.x), ys = [...lines, ...bands].flatMap(line => line.y);
   const axes = { x: axisOf(layout.xaxis, xs, 0.03), y: axisOf(layout.yaxis, [...ys, ...levels.map(({ y }) => y)], 0.06) };
   axes.x.whole = AXES[layout.xaxis.title?.text?.split(" ")[0]] !== undefined || layout.xaxis.dtick === 1;
