@@ -24,7 +24,7 @@ FRESH = (
 )
 """Whether a chart shows what it did not show before, of another run."""
 HEIGHTS = (
-    "() => [...document.querySelectorAll('.st-key-live_weights path.js-line')]"
+    "() => [...document.querySelectorAll('.st-key-live_weights .line-chart path')]"
     ".map(line => line.getAttribute('d')).join()"
 )
 """The drawn lines of the source weights."""
