@@ -57,7 +57,7 @@ def train(page: Page) -> None:
     page.get_by_role("button", name="Train", exact=True).click()
     page.get_by_text("Training finished").wait_for()
     page.locator(".stApp[data-test-script-state='notRunning']").wait_for()
-    page.locator(".scatterlayer .trace").nth(LINES - 1).wait_for()
+    page.locator(".line-legend li").nth(LINES - 1).wait_for()
     page.locator(".timeline[data-playing='false']").wait_for()
 
 
