@@ -5,7 +5,7 @@ const BAR = 26, NAMES = 0.38;  // pixels for a name in letters of twelve, and th
 class Bars {
   constructor() {
     this.legend = make("ul", { class: "line-legend" });
-    this.svg = draw("svg", { class: "line-chart bars" });
+    this.svg = draw("svg", { class: "line-chart bars", style: "cursor: default" });
   }
 
   height(names, em) { return (BAR * names * em) / 12 + 3.2 * em; }

@@ -1,7 +1,7 @@
-// The studio's charts and its timeline's bar. plotly(), and the timeline and the lines that the studio shares with the
-// notebook's widget (hetcore/widget/timeline.js, lines.js), bars.js and figures.js stand before this text. Lines and bars are SVG;
-// heat maps and, where tools were asked for, lines and bars are drawn by Plotly. All modules of a page share
-// window.studioTimeline.
+// The studio's charts and its timeline's bar. plotly(), the timeline and the lines that the studio shares with the
+// notebook's widget (hetcore/widget/timeline.js, lines.js), bars.js and figures.js stand before this text. Lines and
+// bars are SVG; heat maps are Plotly's, and so are lines and bars where tools were asked for, but for bars whose lengths
+// are those of a round. All modules of a page share window.studioTimeline.
 
 function bytes(packed) { return Uint8Array.from(atob(packed), each => each.charCodeAt(0)); }
 
@@ -278,7 +278,8 @@ function drawRest() {
 
 function chartModule({ data, parentElement }) {
   watchColours();
-  const node = parentElement.querySelector(".live-chart"), Kind = kindOf(data);
+  const node = parentElement.querySelector(".live-chart");
+  const Kind = node.chart?.taken === data.version ? node.chart.constructor : kindOf(data);
   const taken = () => {
     if (!(node.chart instanceof Kind)) begin(node, Kind);
     follow(node.chart, data);

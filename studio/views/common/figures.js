@@ -1,5 +1,5 @@
 // What of a figure, as `hetcore.figures` makes it, moves with the rounds, and how lines.js takes it. They stand before
-// charts.js.
+// charts.js and after lines.js.
 
 // By the first word of the x-axis of charts that the bar moves: how far a round is ahead of it, as stage 0 is round 1.
 const AXES = { round: 0, epoch: 0, stage: 1 };
@@ -64,8 +64,8 @@ function holdAxes(figure) {  // the axes of the whole training, so that a line i
   const values = figure.data.flatMap(trace => trace.y ?? []).map(value => log ? Math.log10(value) : value);
   const y = values.filter(Number.isFinite);
   if (figure.layout.yaxis?.range || !y.length || figure.data.some(trace => trace.stackgroup)) return;
-  const low = Math.min(...y), high = Math.max(...y), room = 0.06 * (high - low || Math.abs(high) || 1);
-  figure.layout.yaxis = { ...figure.layout.yaxis, range: [low - room, high + room] };
+  const { low, high } = ends(y);
+  figure.layout.yaxis = { ...figure.layout.yaxis, range: [low, high] };
 }
 
 function upTo(trace, last, all) {
