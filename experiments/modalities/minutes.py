@@ -14,5 +14,5 @@ __all__ = ["METHODS", "run_cell"]
 
 
 def run_cell(data: str, method: str, minutes: float, run: int) -> dict[str, Any]:
-    """Return "F1" and "error" of the round that validation chooses among those that had ended, NaN if none had."""
+    """Return what the round is worth that validation chooses among those that had ended, NaN if none had."""
     return after(minutes, data, method, run)

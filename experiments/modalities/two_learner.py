@@ -1,9 +1,9 @@
-"""The protocol of the two-learner paper's Tables 3 to 5 and Figures 3 to 5: macro F1 on held-out rows.
+"""The protocol of the two-learner paper's Tables 3 to 5 and Figures 3 to 5: the tracked metric on held-out rows.
 
 Key of a cell: data (the paper's name, at its small preset: `datasets.structured_unstructured`), method, run (seed); the
 figures have minutes too (`experiments.modalities.minutes`). A run trains on two thirds of the rows; 15% of those choose
-the round, or the epoch, by macro F1, for every method, among the rounds that ended by then; F1 is by the largest score,
-as the paper has it.
+the round, or the epoch, by the tracked metric, for every method, among the rounds that ended by then. That is macro F1,
+for RW accuracy (Section 4.2), of the class with the largest score.
 
 Settings are those of Tables 1 and 2 (`hetcore.multimodal.presets`) with at most `ROUNDS` rounds, where only CI-A and
 CI-B have more (750 to 3,500), and fewer stages of the boosted feature vector, `STAGES`.
@@ -18,6 +18,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 import hetcore as hc
 from experiments.modalities.fair_fight import Run, load
@@ -29,15 +30,17 @@ __all__ = ["BASELINE", "METHODS", "after", "run_cell"]
 STRUCTURED = {"CI-A": "structured", "CI-B": "structured", "CT": "terrain", "MI": "structured", "RW": "topics"}
 LEARNER = {"CT": "cnn"}
 """Of the other modality, where it is no network; the paper has pretrained VGG16 and Resnet50."""
+TRACKED_BY_ACCURACY = "RW"
 ROUNDS, EPOCHS, STAGES = 200, 60, 200
 BASELINE = "baseline"
 
 
 class Point(NamedTuple):
-    """A round: when it ended, F1 on the rows that choose, F1 and error on the held-out rows."""
+    """A round: when it ended, the tracked metric on the rows that choose, the same, F1 and error on the held-out rows."""
 
     seconds: float
     chosen_by: float
+    tracked: float
     f1: float
     error: float
 
@@ -91,21 +94,29 @@ def after(minutes: float | None, data: str, method: str, run: int) -> dict[str, 
     Returns
     -------
     dict
-        "F1" (macro), "error" on the held-out rows, the "round", and the "seconds" of the whole fit; NaN where no round
-        had ended.
+        "tracked", "F1" (macro), "error" on the held-out rows, the "round", and the "seconds" of the whole fit; NaN
+        where no round had ended.
     """
     points = _curve(data, method, run)
     # A round counts once it has ended: what was in work when the time ran out is lost.
     ended = [point for point in points if minutes is None or point.seconds <= 60 * minutes]
     if not ended:
-        return {"F1": float("nan"), "error": float("nan"), "round": 0, "seconds": points[-1].seconds}
-    # The first of equal rounds; F1 on the rows that choose, never on those that judge.
+        nothing = dict.fromkeys(("tracked", "F1", "error"), float("nan"))
+        return nothing | {"round": 0, "seconds": points[-1].seconds}
+    # The first of equal rounds, by the rows that choose, never by those that judge.
     best = int(np.argmax([point.chosen_by for point in ended]))
-    seconds = round(points[-1].seconds, 2)
-    return {"F1": ended[best].f1, "error": ended[best].error, "round": best + 1, "seconds": seconds}
+    found = {"tracked": ended[best].tracked, "F1": ended[best].f1, "error": ended[best].error}
+    return found | {"round": best + 1, "seconds": round(points[-1].seconds, 2)}
 
 
-@lru_cache(maxsize=len(MAKERS))
+def _tracked(data: str, run: Run, named: NDArray[np.int64], rows: NDArray[np.int64]) -> float:
+    """Return the paper's metric of a data set on some rows; more is better."""
+    if data == TRACKED_BY_ACCURACY:
+        return 1.0 - error_rate(run.codes[rows], named[rows])
+    return macro_f1_of_codes(run.codes[rows], named[rows])
+
+
+@lru_cache(maxsize=None)  # a few hundred numbers a fit, and cells of all data take turns
 def _curve(data: str, method: str, seed: int) -> tuple[Point, ...]:
     """Fit once, and return what each round was worth."""
     run = load(data, seed)
@@ -117,8 +128,8 @@ def _curve(data: str, method: str, seed: int) -> tuple[Point, ...]:
 
     def watched(state: Any) -> dict[str, Any]:
         seconds, named = time.process_time() - started, state.scores.argmax(axis=1)
-        f1 = [macro_f1_of_codes(run.codes[rows], named[rows]) for rows in (run.validated, hidden)]
-        points.append(Point(seconds, *f1, error_rate(run.codes[hidden], named[hidden])))
+        f1, error = macro_f1_of_codes(run.codes[hidden], named[hidden]), error_rate(run.codes[hidden], named[hidden])
+        points.append(Point(seconds, *(_tracked(data, run, named, rows) for rows in (run.validated, hidden)), f1, error))
         return view(state)
 
     model._view = watched
