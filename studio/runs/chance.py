@@ -76,13 +76,17 @@ def difference(pairs: Sequence[tuple[float, float]]) -> Difference | None:
     return Difference(float(values.mean()), float(values.mean() - half), float(values.mean() + half), len(values))
 
 
-def sentence(found: Difference, metric: str) -> str:
-    """Say a difference with its interval, and whether it is within chance: "error −0.8 points (−1.2 to −0.4) …"."""
+def sentence(found: Difference, metric: str, whole: bool = True) -> str:
+    """Say a difference: "error −0.8 points (−1.2 to −0.4) …"; of a whole comparison, whether it is within chance."""
     scale, unit = (100.0, " points") if metric == "error" else (1.0, "")
     # A true minus sign, for a hyphen before a number reads like a dash.
     mean, low, high = (f"{scale * value:+.3g}".replace("-", "−") for value in found[:3])
+    said = f"{metric} {mean}{unit} ({low} to {high}) over {found.n}"
+    # Looked at after every seed, an interval leaves out no difference sooner or later by chance alone.
+    if not whole:
+        return f"{said} of {SEEDS} seeds, too few to tell"
     word = "within chance" if found.within_chance else "beyond chance: " + ("lower" if found.mean < 0 else "higher")
-    return f"{metric} {mean}{unit} ({low} to {high}) over {found.n} seeds: {word}"
+    return f"{said} seeds: {word}"
 
 
 def with_seed(setting: Setting, seed: int) -> dict[str, Any]:

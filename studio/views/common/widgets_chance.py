@@ -18,6 +18,8 @@ from studio.views.common.widgets_task import start, stop, watch
 
 __all__ = ["any_over_seeds", "compared", "over_seeds", "setting_of"]
 
+INTERVAL = "In brackets: where the mean difference over many more seeds would lie, with 95% confidence."
+
 
 def over_seeds(data: HetData, first: Setting, second: Setting, owner: str, key: str) -> None:
     """Offer to train two settings over ten seeds; show how far it is, and what came of it.
@@ -99,8 +101,10 @@ def _look(status: Any, events: Sequence[Any], stopping: Callable[[], None], key:
 
 
 def _show(found: chance.Difference, outcome: dict[str, Any], key: str) -> None:
-    sentence = f"{chance.levels(outcome['pairs'], outcome['metric'])}; {chance.sentence(found, outcome['metric'])}"
-    st.markdown(f"**{escape(sentence)}.** The interval holds 95 of 100 such draws from these data.")
+    whole = len(outcome["pairs"]) >= chance.SEEDS
+    told = chance.sentence(found, outcome["metric"], whole)
+    sentence = f"{chance.levels(outcome['pairs'], outcome['metric'])}; {told}"
+    st.markdown(f"**{escape(sentence)}.** {INTERVAL}")
     chart(_figure(found, outcome), f"chance {key} figure", sentence)
 
 
