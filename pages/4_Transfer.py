@@ -84,10 +84,12 @@ def controls() -> tuple[Choice, list[str], int]:
     target, sources = domains()
     label = classes()
     possible = examples_possible(data, target, label)
-    # Another target may have fewer; a slider whose value is past its end raises.
-    state["examples"] = min(state.get("examples", 3), max(possible, 2))
+    most = max(possible, 2)
+    # What the address says comes first; another target may have fewer, and a slider past its end raises.
+    held("examples", min(3, most), Limits(1, most))
+    state["examples"] = min(state["examples"], most)
     text = "Labelled rows of each class in the target; the other rows score the methods."
-    examples = slider("Target examples of each class", 1, max(possible, 2), start=3, step=1, key="examples", help=text)
+    examples = slider("Target examples of each class", 1, most, start=min(3, most), step=1, key="examples", help=text)
     methods = choose("Methods", list(METHODS), FIRST, "methods", "Trained side by side on the same examples.")
     broken = corrupted(sources)
     # Read before its control is drawn, which stands below with what is rarely changed.

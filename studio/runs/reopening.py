@@ -14,7 +14,7 @@ from studio.runs.table import example_of
 from studio.views.transfer.domains import ALL, METHODS, NONE
 from studio.views.two_learners.settings import label_of
 
-__all__ = ["FILES", "controls", "operations", "page_file", "why_not"]
+__all__ = ["FILES", "controls", "operations", "page_file", "screen", "why_not"]
 
 FILES = {
     "Consensus": "pages/2_Consensus.py", "Collective": "pages/3_Collective.py", "Noise": "pages/5_Noise.py",
@@ -62,6 +62,10 @@ KEYS: dict[str, dict[str, str]] = {
     "Noise Matrix": {name: f"matrix_{key}" for name, key in FACTORS.items()},
     "Noise Tensor": {name: f"tensor_{key}" for name, key in FACTORS.items()},
 }  # fmt: skip
+CHOSEN = ("methods", "two_models")
+"""Keys of the controls that say which methods are trained."""
+Screen = tuple[dict[str, Any], list[dict[str, Any]]]
+"""Values of a page's controls by their keys, and the operations on the data before the page's own."""
 MODES = {
     "HGBMClassifier": "Table", "HGBMRegressor": "Table", "HMF": "Matrix", "MatrixFactorization": "Matrix",
     "HTF": "Tensor", "TensorFactorization": "Tensor",
@@ -119,7 +123,8 @@ def controls(run: Run, title: str, sources: Sequence[str], graphs: Sequence[str]
         return _two_learners(run, title, sources, own)
     values = _params(run, "Consensus")
     values = {key: value for key, value in values.items() if value != "auto"}  # a switch says so, not the slider
-    values["l1auto"] = run.settings.get("params", {}).get("lambda1", "auto") == "auto"
+    params = run.settings.get("params", {})
+    values |= {"l1auto": params.get("lambda1", "auto") == "auto", "l0auto": params.get("lambda0") == "auto"}
     gone = {operation["name"] for operation in own if operation["op"].startswith("drop_")}
     whole = bool(run.settings.get("whole"))
     graphs = list(run.settings["data"]["scan"]["graphs"]) if whole else graphs
@@ -133,6 +138,26 @@ def controls(run: Run, title: str, sources: Sequence[str], graphs: Sequence[str]
         elif operation["op"] == "noise":
             values |= {f"noisy {title}": operation["name"], "sd": operation["sd"]}
     return values
+
+
+def screen(runs: Sequence[Run], title: str, sources: Sequence[str], graphs: Sequence[str]) -> Screen:
+    """Return what the controls were when several runs of a page were trained together, and the operations before.
+
+    Parameters
+    ----------
+    runs : sequence of Run
+        Of one page.
+    title, sources, graphs
+        As for `controls`.
+    """
+    values: dict[str, Any] = {}
+    for run in runs:
+        found = controls(run, title, sources, graphs)
+        # Each run knows its own method; the page had chosen all of them.
+        for name in set(CHOSEN) & set(found):
+            found[name] = list(dict.fromkeys([*values.get(name, []), *found[name]]))
+        values |= found
+    return values, operations(runs[0]) if runs else []
 
 
 def _params(run: Run, table: str) -> dict[str, Any]:

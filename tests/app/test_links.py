@@ -167,3 +167,30 @@ def test_an_open_tab_that_is_no_more_gives_way_to_the_first():
     page.session_state["after"] = "Steps"
     page.run()
     assert not page.exception and page.markdown[0].value == "first"
+
+
+MOVED = {
+    "2_Consensus.py": {"l0": 0.7, "known": 50}, "3_Collective.py": {"share": 60}, "5_Noise.py": {"noise_rounds": 20},
+    "6_Two_learners.py": {"two_rounds": 30}, "4_Transfer.py": {"examples": 1},
+}  # fmt: skip
+DATA = {"3_Collective.py": "autocorrelated", "4_Transfer.py": "office_caltech"}
+
+
+@pytest.mark.parametrize("name", [*PAGES, pytest.param("4_Transfer.py", marks=pytest.mark.slow)])
+def test_a_link_of_a_moved_control_opens_with_the_way_back_to_what_was_trained(name):
+    page = opened(name, data=DATA.get(name, "planted" if name.startswith("2") else "digits_views"))
+    page.button(key="stepwise").click().run()
+    before = controls(page)
+    for run in address(page)["run"].split(","):
+        manager.manager().stop(run)
+        manager.manager().wait(run, timeout=PATIENCE)
+    for key, value in MOVED[name].items():
+        page.slider(key=key).set_value(value)
+    page.run()
+    other = opened(name, **address(page))
+    told = " ".join(each.value for each in other.info)
+    assert "trained with other settings" in told and controls(other) == controls(page) != before
+    assert other.button(key="train").label == "Train with these settings"  # nothing is known of its seconds
+    other.button(key="back").click().run()
+    assert not other.exception and controls(other) == before
+    assert "back" not in [each.key for each in other.button]

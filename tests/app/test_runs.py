@@ -174,7 +174,7 @@ def test_reopening_parts_the_data_page_s_operations_from_the_consensus_page_s():
     assert reopening.operations(run) == before
     values = reopening.controls(run, "Digits", ["fou", "pix"], ["mor"])
     assert values == {
-        "l0": 1.0, "l1": 0.5, "l1auto": False, "rounds": 3, "sources Digits": ["fou"],
+        "l0": 1.0, "l1": 0.5, "l0auto": False, "l1auto": False, "rounds": 3, "sources Digits": ["fou"],
         "graphs Digits": ["mor"], "known": 30,
         "noisy Digits": "fou", "sd": 2.0,
     }  # fmt: skip

@@ -19,13 +19,13 @@ from typing import Any
 
 import streamlit as st
 
-from hetcore.data import HetData
 from studio import session
 from studio.jobs import manager as jobs
 from studio.jobs.job import Setting
-from studio.runs import restoring, store
+from studio.runs import reopening, restoring
 from studio.views.common import training, widgets_lessons
 from studio.views.common import widgets_progress as progress
+from studio.views.common.submitting import submit
 from studio.views.common.widgets import escape
 from studio.views.common.widgets_controls import go_back, share, values, write
 from studio.views.common.widgets_timeline import timeline
@@ -68,7 +68,7 @@ class _Kept:
     drawn: _Drawn = field(default_factory=_Drawn)
     own: bool = True
     fresh: bool = True
-    screen: tuple[dict[str, Any], list[dict[str, Any]]] | None = None
+    screen: reopening.Screen | None = None
 
 
 class LiveTrainings:
@@ -119,7 +119,14 @@ class LiveTrainings:
             return
         own = all(_is_of(run, self._owner) for run in runs)
         given = dict(zip(labels, settings)), dict(zip(labels, runs))
-        st.session_state[self._state_key] = _Kept(self._current.title, self.digest, *given, own=own, fresh=False)
+        kept = _Kept(self._current.title, self.digest, *given, own=own, fresh=False)
+        st.session_state[self._state_key] = replace(kept, screen=self._screen(settings))
+
+    def _screen(self, settings: Sequence[Setting]) -> reopening.Screen:
+        """Return the controls that settings were made by, for whoever comes by a link that has others."""
+        recipe, title, data = self._current.recipe, self._current.title, self._current.data
+        runs = [training.run_of(self.page, each, recipe, title, self._owner, self.digest) for each in settings]
+        return reopening.screen(runs, title, data.source_names, data.graph_names)
 
     # What the page asks ---------------------------------------------------------------------------------------------
 
@@ -181,7 +188,9 @@ class LiveTrainings:
         if kept and kept.settings == settings:
             kept.screen = {key: value for key, value in values().items() if key != LESSON}, session.operations()
         estimate = self._estimate(settings)
-        text = f"Train with these settings (about {max(estimate, 0.1):.1f} s)" if changed else "Train"
+        # Nothing known of how long it takes is no reason to say "0.1 s".
+        seconds = f" (about {max(estimate, 0.1):.1f} s)" if estimate else ""
+        text = f"Train with these settings{seconds}" if changed else "Train"
         with st.container(horizontal=True, vertical_alignment="center"):
             pressed = st.button(text, key="train", type="primary", disabled=not able or busy)
             stepped = st.button(
@@ -349,50 +358,3 @@ def _is_of(run: str, owner: str) -> bool:
     except jobs.UnknownRunError:
         return False
     return True
-
-
-def submit(
-    page: str,
-    setting: Setting,
-    data: HetData,
-    recipe: Mapping[str, Any],
-    title: str,
-    owner: str,
-    paused: bool = False,
-    label: str = "",
-    within: Sequence[str] = (),
-) -> str:
-    """Queue a training of a page, stored from its start to its end, watched or not; return its run id.
-
-    The store knows it by the same id, and by the label under which the page shows it. `within` are the folders that
-    the person may read, for a training on data by path.
-
-    Raises
-    ------
-    ValueError
-        If the owner has too many unfinished runs.
-    """
-    task = setting.task(data, {"scan": recipe["scan"], "within": list(within)} if setting.whole else {})
-    run = training.run_of(page, setting, recipe, title=title, owner=owner, digest=task.digest)
-    # Stored before it begins: a studio that ends meanwhile leaves a run that can be found and reopened.
-    run = store.shared().begin(replace(run, settings=run.settings | ({"label": label} if label else {})))
-
-    # Called by the manager when the run ends, whether a page watches or not.
-    def keep(status: Any, result: Any) -> None:
-        if result is not None and status.state in ("finished", "stopped"):
-            ended = replace(run, status=status.state, results=training.results_of(result))
-            parts = {"model": result.model, "contributions": result.contributions, "additions": result.additions}
-            parts["staged"] = result.staged
-            parts["rounds"] = restoring.to_bytes(jobs.manager().events(run.id))
-            store.shared().end(ended, history=result.history, predictions=result.predictions, **parts)
-        elif status.state == "failed":
-            store.shared().end(replace(run, status="failed", results={"message": status.message}))
-        else:
-            store.shared().delete(owner, run.id)  # stopped before its first round
-
-    try:
-        return jobs.manager().submit(task, owner, paused=paused, on_end=keep, run_id=run.id)
-    # Refused by the queue: what was listed a moment ago must go again.
-    except ValueError:
-        store.shared().delete(owner, run.id)
-        raise
