@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import re
 import zipfile
 from bisect import bisect_left, bisect_right
@@ -13,6 +14,7 @@ from typing import Any, NamedTuple
 import fastexcel
 import polars as pl
 
+from hetcore.data.identity import EXACT
 from hetcore.data.report import Finding
 from hetcore.data.text import counted
 from hetcore.errors import DataError
@@ -36,6 +38,11 @@ _ODD = {
     ),
 }
 """Cells without a value: how they look, and what they hold."""
+_LONG = re.compile(
+    rb'<(?:\w+:)?c(?=[\s>])(?![^>]*\st=["\'][^n])[^>]*>\s*(?:<(?:\w+:)?f\b[^<]*(?:</(?:\w+:)?f>|/>)\s*)?'
+    rb"<(?:\w+:)?v>\s*([+-]?(?:\d{16,}|\d[\d.]*[eE]\+?\d{2,3}))\s*<"
+)
+"""Cells of numbers, not of text, that may be too long for a float to hold."""
 _MERGED = re.compile(rb'<(?:\w+:)?mergeCell\s[^>]*?ref=["\']([A-Za-z]+)(\d+):([A-Za-z]+)(\d+)["\']')
 _HIDDEN = re.compile(rb'<(?:\w+:)?(?:row|col)\s(?=[^>]*\bhidden=["\'](?:1|true)["\'])[^>]*>')
 _DAMAGED = "{} is a damaged or encrypted workbook: save it anew as XLSX or CSV."
@@ -57,12 +64,15 @@ class _Marks(NamedTuple):
         Tags of rows and columns that the person does not see.
     columns : int
         The last column that holds a cell, from 1.
+    rounded : set of str
+        Numbers of 2^53 and more as the reader writes them: a workbook's numbers are floats.
     """
 
     odd: Counter[str]
     merged: set[tuple[bytes, ...]]
     hidden: set[bytes]
     columns: int
+    rounded: set[str]
 
 
 def read(name: str, content: bytes, options: Mapping[str, Any]) -> ParsedTable:
@@ -98,6 +108,8 @@ def read(name: str, content: bytes, options: Mapping[str, Any]) -> ParsedTable:
     findings = (findings if header else []) + _other_sheets(book, sheet)
     read = [each for member, each in marks.items() if member in _members_of(content, book, sheet)]
     findings += _odd_cells(sum((each.odd for each in marks.values()), Counter()))
+    frame, rounded = _rounded(frame, {text for each in read for text in each.rounded})
+    findings += rounded
     return ParsedTable(frame, guesses, findings + _merged_cells(read, numbers) + _hidden_parts(read, numbers))
 
 
@@ -131,7 +143,7 @@ def _check_members(name: str, members: list[zipfile.ZipInfo], size: int) -> None
 def _check_extent(name: str, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> _Marks:
     """Refuse a sheet whose cells, written or announced, span more than the limits; return what it says beside them."""
     rows = columns = 0
-    cells, merged, hidden = Counter[str](), set(), set()
+    cells, merged, hidden, long = Counter[str](), set(), set(), set()
     tail = b""
     unpacked = 0
     with archive.open(member) as stream:
@@ -151,9 +163,11 @@ def _check_extent(name: str, archive: zipfile.ZipFile, member: zipfile.ZipInfo) 
                 cells[kind] += len(pattern.findall(text)) - len(pattern.findall(tail))
             merged.update(_MERGED.findall(text))
             hidden.update(_HIDDEN.findall(text))
+            long.update(_LONG.findall(text))
             tail = text[-_OVERLAP:]
     # Unary plus drops kinds that were not met.
-    return _Marks(+cells, merged, hidden, columns)
+    numbers = [number for number in map(float, long) if EXACT <= abs(number) < math.inf]
+    return _Marks(+cells, merged, hidden, columns, {f"{number:.0f}" for number in numbers})
 
 
 def _extent(text: bytes, rows: int, columns: int) -> tuple[int, int]:
@@ -260,6 +274,23 @@ def _hidden_parts(marks: list[_Marks], numbers: pl.Series) -> list[Finding]:
     parts = [counted(count, f"hidden {noun}") for count, noun in ((len(rows), "row"), (columns, "column")) if count]
     text = f"{' and '.join(parts)} of the sheet read as the others are: leave out what a filter had left out"
     return [Finding("hidden_part", "", len(rows) + columns, text)] if parts else []
+
+
+def _rounded(frame: pl.DataFrame, texts: set[str]) -> tuple[pl.DataFrame, list[Finding]]:
+    """Return columns with numbers of 2^53 and more as floats, which no ids may be; report those that text is among."""
+    if not texts:
+        return frame, []
+    floats, findings = [], []
+    for cells in frame.iter_columns():
+        long = cells.is_in(pl.Series(sorted(texts))).fill_null(False)
+        count, numbers = int(long.sum()), cells.cast(pl.Float64, strict=False)
+        if count and numbers.null_count() == cells.null_count():
+            floats.append(numbers)
+        elif count:
+            text = f"{counted(count, 'number')} beside text, of so many digits that a workbook has rounded them: no ids; "
+            text += "have the program that made it write the column as text"
+            findings.append(Finding("rounded_id", f"column {cells.name!r:.60}", count, text))
+    return frame.with_columns(floats), findings
 
 
 def _odd_cells(cells: Counter[str]) -> list[Finding]:

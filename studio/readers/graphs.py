@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from hetcore.data.edges import UNNAMED
+from hetcore.data.identity import as_ids
 from hetcore.data.report import Finding
 from hetcore.data.text import counted
 from hetcore.errors import DataError
@@ -32,7 +33,11 @@ def edges_of_table(name: str, table: ParsedTable, options: Mapping[str, Any]) ->
     if _is_matrix(frame):
         raise DataError(f"{name} is a matrix of links: give a list of edges, one a row, as source, target and weight.")
     source, target, weight = _edge_columns(frame, options)
-    edges = [frame[source].cast(pl.String).alias("source"), frame[target].cast(pl.String).alias("target")]
+    # As ids are read everywhere: a float of 1 is "1", and one of 2^53 or more is refused.
+    try:
+        edges = [as_ids(frame[end])[0].alias(role) for end, role in ((source, "source"), (target, "target"))]
+    except DataError as error:
+        raise DataError(f"{name}: {error}") from None
     guesses = [*table.guesses, f"edges from {shown(source)!r} to {shown(target)!r}"]
     if weight is not None:
         edges.append(_weights(name, frame[weight]))

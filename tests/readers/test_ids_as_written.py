@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import io
+
+import polars as pl
 import pytest
 
+from hetcore.errors import DataError
 from studio import recipes, uploads
 from studio.readers.upload_schema import Label
+from tests.hostile.making import workbook
 
 LABELS = b"item,y\n100000,a\n300,b\n1E5,a\n3E2,b\n1.10,a\n1.1,b\n"
 
@@ -49,3 +54,57 @@ def test_a_column_named_like_an_id_needs_no_word():
     data, recipe = built(files, {"t.csv": "id", "labels.csv": "id"}, Label("labels.csv", "y"))
     assert data.ids.tolist() == ["1E5", "1.10"]
     assert "options" not in recipe["sources"][0] and "options" not in recipe["target"]
+
+
+LONG = [1234567890123456789 + k for k in range(0, 400, 20)]
+"""Twenty ids of which a float has three."""
+
+
+def numeric_sheet(column, cells, attributes="", more=""):
+    """Return a workbook whose ids are cells of numbers, as a program writes them that does not say text."""
+    rows = "".join(
+        f'<row r="{k}"><c r="A{k}"{attributes}><v>{cell}</v></c><c r="B{k}"><v>{k}</v></c></row>'
+        for k, cell in enumerate(cells, 2)
+    )
+    names = "".join(_text(name) for name in (column, "x"))
+    return workbook(f'<sheetData><row r="1">{names}</row>{rows}{more}</sheetData>')
+
+
+def _text(value):
+    return f'<c t="inlineStr"><is><t>{value}</t></is></c>'
+
+
+@pytest.mark.parametrize("column", ["id", "item"])
+@pytest.mark.parametrize("attributes", ["", ' s="3"', ' t="n"'])
+@pytest.mark.parametrize("form", ["{}", "{:.16E}"])
+def test_ids_that_a_workbook_has_rounded_are_refused(column, attributes, form):
+    """Its numbers are floats: seventeen of twenty ids were dropped as repeated, and the rest met other ids."""
+    table = numeric_sheet(column, [form.format(k) for k in LONG], attributes)
+    labels = f"{column},y\n".encode() + "".join(f"{k},{k % 3}\n" for k in LONG).encode()
+    files = {"t.xlsx": table, "labels.csv": labels}
+    with pytest.raises(DataError, match="20 of the ids, such as 1.23457e.18, are numbers of 2.53 or more"):
+        built(files, dict.fromkeys(files, column), Label("labels.csv", "y"))
+
+
+def test_long_numbers_of_a_workbook_are_numbers_where_they_are_no_ids():
+    preview = uploads.preview_table("a.xlsx", numeric_sheet("moment", LONG))
+    assert preview.frame["moment"].to_list() == [float(k) for k in LONG] and preview.findings == []
+    whole = uploads.preview_table("a.xlsx", numeric_sheet("id", [2**53 - 1, 4111111111111111]))
+    assert whole.frame["id"].to_list() == ["9007199254740991", "4111111111111111"] and whole.findings == []
+
+
+def test_rounded_numbers_beside_text_are_told():
+    mixed = numeric_sheet("id", LONG[:2], more=f"<row>{_text('A-17') * 2}</row>")
+    (finding,) = uploads.preview_table("a.xlsx", mixed).findings
+    assert finding.kind == "rounded_id" and finding.count == 2 and finding.where == "column 'id'"
+    # text that reads like the rounded number is exact
+    assert not uploads.preview_table("a.xlsx", numeric_sheet("id", [7], more=f"<row>{_text(2**60) * 2}</row>")).findings
+
+
+def test_ends_of_edges_are_read_as_ids_are():
+    with pytest.raises(DataError, match=r"^a\.xlsx: 20 of the ids, such as 1.23457e.18, are numbers of 2.53 or more"):
+        uploads.read_graph("a.xlsx", numeric_sheet("source", LONG))
+    floats = pl.DataFrame({"source": [1.0, 2.0], "target": [2.0, 3.5]})
+    buffer = io.BytesIO()
+    floats.write_parquet(buffer)
+    assert uploads.read_graph("a.parquet", buffer.getvalue()).ids.tolist() == ["1", "2", "3.5"]

@@ -43,8 +43,11 @@ def _buffered(method):
     return write
 
 
-def _excel(frame):
+def _excel(frame, numeric=False):
     def cell(at, value):
+        # as a program writes what it takes for a number; other numbers would lose their form
+        if numeric and str(value).lstrip("-").isdigit() and str(int(value)) == str(value) and abs(int(value)) < 2**53:
+            return f'<c r="{at}"><v>{value}</v></c>'
         text = str(value).replace("&", "&amp;").replace("<", "&lt;")
         return f'<c r="{at}" t="inlineStr"><is><t xml:space="preserve">{text}</t></is></c>'
 
@@ -63,6 +66,7 @@ FORMATS = {
     "g.parquet": _buffered("write_parquet"),
     "h.arrow": _buffered("write_ipc"),
     "i.xlsx": _excel,
+    "j.xlsx": lambda frame: _excel(frame, numeric=True),
 }
 
 
