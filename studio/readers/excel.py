@@ -287,7 +287,7 @@ def _rounded(frame: pl.DataFrame, texts: set[str]) -> tuple[pl.DataFrame, list[F
         if count and numbers.null_count() == cells.null_count():
             floats.append(numbers)
         elif count:
-            text = f"{counted(count, 'number')} beside text, of so many digits that a workbook has rounded them: no ids; "
+            text = f"{counted(count, 'number')} beside text, of so many digits that a workbook rounds them: no ids; "
             text += "have the program that made it write the column as text"
             findings.append(Finding("rounded_id", f"column {cells.name!r:.60}", count, text))
     return frame.with_columns(floats), findings

@@ -93,7 +93,7 @@ def test_long_numbers_of_a_workbook_are_numbers_where_they_are_no_ids():
     assert whole.frame["id"].to_list() == ["9007199254740991", "4111111111111111"] and whole.findings == []
 
 
-def test_rounded_numbers_beside_text_are_told():
+def test_rounded_numbers_beside_text_are_reported():
     mixed = numeric_sheet("id", LONG[:2], more=f"<row>{_text('A-17') * 2}</row>")
     (finding,) = uploads.preview_table("a.xlsx", mixed).findings
     assert finding.kind == "rounded_id" and finding.count == 2 and finding.where == "column 'id'"
