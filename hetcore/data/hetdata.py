@@ -23,7 +23,7 @@ from hetcore.data.reading.given import (
     read_target_table,
 )
 from hetcore.data.reading.scan import folders, scanned_ids
-from hetcore.data.report import Finding, Report
+from hetcore.data.report import LEAK, Finding, Report
 from hetcore.data.source import Source
 from hetcore.data.spelling import check_ways, near_findings
 from hetcore.data.summary import Views
@@ -78,7 +78,7 @@ class HetData(WhatIf, Views):
     sources, graphs : dict of str to Source, Graph
         The graphs are aligned to `ids`.
     report : Report
-        What was found while reading.
+        What was found while reading, and what gives the label away, of a what-if's own label and columns.
     steps : tuple of str
         The what-if calls that led here from the data as read, as Python text.
 
@@ -148,7 +148,9 @@ class HetData(WhatIf, Views):
         notes = own_findings(self.sources, own_graphs, label_notes) + graph_notes
         notes += self._alignment_findings() + near_findings(self.id_series, "id", "ids", "ids")
         notes += near_findings(pl.Series(self.classes, dtype=pl.String), "class", "classes", "target")
-        self.report = Report(notes + leak_findings(find_leaks(self)))
+        self._notes = Report(notes)
+        # now, and not when the report is read: a file of a scan may have changed by then
+        _ = self._leaks
 
     @classmethod
     def scan(
@@ -237,8 +239,9 @@ class HetData(WhatIf, Views):
         # without __init__, which would read and check what was checked before it was written
         data.id_series, data.sources, data.graphs = id_series, dict(sources), dict(graphs)
         data._row_positions = {name: positions(source.id_series, id_series) for name, source in sources.items()}
-        for name in ("y", "target_kind", "label_name", "report", "steps"):
+        for name in ("y", "target_kind", "label_name", "steps"):
             setattr(data, name, facts[name])
+        data._notes = Report(each for each in facts["report"] if not each.kind.startswith(LEAK))
         data.y.flags.writeable = False
         return data
 
@@ -246,6 +249,15 @@ class HetData(WhatIf, Views):
     def n(self) -> int:
         """Instances."""
         return len(self.id_series)
+
+    @property
+    def report(self) -> Report:
+        # a what-if has leaks of its own, sought when they are asked for
+        return Report(self._notes, lambda: self._leaks)
+
+    @cached_property
+    def _leaks(self) -> list[Finding]:
+        return leak_findings(find_leaks(self))
 
     @cached_property
     def ids(self) -> NDArray[np.object_]:
@@ -311,7 +323,7 @@ class HetData(WhatIf, Views):
     def _replaced(self, step: str, **changes: Any) -> HetData:
         """Return a copy with some attributes changed and `step` noted; nothing cached is carried over."""
         other = object.__new__(HetData)
-        for name in ("id_series", "sources", "graphs", "_row_positions", "y", "target_kind", "label_name", "report"):
+        for name in ("id_series", "sources", "graphs", "_row_positions", "y", "target_kind", "label_name", "_notes"):
             setattr(other, name, changes.get(name, getattr(self, name)))
         # a new array of a what-if too
         other.y.flags.writeable = False

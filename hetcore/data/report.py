@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 import polars as pl
 
 from hetcore.data.markup import plain, table
 from hetcore.data.text import listed
 
-__all__ = ["Finding", "Report"]
+__all__ = ["LEAK", "Finding", "Report"]
 
 MAX_EXAMPLES = 5
+LEAK = "label_"
+"""How the kinds of findings begin that say what gives the label away."""
 
 
 @dataclass(frozen=True)
@@ -64,10 +68,20 @@ class Report:
     ----------
     findings : iterable of Finding
         What was found.
+    leaks : callable, optional
+        Returns more, on what gives the label away: called when these are asked for, for they take a while.
     """
 
-    def __init__(self, findings: Iterable[Finding] = ()) -> None:
-        self._findings = tuple(findings)
+    def __init__(self, findings: Iterable[Finding] = (), leaks: Callable[[], Iterable[Finding]] = tuple) -> None:
+        self._given, self._leaks = tuple(findings), leaks
+
+    @cached_property
+    def _findings(self) -> tuple[Finding, ...]:
+        return (*self._given, *self._leaks())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # what was found, without the data that it was found in
+        return Report, (self._findings,)
 
     def __iter__(self) -> Iterator[Finding]:
         return iter(self._findings)
@@ -80,7 +94,8 @@ class Report:
 
     def of(self, kind: str, where: str | None = None) -> list[Finding]:
         """Return the findings of one kind, in one place if `where` is given."""
-        return [f for f in self._findings if f.kind == kind and where in (None, f.where)]
+        among = self._findings if kind.startswith(LEAK) else self._given
+        return [f for f in among if f.kind == kind and where in (None, f.where)]
 
     def count(self, kind: str, where: str | None = None) -> int:
         """Return the sum of the counts of one kind of finding."""

@@ -212,8 +212,13 @@ class WhatIf(LabelNoise):
         if len(labels) != self.n:
             expected = counted(self.n, "instance")
             raise DataError(f"y has {len(labels):,} labels for {expected}: give one for each, NaN for none.")
-        report = self.report + [finding.within("target") for finding in findings]
-        return self._replaced("with_target(y)", y=labels.copy(), target_kind=None if y is None else kind, report=report)
+        return self._replaced(
+            "with_target(y)",
+            y=labels.copy(),
+            target_kind=None if y is None else kind,
+            label_name=_name_of(y) or self.label_name if y is not None else "",
+            _notes=self._notes + [finding.within("target") for finding in findings],
+        )
 
     def with_kinds(self: HetData, name: str, kinds: Mapping[str, str]) -> HetData:
         """Change column kinds of a source: see `Source.with_kinds`."""
@@ -222,7 +227,7 @@ class WhatIf(LabelNoise):
         changed = before.with_kinds(kinds)
         new = [finding.within(f"source {quoted(name)}") for finding in changed.findings[len(before.findings) :]]
         step = f"with_kinds({name!r}, {dict(kinds)!r})"
-        return self._replaced(step, sources={**self.sources, name: changed}, report=self.report + new)
+        return self._replaced(step, sources={**self.sources, name: changed}, _notes=self._notes + new)
 
     def with_source(self: HetData, name: str, source: Source) -> HetData:
         """Add a source, or replace the one of this name; records of ids not in `ids` are left out and reported.
@@ -249,7 +254,7 @@ class WhatIf(LabelNoise):
             f"with_source({name!r}, source)",
             sources={**self.sources, name: source},
             _row_positions={**self._row_positions, name: place[known]},
-            report=self.report + findings,
+            _notes=self._notes + findings,
         )
 
     def with_graph(self: HetData, name: str, graph: Graph) -> HetData:
@@ -262,7 +267,7 @@ class WhatIf(LabelNoise):
             message = f"{counted(lost, 'edge')} to ids that the data do not have: left out"
             findings.append(Finding("unknown_id", f"graph {quoted(name)}", lost, message))
         step = f"with_graph({name!r}, graph)"
-        return self._replaced(step, graphs={**self.graphs, name: aligned}, report=self.report + findings)
+        return self._replaced(step, graphs={**self.graphs, name: aligned}, _notes=self._notes + findings)
 
     def _taken(self: HetData, keep: NDArray[np.int64], step: str) -> HetData:
         """Return the data of the instances at the places `keep` (ascending)."""
@@ -295,6 +300,12 @@ class WhatIf(LabelNoise):
             unknown = [given for given, at in zip(ids, places) if at < 0]
             raise DataError(f"The ids {listed(unknown)} are not in the data: give ids as in data.ids.")
         return places
+
+
+def _name_of(labels: Any) -> str:
+    """Return the name of a series, empty for what has none."""
+    name = getattr(labels, "name", None)
+    return name if isinstance(name, str) else ""
 
 
 def _names(given: Iterable[str], known: Mapping[str, Any], noun: str) -> list[str]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import polars as pl
 import pytest
 
-from hetcore.data import HetData
+from hetcore.data import Graph, HetData, Source
 from hetcore.data.agreement import disorder, group_errors, is_monotone, is_one_to_one, log_chance
 from hetcore.data.leaks import find_leaks
+from hetcore.data.report import LEAK
 from tests.data.leak_cases import CASES, INNOCENT, LEAKS, found
 
 KNOWN_ALARMS = {"a very good feature"}
@@ -86,3 +89,42 @@ def test_a_column_that_is_filled_for_one_class_alone_is_found():
     table = pl.DataFrame({"id": ids, "x": np.random.default_rng(0).random(60), "day": day})
     (leak,) = find_leaks(HetData({"t": table}, target=(ids, y)))
     assert leak.column == "day" and "predicts the label by its missing cells alone in 60 rows" in leak.message
+
+
+def kinds(data):
+    return [finding.kind for finding in data.report if finding.kind.startswith(LEAK)]
+
+
+def test_what_ifs_report_the_leaks_of_their_own_labels_sources_and_graphs():
+    """They kept the findings of the data before: of a label that was gone, and none of a source that was new."""
+    rng = np.random.default_rng(0)
+    ids, y = [f"i{k}" for k in rng.permutation(60)], np.array(["a", "b"])[rng.integers(2, size=60)]
+    table = pl.DataFrame({"id": ids, "x": rng.random(60), "note": y})
+    bare = HetData({"t": table})
+    assert kinds(bare) == [] and kinds(bare.with_target(y)) == ["label_copy"]
+    assert kinds(bare.with_target(pl.Series("x", y)).select()) == ["label_name", "label_copy"]
+    data = HetData({"t": table}, target=(ids, y))
+    assert kinds(data) == ["label_copy"] and kinds(data.with_target(rng.permutation(y))) == []
+    assert kinds(data.with_target(None)) == [] and data.with_target(None).label_name == ""
+    clean = HetData({"t": table.drop("note")}, target=(ids, y))
+    assert kinds(clean) == [] and kinds(clean.with_source("u", Source(ids, pl.DataFrame({"o": y})))) == ["label_copy"]
+    ends = [(ids[a], ids[b]) for a, b in rng.integers(60, size=(400, 2)) if a != b and y[a] == y[b]]
+    graph = Graph(pl.DataFrame(ends, schema=["source", "target"], orient="row"))
+    linked = clean.with_graph("g", graph)
+    assert kinds(linked) == ["label_graph"] and kinds(linked.select(graphs=[])) == []
+    assert kinds(HetData.of_parts(data.id_series, data.sources, {}, **facts(data))) == ["label_copy"]
+
+
+def facts(data):
+    return {name: getattr(data, name) for name in ("y", "target_kind", "label_name", "report", "steps")}
+
+
+def test_a_what_if_seeks_leaks_only_when_they_are_asked_for(monkeypatch):
+    ids = [f"i{k}" for k in range(30)]
+    data = HetData({"t": pl.DataFrame({"id": ids, "y": ["a", "b", "b"] * 10})}, target=(ids, ["a", "b", "b"] * 10))
+    calls = []
+    monkeypatch.setattr("hetcore.data.hetdata.find_leaks", lambda data: calls.append(data) or find_leaks(data))
+    changed = data.with_target(["b", "a", "a"] * 10)
+    assert changed.report.of("infinite_label") == [] and calls == []
+    assert len(changed.report) == len(list(changed.report)) == 1 and calls == [changed]
+    assert list(pickle.loads(pickle.dumps(changed.report))) == list(changed.report)
