@@ -5,10 +5,13 @@
 | heteroscedastic boosting | X, y | `plain_table`: all sources side by side |
 | transfer boosting | X, y, sample_domain | `domains`: every source is a domain, all with the same columns |
 | factorization | codes, y | `codes`: a source with a record per rating and a column per mode |
+
+Rows to predict from are made with `like=` the data of the training.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -18,9 +21,10 @@ from numpy.typing import NDArray
 
 from hetcore.data.encoding import SourceEncoder
 from hetcore.data.hetdata import HetData
+from hetcore.data.kinds import as_text
 from hetcore.data.source import Source
 from hetcore.data.text import listed, quoted
-from hetcore.errors import DataError
+from hetcore.errors import DataError, MissingColumnsWarning
 
 __all__ = ["Codes", "Domains", "PlainTable", "codes", "domains", "filled", "plain_table"]
 
@@ -55,7 +59,7 @@ class Domains(NamedTuple):
     sample_domain : (n,) int64
         k > 0 for a row of source domain `names[k - 1]`, -1 for a row of the target.
     names : list of str
-        Source domains.
+        Source domains; of `like` where it is given.
     ids : (n,) object
         The instances.
     feature_names : list of str (d,)
@@ -87,28 +91,60 @@ class Codes(NamedTuple):
     ids: NDArray[np.object_]
 
 
-def plain_table(data: HetData) -> PlainTable:
+def plain_table(data: HetData, like: HetData | None = None) -> PlainTable:
     """Return all sources side by side, encoded by `SourceEncoder`.
+
+    Parameters
+    ----------
+    data : HetData
+    like : HetData, optional
+        The data of the training, for rows to predict from: they are encoded as it is, with its columns and codes. By
+        itself a table has the codes of its own values, and "blue" may be 1 in one and 0 in another.
 
     Raises
     ------
     DataError
-        If there is no source.
+        If there is no source, or none of those of `like`, or a source has none of the columns that it has there.
+
+    Warns
+    -----
+    MissingColumnsWarning
+        If a source or column of `like` is not there, or can't be read as there: its cells are missing.
+
+    Examples
+    --------
+    >>> train = HetData({"t": pl.DataFrame({"id": ["a", "b"], "size": ["small", "large"]})})
+    >>> new = HetData({"t": pl.DataFrame({"id": ["c", "d"], "size": ["large", "large"]})})
+    >>> plain_table(train).X.ravel().tolist(), plain_table(new, like=train).X.ravel().tolist()
+    ([1.0, 0.0], [0.0, 0.0])
     """
-    if not data.sources:
+    known = data if like is None else like
+    if not known.sources:
         raise DataError("The data have no table: add one with a column for each feature.")
+    _check_sources(data, known.source_names)
     blocks, names = [], []
-    for name, source in data.sources.items():
+    for name, source in known.sources.items():
         encoder = SourceEncoder().fit(source)
         block = np.full((data.n, len(encoder.feature_names)), np.nan)
-        block[data.rows(name)] = encoder.transform(source)
+        if name in data.sources:
+            block[data.rows(name)] = encoder.transform(data.sources[name], name)
         blocks.append(block)
         # one table needs no name before its columns
-        names += [f if len(data.sources) == 1 else f"{name}: {f}" for f in encoder.feature_names]
+        names += [f if len(known.sources) == 1 else f"{name}: {f}" for f in encoder.feature_names]
     return PlainTable(np.hstack(blocks), data.y, names)
 
 
-def domains(data: HetData, target: str) -> Domains:
+def _check_sources(data: HetData, known: Sequence[str]) -> None:
+    """Refuse data that have none of the sources of a training, and warn of those that are not there."""
+    lacking = [name for name in known if name not in data.sources]
+    if len(lacking) == len(known):
+        raise DataError(f"The data have the sources {listed(data.source_names)}: give some of {listed(known)}.")
+    if lacking:
+        text = f"The data lack sources of the training, {listed(lacking)}, whose columns count as missing"
+        warnings.warn(f"{text}: give them, under the names that they had.", MissingColumnsWarning, stacklevel=3)
+
+
+def domains(data: HetData, target: str, like: HetData | None = None) -> Domains:
     """Return the sources as domains: the rows of each, one table below the other.
 
     Parameters
@@ -117,27 +153,37 @@ def domains(data: HetData, target: str) -> Domains:
         Sources with shared columns; those that not all of them have are left out.
     target : str
         The source that is the target domain; its rows come last.
+    like : HetData, optional
+        The data of the training, for rows to predict from, of some of its domains: they are encoded as it is, with its
+        columns, codes and numbers of domains.
 
     Raises
     ------
     DataError
-        If there is no such source, or the sources share no column.
+        If there is no such source, or the sources share no column, or one is none of `like`.
+
+    Warns
+    -----
+    MissingColumnsWarning
+        If a column of `like` is not there, or can't be read as there: its cells are missing.
     """
-    if target not in data.sources:
-        known = listed(data.source_names)
-        raise DataError(f"target={quoted(target)} is no source of the data: choose one of {known}.")
-    names = [name for name in data.source_names if name != target]
-    stacked = _stacked([data.sources[name] for name in (*names, target)])
+    known = data if like is None else like
+    among = listed(known.source_names)
+    if target not in known.sources:
+        raise DataError(f"target={quoted(target)} is no source of the data: choose one of {among}.")
+    if strange := [name for name in data.source_names if name not in known.sources]:
+        raise DataError(f"The sources {listed(strange)} are no domains of the training: choose some of {among}.")
+    names = [name for name in known.source_names if name != target]
+    codes = dict(zip(names, range(1, len(names) + 1))) | {target: -1}
+    there = [name for name in codes if name in data.sources]
     # one encoder for all domains: the same value must be the same number in each
-    encoder = SourceEncoder().fit(stacked)
-    rows = [data.rows(name) for name in (*names, target)]
-    domain = [np.full(len(r), k + 1 if k < len(names) else -1) for k, r in enumerate(rows)]
+    encoder = SourceEncoder().fit(_stacked([known.sources[name] for name in codes]))
+    rows = [data.rows(name) for name in there]
     order = np.concatenate(rows)
-    X = encoder.transform(stacked).astype(np.float64)
     return Domains(
-        X=X,
+        X=encoder.transform(_stacked([data.sources[name] for name in there])).astype(np.float64),
         y=data.y[order],
-        sample_domain=np.concatenate(domain),
+        sample_domain=np.repeat([codes[name] for name in there], [len(r) for r in rows]),
         names=names,
         ids=data.ids[order],
         feature_names=encoder.feature_names,
@@ -178,7 +224,8 @@ def codes(data: HetData, columns: Sequence[str] = ("user", "item")) -> Codes:
         raise DataError("The label of a record must be a number, such as a rating: choose a numeric label column.")
     for name, source in data.sources.items():
         if source.frame is not None and set(columns) <= set(source.columns):
-            text = [source.frame[column].cast(pl.String).to_numpy().astype(object) for column in columns]
+            # a whole number is the same code whatever its type: beside a missing one it is a float
+            text = [as_text(source.frame[column]).to_numpy().astype(object) for column in columns]
             rows = data.rows(name)
             return Codes(np.stack(text, axis=1), data.y[rows], data.ids[rows])
     raise DataError(f"No table has the columns {listed(columns)}: choose a column for each mode.")

@@ -6,7 +6,7 @@ import pytest
 
 import hetcore as hc
 from hetcore.data.plain import codes, domains, plain_table
-from hetcore.errors import DataError
+from hetcore.errors import DataError, MissingColumnsWarning
 
 
 def ages(ids, values, **more):
@@ -84,3 +84,68 @@ def test_records_need_their_columns_and_numbers(two_sites):
 def test_no_table_is_reported():
     with pytest.raises(DataError):
         plain_table(hc.HetData({}, target=pl.DataFrame({"id": ["a", "b"], "y": [1.0, 2.0]}), id_column="id"))
+
+
+def colours(prefix, values):
+    table = {"id": [f"{prefix}{k}" for k in range(len(values))], "colour": values, "x": np.arange(len(values)) / 7}
+    return pl.DataFrame(table)
+
+
+TRAIN = np.repeat(["red", "green", "blue"], [14, 10, 6])
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (["green", "red", "green"], [[0, 1, 0], [1, 0, 0], [0, 1, 0]]),
+        (["blue"] * 9 + ["red"] * 3, [[0, 0, 1]] * 9 + [[1, 0, 0]] * 3),
+        (["red", "yellow"], [[1, 0, 0], [0, 0, 0]]),
+    ],
+)
+def test_new_rows_have_the_codes_of_the_training(values, expected):
+    """By themselves the colours had columns of their own, in the order of how often they occur."""
+    train = hc.HetData({"t": colours("a", TRAIN)})
+    new = plain_table(hc.HetData({"t": colours("n", values).select("x", "id", "colour")}), like=train)
+    assert new.feature_names == plain_table(train).feature_names
+    places = [new.feature_names.index(f"colour={name}") for name in ("red", "green", "blue")]
+    assert new.X[:, places].tolist() == expected
+
+
+def test_new_rows_of_two_values_keep_their_order_and_unknown_ones_are_missing():
+    train = hc.HetData({"t": colours("a", ["m", "f"] * 20)})
+    for values, expected in ((["m", "m"], [1, 1]), (["f", "m"], [0, 1]), (["x", "m"], [np.nan, 1])):
+        table = plain_table(hc.HetData({"t": colours("n", values)}), like=train)
+        assert np.array_equal(table.X[:, table.feature_names.index("colour")], expected, equal_nan=True)
+
+
+def test_new_data_that_lack_what_the_training_had_are_warned_of_or_refused(two_sites):
+    north = hc.HetData({"north": two_sites.sources["north"]})
+    with pytest.warns(MissingColumnsWarning, match="lack sources of the training, 'south'"):
+        table = plain_table(north, like=two_sites)
+    assert table.feature_names == plain_table(two_sites).feature_names
+    assert np.isnan(table.X[:, table.feature_names.index("south: age")]).all()
+    whole, part = colours("n", TRAIN), colours("n", TRAIN).drop("x")
+    with pytest.warns(MissingColumnsWarning, match="Source 't' lacks columns of the training, 'x'"):
+        plain_table(hc.HetData({"t": part}), like=hc.HetData({"t": whole}))
+    with pytest.raises(DataError, match="have the sources 'east': give some of 'north', 'south'"):
+        plain_table(hc.HetData({"east": two_sites.sources["south"]}), like=two_sites)
+
+
+def test_new_rows_of_some_domains_have_the_codes_and_numbers_of_the_training():
+    tables = {name: colours(name, values) for name, values in (("w", TRAIN), ("v", TRAIN[:20]), ("t", TRAIN[10:]))}
+    train = hc.HetData(tables)
+    new = domains(hc.HetData({"t": colours("n", ["blue", "red"]), "v": colours("m", ["blue"])}), "t", like=train)
+    assert new.sample_domain.tolist() == [2, -1, -1] and new.names == ["w", "v"] and new.ids[0] == "m0"
+    known = domains(train, "t")
+    assert new.feature_names == known.feature_names and new.sample_domain.dtype == known.sample_domain.dtype
+    assert new.X[:, new.feature_names.index("colour=blue")].tolist() == [1, 1, 0]
+    with pytest.raises(DataError, match="sources 'east' are no domains of the training: choose some of 'w', 'v', 't'"):
+        domains(hc.HetData({"east": colours("n", ["blue"])}), "t", like=train)
+
+
+def test_codes_of_whole_numbers_are_the_same_whatever_their_type():
+    """One missing user makes floats of all in pandas, and 7.0 was another user than 7."""
+    ids = pl.DataFrame({"id": ["a", "b"], "item": [1, 2]})
+    target = pl.DataFrame({"id": ["a", "b"], "y": [1.0, 2.0]})
+    for users, expected in ((pl.Series([7, 8]), ["7", "8"]), (pl.Series([7.0, None]), ["7", None])):
+        assert codes(hc.HetData({"t": ids.with_columns(user=users)}, target=target)).X[:, 0].tolist() == expected
