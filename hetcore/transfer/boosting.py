@@ -9,15 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hetcore.errors import ParameterError
-from hetcore.parameters import Declared, Domain, Flag, Seed, Slider, Whole, param
+from hetcore.parameters import Declared, Domain, Flag, OneOf, Seed, Slider, Whole, param
 from hetcore.schema import State as FileState
+from hetcore.transfer.error_stumps import ErrorStumps
 from hetcore.transfer.estimator import TransferEstimator, TransferProblem
 from hetcore.transfer.files import VoteSums
-from hetcore.transfer.learners import TreeVotes, learner_for
+from hetcore.transfer.learners import ForeignLearner, TreeLearner, TreeVotes
 from hetcore.transfer.rounds import Boosting, RunningScores, TaskSelection, WeightUpdate
 from hetcore.transfer.tree_rounds import boosting_of
 
-__all__ = ["Cap", "Helps", "State", "TransferBoosting", "alpha_source"]
+__all__ = ["Cap", "Criterion", "Helps", "State", "TransferBoosting", "alpha_source", "learner_for"]
 
 
 class Cap(Declared):
@@ -34,6 +35,21 @@ class Helps(Cap):
     reset: bool = param(
         True, Flag(), "Whether the target's weights are set back once where no source helps; as printed they are not."
     )
+
+
+class Criterion(Declared):
+    """The parameter of what a tree of our own minimises."""
+
+    criterion: str = param(
+        "squared",
+        OneOf("squared", "error"),
+        "What a tree of our own minimises: the weighted squared error to the signs, which is the Gini index, or the "
+        "weighted classification error, as printed (MultiSourceTrAdaBoost, step 5); the latter is for `max_depth=1`.",
+    )
+
+    @property
+    def _criterion(self) -> str:
+        return self.criterion
 
 
 @dataclass
@@ -66,6 +82,7 @@ class TransferBoosting(TransferEstimator):
     )
     random_state: int | None = param(0, Seed(), "Seed of foreign estimators; trees of our own draw nothing.")
 
+    _criterion = "squared"  # what a tree of our own minimises
     _soft = False  # whether a leaf says the mean sign of its rows
     _steepness = 2.0
     _late = False
@@ -75,7 +92,7 @@ class TransferBoosting(TransferEstimator):
         return self.estimator is None
 
     def _start(self, problem: TransferProblem) -> State:
-        self._learner = learner_for(problem.X, self.estimator, self.max_depth, self.random_state)
+        self._learner = learner_for(problem.X, self, self._criterion)
         held_out = problem.X[:0] if problem.held_out is None else problem.held_out.X
         self._held_out_rows = self._learner.prepared(held_out)
         return State(problem, [self._part(problem, problem.signs(k)) for k in range(problem.n_problems)])
@@ -155,6 +172,26 @@ class TransferBoosting(TransferEstimator):
             what = f"A model with estimator={type(self.estimator).__name__} can't be saved"
             raise ParameterError(f"{what}: only our own learners are plain numbers; fit with estimator=None to save.")
         return super()._get_state()
+
+
+def learner_for(X: NDArray, model: TransferBoosting, criterion: str) -> TreeLearner | ForeignLearner:
+    """Return the learner of a model over the training rows X (n, d): trees of our own unless it has an estimator.
+
+    Raises
+    ------
+    ParameterError
+        If trees deeper than stumps are to be of least classification error.
+    """
+    if model.estimator is not None:
+        return ForeignLearner(X, model.estimator, model.random_state)
+    if criterion == "squared":
+        return TreeLearner(X, model.max_depth)
+    if model.max_depth > 1:
+        raise ParameterError(
+            f"criterion='error' with max_depth={model.max_depth!r} can't be fitted: only the best stump is found "
+            "exactly; give max_depth=1, or criterion='squared'."
+        )
+    return ErrorStumps(X)
 
 
 def _mean(values: list[Any]) -> Any:

@@ -19,7 +19,7 @@ from hetcore.errors import ParameterError
 from hetcore.numerics import to_float32
 from hetcore.trees import Forest, Tree, TreeParams, grow
 
-__all__ = ["ForeignLearner", "ForeignVotes", "TreeLearner", "TreeVotes", "kish", "learner_for"]
+__all__ = ["ForeignLearner", "ForeignVotes", "TreeLearner", "TreeVotes", "kish"]
 
 LEAST_CHILD = 1e-10  # weight of a leaf, where the heaviest row weighs 1
 
@@ -180,8 +180,3 @@ class ForeignVotes:
         for model, scale in self.models:
             total += scale * np.asarray(model.predict(X), np.float64)
         return total
-
-
-def learner_for(X: NDArray, estimator: Any, max_depth: int, random_state: int | None) -> TreeLearner | ForeignLearner:
-    """Return the learner over the training rows X (n, d): trees of our own for None."""
-    return TreeLearner(X, max_depth) if estimator is None else ForeignLearner(X, estimator, random_state)

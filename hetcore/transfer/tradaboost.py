@@ -16,11 +16,12 @@ One round t of M, y and h in {-1, +1}, weights w over the target's rows T and th
 | eta | 100 n_T / n_S ("linear"), 100 n_T^2 / n_S ("squared"), or a number |
 | epsilon_t, alpha_t | `detail["epsilon"]`, `detail["alpha"]` |
 
-Departures: weights are kept as logarithms and never underflow. alpha_t is at most that of half a target row wrong,
-ln(2 n_T - 1) / 2, so that epsilon_t = 0 does not let one round outvote all others. Where epsilon_t >= 1/2 no source
-helps: the target's weights are set back once, at the second time the class is done; where no round helped at all, the
-learner of the last one speaks. Without sources all are AdaBoost. More than two classes: one against the others, over
-columns binned once.
+Departures: step 1 asks for the candidate of least weighted classification error (step 5 of Figure 3 in Antunes et al.),
+and trees of our own have least squared error to the signs; `criterion="error"` has the stump that is asked for. Weights
+are kept as logarithms and never underflow. alpha_t is at most that of half a target row wrong, ln(2 n_T - 1) / 2, so
+that epsilon_t = 0 does not let one round outvote all others. Where epsilon_t >= 1/2 no source helps: the target's
+weights are set back once, at the second time the class is done; where no round helped at all, the learner of the last
+one speaks. Without sources all are AdaBoost. More than two classes: one against the others, over columns binned once.
 
 Dai, W., Yang, Q., Xue, G.-R., Yu, Y. (2007). Boosting for transfer learning. ICML.
 Yao, Y., Doretto, G. (2010). Boosting for transfer learning with multiple sources. CVPR.
@@ -36,7 +37,7 @@ from numpy.typing import NDArray
 
 from hetcore.parameters import Declared, Interval, OneOf, param
 from hetcore.registry import MemoryNeed, estimator
-from hetcore.transfer.boosting import Cap, Helps, TransferBoosting
+from hetcore.transfer.boosting import Cap, Criterion, Helps, TransferBoosting
 from hetcore.transfer.estimator import TransferProblem
 from hetcore.transfer.rounds import Boosting, RunningScores, TaskSelection, WeightUpdate
 from hetcore.transfer.tree_rounds import TreeBoosting, boosting_of
@@ -60,7 +61,7 @@ class SourceRate(Declared):
 
 
 @estimator(MemoryNeed(cell=35, score=200))
-class TrAdaBoostClassifier(Helps, TransferBoosting, SourceRate):
+class TrAdaBoostClassifier(Helps, Criterion, TransferBoosting, SourceRate):
     """TrAdaBoost (Dai et al. 2007): source rows that the ensemble gets wrong lose weight, target rows gain it.
 
     The algorithm and its letters are in the docstring of the module. All sources count as one. Only the later half of
@@ -95,7 +96,7 @@ class TrAdaBoostClassifier(Helps, TransferBoosting, SourceRate):
 
 
 @estimator(MemoryNeed(cell=35, score=200))
-class MultiSourceTrAdaBoostClassifier(Helps, TransferBoosting, SourceRate):
+class MultiSourceTrAdaBoostClassifier(Helps, Criterion, TransferBoosting, SourceRate):
     """MultiSourceTrAdaBoost (Yao and Doretto 2010): in each round the source speaks that helps the target most.
 
     The algorithm and its letters are in the docstring of the module.
@@ -118,7 +119,7 @@ class MultiSourceTrAdaBoostClassifier(Helps, TransferBoosting, SourceRate):
 
 
 @estimator(MemoryNeed(cell=35, score=200))
-class TaskTrAdaBoostClassifier(Cap, TransferBoosting):
+class TaskTrAdaBoostClassifier(Cap, Criterion, TransferBoosting):
     """TaskTrAdaBoost (Yao and Doretto 2010): boost each source alone, then AdaBoost on the target picks among them all.
 
     Phase 1: AdaBoost on each source, M rounds; its learners of alpha_t > gamma form H. Phase 2, the rounds: of all h in

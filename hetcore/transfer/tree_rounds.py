@@ -115,4 +115,5 @@ class TreeBoosting(Boosting):
 
 def boosting_of(learner: Any, **given: Any) -> Boosting:
     """Return boosting with a learner: in the kernel where it grows trees of our own."""
-    return (TreeBoosting if isinstance(learner, TreeLearner) else Boosting)(learner=learner, **given)
+    # that very class: stumps of least error are trees that the kernel doesn't grow
+    return (TreeBoosting if type(learner) is TreeLearner else Boosting)(learner=learner, **given)

@@ -1,8 +1,10 @@
 """Weighted MultiSourceTrAdaBoost: the paper's algorithm, its four variants, and a default that chooses eta.
 
 The algorithm and its letters are in the docstring of `hetcore.transfer.tradaboost`; `as_printed=True` is that box and
-nothing else: hard votes of trees of `max_depth` or of `estimator`, alpha_S by "ratio", eta "linear" for "auto", on both
-updates. The default departs from it so that boosting has something to boost and eta something to weigh:
+nothing else: hard votes of stumps of least weighted classification error (step 5 of Figure 3), or of `estimator`,
+alpha_S by "ratio", eta "linear" for "auto", on both updates. The paper doesn't say what its weak learner is. Deeper
+trees (`max_depth`) have least squared error as printed too: growing split by split finds no tree of least wrong weight.
+The default departs from the box so that boosting has something to boost and eta something to weigh:
 
 | printed | default |
 |---|---|
@@ -32,9 +34,9 @@ from numpy.typing import NDArray
 from hetcore.parameters import Domain, Flag, Interval, OneOf, param
 from hetcore.registry import MemoryNeed, estimator
 from hetcore.schema import Value
-from hetcore.transfer.boosting import Helps, State, TransferBoosting, alpha_source
+from hetcore.transfer.boosting import Helps, State, TransferBoosting, alpha_source, learner_for
 from hetcore.transfer.estimator import TransferProblem
-from hetcore.transfer.learners import TreeLearner, TreeVotes, learner_for
+from hetcore.transfer.learners import TreeLearner, TreeVotes
 from hetcore.transfer.left_out import ANCHORS, BOOSTED, FIRST_STEEPNESS, Candidate, Evaluated, Search, anchor, first_eta
 from hetcore.transfer.linear_learner import LinearLearner
 from hetcore.transfer.ordering import by_content
@@ -153,6 +155,11 @@ class WeightedMultiSourceTrAdaBoostClassifier(Helps, TransferBoosting):
         return self.votes == "soft" and not self.as_printed and self.estimator is None
 
     @property
+    def _criterion(self) -> str:
+        # step 5 to the letter, which split by split no deeper tree is
+        return "error" if self.as_printed and self.max_depth == 1 else "squared"
+
+    @property
     def _helped(self) -> bool:
         return not self.as_printed
 
@@ -173,7 +180,9 @@ class WeightedMultiSourceTrAdaBoostClassifier(Helps, TransferBoosting):
     def _learners(self, problem: TransferProblem) -> dict[str, Any]:
         """Return the weak learners to choose from, by name."""
         if self.estimator is not None:
-            return {"estimator": learner_for(problem.X, self.estimator, self.max_depth, self.random_state)}
+            return {"estimator": learner_for(problem.X, self, self._criterion)}
+        if self.as_printed:
+            return {"tree": learner_for(problem.X, self, self._criterion)}
         found = {}
         if self._soft and self.learner != "tree":
             found["linear"] = LinearLearner(problem.X)

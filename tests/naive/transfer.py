@@ -46,3 +46,19 @@ def weighted_multisource(sources, target, n_rounds, fit, eta=1.0, update="expone
 def score(votes, X):
     """Return sum_t alpha_t h_t(x)."""
     return sum(alpha * h(X) for h, alpha in votes)
+
+
+def least_error(X, y, w):
+    """Return the least share of the weight w (n,) that a stump says wrong of y in {-1, +1} (step 5): all are tried.
+
+    A stump says one sign up to a threshold of a column and the other beyond it; missing values go to either side. Or
+    it says the same sign of all rows.
+    """
+    errors = [w[y > 0].sum(), w[y < 0].sum()]
+    for column in X.T:
+        gone = np.isnan(column)
+        for threshold in np.unique(column[~gone]):
+            for missing_left in (False, True):
+                left = np.where(gone, missing_left, column <= threshold)
+                errors += [w[np.where(left, sign, -sign) != y].sum() for sign in (1, -1)]
+    return min(errors) / w.sum()
