@@ -35,7 +35,7 @@ def after(settings: dict[str, Setting]) -> None:
     if any(result is None or result.predictions is None for result in results.values()):
         return
     drawn = st.session_state.get("drawn noise") or {}
-    widgets.verdict(mode, current.data, live, results)
+    widgets.verdict(mode, current, live, results)
     about = noise.MODES[mode]
     any_over_seeds(current.data, compared(live, [(about.plain, about.learned)]), owner, f"noise {mode}")
     show = widgets_table.tabs if mode == "Table" else widgets_matrix.tabs

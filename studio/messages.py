@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 
-__all__ = ["LONGEST", "explained", "foreign", "number", "one_sentence", "shown"]
+__all__ = ["LONGEST", "explained", "foreign", "minus", "number", "one_sentence", "shown"]
 
 LONGEST = 300
 """Characters of a sentence, at most."""
@@ -16,6 +16,9 @@ _PATH = re.compile(r"(?:[A-Za-z]:)?(?:[/\\][\w.\-+@ ]+){2,}")
 
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]{4,}")
 """Where an object is in memory, which tells nobody anything."""
+
+_HYPHEN = re.compile(r"(?<![\w.])-(?=\d)")
+"""Before a number, and not within a name or a range."""
 
 
 def shown(name: str, longest: int = 60) -> str:
@@ -55,3 +58,8 @@ def number(value: float, metric: str = "") -> str:
     if value is None or not math.isfinite(value):
         return "–"
     return f"{100 * value:.1f}%" if metric == "error" else f"{value:.3g}"
+
+
+def minus(text: str) -> str:
+    """Return numbers in text with a true minus sign: a hyphen before a number reads like a dash."""
+    return _HYPHEN.sub("−", text)

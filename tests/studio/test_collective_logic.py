@@ -21,7 +21,8 @@ from studio.jobs.worker import child_environment
 from studio.runs import export, reopening
 from studio.runs.run import Run
 from studio.views.collective import edits as collective_edits
-from studio.views.collective import settings
+from studio.views.collective import settings, widgets
+from studio.views.common.curves import KEPT
 from studio.views.common.paired import Paired
 from studio.views.common.training import run_of
 from studio.views.common.widgets_graph import coded
@@ -70,7 +71,8 @@ def event(label: str, index: int, held_out: float, moran: float, best: int) -> R
     """Return an event of stage `index` of 2."""
     detail = {
         "metric_name": "RMSE", "metric": {"train": 1.0, "held_out": held_out}, "best_stage": best,
-        "moran": {"links": moran}, "band": {"links": [-0.02, 0.02]}, "sweeps": [],
+        "moran": {"links": moran}, "band": {"links": [-0.02, 0.02]}, "sweeps": [], "visits": [],
+        "label_moran": {},
     }  # fmt: skip
     return RoundEnd(label, index, 2, {"train": 1.0}, detail=detail)
 
@@ -84,7 +86,7 @@ def ran(label: str, values: list[float], moran: float, best: int = 1) -> list[Ro
     ("mgb", "moran", "message"),
     [
         (8.0, 0.01, "saves 20.0% of the error of GB here. What MGB leaves is noise along links"),
-        (10.05, 0.1, "hardly changes the error (-0.5%) here. What MGB leaves is still alike along links"),
+        (10.05, 0.1, "hardly changes the error (−0.5%) here. What MGB leaves is still alike along links"),
         (12.0, -0.1, "costs 20.0% of the error of GB here. What MGB leaves differs along links"),
     ],
 )
@@ -251,3 +253,11 @@ def test_the_script_of_a_run_prints_its_number(data, fitted, tmp_path):
     known = scenario.data.with_target(scenario.eval_y).labelled
     expected = metrics.rmse(scenario.eval_y[known].astype(float), model.predict(scenario.data)[known])
     assert float(done.stdout.split()[-1]) == pytest.approx(expected, rel=1e-12)
+
+
+def test_the_stage_that_predicts_has_a_star_that_the_legend_tells_of():
+    events = {"GB": ran("GB", [8, 10], 0.2, best=0), "MGB": ran("MGB", [9, 8], 0.0)}
+    data = widgets.figures_of(events, {}, "links")["error"]["data"]
+    stars = {each["name"]: each for each in data if each.get("marker", {}).get("symbol") == "star"}
+    assert list(stars) == ["GB, kept", KEPT] and (stars["GB, kept"]["x"], stars["GB, kept"]["y"]) == ([0], [8])
+    assert "−0.020 to 0.020" in settings.verdict(events, "links")

@@ -50,3 +50,15 @@ def test_no_training_is_no_curve():
 )
 def test_rows_are_those_that_all_trainings_are_scored_on(metrics, rows):
     assert curves.scored_rows(*metrics) == rows
+
+
+def test_a_star_is_what_is_kept_and_the_legend_says_so():
+    rounds = np.array([1.0, 2.0, 3.0])
+    drawn = curves.figure({"a": (rounds, rounds), "b": (rounds, -rounds)}, {}, ("round", "F1"), ["a", "b"])
+    found = curves.starred(drawn, {"a": (2.0, 2.5), "b": (3.0, -3.0), "c": (1.0, 1.0)})
+    stars = [each for each in found["data"] if each.get("marker", {}).get("symbol") == "star"]
+    assert [each["name"] for each in stars] == ["a, kept", curves.KEPT]  # b's is its line's end
+    assert (stars[0]["x"], stars[0]["y"]) == ([2.0], [2.5])
+    assert stars[0]["marker"]["color"] == drawn["data"][0]["line"]["color"]
+    assert not stars[0]["showlegend"] and stars[1]["x"] == [None]
+    assert curves.starred(drawn, {"b": (3.0, -3.0)})["data"] == drawn["data"]

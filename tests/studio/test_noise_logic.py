@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -11,10 +12,12 @@ import pytest
 
 import datasets
 import hetcore as hc
+from hetcore.events import RoundEnd
 from hetcore.player import Player
 from studio import forms, scenarios, uncertainty
 from studio.jobs import worker_tasks
 from studio.jobs.job import TrainingTask
+from studio.jobs.results import RunResult
 from studio.jobs.worker import child_environment
 from studio.runs import export, reopening
 from studio.views.common import training
@@ -317,3 +320,51 @@ def test_a_difference_that_may_be_chance_is_called_so(chance, end):
     about = noise.MODES["Table"]
     text = widgets._verdict(about, 0.202, 0.206, "error", "held-out", chance=chance)
     assert text.replace("\\", "").endswith(end)
+
+
+def test_flips_that_an_example_came_with_count_beside_those_of_the_slider():
+    data, noise_of = datasets.make_flipped()
+    truth = widgets.true_labels("planted_flips")
+    assert widgets.true_labels("digits_views") is None
+    wrong = noise_rows.corrupted(data, [], truth)
+    assert wrong.height == int((data.y != noise_of.signal).sum()) > 200
+    operations = noise.operations_of(data, 0.7, 0.2, 0.0, 3)
+    sliders, both = noise_rows.corrupted(data, operations), noise_rows.corrupted(data, operations, truth)
+    right = dict(zip(truth["id"], truth["truth"]))
+    after = scenarios.apply(data, operations)
+    seen = {one: label for one, label in zip(after.data.ids, after.y) if label is not None}
+    assert set(both["id"]) == {one for one, label in seen.items() if label != right[one]}
+    assert both.height > sliders.height and all(right[one] == was for one, was in zip(both["id"], both["was"]))
+
+
+def _trained(losses, total, kept=None):
+    """Return rounds whose last is that of the kept model where a training ended early, and its result."""
+    events = [
+        RoundEnd("a", k, total, {"held_out": loss}, detail={"metric_name": "error", "metric": {"held_out": loss / 10}})
+        for k, loss in enumerate(losses)
+    ]  # fmt: skip
+    return events, RunResult(scores={"metric": "error", "held_out": losses[-1] / 10 if kept is None else kept})
+
+
+def _of(figure, name):
+    return next(trace for trace in figure["data"] if trace.get("name") == name)
+
+
+def test_a_curve_is_of_rounds_and_the_kept_model_is_a_star(monkeypatch):
+    drawn = {}
+    monkeypatch.setattr(widgets, "live_chart", lambda figure, key, points: drawn.update({key: figure}))
+    early, result = _trained([0.52, 0.51, 0.509, 0.54], 100)
+    whole, other = _trained([0.52, 0.515, 0.51], 3, kept=0.05)
+    widgets.curves("Table", {"HGBM": early, "GBM": whole}, {"HGBM": early}, {"HGBM": result, "GBM": other})
+    loss, error = drawn["noise_loss"], drawn["noise_error"]
+    assert list(_of(loss, "HGBM")["y"]) == [0.52, 0.51, 0.509] and _of(loss, "HGBM, kept")["y"] == [0.54]
+    assert list(_of(loss, "HGBM, before")["y"]) == [0.52, 0.51, 0.509]
+    assert list(_of(loss, "GBM")["y"]) == [0.52, 0.515, 0.51]
+    assert "GBM, kept" not in [each.get("name") for each in loss["data"]]
+    assert _of(error, "GBM, kept")["y"] == [0.05] and "told above" in error["data"][-1]["name"]
+
+
+def test_a_stopped_training_s_last_round_is_a_round():
+    events, result = _trained([0.52, 0.51, 0.509], 100)
+    assert widgets._came_to("Table", events, replace(result, stopped=True))[0] is False
+    assert widgets._came_to("Table", events, result)[0] and not widgets._came_to("Matrix", events, result)[0]

@@ -13,7 +13,7 @@ from hetcore.model_files import dumps
 from studio import scenarios
 from studio.runs import reopening
 from studio.runs.run import Run
-from studio.views.two_learners import settings, whatif
+from studio.views.two_learners import settings, whatif, widgets
 from studio.views.two_learners.settings import BRANCHES, FEATURES, FIRST, SECOND
 
 PARAMS = {
@@ -216,3 +216,17 @@ def test_a_stored_run_opens_with_its_controls():
         data.source_names, [],
     )  # fmt: skip
     assert values["learner Mine t"] == "tree" and values["two_inner"] == 1 and values["two_hessian"] == "exact"
+
+
+def test_the_star_is_at_the_headline_s_f1_also_where_sources_were_weighed_anew():
+    events = [event(0.6), event(0.8, 1), event(0.7, 2)]
+    for each in events:
+        each.detail.update(kept_round=min(each.index + 1, 2), metric={"held_out": 0.1}, metric_name="error")
+    columns = {"id": "abcd", "held_out": "xxyy", "prediction": "xxyx"}
+    frame = pl.DataFrame({name: list(values) for name, values in columns.items()})
+    came = settings.came_to({"alone": frame})
+    headline = settings.last_f1({"alone": events}, {"alone": frame})["alone"]
+    drawn = widgets.figures_of({"alone": events}, {}, "rounds", ["alone"], sources=[], scored="held_out", came=came)
+    star = {each["name"]: each for each in drawn["F1"]["data"]}["alone, kept"]
+    assert star["x"] == [2.0] and star["y"] == [headline] and headline not in (0.6, 0.7, 0.8)
+    assert {each["name"]: each for each in drawn["error"]["data"]}["alone, kept"]["y"] == [0.25]

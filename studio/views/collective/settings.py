@@ -10,7 +10,7 @@ import numpy as np
 import hetcore as hc
 from hetcore.data import HetData
 from studio.jobs.job import Setting
-from studio.messages import shown
+from studio.messages import minus, shown
 from studio.views.common.curves import SCORED, Events, scored_set
 from studio.views.common.paired import Paired
 
@@ -106,8 +106,9 @@ def verdict(events: Events, graph: str, to_plain: Mapping[str, Paired] | None = 
     scores = ", ".join(f"{label} {_number(value, name)}" for label, value in metric.items())
     # Without an error there is nothing to save.
     gain = 1 - metric["MGB"] / metric["GB"] if metric["GB"] else 0.0
-    pays = f"hardly changes the error ({gain:+.1%})" if abs(gain) < WORTH else f"{'saves' if gain > 0 else 'costs'} "
-    pays += "" if abs(gain) < WORTH else f"{abs(gain):.1%} of the error of GB"
+    pays = f"{'saves' if gain > 0 else 'costs'} {abs(gain):.1%} of the error of GB"
+    if abs(gain) < WORTH:
+        pays = minus(f"hardly changes the error ({gain:+.1%})")
     # The same difference by pairs counts more than the two means.
     if (gap := (to_plain or {}).get("MGB")) is not None and gap.less is None:
         pays = "makes no difference to GB beyond two standard errors"
@@ -154,7 +155,8 @@ def _left(end: Any, graph: str) -> str:
     value, band = end.detail["moran"].get(graph, np.nan), end.detail["band"].get(graph, (np.nan, np.nan))
     if not np.isfinite([value, *band]).all():
         return ""
-    within, found = f"the band of noise, {band[0]:.3f} to {band[1]:.3f}", f"Moran's I {value:.3f} lies"
+    within = minus(f"the band of noise, {band[0]:.3f} to {band[1]:.3f}")
+    found = minus(f"Moran's I {value:.3f} lies")
     if value > band[1]:
         what = f"What MGB leaves is still alike along {shown(graph)}"
         return f"{what}: {found} {value - band[1]:.3f} above {within}."

@@ -11,11 +11,21 @@ import streamlit as st
 import hetcore as hc
 from hetcore.collective.estimator import sizes
 from hetcore.data import HetData
-from hetcore.figures import basic
 from hetcore.figures import graph as figures_graph
+from studio.messages import minus
 from studio.views.collective import settings
 from studio.views.collective.settings import LABELS, kept
-from studio.views.common.curves import SCORED, Curves, Events, aligned, by_training, figure, metric_name, scored_set
+from studio.views.common.curves import (
+    SCORED,
+    Curves,
+    Events,
+    aligned,
+    by_training,
+    figure,
+    metric_name,
+    scored_set,
+    starred,
+)
 from studio.views.common.paired import Paired
 from studio.views.common.widgets import escape, live_chart, number
 from studio.views.common.widgets_controls import Limits, held, multiselect, parameter_slider, slider
@@ -193,7 +203,7 @@ def graph_shown(names: Sequence[str]) -> str:
 def headline(events: Events, graph: str, to_plain: Mapping[str, Paired]) -> None:
     """Show the three errors, where they are seen to differ from GB's by how much, and what is left along the links."""
     # Only an ended training has a best stage.
-    scored, ended = scored_set(events), all(each and each[-1].index + 1 == each[-1].total for each in events.values())
+    scored, ended = scored_set(events), all(map(_ended, events.values()))
     shown = {label: kept(each) if ended else each[-1] for label, each in events.items() if each}
     base = shown["GB"].detail["metric"][scored] if "GB" in shown else 0.0
     with st.container(horizontal=True, gap="medium"):
@@ -208,7 +218,8 @@ def headline(events: Events, graph: str, to_plain: Mapping[str, Paired]) -> None
                 look = {"delta": text, "delta_color": "inverse"}
             st.metric(title, number(value, name), width="content", **look)
         if "MGB" in shown:
-            st.metric("Moran's I left", f"{shown['MGB'].detail['moran'].get(graph, np.nan):.3f}", width="content")
+            left = shown["MGB"].detail["moran"].get(graph, np.nan)
+            st.metric("Moran's I left", minus(f"{left:.3f}"), width="content")
         st.metric("Seconds", f"{sum(event.seconds for event in shown.values()):.1f}", width="content")
 
 
@@ -238,8 +249,7 @@ def figures_of(events: Events, before: Events, graph: str) -> dict[str, dict[str
         for key, text in SCORED.items()
         if any(key in each[-1].detail["metric"] for each in events.values() if each)
     }
-    drawn["error"] = drawn[scored]
-    drawn["error"]["data"] += _stars(events, scored)
+    drawn["error"] = starred(drawn[scored], _kept_stages(events, scored), "by its stage best on left-out labels")
     drawn["moran"] = _moran(events, before, graph)
     title = "correlation of residuals over links"
     drawn["pearson"] = _drawn(events, before, lambda e: e.residual_autocorrelation.get(graph, np.nan), title)
@@ -252,17 +262,14 @@ def figures_of(events: Events, before: Events, graph: str) -> dict[str, dict[str
     return drawn
 
 
-def _stars(events: Events, scored: str) -> list[dict[str, Any]]:
-    """Mark the stage that each model predicts by."""
-    stars = []
-    for label, each in events.items():
-        if each and each[-1].index + 1 == each[-1].total:
-            event, colour = kept(each), basic.style(LABELS.index(label))["colour"]
-            marker = {"symbol": "star", "size": 13, "color": colour, "line": {"color": "white", "width": 1}}
-            spot = {"type": "scatter", "mode": "markers", "x": [event.index], "y": [event.detail["metric"][scored]]}
-            hover = f"{label} predicts by this stage: best on left-out labels<extra></extra>"
-            stars.append(spot | {"marker": marker, "showlegend": False, "hovertemplate": hover})
-    return stars
+def _kept_stages(events: Events, scored: str) -> dict[str, tuple[float, float]]:
+    """Return the stage that each ended model predicts by, and its error."""
+    ended = {label: kept(each) for label, each in events.items() if each and _ended(each)}
+    return {label: (event.index, event.detail["metric"][scored]) for label, event in ended.items()}
+
+
+def _ended(events: Sequence[Any]) -> bool:
+    return bool(events) and events[-1].index + 1 == events[-1].total
 
 
 def _moran(events: Events, before: Events, graph: str) -> dict[str, Any]:
@@ -327,5 +334,6 @@ def explain() -> None:
         "**Moran's I** says how alike linked instances are: about 0 if links say nothing, towards 1 if neighbours are "
         "the same. The grey band holds 95% of its values for the same residuals shuffled over the instances: a model "
         "whose line lies in it has left nothing that the graph could still explain. The dotted line is Moran's I of "
-        "the labels. A **star** marks the stage that a model predicts by, chosen by labels left out."
+        "the labels. A **star** marks the stage that a model predicts by, chosen by labels left out, where that is not "
+        "the last one."
     )

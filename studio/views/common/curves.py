@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,14 +13,17 @@ from hetcore.figures import basic
 
 __all__ = [
     "SCORED", "Curves", "Events", "aligned", "by_name", "by_training", "figure", "metric_name", "scored_rows",
-    "scored_set",
+    "scored_set", "starred",
 ]
 
 Events = Mapping[str, Sequence[RoundEnd]]
 """The rounds of trainings side by side, by label."""
 Curves = dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]
 """x and y by name."""
+GREY = "#717581"
 SCORED = {"held_out": "held out", "left_out": "left out", "train": "training"}
+KEPT = "kept, as told above"
+"""In a legend, of the star."""
 # The first that all trainings have: compared on different rows they would say nothing.
 """Rows that errors are of, the best witnesses first."""
 
@@ -92,3 +96,34 @@ def figure(now: Curves, before: Curves, titles: tuple[str, str], order: Sequence
         All names that can occur, so that each keeps its colour.
     """
     return basic.per_cent(basic.lines(*aligned(now), *titles, pale=before, order=order))
+
+
+def starred(figure: basic.Figure, points: Mapping[str, tuple[float, float]], hover: str = "kept") -> basic.Figure:
+    """Mark what each training keeps, where that is not its line's last point, and say in the legend what a star is.
+
+    Parameters
+    ----------
+    figure : dict
+        With a line for each name.
+    points : mapping of str to (x, y)
+        By name.
+    hover : str, default="kept"
+        What is said over a star after its name.
+    """
+    stars = []
+    for trace in [each for each in figure["data"] if each.get("name") in points and "line" in each]:
+        x, y = points[trace["name"]]
+        if not np.isfinite(y) or (len(trace["x"]) and np.allclose((x, y), (trace["x"][-1], trace["y"][-1]))):
+            continue
+        text = f"{trace['name']}, {hover}: %{{y:{figure['layout']['yaxis'].get('hoverformat', '.3g')}}}<extra></extra>"
+        star = _star([x], [y], trace["line"]["color"], 13)
+        stars.append(star | {"name": f"{trace['name']}, kept", "showlegend": False, "hovertemplate": text})
+    if stars:
+        # One for all, without a place of its own: colours tell whose a star is.
+        stars.append(_star([None], [None], GREY, 10) | {"name": KEPT})
+    return figure | {"data": [*figure["data"], *stars]}
+
+
+def _star(x: Sequence[float | None], y: Sequence[float | None], colour: str, size: int) -> dict[str, Any]:
+    marker = {"symbol": "star", "size": size, "color": colour, "line": {"color": "white", "width": 1}}
+    return {"type": "scatter", "mode": "markers", "x": x, "y": y, "marker": marker}

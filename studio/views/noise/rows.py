@@ -23,9 +23,28 @@ TELLING = 0.4
 TIMES = ("time", "hour", "date", "epoch", "day", "minute", "step", "mode2")
 
 
-def corrupted(data: HetData, operations: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
-    """Return the rows whose label was corrupted: "id", "was" (the label before)."""
+def corrupted(
+    data: HetData, operations: Sequence[Mapping[str, Any]], truth: pl.DataFrame | None = None
+) -> pl.DataFrame:
+    """Return the rows whose label is known to be corrupted: "id", "was" (the label before).
+
+    Parameters
+    ----------
+    data : HetData
+        Before the operations.
+    operations : sequence of mappings
+    truth : DataFrame, optional
+        "id" and "truth", the right labels of data that came with wrong ones: these count too, and one of them that the
+        operations flip back does not.
+    """
     checked = scenarios.checked(operations)
+    if truth is not None:
+        after = scenarios.apply(data, checked)
+        given = [None if a is None else str(a) for a in (after.data.y if after.y is None else after.y)]
+        seen = pl.DataFrame({"id": after.data.ids.astype(str), "label": given}, schema_overrides={"label": pl.String})
+        # A label that is hidden from training is null, and null differs from nothing.
+        wrong = seen.join(truth, on="id", maintain_order="left").filter(pl.col("label") != pl.col("truth"))
+        return wrong.select("id", was="truth")
     clean = [operation for operation in checked if not scenarios.OPERATIONS[operation["op"]].corrupts]
     schema = {"id": pl.String, "was": pl.String if data.target_kind == "classification" else pl.Float64}
     # Nothing was corrupted, so that there is nothing to compare.

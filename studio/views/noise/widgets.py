@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,15 +13,27 @@ import datasets
 from hetcore.data import HetData
 from studio.jobs.job import Setting
 from studio.views.common import training
-from studio.views.common.curves import SCORED, Events, by_training, figure, metric_name, scored_rows, scored_set
+from studio.views.common.curves import (
+    SCORED,
+    Events,
+    by_training,
+    figure,
+    metric_name,
+    round_of,
+    scored_rows,
+    scored_set,
+    starred,
+)
 from studio.views.common.paired import against
 from studio.views.common.widgets import escape, live_chart, number
 from studio.views.common.widgets_downloads import downloads
 from studio.views.noise import rows as noise_rows
 from studio.views.noise import settings as noise
 
-__all__ = ["curves", "once", "planted", "corrupted_rows", "take_away", "verdict"]
+__all__ = ["curves", "once", "planted", "corrupted_rows", "take_away", "true_labels", "verdict"]
 
+FLIPPED = "planted_flips"
+"""The example whose recipe flips labels."""
 
 
 # A page runs again at every click, and what is made here takes longer than a click.
@@ -54,11 +66,16 @@ def curves(mode: str, events: Events, before: Events, results: Mapping[str, Any]
     metric = metric_name(events)
     unit = "round" if mode == "Table" else "epoch"
     _headline(events, shown, metric, results, unit.capitalize())
+    came = {label: _came_to(mode, events[label], results[label]) for label in order if results.get(label) is not None}
+    rounds = {label: each[:-1] if label in came and came[label][0] else each for label, each in events.items()}
+    earlier = {label: each[:-1] if _went_back(mode, each) else each for label, each in before.items()}
     drawn, points = {}, max(map(len, events.values()))
     for name, pick in (("error", lambda e: e.detail["metric"]), ("loss", lambda e: e.losses)):
-        scores = [by_training(each, lambda e, pick=pick: pick(e).get(shown, np.nan)) for each in (events, before)]
+        lines = [by_training(each, lambda e, pick=pick: pick(e).get(shown, np.nan)) for each in (rounds, earlier)]
         title = f"{metric if name == 'error' else 'negative log-likelihood'}, {SCORED[shown]}"
-        drawn[name] = figure(*scores, (unit, title), order)
+        ends = {label: round_of(events[label][-1]) for label in came}
+        stars = {label: (ends[label], scores[name].get(shown, np.nan)) for label, (_, scores) in came.items()}
+        drawn[name] = starred(figure(*lines, (unit, title), order), stars)
     scored = f"{SCORED[shown].replace(' ', '-')} {about.labels}"
     text = {"error": f"{_title(metric)} on {scored}", "loss": "Surprise at those labels: less is better"}
     names = ["error", "loss"] if mode == "Table" else ["error"]
@@ -67,6 +84,18 @@ def curves(mode: str, events: Events, before: Events, results: Mapping[str, Any]
             st.caption(text[name])
             live_chart(drawn[name], f"noise_{name}", points)
     return drawn
+
+
+def _went_back(mode: str, events: Sequence[Any]) -> bool:
+    """Return whether the last event of an ended training is of an earlier round: forests go back where none gained."""
+    return mode == "Table" and len(events) > 1 and events[-1].index + 1 < events[-1].total
+
+
+def _came_to(mode: str, events: Sequence[Any], result: Any) -> tuple[bool, dict[str, Mapping[str, float]]]:
+    """Return whether the last event is that of the kept model, no round like those before, and the model's scores."""
+    back = not result.stopped and _went_back(mode, events)
+    # Where all rounds were done nobody measured the likelihood of the model that is kept.
+    return back, {"error": result.scores, "loss": events[-1].losses if back else {}}
 
 
 def _headline(events: Events, shown: str, metric: str, results: Mapping[str, Any], unit: str) -> None:
@@ -86,7 +115,7 @@ def _headline(events: Events, shown: str, metric: str, results: Mapping[str, Any
 # Once both have ended -------------------------------------------------------------------------------------------------
 
 
-def verdict(mode: str, data: HetData, live: Any, results: Mapping[str, Any]) -> None:
+def verdict(mode: str, current: Any, live: Any, results: Mapping[str, Any]) -> None:
     """Say which of the two is more accurate, whether it distrusts the right rows, and what a change did."""
     about = noise.MODES[mode]
     good, plain = results[about.learned].scores, results[about.plain].scores
@@ -96,7 +125,7 @@ def verdict(mode: str, data: HetData, live: Any, results: Mapping[str, Any]) -> 
         chance = gap is not None and gap.less is None
         rows = SCORED[shown].replace(" ", "-")
         text = _verdict(about, good[shown], plain[shown], good["metric"], rows, chance=chance)
-        st.markdown(text + (_caught(mode, data, live, results[about.learned]) if mode == "Table" else ""))
+        st.markdown(text + (_caught(mode, current, live, results[about.learned]) if mode == "Table" else ""))
     if about.learned in live.before:
         events = live.events()[about.learned]
         old = training.outcome(*live.before[about.learned])
@@ -120,18 +149,19 @@ def _verdict(about: noise.Mode, good: float, plain: float, metric: str, rows: st
     return f"{_title(metric)} on {rows} {about.labels}: {what}; {came}."
 
 
-def _caught(mode: str, data: HetData, live: Any, result: Any) -> str:
+def _caught(mode: str, current: Any, live: Any, result: Any) -> str:
     """Say how many of the rows that are trusted least were corrupted, if classes were."""
-    wrong = corrupted_rows(data, live.settings[noise.MODES[mode].learned])
-    if data.target_kind != "classification" or not wrong.height:
+    wrong = corrupted_rows(current.data, live.settings[noise.MODES[mode].learned], current.example)
+    if current.data.target_kind != "classification" or not wrong.height:
         return ""
     count, found = noise_rows.hits(noise_rows.distrusted(result.predictions, wrong))
     return f" Of the {count:,} labels that it trusts least, **{found / count:.0%} are flipped ones**."
 
 
-def corrupted_rows(data: HetData, setting: Setting) -> pl.DataFrame:
-    """Return the rows whose label was corrupted; the data are those before the setting's operations."""
-    return once("corrupted", (data.digest(), repr(setting)), lambda: noise_rows.corrupted(data, setting.operations))
+def corrupted_rows(data: HetData, setting: Setting, example: str | None = None) -> pl.DataFrame:
+    """Return the rows whose label is known to be corrupted; the data are those before the setting's operations."""
+    stamp = (data.digest(), repr(setting), example)
+    return once("corrupted", stamp, lambda: noise_rows.corrupted(data, setting.operations, true_labels(example)))
 
 
 def _title(metric: str) -> str:
@@ -141,6 +171,14 @@ def _title(metric: str) -> str:
 def planted(example: str | None) -> pl.DataFrame | None:
     """Return the deviation planted in the rows of an example, None where nothing is known."""
     return once("planted", example, lambda: datasets.planted_deviation(example or ""))
+
+
+def true_labels(example: str | None) -> pl.DataFrame | None:
+    """Return "id" and "truth", the label without the flips that were planted in an example; None where none were."""
+    if example != FLIPPED:
+        return None
+    data, noise = datasets.make_flipped()
+    return pl.DataFrame({"id": data.ids.astype(str), "truth": noise.signal.astype(str)})
 
 
 def take_away(

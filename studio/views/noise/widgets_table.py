@@ -17,7 +17,7 @@ from studio.views.common import widgets_tabs
 from studio.views.common.widgets import chart, show_table
 from studio.views.noise import rows as noise_rows
 from studio.views.noise import settings as noise
-from studio.views.noise.widgets import corrupted_rows, once, planted, take_away
+from studio.views.noise.widgets import corrupted_rows, once, planted, take_away, true_labels
 from studio.views.noise.widgets_curve import measured
 
 __all__ = ["tabs"]
@@ -33,13 +33,13 @@ def tabs(
     about = noise.MODES[mode]
     numbers = data.target_kind == "regression"
     setting = settings[about.learned]
-    wrong = corrupted_rows(current.data, setting)
+    wrong = corrupted_rows(current.data, setting, current.example)
     frames = {label: noise_rows.with_residuals(result.predictions, numbers) for label, result in results.items()}
     predictions = results[about.learned].predictions
     ranked = noise_rows.distrusted(predictions, wrong)
     widgets_tabs.tabs(
         {
-            "At a glance": lambda: _glance(data, about, frames, ranked, numbers),
+            "At a glance": lambda: _glance(data, about, frames, ranked, true_labels(current.example) is not None),
             "Distrusted rows": lambda: _distrusted(predictions, wrong, numbers),
             "Deviation": lambda: _deviation(frames, ranked, planted(current.example), about, numbers),
             "Calibration": lambda: _calibration(results, numbers),
@@ -52,13 +52,17 @@ def tabs(
 
 
 def _glance(
-    data: HetData, about: noise.Mode, frames: Mapping[str, pl.DataFrame], ranked: pl.DataFrame, numbers: bool
+    data: HetData, about: noise.Mode, frames: Mapping[str, pl.DataFrame], ranked: pl.DataFrame, known: bool
 ) -> None:
+    """Say what the weights brought; `known` says whether the data came with flips that are known."""
+    numbers = data.target_kind == "regression"
     st.markdown(noise_rows.bought(frames[about.learned], frames[about.plain], numbers, (about.learned, about.plain)))
     if numbers:
         _bands(data, about, frames)
     else:
         _weights(ranked)
+        if known:
+            st.caption("Flipped is every label that differs from the true one, which this example knows.")
     st.caption("The rows that counted least in training:" if numbers else "The labels that were trusted least:")
     _table(ranked.head(8), "glance_rows")
 
@@ -105,7 +109,7 @@ def _weights(ranked: pl.DataFrame) -> None:
     left, right = st.columns(2)
     bad = ranked.filter("corrupted")
     with left:
-        groups = {"labels as given": ranked.filter(~pl.col("corrupted"))["weight"], "flipped labels": bad["weight"]}
+        groups = {"other labels": ranked.filter(~pl.col("corrupted"))["weight"], "flipped labels": bad["weight"]}
         figure = figures_noise.histograms(groups, "weight of a row in training", "share of its group")
         st.caption("How much rows counted" + ("" if bad.height else ": flip some labels to see whether it notices"))
         chart(figure, "weights", "Weights of rows with and without a flipped label")

@@ -15,16 +15,16 @@ import polars as pl
 
 from hetcore.data import HetData, Source
 from hetcore.events import RoundEnd
-from hetcore.metrics import macro_f1
+from hetcore.metrics import error_rate, macro_f1
 from hetcore.multimodal.learners import default_learner
 from studio.jobs.job import Setting
 from studio.messages import shown
 from studio.views.common.curves import SCORED, Events, scored_set
 
 __all__ = [
-    "BRANCHES", "EXAMPLES", "FEATURES", "FIRST", "LEARNERS", "ORDER_OF", "PRINTED", "SECOND", "ended", "first_learners",
-    "is_image", "kept", "label_of", "labels", "last_f1", "possible_learners", "predicted_rows", "why_not", "settings",
-    "structured", "symbols", "verdict",
+    "BRANCHES", "EXAMPLES", "FEATURES", "FIRST", "LEARNERS", "ORDER_OF", "PRINTED", "SECOND", "came_to", "ended",
+    "first_learners", "is_image", "kept", "label_of", "labels", "last_f1", "possible_learners", "predicted_rows",
+    "settings", "structured", "symbols", "verdict", "why_not",
 ]  # fmt: skip
 
 FIRST, SECOND = "Together", "Together, 2nd order"
@@ -192,7 +192,14 @@ def last_f1(events: Events, frames: Mapping[str, pl.DataFrame] | None = None) ->
     """
     scored = scored_set(events, "F1")
     last = {label: float(kept(each).detail["F1"][scored]) for label, each in events.items() if each}
-    return last | {label: macro_f1(*predicted_rows(each)) for label, each in (frames or {}).items() if label in last}
+    return last | {label: f1 for label, f1 in came_to(frames or {})["F1"].items() if label in last}
+
+
+def came_to(frames: Mapping[str, pl.DataFrame]) -> dict[str, dict[str, float]]:
+    """Return "F1" and "error" of the predictions of ended models, each by label."""
+    rows = {label: predicted_rows(frame) for label, frame in frames.items()}
+    measures = {"F1": macro_f1, "error": error_rate}
+    return {name: {label: float(of(*each)) for label, each in rows.items()} for name, of in measures.items()}
 
 
 def predicted_rows(frame: pl.DataFrame) -> tuple[np.ndarray, np.ndarray]:

@@ -10,8 +10,7 @@ import polars as pl
 import streamlit as st
 
 from hetcore.figures import two_learners as figures
-from hetcore.metrics import error_rate
-from studio.views.common.curves import SCORED, Events, by_name, by_training, round_of, scored_set
+from studio.views.common.curves import SCORED, Events, by_name, by_training, round_of, scored_set, starred
 from studio.views.common.widgets import chart, escape, live_chart, number
 from studio.views.common.widgets_tabs import tabs
 from studio.views.two_learners import settings
@@ -33,7 +32,7 @@ NOTES = {
 def headline(events: Events, before: Events, frames: Mapping[str, pl.DataFrame]) -> None:
     """Show F1 and the time of each model so far, and how F1 has changed; once it has ended, of its predictions."""
     old = settings.last_f1(before) if any(before.values()) else {}
-    now = settings.last_f1(events)
+    now, came = settings.last_f1(events), settings.came_to(frames)
     with st.container(horizontal=True, gap="medium", key="f1"):
         for label, value in settings.last_f1(events, frames).items():
             # Only at the end: half a training beside a whole one would mislead.
@@ -43,7 +42,7 @@ def headline(events: Events, before: Events, frames: Mapping[str, pl.DataFrame])
             with st.container(width="content"):
                 st.metric(f"F1 of {escape(label)}", f"{value:.3f}", delta, width="content")
                 error = settings.kept(events[label]).detail["metric"][scored_set(events, "F1")]
-                error = error_rate(*settings.predicted_rows(frames[label])) if label in frames else error
+                error = came["error"].get(label, error)
                 st.caption(f"error {number(error, 'error')} · {events[label][-1].seconds:.1f} s")
 
 
@@ -51,20 +50,24 @@ def headline(events: Events, before: Events, frames: Mapping[str, pl.DataFrame])
 
 
 def _curves(
-    events: Events, before: Events, pick: Callable[[Any], float], against: str, y: str, order: Sequence[str]
-) -> dict[str, Any]:
+    events: Events, before: Events, pick: Callable[[Any], float], against: str, y: str, order: Sequence[str],
+    came: Mapping[str, float] | None = None,
+) -> dict[str, Any]:  # fmt: skip
+    """Draw lines and, where a model is not that of its line's end, a star; `came` is what ended models came to."""
     place = (lambda event: event.seconds) if against == "seconds" else round_of
     now, old = (by_training(each, pick, place) for each in (events, before))
     title = "seconds of training" if against == "seconds" else "round (of networks: epoch)"
     log = y.startswith("risk")
-    stars = by_training({label: [settings.kept(each)] for label, each in events.items() if each}, pick, place)
     pale = {k: v for k, v in old.items() if k in order}
-    return figures.curves(now, (title, y), order, pale=pale, log=log, stars=stars)
+    kept = {label: settings.kept(each) for label, each in events.items() if each}
+    points = {label: (place(event), (came or {}).get(label, pick(event))) for label, event in kept.items()}
+    return starred(figures.curves(now, (title, y), order, pale=pale, log=log), points)
 
 
 def figures_of(
-    events: Events, before: Events, against: str, order: Sequence[str], sources: Sequence[str], scored: str
-) -> dict[str, dict[str, Any]]:
+    events: Events, before: Events, against: str, order: Sequence[str], sources: Sequence[str], scored: str,
+    came: Mapping[str, Mapping[str, float]] | None = None,
+) -> dict[str, dict[str, Any]]:  # fmt: skip
     """Return the live figures by name.
 
     Parameters
@@ -78,25 +81,19 @@ def figures_of(
         Names of the sources in use.
     scored : str
         On which rows, of `SCORED`.
+    came : mapping of str to mapping of str to float, optional
+        "F1" and "error" of ended models on those rows, by label.
     """
-    text = SCORED[scored]
+    text, came = SCORED[scored], came or {}
     # Their risk is another number, which on the same axis would be compared all the same.
     ours, earlier = ({k: v for k, v in all_.items() if k not in OTHER_LOSS} for all_ in (events, before))
     drawn = {
-        "F1": _curves(
-            events, before, lambda e: e.detail["F1"].get(scored, np.nan), against=against, y=f"F1, {text}", order=order
-        ),
-        "risk": _curves(
-            ours, earlier, lambda e: e.losses.get(scored, np.nan), against=against, y=f"risk, {text}", order=order
-        ),
-        "error": _curves(
-            events,
-            before,
-            lambda e: e.detail["metric"].get(scored, np.nan),
-            against=against,
-            y=f"error, {text}",
-            order=order,
-        ),
+        name: _curves(now, old, pick, against, y=f"{name}, {text}", order=order, came=came.get(name))
+        for name, now, old, pick in (
+            ("F1", events, before, lambda e: e.detail["F1"].get(scored, np.nan)),
+            ("risk", ours, earlier, lambda e: e.losses.get(scored, np.nan)),
+            ("error", events, before, lambda e: e.detail["metric"].get(scored, np.nan)),
+        )
     }
     joint = {label: events[label] for label in ORDER_OF if events.get(label)}
     return drawn | _joint_figures(joint, sources, against)
@@ -118,10 +115,15 @@ def _joint_figures(joint: Events, sources: Sequence[str], against: str) -> dict[
     return drawn
 
 
-def curves(events: Events, before: Events, order: Sequence[str], sources: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Draw the live figures and return them by name; see `figures_of`."""
-    against, scored = _switches(scored_set(events, "F1"))
-    drawn = figures_of(events, before, against, order=order, sources=sources, scored=scored)
+def curves(
+    events: Events, before: Events, frames: Mapping[str, pl.DataFrame], order: Sequence[str], sources: Sequence[str]
+) -> dict[str, dict[str, Any]]:
+    """Draw the live figures and return them by name; see `figures_of`. `frames` has predictions of ended models."""
+    best = scored_set(events, "F1")
+    against, scored = _switches(best)
+    # The numbers of the headline, which are of the best witnesses.
+    came = settings.came_to(frames) if scored == best else None
+    drawn = figures_of(events, before, against, order=order, sources=sources, scored=scored, came=came)
     points = max((len(each) for each in events.values()), default=0)
     left, right = st.columns(2)
     with left:
