@@ -286,11 +286,12 @@ class _Careful:
         """Replace decimal commas by dots where all cells are numbers that way, and no other way."""
         if not (cells.str.contains(_COMMA_NUMBER) | cells.is_null()).all():
             return cells
-        if not cells.str.contains(",", literal=True).any():
+        given = cells.filter(cells.str.contains(",", literal=True))
+        if not len(given):
             return cells
-        # "1,234" could be either; only a file cut by commas, whose cells are quoted then, leaves it open.
-        if self._decimal is None and (cells.str.contains(_THOUSANDS) | cells.is_null()).all():
-            kept, given = self._delimiter == ",", cells.drop_nulls()
+        # "1,234" may be either, beside 999 too; only a file cut by commas, whose cells are quoted then, leaves it open.
+        if self._decimal is None and given.str.contains(_THOUSANDS).all():
+            kept = self._delimiter == ","
             text = "may be decimal commas or thousands: kept as text" if kept else "may be thousands: read as decimals"
             self._find("thousands", name, len(given), text, given)
             if kept:
@@ -299,6 +300,8 @@ class _Careful:
         return cells.str.replace(",", ".", literal=True)
 
     def _near_miss(self, name: str, bare: pl.Series) -> None:
+        if self._doubted(name):
+            return
         odd = bare.is_not_null() & bare.cast(pl.Float64, strict=False).is_null()
         given, strange = len(bare) - bare.null_count(), int(odd.sum())
         # More strange cells than that, and the column is text that has some numbers.
@@ -306,7 +309,7 @@ class _Careful:
             examples = tuple(f"{bare[row]!r:.40} in row {row + 1}" for row in odd.arg_true()[:5])
             text = f"{strange:,} of {counted(given, 'cell')} no number: the column is kept as text"
             self.findings.append(Finding("not_a_number", f"column {name!r:.60}", strange, text, examples))
-        elif strange and not self._doubted(name) and bare.drop_nulls().str.contains(DRESSED).all():
+        elif strange and bare.drop_nulls().str.contains(DRESSED).all():
             text = "with signs, units or separators that are no part of a number: kept as text"
             self._find("dressed_number", name, strange, text, bare.filter(odd))
 
@@ -317,8 +320,9 @@ class _Careful:
     def may_be_thousands(self, bare: pl.DataFrame) -> None:
         """Report columns of numbers like 1.234 alone in a file with semicolons, whose decimals often have commas."""
         if self._delimiter == ";" and self._decimal is None and bare.width:
-            for name in _those(bare, pl.all().str.contains(_DOTTED_THOUSANDS).all()):
-                cells = bare[name].drop_nulls()
+            dotted = pl.all().str.contains(".", literal=True)
+            for name in _those(bare, dotted.any() & (~dotted | pl.all().str.contains(_DOTTED_THOUSANDS)).all()):
+                cells = bare[name].filter(bare[name].str.contains(".", literal=True))
                 self._find("thousands", name, len(cells), "may be thousands: read as decimals", cells)
 
     def _find(self, kind: str, name: str, count: int, text: str, cells: pl.Series) -> None:

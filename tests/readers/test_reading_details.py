@@ -164,6 +164,21 @@ def test_decimal_commas_that_may_be_thousands_are_reported():
     assert str(finding) == "column 'y': 2 cells may be thousands: read as decimals (for example '1,234', '12,345')."
 
 
+@pytest.mark.parametrize("others", [["999", "450"], ["7"] * 30])
+def test_commas_and_dots_beside_whole_numbers_may_be_thousands_too(others):
+    """1,234 beside 999 was read as 1.234 without a word."""
+    table = "\n".join(f'{k}|"{cell}"' for k, cell in enumerate(["1,234", "12,000", *others])).encode()
+    for mark, values in ((b",", ["1,234", "12,000", *others]), (b";", [1.234, 12.0, *map(float, others)])):
+        preview = preview_table("a.csv", b"id|y\n".replace(b"|", mark) + table.replace(b"|", mark))
+        (finding,) = preview.findings
+        assert preview.frame["y"].to_list() == values and finding.kind == "thousands" and finding.count == 2
+    dots = preview_table("a.csv", b"id;y\n" + table.replace(b"|", b";").replace(b",", b"."))
+    assert [(each.kind, each.count) for each in dots.findings] == [("thousands", 2)]
+    # one comma that no thousands have makes them all decimal
+    assert not preview_table("a.csv", b"id;y\na;1,234\nb;999\nc;2,5\n").findings
+    assert not preview_table("a.csv", b"id;y\na;1\nb;999\nc;7\n").findings
+
+
 @pytest.mark.parametrize(
     "cells",
     [["01/02/2020", "11/02/2020"], ["01/02/20", "13/02/20"], ["2020-01-02", "2020-13-02"], ["2020-01-02T10:00Z"] * 2],
