@@ -183,8 +183,8 @@ def _refuse_shape(name: str, rows: list[list[str]], edges: bool) -> None:
 def _refuse_prose(name: str, lines: str, rows: list[list[str]], delimiter: str) -> None:
     """Refuse a letter, whose commas cut it into columns by chance.
 
-    It has a space behind every comma, no number and no quote for a cell, several words in most cells, and lines that
-    end like those of sentences.
+    It has a space behind every comma, no number and no quote for a cell, several words in most cells or a first line of
+    one cell such as "Dear Sir,", and lines that end like those of sentences.
     """
     cells = [cell.strip() for row in rows for cell in row if cell.strip()]
     # A quote, a comma without a space or a number is in tables and hardly in letters.
@@ -192,7 +192,8 @@ def _refuse_prose(name: str, lines: str, rows: list[list[str]], delimiter: str) 
         return
     wordy = sum(len(cell.split()) > 2 for cell in cells) / max(len(cells), 1)
     ended = sum(row.rstrip().endswith((".", ",", "!", "?", ":")) for row in lines.splitlines())
-    if wordy >= 0.3 and ended:
+    greeting = sum(cell.strip() != "" for cell in rows[0]) == 1
+    if ended and (wordy >= 0.3 or (greeting and wordy)):
         raise DataError(f"{name} reads like a letter and not like a table: upload rows of cells, one row an instance.")
 
 

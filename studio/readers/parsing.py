@@ -68,7 +68,7 @@ def parse(name: str, want: str, options: Mapping[str, Any], content: bytes) -> t
         return _images(name, content)
     file_format = recognised(name, want, content)
     if want == "table":
-        table = typed(_TABLES[file_format](name, content, options), options)
+        table = typed(_table(name, file_format, content, options), options)
         return _described(table.guesses, table.findings), [to_stream(table.frame)]
     graph = (
         _GRAPHS[file_format](name, content, options)
@@ -88,8 +88,20 @@ def _images(name: str, content: bytes) -> tuple[dict[str, Any], list[bytes]]:
     return described, [to_stream(frame)]
 
 
+def _table(name: str, file_format: str, content: bytes, options: Mapping[str, Any]) -> ParsedTable:
+    try:
+        return _TABLES[file_format](name, content, options)
+    except DataError as error:
+        claimed = _BINARY_ENDINGS.get(name.lower().rpartition(".")[2])
+        fault = str(error).removeprefix(f"{name} ")
+        # What is wrong with its text is no help to whoever takes it for a workbook.
+        if claimed is None or file_format not in ("delimited", "json") or fault == str(error):
+            raise
+        raise DataError(f"{name} is no {claimed}, and as text it {fault}") from None
+
+
 def _edge_list(name: str, file_format: str, content: bytes, options: Mapping[str, Any]) -> ParsedGraph:
-    table = _TABLES[file_format](name, content, {**options, "edges": True})
+    table = _table(name, file_format, content, {**options, "edges": True})
     # Readers of tables need to know, for an edge list has other limits and other headers.
     return graphs.edges_of_table(name, table, options)
 
@@ -133,6 +145,8 @@ _FOREIGN = (
 )
 _GRAPH_FORMATS = ("graphml", "gexf", "gml", "matrix-market")
 _ENDINGS = {"graphml": "graphml", "gexf": "gexf", "gml": "gml", "mtx": "matrix-market"}
+_BINARY_ENDINGS = {"xlsx": "workbook", "xlsm": "workbook", "parquet": "Parquet file", "arrow": "Arrow file"}
+_BINARY_ENDINGS |= {"feather": "Arrow file"}
 _JSON_ENDINGS = ("json", "ndjson", "jsonl")
 
 

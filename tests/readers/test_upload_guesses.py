@@ -17,6 +17,8 @@ PAIRS = "".join(f"{IDS[i]},{IDS[(7 * i + 1) % 60]}\n" for i in range(60))
 LETTERS = (
     "Dear Anna,\nthank you for your letter of last week, it was good to hear from you.\nYours, Bob\n",
     "Dear Anna,\n\nthank you for the plums, which came today.\nWe are all well, and so is the cat.\n\nYours,\nBob\n",
+    "Dear Sir,\nplease find my data,\nyours, Bob",
+    "Hello,\nhere is what you asked for,\nlove, Eve\n",
 )
 
 
@@ -123,3 +125,16 @@ def test_a_letter_is_no_table(letter, role):
 def test_a_table_with_spaces_behind_commas_and_long_cells_is_one():
     text = "film, story\n" + "".join(f"{name}, a man and a dog go to sea\n" for name in IDS)
     assert read_table("stories.csv", text.encode()).height == 60
+
+
+def test_short_tables_with_spaces_behind_commas_are_tables():
+    assert read_table("a.csv", b"film, kind\nThe Long Goodbye, crime\nAlien, horror\n").height == 2
+    assert read_table("a.csv", b"film,\nAlien, horror\nBrazil, satire\n").columns == ["film", "column_2"]
+
+
+@pytest.mark.parametrize(("ending", "claimed"), [("xlsx", "workbook"), ("parquet", "Parquet file")])
+def test_text_under_the_name_of_another_format_is_refused_for_what_it_is_not(ending, claimed):
+    for text, fault in (("some words\nand more\n", "has one column"), (LETTERS[2], "reads like a letter")):
+        with pytest.raises(DataError, match=f"^a.{ending} is no {claimed}, and as text it {fault}"):
+            _read(f"a.{ending}", text)
+    assert _read(f"a.{ending}", "id,x\na,1\nb,2\n").frame.height == 2
